@@ -1,0 +1,2 @@
+//! The core of tidings.
+pub mod words;

@@ -1,0 +1,2 @@
+//! Words: how text becomes tokens.
+pub mod tokens;
