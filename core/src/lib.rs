@@ -1,2 +1,216 @@
-//! The core of tidings.
+//! Every operation of tidings: accounts, notices, feedback, posts, search and newsfeeds over one SQLite file.
+//!
+//! [`Tidings`] is the handle: open it with a path, clone it freely, hand it to the operations, which are
+//! functions read with their module. There is no HTTP, no terminal and no runtime here: the server, the
+//! command line and your own program call the same functions, and no rule of the service stands elsewhere.
+//!
+//! ```
+//! use tidings_core::account::{self, Caller, SignUp};
+//! use tidings_core::{Tidings, notice};
+//!
+//! # let dir = tempfile::tempdir()?;
+//! let tidings = Tidings::open(dir.path().join("campus.db"))?;
+//! let pw = String::from("correct horse");
+//! let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
+//! let token = account::sign_up(&tidings, &form)?.access_token;
+//!
+//! // Who may read the database file is its administrator; Ann is not, yet.
+//! let draft = notice::Draft {
+//!     title: Some("Library".into()),
+//!     post: Some("Open until ten.".into()),
+//!     ..notice::Draft::default()
+//! };
+//! assert_eq!(notice::insert(&tidings, &Caller::token(token), &draft).unwrap_err().to_string(), "Not admin");
+//! notice::insert(&tidings, &Caller::Operator, &draft)?;
+//! assert_eq!(notice::list(&tidings, &Caller::Nobody)?.notices().len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The slices
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`account`] | members, signing up and in, tokens, who the caller is, university verification |
+//! | [`admin`] | administrators, the blacklist |
+//! | [`profile`] | what a member sees and sets of their own: names, lists, interest measurement |
+//! | [`notice`] | administrators' notices, the two lines of the front page |
+//! | [`feedback`] | what members write to the administrators |
+//! | [`post`] | posts, their import, views and likes |
+//! | [`search`] | search over posts, search records |
+//! | [`newsfeed`] | the popular, topic and recommended feeds |
+//! | [`words`] | how text becomes tokens |
+//!
+//! Below them stand the store, [`clock`], [`id`], [`error`], [`config`] and [`answer`].
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub mod account;
+pub mod admin;
+pub mod answer;
+pub mod clock;
+pub mod config;
+pub mod error;
+pub mod feedback;
+pub mod id;
+pub mod newsfeed;
+pub mod notice;
+pub mod post;
+pub mod profile;
+pub mod search;
+mod store;
+#[cfg(test)]
+mod testing;
 pub mod words;
+
+pub use error::{Error, Outcome, Result};
+pub use store::{Pending, SCHEMA_VERSION, StoreError};
+
+use account::password::Hasher;
+use account::throttle::Throttle;
+use account::token::{Keys, key_beside};
+use account::verify::{self, Verifier};
+use clock::Clock;
+use config::Config;
+use store::Store;
+
+/// The service over one database. Cheap to clone; the last clone dropped flushes and closes it.
+#[derive(Clone)]
+pub struct Tidings(Arc<Inner>);
+
+struct Inner {
+    // Declared first, so that the thread that keeps it stops before the store closes.
+    feeds: newsfeed::Feeds,
+    board: notice::Board,
+    store: Arc<Store>,
+    keys: Keys,
+    hasher: Hasher,
+    throttle: Throttle,
+    verifier: Box<dyn Verifier>,
+    config: Config,
+    clock: Clock,
+}
+
+impl Tidings {
+    /// Opens the database at `path` with default settings, made where there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, is not a tidings database, or was written by a newer program.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::builder(path).open()
+    }
+
+    /// Begins to open the database at `path` with settings of one's own.
+    pub fn builder(path: impl AsRef<Path>) -> Builder {
+        let path = path.as_ref().to_owned();
+        Builder { path, config: Config::default(), clock: Clock::system(), verifier: None }
+    }
+
+    /// The settings in force.
+    pub fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    /// The clock in use.
+    pub fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    /// Asks the database for something small: whether the service can answer.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn ready(&self) -> Result<()> {
+        self.store().read(|tx| {
+            tx.one("SELECT n FROM revision", &[])?;
+            Ok(())
+        })
+    }
+
+    pub(crate) fn now(&self) -> i64 {
+        self.0.clock.now()
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.0.keys
+    }
+
+    pub(crate) fn hasher(&self) -> &Hasher {
+        &self.0.hasher
+    }
+
+    pub(crate) fn throttle(&self) -> &Throttle {
+        &self.0.throttle
+    }
+
+    pub(crate) fn verifier(&self) -> &dyn Verifier {
+        &*self.0.verifier
+    }
+
+    pub(crate) fn board(&self) -> &notice::Board {
+        &self.0.board
+    }
+
+    pub(crate) fn feeds(&self) -> &newsfeed::Feeds {
+        &self.0.feeds
+    }
+}
+
+/// Opens a [`Tidings`] with settings of one's own.
+pub struct Builder {
+    path: PathBuf,
+    config: Config,
+    clock: Clock,
+    verifier: Option<Box<dyn Verifier>>,
+}
+
+impl Builder {
+    /// With these settings.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// With this clock.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// With a university verifier of one's own in place of the one that the settings name.
+    #[must_use]
+    pub fn verifier(mut self, verifier: impl Verifier + 'static) -> Self {
+        self.verifier = Some(Box::new(verifier));
+        self
+    }
+
+    /// Opens the database.
+    ///
+    /// # Errors
+    /// As [`Tidings::open`].
+    pub fn open(self) -> Result<Tidings> {
+        let Self { path, config, clock, verifier } = self;
+        let store = Arc::new(Store::open(&path)?);
+        let secret = match &config.token_key {
+            Some(secret) => secret.clone(),
+            None => config::Secret(key_beside(&path)?.into()),
+        };
+        Ok(Tidings(Arc::new(Inner {
+            feeds: newsfeed::Feeds::new(Arc::clone(&store), config.feed.clone(), clock.clone()),
+            board: notice::Board::default(),
+            store,
+            keys: Keys::new(&secret.0, config.token_days)?,
+            hasher: Hasher::new(config.hash_queue),
+            throttle: Throttle::default(),
+            verifier: verifier.unwrap_or_else(|| verify::from_config(&config.verifier)),
+            config,
+            clock,
+        })))
+    }
+}

@@ -1,0 +1,295 @@
+//! Accounts: who a caller is, and the rules of ids, passwords and nicknames.
+//!
+//! A [`Caller`] says how somebody came; only this slice makes the proofs, [`Member`] and [`Admin`], that
+//! the other slices ask for, always inside the transaction that needs them, so that a member who has just been
+//! removed, blacklisted or signed out acts no more.
+
+use std::fmt;
+
+use unicode_normalization::UnicodeNormalization as _;
+use zeroize::Zeroizing;
+
+use crate::Tidings;
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::store::{StoreError, Tx};
+
+pub(crate) mod password;
+mod roster;
+mod session;
+pub(crate) mod throttle;
+pub(crate) mod token;
+pub(crate) mod verify;
+
+pub use roster::{RosterEntry, RosterReport, import_roster};
+pub use session::{AccessToken, NewPassword, SignUp, change_pw, sign_in, sign_in_up, sign_out_all, sign_up};
+pub use throttle::Client;
+pub use verify::{Verdict, Verifier, VerifyError};
+
+/// Ids that are nobody's: they stand for visitors who are not signed in and for members who are gone.
+pub const RESERVED_IDS: [&str; 2] = ["guest", REMOVED];
+/// Shown in place of the id of a member who is gone.
+pub(crate) const REMOVED: &str = "removed";
+
+/// How somebody came to an operation.
+#[derive(Clone, Default)]
+pub enum Caller {
+    /// Without a token.
+    #[default]
+    Nobody,
+    /// With a bearer token, not checked yet.
+    Token(Zeroizing<String>),
+    /// By right of whoever may read the database file, as the member with this id.
+    Member(String),
+    /// By right of whoever may read the database file: an administrator who is no member.
+    Operator,
+}
+
+impl Caller {
+    /// Who came with this bearer token.
+    pub fn token(token: impl Into<String>) -> Self {
+        Self::Token(Zeroizing::new(token.into()))
+    }
+
+    /// Checks what can be checked without the database: a token's signature and end.
+    pub(crate) fn identify(&self, tidings: &Tidings) -> Identity {
+        match self {
+            Self::Nobody => Identity::Nobody,
+            Self::Operator => Identity::Operator,
+            Self::Member(id) => Identity::Named { folded: fold(id), generation: None },
+            Self::Token(token) => match tidings.keys().verify(token, tidings.now()) {
+                Some(claims) => {
+                    Identity::Named { folded: fold(&claims.sub), generation: Some(claims.generation) }
+                }
+                None => Identity::Nobody,
+            },
+        }
+    }
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nobody => f.write_str("Nobody"),
+            Self::Token(_) => f.write_str("Token([secret])"),
+            Self::Member(id) => f.debug_tuple("Member").field(id).finish(),
+            Self::Operator => f.write_str("Operator"),
+        }
+    }
+}
+
+/// Who a caller claims to be, as far as that holds without the database.
+#[derive(Clone, Debug)]
+pub(crate) enum Identity {
+    Nobody,
+    Named { folded: String, generation: Option<i64> },
+    Operator,
+}
+
+impl Identity {
+    /// The member who is acting.
+    ///
+    /// # Errors
+    /// `bad token` when it is no member, or one whose token was revoked.
+    pub(crate) fn member(&self, tx: &mut dyn Tx) -> Result<Member> {
+        let Self::Named { folded, generation } = self else { return Err(Error::BadToken) };
+        let member = find(tx, folded)?.ok_or(Error::BadToken)?;
+        let holds =
+            generation.is_none_or(|generation| generation == member.generation && !member.blacklisted);
+        if holds { Ok(member) } else { Err(Error::BadToken) }
+    }
+
+    /// The member who is acting, if one is: a token that fails counts as none.
+    pub(crate) fn visitor(&self, tx: &mut dyn Tx) -> Result<Option<Member>> {
+        match self.member(tx) {
+            Ok(member) => Ok(Some(member)),
+            Err(Error::BadToken) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// That an administrator is acting.
+    ///
+    /// # Errors
+    /// `bad token` when it is no member, `Not admin` when it is another one.
+    pub(crate) fn admin(&self, tx: &mut dyn Tx) -> Result<Admin> {
+        match self {
+            Self::Operator => Ok(Admin(())),
+            _ if self.member(tx)?.admin => Ok(Admin(())),
+            _ => Err(Error::Forbidden),
+        }
+    }
+
+    /// Whether an administrator is acting; asks the database only when somebody is.
+    pub(crate) fn is_admin(&self, tidings: &Tidings) -> Result<bool> {
+        if matches!(self, Self::Nobody) {
+            return Ok(false);
+        }
+        tidings.store().read(|tx| match self.admin(tx) {
+            Ok(_) => Ok(true),
+            Err(Error::BadToken | Error::Forbidden) => Ok(false),
+            Err(error) => Err(error),
+        })
+    }
+}
+
+/// A member, as they stand in the transaction that found them.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) key: i64,
+    /// As registered.
+    pub(crate) id: String,
+    pub(crate) generation: i64,
+    pub(crate) admin: bool,
+    pub(crate) blacklisted: bool,
+    /// Interest counts acts from this time on.
+    pub(crate) measured: i64,
+    /// The revision of the last act that interest is measured from.
+    pub(crate) acted: i64,
+}
+
+/// The proof that an administrator is acting.
+pub(crate) struct Admin(());
+
+/// The member with this id, in whatever case it is written.
+pub(crate) fn find(tx: &mut dyn Tx, id: &str) -> Result<Option<Member>, StoreError> {
+    sql::find(tx, &fold(id))
+}
+
+/// Ids are the same whatever their case; they are ASCII.
+pub(crate) fn fold(id: &str) -> String {
+    id.to_ascii_lowercase()
+}
+
+/// Whether `id` may be a member's: its length, ASCII letters, digits, `_ - .`, a letter or digit first,
+/// and not one that stands for somebody else.
+fn is_id(config: &Config, id: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
+    config.id_length.hold(id)
+        && id.bytes().all(plain)
+        && id.as_bytes()[0].is_ascii_alphanumeric()
+        && !RESERVED_IDS.contains(&fold(id).as_str())
+}
+
+/// Whether `password` has an allowed length, in characters of its NFC.
+fn is_password(config: &Config, password: &str) -> bool {
+    config.password_length.hold(&Zeroizing::new(password.nfc().collect::<String>()))
+}
+
+/// The nickname as it is kept, in NFC; `None` when it may not be one: its length, control characters, or
+/// nothing but white space.
+pub(crate) fn nickname(config: &Config, text: &str) -> Option<String> {
+    let text: String = text.nfc().collect();
+    let allowed = config.nickname_length.hold(&text)
+        && !text.chars().any(char::is_control)
+        && !text.chars().all(char::is_whitespace);
+    allowed.then_some(text)
+}
+
+/// A generation that no earlier token has. Below 2^53, so that every JSON reader keeps it exactly.
+pub(crate) fn new_generation() -> i64 {
+    i64::from_le_bytes(crate::id::random()) & ((1 << 53) - 1)
+}
+
+/// Ends every token of a member.
+pub(crate) fn revoke_tokens(tx: &mut dyn Tx, key: i64) -> Result<i64, StoreError> {
+    let generation = new_generation();
+    let sql = "UPDATE member SET generation = $2 WHERE key = $1";
+    tx.run(sql, &[key.into(), generation.into()])?;
+    Ok(generation)
+}
+
+/// Removes a member with their lists and their interest.
+///
+/// # Errors
+/// `last administrator` when nobody would be left to administer.
+pub(crate) fn remove(tx: &mut dyn Tx, member: &Member) -> Result<()> {
+    keep_an_administrator(tx, member)?;
+    tx.run("DELETE FROM member WHERE key = $1", &[member.key.into()])?;
+    Ok(())
+}
+
+/// Refuses what would take the last administrator who can sign in.
+///
+/// # Errors
+/// `last administrator`.
+pub(crate) fn keep_an_administrator(tx: &mut dyn Tx, without: &Member) -> Result<()> {
+    if !without.admin || without.blacklisted {
+        return Ok(());
+    }
+    let sql = "SELECT 1 FROM member WHERE admin IS NOT NULL AND blacklisted IS NULL AND key <> $1 LIMIT 1";
+    match tx.row(sql, &[without.key.into()])? {
+        Some(_) => Ok(()),
+        None => Err(Error::LastAdministrator),
+    }
+}
+
+mod sql {
+    use super::{Member, StoreError, Tx};
+
+    pub(super) fn find(tx: &mut dyn Tx, folded: &str) -> Result<Option<Member>, StoreError> {
+        let sql = "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, measured, acted
+                   FROM member WHERE folded = $1";
+        let Some(mut row) = tx.row(sql, &[folded.into()])? else { return Ok(None) };
+        Ok(Some(Member {
+            key: row.take(0)?,
+            id: row.take(1)?,
+            generation: row.take(2)?,
+            admin: row.take(3)?,
+            blacklisted: row.take(4)?,
+            measured: row.take(5)?,
+            acted: row.take(6)?,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_plain_and_not_somebody_elses_name() {
+        let config = Config::default();
+        for id in ["ann", "2026-11_x.y", &"a".repeat(30)] {
+            assert!(is_id(&config, id), "{id}");
+        }
+        let long = "a".repeat(31);
+        for id in ["", "an", &long, "-ann", ".ann", "_ann", "an n", "ann\0", "한국인", "Guest", "removed"]
+        {
+            assert!(!is_id(&config, id), "{id:?}");
+        }
+    }
+
+    #[test]
+    fn lengths_are_in_characters_of_the_composed_form() {
+        let config = Config::default();
+        assert!(is_password(&config, "비밀번호여덟글자") && !is_password(&config, "비밀번호일곱글"));
+        assert!(!is_password(&config, &"e\u{301}".repeat(7)), "seven letters with accents are seven");
+        assert!(is_password(&config, &"x".repeat(128)) && !is_password(&config, &"x".repeat(129)));
+        assert_eq!(nickname(&config, "e\u{301}").as_deref(), Some("é"));
+        assert_eq!(nickname(&config, &"🦀".repeat(30)).map(|n| n.len()), Some(120));
+        for refused in ["", "  ", "\u{3000}", "a\nb", "\0", &"n".repeat(31)] {
+            assert_eq!(nickname(&config, refused), None, "{refused:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_what_passes_is_within_bounds(text: String) {
+            let config = Config::default();
+            if is_id(&config, &text) {
+                prop_assert!((3..=30).contains(&text.len()));
+            }
+            if let Some(nickname) = nickname(&config, &text) {
+                prop_assert!((1..=30).contains(&nickname.chars().count()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_caller_never_shows_its_token() {
+        assert_eq!(format!("{:?}", Caller::token("eyJ.secret.x")), "Token([secret])");
+    }
+}

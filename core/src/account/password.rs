@@ -1,0 +1,160 @@
+//! Passwords: Argon2id, at most one hash per core at a time.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
+use argon2::{Algorithm, Argon2, Params, PasswordHash, Version};
+use unicode_normalization::UnicodeNormalization as _;
+use zeroize::Zeroizing;
+
+use crate::error::{Error, Result};
+
+/// Memory and passes of a hash: 19 MiB, two passes, one lane.
+///
+/// Source: OWASP Password Storage Cheat Sheet, the first choice for Argon2id.
+const MEMORY_KIB: u32 = 19_456;
+const PASSES: u32 = 2;
+const LANES: u32 = 1;
+
+/// What is compared for an account that does not exist, so that it costs the time of one that does.
+const NOBODY: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5bm9ib2R5bm9ibw$dDnUGUH+JbWWAo5VAhEnJcUfPWqYBqPTlWcYqmtiM1Y";
+
+/// Hashes passwords, a bounded number at a time; callers beyond that wait in a bounded queue.
+pub(crate) struct Hasher {
+    slots: Mutex<Slots>,
+    freed: Condvar,
+    parallel: usize,
+    queue: usize,
+}
+
+#[derive(Default)]
+struct Slots {
+    running: usize,
+    waiting: usize,
+}
+
+/// The answer to "is this the password?".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// It is not.
+    Wrong,
+    /// It is.
+    Right,
+    /// It is, and its hash is weaker than today's: keep a new one.
+    RightButWeak,
+}
+
+impl Hasher {
+    /// A hasher whose queue holds `queue` callers beside those that one core each works for.
+    pub(crate) fn new(queue: usize) -> Self {
+        let parallel = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { slots: Mutex::default(), freed: Condvar::new(), parallel, queue }
+    }
+
+    /// The PHC string of a password, with a salt of its own.
+    ///
+    /// # Errors
+    /// `overloaded` at once when the queue is full.
+    pub(crate) fn hash(&self, password: &str) -> Result<String> {
+        let password = normalised(password);
+        let _permit = self.permit()?;
+        let hash = argon2().hash_password(password.as_bytes());
+        hash.map(|hash| hash.to_string()).map_err(|e| Error::Internal(e.to_string().into()))
+    }
+
+    /// Whether `password` is the one that `hash` (a PHC string) was made of; `None` stands for the hash of
+    /// an account that does not exist, and is never right but takes as long.
+    ///
+    /// # Errors
+    /// `overloaded` at once when the queue is full; an internal error for a hash that is none.
+    pub(crate) fn check(&self, password: &str, hash: Option<&str>) -> Result<Check> {
+        let password = normalised(password);
+        let parsed = PasswordHash::new(hash.unwrap_or(NOBODY));
+        let parsed = parsed.map_err(|e| Error::Internal(format!("a stored password: {e}").into()))?;
+        let _permit = self.permit()?;
+        let right = argon2().verify_password(password.as_bytes(), &parsed).is_ok();
+        Ok(match (right && hash.is_some(), is_weak(&parsed)) {
+            (false, _) => Check::Wrong,
+            (true, false) => Check::Right,
+            (true, true) => Check::RightButWeak,
+        })
+    }
+
+    /// Waits for a core. The permit is held until the hash has ended, whoever still waits for it.
+    fn permit(&self) -> Result<Permit<'_>> {
+        let mut slots = self.lock();
+        if slots.running >= self.parallel {
+            if slots.waiting >= self.queue {
+                return Err(Error::Overloaded);
+            }
+            slots.waiting += 1;
+            let busy = |slots: &mut Slots| slots.running >= self.parallel;
+            slots = self.freed.wait_while(slots, busy).unwrap_or_else(PoisonError::into_inner);
+            slots.waiting -= 1;
+        }
+        slots.running += 1;
+        Ok(Permit(self))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Slots> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Permit<'h>(&'h Hasher);
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        self.0.lock().running -= 1;
+        self.0.freed.notify_one();
+    }
+}
+
+fn argon2() -> Argon2<'static> {
+    let params = Params::new(MEMORY_KIB, PASSES, LANES, None).expect("the parameters are within bounds");
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+}
+
+/// Whether a hash was made with less than today's parameters.
+fn is_weak(hash: &PasswordHash) -> bool {
+    let params = Params::try_from(hash);
+    hash.algorithm.as_str() != Algorithm::Argon2id.as_str()
+        || params.is_ok_and(|params| params.m_cost() < MEMORY_KIB || params.t_cost() < PASSES)
+}
+
+/// One password, however the keyboard composed it: in NFC. Wiped from memory after use.
+fn normalised(password: &str) -> Zeroizing<String> {
+    Zeroizing::new(password.nfc().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_right_in_whatever_form_it_is_typed_and_no_other_is() {
+        let hasher = Hasher::new(8);
+        let hash = hasher.hash("caf\u{e9} noir 8").unwrap();
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+        assert_eq!(hasher.check("cafe\u{301} noir 8", Some(&hash)).unwrap(), Check::Right);
+        assert_eq!(hasher.check("cafe noir 8", Some(&hash)).unwrap(), Check::Wrong);
+        assert_eq!(hasher.check("nobody", None).unwrap(), Check::Wrong);
+    }
+
+    #[test]
+    fn a_hash_of_lesser_parameters_is_right_but_weak() {
+        let weak = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
+        let hash = weak.hash_password(b"long enough").unwrap().to_string();
+        assert_eq!(Hasher::new(8).check("long enough", Some(&hash)).unwrap(), Check::RightButWeak);
+    }
+
+    #[test]
+    fn a_full_queue_refuses_at_once() {
+        let hasher = Hasher { parallel: 1, ..Hasher::new(0) };
+        let held = hasher.permit().unwrap();
+        assert!(matches!(hasher.hash("long enough"), Err(Error::Overloaded)));
+        drop(held);
+        assert!(hasher.hash("long enough").is_ok());
+    }
+}

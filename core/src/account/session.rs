@@ -1,0 +1,314 @@
+//! Signing up, in and out, and changing a password.
+
+use serde::Serialize;
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::password::Check;
+use super::throttle::{Attempt, Client};
+use super::verify::Verdict;
+use super::{Caller, RESERVED_IDS, find, fold, is_id, is_password, new_generation, nickname, revoke_tokens};
+use crate::Tidings;
+use crate::error::{Error, Outcome, Result};
+use crate::store::{Arg, StoreError, Tx};
+
+/// What signing up and in answer.
+#[derive(Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AccessToken {
+    /// The bearer token that the other operations take.
+    pub access_token: String,
+}
+
+/// What somebody signs up with.
+#[derive(Clone, Default)]
+pub struct SignUp {
+    /// The sign-in identifier.
+    pub id: String,
+    /// The password.
+    pub pw: String,
+    /// The password once more.
+    pub pw_check: String,
+    /// The name that is shown.
+    pub nickname: String,
+}
+
+/// Registers a member and signs them in.
+///
+/// # Errors
+/// `wrong user info` when id, password or nickname break their rule, `check pw` when the passwords differ,
+/// `already id` when the id is taken or the university's, in this order; `sign_up fail` when the store fails;
+/// `overloaded` when too many passwords wait to be hashed.
+pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<AccessToken> {
+    let config = tidings.config();
+    let nickname = nickname(config, &form.nickname).ok_or(Outcome::WrongUserInfo)?;
+    if !is_id(config, &form.id) || !is_password(config, &form.pw) {
+        return Err(Outcome::WrongUserInfo.into());
+    }
+    if form.pw != form.pw_check {
+        return Err(Outcome::CheckPw.into());
+    }
+    let register = || {
+        // Asked before the hash is made, so that a taken id costs nothing.
+        let taken = tidings.store().read(|tx| Ok(find(tx, &form.id)?))?.is_some();
+        if taken || tidings.verifier().reserves(tidings, &form.id)? {
+            return Err(Outcome::AlreadyId.into());
+        }
+        let password = tidings.hasher().hash(&form.pw)?;
+        insert(tidings, New { id: form.id.clone(), nickname, password, verified: None })
+    };
+    register().map_err(|e: Error| e.if_failed("sign_up fail"))
+}
+
+/// Signs a member in. `client` is where the attempt comes from, for slowing; `None` is never slowed.
+///
+/// # Errors
+/// `No member`, `incorrect pw`, `blacklist user`, in this order; `too many requests` after many failures;
+/// `overloaded` when too many passwords wait to be hashed.
+pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) -> Result<AccessToken> {
+    let attempt = begin(tidings, id, client)?;
+    let stored = tidings.store().read(|tx| Ok(sql::credentials(tx, &fold(id))?))?;
+    let check = tidings.hasher().check(pw, stored.as_ref().map(|stored| stored.password.as_str()))?;
+    let stored = match (stored, check) {
+        (None, _) => return Err(failed(tidings, attempt, Outcome::NoMember)),
+        (Some(_), Check::Wrong) => return Err(failed(tidings, attempt, Outcome::IncorrectPw)),
+        (Some(stored), _) => stored,
+    };
+    if let Some(attempt) = attempt {
+        attempt.succeeded();
+    }
+    if stored.blacklisted {
+        return Err(Outcome::BlacklistUser.into());
+    }
+    if check == Check::RightButWeak {
+        let (key, generation) = (stored.key, stored.generation);
+        let password = tidings.hasher().hash(pw)?;
+        // Only where it still is the password that was checked.
+        tidings.store().write(move |tx| Ok(sql::set_password(tx, key, generation, &password)?))?;
+    }
+    issue(tidings, &stored.id, stored.generation)
+}
+
+/// Signs in a member whom the university verifies, registering who is new here.
+///
+/// Our length conditions do not apply to the university's ids and passwords.
+///
+/// # Errors
+/// `api error` when the university does not answer, `not school` when it does not know the id,
+/// `pw incorrect` when it knows another password, or somebody signed up here with that id and another
+/// password; `blacklist user`; `too many requests` and `overloaded` as for [`sign_in`].
+pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) -> Result<AccessToken> {
+    let attempt = begin(tidings, id, client)?;
+    if RESERVED_IDS.contains(&fold(id).as_str()) {
+        return Err(failed(tidings, attempt, Outcome::NotSchool));
+    }
+    let (name, major) = match tidings.verifier().verify(tidings, id, pw)?? {
+        Verdict::Unknown => return Err(failed(tidings, attempt, Outcome::NotSchool)),
+        Verdict::WrongPassword => return Err(failed(tidings, attempt, Outcome::PwIncorrect)),
+        Verdict::Verified { name, major } => (name, major),
+    };
+    let stored = tidings.store().read(|tx| Ok(sql::credentials(tx, &fold(id))?))?;
+    let check = match &stored {
+        Some(stored) => tidings.hasher().check(pw, Some(&stored.password))?,
+        None => Check::Wrong,
+    };
+    let Some(stored) = stored else {
+        let nickname = cut_nickname(tidings, &name, id);
+        let password = tidings.hasher().hash(pw)?;
+        succeeded(attempt);
+        return insert(tidings, New { id: id.to_owned(), nickname, password, verified: Some((name, major)) });
+    };
+    if !stored.verified && check == Check::Wrong {
+        return Err(failed(tidings, attempt, Outcome::PwIncorrect));
+    }
+    succeeded(attempt);
+    if stored.blacklisted {
+        return Err(Outcome::BlacklistUser.into());
+    }
+    let password = if check == Check::Right { None } else { Some(tidings.hasher().hash(pw)?) };
+    let (key, generation) = (stored.key, stored.generation);
+    // A password that is new here ends the tokens of the old one, like any changed password.
+    let changed = check == Check::Wrong;
+    let generation = tidings.store().write(move |tx| {
+        if let Some(password) = password {
+            sql::set_password(tx, key, generation, &password)?;
+        }
+        sql::set_verified(tx, key, &name, &major)?;
+        Ok(if changed { revoke_tokens(tx, key)? } else { generation })
+    })?;
+    issue(tidings, &stored.id, generation)
+}
+
+/// The passwords of a member who changes theirs.
+#[derive(Clone, Default)]
+pub struct NewPassword {
+    /// The present one.
+    pub pw: String,
+    /// The new one.
+    pub new_pw: String,
+    /// The new one once more.
+    pub new_pw_check: String,
+}
+
+/// Changes a member's own password; every older token stops.
+///
+/// # Errors
+/// `bad token`; `incorrect pw`, `wrong user info` when the new one breaks its rule, `check pw` when its two
+/// forms differ; `too many requests` and `overloaded` as for [`sign_in`].
+pub fn change_pw(
+    tidings: &Tidings,
+    caller: &Caller,
+    form: &NewPassword,
+    client: Option<Client>,
+) -> Result<AccessToken> {
+    let identity = caller.identify(tidings);
+    let stored = tidings.store().read(|tx| {
+        let member = identity.member(tx)?;
+        sql::credentials(tx, &fold(&member.id))?.ok_or(Error::BadToken)
+    })?;
+    let attempt = begin(tidings, &stored.id, client)?;
+    if tidings.hasher().check(&form.pw, Some(&stored.password))? == Check::Wrong {
+        return Err(failed(tidings, attempt, Outcome::IncorrectPw));
+    }
+    succeeded(attempt);
+    if !is_password(tidings.config(), &form.new_pw) {
+        return Err(Outcome::WrongUserInfo.into());
+    }
+    if form.new_pw != form.new_pw_check {
+        return Err(Outcome::CheckPw.into());
+    }
+    let password = tidings.hasher().hash(&form.new_pw)?;
+    let generation = tidings.store().write(move |tx| {
+        identity.member(tx)?;
+        if sql::set_password(tx, stored.key, stored.generation, &password)? == 0 {
+            return Err(Error::BadToken);
+        }
+        Ok(revoke_tokens(tx, stored.key)?)
+    })?;
+    issue(tidings, &stored.id, generation)
+}
+
+/// Ends every token of the member, this one too.
+///
+/// # Errors
+/// `bad token`.
+pub fn sign_out_all(tidings: &Tidings, caller: &Caller) -> Result<()> {
+    let identity = caller.identify(tidings);
+    tidings.store().write(move |tx| {
+        let member = identity.member(tx)?;
+        revoke_tokens(tx, member.key)?;
+        Ok(())
+    })
+}
+
+fn begin<'t>(tidings: &'t Tidings, id: &str, client: Option<Client>) -> Result<Option<Attempt<'t>>> {
+    let Some(client) = client.filter(|_| tidings.config().sign_in_slowing) else { return Ok(None) };
+    tidings.throttle().begin(&fold(id), client, tidings.now()).map(Some)
+}
+
+fn succeeded(attempt: Option<Attempt<'_>>) {
+    if let Some(attempt) = attempt {
+        attempt.succeeded();
+    }
+}
+
+fn failed(tidings: &Tidings, attempt: Option<Attempt<'_>>, outcome: Outcome) -> Error {
+    if let Some(attempt) = attempt {
+        attempt.failed(tidings.now());
+    }
+    outcome.into()
+}
+
+fn issue(tidings: &Tidings, id: &str, generation: i64) -> Result<AccessToken> {
+    Ok(AccessToken { access_token: tidings.keys().sign(id, generation, tidings.now())? })
+}
+
+/// A member's name as their nickname: without what a nickname may not have, cut to its length; their id
+/// where nothing is left.
+fn cut_nickname(tidings: &Tidings, name: &str, id: &str) -> String {
+    let config = tidings.config();
+    let cut = |text: &str| {
+        let shown = text.nfc().filter(|c| !c.is_control()).take(config.nickname_length.max);
+        nickname(config, &shown.collect::<String>())
+    };
+    cut(name).or_else(|| cut(id)).unwrap_or_else(|| "member".to_owned())
+}
+
+struct New {
+    id: String,
+    nickname: String,
+    password: String,
+    verified: Option<(String, String)>,
+}
+
+fn insert(tidings: &Tidings, new: New) -> Result<AccessToken> {
+    let (now, generation, id) = (tidings.now(), new_generation(), new.id.clone());
+    let inserted = tidings.store().write(move |tx| Ok(sql::insert(tx, &new, generation, now)?));
+    match inserted {
+        Err(Error::Store(StoreError::Duplicate)) => Err(Outcome::AlreadyId.into()),
+        Err(error) => Err(error),
+        Ok(()) => issue(tidings, &id, generation),
+    }
+}
+
+struct Credentials {
+    key: i64,
+    id: String,
+    password: String,
+    generation: i64,
+    blacklisted: bool,
+    verified: bool,
+}
+
+mod sql {
+    use super::{Arg, Credentials, New, StoreError, Tx, fold};
+
+    pub(super) fn credentials(tx: &mut dyn Tx, folded: &str) -> Result<Option<Credentials>, StoreError> {
+        let sql = "SELECT key, id, password, generation, blacklisted IS NOT NULL, name IS NOT NULL
+                   FROM member WHERE folded = $1";
+        let Some(mut row) = tx.row(sql, &[folded.into()])? else { return Ok(None) };
+        Ok(Some(Credentials {
+            key: row.take(0)?,
+            id: row.take(1)?,
+            password: row.take(2)?,
+            generation: row.take(3)?,
+            blacklisted: row.take(4)?,
+            verified: row.take(5)?,
+        }))
+    }
+
+    pub(super) fn insert(tx: &mut dyn Tx, new: &New, generation: i64, now: i64) -> Result<(), StoreError> {
+        let (name, major) = new.verified.as_ref().map(|(name, major)| (name, major)).unzip();
+        let sql = "INSERT INTO member (id, folded, password, generation, nickname, name, major, date)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+        let folded = fold(&new.id);
+        let args: [Arg<'_>; 8] = [
+            (&new.id).into(),
+            (&folded).into(),
+            (&new.password).into(),
+            generation.into(),
+            (&new.nickname).into(),
+            name.into(),
+            major.into(),
+            now.into(),
+        ];
+        tx.run(sql, &args)?;
+        Ok(())
+    }
+
+    /// Keeps a hash, unless the member has been removed or their password changed in the meantime.
+    pub(super) fn set_password(
+        tx: &mut dyn Tx,
+        key: i64,
+        generation: i64,
+        password: &str,
+    ) -> Result<u64, StoreError> {
+        let sql = "UPDATE member SET password = $3 WHERE key = $1 AND generation = $2";
+        tx.run(sql, &[key.into(), generation.into(), password.into()])
+    }
+
+    pub(super) fn set_verified(tx: &mut dyn Tx, key: i64, name: &str, major: &str) -> Result<(), StoreError> {
+        let sql = "UPDATE member SET name = $2, major = $3 WHERE key = $1";
+        tx.run(sql, &[key.into(), name.into(), major.into()])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! The settings of the service, each with its default.
+
+use std::fmt;
+use std::time::Duration;
+
+use zeroize::Zeroizing;
+
+/// The settings of the service. What the HTTP server alone needs is set there.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Characters of an id.
+    pub id_length: Bounds,
+    /// Characters of a password.
+    pub password_length: Bounds,
+    /// Characters of a nickname.
+    pub nickname_length: Bounds,
+    /// Days that an access token lasts.
+    pub token_days: u32,
+    /// The key that tokens are signed with, at least 32 bytes; `None`: the file beside the database.
+    pub token_key: Option<Secret>,
+    /// Callers that may wait for a password hash beside those that one core each works for.
+    pub hash_queue: usize,
+    /// Whether failed sign-ins make the next ones wait.
+    pub sign_in_slowing: bool,
+    /// Who says which ids are university members.
+    pub verifier: Verifier,
+    /// How the feeds are ranked.
+    pub feed: Feed,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            id_length: Bounds { min: 3, max: 30 },
+            password_length: Bounds { min: 8, max: 128 },
+            nickname_length: Bounds { min: 1, max: 30 },
+            token_days: 30,
+            token_key: None,
+            hash_queue: 64,
+            sign_in_slowing: true,
+            verifier: Verifier::Roster,
+            feed: Feed::default(),
+        }
+    }
+}
+
+/// The least and the most characters of a text, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The least.
+    pub min: usize,
+    /// The most.
+    pub max: usize,
+}
+
+impl Bounds {
+    /// Whether `text` has a length within the bounds, in Unicode characters.
+    pub fn hold(self, text: &str) -> bool {
+        (self.min..=self.max).contains(&text.chars().count())
+    }
+}
+
+/// Bytes that are never shown, and wiped after use.
+#[derive(Clone)]
+pub struct Secret(pub Zeroizing<Vec<u8>>);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
+/// Who says which ids are university members.
+#[derive(Clone, Debug)]
+pub enum Verifier {
+    /// Nobody: `sign_in_up` is always `api error`.
+    None,
+    /// The roster in the database. Its ids cannot be had by `sign_up`.
+    Roster,
+    /// An address that is asked with `POST {id, pw}`.
+    Http {
+        /// The address, http or https.
+        url: String,
+        /// How long it may take.
+        timeout: Duration,
+        /// The ids that it answers for and `sign_up` refuses; `None`: no id is.
+        school_ids: Option<regex::Regex>,
+    },
+}
+
+/// How the feeds are ranked. `newsfeed::ranking` has the formulas.
+#[derive(Clone, Debug)]
+pub struct Feed {
+    /// The newest posts that feeds are made of. The memory they take is bounded by this.
+    pub posts: usize,
+    /// Days in which the weight of an act halves for the popular feed.
+    pub popular_half_life_days: f64,
+    /// How many views a like weighs there.
+    pub like_weight: f64,
+    /// Acts that a member's own recommendations need; below that they see what guests see.
+    pub interest_min_acts: usize,
+    /// Days in which the weight of an act halves for interest.
+    pub interest_half_life_days: f64,
+    /// Share of measured interest in the score of a recommended post …
+    pub interest_weight: f64,
+    /// … of its freshness …
+    pub fresh_weight: f64,
+    /// … and of its popularity.
+    pub popular_weight: f64,
+    /// Days before the store's newest post at which freshness has halved.
+    pub fresh_half_life_days: f64,
+    /// How many of ten posts in a row may share a topic or a site in the recommended feed, 1 to 10, as long
+    /// as there are others.
+    pub diverse_max: usize,
+    /// Random noise in the score of a recommended post, 0 (none) to 1: how far the feed explores.
+    pub exploration: f64,
+}
+
+impl Default for Feed {
+    fn default() -> Self {
+        Self {
+            posts: 50_000,
+            popular_half_life_days: 3.0,
+            like_weight: 3.0,
+            interest_min_acts: 3,
+            interest_half_life_days: 60.0,
+            interest_weight: 1.0,
+            fresh_weight: 0.25,
+            popular_weight: 0.15,
+            fresh_half_life_days: 60.0,
+            diverse_max: 6,
+            exploration: 0.0,
+        }
+    }
+}

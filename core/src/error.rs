@@ -1,0 +1,172 @@
+//! Why an operation is refused, each with the `result` text that its answer carries.
+//!
+//! The core knows texts, never HTTP statuses or exit statuses: the server and the command line each map
+//! [`Error`] to theirs in one place.
+
+use crate::store::StoreError;
+
+/// What every operation answers.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The failures the interface documents, each with its `result` text to the letter.
+///
+/// Clients match on these texts in their success handler, so spelling and case may not change. The same
+/// condition has other texts in other operations, so an operation names its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Outcome {
+    /// An id, a password or a nickname breaks its length condition (`sign_up`, `change_pw`).
+    #[error("wrong user info")]
+    WrongUserInfo,
+    /// The password and its repetition differ (`sign_up`, `change_pw`).
+    #[error("check pw")]
+    CheckPw,
+    /// The id is taken or reserved (`sign_up`).
+    #[error("already id")]
+    AlreadyId,
+    /// The password is wrong (`sign_in`, `change_pw`).
+    #[error("incorrect pw")]
+    IncorrectPw,
+    /// The member is blacklisted (`sign_in`, `sign_in_up`).
+    #[error("blacklist user")]
+    BlacklistUser,
+    /// There is no such member (`sign_in`, `change_nickname`).
+    #[error("No member")]
+    NoMember,
+    /// The university does not know the id (`sign_in_up`).
+    #[error("not school")]
+    NotSchool,
+    /// The university knows the id, with another password (`sign_in_up`).
+    #[error("pw incorrect")]
+    PwIncorrect,
+    /// The university's system did not answer (`sign_in_up`).
+    #[error("api error")]
+    ApiError,
+    /// The nickname breaks its length condition (`change_nickname`).
+    #[error("rewrite_nickname")]
+    RewriteNickname,
+    /// There is no such member or notice (`remove_mine`, `reset_user_measurement`, `admin_remove_user`,
+    /// `remove_notice`).
+    #[error("Not found")]
+    NotFound,
+    /// The token is nobody's (`get_userinfo`); lower case, unlike the one above.
+    #[error("not found")]
+    UserNotFound,
+    /// The token or the number of the list is unusable (`get_specific_userinfo`, feedback).
+    #[error("bad request")]
+    BadRequest,
+    /// The caller is no administrator (the documented administrators' operations).
+    #[error("Not admin")]
+    NotAdmin,
+    /// The feedback could not be taken.
+    #[error("fail")]
+    Fail,
+}
+
+impl Outcome {
+    /// Every documented failure, for tables and tests.
+    pub const ALL: [Self; 15] = [
+        Self::WrongUserInfo,
+        Self::CheckPw,
+        Self::AlreadyId,
+        Self::IncorrectPw,
+        Self::BlacklistUser,
+        Self::NoMember,
+        Self::NotSchool,
+        Self::PwIncorrect,
+        Self::ApiError,
+        Self::RewriteNickname,
+        Self::NotFound,
+        Self::UserNotFound,
+        Self::BadRequest,
+        Self::NotAdmin,
+        Self::Fail,
+    ];
+}
+
+/// Why an operation was refused. `Display` is the `result` text of the answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A failure that the interface documents.
+    #[error(transparent)]
+    Documented(#[from] Outcome),
+    /// The input breaks a rule; nothing was written. Holds the rule, for people.
+    #[error("bad request")]
+    BadRequest(&'static str),
+    /// The token is missing, malformed, expired or revoked.
+    #[error("bad token")]
+    BadToken,
+    /// The caller is a member, but the operation is for administrators or for another member.
+    #[error("Not admin")]
+    Forbidden,
+    /// The thing that the operation names does not exist.
+    #[error("Not found")]
+    NotFound,
+    /// The act would leave no administrator who can sign in.
+    #[error("last administrator")]
+    LastAdministrator,
+    /// Another post has the url.
+    #[error("already url")]
+    DuplicateUrl,
+    /// Too many failed sign-ins; try again after so many seconds.
+    #[error("too many requests")]
+    TooManyRequests {
+        /// Whole seconds until the next attempt is looked at, at least 1.
+        retry_after_s: u64,
+    },
+    /// A bounded queue is full, or the service is shutting down; nothing was written.
+    #[error("overloaded")]
+    Overloaded,
+    /// The store failed in an operation whose document gives this its own text.
+    #[error("{result}")]
+    Failed {
+        /// The operation's text: `sign_up fail` or `fail`.
+        result: &'static str,
+        /// The cause, for the log.
+        #[source]
+        cause: StoreError,
+    },
+    /// The store failed; the cause is for the log, never for the caller.
+    #[error("internal error")]
+    Store(#[source] StoreError),
+    /// The service itself failed: a key that cannot be written, a random source that does not answer.
+    #[error("internal error")]
+    Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<StoreError> for Error {
+    fn from(cause: StoreError) -> Self {
+        match cause {
+            StoreError::Overloaded => Self::Overloaded,
+            cause => Self::Store(cause),
+        }
+    }
+}
+
+impl Error {
+    /// What was wrong, for people: the rule that was broken or the cause in the log, where there is one.
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            Self::BadRequest(rule) => Some((*rule).to_owned()),
+            Self::Store(cause) | Self::Failed { cause, .. } => Some(cause.to_string()),
+            Self::Internal(cause) => Some(cause.to_string()),
+            _ => None,
+        }
+    }
+
+    /// This error, where the document names the operation's own text for a token that fails or is no
+    /// administrator's.
+    pub(crate) fn unless_authorised(self, text: Outcome) -> Self {
+        match self {
+            Self::BadToken | Self::Forbidden => Self::Documented(text),
+            other => other,
+        }
+    }
+
+    /// This error, where the document names the operation's own text for an internal one.
+    pub(crate) fn if_failed(self, result: &'static str) -> Self {
+        match self {
+            Self::Store(cause) => Self::Failed { result, cause },
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Object ids: 24 lower-case hex digits in the `ObjectId` layout.
+
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::clock::Clock;
+
+/// The `_id` of a post, a notice or a feedback.
+///
+/// Four bytes of seconds since 1970, five random bytes of the process, three of a counter, so that ids sort
+/// by the second they were made in and no two processes make the same.
+///
+/// Source of the layout: the BSON specification, `ObjectId`.
+///
+/// ```
+/// use tidings_core::id::ObjectId;
+///
+/// let id = ObjectId::parse("6560c1a2ffeeddccbbaa0001").unwrap();
+/// assert_eq!(id.to_string(), "6560c1a2ffeeddccbbaa0001");
+/// assert!(ObjectId::parse("../etc/passwd").is_none());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId([u8; 12]);
+
+impl ObjectId {
+    /// A new id, made at the clock's present second.
+    pub fn new(clock: &Clock) -> Self {
+        static PROCESS: OnceLock<[u8; 5]> = OnceLock::new();
+        static COUNTER: OnceLock<AtomicU32> = OnceLock::new();
+        let process = PROCESS.get_or_init(random);
+        let counter = COUNTER.get_or_init(|| AtomicU32::new(u32::from_be_bytes(random()) >> 8));
+        let count = counter.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+        let seconds = u32::try_from(clock.now().div_euclid(1_000)).unwrap_or_default().to_be_bytes();
+        let mut id = [0; 12];
+        id[..4].copy_from_slice(&seconds);
+        id[4..9].copy_from_slice(process);
+        id[9..].copy_from_slice(&count[1..]);
+        Self(id)
+    }
+
+    /// Reads an id; `None` for anything but 24 hex digits. Upper-case digits are taken too.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.as_bytes();
+        if text.len() != 24 {
+            return None;
+        }
+        let mut id = [0; 12];
+        for (byte, pair) in id.iter_mut().zip(text.chunks_exact(2)) {
+            let digit = |d: u8| char::from(d).to_digit(16).and_then(|d| u8::try_from(d).ok());
+            *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        }
+        Some(Self(id))
+    }
+}
+
+/// Bytes that nobody can guess.
+///
+/// The operating system's random source failing is not something to go on from: ids and keys made without
+/// it would be guessable.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the operating system has a random source");
+    bytes
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ObjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl serde::Serialize for ObjectId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ids_of_one_second_differ_and_begin_with_it() {
+        let clock = Clock::fixed(0x6560_c1a2 * 1_000 + 999);
+        let ids: HashSet<String> = (0..10_000).map(|_| ObjectId::new(&clock).to_string()).collect();
+        assert_eq!(ids.len(), 10_000);
+        assert!(ids.iter().all(|id| id.starts_with("6560c1a2")));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(bytes: [u8; 12]) {
+            let id = ObjectId(bytes);
+            prop_assert_eq!(ObjectId::parse(&id.to_string()), Some(id));
+        }
+
+        #[test]
+        fn only_24_hex_digits_are_an_id(text: String) {
+            let hex = text.len() == 24 && text.bytes().all(|b| b.is_ascii_hexdigit());
+            prop_assert_eq!(ObjectId::parse(&text).is_some(), hex);
+        }
+    }
+}

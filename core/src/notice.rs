@@ -1,0 +1,5 @@
+//! Notices.
+
+/// The notices in memory.
+#[derive(Default)]
+pub struct Board;

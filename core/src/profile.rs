@@ -1,0 +1,187 @@
+//! What a member sees and sets of their own: names, the four lists, the measurement of interest.
+
+use serde::Serialize;
+
+use crate::Tidings;
+use crate::account::{self, Caller};
+use crate::error::{Error, Outcome, Result};
+use crate::store::Tx;
+
+pub(crate) mod history;
+
+pub use history::{NewsfeedAccess, PostRecord, SearchRecord};
+
+/// The most entries of each list that are kept (of likes: answered).
+pub const LIST_MAX: i64 = 300;
+
+/// What `get_userinfo` answers.
+#[derive(Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct UserInfo {
+    /// The id as registered.
+    pub user_id: String,
+    /// The name that the university verified; the nickname of a member who never verified.
+    pub user_name: String,
+    /// The subject that the university verified, or `""`.
+    pub user_major: String,
+    /// The nickname.
+    pub nickname: String,
+    /// The nickname, as existing clients call it.
+    pub user_nickname: String,
+    /// The liked posts, newest first, at most 300.
+    pub user_fav_list: Vec<PostRecord>,
+    /// Whether the app signs in by itself: 0 or 1.
+    pub auto_login: i64,
+    /// Whether the member is an administrator: 0 or 1.
+    pub admin: i64,
+}
+
+/// What is known of the member.
+///
+/// # Errors
+/// `not found` when the token fails.
+pub fn user_info(tidings: &Tidings, caller: &Caller) -> Result<UserInfo> {
+    let identity = caller.identify(tidings);
+    let read = tidings.store().read(|tx| {
+        let member = identity.member(tx)?;
+        let user_fav_list = history::liked(tx, member.key)?;
+        sql::user_info(tx, member, user_fav_list)
+    });
+    read.map_err(|e| e.unless_authorised(Outcome::UserNotFound))
+}
+
+/// The lists of a member: those that were asked for.
+#[derive(Default, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Lists {
+    /// The id as registered.
+    pub user_id: String,
+    /// Liked posts, newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fav_list: Option<Vec<PostRecord>>,
+    /// Viewed posts, each once, the one viewed last first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub view_list: Option<Vec<PostRecord>>,
+    /// Searches, newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search_list: Option<Vec<SearchRecord>>,
+    /// Newsfeeds that were opened, newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newsfeed_list: Option<Vec<NewsfeedAccess>>,
+}
+
+/// The member's lists: all (`type_num` 0), liked posts (1), viewed posts (2), searches (3) or opened
+/// newsfeeds (4), at most 300 entries each.
+///
+/// # Errors
+/// `bad request` when the token fails or `type_num` is none of these.
+pub fn lists(tidings: &Tidings, caller: &Caller, type_num: &str) -> Result<Lists> {
+    let identity = caller.identify(tidings);
+    let wanted: u8 = type_num.parse().ok().filter(|n| *n <= 4).ok_or(Outcome::BadRequest)?;
+    let wants = |list: u8| wanted == 0 || wanted == list;
+    let read = tidings.store().read(|tx| {
+        let member = identity.member(tx)?;
+        Ok(Lists {
+            fav_list: wants(1).then(|| history::liked(tx, member.key)).transpose()?,
+            view_list: wants(2).then(|| history::viewed(tx, member.key)).transpose()?,
+            search_list: wants(3).then(|| history::searched(tx, member.key, LIST_MAX)).transpose()?,
+            newsfeed_list: wants(4).then(|| history::opened(tx, member.key)).transpose()?,
+            user_id: member.id,
+        })
+    });
+    read.map_err(|e| e.unless_authorised(Outcome::BadRequest))
+}
+
+/// Changes the member's nickname.
+///
+/// # Errors
+/// `No member` when the token fails, `rewrite_nickname` when the nickname breaks its rule.
+pub fn change_nickname(tidings: &Tidings, caller: &Caller, nickname: &str) -> Result<()> {
+    let identity = caller.identify(tidings);
+    let nickname = account::nickname(tidings.config(), nickname);
+    let written = tidings.store().write(move |tx| {
+        let member = identity.member(tx)?;
+        let nickname = nickname.ok_or(Outcome::RewriteNickname)?;
+        let sql = "UPDATE member SET nickname = $2 WHERE key = $1";
+        tx.run(sql, &[member.key.into(), (&nickname).into()])?;
+        Ok(())
+    });
+    written.map_err(|e| e.unless_authorised(Outcome::NoMember))
+}
+
+/// Sets whether the app signs the member in by itself: 0 no, 1 yes.
+///
+/// # Errors
+/// `bad token`; `bad request` for any other number.
+pub fn update_auto_login(tidings: &Tidings, caller: &Caller, auto_login: i64) -> Result<()> {
+    let identity = caller.identify(tidings);
+    tidings.store().write(move |tx| {
+        let member = identity.member(tx)?;
+        if !matches!(auto_login, 0 | 1) {
+            return Err(Error::BadRequest("auto_login is 0 or 1"));
+        }
+        let sql = "UPDATE member SET auto_login = $2 WHERE key = $1";
+        tx.run(sql, &[member.key.into(), auto_login.into()])?;
+        Ok(())
+    })
+}
+
+/// Begins the measurement of interest anew: viewed posts, searches and opened newsfeeds are forgotten; likes
+/// stay, but count no longer.
+///
+/// # Errors
+/// `Not found` when the token fails.
+pub fn reset_measurement(tidings: &Tidings, caller: &Caller) -> Result<()> {
+    let (identity, now) = (caller.identify(tidings), tidings.now());
+    let written = tidings.store().write(move |tx| {
+        let member = identity.member(tx)?;
+        history::forget(tx, member.key)?;
+        // Likes of this very millisecond were given before.
+        let sql = "UPDATE member SET measured = $2 WHERE key = $1";
+        tx.run(sql, &[member.key.into(), (now + 1).into()])?;
+        history::acted(tx, member.key)?;
+        Ok(())
+    });
+    written.map_err(|e| e.unless_authorised(Outcome::NotFound))
+}
+
+/// Removes the member's own account, with its lists and its interest.
+///
+/// What it gave others stays: its likes and views stay counted, its feedback stays under the id `removed`.
+///
+/// # Errors
+/// `Not found` when the token fails; `last administrator` when nobody would be left to administer.
+pub fn remove_mine(tidings: &Tidings, caller: &Caller) -> Result<()> {
+    let identity = caller.identify(tidings);
+    let written = tidings.store().write(move |tx| {
+        let member = identity.member(tx)?;
+        account::remove(tx, &member)
+    });
+    written.map_err(|e| e.unless_authorised(Outcome::NotFound))
+}
+
+mod sql {
+    use super::{PostRecord, Result, Tx, UserInfo};
+    use crate::account::Member;
+
+    pub(super) fn user_info(
+        tx: &mut dyn Tx,
+        member: Member,
+        user_fav_list: Vec<PostRecord>,
+    ) -> Result<UserInfo> {
+        let sql = "SELECT name, major, nickname, auto_login FROM member WHERE key = $1";
+        let mut row = tx.one(sql, &[member.key.into()])?;
+        let (name, major): (Option<String>, Option<String>) = (row.take(0)?, row.take(1)?);
+        let nickname: String = row.take(2)?;
+        Ok(UserInfo {
+            user_id: member.id,
+            user_name: name.unwrap_or_else(|| nickname.clone()),
+            user_major: major.unwrap_or_default(),
+            user_nickname: nickname.clone(),
+            nickname,
+            user_fav_list,
+            auto_login: row.take(3)?,
+            admin: member.admin.into(),
+        })
+    }
+}

@@ -1,0 +1,287 @@
+//! What members did: likes, views, searches and opened newsfeeds, as their lists show it and as interest is
+//! measured from it.
+
+use serde::ser::{Error as _, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::LIST_MAX;
+use crate::clock::Time;
+use crate::store::{Row, StoreError, Tx};
+
+/// One in how many acts of all members also clears the entries that a list keeps no longer: reading skips
+/// them, so clearing is only for space.
+const CLEAR_EVERY: i64 = 32;
+
+/// A post that a member liked or viewed: an element of `fav_list` and `view_list`.
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PostRecord {
+    /// The post.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Its topics.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub topic: JsonList,
+    /// Its tags.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub tag: JsonList,
+    /// The tokens of its title and text.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub token: Words,
+    /// When the member did it.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Time,
+    /// The date of the post.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub post_date: Time,
+    /// Its title.
+    pub title: String,
+    /// Its address.
+    pub url: String,
+    /// 1 when it has an image, else 0.
+    pub img: i64,
+}
+
+/// A search of a member: an element of `search_list`.
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SearchRecord {
+    /// What was searched, as it was written.
+    pub original: String,
+    /// Split at white space.
+    pub search_split: Vec<String>,
+    /// Its tokens.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub tokenizer_split: Words,
+    /// The similar words that were searched with it.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub similarity_split: Words,
+    /// When.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Time,
+}
+
+/// A topic feed that a member opened: an element of `newsfeed_list`.
+#[derive(serde::Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NewsfeedAccess {
+    /// The feed.
+    pub newsfeed_name: String,
+    /// The commonest tags of the posts that it answered.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
+    pub tag: JsonList,
+    /// When.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Time,
+}
+
+/// A list of texts as the store keeps it, JSON, and as it is sent.
+pub struct JsonList(pub(crate) String);
+
+impl Serialize for JsonList {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let list: &RawValue = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
+        list.serialize(serializer)
+    }
+}
+
+/// A list of words as the store keeps it, blanks between; sent as a list of texts.
+pub struct Words(pub(crate) String);
+
+impl Serialize for Words {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.split_ascii_whitespace())
+    }
+}
+
+/// The acts that a member's interest is measured from, newest first.
+pub(crate) struct Acts {
+    /// Keys of posts, with the time of the like.
+    pub(crate) liked: Vec<(i64, i64)>,
+    /// Keys of posts, with the time of the last view.
+    pub(crate) viewed: Vec<(i64, i64)>,
+    /// Tokens and similar words, blanks between, with the time of the search.
+    pub(crate) searched: Vec<(String, i64)>,
+    /// Names of topic feeds, with the time they were opened.
+    pub(crate) opened: Vec<(String, i64)>,
+}
+
+/// Says that what the member's interest is measured from has changed.
+pub(crate) fn acted(tx: &mut dyn Tx, member: i64) -> Result<(), StoreError> {
+    let revision = tx.revision();
+    tx.run("UPDATE member SET acted = $2 WHERE key = $1", &[member.into(), revision.into()])?;
+    Ok(())
+}
+
+/// Records a like; false when it was there.
+pub(crate) fn like(tx: &mut dyn Tx, member: i64, post: i64, now: i64) -> Result<bool, StoreError> {
+    let sql =
+        "INSERT INTO liked (member, post, date) VALUES ($1, $2, $3) ON CONFLICT (member, post) DO NOTHING";
+    let new = tx.run(sql, &[member.into(), post.into(), now.into()])? > 0;
+    if new {
+        acted(tx, member)?;
+    }
+    Ok(new)
+}
+
+/// Takes a like back; when it was given, or `None` when there was none.
+pub(crate) fn unlike(tx: &mut dyn Tx, member: i64, post: i64) -> Result<Option<i64>, StoreError> {
+    let sql = "DELETE FROM liked WHERE member = $1 AND post = $2 RETURNING date";
+    let Some(mut row) = tx.row(sql, &[member.into(), post.into()])? else { return Ok(None) };
+    acted(tx, member)?;
+    row.take(0).map(Some)
+}
+
+/// Records a view; an earlier one of the same post gives way to it.
+pub(crate) fn view(tx: &mut dyn Tx, member: i64, post: i64, now: i64) -> Result<(), StoreError> {
+    let sql = "INSERT INTO viewed (member, post, date) VALUES ($1, $2, $3)
+               ON CONFLICT (member, post) DO UPDATE SET date = excluded.date";
+    tx.run(sql, &[member.into(), post.into(), now.into()])?;
+    clear(tx, "viewed", member)?;
+    acted(tx, member)
+}
+
+/// Records a search.
+pub(crate) fn search(
+    tx: &mut dyn Tx,
+    member: i64,
+    original: &str,
+    tokens: &str,
+    similar: &str,
+    now: i64,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO searched (member, original, token, similar, date) VALUES ($1, $2, $3, $4, $5)";
+    tx.run(sql, &[member.into(), original.into(), tokens.into(), similar.into(), now.into()])?;
+    clear(tx, "searched", member)?;
+    acted(tx, member)
+}
+
+/// Records that a topic feed was opened, with the commonest tags of its posts.
+pub(crate) fn open(
+    tx: &mut dyn Tx,
+    member: i64,
+    newsfeed: &str,
+    tags: &[String],
+    now: i64,
+) -> Result<(), StoreError> {
+    let tags = json_list(tags);
+    let sql = "INSERT INTO opened (member, newsfeed, tag, date) VALUES ($1, $2, $3, $4)";
+    tx.run(sql, &[member.into(), newsfeed.into(), (&tags).into(), now.into()])?;
+    clear(tx, "opened", member)?;
+    acted(tx, member)
+}
+
+/// Forgets views, searches and opened newsfeeds.
+pub(crate) fn forget(tx: &mut dyn Tx, member: i64) -> Result<(), StoreError> {
+    for table in ["viewed", "searched", "opened"] {
+        tx.run(&format!("DELETE FROM {table} WHERE member = $1"), &[member.into()])?;
+    }
+    Ok(())
+}
+
+/// Now and then, deletes what is older than the entries that a list keeps.
+fn clear(tx: &mut dyn Tx, table: &str, member: i64) -> Result<(), StoreError> {
+    if tx.revision() % CLEAR_EVERY != 0 {
+        return Ok(());
+    }
+    let sql = format!(
+        "DELETE FROM {table} WHERE member = $1 AND date <
+         (SELECT date FROM {table} WHERE member = $1 ORDER BY date DESC LIMIT 1 OFFSET $2)"
+    );
+    tx.run(&sql, &[member.into(), (LIST_MAX - 1).into()])?;
+    Ok(())
+}
+
+/// A list of texts as the store keeps it.
+pub(crate) fn json_list(list: &[String]) -> String {
+    serde_json::to_string(list).expect("a list of texts is JSON")
+}
+
+/// The liked posts, newest first.
+pub(super) fn liked(tx: &mut dyn Tx, member: i64) -> Result<Vec<PostRecord>, StoreError> {
+    posts(tx, "liked", member)
+}
+
+/// The viewed posts, the one viewed last first.
+pub(super) fn viewed(tx: &mut dyn Tx, member: i64) -> Result<Vec<PostRecord>, StoreError> {
+    posts(tx, "viewed", member)
+}
+
+fn posts(tx: &mut dyn Tx, table: &str, member: i64) -> Result<Vec<PostRecord>, StoreError> {
+    let sql = format!(
+        "SELECT p.id, p.topic, p.tag, p.token, a.date, p.date, p.title, p.url, p.img
+         FROM {table} a JOIN post p ON p.key = a.post
+         WHERE a.member = $1 ORDER BY a.date DESC, a.post DESC LIMIT $2"
+    );
+    let rows = tx.rows(&sql, &[member.into(), LIST_MAX.into()])?;
+    let record = |mut row: Row| {
+        Ok(PostRecord {
+            id: row.take(0)?,
+            topic: JsonList(row.take(1)?),
+            tag: JsonList(row.take(2)?),
+            token: Words(row.take(3)?),
+            date: Time(row.take(4)?),
+            post_date: Time(row.take(5)?),
+            title: row.take(6)?,
+            url: row.take(7)?,
+            img: i64::from(!row.take::<String>(8)?.is_empty()),
+        })
+    };
+    rows.into_iter().map(record).collect()
+}
+
+/// The searches, newest first, at most `limit`.
+pub(crate) fn searched(tx: &mut dyn Tx, member: i64, limit: i64) -> Result<Vec<SearchRecord>, StoreError> {
+    let sql = "SELECT original, token, similar, date FROM searched
+               WHERE member = $1 ORDER BY date DESC, key DESC LIMIT $2";
+    let rows = tx.rows(sql, &[member.into(), limit.into()])?;
+    let record = |mut row: Row| {
+        let original: String = row.take(0)?;
+        Ok(SearchRecord {
+            search_split: crate::words::tokens::split(&original),
+            original,
+            tokenizer_split: Words(row.take(1)?),
+            similarity_split: Words(row.take(2)?),
+            date: Time(row.take(3)?),
+        })
+    };
+    rows.into_iter().map(record).collect()
+}
+
+/// The topic feeds that were opened, newest first.
+pub(super) fn opened(tx: &mut dyn Tx, member: i64) -> Result<Vec<NewsfeedAccess>, StoreError> {
+    let sql = "SELECT newsfeed, tag, date FROM opened
+               WHERE member = $1 ORDER BY date DESC, key DESC LIMIT $2";
+    let rows = tx.rows(sql, &[member.into(), LIST_MAX.into()])?;
+    let access = |mut row: Row| {
+        let (newsfeed_name, tag) = (row.take(0)?, JsonList(row.take(1)?));
+        Ok(NewsfeedAccess { newsfeed_name, tag, date: Time(row.take(2)?) })
+    };
+    rows.into_iter().map(access).collect()
+}
+
+/// The acts since `measured` that interest is measured from, of each kind the newest.
+pub(crate) fn acts(tx: &mut dyn Tx, member: i64, measured: i64) -> Result<Acts, StoreError> {
+    let mut posts = |table: &str| -> Result<Vec<(i64, i64)>, StoreError> {
+        let sql = format!(
+            "SELECT post, date FROM {table} WHERE member = $1 AND date >= $2
+             ORDER BY date DESC, post DESC LIMIT $3"
+        );
+        let rows = tx.rows(&sql, &[member.into(), measured.into(), LIST_MAX.into()])?;
+        rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
+    };
+    let (liked, viewed) = (posts("liked")?, posts("viewed")?);
+    let mut texts = |sql: &str| -> Result<Vec<(String, i64)>, StoreError> {
+        let rows = tx.rows(sql, &[member.into(), measured.into(), LIST_MAX.into()])?;
+        rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
+    };
+    let searched = texts(
+        "SELECT token || ' ' || similar, date FROM searched WHERE member = $1 AND date >= $2
+         ORDER BY date DESC, key DESC LIMIT $3",
+    )?;
+    let opened = texts(
+        "SELECT newsfeed, date FROM opened WHERE member = $1 AND date >= $2
+         ORDER BY date DESC, key DESC LIMIT $3",
+    )?;
+    Ok(Acts { liked, viewed, searched, opened })
+}

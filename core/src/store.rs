@@ -1,0 +1,300 @@
+//! The one door to the database: what a slice may say to it, and what it answers.
+//!
+//! A slice hands [`Store::read`] or [`Store::write`] a closure over a [`Tx`] and sees nothing else: no
+//! connection, no driver, no error code. `SQLite` stands behind the door in `store/sqlite.rs`.
+//!
+//! Writes go to one thread (`store/writer.rs`), which commits what is waiting as one transaction and answers
+//! once it is on disk. Reads run on the caller's thread, each on a connection of its own, at one moment in
+//! time. Caches learn from [`Store::version`] that what they hold has changed, here or in another process
+//! (`store/watch.rs`).
+
+use std::error::Error as StdError;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+mod sqlite;
+mod watch;
+mod writer;
+
+pub use sqlite::SCHEMA_VERSION;
+pub use writer::Pending;
+
+/// Why the store could not do it, named by meaning.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A row with this key is already there.
+    #[error("a row with this key is already there")]
+    Duplicate,
+    /// The row refers to one that does not exist.
+    #[error("the row refers to one that does not exist")]
+    Dangling,
+    /// Too much is waiting to be written, another process holds the database, or the service is stopping.
+    #[error("too much is waiting for the database")]
+    Overloaded,
+    /// The database was written by a newer program.
+    #[error("the database has schema version {found}, this program knows {known}: use the newer program")]
+    Newer {
+        /// The version of the file.
+        found: i64,
+        /// The newest version that this program knows.
+        known: i64,
+    },
+    /// The file is a database, but not one of ours.
+    #[error("the file is no tidings database")]
+    Foreign,
+    /// Anything else: a full disk, a damaged file, a mistake in a statement.
+    #[error("{0}")]
+    Other(Arc<dyn StdError + Send + Sync>),
+}
+
+impl StoreError {
+    /// An error that has no meaning of its own to a slice.
+    fn other(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::Other(Arc::from(cause.into()))
+    }
+}
+
+/// An argument of a statement: what `$1`, `$2` … stand for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Arg<'a> {
+    /// No value.
+    Null,
+    /// A whole number; a point in time is milliseconds.
+    Integer(i64),
+    /// A number.
+    Real(f64),
+    /// A text.
+    Text(&'a str),
+}
+
+impl From<i64> for Arg<'_> {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<f64> for Arg<'_> {
+    fn from(value: f64) -> Self {
+        Self::Real(value)
+    }
+}
+
+impl<'a> From<&'a str> for Arg<'a> {
+    fn from(value: &'a str) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl<'a> From<&'a String> for Arg<'a> {
+    fn from(value: &'a String) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl<'a, T: Into<Arg<'a>>> From<Option<T>> for Arg<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// What a column of an answer holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(String),
+}
+
+/// A type that a column can be read as.
+pub(crate) trait FromValue: Sized {
+    /// The value as this type, or `None` where it is of another.
+    fn from_value(value: &mut Value) -> Option<Self>;
+}
+
+impl FromValue for i64 {
+    fn from_value(value: &mut Value) -> Option<Self> {
+        if let Value::Integer(value) = value { Some(*value) } else { None }
+    }
+}
+
+impl FromValue for f64 {
+    fn from_value(value: &mut Value) -> Option<Self> {
+        if let Value::Real(value) = value { Some(*value) } else { None }
+    }
+}
+
+impl FromValue for bool {
+    fn from_value(value: &mut Value) -> Option<Self> {
+        i64::from_value(value).map(|value| value != 0)
+    }
+}
+
+impl FromValue for String {
+    fn from_value(value: &mut Value) -> Option<Self> {
+        if let Value::Text(value) = value { Some(std::mem::take(value)) } else { None }
+    }
+}
+
+impl<T: FromValue> FromValue for Option<T> {
+    fn from_value(value: &mut Value) -> Option<Self> {
+        if *value == Value::Null { Some(None) } else { T::from_value(value).map(Some) }
+    }
+}
+
+/// A row of an answer.
+#[derive(Debug)]
+pub(crate) struct Row(Vec<Value>);
+
+impl Row {
+    /// Takes column `index` (from 0) out of the row; a text is moved, not copied, so each is taken once.
+    ///
+    /// # Errors
+    /// When there is no such column or it holds another type: a mistake in a statement.
+    pub(crate) fn take<T: FromValue>(&mut self, index: usize) -> Result<T, StoreError> {
+        self.0
+            .get_mut(index)
+            .and_then(T::from_value)
+            .ok_or_else(|| StoreError::other(format!("column {index} is not what the statement promised")))
+    }
+}
+
+/// What caches hold and the store says changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Topic {
+    /// Posts, their views and likes.
+    Posts,
+    /// Notices.
+    Notices,
+}
+
+impl Topic {
+    /// Every topic, in the order of their numbers.
+    const ALL: [Self; 2] = [Self::Posts, Self::Notices];
+
+    /// The topic's name in the database; it may not change.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Posts => "posts",
+            Self::Notices => "notices",
+        }
+    }
+}
+
+/// An open transaction: all a slice ever sees of a database.
+///
+/// Statements are in the dialect that SQLite and PostgreSQL share. `$1` is the first argument wherever it
+/// stands and however often.
+pub(crate) trait Tx {
+    /// The rows that a statement answers.
+    fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError>;
+
+    /// Runs a statement that answers no rows; returns how many it changed.
+    fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError>;
+
+    /// The number of this transaction: greater than that of every one committed before, in any process.
+    ///
+    /// Only a transaction that writes has one of its own; one that reads has 0.
+    fn revision(&self) -> i64;
+
+    /// Says that this transaction changes what caches of `topic` hold.
+    fn touch(&mut self, topic: Topic);
+
+    /// The first row that a statement answers, if any.
+    fn row(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Option<Row>, StoreError> {
+        Ok(self.rows(sql, args)?.into_iter().next())
+    }
+
+    /// The one row that a statement always answers.
+    fn one(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Row, StoreError> {
+        self.row(sql, args)?.ok_or_else(|| StoreError::other("the statement answered no row"))
+    }
+}
+
+/// The revision at which `topic` last changed, as this transaction sees it; 0 when it never has.
+///
+/// A cache that is loaded in the same transaction holds what stood at that revision.
+pub(crate) fn version_in(tx: &mut dyn Tx, topic: Topic) -> Result<i64, StoreError> {
+    let row = tx.row("SELECT revision FROM touched WHERE topic = $1", &[topic.name().into()])?;
+    row.map_or(Ok(0), |mut row| row.take(0))
+}
+
+/// The database. Cheap to share; the last one dropped flushes what rides along and closes the file.
+pub(crate) struct Store {
+    // Declared before the readers, so that the writer's connection closes first.
+    writer: writer::Writer,
+    readers: sqlite::Readers,
+    versions: Arc<watch::Versions>,
+    _watcher: watch::Watcher,
+}
+
+impl Store {
+    /// Opens the database at `path`, made and brought to this program's schema where needed.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or written, is not ours, or is newer than the program.
+    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+        let connection = sqlite::open_and_migrate(path)?;
+        let versions = Arc::new(watch::Versions::default());
+        let watcher = watch::Watcher::start(sqlite::open(path)?, Arc::clone(&versions))?;
+        let writer = writer::Writer::start(connection, Arc::clone(&versions))?;
+        Ok(Self { writer, readers: sqlite::Readers::new(path), versions, _watcher: watcher })
+    }
+
+    /// Runs `work` in a transaction and returns once it is on disk, or undone on `Err`.
+    ///
+    /// # Errors
+    /// What `work` answers; `overloaded` when too much is waiting; the store's own when it fails.
+    pub(crate) fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.submit(work).wait()
+    }
+
+    /// As [`Store::write`], without waiting: the answer comes through the [`Pending`].
+    pub(crate) fn submit<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T> + Send + 'static,
+    ) -> Pending<T> {
+        self.writer.submit(work)
+    }
+
+    /// Leaves `work` to be done with the next commit, within 200 ms; nobody waits for it.
+    ///
+    /// For counters and log lines, which must never delay an answer: a crash may lose them, and so does a
+    /// queue that is full. A failure is logged and undoes only this work.
+    pub(crate) fn ride(&self, work: impl FnOnce(&mut dyn Tx) -> Result<()> + Send + 'static) {
+        self.writer.ride(work);
+    }
+
+    /// Runs `work` on what is committed at this moment, on the caller's thread.
+    ///
+    /// # Errors
+    /// What `work` answers, and the store's own when it fails.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
+        self.readers.read(work)
+    }
+
+    /// The revision at which `topic` last changed, as far as this process knows: at once for its own
+    /// writes, within a quarter of a second for another's. A cache that was loaded at less is stale.
+    pub(crate) fn version(&self, topic: Topic) -> i64 {
+        self.versions.get(topic)
+    }
+
+    /// The versions themselves, for a thread that waits for them to change.
+    pub(crate) fn versions(&self) -> Arc<watch::Versions> {
+        Arc::clone(&self.versions)
+    }
+}
+
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Store(cause) => cause,
+            other => Self::other(other),
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! SQLite behind the door; the only file that names rusqlite.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub(super) use rusqlite::Connection;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{ErrorCode, ffi};
+
+use super::{Arg, Row, StoreError, Topic, Tx, Value};
+use crate::error::Result;
+
+/// The schema's steps, each applied once and in order; a released one is never edited.
+const MIGRATIONS: [&str; 1] = [include_str!("sqlite/0001_initial.sql")];
+
+/// The schema that this program writes: the number of its migrations.
+#[expect(clippy::cast_possible_wrap, reason = "a handful of migrations")]
+pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// Marks the file as ours (`PRAGMA application_id`): "tdng".
+const APPLICATION_ID: i64 = 0x7464_6e67;
+
+/// How long a transaction waits for another process's, in tries of a millisecond.
+///
+/// SQLite's own wait sleeps up to 100 ms between tries and so can miss, for seconds, the short moments in
+/// which a busy writer lets go.
+const BUSY_TRIES: i32 = 20_000;
+
+/// Connections that read at the same time; a further reader waits for one.
+const READERS: usize = 8;
+
+/// What arguments are called in statements.
+const NAMES: [&str; 16] =
+    ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15", "$16"];
+
+/// A connection as every process opens it.
+pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection = Connection::open(path)?;
+    connection.busy_handler(Some(|tries| {
+        std::thread::sleep(Duration::from_millis(1));
+        tries < BUSY_TRIES
+    }))?;
+    connection.set_prepared_statement_cache_capacity(256);
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    Ok(connection)
+}
+
+/// The first connection: makes the file, readable by its owner alone, and brings its schema up to date.
+pub(super) fn open_and_migrate(path: &Path) -> Result<Connection, StoreError> {
+    make_private(path)?;
+    let mut connection = open(path)?;
+    let begin = rusqlite::TransactionBehavior::Immediate;
+    let tx = connection.transaction_with_behavior(begin)?;
+    let pragma = |name: &str| tx.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application, found) = (pragma("application_id")?, pragma("user_version")?);
+    let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if application != APPLICATION_ID && tables > 0 {
+        return Err(StoreError::Foreign);
+    }
+    if found > SCHEMA_VERSION {
+        return Err(StoreError::Newer { found, known: SCHEMA_VERSION });
+    }
+    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or_default()) {
+        tx.execute_batch(migration)?;
+    }
+    if found < SCHEMA_VERSION {
+        tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+    }
+    tx.commit()?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    Ok(connection)
+}
+
+/// Makes the file for its owner alone; SQLite gives the files beside it the same mode.
+fn make_private(path: &Path) -> Result<(), StoreError> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let opened = options.open(path);
+    opened.map_err(|e| StoreError::other(format!("cannot open {} for writing: {e}", path.display())))?;
+    Ok(())
+}
+
+/// Says when another process has committed: the number changes with each commit of another connection.
+pub(super) fn data_version(connection: &Connection) -> Result<i64, StoreError> {
+    let mut statement = connection.prepare_cached("PRAGMA data_version")?;
+    Ok(statement.query_row([], |row| row.get(0))?)
+}
+
+/// Brings the write-ahead log into the file and empties it.
+pub(super) fn checkpoint(connection: &Connection) -> Result<(), StoreError> {
+    Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+}
+
+/// An open transaction on one connection.
+pub(super) struct SqliteTx<'c> {
+    connection: &'c Connection,
+    revision: i64,
+    touched: Vec<Topic>,
+}
+
+impl<'c> SqliteTx<'c> {
+    /// Begins a transaction that reads.
+    pub(super) fn begin(connection: &'c Connection) -> Result<Self, StoreError> {
+        let mut tx = Self { connection, revision: 0, touched: Vec::new() };
+        tx.run("BEGIN", &[])?;
+        Ok(tx)
+    }
+
+    /// Begins a transaction that writes, and takes the next revision for it.
+    pub(super) fn begin_write(connection: &'c Connection) -> Result<Self, StoreError> {
+        let mut tx = Self { connection, revision: 0, touched: Vec::new() };
+        tx.run("BEGIN IMMEDIATE", &[])?;
+        match tx.one("UPDATE revision SET n = n + 1 RETURNING n", &[]).and_then(|mut row| row.take(0)) {
+            Ok(revision) => tx.revision = revision,
+            Err(error) => {
+                tx.rollback();
+                return Err(error);
+            }
+        }
+        Ok(tx)
+    }
+
+    /// Puts what was done on disk; answers the topics that it touched.
+    pub(super) fn commit(mut self) -> Result<Vec<Topic>, StoreError> {
+        for topic in std::mem::take(&mut self.touched) {
+            let sql = "INSERT INTO touched (topic, revision) VALUES ($1, $2)
+                       ON CONFLICT (topic) DO UPDATE SET revision = excluded.revision";
+            if let Err(error) = self.run(sql, &[topic.name().into(), self.revision.into()]) {
+                self.rollback();
+                return Err(error);
+            }
+            self.touched.push(topic);
+        }
+        match self.run("COMMIT", &[]) {
+            Ok(_) => Ok(self.touched),
+            Err(error) => {
+                self.rollback();
+                Err(error)
+            }
+        }
+    }
+
+    /// Undoes everything. Its own failure says only that SQLite has undone it already.
+    pub(super) fn rollback(mut self) {
+        let _ = self.run("ROLLBACK", &[]);
+    }
+
+    /// Whether the transaction still stands: a full disk makes SQLite undo it of its own accord.
+    pub(super) fn is_open(&self) -> bool {
+        !self.connection.is_autocommit()
+    }
+}
+
+impl Tx for SqliteTx<'_> {
+    fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        bind(&mut statement, args)?;
+        let columns = statement.column_count();
+        let mut rows = statement.raw_query();
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let values = (0..columns).map(|i| row.get_ref(i).map_err(StoreError::from).and_then(value));
+            found.push(Row(values.collect::<Result<_, _>>()?));
+        }
+        Ok(found)
+    }
+
+    fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        bind(&mut statement, args)?;
+        Ok(statement.raw_execute()? as u64)
+    }
+
+    fn revision(&self) -> i64 {
+        self.revision
+    }
+
+    fn touch(&mut self, topic: Topic) {
+        if !self.touched.contains(&topic) {
+            self.touched.push(topic);
+        }
+    }
+}
+
+/// Binds by name, never by position: to SQLite `$2` is a name, numbered by where it first stands.
+fn bind(statement: &mut rusqlite::CachedStatement<'_>, args: &[Arg<'_>]) -> Result<(), StoreError> {
+    for (name, arg) in NAMES.iter().zip(args) {
+        let index = statement.parameter_index(name)?;
+        let index = index.ok_or_else(|| StoreError::other(format!("the statement has no {name}")))?;
+        statement.raw_bind_parameter(index, arg)?;
+    }
+    Ok(())
+}
+
+impl rusqlite::ToSql for Arg<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Arg::Null => ValueRef::Null,
+            Arg::Integer(value) => ValueRef::Integer(*value),
+            Arg::Real(value) => ValueRef::Real(*value),
+            Arg::Text(value) => ValueRef::Text(value.as_bytes()),
+        }))
+    }
+}
+
+fn value(value: ValueRef<'_>) -> Result<Value, StoreError> {
+    Ok(match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(value) => Value::Integer(value),
+        ValueRef::Real(value) => Value::Real(value),
+        ValueRef::Text(value) => Value::Text(String::from_utf8_lossy(value).into_owned()),
+        ValueRef::Blob(_) => return Err(StoreError::other("the schema has no blobs")),
+    })
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        match error.sqlite_error().map(|e| (e.code, e.extended_code)) {
+            Some((_, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY)) => Self::Duplicate,
+            Some((_, ffi::SQLITE_CONSTRAINT_FOREIGNKEY)) => Self::Dangling,
+            Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => Self::Overloaded,
+            _ => Self::other(error),
+        }
+    }
+}
+
+/// The connections that read: opened as they are needed, kept for the next.
+pub(super) struct Readers {
+    path: PathBuf,
+    pool: Mutex<Pool>,
+    returned: Condvar,
+}
+
+#[derive(Default)]
+struct Pool {
+    idle: Vec<Connection>,
+    open: usize,
+}
+
+impl Readers {
+    pub(super) fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), pool: Mutex::default(), returned: Condvar::new() }
+    }
+
+    pub(super) fn read<T>(&self, work: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
+        let lease = Lease { readers: self, connection: Some(self.take()?) };
+        let connection = lease.connection.as_ref().expect("the lease was just made with one");
+        let mut tx = SqliteTx::begin(connection)?;
+        let result = work(&mut tx);
+        tx.rollback();
+        result
+    }
+
+    fn take(&self) -> Result<Connection, StoreError> {
+        let mut pool = self.lock();
+        loop {
+            if let Some(connection) = pool.idle.pop() {
+                return Ok(connection);
+            }
+            if pool.open < READERS {
+                pool.open += 1;
+                drop(pool);
+                return open(&self.path).inspect_err(|_| self.lock().open -= 1);
+            }
+            pool = self.returned.wait(pool).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection on loan: given back when dropped, thrown away when the work on it panicked.
+struct Lease<'r> {
+    readers: &'r Readers,
+    connection: Option<Connection>,
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        let mut pool = self.readers.lock();
+        match self.connection.take() {
+            Some(connection) if !std::thread::panicking() => pool.idle.push(connection),
+            _ => pool.open -= 1,
+        }
+        drop(pool);
+        self.readers.returned.notify_one();
+    }
+}

@@ -1,0 +1,292 @@
+//! The one writer: it commits what is waiting together, and answers once that is on disk.
+//!
+//! While one group is being put on disk the next gathers in the queue, so the more there is to write, the
+//! more each commit carries: throughput does not pay one disk flush for each request. Each work runs in a
+//! savepoint of its own, so one that fails spoils no neighbour.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::sqlite::{self, Connection, SqliteTx};
+use super::watch::Versions;
+use super::{StoreError, Tx};
+use crate::error::{Error, Result};
+
+/// What may wait to be written; more is refused with `overloaded`.
+const QUEUE: usize = 4_096;
+/// Works and time that one commit may carry, so that the first of a group does not wait for ever.
+const GROUP: usize = 1_024;
+const GROUP_TIME: Duration = Duration::from_millis(20);
+/// How long what rides along may wait for a commit to ride on.
+const RIDE_TIME: Duration = Duration::from_millis(200);
+
+/// An answer that comes once it is on disk: wait for it on a thread, or await it.
+#[must_use = "nothing is known of the write until its answer is there"]
+pub struct Pending<T>(Answer<T>);
+
+enum Answer<T> {
+    Given(Result<T>),
+    Awaited(oneshot::Receiver<Result<T>>),
+}
+
+impl<T> Pending<T> {
+    /// Waits, blocking the thread, until the answer is there.
+    ///
+    /// # Errors
+    /// The operation's.
+    pub fn wait(self) -> Result<T> {
+        match self.0 {
+            Answer::Given(result) => result,
+            Answer::Awaited(receiver) => receiver.recv().unwrap_or_else(|_| Err(lost())),
+        }
+    }
+
+    /// Waits, without blocking the thread, until the answer is there; on any runtime.
+    ///
+    /// # Errors
+    /// The operation's.
+    pub async fn done(self) -> Result<T> {
+        match self.0 {
+            Answer::Given(result) => result,
+            Answer::Awaited(receiver) => receiver.await.unwrap_or_else(|_| Err(lost())),
+        }
+    }
+
+    /// An answer that is known already.
+    pub(crate) fn given(result: Result<T>) -> Self {
+        Self(Answer::Given(result))
+    }
+}
+
+/// Every work is answered before the thread ends, so only one that panicked is not.
+fn lost() -> Error {
+    Error::Internal("the write panicked and was undone".into())
+}
+
+/// A work whose outcome is known, but not on disk yet.
+struct Finished {
+    /// Whether what it wrote is to be kept.
+    keep: bool,
+    /// Gives the answer, told whether the commit went well.
+    answer: Box<dyn FnOnce(Result<(), StoreError>) + Send>,
+}
+
+type Work = Box<dyn FnOnce(&mut dyn Tx) -> Finished + Send>;
+
+enum Message {
+    Write(Work),
+    Ride(Work),
+}
+
+/// The queue to the writing thread, and the thread.
+pub(super) struct Writer {
+    queue: Option<SyncSender<Message>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection, versions: Arc<Versions>) -> Result<Self, StoreError> {
+        let (queue, messages) = sync_channel(QUEUE);
+        let thread = std::thread::Builder::new()
+            .name("tidings-write".into())
+            .spawn(move || write_all(&connection, &messages, &versions));
+        Ok(Self { queue: Some(queue), thread: Some(thread.map_err(StoreError::other)?) })
+    }
+
+    pub(super) fn submit<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T> + Send + 'static,
+    ) -> Pending<T> {
+        let (sender, receiver) = oneshot::channel();
+        let work: Work = Box::new(move |tx| {
+            let result = work(tx);
+            let keep = result.is_ok();
+            let answer = move |commit: Result<(), StoreError>| {
+                // Nobody is left to hear it when the caller has gone.
+                let _ = sender.send(result.and_then(|value| Ok(commit.map(|()| value)?)));
+            };
+            Finished { keep, answer: Box::new(answer) }
+        });
+        match self.send(Message::Write(work)) {
+            Ok(()) => Pending(Answer::Awaited(receiver)),
+            Err(error) => Pending::given(Err(error)),
+        }
+    }
+
+    pub(super) fn ride(&self, work: impl FnOnce(&mut dyn Tx) -> Result<()> + Send + 'static) {
+        let work: Work = Box::new(move |tx| {
+            let result = work(tx);
+            let keep = result.is_ok();
+            let answer = move |commit: Result<(), StoreError>| {
+                if let Err(error) = result.and_then(|()| Ok(commit?)) {
+                    tracing::error!(cause = error.detail(), "counts are lost: they could not be written");
+                }
+            };
+            Finished { keep, answer: Box::new(answer) }
+        });
+        if self.send(Message::Ride(work)).is_err() {
+            tracing::warn!("counts are lost: too much is waiting to be written");
+        }
+    }
+
+    fn send(&self, message: Message) -> Result<()> {
+        let queue = self.queue.as_ref().ok_or(Error::Overloaded)?;
+        queue.try_send(message).map_err(|error| match error {
+            TrySendError::Full(_) | TrySendError::Disconnected(_) => Error::Overloaded,
+        })
+    }
+}
+
+impl Drop for Writer {
+    /// Lets the thread finish what is waiting.
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The writing thread: groups until the queue closes, then a last one and a checkpoint.
+fn write_all(connection: &Connection, messages: &Receiver<Message>, versions: &Versions) {
+    let mut riders: Vec<Work> = Vec::new();
+    let mut sails_at = Instant::now();
+    loop {
+        let message = if riders.is_empty() {
+            messages.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        } else {
+            messages.recv_timeout(sails_at.saturating_duration_since(Instant::now()))
+        };
+        match message {
+            Ok(Message::Write(first)) => {
+                commit_group(connection, versions, Some(first), messages, &mut riders);
+            }
+            Ok(Message::Ride(rider)) => {
+                if riders.is_empty() {
+                    sails_at = Instant::now() + RIDE_TIME;
+                }
+                riders.push(rider);
+                if riders.len() >= GROUP {
+                    commit_group(connection, versions, None, messages, &mut riders);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                commit_group(connection, versions, None, messages, &mut riders);
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    if !riders.is_empty() {
+        commit_group(connection, versions, None, messages, &mut riders);
+    }
+    if let Err(error) = sqlite::checkpoint(connection) {
+        tracing::warn!(%error, "the write-ahead log stays for the next start");
+    }
+}
+
+/// One transaction: the first work, what has gathered behind it, and the riders.
+fn commit_group(
+    connection: &Connection,
+    versions: &Versions,
+    first: Option<Work>,
+    messages: &Receiver<Message>,
+    riders: &mut Vec<Work>,
+) {
+    let mut answers = Vec::new();
+    let mut tx = match SqliteTx::begin_write(connection) {
+        Ok(tx) => tx,
+        Err(error) => {
+            for work in first.into_iter().chain(riders.drain(..)) {
+                refuse(work, &error);
+            }
+            return;
+        }
+    };
+    let began = Instant::now();
+    let mut broken = None;
+    let mut next = first;
+    while let Some(work) = next {
+        answers.extend(run_one(&mut tx, work, &mut broken));
+        next = None;
+        while next.is_none() && broken.is_none() && answers.len() < GROUP && began.elapsed() < GROUP_TIME {
+            match messages.try_recv() {
+                Ok(Message::Write(work)) => next = Some(work),
+                Ok(Message::Ride(rider)) => riders.push(rider),
+                Err(_) => break,
+            }
+        }
+    }
+    for rider in riders.drain(..) {
+        answers.extend(run_one(&mut tx, rider, &mut broken));
+    }
+    let revision = tx.revision();
+    let committed = match broken {
+        Some(error) => {
+            tx.rollback();
+            Err(error)
+        }
+        None => tx.commit(),
+    };
+    if let Ok(topics) = &committed
+        && !topics.is_empty()
+    {
+        versions.publish(topics, revision);
+    }
+    let committed = committed.map(|_| ());
+    for answer in answers {
+        answer(committed.clone());
+    }
+}
+
+type Give = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
+/// Runs one work in a savepoint. `broken` is set once SQLite has undone the whole transaction.
+fn run_one(tx: &mut SqliteTx<'_>, work: Work, broken: &mut Option<StoreError>) -> Option<Give> {
+    if let Some(error) = broken {
+        refuse(work, error);
+        return None;
+    }
+    let before = tx.run("SAVEPOINT work", &[]);
+    if let Err(error) = before {
+        refuse(work, &error);
+        *broken = Some(error);
+        return None;
+    }
+    let finished = catch_unwind(AssertUnwindSafe(|| work(tx)));
+    let keep = finished.as_ref().is_ok_and(|finished| finished.keep);
+    let undone = if keep { Ok(0) } else { tx.run("ROLLBACK TO work", &[]) };
+    if let Err(error) = undone.and_then(|_| tx.run("RELEASE work", &[])) {
+        *broken = Some(error);
+    } else if !tx.is_open() {
+        *broken = Some(StoreError::other("the transaction was undone"));
+    }
+    match finished {
+        Ok(finished) => Some(finished.answer),
+        Err(_) => {
+            // Dropped with the work, the sender tells its caller.
+            tracing::error!("a write panicked and was undone");
+            None
+        }
+    }
+}
+
+/// Answers a work that cannot run, by running it on a transaction that refuses everything.
+fn refuse(work: Work, error: &StoreError) {
+    struct Refusing<'e>(&'e StoreError);
+    impl Tx for Refusing<'_> {
+        fn rows(&mut self, _: &str, _: &[super::Arg<'_>]) -> Result<Vec<super::Row>, StoreError> {
+            Err(self.0.clone())
+        }
+        fn run(&mut self, _: &str, _: &[super::Arg<'_>]) -> Result<u64, StoreError> {
+            Err(self.0.clone())
+        }
+        fn revision(&self) -> i64 {
+            0
+        }
+        fn touch(&mut self, _: super::Topic) {}
+    }
+    (work(&mut Refusing(error)).answer)(Err(error.clone()));
+}

@@ -1,0 +1,52 @@
+//! What the slices' unit tests share: a service on a database of its own, and a clock that stands still.
+
+use tempfile::TempDir;
+
+use crate::Tidings;
+use crate::account::{self, Caller, SignUp};
+use crate::clock::Clock;
+use crate::config::Config;
+
+/// 2026-11-20T08:36:00Z, when tests take place.
+pub(crate) const NOW: i64 = 1_795_163_760_000;
+
+/// A service whose database goes when it is dropped.
+pub(crate) struct Service {
+    pub(crate) tidings: Tidings,
+    // Dropped after the service has closed it.
+    dir: TempDir,
+}
+
+impl std::ops::Deref for Service {
+    type Target = Tidings;
+
+    fn deref(&self) -> &Tidings {
+        &self.tidings
+    }
+}
+
+/// A new service with default settings.
+pub(crate) fn service() -> Service {
+    service_with(Config::default())
+}
+
+/// A new service with these settings.
+pub(crate) fn service_with(config: Config) -> Service {
+    let dir = tempfile::tempdir().unwrap();
+    let builder = Tidings::builder(dir.path().join("test.db")).config(config).clock(Clock::fixed(NOW));
+    Service { tidings: builder.open().unwrap(), dir }
+}
+
+impl Service {
+    /// The database file.
+    pub(crate) fn path(&self) -> std::path::PathBuf {
+        self.dir.path().join("test.db")
+    }
+
+    /// A new member, by the right of a token.
+    pub(crate) fn member(&self, id: &str) -> Caller {
+        let pw = format!("password of {id}");
+        let form = SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into() };
+        Caller::token(account::sign_up(self, &form).unwrap().access_token)
+    }
+}
