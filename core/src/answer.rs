@@ -1,8 +1,12 @@
 //! The answer of an operation as the one JSON object that HTTP and `--json` both send.
 
+use std::sync::OnceLock;
+
+use bytes::Bytes;
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::id::ObjectId;
 
 /// `{"result": "success", …}`: the fields of `T` behind the result.
 #[derive(Serialize)]
@@ -39,6 +43,50 @@ pub fn refusal(result: &str) -> Vec<u8> {
 /// The object of an operation that failed.
 pub fn failure(error: &Error) -> Vec<u8> {
     refusal(&error.to_string())
+}
+
+/// What inserting something answers.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Inserted {
+    /// The id of what was inserted.
+    #[serde(rename = "_id")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub id: ObjectId,
+}
+
+/// A line of an import that was left out, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LineError {
+    /// The line's number, from 1; in a JSON array, the element's.
+    pub line: u64,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// An answer that is encoded once and sent often.
+#[derive(Debug)]
+pub struct Encoded {
+    json: Bytes,
+    compressed: OnceLock<Bytes>,
+}
+
+impl Encoded {
+    /// Keeps a complete answer.
+    pub fn new(json: impl Into<Bytes>) -> Self {
+        Self { json: json.into(), compressed: OnceLock::new() }
+    }
+
+    /// The JSON object.
+    pub fn json(&self) -> &Bytes {
+        &self.json
+    }
+
+    /// The JSON object as `compress` makes it smaller; it is asked once.
+    pub fn compressed(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes {
+        self.compressed.get_or_init(|| compress(&self.json))
+    }
 }
 
 fn encode<T: Serialize>(object: &T) -> Vec<u8> {

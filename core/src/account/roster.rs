@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 use super::fold;
 use super::password::Check;
 use crate::Tidings;
+use crate::answer::LineError;
 use crate::error::Result;
 use crate::store::{StoreError, Tx};
 
@@ -31,16 +32,6 @@ pub struct RosterReport {
     pub skipped: u64,
     /// Lines that were left out.
     pub errors: Vec<LineError>,
-}
-
-/// A line of an import that was left out, and why.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-pub struct LineError {
-    /// The line's number, from 1.
-    pub line: u64,
-    /// What is wrong with it.
-    pub reason: String,
 }
 
 /// A line of the file, under its header `id,name,major,password`.
