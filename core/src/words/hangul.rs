@@ -1,0 +1,181 @@
+//! Korean: the particles (조사) a word may end in.
+
+use After::{Any, Closed, ClosedButRieul, Open, OpenOrRieul};
+
+/// What a particle stands after. Most come in two forms, by whether the syllable before ends in a consonant,
+/// which keeps `전문가` (expert) from losing its `가`: after `문` the particle would be `이`.
+#[derive(Clone, Copy)]
+enum After {
+    Any,
+    /// A syllable that ends in a vowel.
+    Open,
+    /// A syllable that ends in a consonant.
+    Closed,
+    OpenOrRieul,
+    ClosedButRieul,
+}
+
+/// The particles that end in the syllable `last`, the longer first.
+///
+/// The common particles of Korean grammar, with the forms of `이다` (to be) that are joined to a noun like one. `나`, `며` and
+/// `고` alone are not among them: more words end so by nature (`바나나`) than by particle.
+fn particles(last: char) -> &'static [(&'static str, After)] {
+    match last {
+        '가' => &[("가", Open)],
+        '게' => &[("에게", Any)],
+        '고' => &[("이라고", Closed), ("라고", Open), ("하고", Any)],
+        '과' => &[("과", Closed)],
+        '께' => &[("께", Any)],
+        '나' => &[("이나", Closed)],
+        '는' => &[("이라는", Closed), ("라는", Open), ("는", Open)],
+        '다' => &[("입니다", Any), ("마다", Any), ("보다", Any), ("이다", Any)],
+        '도' => &[("이라도", Closed), ("라도", Open), ("도", Any)],
+        '란' => &[("이란", Closed), ("란", Open)],
+        '랑' => &[("이랑", Closed), ("랑", Open)],
+        '럼' => &[("처럼", Any)],
+        '로' => &[
+            ("이야말로", Closed),
+            ("야말로", Open),
+            ("대로", Any),
+            ("으로", ClosedButRieul),
+            ("로", OpenOrRieul),
+        ],
+        '를' => &[("를", Open)],
+        '만' => &[("만", Any)],
+        '며' => &[("이며", Closed)],
+        '뿐' => &[("뿐", Any)],
+        '서' => &[
+            ("으로서", ClosedButRieul),
+            ("에게서", Any),
+            ("한테서", Any),
+            ("께서", Any),
+            ("로서", OpenOrRieul),
+            ("에서", Any),
+        ],
+        '써' => &[("으로써", ClosedButRieul), ("로써", OpenOrRieul)],
+        '에' => &[("밖에", Any), ("에", Any)],
+        '와' => &[("와", Open)],
+        '은' => &[("은", Closed)],
+        '을' => &[("을", Closed)],
+        '의' => &[("의", Any)],
+        '이' => &[("이", Closed)],
+        '저' => &[("마저", Any)],
+        '지' => &[("이든지", Closed), ("까지", Any), ("든지", Open)],
+        '차' => &[("조차", Any)],
+        '큼' => &[("만큼", Any)],
+        '터' => &[("으로부터", ClosedButRieul), ("로부터", OpenOrRieul), ("부터", Any)],
+        '테' => &[("한테", Any)],
+        _ => &[],
+    }
+}
+
+/// Whether `c` is a Hangul syllable.
+pub(super) fn is_syllable(c: char) -> bool {
+    ('가'..='힣').contains(&c)
+}
+
+/// `word` without its last particle, then without the one before that: `학교에서는` is `학교에서` and `학교`.
+///
+/// At most two are cut, the second only below one that follows others (`는`, `도`, `의` …). A stem is never a
+/// single syllable: `나이` (age) and `회의` (meeting) are words, far more often than `나` and `회` with a particle.
+/// What is cut may still be part of the word, as in `민주주의`, so a stem stands beside its word, not in its place.
+pub(super) fn stems(word: &str) -> impl Iterator<Item = &str> {
+    let first = cut(word);
+    let second = first
+        .filter(|&(_, particle)| follows_others(particle))
+        .and_then(|(stem, _)| cut(stem))
+        .filter(|&(_, particle)| !follows_others(particle) || particle == "만");
+    [first, second].into_iter().flatten().map(|(stem, _)| stem)
+}
+
+/// The stem and the particle, the longest the word ends in. When that does not fit, none does: `집으로` is not
+/// `집으` and `로`.
+fn cut(word: &str) -> Option<(&str, &str)> {
+    let ending = |&(particle, after)| Some((word.strip_suffix(particle)?, particle, after));
+    let (stem, particle, after) = particles(word.chars().next_back()?).iter().find_map(ending)?;
+    fits(stem, after).then_some((stem, particle))
+}
+
+fn fits(stem: &str, after: After) -> bool {
+    let mut letters = stem.chars().rev();
+    let Some(last) = letters.next() else { return false };
+    if !is_syllable(last) {
+        return true; // `rust를`: a foreign word is whole, and its sound is not in its letters.
+    }
+    // Syllables are laid out by their 28 endings: none is 0, ㄹ is 8 (Unicode standard, section 3.12).
+    let ending = (u32::from(last) - u32::from('가')) % 28;
+    letters.next().is_some()
+        && match after {
+            Any => true,
+            Open => ending == 0,
+            Closed => ending != 0,
+            OpenOrRieul => ending == 0 || ending == 8,
+            ClosedButRieul => ending != 0 && ending != 8,
+        }
+}
+
+fn follows_others(particle: &str) -> bool {
+    matches!(particle, "은" | "는" | "도" | "만" | "의" | "이" | "가" | "을" | "를")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(word: &str) -> Vec<&str> {
+        stems(word).collect()
+    }
+
+    #[test]
+    fn a_particle_is_cut_when_it_agrees_with_the_syllable_before() {
+        for (word, stem) in [
+            ("한국은", "한국"),
+            ("우리는", "우리"),
+            ("학생이", "학생"),
+            ("친구가", "친구"),
+            ("도서관에서", "도서관"),
+            ("대학교까지", "대학교"),
+            ("서울로", "서울"),
+            ("부산으로", "부산"),
+            ("선생님하고", "선생님"),
+            ("학생이나", "학생"),
+            ("컴퓨터와", "컴퓨터"),
+            ("선생님께서", "선생님"),
+        ] {
+            assert_eq!(list(word), [stem], "{word}");
+        }
+        for word in ["전문가", "서울으로", "부산로", "친구은"] {
+            assert!(list(word).is_empty(), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_particle_below_another_is_cut_too() {
+        assert_eq!(list("학교에서는"), ["학교에서", "학교"]);
+        assert_eq!(list("친구만이"), ["친구만", "친구"]);
+        assert_eq!(list("서울까지의"), ["서울까지", "서울"]);
+    }
+
+    #[test]
+    fn a_stem_of_one_syllable_is_not_cut() {
+        for word in ["나이", "회의", "사과", "집으로", "말하고", "는", "에서", ""] {
+            assert!(list(word).is_empty(), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_foreign_word_loses_its_particle_whatever_its_sound() {
+        assert_eq!(list("rust를"), ["rust"]);
+        assert_eq!(list("c은"), ["c"]);
+        assert_eq!(list("2026년에는"), ["2026년에", "2026년"]);
+    }
+
+    #[test]
+    fn particles_stand_under_their_last_syllable_the_longer_first() {
+        for last in '가'..='힣' {
+            let list = particles(last);
+            assert!(list.iter().all(|(particle, _)| particle.ends_with(last)), "{last}");
+            assert!(list.windows(2).all(|pair| pair[0].0.len() >= pair[1].0.len()), "{last}");
+        }
+    }
+}
