@@ -13,6 +13,7 @@ use crate::Tidings;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::store::{StoreError, Tx};
+use crate::text;
 
 pub(crate) mod password;
 mod roster;
@@ -176,14 +177,9 @@ fn is_password(config: &Config, password: &str) -> bool {
     config.password_length.hold(&Zeroizing::new(password.nfc().collect::<String>()))
 }
 
-/// The nickname as it is kept, in NFC; `None` when it may not be one: its length, control characters, or
-/// nothing but white space.
+/// The nickname as it is kept; `None` when it may not be one.
 pub(crate) fn nickname(config: &Config, text: &str) -> Option<String> {
-    let text: String = text.nfc().collect();
-    let allowed = config.nickname_length.hold(&text)
-        && !text.chars().any(char::is_control)
-        && !text.chars().all(char::is_whitespace);
-    allowed.then_some(text)
+    text::line(text, config.nickname_length)
 }
 
 /// A generation that no earlier token has. Below 2^53, so that every JSON reader keeps it exactly.

@@ -61,6 +61,7 @@ pub mod search;
 mod store;
 #[cfg(test)]
 mod testing;
+mod text;
 pub mod words;
 
 pub use error::{Error, Outcome, Result};

@@ -1,0 +1,97 @@
+//! The rules that texts of several slices share: their composed form, their length, control characters.
+//!
+//! A text is kept in NFC, so that the same letters are the same text however they were typed, and its
+//! length is counted in characters of that form. What breaks its rule is refused whole, never repaired.
+
+use std::borrow::Cow;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
+
+use crate::config::Bounds;
+
+/// A text of one line as it is kept; `None` when it may not be one: its length, any control character, or
+/// nothing but white space where it may not be empty.
+pub(crate) fn line(text: &str, bounds: Bounds) -> Option<String> {
+    checked(text, bounds, |c| !c.is_control())
+}
+
+/// A text of several lines as it is kept; as [`line()`], but it may hold tabs and line breaks.
+pub(crate) fn block(text: &str, bounds: Bounds) -> Option<String> {
+    checked(text, bounds, |c| !c.is_control() || matches!(c, '\t' | '\n' | '\r'))
+}
+
+fn checked(text: &str, bounds: Bounds, allowed: impl Fn(char) -> bool) -> Option<String> {
+    let text = composed(text);
+    let keeps = bounds.hold(&text)
+        && text.chars().all(allowed)
+        && (bounds.min == 0 || !text.chars().all(char::is_whitespace));
+    keeps.then(|| text.into_owned())
+}
+
+fn composed(text: &str) -> Cow<'_, str> {
+    // Most texts are composed already, and finding that out is many times quicker than composing.
+    match is_nfc_quick(text.chars()) {
+        IsNormalized::Yes => Cow::Borrowed(text),
+        IsNormalized::No | IsNormalized::Maybe => Cow::Owned(text.nfc().collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ONE_TO_FIVE: Bounds = Bounds { min: 1, max: 5 };
+    const UP_TO_FIVE: Bounds = Bounds { min: 0, max: 5 };
+
+    #[test]
+    fn lengths_are_in_characters_of_the_composed_form() {
+        assert_eq!(line("e\u{301}", ONE_TO_FIVE).as_deref(), Some("é"));
+        assert_eq!(line(&"e\u{301}".repeat(5), ONE_TO_FIVE), Some("é".repeat(5)));
+        assert_eq!(line("\u{1112}\u{1161}\u{11ab}", ONE_TO_FIVE).as_deref(), Some("한"));
+        assert_eq!(line("🦀🦀🦀🦀🦀", ONE_TO_FIVE).as_deref(), Some("🦀🦀🦀🦀🦀"));
+        assert_eq!(line("🦀🦀🦀🦀🦀🦀", ONE_TO_FIVE), None);
+        // U+FB2C is one character that composes to three.
+        assert_eq!(line("\u{fb2c}\u{fb2c}", ONE_TO_FIVE), None);
+    }
+
+    #[test]
+    fn nothing_is_trimmed_and_white_space_alone_is_no_text() {
+        assert_eq!(line(" a ", ONE_TO_FIVE).as_deref(), Some(" a "));
+        for blank in ["", " ", "\u{3000}", "\u{2003} \u{a0}"] {
+            assert_eq!(line(blank, ONE_TO_FIVE), None, "{blank:?}");
+            assert_eq!(block(blank, ONE_TO_FIVE), None, "{blank:?}");
+            assert_eq!(line(blank, UP_TO_FIVE).as_deref(), Some(blank), "{blank:?}");
+        }
+        assert_eq!(block("\n\t\r\n", ONE_TO_FIVE), None);
+    }
+
+    #[test]
+    fn only_a_block_may_hold_tabs_and_line_breaks_and_nothing_other_controls() {
+        for text in ["a\tb", "a\nb", "a\r\nb"] {
+            assert_eq!(block(text, ONE_TO_FIVE).as_deref(), Some(text));
+            assert_eq!(line(text, ONE_TO_FIVE), None, "{text:?}");
+        }
+        for text in ["a\0", "a\u{1b}[1m", "a\u{7f}", "a\u{85}", "\u{8}"] {
+            assert_eq!(block(text, ONE_TO_FIVE), None, "{text:?}");
+            assert_eq!(line(text, ONE_TO_FIVE), None, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_keeps_the_rules_and_is_kept_the_same_again(text: String) {
+            let bounds = Bounds { min: 1, max: 30 };
+            if let Some(kept) = block(&text, bounds) {
+                prop_assert!(bounds.hold(&kept) && !kept.contains('\0'));
+                prop_assert_eq!(block(&kept, bounds), Some(kept.clone()));
+                prop_assert_eq!(kept, text.nfc().collect::<String>());
+            }
+            if let Some(kept) = line(&text, bounds) {
+                prop_assert!(!kept.contains(char::is_control));
+                prop_assert_eq!(block(&text, bounds), Some(kept));
+            }
+        }
+    }
+}
