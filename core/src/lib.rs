@@ -198,6 +198,7 @@ impl Builder {
     pub fn open(self) -> Result<Tidings> {
         let Self { path, config, clock, verifier } = self;
         let store = Arc::new(Store::open(&path)?);
+        post::heat::keep_half_life(&store, config.feed.popular_half_life_days, clock.now())?;
         let secret = match &config.token_key {
             Some(secret) => secret.clone(),
             None => config::Secret(key_beside(&path)?.into()),

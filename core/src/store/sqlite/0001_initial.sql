@@ -62,19 +62,20 @@ CREATE TABLE main_info (one INTEGER PRIMARY KEY CHECK (one = 1), info_1 TEXT NOT
 INSERT INTO main_info (one, info_1, info_2) VALUES (1, '', '');
 
 CREATE TABLE post (
-    key      INTEGER PRIMARY KEY,
+    key      INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice: a cache may still hold a removed post
     id       TEXT NOT NULL UNIQUE,
     url      TEXT NOT NULL UNIQUE,
-    host     TEXT NOT NULL,
+    host     TEXT NOT NULL,                 -- with the port, where the address names one of its own
     title    TEXT NOT NULL,
-    post     TEXT NOT NULL,
     img      TEXT NOT NULL,
     topic    TEXT NOT NULL,                 -- JSON list
     tag      TEXT NOT NULL,                 -- JSON list
-    token    TEXT NOT NULL,                 -- the distinct tokens of title and text, blanks between
-    keyword  TEXT NOT NULL,                 -- the most telling of them, most telling first, blanks between
+    keyword  TEXT NOT NULL,                 -- the most telling tokens, most telling first, blanks between
     date     INTEGER NOT NULL,
-    end_date INTEGER
+    end_date INTEGER,
+    -- The long ones last, so that reading the others does not read through them.
+    token    TEXT NOT NULL,                 -- the distinct tokens of title and text, blanks between
+    post     TEXT NOT NULL
 ) STRICT;
 CREATE INDEX post_date ON post (date, id);
 
@@ -87,6 +88,9 @@ CREATE TABLE standing (
     revision INTEGER NOT NULL               -- when the post or its standing last changed
 ) STRICT;
 CREATE INDEX standing_revision ON standing (revision);
+
+-- One row, once the program has opened the database: the half-life that every heat is made with.
+CREATE TABLE decay (one INTEGER PRIMARY KEY CHECK (one = 1), half_life_days REAL NOT NULL) STRICT;
 
 -- Posts that are gone, so that a cache can let them go without reading all that are left.
 CREATE TABLE removed_post (post INTEGER PRIMARY KEY, revision INTEGER NOT NULL) STRICT;

@@ -1,0 +1,82 @@
+//! What newsfeeds are made of: posts without their text, as they change.
+
+use super::{Tx, list};
+use crate::error::Result;
+use crate::store::Row;
+
+/// A post as a newsfeed needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Card {
+    /// Its key in the store; never given to another post.
+    pub(crate) key: i64,
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) url: String,
+    /// The site it is on.
+    pub(crate) host: String,
+    pub(crate) img: String,
+    pub(crate) topic: Vec<String>,
+    pub(crate) tag: Vec<String>,
+    /// The most telling tokens of title and text, most telling first.
+    pub(crate) keyword: Vec<String>,
+    pub(crate) date: i64,
+    pub(crate) end_date: Option<i64>,
+    pub(crate) view: i64,
+    pub(crate) fav: i64,
+    /// How popular it is, greater is more; `None` when nobody viewed or liked it. See [`super::heat`].
+    pub(crate) heat: Option<f64>,
+}
+
+/// The posts that changed, or whose views or likes did, after the revision `since`; when that is 0, the newest
+/// `posts` there are. Newest first.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<Card>> {
+    let columns = "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date,
+                   s.view, s.fav, s.heat";
+    let rows = if since == 0 {
+        let limit = i64::try_from(posts).unwrap_or(i64::MAX);
+        let sql = format!(
+            "SELECT {columns} FROM post p JOIN standing s ON s.post = p.key
+             ORDER BY p.date DESC, p.id DESC LIMIT $1"
+        );
+        tx.rows(&sql, &[limit.into()])?
+    } else {
+        let sql = format!(
+            "SELECT {columns} FROM standing s JOIN post p ON p.key = s.post
+             WHERE s.revision > $1 ORDER BY p.date DESC, p.id DESC"
+        );
+        tx.rows(&sql, &[since.into()])?
+    };
+    rows.into_iter().map(card).collect()
+}
+
+/// The keys of the posts that were removed after the revision `since`.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn removed(tx: &mut dyn Tx, since: i64) -> Result<Vec<i64>> {
+    let rows = tx.rows("SELECT post FROM removed_post WHERE revision > $1", &[since.into()])?;
+    rows.into_iter().map(|mut row| Ok(row.take(0)?)).collect()
+}
+
+fn card(mut row: Row) -> Result<Card> {
+    let (topic, tag, keyword): (String, String, String) = (row.take(6)?, row.take(7)?, row.take(8)?);
+    Ok(Card {
+        key: row.take(0)?,
+        id: row.take(1)?,
+        title: row.take(2)?,
+        url: row.take(3)?,
+        host: row.take(4)?,
+        img: row.take(5)?,
+        topic: list(&topic)?,
+        tag: list(&tag)?,
+        keyword: keyword.split_ascii_whitespace().map(str::to_owned).collect(),
+        date: row.take(9)?,
+        end_date: row.take(10)?,
+        view: row.take(11)?,
+        fav: row.take(12)?,
+        heat: row.take(13)?,
+    })
+}

@@ -1,0 +1,251 @@
+//! How popular a post is: the sum of its acts, each decayed by its own age, as one number that never has to be
+//! brought up to date.
+//!
+//! An act of weight `w` at time `t` adds `w · 2^(t / half-life)` to its post; at any later moment `now`, that sum
+//! times `2^(-now / half-life)` is what the acts are worth by then. The second factor is the same for all posts,
+//! so the order of the sums is the order of popularity at every moment, and it changes only with new acts. The
+//! sums grow without bound, so their logarithms are kept: the *heat*.
+//!
+//! The half-life that all heats of a database are made with stands in the database, because sums of different
+//! half-lives cannot be compared: it is set by whoever opened it last ([`keep_half_life`]), and read with every
+//! act, so that processes with different settings cannot mix theirs.
+//!
+//! Source: Cormode, Shkapenyuk, Srivastava and Xu, *Forward decay: a practical time decay model for streaming
+//! systems*, ICDE 2009; the exponential `g`, with 1970 as landmark.
+
+use crate::clock::DAY_MS;
+use crate::error::Result;
+use crate::store::{Store, StoreError, Topic, Tx};
+
+/// What a view weighs.
+pub(crate) const VIEW_WEIGHT: f64 = 1.0;
+
+/// Half-lives below a minute are taken as one: finer ones drown in rounding.
+const HALF_LIFE_MIN_DAYS: f64 = 1.0 / (24.0 * 60.0);
+
+/// How many roundings of a heat may add up before what is left of it counts as nothing.
+const ROUNDINGS: f64 = 4_096.0;
+
+/// How fast acts lose their weight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Decay {
+    /// Of the natural logarithm, in a day.
+    rate: f64,
+}
+
+impl Decay {
+    /// Acts whose weight halves in so many days.
+    pub(crate) fn new(half_life_days: f64) -> Self {
+        Self { rate: std::f64::consts::LN_2 / at_least_a_minute(half_life_days) }
+    }
+
+    /// The decay that the heats of the database are made with.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) fn stored(tx: &mut dyn Tx) -> Result<Self, StoreError> {
+        Ok(Self::new(tx.one("SELECT half_life_days FROM decay", &[])?.take(0)?))
+    }
+
+    /// The heat once there is an act of `weight` more, at the time `at`; a weight of 0 or less adds nothing.
+    ///
+    /// In whatever order acts come, the heat is the same but for rounding.
+    pub(crate) fn add(self, heat: Option<f64>, weight: f64, at: i64) -> Option<f64> {
+        let Some(act) = self.act(weight, at) else { return heat };
+        let Some(heat) = heat else { return Some(act) };
+        // ln(e^a + e^b), without leaving the logarithms.
+        Some(heat.max(act) + (-(heat - act).abs()).exp().ln_1p())
+    }
+
+    /// The heat without an act that was added with `weight` at the time `at`; `None` when nothing is left
+    /// within rounding.
+    ///
+    /// What is less than some billionth of the act that is taken goes with it.
+    pub(crate) fn take(self, heat: Option<f64>, weight: f64, at: i64) -> Option<f64> {
+        let Some(act) = self.act(weight, at) else { return heat };
+        let heat = heat?;
+        // The share of the sum that stays.
+        let left = -(act - heat).exp_m1();
+        (left > ROUNDINGS * f64::EPSILON * heat.abs().max(1.0)).then(|| heat + left.ln())
+    }
+
+    /// What the acts behind a heat are worth at `now`, in views of this moment.
+    pub(crate) fn worth(self, heat: Option<f64>, now: i64) -> f64 {
+        heat.map_or(0.0, |heat| (heat - self.grown(now)).exp())
+    }
+
+    /// The logarithm of what one act adds.
+    fn act(self, weight: f64, at: i64) -> Option<f64> {
+        (weight > 0.0).then(|| weight.ln() + self.grown(at))
+    }
+
+    /// The logarithm by which an act at this time weighs more than one in 1970.
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are far below 2^53")]
+    fn grown(self, at: i64) -> f64 {
+        self.rate * (at as f64 / DAY_MS as f64)
+    }
+}
+
+fn at_least_a_minute(half_life_days: f64) -> f64 {
+    // NaN gives way, too.
+    half_life_days.max(HALF_LIFE_MIN_DAYS)
+}
+
+/// Makes the database's heats those of this half-life; done at open.
+///
+/// A half-life that has changed holds from `now` on: what each post's acts are worth at this moment stays, and
+/// so does the order of posts. Nothing is written when it has not changed.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn keep_half_life(store: &Store, half_life_days: f64, now: i64) -> Result<()> {
+    let days = at_least_a_minute(half_life_days);
+    let stored = |tx: &mut dyn Tx| -> Result<Option<f64>, StoreError> {
+        tx.row("SELECT half_life_days FROM decay", &[])?.map(|mut row| row.take(0)).transpose()
+    };
+    let same = move |stored: Option<f64>| stored.is_some_and(|stored| stored.to_bits() == days.to_bits());
+    if store.read(|tx| Ok(same(stored(tx)?)))? {
+        return Ok(());
+    }
+    store.write(move |tx| {
+        let before = stored(tx)?;
+        if same(before) {
+            return Ok(());
+        }
+        let sql = "INSERT INTO decay (one, half_life_days) VALUES (1, $1)
+                   ON CONFLICT (one) DO UPDATE SET half_life_days = excluded.half_life_days";
+        tx.run(sql, &[days.into()])?;
+        if let Some(before) = before {
+            let shift = Decay::new(days).grown(now) - Decay::new(before).grown(now);
+            let sql = "UPDATE standing SET heat = heat + $1, revision = $2 WHERE heat IS NOT NULL";
+            let revision = tx.revision();
+            tx.run(sql, &[shift.into(), revision.into()])?;
+            tx.touch(Topic::Posts);
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{self, NOW};
+
+    fn close(one: Option<f64>, other: Option<f64>) -> bool {
+        match (one, other) {
+            (Some(one), Some(other)) => (one - other).abs() < 1e-8,
+            (one, other) => one == other,
+        }
+    }
+
+    #[test]
+    fn an_act_halves_in_a_half_life_and_a_like_weighs_as_many_views() {
+        let decay = Decay::new(3.0);
+        let heat = decay.add(None, 1.0, NOW);
+        assert!((decay.worth(heat, NOW) - 1.0).abs() < 1e-9);
+        assert!((decay.worth(heat, NOW + 3 * DAY_MS) - 0.5).abs() < 1e-9);
+        assert!((decay.worth(heat, NOW + 30 * DAY_MS) - 1.0 / 1_024.0).abs() < 1e-9);
+        let views = (0..3).fold(None, |heat, _| decay.add(heat, 1.0, NOW));
+        assert!(close(views, decay.add(None, 3.0, NOW)));
+        assert!(decay.worth(None, NOW) == 0.0);
+    }
+
+    #[test]
+    fn one_view_today_is_more_than_a_thousand_a_month_ago() {
+        let decay = Decay::new(3.0);
+        let old = (0..1_000).fold(None, |heat, _| decay.add(heat, 1.0, NOW - 31 * DAY_MS));
+        assert!(old < decay.add(None, 1.0, NOW));
+        assert!(old > decay.add(None, 1.0, NOW - 2 * DAY_MS));
+    }
+
+    #[test]
+    fn weights_and_half_lives_that_make_no_sense_do_no_harm() {
+        let decay = Decay::new(3.0);
+        assert_eq!(decay.add(None, 0.0, NOW), None);
+        assert_eq!(decay.add(Some(1.0), -1.0, NOW), Some(1.0));
+        assert_eq!(decay.take(Some(1.0), f64::NAN, NOW), Some(1.0));
+        for days in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Decay::new(days).add(None, 1.0, NOW).is_some_and(f64::is_finite), "{days}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_acts_does_not_matter(
+            acts in proptest::collection::vec((0.5..5.0, NOW - 100 * DAY_MS..NOW), 1..40),
+            days in 0.1..400.0,
+        ) {
+            let decay = Decay::new(days);
+            let sum = |acts: &[(f64, i64)]| {
+                acts.iter().fold(None, |heat, (weight, at)| decay.add(heat, *weight, *at))
+            };
+            let forward = sum(&acts);
+            let mut turned = acts;
+            turned.reverse();
+            prop_assert!(close(forward, sum(&turned)));
+            turned.sort_by(|one, other| one.0.total_cmp(&other.0));
+            prop_assert!(close(forward, sum(&turned)));
+        }
+
+        #[test]
+        fn an_act_taken_back_leaves_what_was_there(
+            acts in proptest::collection::vec((0.5..5.0, NOW - 30 * DAY_MS..NOW), 0..40),
+            weight in 0.5..5.0,
+            at in NOW - 30 * DAY_MS..NOW,
+        ) {
+            let decay = Decay::new(3.0);
+            let before = acts.iter().fold(None, |heat, (weight, at)| decay.add(heat, *weight, *at));
+            let after = decay.take(decay.add(before, weight, at), weight, at);
+            prop_assert!(close(before, after), "{before:?} {after:?}");
+        }
+
+        #[test]
+        fn taking_what_was_never_added_is_clamped(heat: f64, weight: f64, at: i64) {
+            let left = Decay::new(3.0).take(Some(heat).filter(|heat| heat.is_finite()), weight, at);
+            prop_assert!(left.is_none_or(|left| !left.is_nan()));
+        }
+    }
+
+    #[test]
+    fn another_half_life_keeps_what_acts_are_worth_and_their_order() {
+        let service = testing::service();
+        let (old, new) = (Decay::new(3.0), Decay::new(10.0));
+        let heats = [old.add(None, 1.0, NOW - 9 * DAY_MS), old.add(None, 3.0, NOW), None];
+        let insert = move |tx: &mut dyn Tx| {
+            for (key, heat) in (1..).zip(heats) {
+                let sql =
+                    "INSERT INTO post (key, id, url, host, title, img, topic, tag, keyword, date, token,
+                           post) VALUES ($1, $2, $2, '', '', '', '[]', '[]', '', 0, '', '')";
+                tx.run(sql, &[i64::into(key), (&key.to_string()).into()])?;
+                let sql = "INSERT INTO standing (post, view, fav, heat, revision) VALUES ($1, 0, 0, $2, 0)";
+                tx.run(sql, &[key.into(), heat.into()])?;
+            }
+            Ok(())
+        };
+        service.store().write(insert).unwrap();
+        let stored = || {
+            let read = service.store().read(|tx| {
+                let decay = Decay::stored(tx)?;
+                let rows = tx.rows("SELECT heat FROM standing ORDER BY post", &[])?;
+                let heats = rows.into_iter().map(|mut row| row.take(0));
+                Ok((decay, heats.collect::<Result<Vec<Option<f64>>, _>>()?))
+            });
+            read.unwrap()
+        };
+        let version = service.store().version(Topic::Posts);
+        keep_half_life(service.store(), 3.0, NOW).unwrap();
+        assert_eq!(stored(), (old, heats.to_vec()));
+        assert_eq!(service.store().version(Topic::Posts), version, "nothing changed");
+
+        keep_half_life(service.store(), 10.0, NOW).unwrap();
+        let (decay, after) = stored();
+        assert_eq!(decay, new);
+        for (before, after) in heats.iter().zip(&after) {
+            assert!((old.worth(*before, NOW) - new.worth(*after, NOW)).abs() < 1e-9);
+        }
+        assert!((new.worth(after[1], NOW + 10 * DAY_MS) - 1.5).abs() < 1e-9);
+        assert!(service.store().version(Topic::Posts) > version);
+    }
+}
