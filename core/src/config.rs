@@ -97,10 +97,8 @@ pub struct Feed {
     pub popular_half_life_days: f64,
     /// How many views a like weighs there.
     pub like_weight: f64,
-    /// Acts that a member's own recommendations need; below that they see what guests see.
-    pub interest_min_acts: usize,
-    /// Days in which the weight of an act halves for interest.
-    pub interest_half_life_days: f64,
+    /// How interest is measured.
+    pub interest: Interest,
     /// Share of measured interest in the score of a recommended post …
     pub interest_weight: f64,
     /// … of its freshness …
@@ -109,11 +107,35 @@ pub struct Feed {
     pub popular_weight: f64,
     /// Days before the store's newest post at which freshness has halved.
     pub fresh_half_life_days: f64,
-    /// How many of ten posts in a row may share a topic or a site in the recommended feed, 1 to 10, as long
-    /// as there are others.
+    /// How many of ten recommended posts in a row may share a topic or a site, 1 to 10, as long as there are
+    /// others.
     pub diverse_max: usize,
-    /// Random noise in the score of a recommended post, 0 (none) to 1: how far the feed explores.
+    /// Random noise in the score of a recommended post, 0 (none) to 1: how far the feed explores. It is
+    /// another one each day.
     pub exploration: f64,
+}
+
+/// How a member's interest is measured from what they did.
+#[derive(Clone, Debug)]
+pub struct Interest {
+    /// Acts that a member's own recommendations need; below that they see what guests see.
+    pub min_acts: usize,
+    /// Days in which the weight of an act halves.
+    pub half_life_days: f64,
+    /// Weight of a like …
+    pub like_weight: f64,
+    /// … of a view …
+    pub view_weight: f64,
+    /// … of a search …
+    pub search_weight: f64,
+    /// … and of an opened topic feed.
+    pub open_weight: f64,
+    /// Share of the topics in how alike two posts are …
+    pub topic_share: f64,
+    /// … of the tags …
+    pub tag_share: f64,
+    /// … and of the words.
+    pub word_share: f64,
 }
 
 impl Default for Feed {
@@ -122,14 +144,29 @@ impl Default for Feed {
             posts: 50_000,
             popular_half_life_days: 3.0,
             like_weight: 3.0,
-            interest_min_acts: 3,
-            interest_half_life_days: 60.0,
+            interest: Interest::default(),
             interest_weight: 1.0,
             fresh_weight: 0.25,
             popular_weight: 0.15,
             fresh_half_life_days: 60.0,
-            diverse_max: 6,
+            diverse_max: 5,
             exploration: 0.0,
+        }
+    }
+}
+
+impl Default for Interest {
+    fn default() -> Self {
+        Self {
+            min_acts: 3,
+            half_life_days: 60.0,
+            like_weight: 3.0,
+            view_weight: 1.0,
+            search_weight: 2.0,
+            open_weight: 1.0,
+            topic_share: 0.25,
+            tag_share: 0.3,
+            word_share: 0.45,
         }
     }
 }

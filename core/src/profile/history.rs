@@ -260,6 +260,12 @@ pub(super) fn opened(tx: &mut dyn Tx, member: i64) -> Result<Vec<NewsfeedAccess>
     rows.into_iter().map(access).collect()
 }
 
+/// The keys of every post that the member liked or viewed.
+pub(crate) fn seen(tx: &mut dyn Tx, member: i64) -> Result<Vec<i64>, StoreError> {
+    let sql = "SELECT post FROM liked WHERE member = $1 UNION SELECT post FROM viewed WHERE member = $1";
+    tx.rows(sql, &[member.into()])?.into_iter().map(|mut row| row.take(0)).collect()
+}
+
 /// The acts since `measured` that interest is measured from, of each kind the newest.
 pub(crate) fn acts(tx: &mut dyn Tx, member: i64, measured: i64) -> Result<Acts, StoreError> {
     let mut posts = |table: &str| -> Result<Vec<(i64, i64)>, StoreError> {

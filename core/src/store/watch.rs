@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::sqlite::{Connection, SqliteTx, data_version};
 use super::{StoreError, Topic, version_in};
@@ -30,34 +30,37 @@ impl Versions {
         for topic in topics {
             self.revisions[*topic as usize].fetch_max(revision, Ordering::AcqRel);
         }
-        // Taken and let go, so that nobody is between looking and waiting.
+        // The lock is taken and let go there, so that nobody is between looking and waiting.
+        self.wake();
+    }
+
+    /// Waits until `topic` has changed since `revision`, `timeout` is over, or `stopped` and woken.
+    pub(crate) fn wait_for(
+        &self,
+        topic: Topic,
+        revision: i64,
+        timeout: Duration,
+        stopped: impl Fn() -> bool,
+    ) {
+        let waiting = |closed: &mut bool| !*closed && !stopped() && self.get(topic) <= revision;
+        drop(self.changed.wait_timeout_while(self.lock(), timeout, waiting));
+    }
+
+    /// Sleeps for `duration`; false, and at once, when the store closes, or `stopped` and woken.
+    pub(crate) fn sleep(&self, duration: Duration, stopped: impl Fn() -> bool) -> bool {
+        let sleeping = |closed: &mut bool| !*closed && !stopped();
+        let slept = self.changed.wait_timeout_while(self.lock(), duration, sleeping);
+        slept.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+
+    /// Wakes everybody who waits here, to look whether to stop.
+    pub(crate) fn wake(&self) {
         drop(self.lock());
         self.changed.notify_all();
     }
 
-    /// Waits until `topic` has changed since `revision`; false when the store closes instead.
-    pub(crate) fn wait_for(&self, topic: Topic, revision: i64) -> bool {
-        let waiting = |closed: &mut bool| !*closed && self.get(topic) <= revision;
-        let closed = self.changed.wait_while(self.lock(), waiting);
-        !*closed.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Sleeps for `duration`; false, and at once, when the store closes.
-    pub(crate) fn sleep(&self, duration: Duration) -> bool {
-        let until = Instant::now() + duration;
-        let mut closed = self.lock();
-        while !*closed {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return true;
-            }
-            closed = self.changed.wait_timeout(closed, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        false
-    }
-
     /// Wakes everybody who waits here, for good.
-    pub(crate) fn close(&self) {
+    fn close(&self) {
         *self.lock() = true;
         self.changed.notify_all();
     }
@@ -80,7 +83,7 @@ impl Watcher {
         publish(&connection, &versions)?;
         let watched = Arc::clone(&versions);
         let watch = move || {
-            while watched.sleep(INTERVAL) {
+            while watched.sleep(INTERVAL, || false) {
                 let looked = data_version(&connection).and_then(|version| {
                     if version != seen {
                         publish(&connection, &watched)?;

@@ -1,0 +1,197 @@
+//! What posts are about, as numbers: topics, tags and words, and the index that finds posts by them.
+//!
+//! A feature is the hash of its kind and name, so there is no dictionary to keep. Of 100,000 features one
+//! pair shares a hash, on average; what that does to one score is below its noise.
+
+use std::hash::{Hash as _, Hasher as _};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::config::Interest;
+
+/// The hash of a feature.
+pub(super) type Feature = u32;
+
+/// What a feature is the name of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Topic,
+    Tag,
+    Word,
+}
+
+/// The feature of this name, in whatever case it is written.
+#[expect(clippy::cast_possible_truncation, reason = "the upper half of a hash is one, too")]
+pub(super) fn feature(kind: Kind, name: &str) -> Feature {
+    let mut hasher = FxHasher::default();
+    (kind as u8).hash(&mut hasher);
+    name.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
+    (hasher.finish() >> 32) as Feature
+}
+
+/// The features of one post, before anything is known of the others.
+#[derive(Debug)]
+pub(super) struct Features(Box<[(Kind, Feature, f32)]>);
+
+impl Features {
+    /// Of topics and tags, each weighing the same, and of keywords, which weigh less towards the end.
+    #[expect(clippy::cast_precision_loss, reason = "a few dozen keywords")]
+    pub(super) fn new<'a>(
+        topics: impl Iterator<Item = &'a str>,
+        tags: impl Iterator<Item = &'a str>,
+        keywords: impl Iterator<Item = &'a str>,
+    ) -> Self {
+        let topics = topics.map(|name| (Kind::Topic, feature(Kind::Topic, name), 1.0));
+        let tags = tags.map(|name| (Kind::Tag, feature(Kind::Tag, name), 1.0));
+        let words = keywords.enumerate().map(|(rank, name)| {
+            let weight = 1.0 / (1.0 + rank as f32 / 8.0);
+            (Kind::Word, feature(Kind::Word, name), weight)
+        });
+        Self(topics.chain(tags).chain(words).collect())
+    }
+}
+
+/// Which posts have which features, and how much each tells.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// For each feature, its inverse document frequency and its part of `postings`.
+    entries: FxHashMap<Feature, Entry>,
+    /// Positions of posts with the weight of the feature in them.
+    postings: Vec<(u32, f32)>,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    idf: f32,
+    start: u32,
+    end: u32,
+}
+
+impl Index {
+    /// The index over posts, each named by its position.
+    ///
+    /// A post's vector has three blocks, one for each kind, each of unit length times the square root of its
+    /// share: the inner product of two vectors is the shares' mean of three cosines. Within a block a feature
+    /// weighs as [`Features`] says, times its inverse document frequency.
+    ///
+    /// Source: Salton and Buckley, *Term-weighting approaches in automatic text retrieval*, Information
+    /// Processing & Management 24(5), 1988.
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
+    pub(super) fn new<'a>(posts: impl Iterator<Item = &'a Features> + Clone, config: &Interest) -> Self {
+        let mut entries: FxHashMap<Feature, Entry> = FxHashMap::default();
+        let mut count = 0_usize;
+        for post in posts.clone() {
+            count += 1;
+            for (_, feature, _) in &post.0 {
+                entries.entry(*feature).or_default().end += 1;
+            }
+        }
+        let mut start = 0;
+        for entry in entries.values_mut() {
+            let posts = std::mem::replace(&mut entry.end, start);
+            entry.idf = (1.0 + count as f32 / posts as f32).ln();
+            entry.start = start;
+            start += posts;
+        }
+        let mut postings = vec![(0, 0.0); start as usize];
+        for (position, post) in posts.enumerate() {
+            for (feature, weight) in weigh(&entries, post, config) {
+                let entry = entries.get_mut(&feature).expect("every feature was counted above");
+                postings[entry.end as usize] = (position as u32, weight);
+                entry.end += 1;
+            }
+        }
+        Self { entries, postings }
+    }
+
+    /// The vector of a post that is in the index.
+    pub(super) fn vector<'a>(
+        &'a self,
+        post: &'a Features,
+        config: &Interest,
+    ) -> impl Iterator<Item = (Feature, f32)> + 'a {
+        weigh(&self.entries, post, config)
+    }
+
+    /// The weight of one word, topic or tag that was searched for or opened; 0 when no post has it.
+    pub(super) fn idf(&self, feature: Feature) -> f32 {
+        self.entries.get(&feature).map_or(0.0, |entry| entry.idf)
+    }
+
+    /// The inner product of `query` with each of `posts` posts.
+    pub(super) fn scores(&self, query: &[(Feature, f32)], posts: usize) -> Vec<f32> {
+        let mut scores = vec![0.0; posts];
+        for (feature, weight) in query {
+            let Some(entry) = self.entries.get(feature) else { continue };
+            for (position, posting) in &self.postings[entry.start as usize..entry.end as usize] {
+                scores[*position as usize] += weight * posting;
+            }
+        }
+        scores
+    }
+}
+
+fn weigh<'a>(
+    entries: &FxHashMap<Feature, Entry>,
+    post: &'a Features,
+    config: &Interest,
+) -> impl Iterator<Item = (Feature, f32)> + 'a + use<'a> {
+    let weights: Vec<f32> = post.0.iter().map(|(_, feature, raw)| raw * entries[feature].idf).collect();
+    let norm = |kind: Kind, share: f64| {
+        let block = post.0.iter().zip(&weights).filter(|((of, ..), _)| *of == kind);
+        let square: f32 = block.map(|(_, weight)| weight * weight).sum();
+        #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
+        let share = share.sqrt() as f32;
+        if square > 0.0 { share / square.sqrt() } else { 0.0 }
+    };
+    let topic = norm(Kind::Topic, config.topic_share);
+    let tag = norm(Kind::Tag, config.tag_share);
+    let word = norm(Kind::Word, config.word_share);
+    post.0.iter().zip(weights).map(move |((kind, feature, _), weight)| {
+        let norm = match kind {
+            Kind::Topic => topic,
+            Kind::Tag => tag,
+            Kind::Word => word,
+        };
+        (*feature, weight * norm)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn post(topics: &str, tags: &str, words: &str) -> Features {
+        let [topics, tags, words] = [topics, tags, words].map(str::split_whitespace);
+        Features::new(topics, tags, words)
+    }
+
+    #[test]
+    fn a_post_is_most_like_itself_and_nothing_like_one_that_shares_nothing() {
+        let posts = [
+            post("rust", "async", "future waker"),
+            post("rust", "lang", "future pin"),
+            post("cats", "", "fur"),
+        ];
+        let config = Interest::default();
+        let index = Index::new(posts.iter(), &config);
+        let query: Vec<_> = index.vector(&posts[0], &config).collect();
+        let scores = index.scores(&query, posts.len());
+        assert!((scores[0] - 1.0).abs() < 1e-5, "{scores:?}");
+        assert!(scores[1] > 0.1 && scores[1] < scores[0], "{scores:?}");
+        assert!(scores[2].abs() < f32::EPSILON, "{scores:?}");
+    }
+
+    #[test]
+    fn what_every_post_has_tells_less_than_what_one_has() {
+        let posts: Vec<_> = (0..100).map(|n| post("news", if n == 7 { "rare" } else { "" }, "")).collect();
+        let index = Index::new(posts.iter(), &Interest::default());
+        assert!(index.idf(feature(Kind::Tag, "rare")) > 4.0 * index.idf(feature(Kind::Topic, "news")));
+        assert!(index.idf(feature(Kind::Word, "unheard")).abs() < f32::EPSILON);
+    }
+
+    #[test]
+    fn names_of_different_kinds_are_different_features() {
+        assert_ne!(feature(Kind::Tag, "rust"), feature(Kind::Topic, "rust"));
+    }
+}

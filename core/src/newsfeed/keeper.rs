@@ -1,0 +1,132 @@
+//! Keeps the library of posts up to date, in a thread of its own.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+
+use super::library::Library;
+use super::pages::Orders;
+use super::personal::Personals;
+use crate::clock::Clock;
+use crate::config::Feed;
+use crate::error::{Error, Result};
+use crate::post::cards;
+use crate::store::{Store, Topic, version_in};
+
+/// How long changes are gathered before the library follows them.
+const GATHER: Duration = Duration::from_millis(250);
+
+/// The feeds in memory: the present library, and the thread that swaps it for the next one.
+///
+/// Nothing is loaded until a feed is first asked for.
+pub(crate) struct Feeds {
+    pub(super) shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the thread and the readers share.
+pub(super) struct Shared {
+    store: Arc<Store>,
+    library: ArcSwapOption<Library>,
+    pub(super) orders: Orders,
+    pub(super) personals: Personals,
+    pub(super) config: Feed,
+    clock: Clock,
+    stopped: AtomicBool,
+}
+
+impl Feeds {
+    pub(crate) fn new(store: Arc<Store>, config: Feed, clock: Clock) -> Self {
+        let shared = Shared {
+            store,
+            library: ArcSwapOption::empty(),
+            orders: Orders::default(),
+            personals: Personals::default(),
+            config,
+            clock,
+            stopped: AtomicBool::new(false),
+        };
+        Self { shared: Arc::new(shared), thread: Mutex::default() }
+    }
+
+    /// The present library; loads the first one, and starts the thread, when there is none yet.
+    pub(super) fn library(&self) -> Result<Arc<Library>> {
+        if let Some(library) = self.shared.library.load_full() {
+            return Ok(library);
+        }
+        let mut thread = self.lock();
+        if thread.is_none() {
+            self.shared.follow()?;
+            let shared = Arc::clone(&self.shared);
+            let keeper =
+                std::thread::Builder::new().name("tidings-feeds".into()).spawn(move || shared.keep());
+            *thread = Some(keeper.map_err(|e| Error::Internal(e.into()))?);
+        }
+        self.shared.library.load_full().ok_or(Error::Overloaded)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Feeds {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::Release);
+        self.shared.store.versions().wake();
+        if let Some(thread) = self.lock().take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    /// Swaps the library for one that shows what is committed now.
+    fn follow(&self) -> Result<()> {
+        let before = self.library.load_full();
+        let now = self.clock.now();
+        let since = before.as_ref().map_or(0, |before| before.revision);
+        let (changed, removed, revision) = self.store.read(|tx| {
+            let (revision, removed) = (version_in(tx, Topic::Posts)?, cards::removed(tx, since)?);
+            // Older posts move up into a full library when others go, so it is loaded anew.
+            let full = before.as_ref().is_some_and(|before| before.len() >= self.config.posts);
+            let since = if full && !removed.is_empty() { 0 } else { since };
+            Ok(((since, cards::changed(tx, since, self.config.posts)?), removed, revision))
+        })?;
+        let (since, changed) = changed;
+        let base = before.as_deref().filter(|_| since > 0);
+        let library = Arc::new(Library::next(base, changed, &removed, revision, now, &self.config));
+        if let Some(before) = before {
+            // Before the swap, so that a page that was begun is always found in one place or the other.
+            for order in before.orders_before(&library) {
+                self.orders.keep(&order, now);
+            }
+        }
+        self.library.store(Some(library));
+        Ok(())
+    }
+
+    /// Follows changes until the store closes.
+    fn keep(&self) {
+        let versions = self.store.versions();
+        loop {
+            let (revision, ends) = self
+                .library
+                .load()
+                .as_ref()
+                .map_or((0, i64::MAX), |library| (library.revision, library.ends()));
+            let until_end = u64::try_from(ends.saturating_sub(self.clock.now())).unwrap_or_default();
+            let stopped = || self.stopped.load(Ordering::Acquire);
+            versions.wait_for(Topic::Posts, revision, Duration::from_millis(until_end), stopped);
+            if stopped() || !versions.sleep(GATHER, stopped) {
+                return;
+            }
+            if let Err(error) = self.follow() {
+                tracing::error!(cause = error.detail(), "the feeds cannot follow the store");
+            }
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! The posts that feeds are made of, in memory: an unchanging [`Library`] that is swapped for the next one.
+
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+
+use super::features::{Feature, Features, Index, Kind, feature};
+use super::pages::{FeedKind, LIMIT, Order, render};
+use super::ranking;
+use crate::answer::Encoded;
+use crate::clock::Time;
+use crate::config::Feed;
+use crate::post::Post;
+use crate::post::cards::Card;
+
+/// How much of the guests' recommended feed is made diverse; behind it the ranking stands as it is.
+const DIVERSE_LENGTH: usize = 1_500;
+
+/// One post, with what every feed needs of it.
+pub(super) struct Item {
+    pub(super) key: i64,
+    /// The post as feeds answer it, a JSON object.
+    pub(super) json: Box<str>,
+    pub(super) end_date: Option<i64>,
+    heat: Option<f64>,
+    about: Arc<About>,
+}
+
+/// What acts do not change of a post.
+struct About {
+    id: String,
+    date: i64,
+    topic: Box<[Arc<str>]>,
+    tag: Box<[Arc<str>]>,
+    features: Features,
+    /// Hashes of its topics and its site: what diversity looks at.
+    labels: Box<[Feature]>,
+    /// Tells whether any of this has changed.
+    fingerprint: u64,
+}
+
+/// What acts do not change of all posts.
+struct Catalogue {
+    positions: FxHashMap<i64, u32>,
+    index: Index,
+    /// The posts that carry a topic or a tag, newest first.
+    topics: FxHashMap<Arc<str>, Arc<Order>>,
+    /// Freshness, by position.
+    fresh: Vec<f32>,
+}
+
+/// Every post that feeds show, with the orders and the answers that guests get.
+pub(super) struct Library {
+    /// The revision of the database that it shows.
+    pub(super) revision: i64,
+    /// Newest first, ties by greatest id.
+    items: Vec<Arc<Item>>,
+    catalogue: Arc<Catalogue>,
+    /// Popularity, by position.
+    popular: Vec<f32>,
+    /// When the first of the posts shown reaches its end.
+    ends: i64,
+    pub(super) popular_feed: Guests,
+    pub(super) recommended_feed: Guests,
+    /// First pages of topic feeds, each made when it is first asked for.
+    topic_pages: FxHashMap<Arc<str>, OnceLock<Arc<Encoded>>>,
+}
+
+/// A feed as every guest gets it.
+pub(super) struct Guests {
+    pub(super) order: Arc<Order>,
+    /// The first page of the usual length.
+    pub(super) first: Arc<Encoded>,
+}
+
+impl Library {
+    /// The library after `changed` and `removed` posts, made of the one `before`.
+    pub(super) fn next(
+        before: Option<&Self>,
+        changed: Vec<Card>,
+        removed: &[i64],
+        revision: i64,
+        now: i64,
+        config: &Feed,
+    ) -> Self {
+        let mut names = Names::default();
+        let empty = Vec::new();
+        let (items, catalogue) = match before {
+            Some(before) => (&before.items, Some(&before.catalogue)),
+            None => (&empty, None),
+        };
+        let position = |key: i64| catalogue.and_then(|c| c.positions.get(&key)).map(|at| *at as usize);
+        let mut items = items.clone();
+        let mut reshelved = before.is_none();
+        let mut new = Vec::new();
+        let mut gone: FxHashSet<i64> =
+            removed.iter().copied().filter(|key| position(*key).is_some()).collect();
+        for card in changed {
+            let key = card.key;
+            match position(key).filter(|_| !gone.contains(&key)) {
+                Some(at) => {
+                    let item = Item::new(card, Some(&items[at]), &mut names);
+                    if Arc::ptr_eq(&item.about, &items[at].about) && item.end_date == items[at].end_date {
+                        items[at] = Arc::new(item);
+                    } else {
+                        gone.insert(key);
+                        new.push(Arc::new(item));
+                    }
+                }
+                None => new.push(Arc::new(Item::new(card, None, &mut names))),
+            }
+        }
+        reshelved |= !gone.is_empty() || !new.is_empty();
+        if reshelved {
+            items.retain(|item| !gone.contains(&item.key));
+            items.append(&mut new);
+            items.sort_by(|a, b| (b.about.date, &b.about.id).cmp(&(a.about.date, &a.about.id)));
+            items.truncate(config.posts);
+        }
+        let catalogue = match catalogue.filter(|_| !reshelved) {
+            Some(catalogue) => Arc::clone(catalogue),
+            None => Arc::new(Catalogue::new(&items, config)),
+        };
+        let hottest = items.iter().filter_map(|item| item.heat).fold(f64::NEG_INFINITY, f64::max);
+        #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
+        let popular = items.iter().map(|item| ranking::popularity(hottest, item.heat) as f32).collect();
+        let ends = items.iter().filter_map(|item| item.end_date).filter(|end| *end > now).min();
+        let mut library = Self {
+            revision,
+            topic_pages: catalogue.topics.keys().map(|name| (Arc::clone(name), OnceLock::new())).collect(),
+            items,
+            catalogue,
+            popular,
+            ends: ends.unwrap_or(i64::MAX),
+            popular_feed: Guests::none(),
+            recommended_feed: Guests::none(),
+        };
+        // The tail of an order may only be shared while the posts are the same.
+        let before = before.filter(|_| !reshelved);
+        let order = |kind, keys, feed: fn(&Self) -> &Guests| {
+            Arc::new(Order::after(before.map(|before| &*feed(before).order), kind, keys, now))
+        };
+        let popular = order(FeedKind::Popular, library.most_popular(now), |l| &l.popular_feed);
+        let recommended = library.most_recommendable(now, config);
+        let recommended = order(FeedKind::Recommended, recommended, |l| &l.recommended_feed);
+        library.popular_feed = library.guests(popular, now);
+        library.recommended_feed = library.guests(recommended, now);
+        library
+    }
+
+    /// The orders that a library after this one no longer has, so that they can be kept.
+    pub(super) fn orders_before(&self, next: &Self) -> Vec<Arc<Order>> {
+        let mut orders = vec![Arc::clone(&self.popular_feed.order), Arc::clone(&self.recommended_feed.order)];
+        if !Arc::ptr_eq(&self.catalogue, &next.catalogue) {
+            let begun = self.topic_pages.iter().filter(|(_, page)| page.get().is_some());
+            orders.extend(begun.map(|(name, _)| Arc::clone(&self.catalogue.topics[name])));
+        }
+        orders
+    }
+
+    /// How many posts there are.
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The post with this key.
+    pub(super) fn item(&self, key: i64) -> Option<&Item> {
+        self.catalogue.positions.get(&key).map(|at| &*self.items[*at as usize])
+    }
+
+    /// The key of the post at a position.
+    pub(super) fn key(&self, position: u32) -> i64 {
+        self.items[position as usize].key
+    }
+
+    /// The features of the post with this key.
+    pub(super) fn features(&self, key: i64) -> Option<&Features> {
+        self.item(key).map(|item| &item.about.features)
+    }
+
+    /// The labels that diversity looks at, of the post at a position.
+    pub(super) fn labels(&self, position: u32) -> &[Feature] {
+        &self.items[position as usize].about.labels
+    }
+
+    /// The index over the features.
+    pub(super) fn index(&self) -> &Index {
+        &self.catalogue.index
+    }
+
+    /// Freshness and popularity, by position.
+    pub(super) fn standing(&self) -> impl Iterator<Item = (f32, f32)> {
+        self.catalogue.fresh.iter().copied().zip(self.popular.iter().copied())
+    }
+
+    /// Whether answers made before `now` may show a post that has reached its end since.
+    pub(super) fn has_ended(&self, now: i64) -> bool {
+        now >= self.ends
+    }
+
+    /// Whether the post at a position is past its end.
+    pub(super) fn is_over(&self, position: u32, now: i64) -> bool {
+        self.items[position as usize].is_over(now)
+    }
+
+    /// When a post next reaches its end.
+    pub(super) fn ends(&self) -> i64 {
+        self.ends
+    }
+
+    /// The order of a topic's feed; `None` when no post carries it.
+    pub(super) fn topic(&self, name: &str) -> Option<&Arc<Order>> {
+        self.catalogue.topics.get(name)
+    }
+
+    /// The first page of a topic's feed, of the usual length.
+    pub(super) fn topic_page(&self, name: &str, now: i64) -> Option<&Arc<Encoded>> {
+        let (page, order) = (self.topic_pages.get(name)?, self.topic(name)?);
+        Some(page.get_or_init(|| Arc::new(Encoded::new(render(self, order, 0, LIMIT, now).answer))))
+    }
+
+    /// The commonest tags of posts, most common first, ties by name, at most ten.
+    pub(super) fn commonest_tags(&self, keys: &[i64]) -> Vec<String> {
+        let mut counts: FxHashMap<&str, usize> = FxHashMap::default();
+        for tag in keys.iter().filter_map(|key| self.item(*key)).flat_map(|item| &item.about.tag) {
+            *counts.entry(tag).or_default() += 1;
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_unstable_by_key(|(tag, count)| (std::cmp::Reverse(*count), *tag));
+        counts.into_iter().take(10).map(|(tag, _)| tag.to_owned()).collect()
+    }
+
+    /// Hottest first; posts without acts follow, newest first.
+    fn most_popular(&self, now: i64) -> Vec<i64> {
+        let shown = || self.items.iter().filter(|item| !item.is_over(now));
+        let mut acted: Vec<_> = shown().filter_map(|item| Some((item.heat?, item.key))).collect();
+        // Stable, so that ties stay newest first.
+        acted.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let quiet = shown().filter(|item| item.heat.is_none()).map(|item| item.key);
+        acted.into_iter().map(|(_, key)| key).chain(quiet).collect()
+    }
+
+    /// Fresh and popular posts across topics.
+    fn most_recommendable(&self, now: i64, config: &Feed) -> Vec<i64> {
+        #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
+        let (fresh_weight, popular_weight) = (config.fresh_weight as f32, config.popular_weight as f32);
+        let scores: Vec<f32> =
+            self.standing().map(|(fresh, popular)| fresh_weight * fresh + popular_weight * popular).collect();
+        let mut best: Vec<u32> = self.positions().filter(|at| !self.is_over(*at, now)).collect();
+        best.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]));
+        let diverse = ranking::diversify(&best, |at| self.labels(at), config.diverse_max, DIVERSE_LENGTH);
+        let first: FxHashSet<u32> = diverse.iter().copied().collect();
+        let rest = best.into_iter().filter(|at| !first.contains(at));
+        diverse.iter().copied().chain(rest).map(|at| self.key(at)).collect()
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the settings hold far fewer posts")]
+    fn positions(&self) -> impl Iterator<Item = u32> + use<> {
+        0..self.items.len() as u32
+    }
+
+    fn guests(&self, order: Arc<Order>, now: i64) -> Guests {
+        let first = render(self, &order, 0, LIMIT, now).answer;
+        Guests { order, first: Arc::new(Encoded::new(first)) }
+    }
+}
+
+impl Guests {
+    /// Stands in a library until its feeds are made.
+    fn none() -> Self {
+        let order = Arc::new(Order::fixed(FeedKind::Popular, Arc::from([])));
+        Self { order, first: Arc::new(Encoded::new(Vec::new())) }
+    }
+}
+
+impl Item {
+    /// The item of a card; what acts do not change is shared with `before` when it is the same.
+    fn new(card: Card, before: Option<&Self>, names: &mut Names) -> Self {
+        let mut hasher = FxHasher::default();
+        (&card.title, &card.url, &card.host, &card.img, card.date).hash(&mut hasher);
+        (&card.topic, &card.tag, &card.keyword).hash(&mut hasher);
+        let fingerprint = hasher.finish();
+        let same = before.filter(|before| before.about.fingerprint == fingerprint);
+        let json = serde_json::to_string(&post(&card)).expect("a post has text keys and nothing that fails");
+        let about = match same {
+            Some(before) => Arc::clone(&before.about),
+            None => Arc::new(About {
+                features: Features::new(
+                    card.topic.iter().map(String::as_str),
+                    card.tag.iter().map(String::as_str),
+                    card.keyword.iter().map(String::as_str),
+                ),
+                labels: labels(&card),
+                id: card.id,
+                date: card.date,
+                topic: card.topic.iter().map(|name| names.get(name)).collect(),
+                tag: card.tag.iter().map(|name| names.get(name)).collect(),
+                fingerprint,
+            }),
+        };
+        Self { key: card.key, json: json.into(), end_date: card.end_date, heat: card.heat, about }
+    }
+
+    pub(super) fn is_over(&self, now: i64) -> bool {
+        self.end_date.is_some_and(|end| end <= now)
+    }
+}
+
+/// The post as feeds answer it.
+fn post(card: &Card) -> Post {
+    Post {
+        id: card.id.clone(),
+        title: card.title.clone(),
+        date: Time(card.date),
+        img: card.img.clone(),
+        fav_cnt: card.fav,
+        view: card.view,
+        url: card.url.clone(),
+        end_date: card.end_date.map(Time),
+    }
+}
+
+/// A site counts as a label of its own, apart from topics of the same name.
+fn labels(card: &Card) -> Box<[Feature]> {
+    let topics = card.topic.iter().map(|name| feature(Kind::Topic, name));
+    topics.chain([feature(Kind::Word, &card.host)]).collect()
+}
+
+/// Names that many posts share, each kept once.
+#[derive(Default)]
+struct Names(FxHashSet<Arc<str>>);
+
+impl Names {
+    fn get(&mut self, name: &str) -> Arc<str> {
+        if let Some(name) = self.0.get(name) {
+            return Arc::clone(name);
+        }
+        let name: Arc<str> = name.into();
+        self.0.insert(Arc::clone(&name));
+        name
+    }
+}
+
+impl Catalogue {
+    /// `items` stand newest first.
+    fn new(items: &[Arc<Item>], config: &Feed) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "the settings hold far fewer posts")]
+        let positions = items.iter().enumerate().map(|(at, item)| (item.key, at as u32)).collect();
+        let mut labelled: FxHashMap<Arc<str>, Vec<i64>> = FxHashMap::default();
+        for item in items {
+            for (at, name) in item.about.topic.iter().chain(&item.about.tag).enumerate() {
+                // A tag of the same name as a topic does not show the post twice.
+                let topics = &item.about.topic;
+                if at < topics.len() || !topics.contains(name) {
+                    labelled.entry(Arc::clone(name)).or_default().push(item.key);
+                }
+            }
+        }
+        let newest = items.first().map_or(0, |item| item.about.date);
+        #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
+        let fresh = items.iter().map(|item| ranking::freshness(config, newest, item.about.date) as f32);
+        Self {
+            positions,
+            index: Index::new(items.iter().map(|item| &item.about.features), &config.interest),
+            topics: labelled
+                .into_iter()
+                .map(|(name, keys)| (name, Arc::new(Order::fixed(FeedKind::Topic, keys.into()))))
+                .collect(),
+            fresh: fresh.collect(),
+        }
+    }
+}

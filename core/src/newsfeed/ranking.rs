@@ -1,0 +1,170 @@
+//! The formulas behind the recommended feed: freshness, popularity, their blend with interest, diversity.
+//!
+//! A post's score is `interest_weight · interest + fresh_weight · freshness + popular_weight · popularity`,
+//! each of the three from 0 to 1; for a guest interest is 0. None depends on the present time, so the order
+//! changes only with posts and acts.
+
+use std::collections::VecDeque;
+
+use crate::clock::DAY_MS;
+use crate::config::Feed;
+
+/// Posts in a row that diversity looks at.
+pub(super) const WINDOW: usize = 10;
+/// How far down the ranking diversity looks for a post that may come next.
+const LOOK_AHEAD: usize = 200;
+
+/// How fresh a post is beside the newest of the store, from 0 to 1: halved with every
+/// `fresh_half_life_days` between them.
+pub(super) fn freshness(config: &Feed, newest: i64, date: i64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a day more or less in a million years")]
+    let days = (newest - date).max(0) as f64 / DAY_MS as f64;
+    (-days / config.fresh_half_life_days).exp2()
+}
+
+/// How popular a post is beside the hottest of the store, from 0 (no acts) to 1: the square root of the share
+/// of the decayed sum of its acts, so that the second does not vanish beside the first.
+///
+/// Both are logarithms, as `post::heat` keeps them.
+pub(super) fn popularity(hottest: f64, heat: Option<f64>) -> f64 {
+    heat.map_or(0.0, |heat| ((heat - hottest) / 2.0).exp())
+}
+
+/// Noise that a setting adds so that the feed explores: uniform from 0 to 1, the same for the same member,
+/// post and day.
+pub(super) fn noise(member: i64, post: i64, day: i64) -> f64 {
+    use std::hash::BuildHasher as _;
+    let hash = rustc_hash::FxBuildHasher.hash_one((member, post, day));
+    #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
+    let uniform = (hash >> 11) as f64 / (1_u64 << 53) as f64;
+    uniform
+}
+
+/// Reorders a ranking so that no label fills a window of ten, as long as there are others to put between.
+///
+/// `labels` gives each post's labels (topics and site). From the best down, a post waits while any of its
+/// labels already stands `max` times among the nine before; the best one waiting goes first. A label that all
+/// of the ranking shares limits nothing. Only the first `length` places are filled.
+///
+/// The greedy re-ranking of Carbonell and Goldstein, *The use of MMR, diversity-based reranking for reordering
+/// documents and producing summaries*, SIGIR 1998, with a hard limit in place of a penalty.
+pub(super) fn diversify<'l>(
+    ranking: &[u32],
+    labels: impl Fn(u32) -> &'l [u32],
+    max: usize,
+    length: usize,
+) -> Vec<u32> {
+    let common = labels_of_all(ranking, &labels);
+    let mut rest = ranking.iter().copied();
+    let mut waiting: VecDeque<u32> = VecDeque::new();
+    let mut chosen: Vec<u32> = Vec::with_capacity(length.min(ranking.len()));
+    let mut blind = 0;
+    while chosen.len() < length {
+        let window = &chosen[chosen.len().saturating_sub(WINDOW - 1)..];
+        let fits = |post: u32| {
+            labels(post)
+                .iter()
+                .filter(|label| !common.contains(label))
+                .all(|label| window.iter().filter(|other| labels(**other).contains(label)).count() < max)
+        };
+        let found = if blind > 0 {
+            blind -= 1;
+            None
+        } else if let Some(at) = waiting.iter().position(|post| fits(*post)) {
+            waiting.remove(at)
+        } else {
+            next_that_fits(&mut rest, &mut waiting, fits)
+        };
+        // Nothing fits: the best goes all the same, and it is a while before looking is worth its time.
+        let next = found.or_else(|| {
+            if blind == 0 && !waiting.is_empty() {
+                blind = WINDOW - max.min(WINDOW - 1);
+            }
+            waiting.pop_front().or_else(|| rest.next())
+        });
+        let Some(next) = next else { break };
+        chosen.push(next);
+    }
+    chosen
+}
+
+fn next_that_fits(
+    rest: &mut impl Iterator<Item = u32>,
+    waiting: &mut VecDeque<u32>,
+    fits: impl Fn(u32) -> bool,
+) -> Option<u32> {
+    while waiting.len() < LOOK_AHEAD {
+        let post = rest.next()?;
+        if fits(post) {
+            return Some(post);
+        }
+        waiting.push_back(post);
+    }
+    None
+}
+
+fn labels_of_all<'l>(ranking: &[u32], labels: &impl Fn(u32) -> &'l [u32]) -> Vec<u32> {
+    let Some((first, others)) = ranking.split_first() else { return Vec::new() };
+    let mut common = labels(*first).to_vec();
+    for post in others {
+        if common.is_empty() {
+            break;
+        }
+        common.retain(|label| labels(*post).contains(label));
+    }
+    common
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn freshness_halves_and_never_leaves_0_to_1() {
+        let config = Feed { fresh_half_life_days: 10.0, ..Feed::default() };
+        let now = 1_000 * DAY_MS;
+        assert!((freshness(&config, now, now) - 1.0).abs() < 1e-12);
+        assert!((freshness(&config, now, now - 10 * DAY_MS) - 0.5).abs() < 1e-12);
+        assert!((freshness(&config, now, now + DAY_MS) - 1.0).abs() < 1e-12);
+        assert!(freshness(&config, now, i64::MIN / 2) < 1e-12);
+    }
+
+    #[test]
+    fn popularity_is_1_for_the_hottest_and_0_without_acts() {
+        assert!((popularity(9.0, Some(9.0)) - 1.0).abs() < 1e-12);
+        assert!((popularity(9.0, Some(9.0 - 4_f64.ln())) - 0.5).abs() < 1e-12);
+        assert!(popularity(9.0, None).abs() < 1e-12);
+    }
+
+    /// Runs of one label are broken up by the others, in the order of their ranks.
+    #[test]
+    fn the_best_that_fits_goes_next() {
+        let labels: Vec<[u32; 1]> = [1, 1, 1, 1, 2, 2, 1].map(|label| [label]).to_vec();
+        let order = diversify(&[0, 1, 2, 3, 4, 5, 6], |post| &labels[post as usize], 2, 7);
+        assert_eq!(order, [0, 1, 4, 5, 2, 3, 6]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_post_is_there_once(labels in prop::collection::vec(prop::collection::vec(0_u32..4, 0..3), 0..200), max in 1_usize..11) {
+            let ranking: Vec<u32> = (0..u32::try_from(labels.len()).unwrap()).collect();
+            let mut order = diversify(&ranking, |post| &labels[post as usize], max, labels.len());
+            order.sort_unstable();
+            prop_assert_eq!(order, ranking);
+        }
+
+        #[test]
+        fn no_label_fills_a_window_while_there_are_enough_others(labels in prop::collection::vec(0_u32..5, 60..200)) {
+            let labels: Vec<[u32; 1]> = labels.into_iter().map(|label| [label]).collect();
+            let ranking: Vec<u32> = (0..u32::try_from(labels.len()).unwrap()).collect();
+            let order = diversify(&ranking, |post| &labels[post as usize], 5, ranking.len());
+            // Towards the end the others may have run out.
+            for window in order[..30].windows(WINDOW) {
+                let same = window.iter().all(|post| labels[*post as usize] == labels[window[0] as usize]);
+                prop_assert!(!same, "{:?}", window);
+            }
+        }
+    }
+}
