@@ -138,6 +138,56 @@ pub struct Interest {
     pub word_share: f64,
 }
 
+impl Feed {
+    /// Refuses settings that no feed can be ranked with.
+    ///
+    /// # Errors
+    /// What is wrong, naming the setting.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let interest = &self.interest;
+        let half_lives = [self.popular_half_life_days, self.fresh_half_life_days, interest.half_life_days];
+        let weights = [
+            self.like_weight,
+            self.interest_weight,
+            self.fresh_weight,
+            self.popular_weight,
+            interest.like_weight,
+            interest.view_weight,
+            interest.search_weight,
+            interest.open_weight,
+            interest.topic_share,
+            interest.tag_share,
+            interest.word_share,
+        ];
+        if !half_lives.iter().all(|days| (0.001..=100_000.0).contains(days)) {
+            return Err("a half-life is from 0.001 to 100000 days");
+        }
+        if !weights.iter().all(|weight| (0.0..=1_000.0).contains(weight)) {
+            return Err("weights and shares are from 0 to 1000");
+        }
+        if !(0.0..=1.0).contains(&self.exploration) {
+            return Err("exploration is from 0 to 1");
+        }
+        if !(1..=10).contains(&self.diverse_max) {
+            return Err("diverse-max is from 1 to 10");
+        }
+        if !(1..=10_000_000).contains(&self.posts) {
+            return Err("feed-posts is from 1 to 10000000");
+        }
+        Ok(())
+    }
+}
+
+impl Verifier {
+    /// The ids that only university members may have, as a pattern that matches the whole of an id.
+    ///
+    /// # Errors
+    /// When the pattern is none, or too large.
+    pub fn school_ids(pattern: &str) -> Result<regex::Regex, regex::Error> {
+        regex::RegexBuilder::new(&format!("^(?:{pattern})$")).case_insensitive(true).build()
+    }
+}
+
 impl Default for Feed {
     fn default() -> Self {
         Self {

@@ -1,0 +1,107 @@
+//! The command line as clap parses it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::settings::Settings;
+
+/// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, over one SQLite file.
+#[derive(Debug, Parser)]
+#[command(name = "tidings", version, max_term_width = 100, subcommand_required = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// The database file [default: ./tidings.db]
+    #[arg(long, global = true, env = "TIDINGS_DB", value_name = "PATH")]
+    pub(crate) db: Option<PathBuf>,
+    /// A TOML file with settings [default: ./tidings.toml, if there is one]
+    #[arg(long, global = true, env = "TIDINGS_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print one JSON object, as HTTP would answer it
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Make the database, and an administrator
+    #[command(after_help = "Example: tidings init --admin ann")]
+    Init(Init),
+    /// Serve the HTTP API
+    #[command(after_help = "Example: tidings serve --listen 0.0.0.0:8080 --cors-origin https://app.example.org")]
+    Serve(Box<Settings>),
+    /// Posts
+    #[command(subcommand)]
+    Post(Post),
+    /// Administrators
+    #[command(subcommand)]
+    Admin(Admin),
+    /// The university's members, whom sign_in_up verifies
+    #[command(subcommand)]
+    Roster(Roster),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// Make this member an administrator, signing them up where there is none
+    #[arg(long, value_name = "ID")]
+    pub(crate) admin: Option<String>,
+    #[command(flatten)]
+    pub(crate) password: Password,
+}
+
+/// Where a password comes from when nobody can be asked: never from an argument, which others could read.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct Password {
+    /// Read the password from standard input, up to the end of its first line
+    #[arg(long)]
+    pub(crate) password_stdin: bool,
+    /// Read the password from a file, up to the end of its first line
+    #[arg(long, value_name = "F")]
+    pub(crate) password_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Post {
+    /// Import posts, one JSON object a line or one JSON array; the same url updates
+    #[command(after_help = "Example: tidings post import posts.jsonl")]
+    Import {
+        /// The file, or - for standard input
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Admin {
+    /// Make a member an administrator
+    #[command(after_help = "Example: tidings admin grant ann")]
+    Grant {
+        /// The member
+        id: String,
+    },
+    /// Make an administrator a member like others
+    #[command(after_help = "Example: tidings admin revoke ann")]
+    Revoke {
+        /// The member
+        id: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Roster {
+    /// Import the roster: CSV with the header id,name,major,password
+    #[command(after_help = "Example: tidings roster import members.csv")]
+    Import {
+        /// The file, or - for standard input
+        file: PathBuf,
+    },
+}

@@ -1,0 +1,76 @@
+//! `tidings serve`: the HTTP API.
+
+use std::io::IsTerminal as _;
+use std::net::{SocketAddr, TcpListener};
+use std::process::ExitCode;
+
+use tidings_core::{Tidings, admin, newsfeed};
+use tracing_subscriber::EnvFilter;
+
+use crate::args::Global;
+use crate::output::{Failure, print_line};
+use crate::settings::{LogFormat, Settings};
+
+pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failure> {
+    let settings = settings.complete(global.config.as_deref())?;
+    log_to_stderr(&settings);
+    let config = settings.server()?;
+    let database = crate::database(global, &settings);
+    let tidings = crate::open_with(&database, &settings)?;
+    let address = settings.listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080)));
+    let listener = TcpListener::bind(address).map_err(|e| {
+        Failure::system(format!("cannot listen on {address}: {e}; choose another address with --listen"))
+    })?;
+    let failed = |e: std::io::Error| Failure::system(format!("cannot serve: {e}"));
+    let address = listener.local_addr().map_err(failed)?;
+    newsfeed::warm(&tidings)?;
+    welcome(&tidings)?;
+    let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
+    let base = config.base_path.clone();
+    runtime.block_on(async {
+        let shutdown = stop_signal().map_err(failed)?;
+        print_line(format!("listening on http://{address}{base}").as_bytes());
+        tidings_server::serve(tidings, config, listener, shutdown).await.map_err(failed)
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says how to become administrator while there is none.
+fn welcome(tidings: &Tidings) -> Result<(), Failure> {
+    if admin::list(tidings)?.admins.is_empty() {
+        eprintln!(
+            "There is no administrator yet. Make one while this runs, from another terminal:\n\
+             \x20 tidings init --admin ID      (asks for a password and signs ID up)\n\
+             \x20 tidings admin grant ID       (for somebody who has signed up)"
+        );
+    }
+    Ok(())
+}
+
+/// Ends when the process is asked to stop: Ctrl-C, or SIGTERM from a service manager.
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    #[cfg(unix)]
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    Ok(async move {
+        let interrupt = tokio::signal::ctrl_c();
+        #[cfg(unix)]
+        tokio::select! {
+            _ = interrupt => {}
+            _ = terminate.recv() => {}
+        }
+        #[cfg(not(unix))]
+        let _ = interrupt.await;
+        tracing::info!("stopping: finishing what runs");
+    })
+}
+
+/// The log: `RUST_LOG` chooses what, `--log-format` how.
+fn log_to_stderr(settings: &Settings) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
+    match settings.log_format.unwrap_or(LogFormat::Text) {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
+}

@@ -1,0 +1,324 @@
+//! The settings: a flag, else its `TIDINGS_…` variable, else the TOML file, else the default.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, Parser, ValueEnum};
+use serde::{Deserialize, Serialize};
+use tidings_core::config::{Bounds, Config, Feed, Interest, Secret, Verifier};
+
+use crate::output::Failure;
+
+/// Every setting as it may be given; what is not stays `None` and has its default where it is used.
+///
+/// The names are the flags', the TOML keys' and, in upper case behind `TIDINGS_`, the variables'.
+#[derive(Debug, Default, Args, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub(crate) struct Settings {
+    /// The address to listen on [default: 127.0.0.1:8080]
+    #[arg(long, env = "TIDINGS_LISTEN", value_name = "ADDR")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Serve everything under this prefix, such as /api
+    #[arg(long, env = "TIDINGS_BASE_PATH", value_name = "PATH")]
+    base_path: Option<String>,
+    /// Allow browsers of this origin only; may be repeated [default: any]
+    #[arg(long, env = "TIDINGS_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
+    cors_origin: Option<Vec<String>>,
+    /// Believe the X-Forwarded-For of this proxy, an address or a network; may be repeated
+    #[arg(long, env = "TIDINGS_TRUST_PROXY", value_name = "NET", value_delimiter = ',')]
+    trust_proxy: Option<Vec<String>>,
+    /// Requests a second that one client may make [default: any number]
+    #[arg(long, env = "TIDINGS_RATE_LIMIT", value_name = "N")]
+    rate_limit: Option<u32>,
+    /// Connections at a time; more wait [default: 10000]
+    #[arg(long, env = "TIDINGS_MAX_CONNECTIONS", value_name = "N")]
+    max_connections: Option<usize>,
+    /// Close /docs and /openapi.json
+    #[arg(long, env = "TIDINGS_NO_DOCS", num_args = 0..=1, default_missing_value = "true")]
+    no_docs: Option<bool>,
+    /// The form of the log on standard error [default: text]
+    #[arg(long, env = "TIDINGS_LOG_FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
+    /// Log failed sign-ins with the address they come from
+    #[arg(long, env = "TIDINGS_LOG_AUTH_FAILURES", num_args = 0..=1, default_missing_value = "true")]
+    log_auth_failures: Option<bool>,
+    /// Make those wait who guess passwords [default: on]
+    #[arg(long, env = "TIDINGS_SIGN_IN_SLOWING", help_heading = "Accounts")]
+    sign_in_slowing: Option<Switch>,
+    /// Days that an access token lasts [default: 30]
+    #[arg(long, env = "TIDINGS_TOKEN_DAYS", value_name = "N", help_heading = "Accounts")]
+    token_days: Option<u32>,
+    /// A file with the key that tokens are signed with, 32 bytes or more [default: <database>.key, made at
+    /// the first start]; the variable TIDINGS_TOKEN_KEY holds the key itself
+    #[arg(long, env = "TIDINGS_TOKEN_KEY_FILE", value_name = "FILE", help_heading = "Accounts")]
+    token_key_file: Option<PathBuf>,
+    /// The least characters of an id [default: 3]
+    #[arg(long, env = "TIDINGS_ID_MIN", value_name = "N", help_heading = "Accounts")]
+    id_min: Option<usize>,
+    /// The most characters of an id [default: 30]
+    #[arg(long, env = "TIDINGS_ID_MAX", value_name = "N", help_heading = "Accounts")]
+    id_max: Option<usize>,
+    /// The least characters of a password [default: 8]
+    #[arg(long, env = "TIDINGS_PW_MIN", value_name = "N", help_heading = "Accounts")]
+    pw_min: Option<usize>,
+    /// The most characters of a password [default: 128]
+    #[arg(long, env = "TIDINGS_PW_MAX", value_name = "N", help_heading = "Accounts")]
+    pw_max: Option<usize>,
+    /// The least characters of a nickname [default: 1]
+    #[arg(long, env = "TIDINGS_NICKNAME_MIN", value_name = "N", help_heading = "Accounts")]
+    nickname_min: Option<usize>,
+    /// The most characters of a nickname [default: 30]
+    #[arg(long, env = "TIDINGS_NICKNAME_MAX", value_name = "N", help_heading = "Accounts")]
+    nickname_max: Option<usize>,
+    /// Passwords that may wait to be hashed; more are refused with 503 [default: 64]
+    #[arg(long, env = "TIDINGS_HASH_QUEUE", value_name = "N", help_heading = "Accounts")]
+    hash_queue: Option<usize>,
+    /// Who says which ids are university members [default: roster]
+    #[arg(long, env = "TIDINGS_VERIFIER", help_heading = "Accounts")]
+    verifier: Option<VerifierKind>,
+    /// The address that the http verifier asks
+    #[arg(long, env = "TIDINGS_VERIFIER_URL", value_name = "URL", help_heading = "Accounts")]
+    verifier_url: Option<String>,
+    /// Seconds that the http verifier may take [default: 5]
+    #[arg(long, env = "TIDINGS_VERIFIER_TIMEOUT", value_name = "N", help_heading = "Accounts")]
+    verifier_timeout: Option<u64>,
+    /// The ids that only the http verifier's members may have [default: none]
+    #[arg(long, env = "TIDINGS_SCHOOL_IDS", value_name = "REGEX", help_heading = "Accounts")]
+    school_ids: Option<String>,
+    /// The newest posts that feeds are made of [default: 50000]
+    #[arg(long, env = "TIDINGS_FEED_POSTS", value_name = "N", help_heading = "Feeds")]
+    feed_posts: Option<usize>,
+    /// Days in which an act weighs half as much for the popular feed [default: 3]
+    #[arg(long, env = "TIDINGS_POPULAR_HALF_LIFE", value_name = "DAYS", help_heading = "Feeds")]
+    popular_half_life: Option<f64>,
+    /// Views that a like weighs for the popular feed [default: 3]
+    #[arg(long, env = "TIDINGS_POPULAR_LIKE_WEIGHT", value_name = "X", help_heading = "Feeds")]
+    popular_like_weight: Option<f64>,
+    /// Share of interest in the score of a recommended post [default: 1]
+    #[arg(long, env = "TIDINGS_INTEREST_WEIGHT", value_name = "X", help_heading = "Feeds")]
+    interest_weight: Option<f64>,
+    /// Share of freshness in the score of a recommended post [default: 0.25]
+    #[arg(long, env = "TIDINGS_FRESH_WEIGHT", value_name = "X", help_heading = "Feeds")]
+    fresh_weight: Option<f64>,
+    /// Share of popularity in the score of a recommended post [default: 0.15]
+    #[arg(long, env = "TIDINGS_POPULAR_WEIGHT", value_name = "X", help_heading = "Feeds")]
+    popular_weight: Option<f64>,
+    /// Days before the newest post at which freshness has halved [default: 60]
+    #[arg(long, env = "TIDINGS_FRESH_HALF_LIFE", value_name = "DAYS", help_heading = "Feeds")]
+    fresh_half_life: Option<f64>,
+    /// Of ten recommended posts in a row, how many may share a topic or a site [default: 5]
+    #[arg(long, env = "TIDINGS_DIVERSE_MAX", value_name = "N", help_heading = "Feeds")]
+    diverse_max: Option<usize>,
+    /// Random noise in the score of a recommended post, 0 to 1 [default: 0]
+    #[arg(long, env = "TIDINGS_EXPLORATION", value_name = "X", help_heading = "Feeds")]
+    exploration: Option<f64>,
+    /// Acts that a member's own recommendations need [default: 3]
+    #[arg(long, env = "TIDINGS_INTEREST_MIN_ACTS", value_name = "N", help_heading = "Feeds")]
+    interest_min_acts: Option<usize>,
+    /// Days in which an act weighs half as much for interest [default: 60]
+    #[arg(long, env = "TIDINGS_INTEREST_HALF_LIFE", value_name = "DAYS", help_heading = "Feeds")]
+    interest_half_life: Option<f64>,
+    /// Weight of a like for interest [default: 3]
+    #[arg(long, env = "TIDINGS_INTEREST_LIKE_WEIGHT", value_name = "X", help_heading = "Feeds")]
+    interest_like_weight: Option<f64>,
+    /// Weight of a view for interest [default: 1]
+    #[arg(long, env = "TIDINGS_INTEREST_VIEW_WEIGHT", value_name = "X", help_heading = "Feeds")]
+    interest_view_weight: Option<f64>,
+    /// Weight of a search for interest [default: 2]
+    #[arg(long, env = "TIDINGS_INTEREST_SEARCH_WEIGHT", value_name = "X", help_heading = "Feeds")]
+    interest_search_weight: Option<f64>,
+    /// Weight of an opened topic feed for interest [default: 1]
+    #[arg(long, env = "TIDINGS_INTEREST_OPEN_WEIGHT", value_name = "X", help_heading = "Feeds")]
+    interest_open_weight: Option<f64>,
+    /// Share of topics in how alike posts are [default: 0.25]
+    #[arg(long, env = "TIDINGS_INTEREST_TOPIC_SHARE", value_name = "X", help_heading = "Feeds")]
+    interest_topic_share: Option<f64>,
+    /// Share of tags in how alike posts are [default: 0.3]
+    #[arg(long, env = "TIDINGS_INTEREST_TAG_SHARE", value_name = "X", help_heading = "Feeds")]
+    interest_tag_share: Option<f64>,
+    /// Share of words in how alike posts are [default: 0.45]
+    #[arg(long, env = "TIDINGS_INTEREST_WORD_SHARE", value_name = "X", help_heading = "Feeds")]
+    interest_word_share: Option<f64>,
+    /// The database file, for the TOML file alone: the flag stands before every command
+    #[arg(skip)]
+    db: Option<PathBuf>,
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, Debug, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// Something that is on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum VerifierKind {
+    None,
+    Roster,
+    Http,
+}
+
+impl Settings {
+    /// These settings, with those of the environment (for a command that has no flags for them) and then
+    /// those of the TOML file in the place of what is not given.
+    pub(crate) fn complete(self, file: Option<&Path>) -> Result<Self, Failure> {
+        let file = read_file(file)?;
+        let given = overlay(from_environment()?, self)?;
+        overlay(file, given)
+    }
+
+    /// What the core is set to.
+    pub(crate) fn core(&self) -> Result<Config, Failure> {
+        let default = Config::default();
+        let bounds = |name: &str, min: Option<usize>, max: Option<usize>, default: Bounds| {
+            let bounds = Bounds { min: min.unwrap_or(default.min), max: max.unwrap_or(default.max) };
+            if bounds.min >= 1 && bounds.min <= bounds.max {
+                return Ok(bounds);
+            }
+            Err(Failure::usage(format!("{name}-min is at least 1 and at most {name}-max")))
+        };
+        Ok(Config {
+            id_length: bounds("id", self.id_min, self.id_max, default.id_length)?,
+            password_length: bounds("pw", self.pw_min, self.pw_max, default.password_length)?,
+            nickname_length: bounds("nickname", self.nickname_min, self.nickname_max, default.nickname_length)?,
+            token_days: self.token_days.unwrap_or(default.token_days),
+            token_key: self.token_key()?,
+            hash_queue: self.hash_queue.unwrap_or(default.hash_queue),
+            sign_in_slowing: self.sign_in_slowing != Some(Switch::Off),
+            verifier: self.verifier()?,
+            feed: self.feed()?,
+        })
+    }
+
+    /// What the server is set to.
+    pub(crate) fn server(&self) -> Result<tidings_server::Config, Failure> {
+        let default = tidings_server::Config::default();
+        let base_path = self.base_path.clone().unwrap_or_default();
+        let base_path = base_path.trim_end_matches('/');
+        if !base_path.is_empty() && !base_path.starts_with('/') {
+            return Err(Failure::usage("base-path begins with a slash, as in /api"));
+        }
+        let proxies = self.trust_proxy.iter().flatten().map(|net| {
+            let address = net.parse().map(tidings_server::IpNet::new_assert_host);
+            net.parse().or(address).map_err(|_| {
+                Failure::usage(format!("trust-proxy: {net:?} is no address and no network such as 10.0.0.0/8"))
+            })
+        });
+        Ok(tidings_server::Config {
+            base_path: base_path.to_owned(),
+            cors_origins: self.cors_origin.clone().unwrap_or_default(),
+            trust_proxy: proxies.collect::<Result<_, _>>()?,
+            rate_limit: self.rate_limit,
+            max_connections: self.max_connections.unwrap_or(default.max_connections),
+            docs: !self.no_docs.unwrap_or(false),
+            log_auth_failures: self.log_auth_failures.unwrap_or(false),
+            ..default
+        })
+    }
+
+    /// The database that the TOML file names.
+    pub(crate) fn db(&self) -> Option<&Path> {
+        self.db.as_deref()
+    }
+
+    fn token_key(&self) -> Result<Option<Secret>, Failure> {
+        if let Some(key) = std::env::var_os("TIDINGS_TOKEN_KEY") {
+            return Ok(Some(Secret(key.into_encoded_bytes().into())));
+        }
+        let Some(path) = &self.token_key_file else { return Ok(None) };
+        let key = std::fs::read(path);
+        let key = key.map_err(|e| Failure::system(format!("cannot read {}: {e}", path.display())))?;
+        Ok(Some(Secret(key.into())))
+    }
+
+    fn verifier(&self) -> Result<Verifier, Failure> {
+        match self.verifier {
+            None | Some(VerifierKind::Roster) => Ok(Verifier::Roster),
+            Some(VerifierKind::None) => Ok(Verifier::None),
+            Some(VerifierKind::Http) => {
+                let url = self.verifier_url.clone();
+                let url = url.ok_or_else(|| Failure::usage("the http verifier needs a verifier-url"))?;
+                let timeout = Duration::from_secs(self.verifier_timeout.unwrap_or(5));
+                let school_ids = self.school_ids.as_deref().map(Verifier::school_ids).transpose();
+                let school_ids = school_ids.map_err(|e| Failure::usage(format!("school-ids: {e}")))?;
+                Ok(Verifier::Http { url, timeout, school_ids })
+            }
+        }
+    }
+
+    fn feed(&self) -> Result<Feed, Failure> {
+        let Feed { interest: default, .. } = Feed::default();
+        let interest = Interest {
+            min_acts: self.interest_min_acts.unwrap_or(default.min_acts),
+            half_life_days: self.interest_half_life.unwrap_or(default.half_life_days),
+            like_weight: self.interest_like_weight.unwrap_or(default.like_weight),
+            view_weight: self.interest_view_weight.unwrap_or(default.view_weight),
+            search_weight: self.interest_search_weight.unwrap_or(default.search_weight),
+            open_weight: self.interest_open_weight.unwrap_or(default.open_weight),
+            topic_share: self.interest_topic_share.unwrap_or(default.topic_share),
+            tag_share: self.interest_tag_share.unwrap_or(default.tag_share),
+            word_share: self.interest_word_share.unwrap_or(default.word_share),
+        };
+        let default = Feed::default();
+        let feed = Feed {
+            posts: self.feed_posts.unwrap_or(default.posts),
+            popular_half_life_days: self.popular_half_life.unwrap_or(default.popular_half_life_days),
+            like_weight: self.popular_like_weight.unwrap_or(default.like_weight),
+            interest,
+            interest_weight: self.interest_weight.unwrap_or(default.interest_weight),
+            fresh_weight: self.fresh_weight.unwrap_or(default.fresh_weight),
+            popular_weight: self.popular_weight.unwrap_or(default.popular_weight),
+            fresh_half_life_days: self.fresh_half_life.unwrap_or(default.fresh_half_life_days),
+            diverse_max: self.diverse_max.unwrap_or(default.diverse_max),
+            exploration: self.exploration.unwrap_or(default.exploration),
+        };
+        feed.check().map_err(Failure::usage)?;
+        Ok(feed)
+    }
+}
+
+/// The settings that the environment gives, for a command that has no flags for them.
+fn from_environment() -> Result<Settings, Failure> {
+    /// No flags, only what stands behind them.
+    #[derive(Parser)]
+    struct Environment {
+        #[command(flatten)]
+        settings: Settings,
+    }
+    let environment = Environment::try_parse_from(["tidings"]);
+    environment.map(|e| e.settings).map_err(|e| Failure::usage(e.to_string()))
+}
+
+/// The settings of the TOML file: the one named, or `tidings.toml` if there is one.
+fn read_file(path: Option<&Path>) -> Result<Settings, Failure> {
+    let (path, named) = path.map_or((Path::new("tidings.toml"), false), |path| (path, true));
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && !named => return Ok(Settings::default()),
+        Err(e) => return Err(Failure::usage(format!("cannot read {}: {e}", path.display()))),
+    };
+    toml::from_str(&text).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))
+}
+
+/// `base` with what `over` gives in its place.
+fn overlay(base: Settings, over: Settings) -> Result<Settings, Failure> {
+    let fields = |settings: Settings| serde_json::to_value(settings);
+    let merged = fields(base).and_then(|mut merged| {
+        if let (Some(merged), serde_json::Value::Object(over)) = (merged.as_object_mut(), fields(over)?) {
+            merged.extend(over.into_iter().filter(|(_, value)| !value.is_null()));
+        }
+        serde_json::from_value(merged)
+    });
+    merged.map_err(|e| Failure::usage(e.to_string()))
+}
