@@ -15,6 +15,8 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 mod sqlite;
+#[cfg(test)]
+mod tests;
 mod watch;
 mod writer;
 

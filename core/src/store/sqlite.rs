@@ -50,6 +50,13 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// A connection that refuses to write.
+fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
+    let connection = open(path)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
 /// The first connection: makes the file, readable by its owner alone, and brings its schema up to date.
 pub(super) fn open_and_migrate(path: &Path) -> Result<Connection, StoreError> {
     make_private(path)?;
@@ -268,7 +275,7 @@ impl Readers {
             if pool.open < READERS {
                 pool.open += 1;
                 drop(pool);
-                return open(&self.path).inspect_err(|_| self.lock().open -= 1);
+                return open_to_read(&self.path).inspect_err(|_| self.lock().open -= 1);
             }
             pool = self.returned.wait(pool).unwrap_or_else(PoisonError::into_inner);
         }

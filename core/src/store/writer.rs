@@ -55,6 +55,15 @@ impl<T> Pending<T> {
         }
     }
 
+    /// The answer, where it is known without waiting.
+    #[cfg(test)]
+    pub(super) fn given_already(self) -> std::result::Result<Result<T>, Self> {
+        match self.0 {
+            Answer::Given(result) => Ok(result),
+            awaited @ Answer::Awaited(_) => Err(Self(awaited)),
+        }
+    }
+
     /// An answer that is known already.
     pub(crate) fn given(result: Result<T>) -> Self {
         Self(Answer::Given(result))

@@ -1,0 +1,218 @@
+//! What the door promises, tried on a database with a table of its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::{Store, StoreError, Topic, Tx, version_in};
+use crate::error::{Error, Outcome, Result};
+
+fn open(dir: &TempDir) -> Store {
+    let store = Store::open(&dir.path().join("test.db")).unwrap();
+    let sql = "CREATE TABLE IF NOT EXISTS number (n INTEGER PRIMARY KEY, half INTEGER REFERENCES number (n)) STRICT";
+    store.write(move |tx| Ok(tx.run(sql, &[])?)).unwrap();
+    store
+}
+
+fn insert(tx: &mut dyn Tx, n: i64) -> Result<u64> {
+    Ok(tx.run("INSERT INTO number (n) VALUES ($1)", &[n.into()])?)
+}
+
+fn numbers(store: &Store) -> Vec<i64> {
+    let rows = store.read(|tx| Ok(tx.rows("SELECT n FROM number ORDER BY n", &[])?)).unwrap();
+    rows.into_iter().map(|mut row| row.take(0).unwrap()).collect()
+}
+
+#[test]
+fn a_write_that_fails_is_undone_and_spoils_no_neighbour() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    // Held until all are queued, so that they stand behind each other in a commit.
+    let (go, wait) = channel::<()>();
+    let first = store.submit(move |tx| {
+        wait.recv().unwrap();
+        insert(tx, 1)
+    });
+    let refused = store.submit(|tx| {
+        insert(tx, 2)?;
+        Err::<(), _>(Outcome::Fail.into())
+    });
+    let duplicate = store.submit(|tx| insert(tx, 1));
+    let panicked = store.submit(|tx| {
+        insert(tx, 3)?;
+        assert!(tx.revision() < 0, "a mistake in a slice");
+        Ok(())
+    });
+    let last = store.submit(|tx| insert(tx, 4));
+    go.send(()).unwrap();
+    assert!(first.wait().is_ok() && last.wait().is_ok());
+    assert!(matches!(refused.wait(), Err(Error::Documented(Outcome::Fail))));
+    assert!(matches!(duplicate.wait(), Err(Error::Store(StoreError::Duplicate))));
+    assert!(matches!(panicked.wait(), Err(Error::Internal(_))));
+    assert_eq!(numbers(&store), [1, 4]);
+}
+
+#[test]
+fn a_row_that_refers_to_none_is_dangling_and_names_bind_wherever_they_stand() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let sql = "INSERT INTO number (half, n) VALUES ($2, $1)";
+    store.write(move |tx| Ok(tx.run(sql, &[1.into(), None::<i64>.into()])?)).unwrap();
+    store.write(move |tx| Ok(tx.run(sql, &[2.into(), 1.into()])?)).unwrap();
+    let refused = store.write(move |tx| Ok(tx.run(sql, &[4.into(), 3.into()])?));
+    assert!(matches!(refused, Err(Error::Store(StoreError::Dangling))), "{refused:?}");
+    assert_eq!(numbers(&store), [1, 2]);
+}
+
+#[test]
+fn a_read_sees_one_moment_and_cannot_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    store
+        .read(|tx| {
+            let count = |tx: &mut dyn Tx| tx.one("SELECT count(*) FROM number", &[])?.take::<i64>(0);
+            assert_eq!(count(tx)?, 0);
+            store.write(|tx| insert(tx, 1))?;
+            assert_eq!(count(tx)?, 0, "as it was when the read began");
+            assert!(insert(tx, 2).is_err());
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(numbers(&store), [1]);
+}
+
+#[test]
+fn what_rides_along_is_there_after_a_clean_stop_and_waits_for_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    store.ride(|tx| insert(tx, 1).map(|_| ()));
+    store.ride(|_| Err(Error::NotFound));
+    store.ride(|tx| insert(tx, 2).map(|_| ()));
+    drop(store);
+    assert_eq!(numbers(&open(&dir)), [1, 2]);
+}
+
+#[test]
+fn a_full_queue_refuses_and_everything_taken_is_written_in_few_commits() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let (go, wait) = channel::<()>();
+    let held = store.submit(move |_| Ok(wait.recv().unwrap()));
+    let (mut taken, mut refused) = (Vec::new(), 0);
+    for n in 0..10_000 {
+        let pending = store.submit(move |tx| insert(tx, n));
+        match pending.given_already() {
+            Ok(Err(error)) => {
+                assert!(matches!(error, Error::Overloaded));
+                refused += 1;
+            }
+            Ok(Ok(_)) => panic!("answered before it was written"),
+            Err(pending) => taken.push(pending),
+        }
+    }
+    assert!(refused > 0 && !taken.is_empty());
+    go.send(()).unwrap();
+    held.wait().unwrap();
+    let written = taken.len();
+    taken.into_iter().for_each(|pending| assert_eq!(pending.wait().unwrap(), 1));
+    assert_eq!(numbers(&store).len(), written);
+    let commits = store.write(|tx| Ok(tx.revision())).unwrap();
+    assert!(usize::try_from(commits).unwrap() * 4 < written, "{commits} commits for {written} writes");
+}
+
+#[test]
+fn two_processes_write_the_same_file_without_a_word_of_it_being_locked() {
+    let dir = tempfile::tempdir().unwrap();
+    let stores = [open(&dir), open(&dir)];
+    std::thread::scope(|scope| {
+        for (first, store) in stores.iter().enumerate() {
+            scope.spawn(move || {
+                for n in 0..200 {
+                    store.write(move |tx| insert(tx, n * 2 + i64::try_from(first).unwrap())).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(numbers(&stores[0]), (0..400).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_change_is_known_at_once_here_and_soon_elsewhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let (here, elsewhere) = (open(&dir), open(&dir));
+    let revision = here
+        .write(|tx| {
+            tx.touch(Topic::Notices);
+            Ok(tx.revision())
+        })
+        .unwrap();
+    assert_eq!(here.version(Topic::Notices), revision);
+    assert_eq!(here.version(Topic::Posts), 0);
+    assert_eq!(elsewhere.read(|tx| Ok(version_in(tx, Topic::Notices)?)).unwrap(), revision);
+    elsewhere.versions().wait_for(Topic::Notices, 0, Duration::from_secs(10), || false);
+    assert_eq!(elsewhere.version(Topic::Notices), revision);
+    assert_eq!(open(&dir).version(Topic::Notices), revision, "one that opens later knows it from the start");
+}
+
+#[test]
+fn more_readers_than_connections_wait_for_each_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, most, reading) = (open(&dir), AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..32 {
+            scope.spawn(|| {
+                let read = store.read(|tx| {
+                    most.fetch_max(reading.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    tx.one("SELECT count(*) FROM number", &[])?;
+                    reading.fetch_sub(1, Ordering::SeqCst);
+                    Ok(())
+                });
+                read.unwrap();
+            });
+        }
+    });
+    assert!(most.load(Ordering::SeqCst) <= 8);
+}
+
+#[test]
+fn a_newer_database_and_one_that_is_not_ours_are_refused_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("other.db");
+    drop(Store::open(&path).unwrap());
+    let connection = super::sqlite::Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    drop(connection);
+    assert!(matches!(Store::open(&path), Err(StoreError::Newer { found: 99, .. })));
+
+    let path = dir.path().join("foreign.db");
+    super::sqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE theirs (x)").unwrap();
+    let before = std::fs::read(&path).unwrap();
+    assert!(matches!(Store::open(&path), Err(StoreError::Foreign)));
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+
+    let path = dir.path().join("text.db");
+    std::fs::write(&path, "no database at all, but long enough to be looked at".repeat(100)).unwrap();
+    assert!(Store::open(&path).is_err());
+}
+
+/// Earlier versions have a rare corruption of the write-ahead log between processes.
+#[test]
+fn the_bundled_sqlite_is_recent_enough() {
+    let dir = tempfile::tempdir().unwrap();
+    let version = open(&dir).read(|tx| Ok(tx.one("SELECT sqlite_version()", &[])?.take::<String>(0)?)).unwrap();
+    let parts: Vec<u32> = version.split('.').map(|part| part.parse().unwrap()).collect();
+    assert!(parts >= vec![3, 51, 3], "{version}");
+}
+
+#[test]
+fn a_closed_store_stops_its_threads_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(&dir));
+    let began = Instant::now();
+    drop(store);
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(!dir.path().join("test.db-wal").exists(), "the log is brought into the file");
+}
