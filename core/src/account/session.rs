@@ -11,6 +11,9 @@ use crate::Tidings;
 use crate::error::{Error, Outcome, Result};
 use crate::store::{Arg, StoreError, Tx};
 
+#[cfg(test)]
+mod tests;
+
 /// What signing up and in answer.
 #[derive(Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -1,0 +1,279 @@
+//! Signing up, in and out, as their callers see it.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::time::Duration;
+
+use super::*;
+use crate::account::import_roster;
+use crate::testing::{Service, service, service_with};
+use crate::{config, profile, store};
+
+const PW: &str = "correct horse";
+
+fn form(id: &str, pw: &str, pw_check: &str, nickname: &str) -> SignUp {
+    SignUp { id: id.into(), pw: pw.into(), pw_check: pw_check.into(), nickname: nickname.into() }
+}
+
+fn sign_up(service: &Service, id: &str) -> Caller {
+    Caller::token(super::sign_up(service, &form(id, PW, PW, "Nick")).unwrap().access_token)
+}
+
+fn text<T>(result: Result<T>) -> String {
+    result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
+}
+
+fn id_of(service: &Service, caller: &Caller) -> Result<String> {
+    profile::user_info(service, caller).map(|info| info.user_id)
+}
+
+fn client() -> Option<Client> {
+    Some(Client::from(IpAddr::V4(Ipv4Addr::LOCALHOST)))
+}
+
+#[test]
+fn signing_up_looks_at_lengths_then_the_repetition_then_the_id() {
+    let service = service();
+    let try_up = |form: SignUp| text(super::sign_up(&service, &form));
+    assert_eq!(try_up(form("an", PW, "other", "Nick")), "wrong user info");
+    assert_eq!(try_up(form("ann", "short", "other", "Nick")), "wrong user info");
+    assert_eq!(try_up(form("ann", PW, "other", " ")), "wrong user info");
+    assert_eq!(try_up(form("ann", PW, "other", "Nick")), "check pw");
+    assert_eq!(try_up(form("ann", PW, PW, "Nick")), "success");
+    assert_eq!(try_up(form("ANN", PW, "other", "Nick")), "check pw");
+    assert_eq!(try_up(form("ANN", PW, PW, "Nick")), "already id");
+}
+
+#[test]
+fn a_member_is_shown_as_registered_and_found_in_any_case() {
+    let service = service();
+    let token = sign_up(&service, "Ann");
+    assert_eq!(id_of(&service, &token).unwrap(), "Ann");
+    let again = sign_in(&service, "aNN", PW, None).unwrap();
+    assert_eq!(id_of(&service, &Caller::token(again.access_token)).unwrap(), "Ann");
+}
+
+#[test]
+fn signing_in_tells_of_a_blacklist_only_to_who_knows_the_password() {
+    let service = service();
+    let token = sign_up(&service, "ann");
+    sign_up(&service, "bob");
+    crate::admin::push_blacklist(&service, &Caller::Operator, "ann").unwrap();
+    assert_eq!(text(sign_in(&service, "nobody", PW, None)), "No member");
+    assert_eq!(text(sign_in(&service, "ann", "wrong horse", None)), "incorrect pw");
+    assert_eq!(text(sign_in(&service, "ann", PW, None)), "blacklist user");
+    assert_eq!(text(id_of(&service, &token)), "not found");
+    crate::admin::pop_blacklist(&service, &Caller::Operator, "ann").unwrap();
+    assert_eq!(text(id_of(&service, &token)), "not found", "older tokens stay dead");
+    assert_eq!(text(sign_in(&service, "ann", PW, None)), "success");
+}
+
+#[test]
+fn a_weak_hash_is_made_anew_at_sign_in_and_tokens_live_on() {
+    let service = service();
+    let token = sign_up(&service, "ann");
+    let weak = argon2::Argon2::new(
+        argon2::Algorithm::Argon2id,
+        argon2::Version::V0x13,
+        argon2::Params::new(8_192, 1, 1, None).unwrap(),
+    );
+    let weak = argon2::PasswordHasher::hash_password(&weak, PW.as_bytes()).unwrap().to_string();
+    let set = move |tx: &mut dyn store::Tx| Ok(tx.run("UPDATE member SET password = $1", &[(&weak).into()])?);
+    service.store().write(set).unwrap();
+    sign_in(&service, "ann", PW, None).unwrap();
+    let stored = |tx: &mut dyn store::Tx| Ok(tx.one("SELECT password FROM member", &[])?.take::<String>(0)?);
+    assert!(service.store().read(stored).unwrap().contains("m=19456,t=2,p=1"));
+    assert_eq!(id_of(&service, &token).unwrap(), "ann");
+}
+
+#[test]
+fn a_changed_password_and_signing_out_everywhere_stop_older_tokens() {
+    let service = service();
+    let first = sign_up(&service, "ann");
+    let change = |caller: &Caller, pw: &str, new: &str, check: &str| {
+        let form = NewPassword { pw: pw.into(), new_pw: new.into(), new_pw_check: check.into() };
+        change_pw(&service, caller, &form, None)
+    };
+    assert_eq!(text(change(&first, "wrong horse", "a new horse", "a new horse")), "incorrect pw");
+    assert_eq!(text(change(&first, PW, "short", "short")), "wrong user info");
+    assert_eq!(text(change(&first, PW, "a new horse", "another")), "check pw");
+    assert_eq!(text(change(&Caller::Nobody, PW, "a new horse", "a new horse")), "bad token");
+    let second = Caller::token(change(&first, PW, "a new horse", "a new horse").unwrap().access_token);
+    assert_eq!(text(id_of(&service, &first)), "not found");
+    assert_eq!(id_of(&service, &second).unwrap(), "ann");
+    assert_eq!(text(sign_in(&service, "ann", PW, None)), "incorrect pw");
+    sign_out_all(&service, &second).unwrap();
+    assert_eq!(text(id_of(&service, &second)), "not found");
+    assert_eq!(text(sign_out_all(&service, &second)), "bad token");
+}
+
+#[test]
+fn a_token_ends_with_its_time_and_with_its_member_also_when_the_id_comes_back() {
+    let service = service();
+    let token = sign_up(&service, "ann");
+    profile::remove_mine(&service, &token).unwrap();
+    assert_eq!(text(profile::remove_mine(&service, &token)), "Not found");
+    let again = sign_up(&service, "ann");
+    assert_eq!(text(id_of(&service, &token)), "not found");
+    service.clock().advance(30 * crate::clock::DAY_MS);
+    assert_eq!(text(id_of(&service, &again)), "not found");
+}
+
+#[test]
+fn guessing_is_slowed_for_the_guesser_unless_it_is_switched_off() {
+    let service = service();
+    sign_up(&service, "ann");
+    for _ in 0..6 {
+        assert_eq!(text(sign_in(&service, "ann", "wrong horse", client())), "incorrect pw");
+    }
+    assert_eq!(text(sign_in(&service, "Ann", PW, client())), "too many requests");
+    assert_eq!(text(sign_in(&service, "ann", PW, None)), "success");
+    service.clock().advance(1_000);
+    assert_eq!(text(sign_in(&service, "ann", PW, client())), "success");
+
+    let open = service_with(config::Config { sign_in_slowing: false, ..config::Config::default() });
+    for _ in 0..7 {
+        assert_eq!(text(sign_in(&open, "nobody", PW, client())), "No member");
+    }
+}
+
+const ROSTER: &str = "\
+id,name,major,password
+2026-0001,김서연,Computer Science,of the university
+2026-0002,Bo,,another one
+2026-0003,,Physics,nameless
+2026-0004,Cut short
+";
+
+#[test]
+fn a_roster_is_imported_line_by_line_and_again_changes_nothing() {
+    let service = service();
+    let report = import_roster(&service, ROSTER.as_bytes()).unwrap();
+    assert_eq!((report.inserted, report.updated, report.skipped), (2, 0, 0));
+    let lines: Vec<u64> = report.errors.iter().map(|error| error.line).collect();
+    assert_eq!(lines, [4, 5]);
+    let again = import_roster(&service, ROSTER.as_bytes()).unwrap();
+    assert_eq!((again.inserted, again.updated, again.skipped), (0, 0, 2));
+    let changed = import_roster(&service, ROSTER.replace("another one", "changed").as_bytes()).unwrap();
+    assert_eq!((changed.inserted, changed.updated, changed.skipped), (0, 1, 1));
+}
+
+#[test]
+fn a_university_member_signs_in_with_the_universitys_password() {
+    let service = service();
+    import_roster(&service, ROSTER.as_bytes()).unwrap();
+    let into = |id: &str, pw: &str| sign_in_up(&service, id, pw, None);
+    assert_eq!(text(into("1999-0001", "of the university")), "not school");
+    assert_eq!(text(into("2026-0001", "of another")), "pw incorrect");
+    assert_eq!(text(into("guest", "of the university")), "not school");
+    let token = Caller::token(into("2026-0001", "of the university").unwrap().access_token);
+    let info = profile::user_info(&service, &token).unwrap();
+    assert_eq!((info.user_name.as_str(), info.user_major.as_str()), ("김서연", "Computer Science"));
+    assert_eq!(info.nickname, "김서연");
+    // The university changes the password: it is kept, and the old one's tokens end.
+    import_roster(&service, ROSTER.replace("of the university", "of a new term").as_bytes()).unwrap();
+    into("2026-0001", "of a new term").unwrap();
+    assert_eq!(text(id_of(&service, &token)), "not found");
+    assert_eq!(text(sign_in(&service, "2026-0001", "of a new term", None)), "success");
+    crate::admin::push_blacklist(&service, &Caller::Operator, "2026-0001").unwrap();
+    assert_eq!(text(into("2026-0001", "of a new term")), "blacklist user");
+    assert_eq!(text(into("2026-0001", "of another")), "pw incorrect");
+}
+
+#[test]
+fn ids_on_the_roster_cannot_be_had_by_signing_up_and_earlier_members_are_linked_by_their_password() {
+    let service = service();
+    sign_up(&service, "2026-0001");
+    sign_up(&service, "2026-0002");
+    let roster = ROSTER.replace("of the university", PW);
+    import_roster(&service, roster.as_bytes()).unwrap();
+    assert_eq!(text(super::sign_up(&service, &form("2026-0001", PW, PW, "Nick"))), "already id");
+    let token = sign_in_up(&service, "2026-0001", PW, None).unwrap().access_token;
+    assert_eq!(profile::user_info(&service, &Caller::token(token)).unwrap().user_name, "김서연");
+    assert_eq!(text(sign_in_up(&service, "2026-0002", "another one", None)), "pw incorrect");
+}
+
+/// A university that gives each of these answers to one request.
+fn university(answers: Vec<&'static str>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/verify", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for answer in answers {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut line, mut length) = (String::new(), 0);
+            while reader.read_line(&mut line).unwrap() > 2 {
+                let lower = line.to_ascii_lowercase();
+                if let Some(value) = lower.strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(body, serde_json::json!({"id": "kim", "pw": PW}));
+            if answer == "nothing" {
+                // Until the client has had enough of waiting.
+                let _ = reader.read(&mut [0]);
+            } else {
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+        }
+    });
+    url
+}
+
+fn http(url: String, school_ids: Option<&str>) -> Service {
+    let school_ids = school_ids.map(|pattern| config::Verifier::school_ids(pattern).unwrap());
+    let verifier = config::Verifier::Http { url, timeout: Duration::from_millis(500), school_ids };
+    service_with(config::Config { verifier, ..config::Config::default() })
+}
+
+#[test]
+fn the_universitys_own_system_is_believed_only_when_it_answers_clearly() {
+    let yes = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 65\r\n\r\n{\"verified\": true, \"known\": true, \"name\": \"Kim\", \"major\": \"Art\"} ";
+    let wrong = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 35\r\n\r\n{\"verified\": false, \"known\": true}  ";
+    let unknown = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 36\r\n\r\n{\"verified\": false, \"known\": false}  ";
+    let garbage = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\nyes!";
+    let failed = "HTTP/1.1 500 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let moved = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let service = http(university(vec![unknown, wrong, garbage, failed, moved, "nothing", yes]), None);
+    let into = || text(sign_in_up(&service, "kim", PW, None));
+    assert_eq!(into(), "not school");
+    assert_eq!(into(), "pw incorrect");
+    for why in ["garbage", "failed", "moved", "slow"] {
+        assert_eq!(into(), "api error", "{why}");
+    }
+    assert_eq!(into(), "success");
+    assert_eq!(into(), "api error", "nobody listens any more");
+    assert_eq!(text(sign_in(&service, "kim", PW, None)), "success");
+}
+
+#[test]
+fn ids_that_the_pattern_matches_as_a_whole_are_the_universitys() {
+    let service = http("http://127.0.0.1:1/".into(), Some("20[0-9]{2}-[0-9]{4}"));
+    let up = |id: &str| text(super::sign_up(&service, &form(id, PW, PW, "Nick")));
+    assert_eq!(up("2026-0001"), "already id");
+    assert_eq!(up("x2026-0001"), "success");
+    let none = service_with(config::Config { verifier: config::Verifier::None, ..config::Config::default() });
+    assert_eq!(text(sign_in_up(&none, "kim", PW, None)), "api error");
+}
+
+#[test]
+fn what_is_stored_of_a_member_is_what_they_signed_up_with() {
+    let service = service();
+    let caller = sign_up(&service, "ann");
+    profile::change_nickname(&service, &caller, "Anna").unwrap();
+    profile::update_auto_login(&service, &caller, 1).unwrap();
+    assert_eq!(text(profile::change_nickname(&service, &caller, "")), "rewrite_nickname");
+    assert_eq!(text(profile::change_nickname(&service, &Caller::Nobody, "Anna")), "No member");
+    assert_eq!(text(profile::update_auto_login(&service, &caller, 2)), "bad request");
+    assert_eq!(text(profile::update_auto_login(&service, &Caller::Nobody, 1)), "bad token");
+    let info = serde_json::to_value(profile::user_info(&service, &caller).unwrap()).unwrap();
+    let expected = serde_json::json!({
+        "user_id": "ann", "user_name": "Anna", "user_major": "", "nickname": "Anna", "user_nickname": "Anna",
+        "user_fav_list": [], "auto_login": 1, "admin": 0
+    });
+    assert_eq!(info, expected);
+}
