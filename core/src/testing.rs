@@ -4,6 +4,7 @@ use tempfile::TempDir;
 
 use crate::Tidings;
 use crate::account::{self, Caller, SignUp};
+use crate::admin;
 use crate::clock::Clock;
 use crate::config::Config;
 
@@ -48,5 +49,12 @@ impl Service {
         let pw = format!("password of {id}");
         let form = SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into() };
         Caller::token(account::sign_up(self, &form).unwrap().access_token)
+    }
+
+    /// A new member who is an administrator, by the right of a token.
+    pub(crate) fn admin(&self, id: &str) -> Caller {
+        let caller = self.member(id);
+        admin::grant(self, id).unwrap();
+        caller
     }
 }
