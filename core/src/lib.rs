@@ -33,7 +33,8 @@
 //! | [`account`] | members, signing up and in, tokens, who the caller is, university verification |
 //! | [`admin`] | administrators, the blacklist |
 //! | [`profile`] | what a member sees and sets of their own: names, lists, interest measurement |
-//! | [`notice`] | administrators' notices, the two lines of the front page |
+//! | [`notice`] | administrators' notices |
+//! | [`main_info`] | the two lines of the front page |
 //! | [`feedback`] | what members write to the administrators |
 //! | [`post`] | posts, their import, views and likes |
 //! | [`search`] | search over posts, search records |
@@ -53,6 +54,7 @@ pub mod config;
 pub mod error;
 pub mod feedback;
 pub mod id;
+pub mod main_info;
 pub mod newsfeed;
 pub mod notice;
 pub mod post;

@@ -1,0 +1,139 @@
+//! The two lines that an app shows on its front page.
+
+use serde::Serialize;
+
+use crate::Tidings;
+use crate::account::Caller;
+use crate::config::Bounds;
+use crate::error::{Error, Result};
+use crate::text;
+
+/// Characters of a line, which may be empty.
+const LINE: Bounds = Bounds { min: 0, max: 50 };
+
+/// The two lines; `""` until an administrator has written them.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MainInfo {
+    /// The first and the second.
+    pub main_info: [String; 2],
+}
+
+/// The lines as somebody wants them; what is not given stays as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// The first, 0 to 50 characters.
+    pub new_info_1: Option<String>,
+    /// The second, 0 to 50 characters.
+    pub new_info_2: Option<String>,
+}
+
+/// The two lines, for anybody.
+///
+/// # Errors
+/// When the store fails.
+pub fn get(tidings: &Tidings) -> Result<MainInfo> {
+    tidings.store().read(|tx| Ok(MainInfo { main_info: sql::get(tx)? }))
+}
+
+/// Writes one line or both.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `bad request` when neither is given, or one is too long or holds control
+/// characters.
+pub fn update(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<()> {
+    let identity = caller.identify(tidings);
+    let lines = lines(draft);
+    tidings.store().write(move |tx| {
+        identity.admin(tx)?;
+        let [first, second] = lines?;
+        Ok(sql::update(tx, first.as_deref(), second.as_deref())?)
+    })
+}
+
+fn lines(draft: &Draft) -> Result<[Option<String>; 2]> {
+    let Draft { new_info_1: first, new_info_2: second } = draft;
+    if first.is_none() && second.is_none() {
+        return Err(Error::BadRequest("new_info_1 or new_info_2 must be given"));
+    }
+    let line = |text: &Option<String>| {
+        let rule = Error::BadRequest("new_info_1 and new_info_2 have up to 50 characters, none of control");
+        text.as_ref().map(|text| text::line(text, LINE).ok_or(rule)).transpose()
+    };
+    Ok([line(first)?, line(second)?])
+}
+
+mod sql {
+    use crate::store::{StoreError, Tx};
+
+    pub(super) fn get(tx: &mut dyn Tx) -> Result<[String; 2], StoreError> {
+        let mut row = tx.one("SELECT info_1, info_2 FROM main_info", &[])?;
+        Ok([row.take(0)?, row.take(1)?])
+    }
+
+    pub(super) fn update(
+        tx: &mut dyn Tx,
+        first: Option<&str>,
+        second: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE main_info SET info_1 = COALESCE($1, info_1), info_2 = COALESCE($2, info_2)";
+        tx.run(sql, &[first.into(), second.into()])?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::service;
+
+    fn draft(first: Option<&str>, second: Option<&str>) -> Draft {
+        Draft { new_info_1: first.map(str::to_owned), new_info_2: second.map(str::to_owned) }
+    }
+
+    #[test]
+    fn each_line_is_written_by_itself_or_both_at_once() {
+        let service = service();
+        let lines = || get(&service).unwrap().main_info;
+        assert_eq!(lines(), ["", ""]);
+        let ann = service.admin("ann");
+        update(&service, &ann, &draft(Some("Welcome"), Some("cafe\u{301}"))).unwrap();
+        assert_eq!(lines(), ["Welcome", "café"]);
+        update(&service, &ann, &draft(None, Some(&"한".repeat(50)))).unwrap();
+        assert_eq!(lines(), ["Welcome", &"한".repeat(50)]);
+        update(&service, &Caller::Operator, &draft(Some(""), None)).unwrap();
+        assert_eq!(lines(), ["", &"한".repeat(50)]);
+        let json = serde_json::to_string(&get(&service).unwrap()).unwrap();
+        assert!(json.starts_with(r#"{"main_info":["","한"#), "{json}");
+    }
+
+    #[test]
+    fn what_breaks_a_rule_is_refused_and_nothing_is_written() {
+        let service = service();
+        let ann = service.admin("ann");
+        let long = "x".repeat(51);
+        for (first, second) in [
+            (None, None),
+            (Some(long.as_str()), None),
+            (Some("kept?"), Some(long.as_str())),
+            (Some("kept?"), Some("a\nb")),
+            (Some("nul\0"), Some("")),
+        ] {
+            let refused = update(&service, &ann, &draft(first, second));
+            assert!(matches!(refused, Err(Error::BadRequest(_))), "{first:?} {second:?}");
+        }
+        assert_eq!(get(&service).unwrap().main_info, ["", ""]);
+    }
+
+    #[test]
+    fn only_administrators_write_and_the_others_do_not_learn_the_rules() {
+        let service = service();
+        let (ben, good) = (service.member("ben"), draft(Some("Welcome"), None));
+        for draft in [&good, &Draft::default()] {
+            assert!(matches!(update(&service, &Caller::Nobody, draft), Err(Error::BadToken)));
+            assert!(matches!(update(&service, &Caller::token("forged"), draft), Err(Error::BadToken)));
+            assert!(matches!(update(&service, &ben, draft), Err(Error::Forbidden)));
+        }
+        assert_eq!(get(&service).unwrap().main_info, ["", ""]);
+    }
+}
