@@ -1,5 +1,317 @@
-//! Notices.
+//! Notices: what administrators tell everybody.
+//!
+//! All of them are held in memory (`notice/board.rs`), so that reading them asks the database for nothing:
+//! their texts are bounded and administrators write them, so they are few. Views are counted there as well
+//! and written along with other commits (`notice/tally.rs`).
 
-/// The notices in memory.
-#[derive(Default)]
-pub struct Board;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::Tidings;
+use crate::account::Caller;
+use crate::answer::{self, Encoded, Inserted};
+use crate::clock::Time;
+use crate::config::Bounds;
+use crate::error::{Error, Outcome, Result};
+use crate::id::ObjectId;
+use crate::store::{Topic, Tx};
+use crate::text;
+
+mod board;
+mod tally;
+
+pub(crate) use board::Board;
+use board::Sheet;
+
+/// Characters of a title.
+const TITLE: Bounds = Bounds { min: 1, max: 200 };
+/// Characters of a text.
+const POST: Bounds = Bounds { min: 1, max: 20_000 };
+/// What `activation` is of a notice that everybody sees; of one that is hidden it is 0.
+const SHOWN: i64 = 1;
+
+/// A notice. The names and the order of its fields are the interface's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Notice {
+    /// Its id.
+    #[serde(rename = "_id")]
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub id: ObjectId,
+    /// Its title, one line.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub title: Arc<str>,
+    /// Its text.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub post: Arc<str>,
+    /// How often it was read by itself.
+    pub view: i64,
+    /// When it was inserted.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Time,
+    /// 1 when everybody sees it, 0 when it is hidden from all but administrators.
+    pub activation: i64,
+}
+
+impl Notice {
+    fn is_hidden(&self) -> bool {
+        self.activation != SHOWN
+    }
+}
+
+/// A notice as somebody wants it.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// The title, 1 to 200 characters in one line.
+    pub title: Option<String>,
+    /// The text, 1 to 20,000 characters.
+    pub post: Option<String>,
+    /// 1 shown, 0 hidden; a new notice is shown unless it says otherwise.
+    pub activation: Option<i64>,
+}
+
+impl Draft {
+    /// The fields that are given, as they are kept.
+    fn checked(&self) -> Result<Checked> {
+        let title = self.title.as_ref().map(|title| {
+            text::line(title, TITLE).ok_or(Error::BadRequest("title is one line of 1 to 200 characters"))
+        });
+        let post = self.post.as_ref().map(|post| {
+            let rule = "post has 1 to 20,000 characters, none of control but tabs and line breaks";
+            text::block(post, POST).ok_or(Error::BadRequest(rule))
+        });
+        if !matches!(self.activation, None | Some(0 | SHOWN)) {
+            return Err(Error::BadRequest("activation is 0 or 1"));
+        }
+        Ok(Checked { title: title.transpose()?, post: post.transpose()?, activation: self.activation })
+    }
+}
+
+/// A draft each of whose fields, where it is given, keeps its rule.
+struct Checked {
+    title: Option<String>,
+    post: Option<String>,
+    activation: Option<i64>,
+}
+
+/// Several notices, newest first. Cheap to clone.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NoticeList {
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Notice>))]
+    notice_list: Arc<[Notice]>,
+    #[serde(skip)]
+    answer: Arc<Encoded>,
+}
+
+impl NoticeList {
+    fn new(notices: impl Iterator<Item = Notice>) -> Self {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            notice_list: &'a [Notice],
+        }
+        let notice_list: Arc<[Notice]> = notices.collect();
+        let answer = answer::success(&Body { notice_list: &notice_list });
+        Self { notice_list, answer: Arc::new(Encoded::new(answer)) }
+    }
+
+    /// The notices.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notice_list
+    }
+
+    /// The complete answer, `{"result":"success","notice_list":[…]}`. Lists for everybody share one for as
+    /// long as nothing in it changes.
+    pub fn answer(&self) -> &Arc<Encoded> {
+        &self.answer
+    }
+}
+
+/// What reading one notice answers.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct OneNotice {
+    /// The notice, whatever the name says.
+    pub notice_list: Notice,
+}
+
+/// Publishes a notice.
+///
+/// # Errors
+/// `Not admin`; `bad request` when title or text is missing or a field breaks its rule.
+pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inserted> {
+    let (identity, checked) = (caller.identify(tidings), draft.checked());
+    let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
+    let written = tidings.store().write(move |tx| {
+        identity.admin(tx)?;
+        let Checked { title: Some(title), post: Some(post), activation } = checked? else {
+            return Err(Error::BadRequest("title and post must be given"));
+        };
+        sql::insert(tx, id, &title, &post, activation.unwrap_or(SHOWN), now)?;
+        tx.touch(Topic::Notices);
+        Ok(Inserted { id })
+    });
+    written.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
+}
+
+/// Changes the fields of a notice that the draft gives; its date and its views stay.
+///
+/// # Errors
+/// `Not admin`; `bad request` when the draft gives nothing or a field breaks its rule; `Not found`.
+pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
+    let (identity, checked, id) = (caller.identify(tidings), draft.checked(), ObjectId::parse(id));
+    let written = tidings.store().write(move |tx| {
+        identity.admin(tx)?;
+        let checked = checked?;
+        if let Checked { title: None, post: None, activation: None } = checked {
+            return Err(Error::BadRequest("title, post or activation must be given"));
+        }
+        if !sql::update(tx, id.ok_or(Error::NotFound)?, &checked)? {
+            return Err(Error::NotFound);
+        }
+        tx.touch(Topic::Notices);
+        Ok(())
+    });
+    written.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
+}
+
+/// Removes a notice; feedback on it stays.
+///
+/// # Errors
+/// `Not admin`, `Not found`.
+pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
+    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
+    let written = tidings.store().write(move |tx| {
+        identity.admin(tx)?;
+        if !sql::remove(tx, id.ok_or(Outcome::NotFound)?)? {
+            return Err(Outcome::NotFound.into());
+        }
+        tx.touch(Topic::Notices);
+        Ok(())
+    });
+    written.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
+}
+
+/// The notices that the caller may see, newest first: administrators see the hidden ones too.
+///
+/// Views that another process counted show once notices have changed.
+///
+/// # Errors
+/// When the store fails. A token that fails counts as none.
+pub fn list(tidings: &Tidings, caller: &Caller) -> Result<NoticeList> {
+    let sheet = tidings.board().sheet(tidings.store())?;
+    // Who asks matters only where something is hidden.
+    if sheet.hides() && caller.identify(tidings).is_admin(tidings)? {
+        return Ok(sheet.all());
+    }
+    Ok(sheet.shown())
+}
+
+/// What [`list`] answers to anybody, if that is known without asking the database.
+pub fn list_in_memory(tidings: &Tidings) -> Option<NoticeList> {
+    Some(tidings.board().sheet_in_memory(tidings.store())?.shown())
+}
+
+/// One notice, which has one view more from now on.
+///
+/// # Errors
+/// `Not found` when there is no such notice that the caller may see. A token that fails counts as none.
+pub fn get(tidings: &Tidings, caller: &Caller, id: &str) -> Result<OneNotice> {
+    let sheet = tidings.board().sheet(tidings.store())?;
+    read(tidings, &sheet, id, || caller.identify(tidings).is_admin(tidings))
+}
+
+/// What [`get`] answers to anybody, if that is known without asking the database.
+pub fn get_in_memory(tidings: &Tidings, id: &str) -> Option<Result<OneNotice>> {
+    let sheet = tidings.board().sheet_in_memory(tidings.store())?;
+    Some(read(tidings, &sheet, id, || Ok(false)))
+}
+
+fn read(
+    tidings: &Tidings,
+    sheet: &Sheet,
+    id: &str,
+    is_admin: impl FnOnce() -> Result<bool>,
+) -> Result<OneNotice> {
+    let posted = ObjectId::parse(id).and_then(|id| sheet.find(id)).ok_or(Error::NotFound)?;
+    if posted.is_hidden() && !is_admin()? {
+        return Err(Error::NotFound);
+    }
+    Ok(OneNotice { notice_list: sheet.view(posted, tidings.store()) })
+}
+
+/// The id of a notice, as it is kept, if there is one that such a reader may see.
+pub(crate) fn visible(tx: &mut dyn Tx, id: &str, to_admin: bool) -> Result<Option<String>> {
+    let Some(id) = ObjectId::parse(id) else { return Ok(None) };
+    let activation = sql::activation(tx, id)?;
+    let visible = activation.is_some_and(|activation| to_admin || activation == SHOWN);
+    Ok(visible.then(|| id.to_string()))
+}
+
+mod sql {
+    use super::{Checked, Error, Notice, ObjectId, Result, Time, Tx};
+    use crate::store::{Row, StoreError};
+
+    pub(super) fn insert(
+        tx: &mut dyn Tx,
+        id: ObjectId,
+        title: &str,
+        post: &str,
+        activation: i64,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO notice (id, title, post, activation, date) VALUES ($1, $2, $3, $4, $5)";
+        let id = id.to_string();
+        tx.run(sql, &[(&id).into(), title.into(), post.into(), activation.into(), now.into()])?;
+        Ok(())
+    }
+
+    /// False when there is no such notice.
+    pub(super) fn update(tx: &mut dyn Tx, id: ObjectId, fields: &Checked) -> Result<bool, StoreError> {
+        let sql = "UPDATE notice SET title = COALESCE($2, title), post = COALESCE($3, post),
+                   activation = COALESCE($4, activation) WHERE id = $1";
+        let (id, Checked { title, post, activation }) = (id.to_string(), fields);
+        let (title, post) = (title.as_deref(), post.as_deref());
+        Ok(tx.run(sql, &[(&id).into(), title.into(), post.into(), (*activation).into()])? > 0)
+    }
+
+    /// False when there was no such notice.
+    pub(super) fn remove(tx: &mut dyn Tx, id: ObjectId) -> Result<bool, StoreError> {
+        let id = id.to_string();
+        Ok(tx.run("DELETE FROM notice WHERE id = $1", &[(&id).into()])? > 0)
+    }
+
+    pub(super) fn activation(tx: &mut dyn Tx, id: ObjectId) -> Result<Option<i64>, StoreError> {
+        let id = id.to_string();
+        let row = tx.row("SELECT activation FROM notice WHERE id = $1", &[(&id).into()])?;
+        row.map(|mut row| row.take(0)).transpose()
+    }
+
+    /// Every notice, newest first.
+    pub(super) fn all(tx: &mut dyn Tx) -> Result<Vec<Notice>> {
+        let sql = "SELECT id, title, post, view, date, activation FROM notice ORDER BY date DESC, key DESC";
+        let notice = |mut row: Row| {
+            let id: String = row.take(0)?;
+            Ok(Notice {
+                id: ObjectId::parse(&id).ok_or_else(|| Error::Internal("a stored id is none".into()))?,
+                title: row.take::<String>(1)?.into(),
+                post: row.take::<String>(2)?.into(),
+                view: row.take(3)?,
+                date: Time(row.take(4)?),
+                activation: row.take(5)?,
+            })
+        };
+        tx.rows(sql, &[])?.into_iter().map(notice).collect()
+    }
+
+    /// Adds to the views of a notice, if it is still there.
+    pub(super) fn add_views(tx: &mut dyn Tx, id: ObjectId, views: i64) -> Result<(), StoreError> {
+        let id = id.to_string();
+        tx.run("UPDATE notice SET view = view + $2 WHERE id = $1", &[(&id).into(), views.into()])?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

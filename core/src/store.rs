@@ -223,6 +223,12 @@ pub(crate) fn version_in(tx: &mut dyn Tx, topic: Topic) -> Result<i64, StoreErro
     row.map_or(Ok(0), |mut row| row.take(0))
 }
 
+/// The revision of the last transaction that this one sees: it holds what every one up to there wrote, and
+/// nothing of a later one.
+pub(crate) fn revision_in(tx: &mut dyn Tx) -> Result<i64, StoreError> {
+    tx.one("SELECT n FROM revision", &[])?.take(0)
+}
+
 /// The database. Cheap to share; the last one dropped flushes what rides along and closes the file.
 pub(crate) struct Store {
     // Declared before the readers, so that the writer's connection closes first.

@@ -1,0 +1,259 @@
+//! Views of notices, counted in memory and written along with other commits.
+//!
+//! For each notice there is one count, the views that this process has seen since it began. It only grows;
+//! nobody takes from it or starts it anew, so whoever counts never has to know what others are doing. Now
+//! and then a rider (`Store::ride`) adds to the database what it does not have yet: a batch, of which the
+//! ledger keeps how far each count has been handed over.
+//!
+//! Whoever loads the notices reads them in one transaction, at one moment, and shows
+//!
+//! ```text
+//! base + counted    where base = what the database held − what of the count it held already
+//! ```
+//!
+//! The base stands still for as long as the notices are not loaded again, and the count lives on when they
+//! are. So all depends on knowing which batches the moment holds:
+//!
+//! - The ledger is locked while notices are loaded and while a rider works. So no batch is begun during
+//!   loading: only the last one of the ledger may still be under way.
+//! - All batches before the last are on disk: one thread commits one group after the other, and the last
+//!   batch was handed to a later group. Every moment since then holds them (`Count::settled`).
+//! - The last batch (`Count::handed`) belongs to the transaction with the revision `Ledger::last`, and
+//!   the moment says the revision of the last transaction it holds. So it holds the batch exactly when its
+//!   revision is not less.
+//!
+//! Thus each view is in the base through the database, or in the count beyond what was handed over, never in
+//! both and never in neither. A batch whose statements fail is kept for the next rider. One whose commit fails
+//! is lost, as is all that rides along: the store has logged it, and the views go when the notices are next
+//! loaded.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use super::sql;
+use crate::error::Result;
+use crate::id::ObjectId;
+use crate::store::{Store, Tx};
+
+/// The views that this process counts.
+#[derive(Default)]
+pub(super) struct Tally {
+    ledger: Mutex<Ledger>,
+    /// Another number after each view.
+    generation: AtomicU64,
+    /// Whether a rider waits that will see what is counted now.
+    riding: AtomicBool,
+}
+
+/// What of the counts was handed to the database.
+#[derive(Default)]
+pub(super) struct Ledger {
+    counts: FxHashMap<ObjectId, Count>,
+    /// The revision of the last batch.
+    last: i64,
+}
+
+/// The views of one notice.
+#[derive(Default)]
+struct Count {
+    /// Since the process began.
+    counted: Arc<AtomicI64>,
+    /// How many of them were in any batch.
+    handed: i64,
+    /// How many of them were in any batch before the last.
+    settled: i64,
+}
+
+impl Tally {
+    /// Counts a view in `count`; answers how many there are now.
+    pub(super) fn view(self: &Arc<Self>, count: &AtomicI64, store: &Store) -> i64 {
+        let counted = count.fetch_add(1, Ordering::Relaxed) + 1;
+        // Released after the count, so that who sees this generation sees the count as well.
+        self.generation.fetch_add(1, Ordering::Release);
+        // The rider lets go of the flag before it looks at the counts. So either it sees this one, or the
+        // flag is down here and another rider goes.
+        if !self.riding.swap(true, Ordering::AcqRel) {
+            let rider = Rider(Some(Arc::clone(self)));
+            store.ride(move |tx| rider.write(tx));
+        }
+        counted
+    }
+
+    /// The number of views so far: who has it sees all of them in the counts.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Keeps riders waiting until the ledger is let go.
+    pub(super) fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ledger {
+    /// The count of a notice, and how much of it the database held at `moment`, the revision of the last
+    /// transaction that was committed then.
+    pub(super) fn open(&mut self, id: ObjectId, moment: i64) -> (Arc<AtomicI64>, i64) {
+        let count = self.counts.entry(id).or_default();
+        let held = if self.last <= moment { count.handed } else { count.settled };
+        (Arc::clone(&count.counted), held)
+    }
+
+    /// Forgets the counts of all other notices.
+    pub(super) fn retain(&mut self, is_there: impl Fn(ObjectId) -> bool) {
+        self.counts.retain(|id, _| is_there(*id));
+    }
+
+    /// Adds to the database what it does not have yet.
+    fn hand_over(&mut self, tx: &mut dyn Tx) -> Result<()> {
+        for count in self.counts.values_mut() {
+            count.settled = count.handed;
+        }
+        let mut batch = Vec::new();
+        for (id, count) in &self.counts {
+            let counted = count.counted.load(Ordering::Relaxed);
+            if counted > count.handed {
+                sql::add_views(tx, *id, counted - count.handed)?;
+                batch.push((*id, counted));
+            }
+        }
+        // Only now: what failed on the way is undone as a whole, and the next rider has it again.
+        for (id, counted) in batch {
+            self.counts.entry(id).and_modify(|count| count.handed = counted);
+        }
+        self.last = tx.revision();
+        Ok(())
+    }
+}
+
+/// What a commit takes along: the counts there are when it comes to it.
+struct Rider(Option<Arc<Tally>>);
+
+impl Rider {
+    fn write(mut self, tx: &mut dyn Tx) -> Result<()> {
+        let Some(tally) = self.0.take() else { return Ok(()) };
+        tally.riding.swap(false, Ordering::AcqRel);
+        tally.ledger().hand_over(tx)
+    }
+}
+
+impl Drop for Rider {
+    /// A rider that found no place, because too much was waiting, leaves its counts to the next.
+    fn drop(&mut self) {
+        if let Some(tally) = &self.0 {
+            tally.riding.store(false, Ordering::Release);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::Tidings;
+    use crate::account::Caller;
+    use crate::error::Error;
+    use crate::notice::{self, Draft};
+    use crate::store::{Arg, Row, StoreError, Topic};
+    use crate::testing::service;
+
+    fn notice(tidings: &Tidings) -> String {
+        let draft = Draft { title: Some("t".into()), post: Some("p".into()), activation: None };
+        notice::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
+    }
+
+    fn read(tidings: &Tidings, id: &str) -> i64 {
+        notice::get(tidings, &Caller::Nobody, id).unwrap().notice_list.view
+    }
+
+    /// What is shown when the notices are loaded at this moment, and what of it the database holds.
+    fn loaded(tidings: &Tidings) -> (i64, i64) {
+        let sheet = tidings.board().load_anew(tidings.store());
+        let held = tidings.store().read(|tx| Ok(sql::all(tx)?[0].view)).unwrap();
+        (sheet.shown().notices()[0].view, held)
+    }
+
+    #[test]
+    fn a_batch_is_not_counted_from_the_database_before_it_is_committed_nor_again_afterwards() {
+        let service = service();
+        let id = notice(&service);
+        assert_eq!((read(&service, &id), read(&service, &id)), (1, 2));
+        assert_eq!(loaded(&service), (2, 0), "before the rider");
+        let (sender, receiver) = channel();
+        let tidings = service.tidings.clone();
+        // Goes with the same commit, behind the rider that has handed over two views.
+        service.store().ride(move |_| {
+            let (shown, held) = loaded(&tidings);
+            let third = read(&tidings, &id);
+            sender.send((shown, held, third, id)).unwrap();
+            Ok(())
+        });
+        service.store().write(|_| Ok(())).unwrap();
+        let (shown, held, third, id) = receiver.recv().unwrap();
+        assert_eq!((shown, held, third), (2, 0, 3), "between the rider and its commit");
+        // The third view may ride already; it is not lost either way.
+        let (shown, held) = loaded(&service);
+        assert!(shown == 3 && held >= 2, "after the commit: {shown}, {held}");
+        service.store().write(|_| Ok(())).unwrap();
+        assert_eq!(loaded(&service), (3, 3));
+        assert_eq!(read(&service, &id), 4);
+    }
+
+    #[test]
+    fn a_batch_that_the_database_refuses_goes_with_the_next_rider() {
+        struct Refusing;
+        impl Tx for Refusing {
+            fn rows(&mut self, _: &str, _: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+                Err(StoreError::Overloaded)
+            }
+            fn run(&mut self, _: &str, _: &[Arg<'_>]) -> Result<u64, StoreError> {
+                Err(StoreError::Overloaded)
+            }
+            fn revision(&self) -> i64 {
+                i64::MAX
+            }
+            fn touch(&mut self, _: Topic) {}
+        }
+        let service = service();
+        let id = notice(&service);
+        let tally = Arc::clone(service.board().tally());
+        // No rider of the store's own comes in between.
+        tally.riding.store(true, Ordering::Release);
+        assert_eq!(read(&service, &id), 1);
+        let refused = Rider(Some(Arc::clone(&tally))).write(&mut Refusing);
+        assert!(matches!(refused, Err(Error::Overloaded)));
+        assert_eq!(loaded(&service), (1, 0));
+        assert_eq!(read(&service, &id), 2);
+        service.store().write(|_| Ok(())).unwrap();
+        assert_eq!(loaded(&service), (2, 2));
+    }
+
+    #[test]
+    fn a_rider_that_found_no_place_leaves_its_views_to_the_next() {
+        let service = service();
+        let id = notice(&service);
+        let tally = Arc::clone(service.board().tally());
+        tally.riding.store(true, Ordering::Release);
+        assert_eq!(read(&service, &id), 1);
+        drop(Rider(Some(tally)));
+        assert_eq!(read(&service, &id), 2);
+        service.store().write(|_| Ok(())).unwrap();
+        assert_eq!(loaded(&service), (2, 2));
+    }
+
+    #[test]
+    fn views_of_a_notice_that_is_gone_are_forgotten() {
+        let service = service();
+        let (gone, kept) = (notice(&service), notice(&service));
+        read(&service, &gone);
+        notice::remove(&service, &Caller::Operator, &gone).unwrap();
+        read(&service, &kept);
+        let ids: Vec<_> = service.board().tally().ledger().counts.keys().map(ToString::to_string).collect();
+        assert_eq!(ids, [kept]);
+        service.store().write(|_| Ok(())).unwrap();
+        assert_eq!(loaded(&service), (1, 1));
+    }
+}

@@ -1,0 +1,312 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use super::*;
+use crate::testing::{NOW, Service, service};
+
+fn draft(title: &str, post: &str) -> Draft {
+    Draft { title: Some(title.into()), post: Some(post.into()), activation: None }
+}
+
+fn activation(activation: i64) -> Draft {
+    Draft { activation: Some(activation), ..Draft::default() }
+}
+
+fn insert_as_operator(tidings: &Tidings, draft: &Draft) -> String {
+    insert(tidings, &Caller::Operator, draft).unwrap().id.to_string()
+}
+
+fn titles(tidings: &Tidings, caller: &Caller) -> Vec<String> {
+    list(tidings, caller).unwrap().notices().iter().map(|n| n.title.to_string()).collect()
+}
+
+/// What the database holds, as another process finds it.
+fn stored(service: &Service) -> Vec<Notice> {
+    let other = another_process(service);
+    list(&other, &Caller::Operator).unwrap().notices().to_vec()
+}
+
+fn another_process(service: &Service) -> Tidings {
+    Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap()
+}
+
+/// Writes nothing, with which goes what rides along.
+fn flush(tidings: &Tidings) {
+    tidings.store().write(|_| Ok(())).unwrap();
+}
+
+#[test]
+fn what_is_inserted_is_read_by_everybody_newest_first() {
+    let service = service();
+    let (ann, ben) = (service.admin("ann"), service.member("ben"));
+    let first = insert(&service, &ann, &draft("cafe\u{301} 🦀", "one\n\ttwo\r\n")).unwrap().id;
+    insert(&service, &ann, &draft("same moment", "b")).unwrap();
+    service.clock().advance(1_000);
+    insert(&service, &Caller::Operator, &draft("later", &"한".repeat(20_000))).unwrap();
+    for caller in [&Caller::Nobody, &Caller::token("forged"), &ben, &ann] {
+        assert_eq!(titles(&service, caller), ["later", "same moment", "café 🦀"]);
+    }
+    let json = serde_json::to_string(&get(&service, &Caller::Nobody, &first.to_string()).unwrap()).unwrap();
+    let expected = format!(
+        r#"{{"notice_list":{{"_id":"{first}","title":"café 🦀","post":"one\n\ttwo\r\n","view":1,"date":"2026-11-20T08:36:00.000Z","activation":1}}}}"#
+    );
+    assert_eq!(json, expected);
+    let list = list(&service, &Caller::Nobody).unwrap();
+    assert_eq!(list.answer().json(), &answer::success(&list));
+    assert!(list.answer().json().starts_with(br#"{"result":"success","notice_list":[{"_id":""#));
+}
+
+#[test]
+fn what_breaks_a_rule_is_refused_and_nothing_is_written() {
+    let service = service();
+    let ann = service.admin("ann");
+    let id = insert_as_operator(&service, &draft(&"t".repeat(200), "p"));
+    let before = stored(&service);
+    let (long_title, long_post) = ("t".repeat(201), "p".repeat(20_001));
+    let mut refused = vec![activation(2), activation(-1), Draft::default()];
+    for (title, post) in [
+        ("", "p"),
+        (" \u{3000}", "p"),
+        ("t\n", "p"),
+        ("t\0", "p"),
+        (&long_title, "p"),
+        ("t", ""),
+        ("t", " \n"),
+        ("t", "p\0"),
+        ("t", "p\u{1b}"),
+        ("t", &long_post),
+    ] {
+        refused.push(draft(title, post));
+    }
+    for draft in &refused {
+        assert!(matches!(insert(&service, &ann, draft), Err(Error::BadRequest(_))), "{draft:?}");
+        assert!(matches!(update(&service, &ann, &id, draft), Err(Error::BadRequest(_))), "{draft:?}");
+    }
+    for draft in [activation(1), Draft { post: None, ..draft("t", "") }] {
+        assert!(matches!(insert(&service, &ann, &draft), Err(Error::BadRequest(_))), "{draft:?}");
+    }
+    assert_eq!(stored(&service), before);
+}
+
+#[test]
+fn who_is_no_administrator_changes_nothing() {
+    let service = service();
+    let (ben, id) = (service.member("ben"), insert_as_operator(&service, &draft("t", "p")));
+    let before = stored(&service);
+    for caller in [&Caller::Nobody, &Caller::token("forged"), &ben] {
+        for draft in [&draft("new", "new"), &Draft::default()] {
+            let refused = [
+                insert(&service, caller, draft).map(|_| ()),
+                update(&service, caller, &id, draft),
+                update(&service, caller, "no id", draft),
+                remove(&service, caller, &id),
+                remove(&service, caller, "no id"),
+            ];
+            for refused in refused {
+                assert!(matches!(refused, Err(Error::Documented(Outcome::NotAdmin))), "{caller:?}");
+            }
+        }
+    }
+    assert_eq!(stored(&service), before);
+}
+
+#[test]
+fn an_update_changes_what_it_gives_and_leaves_the_date_and_the_views() {
+    let service = service();
+    let (ann, id) = (service.admin("ann"), insert_as_operator(&service, &draft("t", "p")));
+    get(&service, &Caller::Nobody, &id).unwrap();
+    service.clock().advance(1_000);
+    let steps = [
+        (Draft { title: Some("new".into()), ..Draft::default() }, ("new", "p", 1)),
+        (Draft { post: Some("text".into()), ..Draft::default() }, ("new", "text", 1)),
+        (activation(0), ("new", "text", 0)),
+        (Draft { activation: Some(1), ..draft("t", "p") }, ("t", "p", 1)),
+    ];
+    for (draft, (title, post, activation)) in steps {
+        update(&service, &ann, &id.to_uppercase(), &draft).unwrap();
+        let expected = Notice {
+            id: ObjectId::parse(&id).unwrap(),
+            title: title.into(),
+            post: post.into(),
+            view: 1,
+            date: Time(NOW),
+            activation,
+        };
+        assert_eq!(stored(&service), list(&service, &ann).unwrap().notices());
+        assert_eq!(stored(&service), [expected]);
+    }
+}
+
+#[test]
+fn a_notice_that_is_not_there_is_not_found() {
+    let service = service();
+    let (ann, id) = (service.admin("ann"), insert_as_operator(&service, &draft("t", "p")));
+    remove(&service, &ann, &id).unwrap();
+    assert_eq!(stored(&service), []);
+    for id in [id.as_str(), "65f0a0000000000000000000", "", "no id", "%00", "../../etc/passwd"] {
+        assert!(matches!(get(&service, &ann, id), Err(Error::NotFound)), "{id}");
+        assert!(matches!(get_in_memory(&service, id), Some(Err(Error::NotFound))), "{id}");
+        assert!(matches!(update(&service, &ann, id, &activation(0)), Err(Error::NotFound)), "{id}");
+        let removed = remove(&service, &ann, id);
+        assert!(matches!(removed, Err(Error::Documented(Outcome::NotFound))), "{id}");
+    }
+}
+
+#[test]
+fn hidden_notices_exist_for_administrators_only() {
+    let service = service();
+    let (ann, ben) = (service.admin("ann"), service.member("ben"));
+    let hidden = insert_as_operator(&service, &Draft { activation: Some(0), ..draft("hidden", "p") });
+    let shown = insert_as_operator(&service, &draft("shown", "p"));
+    for caller in [&Caller::Nobody, &Caller::token("forged"), &ben] {
+        assert_eq!(titles(&service, caller), ["shown"]);
+        assert!(matches!(get(&service, caller, &hidden), Err(Error::NotFound)));
+        get(&service, caller, &shown).unwrap();
+    }
+    assert!(matches!(get_in_memory(&service, &hidden), Some(Err(Error::NotFound))));
+    assert_eq!(list_in_memory(&service).unwrap().notices().len(), 1);
+    for caller in [&ann, &Caller::Operator] {
+        assert_eq!(titles(&service, caller), ["shown", "hidden"]);
+        get(&service, caller, &hidden).unwrap();
+    }
+    // Only the administrators' reads were views.
+    let views: Vec<i64> = list(&service, &ann).unwrap().notices().iter().map(|n| n.view).collect();
+    assert_eq!(views, [3, 2]);
+    update(&service, &ann, &hidden, &activation(1)).unwrap();
+    assert_eq!(titles(&service, &Caller::Nobody), ["shown", "hidden"]);
+}
+
+#[test]
+fn memory_answers_only_what_it_knows_to_be_so() {
+    let service = service();
+    let id = insert_as_operator(&service, &draft("t", "p"));
+    assert!(list_in_memory(&service).is_none() && get_in_memory(&service, &id).is_none());
+    list(&service, &Caller::Nobody).unwrap();
+    assert_eq!(list_in_memory(&service).unwrap().notices().len(), 1);
+    assert_eq!(get_in_memory(&service, &id).unwrap().unwrap().notice_list.view, 1);
+    update(&service, &Caller::Operator, &id, &draft("new", "new")).unwrap();
+    assert!(list_in_memory(&service).is_none() && get_in_memory(&service, &id).is_none());
+    assert_eq!(titles(&service, &Caller::Nobody), ["new"]);
+    // Writes of other slices, and views, leave what is known as it is.
+    service.member("ben");
+    flush(&service);
+    assert_eq!(list_in_memory(&service).unwrap().notices()[0].view, 1);
+}
+
+#[test]
+fn what_another_process_writes_shows_soon() {
+    let service = service();
+    assert_eq!(titles(&service, &Caller::Nobody), Vec::<String>::new());
+    let other = another_process(&service);
+    let id = insert_as_operator(&other, &draft("from there", "p"));
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while titles(&service, &Caller::Nobody).is_empty() && std::time::Instant::now() < until {
+        thread::yield_now();
+    }
+    assert_eq!(get(&service, &Caller::Nobody, &id).unwrap().notice_list.view, 1);
+}
+
+#[test]
+fn the_encoded_list_is_shared_until_a_view_is_counted() {
+    let service = service();
+    let id = insert_as_operator(&service, &draft("t", "p"));
+    let encoded = || Arc::clone(list(&service, &Caller::Nobody).unwrap().answer());
+    let first = encoded();
+    assert!(Arc::ptr_eq(&first, &encoded()));
+    get(&service, &Caller::Nobody, &id).unwrap();
+    let second = encoded();
+    assert!(!Arc::ptr_eq(&first, &second) && Arc::ptr_eq(&second, &encoded()));
+    let has_views = |json: &[u8], views: &str| str::from_utf8(json).unwrap().contains(views);
+    assert!(has_views(first.json(), r#""view":0"#) && has_views(second.json(), r#""view":1"#));
+}
+
+#[test]
+fn views_reach_the_database_within_moments_or_with_the_next_commit() {
+    let service = service();
+    let id = insert_as_operator(&service, &draft("t", "p"));
+    for views in 1..=3 {
+        assert_eq!(get(&service, &Caller::Nobody, &id).unwrap().notice_list.view, views);
+    }
+    flush(&service);
+    assert_eq!(stored(&service)[0].view, 3);
+    get(&service, &Caller::Nobody, &id).unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while stored(&service)[0].view < 4 && std::time::Instant::now() < until {
+        thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert_eq!(stored(&service)[0].view, 4);
+}
+
+#[test]
+fn views_of_two_processes_add_up_and_stopping_loses_none() {
+    let service = service();
+    let id = insert_as_operator(&service, &draft("t", "p"));
+    let read = |tidings: &Tidings| get(tidings, &Caller::Nobody, &id).unwrap().notice_list.view;
+    let other = another_process(&service);
+    // Both have loaded the notices before anything rides.
+    assert_eq!(titles(&service, &Caller::Nobody), titles(&other, &Caller::Nobody));
+    assert_eq!((read(&service), read(&other), read(&other)), (1, 1, 2));
+    drop(other);
+    // Known here once notices have changed; what is pending here is neither lost nor counted twice.
+    assert_eq!(read(&service), 2);
+    update(&service, &Caller::Operator, &id, &draft("new", "p")).unwrap();
+    assert_eq!(read(&service), 5);
+    update(&service, &Caller::Operator, &id, &draft("newer", "p")).unwrap();
+    assert_eq!((read(&service), read(&service)), (6, 7));
+    flush(&service);
+    assert_eq!(stored(&service)[0].view, 7);
+}
+
+#[test]
+fn views_counted_while_notices_change_and_commits_are_made_are_each_counted_once() {
+    const READERS: usize = 4;
+    const READS: usize = 1_000;
+    let service = service();
+    let id = insert_as_operator(&service, &draft("t", "p"));
+    let (tidings, id, done) = (&service.tidings, id.as_str(), &AtomicBool::new(false));
+    let mut views: Vec<i64> = thread::scope(|scope| {
+        let change = scope.spawn(move || {
+            let mut changes = 0;
+            while !done.load(Ordering::Relaxed) {
+                update(tidings, &Caller::Operator, id, &draft(&changes.to_string(), "p")).unwrap();
+                changes += 1;
+                flush(tidings);
+            }
+            changes
+        });
+        let load = scope.spawn(move || {
+            // Loads as often as it can, so that some loads fall between a rider and its commit.
+            let mut last = 0;
+            while !done.load(Ordering::Relaxed) {
+                let sheet = tidings.board().load_anew(tidings.store());
+                let views = sheet.shown().notices()[0].view;
+                assert!(views >= last, "{views} after {last}");
+                last = views;
+            }
+        });
+        let watch = scope.spawn(move || {
+            let mut last = 0;
+            while !done.load(Ordering::Relaxed) {
+                let told = get(tidings, &Caller::Nobody, id).unwrap().notice_list.view;
+                let views = list(tidings, &Caller::Nobody).unwrap().notices()[0].view;
+                assert!(last < told && told <= views, "{last}, {told}, {views}");
+                last = views;
+            }
+        });
+        let read = || (0..READS).map(|_| get(tidings, &Caller::Nobody, id).unwrap().notice_list.view);
+        let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(move || read().collect::<Vec<_>>())).collect();
+        let views: Vec<_> = readers.into_iter().flat_map(|reader| reader.join().unwrap()).collect();
+        done.store(true, Ordering::Relaxed);
+        assert!(change.join().unwrap() > 0);
+        load.join().unwrap();
+        watch.join().unwrap();
+        views
+    });
+    views.sort_unstable();
+    views.dedup();
+    assert_eq!(views.len(), READERS * READS, "no two reads were told the same count");
+    flush(tidings);
+    let shown = list(tidings, &Caller::Nobody).unwrap().notices()[0].view;
+    assert_eq!(tidings.board().load_anew(tidings.store()).shown().notices()[0].view, shown);
+    assert_eq!(stored(&service)[0].view, shown);
+}
