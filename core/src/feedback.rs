@@ -1,1 +1,338 @@
-//! feedback.
+//! Feedback: what members write to the administrators, on a notice or on none.
+
+use serde::Serialize;
+
+use crate::Tidings;
+use crate::account::{Caller, REMOVED};
+use crate::clock::Time;
+use crate::config::Bounds;
+use crate::error::{Error, Outcome, Result};
+use crate::id::ObjectId;
+use crate::notice;
+use crate::text;
+
+/// Characters of a type.
+const KIND: Bounds = Bounds { min: 1, max: 50 };
+/// The type of feedback that names none.
+const GENERAL: &str = "general";
+/// Characters of a text.
+const POST: Bounds = Bounds { min: 1, max: 5_000 };
+/// What `activation` is of feedback that waits to be dealt with; of what is done it is 0.
+const OPEN: i64 = 1;
+/// The most that a list answers, the newest: members write as much as they like.
+const LIST_MAX: i64 = 1_000;
+
+/// Feedback as somebody wants to send it.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// The type, 1 to 50 characters in one line; `general` when it is not given.
+    pub kind: Option<String>,
+    /// The text, 1 to 5,000 characters.
+    pub post: Option<String>,
+}
+
+/// Sends feedback to the administrators, on `notice` or on none.
+///
+/// # Errors
+/// `bad request` when the token fails; `fail` when there is no such notice that the member may see, the text
+/// is missing, the text or the type breaks its rule, or the store fails; in this order.
+pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Draft) -> Result<()> {
+    let (identity, notice) = (caller.identify(tidings), notice.map(str::to_owned));
+    let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
+    let kind = text::line(draft.kind.as_deref().unwrap_or(GENERAL), KIND);
+    let post = draft.post.as_ref().and_then(|post| text::block(post, POST));
+    let written = tidings.store().write(move |tx| {
+        let member = identity.member(tx)?;
+        let notice = match notice {
+            Some(notice) => notice::visible(tx, &notice, member.admin)?.ok_or(Outcome::Fail)?,
+            None => String::new(),
+        };
+        let (kind, post) = (kind.ok_or(Outcome::Fail)?, post.ok_or(Outcome::Fail)?);
+        Ok(sql::insert(tx, id, &kind, &post, member.key, &notice, now)?)
+    });
+    written.map_err(|e| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
+}
+
+/// What members wrote.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FeedbackList {
+    /// Newest first, at most 1,000.
+    pub feedback_list: Vec<Feedback>,
+}
+
+/// What a member wrote. The names of its fields are the interface's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Feedback {
+    /// Its id.
+    #[serde(rename = "_id")]
+    pub id: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Its text.
+    pub post: String,
+    /// The id of the member who wrote it; `removed` when they are gone.
+    pub author: String,
+    /// When.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Time,
+    /// The id of the notice it is on, which may be gone; `""` when it is on none.
+    pub notice: String,
+    /// 1 when it is open, 0 when it is done.
+    pub activation: i64,
+}
+
+/// The newest feedback, open and done.
+///
+/// # Errors
+/// `bad token`, `Not admin`.
+pub fn list(tidings: &Tidings, caller: &Caller) -> Result<FeedbackList> {
+    let identity = caller.identify(tidings);
+    tidings.store().read(|tx| {
+        identity.admin(tx)?;
+        Ok(FeedbackList { feedback_list: sql::list(tx, LIST_MAX)? })
+    })
+}
+
+/// Says that feedback is done (0) or open again (1).
+///
+/// # Errors
+/// `bad token`, `Not admin`; `bad request` for any other number; `Not found` when there is no such feedback.
+pub fn set_activation(tidings: &Tidings, caller: &Caller, id: &str, activation: i64) -> Result<()> {
+    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
+    tidings.store().write(move |tx| {
+        identity.admin(tx)?;
+        if !matches!(activation, 0 | OPEN) {
+            return Err(Error::BadRequest("activation is 0 or 1"));
+        }
+        let found = sql::set_activation(tx, id.ok_or(Error::NotFound)?, activation)?;
+        if found { Ok(()) } else { Err(Error::NotFound) }
+    })
+}
+
+mod sql {
+    use super::{Feedback, OPEN, ObjectId, REMOVED, Time};
+    use crate::store::{Row, StoreError, Tx};
+
+    pub(super) fn insert(
+        tx: &mut dyn Tx,
+        id: ObjectId,
+        kind: &str,
+        post: &str,
+        member: i64,
+        notice: &str,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO feedback (id, type, post, member, notice, activation, date)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7)";
+        let id = id.to_string();
+        let (member, notice, now) = (member.into(), notice.into(), now.into());
+        tx.run(sql, &[(&id).into(), kind.into(), post.into(), member, notice, OPEN.into(), now])?;
+        Ok(())
+    }
+
+    pub(super) fn list(tx: &mut dyn Tx, limit: i64) -> Result<Vec<Feedback>, StoreError> {
+        // Keys grow as feedback comes in, and none is ever deleted.
+        let sql = "SELECT f.id, f.type, f.post, m.id, f.date, f.notice, f.activation
+                   FROM feedback f LEFT JOIN member m ON m.key = f.member ORDER BY f.key DESC LIMIT $1";
+        let feedback = |mut row: Row| {
+            Ok(Feedback {
+                id: row.take(0)?,
+                kind: row.take(1)?,
+                post: row.take(2)?,
+                author: row.take::<Option<String>>(3)?.unwrap_or_else(|| REMOVED.to_owned()),
+                date: Time(row.take(4)?),
+                notice: row.take(5)?,
+                activation: row.take(6)?,
+            })
+        };
+        tx.rows(sql, &[limit.into()])?.into_iter().map(feedback).collect()
+    }
+
+    /// False when there is no such feedback.
+    pub(super) fn set_activation(tx: &mut dyn Tx, id: ObjectId, activation: i64) -> Result<bool, StoreError> {
+        let sql = "UPDATE feedback SET activation = $2 WHERE id = $1";
+        let id = id.to_string();
+        Ok(tx.run(sql, &[(&id).into(), activation.into()])? > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admin;
+    use crate::store::{StoreError, Tx};
+    use crate::testing::{NOW, Service, service};
+
+    fn draft(kind: Option<&str>, post: &str) -> Draft {
+        Draft { kind: kind.map(str::to_owned), post: Some(post.to_owned()) }
+    }
+
+    fn notice(service: &Service, activation: i64) -> String {
+        let (title, post) = (Some("t".to_owned()), Some("p".to_owned()));
+        let draft = notice::Draft { title, post, activation: Some(activation) };
+        notice::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+    }
+
+    fn all(service: &Service) -> Vec<Feedback> {
+        list(service, &Caller::Operator).unwrap().feedback_list
+    }
+
+    #[test]
+    fn what_a_member_sends_administrators_read_newest_first() {
+        let service = service();
+        let (ann, ben) = (service.admin("ann"), service.member("Ben"));
+        let on = notice(&service, 1);
+        send(&service, &ben, Some(&on.to_uppercase()), &draft(Some("bug"), "cafe\u{301}\nis closed"))
+            .unwrap();
+        service.clock().advance(1_000);
+        send(&service, &ann, None, &draft(None, &"한".repeat(5_000))).unwrap();
+        let found = list(&service, &ann).unwrap().feedback_list;
+        assert_eq!(found.len(), 2);
+        let expected = Feedback {
+            id: found[0].id.clone(),
+            kind: "general".into(),
+            post: "한".repeat(5_000),
+            author: "ann".into(),
+            date: Time(NOW + 1_000),
+            notice: String::new(),
+            activation: 1,
+        };
+        assert_eq!(found[0], expected);
+        let id = &found[1].id;
+        assert!(ObjectId::parse(id).is_some());
+        let expected = format!(
+            r#"{{"_id":"{id}","type":"bug","post":"café\nis closed","author":"Ben","date":"2026-11-20T08:36:00.000Z","notice":"{on}","activation":1}}"#
+        );
+        assert_eq!(serde_json::to_string(&found[1]).unwrap(), expected);
+    }
+
+    #[test]
+    fn who_is_no_member_sends_nothing_whatever_they_send() {
+        let service = service();
+        let gone = service.member("gone");
+        crate::profile::remove_mine(&service, &gone).unwrap();
+        for caller in [&Caller::Nobody, &Caller::token("forged"), &gone, &Caller::Operator] {
+            for (notice, draft) in [(None, draft(None, "p")), (Some("no id"), Draft::default())] {
+                let refused = send(&service, caller, notice, &draft);
+                assert!(matches!(refused, Err(Error::Documented(Outcome::BadRequest))), "{caller:?}");
+            }
+        }
+        assert_eq!(all(&service), []);
+    }
+
+    #[test]
+    fn what_breaks_a_rule_fails_and_nothing_is_kept() {
+        let service = service();
+        let (ben, on) = (service.member("ben"), notice(&service, 1));
+        let (long_kind, long_post) = ("k".repeat(51), "p".repeat(5_001));
+        let missing = Draft { kind: Some("bug".into()), post: None };
+        let texts = [
+            (Some(""), "p"),
+            (Some(" "), "p"),
+            (Some("k\n"), "p"),
+            (Some("k\0"), "p"),
+            (Some(long_kind.as_str()), "p"),
+            (None, ""),
+            (None, " \n"),
+            (None, "p\0"),
+            (None, "p\u{1b}"),
+            (None, long_post.as_str()),
+        ];
+        let drafts = texts.map(|(kind, post)| draft(kind, post)).into_iter().chain([missing]);
+        for draft in drafts {
+            for notice in [None, Some(on.as_str())] {
+                let refused = send(&service, &ben, notice, &draft);
+                assert!(matches!(refused, Err(Error::Documented(Outcome::Fail))), "{draft:?}");
+            }
+        }
+        assert_eq!(all(&service), []);
+    }
+
+    #[test]
+    fn feedback_is_on_a_notice_that_the_member_may_see() {
+        let service = service();
+        let (ann, ben) = (service.admin("ann"), service.member("ben"));
+        let (hidden, gone) = (notice(&service, 0), notice(&service, 1));
+        notice::remove(&service, &ann, &gone).unwrap();
+        for id in [hidden.as_str(), &gone, "", "no id", "65f0a0000000000000000000"] {
+            let refused = send(&service, &ben, Some(id), &draft(None, "p"));
+            assert!(matches!(refused, Err(Error::Documented(Outcome::Fail))), "{id}");
+        }
+        send(&service, &ann, Some(&hidden), &draft(None, "p")).unwrap();
+        assert_eq!(all(&service)[0].notice, hidden);
+        assert_eq!(all(&service).len(), 1);
+        // It outlives its notice.
+        notice::remove(&service, &ann, &hidden).unwrap();
+        assert_eq!(all(&service)[0].notice, hidden);
+    }
+
+    #[test]
+    fn feedback_of_a_member_who_is_gone_stays_without_their_name() {
+        let service = service();
+        let ben = service.member("ben");
+        send(&service, &ben, None, &draft(None, "p")).unwrap();
+        admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
+        service.member("ben");
+        assert_eq!(all(&service)[0].author, "removed");
+    }
+
+    #[test]
+    fn administrators_say_what_is_done() {
+        let service = service();
+        let (ann, ben) = (service.admin("ann"), service.member("ben"));
+        send(&service, &ben, None, &draft(None, "one")).unwrap();
+        send(&service, &ben, None, &draft(None, "two")).unwrap();
+        let (two, one) = (all(&service)[0].id.clone(), all(&service)[1].id.clone());
+        let activations = || all(&service).iter().map(|f| f.activation).collect::<Vec<_>>();
+        set_activation(&service, &ann, &one, 0).unwrap();
+        set_activation(&service, &ann, &one, 0).unwrap();
+        assert_eq!(activations(), [1, 0]);
+        set_activation(&service, &ann, &one, 1).unwrap();
+        set_activation(&service, &Caller::Operator, &two.to_uppercase(), 0).unwrap();
+        assert_eq!(activations(), [0, 1]);
+
+        for activation in [2, -1, i64::MAX] {
+            let refused = set_activation(&service, &ann, &one, activation);
+            assert!(matches!(refused, Err(Error::BadRequest(_))));
+        }
+        for id in ["", "no id", "65f0a0000000000000000000"] {
+            assert!(matches!(set_activation(&service, &ann, id, 0), Err(Error::NotFound)), "{id}");
+        }
+        for caller in [&Caller::Nobody, &Caller::token("forged")] {
+            assert!(matches!(list(&service, caller), Err(Error::BadToken)));
+            assert!(matches!(set_activation(&service, caller, &one, 2), Err(Error::BadToken)));
+        }
+        assert!(matches!(list(&service, &ben), Err(Error::Forbidden)));
+        assert!(matches!(set_activation(&service, &ben, "no id", 0), Err(Error::Forbidden)));
+        assert_eq!(activations(), [0, 1]);
+    }
+
+    #[test]
+    fn the_newest_thousand_are_listed() {
+        let service = service();
+        let ben = service.member("ben");
+        send(&service, &ben, None, &draft(None, "oldest")).unwrap();
+        let copy = |tx: &mut dyn Tx| -> Result<u64, StoreError> {
+            let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+                       INSERT INTO feedback (id, type, post, member, notice, activation, date)
+                       SELECT 'copy ' || n.i, type, 'p', member, notice, activation, date FROM feedback, n";
+            tx.run(sql, &[])
+        };
+        service.store().write(move |tx| Ok(copy(tx)?)).unwrap();
+        let found = all(&service);
+        assert_eq!((found.len(), found[0].id.as_str()), (1_000, "copy 1000"));
+        assert!(found.iter().all(|feedback| feedback.post != "oldest"));
+    }
+
+    #[test]
+    fn a_store_that_fails_says_fail() {
+        let service = service();
+        let ben = service.member("ben");
+        service.store().write(|tx| Ok(tx.run("DROP TABLE feedback", &[])?)).unwrap();
+        let failed = send(&service, &ben, None, &draft(None, "p"));
+        assert!(matches!(&failed, Err(Error::Failed { result: "fail", .. })), "{failed:?}");
+    }
+}
