@@ -36,7 +36,9 @@ pub(crate) enum Command {
     #[command(after_help = "Example: tidings init --admin ann")]
     Init(Init),
     /// Serve the HTTP API
-    #[command(after_help = "Example: tidings serve --listen 0.0.0.0:8080 --cors-origin https://app.example.org")]
+    #[command(
+        after_help = "Example: tidings serve --listen 0.0.0.0:8080 --cors-origin https://app.example.org"
+    )]
     Serve(Box<Settings>),
     /// Posts
     #[command(subcommand)]

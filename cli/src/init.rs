@@ -37,12 +37,8 @@ pub(crate) fn run(tidings: &Tidings, global: &Global, args: &Init) -> Result<Exi
 
 fn sign_up(tidings: &Tidings, id: &str, args: &Init) -> Result<(), Failure> {
     let pw = password::read(&args.password)?;
-    let form = SignUp {
-        id: id.to_owned(),
-        pw: pw.to_string(),
-        pw_check: pw.to_string(),
-        nickname: id.to_owned(),
-    };
+    let form =
+        SignUp { id: id.to_owned(), pw: pw.to_string(), pw_check: pw.to_string(), nickname: id.to_owned() };
     account::sign_up(tidings, &form).map_err(|error| match error {
         Error::Documented(Outcome::WrongUserInfo) => {
             let (id, pw) = (tidings.config().id_length, tidings.config().password_length);

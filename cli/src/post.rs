@@ -21,7 +21,8 @@ pub(crate) fn run(tidings: &Tidings, global: &Global, command: &Post) -> Result<
 
 fn import(tidings: &Tidings, global: &Global, file: &Path) -> Result<ExitCode, Failure> {
     let progress = progress();
-    let report = post::import(tidings, &Caller::Operator, open(file)?, &mut |posts| progress.set_position(posts))?;
+    let report =
+        post::import(tidings, &Caller::Operator, open(file)?, &mut |posts| progress.set_position(posts))?;
     progress.finish_and_clear();
     report_errors(global, &report.errors);
     let text = format!(

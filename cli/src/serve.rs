@@ -68,7 +68,8 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
 fn log_to_stderr(settings: &Settings) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
+    let log =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
     match settings.log_format.unwrap_or(LogFormat::Text) {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().init(),

@@ -191,7 +191,12 @@ impl Settings {
         Ok(Config {
             id_length: bounds("id", self.id_min, self.id_max, default.id_length)?,
             password_length: bounds("pw", self.pw_min, self.pw_max, default.password_length)?,
-            nickname_length: bounds("nickname", self.nickname_min, self.nickname_max, default.nickname_length)?,
+            nickname_length: bounds(
+                "nickname",
+                self.nickname_min,
+                self.nickname_max,
+                default.nickname_length,
+            )?,
             token_days: self.token_days.unwrap_or(default.token_days),
             token_key: self.token_key()?,
             hash_queue: self.hash_queue.unwrap_or(default.hash_queue),
@@ -212,7 +217,9 @@ impl Settings {
         let proxies = self.trust_proxy.iter().flatten().map(|net| {
             let address = net.parse().map(tidings_server::IpNet::new_assert_host);
             net.parse().or(address).map_err(|_| {
-                Failure::usage(format!("trust-proxy: {net:?} is no address and no network such as 10.0.0.0/8"))
+                Failure::usage(format!(
+                    "trust-proxy: {net:?} is no address and no network such as 10.0.0.0/8"
+                ))
             })
         });
         Ok(tidings_server::Config {

@@ -14,6 +14,9 @@ use crate::config::Feed;
 use crate::post::Post;
 use crate::post::cards::Card;
 
+#[cfg(test)]
+mod tests;
+
 /// How much of the guests' recommended feed is made diverse; behind it the ranking stands as it is.
 const DIVERSE_LENGTH: usize = 1_500;
 

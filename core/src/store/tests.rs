@@ -202,7 +202,8 @@ fn a_newer_database_and_one_that_is_not_ours_are_refused_and_left_alone() {
 #[test]
 fn the_bundled_sqlite_is_recent_enough() {
     let dir = tempfile::tempdir().unwrap();
-    let version = open(&dir).read(|tx| Ok(tx.one("SELECT sqlite_version()", &[])?.take::<String>(0)?)).unwrap();
+    let version =
+        open(&dir).read(|tx| Ok(tx.one("SELECT sqlite_version()", &[])?.take::<String>(0)?)).unwrap();
     let parts: Vec<u32> = version.split('.').map(|part| part.parse().unwrap()).collect();
     assert!(parts >= vec![3, 51, 3], "{version}");
 }

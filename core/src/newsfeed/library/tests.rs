@@ -1,0 +1,156 @@
+//! The library as it follows changes, made of cards.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::NOW;
+
+fn card(key: i64, date: i64, topic: &str) -> Card {
+    Card {
+        key,
+        id: format!("{key:024x}"),
+        title: format!("Post {key}"),
+        url: format!("https://example.org/{key}"),
+        host: "example.org".into(),
+        img: String::new(),
+        topic: vec![topic.into()],
+        tag: vec![],
+        keyword: vec![],
+        date,
+        end_date: None,
+        view: 0,
+        fav: 0,
+        heat: None,
+    }
+}
+
+fn library(before: Option<&Library>, changed: Vec<Card>, removed: &[i64]) -> Library {
+    let config = Feed { posts: 100, ..Feed::default() };
+    Library::next(before, changed, removed, 1, NOW, &config)
+}
+
+/// The keys of a feed, from its first page to its last.
+fn keys(library: &Library, order: &Order) -> Vec<i64> {
+    render(library, order, 0, 10_000, NOW).keys
+}
+
+#[test]
+fn a_topic_shows_its_posts_newest_first_ties_by_the_greatest_id() {
+    let library =
+        library(None, vec![card(1, 5, "a"), card(2, 9, "a"), card(3, 5, "a"), card(4, 7, "b")], &[]);
+    assert_eq!(keys(&library, library.topic("a").unwrap()), [2, 3, 1]);
+    assert!(library.topic("c").is_none() && library.topic("").is_none());
+}
+
+#[test]
+fn a_tag_of_the_same_name_as_a_topic_shows_a_post_once() {
+    let post = Card { tag: vec!["a".into(), "b".into()], ..card(1, 5, "a") };
+    let library = library(None, vec![post], &[]);
+    assert_eq!(keys(&library, library.topic("a").unwrap()), [1]);
+    assert_eq!(keys(&library, library.topic("b").unwrap()), [1]);
+}
+
+#[test]
+fn the_hottest_come_first_and_posts_without_acts_follow_newest_first() {
+    let hot = |key, heat| Card { heat: Some(heat), ..card(key, 5, "a") };
+    let library =
+        library(None, vec![card(1, 5, "a"), hot(2, 1.0), hot(3, 2.0), card(4, 9, "a"), hot(5, 2.0)], &[]);
+    assert_eq!(keys(&library, &library.popular_feed.order), [5, 3, 2, 4, 1]);
+}
+
+#[test]
+fn an_act_changes_counts_and_ranks_and_leaves_the_catalogue_as_it_is() {
+    let before = library(None, vec![card(1, 5, "a"), card(2, 9, "a")], &[]);
+    let acted = Card { fav: 1, view: 2, heat: Some(1.0), ..card(1, 5, "a") };
+    let after = library(Some(&before), vec![acted], &[]);
+    assert!(Arc::ptr_eq(&before.catalogue, &after.catalogue));
+    assert_eq!(keys(&after, &after.popular_feed.order), [1, 2]);
+    let json: serde_json::Value = serde_json::from_slice(after.popular_feed.first.json()).unwrap();
+    assert_eq!((&json["newsfeed"][0]["fav_cnt"], &json["newsfeed"][0]["view"]), (&1.into(), &2.into()));
+    assert_eq!(json["next"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_post_past_its_end_is_shown_nowhere_also_by_answers_made_before() {
+    let ending = |key, end| Card { end_date: Some(end), ..card(key, key, "a") };
+    let library = library(None, vec![ending(1, NOW), ending(2, NOW + 1), card(3, 3, "a")], &[]);
+    assert_eq!(keys(&library, &library.popular_feed.order), [3, 2]);
+    assert!(!library.has_ended(NOW) && library.has_ended(NOW + 1));
+    let later = |order: &Order| render(&library, order, 0, 9, NOW + 1).keys;
+    assert_eq!(later(&library.popular_feed.order), [3]);
+    assert_eq!(later(&library.recommended_feed.order), [3]);
+    assert_eq!(later(library.topic("a").unwrap()), [3]);
+}
+
+#[test]
+fn guests_are_recommended_fresh_posts_across_topics() {
+    let mut cards: Vec<Card> = (0..40).map(|key| card(key, NOW - key, "loud")).collect();
+    cards.extend((40..60).map(|key| card(key, NOW - key, "quiet")));
+    let library = library(None, cards, &[]);
+    let order = keys(&library, &library.recommended_feed.order);
+    let loud = |window: &[i64]| window.iter().filter(|key| **key < 40).count();
+    assert!(order[..30].windows(10).all(|window| loud(window) == 5), "{order:?}");
+}
+
+#[test]
+fn a_store_of_old_posts_has_full_feeds_too() {
+    let old: Vec<Card> = (0..20).map(|key| card(key, key, "a")).collect();
+    let library = library(None, old, &[]);
+    assert_eq!(keys(&library, &library.recommended_feed.order).len(), 20);
+    assert!(library.standing().next().is_some_and(|(fresh, _)| (fresh - 1.0).abs() < 1e-6));
+}
+
+#[test]
+fn the_commonest_tags_of_posts_come_first_ties_by_name() {
+    let tagged =
+        |key, tags: &[&str]| Card { tag: tags.iter().map(|t| (*t).into()).collect(), ..card(key, key, "a") };
+    let library = library(None, vec![tagged(1, &["x", "b"]), tagged(2, &["x"]), tagged(3, &["a"])], &[]);
+    assert_eq!(library.commonest_tags(&[1, 2, 3]), ["x", "a", "b"]);
+    assert_eq!(library.commonest_tags(&[3]), ["a"]);
+}
+
+/// What may happen to a post between two looks at the store.
+#[derive(Clone, Debug)]
+enum Change {
+    Put(i64, i64, bool),
+    Remove(i64),
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        3 => (1_i64..30, 0_i64..10, any::<bool>()).prop_map(|(key, date, hot)| Change::Put(key, date, hot)),
+        1 => (1_i64..30).prop_map(Change::Remove),
+    ]
+}
+
+proptest! {
+    /// However the changes arrive, the library is what loading everything at once would have made.
+    #[test]
+    fn following_changes_is_the_same_as_loading_anew(steps in prop::collection::vec(prop::collection::vec(change(), 0..6), 1..8)) {
+        let mut store = std::collections::BTreeMap::new();
+        let mut followed = library(None, vec![], &[]);
+        for step in steps {
+            let (mut changed, mut removed) = (std::collections::BTreeMap::new(), vec![]);
+            for change in step {
+                match change {
+                    Change::Put(key, date, hot) if !removed.contains(&key) => {
+                        let post = Card { heat: hot.then_some(1.0), ..card(key, date, "a") };
+                        store.insert(key, post.clone());
+                        changed.insert(key, post);
+                    }
+                    // A key is never given again, so nothing follows its removal.
+                    Change::Remove(key) if store.remove(&key).is_some() => {
+                        changed.remove(&key);
+                        removed.push(key);
+                    }
+                    _ => {}
+                }
+            }
+            followed = library(Some(&followed), changed.into_values().collect(), &removed);
+        }
+        let anew = library(None, store.into_values().collect(), &[]);
+        prop_assert_eq!(keys(&followed, &followed.popular_feed.order), keys(&anew, &anew.popular_feed.order));
+        prop_assert_eq!(followed.topic("a").map(|order| keys(&followed, order)), anew.topic("a").map(|order| keys(&anew, order)));
+        prop_assert_eq!(followed.len(), anew.len());
+    }
+}
