@@ -128,6 +128,10 @@ pub enum Error {
     /// The store failed; the cause is for the log, never for the caller.
     #[error("internal error")]
     Store(#[source] StoreError),
+    /// What an import reads could not be read to its end; what came before it is kept. Who handed it in knows
+    /// more of the cause: a file that fails, a body that is too large.
+    #[error("internal error")]
+    Input(#[source] std::io::Error),
     /// The service itself failed: a key that cannot be written, a random source that does not answer.
     #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -148,6 +152,7 @@ impl Error {
         match self {
             Self::BadRequest(rule) => Some((*rule).to_owned()),
             Self::Store(cause) | Self::Failed { cause, .. } => Some(cause.to_string()),
+            Self::Input(cause) => Some(cause.to_string()),
             Self::Internal(cause) => Some(cause.to_string()),
             _ => None,
         }

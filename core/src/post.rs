@@ -1,14 +1,37 @@
 //! Posts: what administrators publish or import, and what members and guests view and like.
+//!
+//! A post is its text and lists ([`Draft`] has the rules), its words ([`crate::words`]), and its standing: views,
+//! likes and how popular they make it. [`import`] takes many posts at once.
+//!
+//! Views and likes come often, so they are few small statements on rows apart from the texts, and their answers
+//! are [`Pending`], for a server that must not block.
 
 use serde::Serialize;
 
+use crate::Tidings;
+use crate::account::{Caller, Identity};
+use crate::answer::Inserted;
 use crate::clock::Time;
 use crate::error::{Error, Result};
-use crate::profile::history::JsonList;
-use crate::store::{Row, StoreError, Tx};
+use crate::id::ObjectId;
+use crate::profile::history::{self, JsonList};
+use crate::store::{Pending, Row, StoreError, Topic, Tx};
 
 pub(crate) mod cards;
+mod draft;
 pub(crate) mod heat;
+mod import;
+pub(crate) mod index;
+mod keep;
+mod terms;
+
+pub use draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
+pub use import::{ERRORS_MAX, ImportReport, LINE_MAX, import};
+
+use draft::Change;
+use heat::{Decay, VIEW_WEIGHT};
+use keep::{New, Rest};
+use terms::Terms;
 
 /// A post as newsfeeds and searches answer it.
 #[derive(Clone, Debug, Serialize)]
@@ -81,7 +104,251 @@ pub struct GetPost {
     pub post: PostDetail,
 }
 
+/// A category and how many posts it has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Category {
+    /// Its name, a topic of those posts.
+    pub category_name: String,
+    /// How many posts have it as a topic.
+    pub posts: i64,
+}
+
+/// What listing the categories answers.
+#[derive(Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Categories {
+    /// The categories that have posts, the one with most first, then by name.
+    pub categories: Vec<Category>,
+}
+
+/// Publishes a post.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `bad request` when a field breaks its rule or title or url is missing; `already
+/// url` when another post has the url.
+pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inserted> {
+    let (identity, id) = (caller.identify(tidings), ObjectId::new(tidings.clock()));
+    let content = Change::parse(draft).and_then(|change| change.into_new(tidings.now()));
+    // Outside the transaction, for a long text takes a while.
+    let prepared = content.map(|content| (Terms::of(&content.title, &content.post), content));
+    let written = tidings.store().write(move |tx| {
+        identity.admin(tx)?;
+        let (terms, content) = prepared?;
+        let mut rest = Rest::default();
+        let new = New { id: &id.to_string(), content: &content, terms, view: 0, fav: 0 };
+        keep::insert(tx, new, &mut rest)?;
+        Ok(rest.write(tx)?)
+    });
+    written.map_err(taken)?;
+    Ok(Inserted { id })
+}
+
+/// Changes the fields of a post that `draft` gives.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `bad request` when a field breaks its rule or none is given; `Not found`; `already
+/// url` when another post has the url.
+pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
+    let (identity, id, change) = (caller.identify(tidings), ObjectId::parse(id), Change::parse(draft));
+    let written = tidings.store().write(move |tx| {
+        identity.admin(tx)?;
+        let change = change?;
+        let old = keep::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
+        let new = change.onto(&old.content);
+        if new == old.content {
+            return Ok(());
+        }
+        let mut rest = Rest::default();
+        keep::update(tx, &old, &new, None, &mut rest)?;
+        Ok(rest.write(tx)?)
+    });
+    written.map_err(taken)
+}
+
+/// Removes a post, from the lists of those who viewed or liked it too.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `Not found`.
+pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
+    let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
+    tidings.store().write(move |tx| {
+        identity.admin(tx)?;
+        let post = keep::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
+        let mut rest = Rest::default();
+        keep::remove(tx, &post, &mut rest)?;
+        Ok(rest.write(tx)?)
+    })
+}
+
+/// A whole post, also one that is past its end.
+///
+/// # Errors
+/// `Not found`.
+pub fn get(tidings: &Tidings, id: &str) -> Result<GetPost> {
+    let id = known(ObjectId::parse(id))?;
+    tidings.store().read(|tx| sql::get(tx, &id))
+}
+
+/// The categories that posts belong to.
+///
+/// # Errors
+/// When the store fails.
+pub fn categories(tidings: &Tidings) -> Result<Categories> {
+    Ok(Categories { categories: tidings.store().read(sql::categories)? })
+}
+
+/// Counts a view, a guest's too; a member's is also recorded in their list of viewed posts.
+///
+/// # Errors
+/// `Not found`; `overloaded`.
+pub fn view(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
+    let (identity, now) = (caller.identify(tidings), tidings.now());
+    let id = match known(ObjectId::parse(id)) {
+        Ok(id) => id,
+        Err(error) => return Pending::given(Err(error)),
+    };
+    tidings.store().submit(move |tx| {
+        let visitor = identity.visitor(tx)?;
+        let mut standing = sql::standing(tx, &id)?;
+        if let Some(member) = visitor {
+            history::view(tx, member.key, standing.post, now)?;
+        }
+        standing.view += 1;
+        standing.heat = standing.decay.add(standing.heat, VIEW_WEIGHT, now);
+        Ok(standing.keep(tx)?)
+    })
+}
+
+/// Adds a post to the member's liked ones; one that is there already stays as it is.
+///
+/// # Errors
+/// `bad token`; `Not found`; `overloaded`.
+pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
+    let (now, weight) = (tidings.now(), tidings.config().feed.like_weight);
+    by_member(tidings, caller, id, move |tx, member, mut standing| {
+        if history::like(tx, member, standing.post, now)? {
+            standing.fav += 1;
+            standing.heat = standing.decay.add(standing.heat, weight, now);
+            standing.keep(tx)?;
+        }
+        Ok(())
+    })
+}
+
+/// Takes a post out of the member's liked ones, and what the like was worth with it; one that is not there is
+/// fine.
+///
+/// # Errors
+/// `bad token`; `Not found`; `overloaded`.
+pub fn unlike(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
+    let weight = tidings.config().feed.like_weight;
+    by_member(tidings, caller, id, move |tx, member, mut standing| {
+        if let Some(liked) = history::unlike(tx, member, standing.post)? {
+            standing.fav -= 1;
+            standing.heat = standing.decay.take(standing.heat, weight, liked);
+            standing.keep(tx)?;
+        }
+        Ok(())
+    })
+}
+
+/// An act of a member on a post's standing.
+fn by_member(
+    tidings: &Tidings,
+    caller: &Caller,
+    id: &str,
+    act: impl FnOnce(&mut dyn Tx, i64, Standing) -> Result<(), StoreError> + Send + 'static,
+) -> Pending<()> {
+    let identity = caller.identify(tidings);
+    if !matches!(identity, Identity::Named { .. }) {
+        return Pending::given(Err(Error::BadToken));
+    }
+    let id = ObjectId::parse(id);
+    tidings.store().submit(move |tx| {
+        let member = identity.member(tx)?;
+        let standing = sql::standing(tx, &known(id)?)?;
+        Ok(act(tx, member.key, standing)?)
+    })
+}
+
+/// What acts change of a post.
+struct Standing {
+    post: i64,
+    view: i64,
+    fav: i64,
+    heat: Option<f64>,
+    decay: Decay,
+}
+
+impl Standing {
+    fn keep(self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+        sql::keep_standing(tx, &self)?;
+        tx.touch(Topic::Posts);
+        Ok(())
+    }
+}
+
+/// The id as the store has it.
+fn known(id: Option<ObjectId>) -> Result<String> {
+    id.map(|id| id.to_string()).ok_or(Error::NotFound)
+}
+
+/// Nothing of a post but its url can be another's.
+fn taken(error: Error) -> Error {
+    if let Error::Store(StoreError::Duplicate) = error { Error::DuplicateUrl } else { error }
+}
+
 /// A list of texts that the store keeps as JSON.
 fn list(json: &str) -> Result<Vec<String>> {
     serde_json::from_str(json).map_err(|cause| Error::Internal(cause.into()))
+}
+
+mod sql {
+    use super::{
+        Category, Decay, Error, GetPost, JsonList, Post, PostDetail, Result, Standing, StoreError, Tx,
+    };
+
+    pub(super) fn get(tx: &mut dyn Tx, id: &str) -> Result<GetPost> {
+        let sql = format!(
+            "SELECT {}, p.post, p.topic, p.tag FROM post p JOIN standing s ON s.post = p.key WHERE p.id = $1",
+            Post::COLUMNS
+        );
+        let mut row = tx.row(&sql, &[id.into()])?.ok_or(Error::NotFound)?;
+        let post = PostDetail {
+            shown: Post::take(&mut row)?,
+            post: row.take(Post::WIDTH)?,
+            topic: JsonList(row.take(Post::WIDTH + 1)?),
+            tag: JsonList(row.take(Post::WIDTH + 2)?),
+        };
+        Ok(GetPost { post })
+    }
+
+    pub(super) fn categories(tx: &mut dyn Tx) -> Result<Vec<Category>> {
+        let rows = tx.rows("SELECT name, posts FROM category ORDER BY posts DESC, name", &[])?;
+        let category =
+            |mut row: super::Row| Ok(Category { category_name: row.take(0)?, posts: row.take(1)? });
+        rows.into_iter().map(category).collect()
+    }
+
+    pub(super) fn standing(tx: &mut dyn Tx, id: &str) -> Result<Standing> {
+        let sql = "SELECT s.post, s.view, s.fav, s.heat, d.half_life_days
+                   FROM post p JOIN standing s ON s.post = p.key CROSS JOIN decay d WHERE p.id = $1";
+        let mut row = tx.row(sql, &[id.into()])?.ok_or(Error::NotFound)?;
+        Ok(Standing {
+            post: row.take(0)?,
+            view: row.take(1)?,
+            fav: row.take(2)?,
+            heat: row.take(3)?,
+            decay: Decay::new(row.take(4)?),
+        })
+    }
+
+    pub(super) fn keep_standing(tx: &mut dyn Tx, standing: &Standing) -> Result<(), StoreError> {
+        let sql = "UPDATE standing SET view = $2, fav = $3, heat = $4, revision = $5 WHERE post = $1";
+        let Standing { post, view, fav, heat, .. } = standing;
+        let revision = tx.revision();
+        tx.run(sql, &[(*post).into(), (*view).into(), (*fav).into(), (*heat).into(), revision.into()])?;
+        Ok(())
+    }
 }

@@ -1,0 +1,337 @@
+//! What a post may be: the rule of each of its fields.
+
+use url::Url;
+
+use crate::clock;
+use crate::config::Bounds;
+use crate::error::{Error, Result};
+use crate::text;
+
+/// Characters of a title.
+pub const TITLE: Bounds = Bounds { min: 1, max: 300 };
+/// Characters of a post's text.
+pub const POST: Bounds = Bounds { min: 0, max: 100_000 };
+/// The most characters of an address, the post's and its image's.
+pub const URL_MAX: usize = 2_000;
+/// Characters of a topic or a tag.
+pub const NAME: Bounds = Bounds { min: 1, max: 100 };
+/// The most topics of a post, and the most tags.
+pub const NAMES_MAX: usize = 50;
+
+const TITLE_RULE: &str = "title is 1 to 300 characters on one line";
+const POST_RULE: &str =
+    "post is at most 100000 characters, without control characters but tabs and line breaks";
+const URL_RULE: &str = "url is an address of at most 2000 characters that begins with http:// or https://";
+const IMG_RULE: &str =
+    "img is \"\", an address of at most 2000 characters with http:// or https://, or one from / on";
+const TOPIC_RULE: &str = "topic is a list of at most 50 names of 1 to 100 characters";
+const TAG_RULE: &str = "tag is a list of at most 50 names of 1 to 100 characters";
+const DATE_RULE: &str = "date is written like 2026-11-20T08:36:00Z";
+const END_DATE_RULE: &str = "end_date is written like 2026-11-20T08:36:00Z, or \"\" for none";
+pub(super) const TITLE_MISSING: &str = "title is missing, and there is no post with this url yet";
+const URL_MISSING: &str = "url is missing";
+const NOTHING: &str = "no field of the post is given";
+
+/// A post as somebody wants it to be, unchecked. To insert one, title and url are needed; to update one, what
+/// is to change.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// Its title, 1 to 300 characters on one line; kept without white space at its ends.
+    pub title: Option<String>,
+    /// Its text, up to 100,000 characters.
+    pub post: Option<String>,
+    /// Its address, http or https, up to 2,000 characters. Kept as it is written, but for white space at its
+    /// ends: two that are written differently are two addresses.
+    pub url: Option<String>,
+    /// The address of its image, `""` for none: http or https, or from `/` on, for one that the client itself
+    /// serves.
+    pub img: Option<String>,
+    /// The categories it belongs to: up to 50 names of 1 to 100 characters. Kept without white space at their
+    /// ends, each once.
+    pub topic: Option<Vec<String>>,
+    /// Its tags, by the same rule.
+    pub tag: Option<Vec<String>>,
+    /// When it was published, as RFC 3339 writes it; now, when a new post gives none.
+    pub date: Option<String>,
+    /// When it stops being shown, as RFC 3339 writes it; `""` for never.
+    pub end_date: Option<String>,
+}
+
+/// The fields of a draft, each within its rule.
+#[derive(Debug, Default)]
+pub(super) struct Change {
+    pub(super) title: Option<String>,
+    pub(super) post: Option<String>,
+    pub(super) address: Option<Address>,
+    img: Option<String>,
+    topic: Option<Vec<String>>,
+    tag: Option<Vec<String>>,
+    date: Option<i64>,
+    /// `Some(None)`: never.
+    end_date: Option<Option<i64>>,
+}
+
+/// A whole post as administrators write it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Content {
+    pub(super) title: String,
+    pub(super) post: String,
+    pub(super) address: Address,
+    pub(super) img: String,
+    pub(super) topic: Vec<String>,
+    pub(super) tag: Vec<String>,
+    pub(super) date: i64,
+    pub(super) end_date: Option<i64>,
+}
+
+/// An http or https address.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Address {
+    /// As it was given.
+    pub(super) url: String,
+    /// The site: its host in lower case, IDNA-encoded, with the port where that is not its scheme's own.
+    pub(super) host: String,
+}
+
+impl Change {
+    /// Checks a draft.
+    ///
+    /// # Errors
+    /// `bad request`, with the rule that is broken, or when no field is given.
+    pub(super) fn parse(draft: &Draft) -> Result<Self> {
+        let change = Self {
+            title: checked(draft.title.as_ref(), |t| text::line(t.trim(), TITLE), TITLE_RULE)?,
+            post: checked(draft.post.as_ref(), |t| text::block(t, POST), POST_RULE)?,
+            address: checked(draft.url.as_ref(), |t| address(t), URL_RULE)?,
+            img: checked(draft.img.as_ref(), |t| img(t), IMG_RULE)?,
+            topic: checked(draft.topic.as_ref(), |list| names(list), TOPIC_RULE)?,
+            tag: checked(draft.tag.as_ref(), |list| names(list), TAG_RULE)?,
+            date: checked(draft.date.as_ref(), |t| clock::parse(t), DATE_RULE)?,
+            end_date: checked(draft.end_date.as_ref(), |t| end_date(t), END_DATE_RULE)?,
+        };
+        if change.is_empty() { Err(Error::BadRequest(NOTHING)) } else { Ok(change) }
+    }
+
+    /// The new post that this describes.
+    ///
+    /// # Errors
+    /// `bad request` without a title or a url.
+    pub(super) fn into_new(self, now: i64) -> Result<Content> {
+        Ok(Content {
+            address: self.address.ok_or(Error::BadRequest(URL_MISSING))?,
+            title: self.title.ok_or(Error::BadRequest(TITLE_MISSING))?,
+            post: self.post.unwrap_or_default(),
+            img: self.img.unwrap_or_default(),
+            topic: self.topic.unwrap_or_default(),
+            tag: self.tag.unwrap_or_default(),
+            date: self.date.unwrap_or(now),
+            end_date: self.end_date.flatten(),
+        })
+    }
+
+    /// A post that is there, with this changed.
+    pub(super) fn onto(self, old: &Content) -> Content {
+        Content {
+            title: self.title.unwrap_or_else(|| old.title.clone()),
+            post: self.post.unwrap_or_else(|| old.post.clone()),
+            address: self.address.unwrap_or_else(|| old.address.clone()),
+            img: self.img.unwrap_or_else(|| old.img.clone()),
+            topic: self.topic.unwrap_or_else(|| old.topic.clone()),
+            tag: self.tag.unwrap_or_else(|| old.tag.clone()),
+            date: self.date.unwrap_or(old.date),
+            end_date: self.end_date.unwrap_or(old.end_date),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        let Self { title, post, address, img, topic, tag, date, end_date } = self;
+        let texts = [title, post, img].into_iter().all(Option::is_none);
+        let lists = [topic, tag].into_iter().all(Option::is_none);
+        texts && lists && address.is_none() && date.is_none() && end_date.is_none()
+    }
+}
+
+fn checked<F, T>(
+    field: Option<&F>,
+    check: impl FnOnce(&F) -> Option<T>,
+    rule: &'static str,
+) -> Result<Option<T>> {
+    field.map(|field| check(field).ok_or(Error::BadRequest(rule))).transpose()
+}
+
+fn address(text: &str) -> Option<Address> {
+    let text = text.trim();
+    let url = http(text)?;
+    let host = url.host_str()?;
+    let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    Some(Address { url: text.to_owned(), host })
+}
+
+/// Reads an address strictly: readers of the web's kind take white space, a missing `//` and much else, and
+/// what is kept is what was written.
+fn http(text: &str) -> Option<Url> {
+    let begins = |scheme: &str| text.get(..scheme.len()).is_some_and(|t| t.eq_ignore_ascii_case(scheme));
+    let written = (begins("http://") || begins("https://")) && is_plain(text);
+    if written { Url::parse(text).ok() } else { None }
+}
+
+fn img(text: &str) -> Option<String> {
+    let text = text.trim();
+    let allowed = text.is_empty() || text.starts_with('/') && is_plain(text) || http(text).is_some();
+    allowed.then(|| text.to_owned())
+}
+
+fn is_plain(text: &str) -> bool {
+    text.chars().count() <= URL_MAX && !text.contains(|c: char| c.is_whitespace() || c.is_control())
+}
+
+fn names(list: &[String]) -> Option<Vec<String>> {
+    let mut names: Vec<String> = Vec::with_capacity(list.len().min(NAMES_MAX));
+    for name in list {
+        let name = text::line(name.trim(), NAME)?;
+        if !names.contains(&name) {
+            if names.len() == NAMES_MAX {
+                return None;
+            }
+            names.push(name);
+        }
+    }
+    Some(names)
+}
+
+fn end_date(text: &str) -> Option<Option<i64>> {
+    if text.is_empty() { Some(None) } else { clock::parse(text).map(Some) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn given(change: impl FnOnce(&mut Draft)) -> Result<Change> {
+        let mut draft = Draft::default();
+        change(&mut draft);
+        Change::parse(&draft)
+    }
+
+    fn url(url: &str) -> Option<Address> {
+        given(|draft| draft.url = Some(url.into())).ok().and_then(|change| change.address)
+    }
+
+    fn topic(list: &[&str]) -> Option<Vec<String>> {
+        let list = list.iter().map(|name| (*name).to_owned()).collect();
+        given(|draft| draft.topic = Some(list)).ok().and_then(|change| change.topic)
+    }
+
+    #[test]
+    fn a_url_is_kept_as_written_and_its_site_in_lower_case() {
+        for (given, kept, host) in [
+            (" https://Blog.Example.com/A?b#c ", "https://Blog.Example.com/A?b#c", "blog.example.com"),
+            ("HTTP://example.com", "HTTP://example.com", "example.com"),
+            ("http://example.com:80/", "http://example.com:80/", "example.com"),
+            ("http://example.com:8080/", "http://example.com:8080/", "example.com:8080"),
+            ("https://한국.kr/서울", "https://한국.kr/서울", "xn--3e0b707e.kr"),
+        ] {
+            assert_eq!(url(given), Some(Address { url: kept.into(), host: host.into() }));
+        }
+    }
+
+    #[test]
+    fn what_is_no_plain_http_address_is_refused() {
+        let long = format!("https://example.com/{}", "a".repeat(1_981));
+        for refused in [
+            "",
+            "example.com",
+            "ftp://example.com/",
+            "javascript:alert(1)",
+            "https:example.com",
+            "https:\\\\example.com",
+            "https://",
+            "https://exa mple.com/",
+            "https://example.com/a\nb",
+            "https://example.com/\0",
+            &long,
+        ] {
+            assert_eq!(url(refused), None, "{refused:?}");
+        }
+        assert!(url(&long[..2_000]).is_some());
+    }
+
+    #[test]
+    fn an_image_is_none_an_address_or_a_path() {
+        let img = |text: &str| given(|draft| draft.img = Some(text.into())).is_ok();
+        for allowed in ["", " ", "https://example.com/a.png", "/static/a.png", "//cdn.example.com/a.png"] {
+            assert!(img(allowed), "{allowed:?}");
+        }
+        for refused in ["a.png", "javascript:alert(1)", "data:image/png;base64,AA==", "/a b", "/a\0"] {
+            assert!(!img(refused), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn topics_are_composed_trimmed_and_each_once() {
+        let kept = topic(&[" 서울 ", "cafe\u{301}", "café", "서울"]).unwrap();
+        assert_eq!(kept, ["서울", "café"]);
+        assert_eq!(topic(&[]), Some(vec![]));
+        assert!(topic(&[&"가".repeat(100)]).is_some());
+        for refused in ["", " ", "a\nb", "a\0", &"가".repeat(101)] {
+            assert_eq!(topic(&["a", refused]), None, "{refused:?}");
+        }
+        let many: Vec<String> = (0..51).map(|n| n.to_string()).collect();
+        let mut many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(topic(&many), None);
+        many[50] = "0";
+        assert!(topic(&many).is_some(), "50 names and one of them twice");
+    }
+
+    #[test]
+    fn a_new_post_needs_a_title_and_a_url_and_has_a_date() {
+        let draft = Draft {
+            title: Some("  서울 ".into()),
+            url: Some("https://a.kr".into()),
+            end_date: Some("2027-01-01".into()),
+            ..Draft::default()
+        };
+        let new = Change::parse(&draft).unwrap().into_new(7).unwrap();
+        assert_eq!((new.title.as_str(), new.date, new.post.as_str()), ("서울", 7, ""));
+        assert!(new.end_date.is_some());
+        let without = Draft { title: None, ..draft.clone() };
+        assert!(Change::parse(&without).unwrap().into_new(7).is_err());
+        let without = Draft { url: None, ..draft };
+        assert!(Change::parse(&without).unwrap().into_new(7).is_err());
+    }
+
+    #[test]
+    fn a_change_leaves_what_it_does_not_name() {
+        let draft = Draft {
+            title: Some("a".into()),
+            post: Some("text".into()),
+            url: Some("https://a.kr".into()),
+            end_date: Some("2027-01-01".into()),
+            ..Draft::default()
+        };
+        let old = Change::parse(&draft).unwrap().into_new(7).unwrap();
+        let new = given(|draft| draft.end_date = Some(String::new())).unwrap().onto(&old);
+        assert_eq!(new, Content { end_date: None, ..old });
+        assert!(given(|_| ()).is_err(), "nothing to change");
+        assert!(given(|draft| draft.date = Some(String::new())).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_draft_panics_and_what_passes_keeps_the_rules(text in ".{0,400}", list: Vec<String>) {
+            let draft = Draft {
+                title: Some(text.clone()),
+                post: Some(text.clone()),
+                topic: Some(list.clone()),
+                ..Draft::default()
+            };
+            if let Ok(change) = Change::parse(&draft) {
+                prop_assert!(change.title.is_some_and(|title| TITLE.hold(&title) && title.trim() == title));
+                prop_assert!(change.topic.is_some_and(|names| names.iter().all(|name| NAME.hold(name))));
+            }
+            let _ = (address(&text), img(&text), end_date(&text));
+        }
+    }
+}

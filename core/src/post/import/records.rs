@@ -1,0 +1,278 @@
+//! The records of an import, one after another, in bounded memory: the lines of NDJSON, or the elements of one
+//! JSON array.
+
+use std::io::{self, BufRead, Chain, Cursor, ErrorKind, Read};
+
+use super::LINE_MAX;
+
+/// UTF-8's byte order mark, which some programs put before a text.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+const TOO_LONG: &str = "it is longer than 1 MiB: shorten the text of the post";
+const MISSING: &str = "there is nothing where a post should be: remove a comma";
+const NOT_CLOSED: &str = "the input ends within the array: its end is lost, or a ] is missing";
+const MORE: &str = "there is more after the ] that closes the array: put all posts into one array";
+
+/// Cuts an input into records.
+pub(super) struct Records<R> {
+    input: Chain<Cursor<Vec<u8>>, R>,
+    form: Form,
+    /// Of the record that was read last.
+    number: u64,
+}
+
+/// What comes next.
+#[derive(Clone, Copy)]
+enum Form {
+    Unknown,
+    Line,
+    Element,
+    AfterArray,
+    Nothing,
+}
+
+/// What stands in a record's place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Record {
+    /// A text, which may be JSON.
+    Text,
+    /// None that can be read, for this reason.
+    Broken(&'static str),
+}
+
+impl<R: BufRead> Records<R> {
+    /// The records of `input`; a byte order mark before them is no part of them.
+    ///
+    /// # Errors
+    /// When the input cannot be read.
+    pub(super) fn new(mut input: R) -> io::Result<Self> {
+        let mut head = Vec::new();
+        input.by_ref().take(MARK.len() as u64).read_to_end(&mut head)?;
+        if head == MARK {
+            head.clear();
+        }
+        Ok(Self { input: Cursor::new(head).chain(input), form: Form::Unknown, number: 0 })
+    }
+
+    /// Reads the next record into `text`: its number, from 1, and what it is; `None` at the end. Blank lines
+    /// are counted, but are no records.
+    ///
+    /// # Errors
+    /// When the input cannot be read.
+    pub(super) fn next(&mut self, text: &mut Vec<u8>) -> io::Result<Option<(u64, Record)>> {
+        if matches!(self.form, Form::Unknown) {
+            self.form = self.find_form()?;
+        }
+        text.clear();
+        match self.form {
+            Form::Line => self.line(text),
+            Form::Element => self.element(text),
+            Form::AfterArray => {
+                self.form = Form::Nothing;
+                let number = self.number + 1;
+                Ok(self.skip_blank()?.map(|_| (number, Record::Broken(MORE))))
+            }
+            Form::Unknown | Form::Nothing => Ok(None),
+        }
+    }
+
+    /// Goes to the first byte that is not blank, which tells the form.
+    fn find_form(&mut self) -> io::Result<Form> {
+        let first = self.skip_blank()?;
+        if first != Some(b'[') {
+            return Ok(first.map_or(Form::Nothing, |_| Form::Line));
+        }
+        self.input.consume(1);
+        self.number = 0;
+        Ok(Form::Element)
+    }
+
+    /// Goes to the next byte that is not blank, and counts the lines that it passes.
+    fn skip_blank(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            let chunk = match self.input.fill_buf() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                chunk => chunk?,
+            };
+            let blank = chunk.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let lines = chunk[..blank].iter().filter(|byte| **byte == b'\n').count();
+            let (next, ended) = (chunk.get(blank).copied(), chunk.is_empty());
+            self.number += lines as u64;
+            self.input.consume(blank);
+            if next.is_some() || ended {
+                return Ok(next);
+            }
+        }
+    }
+
+    fn line(&mut self, text: &mut Vec<u8>) -> io::Result<Option<(u64, Record)>> {
+        loop {
+            text.clear();
+            if self.input.by_ref().take(LINE_MAX as u64 + 1).read_until(b'\n', text)? == 0 {
+                self.form = Form::Nothing;
+                return Ok(None);
+            }
+            self.number += 1;
+            if text.len() > LINE_MAX && text.last() != Some(&b'\n') {
+                self.input.skip_until(b'\n')?;
+                return Ok(Some((self.number, Record::Broken(TOO_LONG))));
+            }
+            if !text.trim_ascii().is_empty() {
+                return Ok(Some((self.number, Record::Text)));
+            }
+        }
+    }
+
+    fn element(&mut self, text: &mut Vec<u8>) -> io::Result<Option<(u64, Record)>> {
+        let (end, fits) = self.read_element(text)?;
+        self.form = end;
+        let record = match end {
+            _ if !fits => Record::Broken(TOO_LONG),
+            Form::Nothing => Record::Broken(NOT_CLOSED),
+            _ if !text.trim_ascii().is_empty() => Record::Text,
+            // An array without elements.
+            Form::AfterArray if self.number == 0 => return self.next(text),
+            _ => Record::Broken(MISSING),
+        };
+        self.number += 1;
+        Ok(Some((self.number, record)))
+    }
+
+    /// Reads up to the comma or the bracket that ends an element: what comes after it, and whether the element
+    /// is in `text`, or too long for it.
+    fn read_element(&mut self, text: &mut Vec<u8>) -> io::Result<(Form, bool)> {
+        let (mut depth, mut in_string, mut escaped, mut fits) = (0_u64, false, false, true);
+        loop {
+            let chunk = match self.input.fill_buf() {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                chunk => chunk?,
+            };
+            if chunk.is_empty() {
+                return Ok((Form::Nothing, fits));
+            }
+            let mut end = None;
+            let mut inside = 0;
+            for byte in chunk {
+                match byte {
+                    _ if escaped => escaped = false,
+                    b'\\' if in_string => escaped = true,
+                    b'"' => in_string = !in_string,
+                    _ if in_string => {}
+                    b',' if depth == 0 => end = Some(Form::Element),
+                    b']' if depth == 0 => end = Some(Form::AfterArray),
+                    b'{' | b'[' => depth += 1,
+                    b'}' | b']' => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                if end.is_some() {
+                    break;
+                }
+                inside += 1;
+            }
+            fits &= text.len() + inside <= LINE_MAX;
+            if fits {
+                text.extend_from_slice(&chunk[..inside]);
+            }
+            self.input.consume(inside + usize::from(end.is_some()));
+            if let Some(next) = end {
+                return Ok((next, fits));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The records of `input`, read `chunk` bytes at a time.
+    fn records(input: &[u8], chunk: usize) -> Vec<(u64, Result<String, &'static str>)> {
+        let mut records = Records::new(BufReader::with_capacity(chunk, input)).unwrap();
+        let (mut text, mut found) = (Vec::new(), Vec::new());
+        while let Some((number, record)) = records.next(&mut text).unwrap() {
+            found.push(match record {
+                Record::Text => (number, Ok(String::from_utf8_lossy(text.trim_ascii()).into_owned())),
+                Record::Broken(reason) => (number, Err(reason)),
+            });
+        }
+        found
+    }
+
+    fn text(number: u64, text: &str) -> (u64, Result<String, &'static str>) {
+        (number, Ok(text.to_owned()))
+    }
+
+    #[test]
+    fn lines_are_numbered_and_blank_ones_skipped() {
+        for chunk in [1, 2, 3, 5, 100] {
+            let found = records(b"\xef\xbb\xbf\n \r\n{1}\r\n\n{2}\n  {3}", chunk);
+            assert_eq!(found, [text(3, "{1}"), text(5, "{2}"), text(6, "{3}")]);
+            assert_eq!(records(b"{1}\n{2}\n", chunk), [text(1, "{1}"), text(2, "{2}")]);
+        }
+    }
+
+    #[test]
+    fn elements_are_numbered_and_may_hold_anything() {
+        for chunk in [1, 2, 3, 5, 100] {
+            let found = records(b" \n [{\"a\": \"],[\\\"\"},\n [1, [2]] , 3] \n", chunk);
+            assert_eq!(found, [text(1, "{\"a\": \"],[\\\"\"}"), text(2, "[1, [2]]"), text(3, "3")]);
+        }
+    }
+
+    #[test]
+    fn an_input_without_records_has_none() {
+        for input in ["", " \n\r\n\t", "\u{feff}", "[]", " [ \n ] \n"] {
+            assert_eq!(records(input.as_bytes(), 2), [], "{input:?}");
+        }
+    }
+
+    #[test]
+    fn arrays_that_are_none_say_where() {
+        assert_eq!(records(b"[", 9), [(1, Err(NOT_CLOSED))]);
+        assert_eq!(records(b"[{1}, {2", 9), [text(1, "{1}"), (2, Err(NOT_CLOSED))]);
+        assert_eq!(
+            records(b"[{1},, {2},]", 9),
+            [text(1, "{1}"), (2, Err(MISSING)), text(3, "{2}"), (4, Err(MISSING))]
+        );
+        assert_eq!(records(b"[{1}] [{2}]", 9), [text(1, "{1}"), (2, Err(MORE))]);
+        assert_eq!(records(b"[{1}}, {2}]", 9), [text(1, "{1}}"), text(2, "{2}")]);
+    }
+
+    #[test]
+    fn a_record_of_1_mib_is_read_and_a_longer_one_passed_over() {
+        for (chunk, most) in [(4_096, LINE_MAX), (LINE_MAX * 2, LINE_MAX)] {
+            let (fits, long) = ("a".repeat(most), "a".repeat(most + 1));
+            let found = records(format!("{fits}\n{long}\nb\n{fits}\n{long}").as_bytes(), chunk);
+            assert_eq!(found[0], text(1, &fits));
+            assert_eq!(found[1..3], [(2, Err(TOO_LONG)), text(3, "b")]);
+            assert_eq!(found[3..], [text(4, &fits), (5, Err(TOO_LONG))]);
+            let found = records(format!("[{fits},{long},b]").as_bytes(), chunk);
+            assert_eq!(found, [text(1, &fits), (2, Err(TOO_LONG)), text(3, "b")]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_input_is_read_to_its_end(input: Vec<u8>, chunk in 1_usize..64) {
+            let array = [b"[".as_slice(), &input].concat();
+            prop_assert!(records(&input, chunk).len() <= input.len());
+            prop_assert!(records(&array, chunk).len() <= array.len() + 1);
+        }
+
+        #[test]
+        fn every_element_of_an_array_is_found(
+            posts in proptest::collection::vec((".{0,20}", proptest::collection::vec(".{0,5}", 0..3)), 0..8),
+            chunk in 1_usize..64,
+        ) {
+            let json = serde_json::to_vec_pretty(&posts).unwrap();
+            let found = records(&json, chunk);
+            let found: Vec<(String, Vec<String>)> =
+                found.into_iter().map(|(_, text)| serde_json::from_str(&text.unwrap()).unwrap()).collect();
+            prop_assert_eq!(found, posts);
+        }
+    }
+}

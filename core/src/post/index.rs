@@ -1,0 +1,115 @@
+//! The full-text index over the words of posts: every statement that names `post_index`.
+//!
+//! These are SQLite's alone (FTS5); PostgreSQL will need its own in place of this file. The index is handed
+//! tokens with blanks between and takes everything else for a letter, so that what a word is stands in
+//! [`crate::words::tokens`] and nowhere else.
+
+use super::Post;
+use super::terms::Terms;
+use crate::store::{Arg, Row, StoreError, Tx};
+
+/// How much more a word in the title says about a post than the same word in its text.
+const TITLE_WEIGHT: f64 = 4.0;
+/// The most words of a search that are looked for; the first ones.
+pub(crate) const QUERY_TOKENS: usize = 32;
+/// The most sites that are answered.
+const SITES_MAX: i64 = 50;
+
+/// The words that are looked for. A post is found when it has one of them.
+pub(crate) struct Query(String);
+
+impl Query {
+    /// A query for these distinct tokens; `None` when there are none.
+    pub(crate) fn new(tokens: &[String]) -> Option<Self> {
+        // Quoted, so that nothing in them is taken for the language of queries.
+        let quoted =
+            tokens.iter().take(QUERY_TOKENS).map(|token| format!("\"{}\"", token.replace('"', "\"\"")));
+        let query = quoted.collect::<Vec<_>>().join(" OR ");
+        (!query.is_empty()).then_some(Self(query))
+    }
+}
+
+/// A site whose posts were found.
+pub(crate) struct Site {
+    pub(crate) host: String,
+    /// How many of its posts were found.
+    pub(crate) posts: i64,
+    /// The title of the best of them.
+    pub(crate) best: String,
+    /// The address of the newest of them.
+    pub(crate) newest: String,
+}
+
+/// Puts a post into the index that is not in it.
+pub(super) fn insert(tx: &mut dyn Tx, key: i64, terms: &Terms) -> Result<(), StoreError> {
+    let sql = "INSERT INTO post_index (rowid, title, post) VALUES ($1, $2, $3)";
+    tx.run(sql, &[key.into(), (&terms.title).into(), (&terms.post).into()])?;
+    Ok(())
+}
+
+/// Takes a post out of the index.
+pub(super) fn remove(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
+    tx.run("DELETE FROM post_index WHERE rowid = $1", &[key.into()])?;
+    Ok(())
+}
+
+/// The posts that match best, at most `num`, each with its relevance above 0; those past their end at `now`
+/// are left out, and with a `category` those that have no such topic or tag.
+///
+/// Relevance is BM25, the sum over the words that are looked for of `idf · f · (k + 1) / (f + k · (1 - b + b · l))`:
+/// `f` says how often the word stands in the post, in the title for four times, `l` how long the post is to the
+/// average one, `idf` how rare the word is; `k` is 1.2 and `b` 0.75. Of equal ones the newest is best, then the
+/// one with the greatest id.
+///
+/// Source: Robertson and Zaragoza, *The probabilistic relevance framework: BM25 and beyond*, Foundations and
+/// Trends in Information Retrieval 3(4), 2009.
+pub(crate) fn find(
+    tx: &mut dyn Tx,
+    query: &Query,
+    category: Option<&str>,
+    now: i64,
+    num: i64,
+) -> Result<Vec<(Post, f64)>, StoreError> {
+    let within = match category {
+        Some(_) => "JOIN label l ON l.post = p.key AND l.name = $5",
+        None => "",
+    };
+    // The best are chosen by what is short, and only they are read whole.
+    let sql = format!(
+        "WITH best AS MATERIALIZED (
+             SELECT p.key, p.date, p.id, -bm25(post_index, $4, 1.0) AS relevance
+             FROM post_index JOIN post p ON p.key = post_index.rowid {within}
+             WHERE post_index MATCH $1 AND (p.end_date IS NULL OR p.end_date >= $2)
+             ORDER BY relevance DESC, p.date DESC, p.id DESC LIMIT $3)
+         SELECT {}, b.relevance FROM best b JOIN post p ON p.key = b.key JOIN standing s ON s.post = b.key
+         ORDER BY b.relevance DESC, b.date DESC, b.id DESC",
+        Post::COLUMNS
+    );
+    let mut args = vec![query.0.as_str().into(), now.into(), num.into(), TITLE_WEIGHT.into()];
+    args.extend(category.map(Arg::from));
+    let rows = tx.rows(&sql, &args)?;
+    rows.into_iter().map(|mut row| Ok((Post::take(&mut row)?, row.take(Post::WIDTH)?))).collect()
+}
+
+/// The sites with posts that match and are not past their end at `now`: most matches first, then the one with
+/// the best match, then by name.
+pub(crate) fn sites(tx: &mut dyn Tx, query: &Query, now: i64) -> Result<Vec<Site>, StoreError> {
+    let sql = "WITH found AS MATERIALIZED (
+                   SELECT rowid AS key, -bm25(post_index, $3, 1.0) AS relevance
+                   FROM post_index WHERE post_index MATCH $1),
+               ranked AS (
+                   SELECT p.host, p.title, f.relevance,
+                          count(*) OVER (PARTITION BY p.host) AS posts,
+                          first_value(p.url) OVER (PARTITION BY p.host ORDER BY p.date DESC, p.id DESC) AS newest,
+                          row_number() OVER (
+                              PARTITION BY p.host ORDER BY f.relevance DESC, p.date DESC, p.id DESC) AS place
+                   FROM found f JOIN post p ON p.key = f.key
+                   WHERE p.end_date IS NULL OR p.end_date >= $2)
+               SELECT host, posts, title, newest FROM ranked WHERE place = 1
+               ORDER BY posts DESC, relevance DESC, host LIMIT $4";
+    let rows = tx.rows(sql, &[query.0.as_str().into(), now.into(), TITLE_WEIGHT.into(), SITES_MAX.into()])?;
+    let site = |mut row: Row| {
+        Ok(Site { host: row.take(0)?, posts: row.take(1)?, best: row.take(2)?, newest: row.take(3)? })
+    };
+    rows.into_iter().map(site).collect()
+}

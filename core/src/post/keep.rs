@@ -1,0 +1,213 @@
+//! How posts are kept: the rows of a post, its labels, the categories' counts and its place in the index.
+
+use std::collections::BTreeMap;
+
+use super::draft::{Address, Content};
+use super::terms::Terms;
+use super::{index, list};
+use crate::error::Result;
+use crate::profile::history::json_list;
+use crate::store::{StoreError, Topic, Tx};
+
+/// A post that is there.
+pub(super) struct Stored {
+    pub(super) key: i64,
+    pub(super) content: Content,
+}
+
+/// A post that is not there yet.
+pub(super) struct New<'p> {
+    pub(super) id: &'p str,
+    pub(super) content: &'p Content,
+    pub(super) terms: Terms,
+    pub(super) view: i64,
+    pub(super) fav: i64,
+}
+
+/// What is left to write once the rows of a transaction's posts are: the index and the categories' counts.
+///
+/// The index comes last, and together: each statement of another kind that follows a change of it can make it
+/// write out what it has gathered.
+#[derive(Default)]
+pub(super) struct Rest {
+    index: Vec<Indexing>,
+    categories: BTreeMap<String, i64>,
+}
+
+enum Indexing {
+    Insert(i64, Terms),
+    Update(i64, Terms),
+    Remove(i64),
+}
+
+impl Rest {
+    /// Writes it, and says that posts have changed.
+    pub(super) fn write(self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+        for (name, more) in self.categories.iter().filter(|(_, more)| **more != 0) {
+            let sql = "INSERT INTO category (name, posts) VALUES ($1, $2)
+                       ON CONFLICT (name) DO UPDATE SET posts = posts + excluded.posts";
+            tx.run(sql, &[name.into(), (*more).into()])?;
+        }
+        if self.categories.values().any(|more| *more < 0) {
+            tx.run("DELETE FROM category WHERE posts = 0", &[])?;
+        }
+        for step in self.index {
+            match step {
+                Indexing::Insert(key, terms) => index::insert(tx, key, &terms)?,
+                Indexing::Remove(key) => index::remove(tx, key)?,
+                Indexing::Update(key, terms) => {
+                    index::remove(tx, key)?;
+                    index::insert(tx, key, &terms)?;
+                }
+            }
+        }
+        tx.touch(Topic::Posts);
+        Ok(())
+    }
+
+    fn count(&mut self, topics: &[String], more: i64) {
+        for topic in topics {
+            // Most are there already.
+            match self.categories.get_mut(topic) {
+                Some(count) => *count += more,
+                None => drop(self.categories.insert(topic.clone(), more)),
+            }
+        }
+    }
+}
+
+const COLUMNS: &str = "key, url, host, title, post, img, topic, tag, date, end_date";
+
+/// The post with this id.
+pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Stored>> {
+    stored(tx, &format!("SELECT {COLUMNS} FROM post WHERE id = $1"), id)
+}
+
+/// The post with this address.
+pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Stored>> {
+    stored(tx, &format!("SELECT {COLUMNS} FROM post WHERE url = $1"), url)
+}
+
+/// Whether a post has this id.
+pub(super) fn has_id(tx: &mut dyn Tx, id: &str) -> Result<bool, StoreError> {
+    Ok(tx.row("SELECT 1 FROM post WHERE id = $1", &[id.into()])?.is_some())
+}
+
+fn stored(tx: &mut dyn Tx, sql: &str, arg: &str) -> Result<Option<Stored>> {
+    let Some(mut row) = tx.row(sql, &[arg.into()])? else { return Ok(None) };
+    let (topic, tag): (String, String) = (row.take(6)?, row.take(7)?);
+    Ok(Some(Stored {
+        key: row.take(0)?,
+        content: Content {
+            address: Address { url: row.take(1)?, host: row.take(2)? },
+            title: row.take(3)?,
+            post: row.take(4)?,
+            img: row.take(5)?,
+            topic: list(&topic)?,
+            tag: list(&tag)?,
+            date: row.take(8)?,
+            end_date: row.take(9)?,
+        },
+    }))
+}
+
+/// Keeps a new post.
+///
+/// # Errors
+/// `Duplicate` when its address or its id is another's.
+pub(super) fn insert(tx: &mut dyn Tx, new: New<'_>, rest: &mut Rest) -> Result<(), StoreError> {
+    let Content { title, post, address, img, topic, tag, date, end_date } = new.content;
+    let (topics, tags, terms) = (json_list(topic), json_list(tag), new.terms);
+    let sql = "INSERT INTO post (id, url, host, title, img, topic, tag, keyword, date, end_date, token, post)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING key";
+    let args = [
+        new.id.into(),
+        (&address.url).into(),
+        (&address.host).into(),
+        title.into(),
+        img.into(),
+        (&topics).into(),
+        (&tags).into(),
+        (&terms.keyword).into(),
+        (*date).into(),
+        (*end_date).into(),
+        (&terms.token).into(),
+        post.into(),
+    ];
+    let key: i64 = tx.one(sql, &args)?.take(0)?;
+    let sql = "INSERT INTO standing (post, view, fav, heat, revision) VALUES ($1, $2, $3, NULL, $4)";
+    let revision = tx.revision();
+    tx.run(sql, &[key.into(), new.view.into(), new.fav.into(), revision.into()])?;
+    label(tx, key, new.content)?;
+    rest.count(topic, 1);
+    rest.index.push(Indexing::Insert(key, terms));
+    Ok(())
+}
+
+/// Makes a post that is there what it shall be.
+///
+/// # Errors
+/// `Duplicate` when another has its new address.
+pub(super) fn update(
+    tx: &mut dyn Tx,
+    old: &Stored,
+    new: &Content,
+    terms: Option<Terms>,
+    rest: &mut Rest,
+) -> Result<(), StoreError> {
+    let key = old.key;
+    let (topics, tags) = (json_list(&new.topic), json_list(&new.tag));
+    let sql = "UPDATE post SET url = $2, host = $3, img = $4, topic = $5, tag = $6, date = $7, end_date = $8
+               WHERE key = $1";
+    let args = [
+        key.into(),
+        (&new.address.url).into(),
+        (&new.address.host).into(),
+        (&new.img).into(),
+        (&topics).into(),
+        (&tags).into(),
+        new.date.into(),
+        new.end_date.into(),
+    ];
+    tx.run(sql, &args)?;
+    if (&old.content.title, &old.content.post) != (&new.title, &new.post) {
+        let terms = terms.unwrap_or_else(|| Terms::of(&new.title, &new.post));
+        let sql = "UPDATE post SET title = $2, post = $3, token = $4, keyword = $5 WHERE key = $1";
+        let Terms { token, keyword, .. } = &terms;
+        let texts = [&new.title, &new.post, token, keyword].map(Into::into);
+        tx.run(sql, &[key.into(), texts[0], texts[1], texts[2], texts[3]])?;
+        rest.index.push(Indexing::Update(key, terms));
+    }
+    if (&old.content.topic, &old.content.tag) != (&new.topic, &new.tag) {
+        tx.run("DELETE FROM label WHERE post = $1", &[key.into()])?;
+        label(tx, key, new)?;
+        rest.count(&old.content.topic, -1);
+        rest.count(&new.topic, 1);
+    }
+    let revision = tx.revision();
+    tx.run("UPDATE standing SET revision = $2 WHERE post = $1", &[key.into(), revision.into()])?;
+    Ok(())
+}
+
+/// Removes a post, and with it its place in every list.
+pub(super) fn remove(tx: &mut dyn Tx, post: &Stored, rest: &mut Rest) -> Result<(), StoreError> {
+    tx.run("DELETE FROM post WHERE key = $1", &[post.key.into()])?;
+    let sql = "INSERT INTO removed_post (post, revision) VALUES ($1, $2)";
+    let revision = tx.revision();
+    tx.run(sql, &[post.key.into(), revision.into()])?;
+    rest.count(&post.content.topic, -1);
+    rest.index.push(Indexing::Remove(post.key));
+    Ok(())
+}
+
+/// Labels a post that has no labels with its topics, and with its tags that are no topics of it.
+fn label(tx: &mut dyn Tx, key: i64, content: &Content) -> Result<(), StoreError> {
+    let sql = "INSERT INTO label (name, post, topic) VALUES ($1, $2, $3)";
+    for name in &content.topic {
+        tx.run(sql, &[name.into(), key.into(), 1.into()])?;
+    }
+    for name in content.tag.iter().filter(|name| !content.topic.contains(name)) {
+        tx.run(sql, &[name.into(), key.into(), 0.into()])?;
+    }
+    Ok(())
+}
