@@ -21,6 +21,8 @@ mod library;
 mod pages;
 mod personal;
 mod ranking;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use keeper::Feeds;
 pub use pages::LIMIT_MAX;

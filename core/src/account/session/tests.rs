@@ -163,22 +163,22 @@ fn a_roster_is_imported_line_by_line_and_again_changes_nothing() {
 fn a_university_member_signs_in_with_the_universitys_password() {
     let service = service();
     import_roster(&service, ROSTER.as_bytes()).unwrap();
-    let into = |id: &str, pw: &str| sign_in_up(&service, id, pw, None);
-    assert_eq!(text(into("1999-0001", "of the university")), "not school");
-    assert_eq!(text(into("2026-0001", "of another")), "pw incorrect");
-    assert_eq!(text(into("guest", "of the university")), "not school");
-    let token = Caller::token(into("2026-0001", "of the university").unwrap().access_token);
+    let verified = |id: &str, pw: &str| sign_in_up(&service, id, pw, None);
+    assert_eq!(text(verified("1999-0001", "of the university")), "not school");
+    assert_eq!(text(verified("2026-0001", "of another")), "pw incorrect");
+    assert_eq!(text(verified("guest", "of the university")), "not school");
+    let token = Caller::token(verified("2026-0001", "of the university").unwrap().access_token);
     let info = profile::user_info(&service, &token).unwrap();
     assert_eq!((info.user_name.as_str(), info.user_major.as_str()), ("김서연", "Computer Science"));
     assert_eq!(info.nickname, "김서연");
     // The university changes the password: it is kept, and the old one's tokens end.
     import_roster(&service, ROSTER.replace("of the university", "of a new term").as_bytes()).unwrap();
-    into("2026-0001", "of a new term").unwrap();
+    verified("2026-0001", "of a new term").unwrap();
     assert_eq!(text(id_of(&service, &token)), "not found");
     assert_eq!(text(sign_in(&service, "2026-0001", "of a new term", None)), "success");
     crate::admin::push_blacklist(&service, &Caller::Operator, "2026-0001").unwrap();
-    assert_eq!(text(into("2026-0001", "of a new term")), "blacklist user");
-    assert_eq!(text(into("2026-0001", "of another")), "pw incorrect");
+    assert_eq!(text(verified("2026-0001", "of a new term")), "blacklist user");
+    assert_eq!(text(verified("2026-0001", "of another")), "pw incorrect");
 }
 
 #[test]

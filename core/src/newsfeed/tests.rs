@@ -1,0 +1,217 @@
+//! Feeds as their readers see them.
+
+use serde_json::Value;
+
+use super::*;
+use crate::post;
+use crate::testing::{NOW, Service, service};
+use crate::{profile, search};
+
+/// Posts of three topics, two hundred in all, the newest last.
+fn stocked() -> Service {
+    let service = service();
+    for n in 0..200_i64 {
+        let topic = ["rust", "cats", "news"][usize::try_from(n % 3).unwrap()];
+        let draft = post::Draft {
+            title: Some(format!("{topic} number {n}")),
+            url: Some(format!("https://site{}.example/{n}", n % 7)),
+            topic: Some(vec![topic.into()]),
+            tag: Some(vec![format!("tag{}", n % 5)]),
+            date: Some(crate::clock::rfc3339(NOW - (200 - n) * 60_000)),
+            ..post::Draft::default()
+        };
+        post::insert(&service, &Caller::Operator, &draft).unwrap();
+    }
+    warm(&service).unwrap();
+    service
+}
+
+fn json(answer: Result<FeedAnswer>) -> Value {
+    serde_json::from_slice(answer.unwrap().body.json()).unwrap()
+}
+
+fn ids(page: &Value) -> Vec<String> {
+    page["newsfeed"].as_array().unwrap().iter().map(|post| post["_id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn titles(page: &Value) -> Vec<String> {
+    page["newsfeed"].as_array().unwrap().iter().map(|post| post["title"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Waits until the feeds show what has been committed.
+fn followed(service: &Service) {
+    let revision = service.store().version(crate::store::Topic::Posts);
+    let began = std::time::Instant::now();
+    while service.feeds().library().unwrap().revision < revision {
+        assert!(began.elapsed().as_secs() < 10, "the feeds do not follow");
+        std::thread::yield_now();
+    }
+}
+
+/// Every page from the first on.
+fn all(mut page: impl FnMut(&Page<'_>) -> Result<FeedAnswer>, limit: i64) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut next: Option<String> = None;
+    loop {
+        let answer = json(page(&Page { limit: next.is_none().then_some(limit), next: next.as_deref() }));
+        all.extend(ids(&answer));
+        match answer["next"].as_str() {
+            Some(text) => next = Some(text.to_owned()),
+            None => return all,
+        }
+    }
+}
+
+fn distinct(ids: &[String]) -> usize {
+    ids.iter().collect::<std::collections::HashSet<_>>().len()
+}
+
+#[test]
+fn a_page_has_150_posts_and_next_continues_to_the_last() {
+    let service = stocked();
+    let first = json(popular(&service, &Page::default()));
+    assert_eq!(ids(&first).len(), 150);
+    let rest = json(popular(&service, &Page { next: first["next"].as_str(), ..Page::default() }));
+    assert_eq!(ids(&rest).len(), 50);
+    assert_eq!(rest["next"], Value::Null);
+    for limit in [1, 7, 149, 150, 151, 300] {
+        let pages = all(|page| popular(&service, page), limit);
+        assert_eq!((pages.len(), distinct(&pages)), (200, 200), "{limit}");
+    }
+}
+
+#[test]
+fn pages_neither_repeat_nor_skip_while_ranks_move() {
+    let service = stocked();
+    let reader = service.member("reader");
+    let mut likes = 0;
+    let pages = all(
+        |page| {
+            let answer = popular(&service, page)?;
+            // The last of the feed become its first.
+            let last = json(popular(&service, &Page { limit: Some(300), ..Page::default() }));
+            for id in ids(&last).iter().rev().take(5) {
+                post::like(&service, &reader, id).wait()?;
+                likes += 1;
+            }
+            followed(&service);
+            Ok(answer)
+        },
+        20,
+    );
+    assert_eq!((pages.len(), distinct(&pages), likes), (200, 200, 50));
+}
+
+#[test]
+fn limits_and_nexts_out_of_their_bounds_are_bad_requests() {
+    let service = stocked();
+    let first = json(popular(&service, &Page::default()));
+    let next = first["next"].as_str();
+    for page in [
+        Page { limit: Some(0), next: None },
+        Page { limit: Some(301), next: None },
+        Page { limit: Some(-1), next: None },
+        Page { limit: None, next: Some("") },
+        Page { limit: None, next: Some("0123456789abcdef0000000000a") },
+    ] {
+        assert!(matches!(popular(&service, &page), Err(Error::BadRequest(_))), "{page:?}");
+    }
+    let elsewhere = recommended(&service, &Caller::Nobody, &Page { limit: None, next });
+    assert!(matches!(elsewhere, Err(Error::BadRequest(_))), "the next of another feed");
+}
+
+#[test]
+fn a_next_holds_for_ten_minutes_after_the_order_has_passed() {
+    let service = stocked();
+    let next = json(popular(&service, &Page::default()))["next"].as_str().unwrap().to_owned();
+    let again = || popular(&service, &Page { limit: None, next: Some(&next) });
+    post::view(&service, &Caller::Nobody, &ids(&json(popular(&service, &Page::default())))[0]).wait().unwrap();
+    followed(&service);
+    service.clock().advance(10 * 60_000);
+    assert_eq!(ids(&json(again())).len(), 50);
+    service.clock().advance(1);
+    assert!(matches!(again(), Err(Error::BadRequest(_))));
+}
+
+#[test]
+fn a_like_weighs_three_views_in_the_popular_feed() {
+    let service = stocked();
+    let reader = service.member("reader");
+    let posts = ids(&json(popular(&service, &Page::default())));
+    post::like(&service, &reader, &posts[10]).wait().unwrap();
+    for _ in 0..2 {
+        post::view(&service, &Caller::Nobody, &posts[20]).wait().unwrap();
+    }
+    for _ in 0..4 {
+        post::view(&service, &Caller::Nobody, &posts[30]).wait().unwrap();
+    }
+    followed(&service);
+    let now = json(popular(&service, &Page::default()));
+    assert_eq!(ids(&now)[..3], [posts[30].clone(), posts[10].clone(), posts[20].clone()]);
+    assert_eq!((&now["newsfeed"][1]["fav_cnt"], &now["newsfeed"][0]["view"]), (&1.into(), &4.into()));
+}
+
+#[test]
+fn the_first_page_of_a_topic_that_has_posts_is_recorded_for_a_member() {
+    let service = stocked();
+    let reader = service.member("reader");
+    let page = json(topic(&service, &reader, "cats", &Page { limit: Some(10), next: None }));
+    assert!(titles(&page).iter().all(|title| title.starts_with("cats")));
+    topic(&service, &reader, "cats", &Page { limit: None, next: page["next"].as_str() }).unwrap();
+    assert_eq!(json(topic(&service, &reader, "dogs", &Page::default()))["newsfeed"], Value::Array(vec![]));
+    topic(&service, &Caller::token("forged"), "rust", &Page::default()).unwrap();
+    let lists = serde_json::to_value(profile::lists(&service, &reader, "4").unwrap()).unwrap();
+    let opened = lists["newsfeed_list"].as_array().unwrap();
+    assert_eq!(opened.len(), 1);
+    assert_eq!(opened[0]["newsfeed_name"], "cats");
+    assert_eq!(opened[0]["tag"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn the_recommended_feed_follows_what_was_liked_and_leaves_out_what_was_seen() {
+    let service = stocked();
+    let reader = service.member("reader");
+    let guests = json(recommended(&service, &Caller::Nobody, &Page::default()));
+    assert_eq!(json(recommended(&service, &reader, &Page::default())), guests, "nothing is known of them yet");
+    let cats: Vec<String> = ids(&json(topic(&service, &Caller::Nobody, "cats", &Page::default())));
+    for id in &cats[..3] {
+        post::like(&service, &reader, id).wait().unwrap();
+    }
+    post::view(&service, &reader, &cats[3]).wait().unwrap();
+    let own = json(recommended(&service, &reader, &Page::default()));
+    assert!(cats[..4].iter().all(|seen| !ids(&own).contains(seen)));
+    let cats_in = |page: &Value| titles(page)[..10].iter().filter(|title| title.starts_with("cats")).count();
+    assert_eq!((cats_in(&own), cats_in(&guests) <= 4), (5, true), "as many as diversity allows");
+    let pages = all(|page| recommended(&service, &reader, page), 30);
+    assert_eq!((pages.len(), distinct(&pages)), (196, 196), "all but the seen ones");
+    profile::reset_measurement(&service, &reader).unwrap();
+    followed(&service);
+    let guests = json(recommended(&service, &Caller::Nobody, &Page::default()));
+    assert_eq!(json(recommended(&service, &reader, &Page::default())), guests, "measured from now on only");
+}
+
+#[test]
+fn searches_are_measured_too_and_the_same_state_gives_the_same_feed() {
+    let service = stocked();
+    let reader = service.member("reader");
+    for _ in 0..3 {
+        search::log(&service, &reader, "rust").wait().unwrap();
+    }
+    let first = json(recommended(&service, &reader, &Page::default()));
+    assert_eq!(titles(&first)[..5].iter().filter(|title| title.starts_with("rust")).count(), 5);
+    let again = json(recommended(&service, &reader, &Page { limit: Some(150), next: None }));
+    assert_eq!(ids(&first), ids(&again));
+}
+
+#[test]
+fn what_another_process_changes_is_followed() {
+    let service = stocked();
+    let other = Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap();
+    let gone = ids(&json(popular(&service, &Page::default())))[0].clone();
+    post::remove(&other, &Caller::Operator, &gone).unwrap();
+    let began = std::time::Instant::now();
+    while ids(&json(popular(&service, &Page::default()))).contains(&gone) {
+        assert!(began.elapsed().as_secs() < 10, "the feeds do not follow");
+        std::thread::yield_now();
+    }
+}
