@@ -1,0 +1,32 @@
+//! A program that embeds tidings: a member, two posts, and what is popular.
+//!
+//! Run it with `cargo run -p tidings-core --example embed`.
+
+use tidings_core::account::{self, Caller, SignUp};
+use tidings_core::newsfeed::{self, Page};
+use tidings_core::{Tidings, post};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let dir = tempfile::tempdir()?;
+    let tidings = Tidings::open(dir.path().join("campus.db"))?;
+
+    let pw = String::from("correct horse");
+    let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
+    let ann = Caller::token(account::sign_up(&tidings, &form)?.access_token);
+
+    for (title, topic) in [("Borrowing, explained", "rust"), ("Ten quiet cats", "cats")] {
+        let draft = post::Draft {
+            title: Some(title.into()),
+            url: Some(format!("https://example.org/{topic}")),
+            topic: Some(vec![topic.into()]),
+            ..post::Draft::default()
+        };
+        let inserted = post::insert(&tidings, &Caller::Operator, &draft)?;
+        // Answered once it is on disk; `done().await` waits for it without blocking.
+        post::like(&tidings, &ann, &inserted.id.to_string()).wait()?;
+    }
+
+    let feed = newsfeed::popular(&tidings, &Page::default())?;
+    println!("{}", String::from_utf8_lossy(feed.body.json()));
+    Ok(())
+}
