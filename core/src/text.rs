@@ -28,7 +28,8 @@ fn checked(text: &str, bounds: Bounds, allowed: impl Fn(char) -> bool) -> Option
     keeps.then(|| text.into_owned())
 }
 
-fn composed(text: &str) -> Cow<'_, str> {
+/// `text` in NFC.
+pub(crate) fn composed(text: &str) -> Cow<'_, str> {
     // Most texts are composed already, and finding that out is many times quicker than composing.
     match is_nfc_quick(text.chars()) {
         IsNormalized::Yes => Cow::Borrowed(text),

@@ -15,6 +15,10 @@ pub(crate) const QUERY_TOKENS: usize = 32;
 /// The most sites that are answered.
 const SITES_MAX: i64 = 50;
 
+/// The keys of the posts that match $1, with their relevance when a word in the title weighs $2.
+const FOUND: &str = "found AS MATERIALIZED (
+    SELECT rowid AS key, -bm25(post_index, $2, 1.0) AS relevance FROM post_index WHERE post_index MATCH $1)";
+
 /// The words that are looked for. A post is found when it has one of them.
 pub(crate) struct Query(String);
 
@@ -76,16 +80,15 @@ pub(crate) fn find(
     };
     // The best are chosen by what is short, and only they are read whole.
     let sql = format!(
-        "WITH best AS MATERIALIZED (
-             SELECT p.key, p.date, p.id, -bm25(post_index, $4, 1.0) AS relevance
-             FROM post_index JOIN post p ON p.key = post_index.rowid {within}
-             WHERE post_index MATCH $1 AND (p.end_date IS NULL OR p.end_date >= $2)
-             ORDER BY relevance DESC, p.date DESC, p.id DESC LIMIT $3)
+        "WITH {FOUND}, best AS MATERIALIZED (
+             SELECT p.key, f.relevance FROM found f JOIN post p ON p.key = f.key {within}
+             WHERE p.end_date IS NULL OR p.end_date >= $3
+             ORDER BY f.relevance DESC, p.date DESC, p.id DESC LIMIT $4)
          SELECT {}, b.relevance FROM best b JOIN post p ON p.key = b.key JOIN standing s ON s.post = b.key
-         ORDER BY b.relevance DESC, b.date DESC, b.id DESC",
+         ORDER BY b.relevance DESC, p.date DESC, p.id DESC",
         Post::COLUMNS
     );
-    let mut args = vec![query.0.as_str().into(), now.into(), num.into(), TITLE_WEIGHT.into()];
+    let mut args = vec![(&query.0).into(), TITLE_WEIGHT.into(), now.into(), num.into()];
     args.extend(category.map(Arg::from));
     let rows = tx.rows(&sql, &args)?;
     rows.into_iter().map(|mut row| Ok((Post::take(&mut row)?, row.take(Post::WIDTH)?))).collect()
@@ -94,20 +97,19 @@ pub(crate) fn find(
 /// The sites with posts that match and are not past their end at `now`: most matches first, then the one with
 /// the best match, then by name.
 pub(crate) fn sites(tx: &mut dyn Tx, query: &Query, now: i64) -> Result<Vec<Site>, StoreError> {
-    let sql = "WITH found AS MATERIALIZED (
-                   SELECT rowid AS key, -bm25(post_index, $3, 1.0) AS relevance
-                   FROM post_index WHERE post_index MATCH $1),
-               ranked AS (
-                   SELECT p.host, p.title, f.relevance,
-                          count(*) OVER (PARTITION BY p.host) AS posts,
-                          first_value(p.url) OVER (PARTITION BY p.host ORDER BY p.date DESC, p.id DESC) AS newest,
-                          row_number() OVER (
-                              PARTITION BY p.host ORDER BY f.relevance DESC, p.date DESC, p.id DESC) AS place
-                   FROM found f JOIN post p ON p.key = f.key
-                   WHERE p.end_date IS NULL OR p.end_date >= $2)
-               SELECT host, posts, title, newest FROM ranked WHERE place = 1
-               ORDER BY posts DESC, relevance DESC, host LIMIT $4";
-    let rows = tx.rows(sql, &[query.0.as_str().into(), now.into(), TITLE_WEIGHT.into(), SITES_MAX.into()])?;
+    let sql = format!(
+        "WITH {FOUND}, ranked AS (
+             SELECT p.host, p.title, f.relevance,
+                    count(*) OVER (PARTITION BY p.host) AS posts,
+                    first_value(p.url) OVER (PARTITION BY p.host ORDER BY p.date DESC, p.id DESC) AS newest,
+                    row_number() OVER (
+                        PARTITION BY p.host ORDER BY f.relevance DESC, p.date DESC, p.id DESC) AS place
+             FROM found f JOIN post p ON p.key = f.key
+             WHERE p.end_date IS NULL OR p.end_date >= $3)
+         SELECT host, posts, title, newest FROM ranked WHERE place = 1
+         ORDER BY posts DESC, relevance DESC, host LIMIT $4"
+    );
+    let rows = tx.rows(&sql, &[(&query.0).into(), TITLE_WEIGHT.into(), now.into(), SITES_MAX.into()])?;
     let site = |mut row: Row| {
         Ok(Site { host: row.take(0)?, posts: row.take(1)?, best: row.take(2)?, newest: row.take(3)? })
     };
