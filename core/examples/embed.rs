@@ -1,6 +1,7 @@
 //! A program that embeds tidings: a member, two posts, and what is popular.
 //!
 //! Run it with `cargo run -p tidings-core --example embed`.
+#![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
 use tidings_core::account::{self, Caller, SignUp};
 use tidings_core::newsfeed::{self, Page};

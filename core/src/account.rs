@@ -1,8 +1,8 @@
 //! Accounts: who a caller is, and the rules of ids, passwords and nicknames.
 //!
-//! A [`Caller`] says how somebody came; only this slice makes the proofs, [`Member`] and [`Admin`], that
-//! the other slices ask for, always inside the transaction that needs them, so that a member who has just been
-//! removed, blacklisted or signed out acts no more.
+//! A [`Caller`] says how somebody came. Who that is is found out inside the transaction that acts on it, so that
+//! a member who has just been removed, blacklisted or signed out acts no more; only this slice makes the proofs,
+//! a member or an administrator, that the others ask for.
 
 use std::fmt;
 

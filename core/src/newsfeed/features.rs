@@ -35,7 +35,6 @@ pub(super) struct Features(Box<[(Kind, Feature, f32)]>);
 
 impl Features {
     /// Of topics and tags, each weighing the same, and of keywords, which weigh less towards the end.
-    #[expect(clippy::cast_precision_loss, reason = "a few dozen keywords")]
     pub(super) fn new<'a>(
         topics: impl Iterator<Item = &'a str>,
         tags: impl Iterator<Item = &'a str>,
@@ -44,6 +43,7 @@ impl Features {
         let topics = topics.map(|name| (Kind::Topic, feature(Kind::Topic, name), 1.0));
         let tags = tags.map(|name| (Kind::Tag, feature(Kind::Tag, name), 1.0));
         let words = keywords.enumerate().map(|(rank, name)| {
+            #[expect(clippy::cast_precision_loss, reason = "a few dozen keywords")]
             let weight = 1.0 / (1.0 + rank as f32 / 8.0);
             (Kind::Word, feature(Kind::Word, name), weight)
         });

@@ -100,7 +100,10 @@ fn a_full_queue_refuses_and_everything_taken_is_written_in_few_commits() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     let (go, wait) = channel::<()>();
-    let held = store.submit(move |_| Ok(wait.recv().unwrap()));
+    let held = store.submit(move |_| {
+        wait.recv().unwrap();
+        Ok(())
+    });
     let (mut taken, mut refused) = (Vec::new(), 0);
     for n in 0..10_000 {
         let pending = store.submit(move |tx| insert(tx, n));
@@ -117,7 +120,9 @@ fn a_full_queue_refuses_and_everything_taken_is_written_in_few_commits() {
     go.send(()).unwrap();
     held.wait().unwrap();
     let written = taken.len();
-    taken.into_iter().for_each(|pending| assert_eq!(pending.wait().unwrap(), 1));
+    for pending in taken {
+        assert_eq!(pending.wait().unwrap(), 1);
+    }
     assert_eq!(numbers(&store).len(), written);
     let commits = store.write(|tx| Ok(tx.revision())).unwrap();
     assert!(usize::try_from(commits).unwrap() * 4 < written, "{commits} commits for {written} writes");

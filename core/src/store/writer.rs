@@ -272,14 +272,11 @@ fn run_one(tx: &mut SqliteTx<'_>, work: Work, broken: &mut Option<StoreError>) -
     } else if !tx.is_open() {
         *broken = Some(StoreError::other("the transaction was undone"));
     }
-    match finished {
-        Ok(finished) => Some(finished.answer),
-        Err(_) => {
-            // Dropped with the work, the sender tells its caller.
-            tracing::error!("a write panicked and was undone");
-            None
-        }
+    if finished.is_err() {
+        // Dropped with the work, the sender tells its caller.
+        tracing::error!("a write panicked and was undone");
     }
+    Some(finished.ok()?.answer)
 }
 
 /// Answers a work that cannot run, by running it on a transaction that refuses everything.
