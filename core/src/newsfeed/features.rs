@@ -21,7 +21,6 @@ pub(super) enum Kind {
 }
 
 /// The feature of this name, in whatever case it is written.
-#[expect(clippy::cast_possible_truncation, reason = "the upper half of a hash is one, too")]
 pub(super) fn feature(kind: Kind, name: &str) -> Feature {
     let mut hasher = FxHasher::default();
     (kind as u8).hash(&mut hasher);
