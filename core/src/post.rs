@@ -352,3 +352,6 @@ mod sql {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

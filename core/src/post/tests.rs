@@ -1,0 +1,296 @@
+//! Tests of the operations on posts.
+
+use serde_json::json;
+
+use super::cards::{Card, changed, removed};
+use super::*;
+use crate::clock::DAY_MS;
+use crate::store::version_in;
+use crate::testing::{self, NOW, Service};
+
+fn draft(title: &str, url: &str) -> Draft {
+    Draft { title: Some(title.into()), url: Some(url.into()), ..Draft::default() }
+}
+
+fn insert_one(service: &Service, url: &str) -> String {
+    let draft = draft("A title", &format!("https://example.com/{url}"));
+    insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+}
+
+fn cards(service: &Service) -> Vec<Card> {
+    service.store().read(|tx| changed(tx, 0, 100)).unwrap()
+}
+
+/// The post's card.
+fn card(service: &Service, id: &str) -> Card {
+    cards(service).into_iter().find(|card| card.id == id).unwrap()
+}
+
+/// Rows of every table that holds something of posts.
+fn rows(service: &Service) -> Vec<i64> {
+    let tables = ["post", "standing", "label", "category", "post_index", "liked", "viewed"];
+    let count = |table: &str| {
+        let sql = format!("SELECT count(*) FROM {table}");
+        service.store().read(|tx| Ok(tx.one(&sql, &[])?.take(0)?)).unwrap()
+    };
+    tables.map(count).to_vec()
+}
+
+#[test]
+fn a_post_is_got_as_it_was_inserted() {
+    let service = testing::service();
+    let whole = Draft {
+        title: Some(" Cargo 1.95 ".into()),
+        post: Some("Cargo builds.\nCargo tests.".into()),
+        url: Some("https://Example.com/1".into()),
+        img: Some("https://example.com/1.png".into()),
+        topic: Some(vec!["releases".into(), "도구".into()]),
+        tag: Some(vec!["cargo".into(), "releases".into()]),
+        date: Some("2026-11-19T09:00:00+09:00".into()),
+        end_date: Some("2026-12-01".into()),
+    };
+    let id = insert(&service, &Caller::Operator, &whole).unwrap().id.to_string();
+    let got = serde_json::to_value(get(&service, &id.to_uppercase()).unwrap()).unwrap();
+    let expected = json!({"post": {
+        "_id": id, "title": "Cargo 1.95", "date": "2026-11-19T00:00:00.000Z",
+        "img": "https://example.com/1.png", "fav_cnt": 0, "view": 0, "url": "https://Example.com/1",
+        "end_date": "2026-12-01T00:00:00.000Z", "post": "Cargo builds.\nCargo tests.",
+        "topic": ["releases", "도구"], "tag": ["cargo", "releases"],
+    }});
+    assert_eq!(got, expected);
+    let card = card(&service, &id);
+    assert_eq!((card.host.as_str(), card.heat), ("example.com", None));
+    assert_eq!(card.keyword, ["cargo", "builds", "tests"]);
+
+    let id =
+        insert(&service, &Caller::Operator, &draft("b", "https://example.com/2")).unwrap().id.to_string();
+    let got = crate::answer::success(&get(&service, &id).unwrap());
+    let expected = format!(
+        r#"{{"result":"success","post":{{"_id":"{id}","title":"b","date":"2026-11-20T08:36:00.000Z","img":"","fav_cnt":0,"view":0,"url":"https://example.com/2","end_date":null,"post":"","topic":[],"tag":[]}}}}"#
+    );
+    assert_eq!(String::from_utf8(got).unwrap(), expected);
+}
+
+#[test]
+fn only_administrators_insert_update_and_remove() {
+    let service = testing::service();
+    let id = insert_one(&service, "1");
+    let (ann, before) = (service.member("ann"), rows(&service));
+    let url = draft("b", "https://example.com/2");
+    for (caller, text) in
+        [(Caller::Nobody, "bad token"), (Caller::token("forged"), "bad token"), (ann, "Not admin")]
+    {
+        // Who may not is told so before anything else.
+        let refused = [
+            insert(&service, &caller, &url).map(drop),
+            insert(&service, &caller, &Draft::default()).map(drop),
+            update(&service, &caller, &id, &url),
+            update(&service, &caller, "x", &Draft::default()),
+            remove(&service, &caller, &id),
+            remove(&service, &caller, "x"),
+            import(&service, &caller, &b"{}"[..], &mut |_| ()).map(drop),
+        ];
+        assert!(refused.iter().all(|refused| refused.as_ref().unwrap_err().to_string() == text));
+    }
+    assert_eq!(rows(&service), before);
+}
+
+#[test]
+fn a_url_belongs_to_one_post() {
+    let service = testing::service();
+    let (one, two) = (insert_one(&service, "1"), insert_one(&service, "2"));
+    let taken = draft("b", " https://example.com/1 ");
+    let before = rows(&service);
+    assert!(matches!(insert(&service, &Caller::Operator, &taken), Err(Error::DuplicateUrl)));
+    assert!(matches!(update(&service, &Caller::Operator, &two, &taken), Err(Error::DuplicateUrl)));
+    assert_eq!(rows(&service), before);
+    assert_eq!(card(&service, &two).title, "A title");
+    update(&service, &Caller::Operator, &one, &taken).unwrap();
+}
+
+#[test]
+fn a_bad_draft_is_refused_and_nothing_is_written() {
+    let service = testing::service();
+    let id = insert_one(&service, "1");
+    let (before, card) = (rows(&service), card(&service, &id));
+    let good = draft("b", "https://example.com/2");
+    for bad in [
+        Draft { title: None, ..good.clone() },
+        Draft { url: None, ..good.clone() },
+        Draft { title: Some("a".repeat(301)), ..good.clone() },
+        Draft { post: Some("a\0".into()), ..good.clone() },
+        Draft { date: Some("tomorrow".into()), ..good.clone() },
+    ] {
+        assert!(matches!(insert(&service, &Caller::Operator, &bad), Err(Error::BadRequest(_))));
+    }
+    let bad = Draft { tag: Some(vec![String::new()]), ..good };
+    for bad in [bad, Draft::default()] {
+        assert!(matches!(update(&service, &Caller::Operator, &id, &bad), Err(Error::BadRequest(_))));
+    }
+    assert_eq!(rows(&service), before);
+    assert_eq!(self::card(&service, &id), card);
+}
+
+#[test]
+fn an_update_changes_what_it_names_and_an_idle_one_nothing() {
+    let service = testing::service();
+    let id = insert_one(&service, "1");
+    view(&service, &Caller::Nobody, &id).wait().unwrap();
+    let before = card(&service, &id);
+    let change = Draft { post: Some("Cargo.".into()), topic: Some(vec!["a".into()]), ..Draft::default() };
+    update(&service, &Caller::Operator, &id, &change).unwrap();
+    let after = card(&service, &id);
+    let expected = Card { topic: vec!["a".into()], keyword: vec!["title".into(), "cargo".into()], ..before };
+    assert_eq!(after, expected);
+    let version = || service.store().read(|tx| Ok(version_in(tx, Topic::Posts)?)).unwrap();
+    let stands = version();
+    update(&service, &Caller::Operator, &id, &change).unwrap();
+    assert_eq!(version(), stands);
+}
+
+#[test]
+fn what_does_not_exist_is_not_found() {
+    let service = testing::service();
+    let ann = service.member("ann");
+    let change = draft("b", "https://example.com/2");
+    for id in ["", "x", "../etc/passwd", "0123456789abcdef01234567", "\0", "한국한국한국한국"] {
+        let refused = [
+            get(&service, id).map(drop),
+            update(&service, &Caller::Operator, id, &change),
+            remove(&service, &Caller::Operator, id),
+            view(&service, &Caller::Nobody, id).wait(),
+            like(&service, &ann, id).wait(),
+            unlike(&service, &ann, id).wait(),
+        ];
+        assert!(refused.iter().all(|refused| matches!(refused, Err(Error::NotFound))), "{id:?}");
+    }
+}
+
+#[test]
+fn a_removed_post_leaves_nothing_but_word_that_it_is_gone() {
+    let service = testing::service();
+    let empty = rows(&service);
+    let ann = service.member("ann");
+    let topic = Draft { topic: Some(vec!["a".into()]), ..draft("b", "https://example.com/2") };
+    let id = insert(&service, &Caller::Operator, &topic).unwrap().id.to_string();
+    let key = card(&service, &id).key;
+    like(&service, &ann, &id).wait().unwrap();
+    view(&service, &ann, &id).wait().unwrap();
+    let since = service.store().version(Topic::Posts);
+    remove(&service, &Caller::Operator, &id).unwrap();
+    assert_eq!(rows(&service), empty);
+    assert!(matches!(get(&service, &id), Err(Error::NotFound)));
+    assert_eq!(service.store().read(|tx| removed(tx, since)).unwrap(), [key]);
+    assert!(matches!(remove(&service, &Caller::Operator, &id), Err(Error::NotFound)));
+
+    let id = insert(&service, &Caller::Operator, &topic).unwrap().id.to_string();
+    assert!(card(&service, &id).key > key, "a key is never given twice");
+}
+
+#[test]
+fn categories_count_the_posts_that_have_them_as_topic() {
+    let service = testing::service();
+    let insert_with = |url: &str, topic: &[&str], tag: &str| {
+        let topic = Some(topic.iter().map(|name| (*name).to_owned()).collect());
+        let draft = Draft { topic, tag: Some(vec![tag.into()]), ..draft("b", url) };
+        insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+    };
+    let counts = || {
+        let list = categories(&service).unwrap().categories.into_iter();
+        list.map(|category| (category.category_name, category.posts)).collect::<Vec<_>>()
+    };
+    let named = |name: &str, posts: i64| (name.to_owned(), posts);
+    assert_eq!(counts(), []);
+    let one = insert_with("https://example.com/1", &["a", "b"], "t");
+    let two = insert_with("https://example.com/2", &["b", "c"], "a");
+    assert_eq!(counts(), [named("b", 2), named("a", 1), named("c", 1)]);
+    let topic = Draft { topic: Some(vec!["c".into(), "d".into()]), ..Draft::default() };
+    update(&service, &Caller::Operator, &one, &topic).unwrap();
+    assert_eq!(counts(), [named("c", 2), named("b", 1), named("d", 1)]);
+    remove(&service, &Caller::Operator, &two).unwrap();
+    assert_eq!(counts(), [named("c", 1), named("d", 1)]);
+}
+
+#[test]
+fn views_of_guests_and_members_count_and_members_see_theirs() {
+    let service = testing::service();
+    let id = insert_one(&service, "1");
+    let ann = service.member("ann");
+    for caller in [&Caller::Nobody, &Caller::token("forged"), &ann, &ann] {
+        service.clock().advance(1);
+        view(&service, caller, &id).wait().unwrap();
+    }
+    let card = card(&service, &id);
+    assert_eq!((card.view, card.fav), (4, 0));
+    assert!((Decay::new(3.0).worth(card.heat, NOW) - 4.0).abs() < 1e-6);
+    let list = crate::profile::lists(&service, &ann, "2").unwrap().view_list.unwrap();
+    assert_eq!(list.iter().map(|post| post.date.0).collect::<Vec<_>>(), [NOW + 4]);
+}
+
+#[test]
+fn a_like_counts_once_and_is_taken_back_with_what_it_was_worth() {
+    let service = testing::service();
+    let id = insert_one(&service, "1");
+    let (ann, ben) = (service.member("ann"), service.member("ben"));
+    view(&service, &ann, &id).wait().unwrap();
+    let viewed = card(&service, &id);
+    for _ in 0..2 {
+        like(&service, &ann, &id).wait().unwrap();
+        service.clock().advance(DAY_MS);
+    }
+    let liked = card(&service, &id);
+    assert_eq!(liked.fav, 1);
+    assert!((Decay::new(3.0).worth(liked.heat, NOW) - 4.0).abs() < 1e-6, "a like weighs three views");
+    unlike(&service, &ben, &id).wait().unwrap();
+    assert_eq!(card(&service, &id), liked);
+    for _ in 0..2 {
+        unlike(&service, &ann, &id).wait().unwrap();
+        let after = card(&service, &id);
+        assert_eq!((after.fav, after.view), (0, 1));
+        assert!(after.heat.zip(viewed.heat).is_some_and(|(one, other)| (one - other).abs() < 1e-6));
+    }
+    for caller in [Caller::Nobody, Caller::Operator, Caller::token("forged")] {
+        for id in [&*id, "x"] {
+            assert!(matches!(like(&service, &caller, id).wait(), Err(Error::BadToken)));
+            assert!(matches!(unlike(&service, &caller, id).wait(), Err(Error::BadToken)));
+        }
+    }
+}
+
+#[test]
+fn what_a_removed_member_gave_stays_counted() {
+    let service = testing::service();
+    let id = insert_one(&service, "1");
+    let ann = service.member("ann");
+    like(&service, &ann, &id).wait().unwrap();
+    view(&service, &ann, &id).wait().unwrap();
+    let before = card(&service, &id);
+    crate::profile::remove_mine(&service, &ann).unwrap();
+    assert_eq!(card(&service, &id), before);
+    assert!(matches!(like(&service, &ann, &id).wait(), Err(Error::BadToken)));
+}
+
+#[test]
+fn cards_are_the_newest_posts_and_then_what_changed() {
+    let service = testing::service();
+    let mut ids = Vec::new();
+    for (url, date) in [("a", "2026-01-02"), ("b", "2026-01-03"), ("c", "2026-01-02"), ("d", "2026-01-01")] {
+        let draft = Draft { date: Some(date.into()), ..draft("b", &format!("https://example.com/{url}")) };
+        ids.push(insert(&service, &Caller::Operator, &draft).unwrap().id.to_string());
+    }
+    let newest = service.store().read(|tx| changed(tx, 0, 3)).unwrap();
+    assert_eq!(newest.iter().map(|card| &card.id).collect::<Vec<_>>(), [&ids[1], &ids[2], &ids[0]]);
+
+    let since = || service.store().version(Topic::Posts);
+    let changed_since = |since: i64| service.store().read(|tx| changed(tx, since, 3)).unwrap();
+    let now = since();
+    assert_eq!(changed_since(now), []);
+    view(&service, &Caller::Nobody, &ids[3]).wait().unwrap();
+    let title = Draft { title: Some("new".into()), ..Draft::default() };
+    update(&service, &Caller::Operator, &ids[1], &title).unwrap();
+    let found = changed_since(now);
+    assert_eq!(found.iter().map(|card| &card.id).collect::<Vec<_>>(), [&ids[1], &ids[3]]);
+    assert_eq!((found[0].title.as_str(), found[1].view), ("new", 1));
+    assert_eq!(changed_since(since()), []);
+    assert!(service.store().read(|tx| removed(tx, 0)).unwrap().is_empty());
+}
