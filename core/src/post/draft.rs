@@ -67,9 +67,12 @@ pub(super) struct Change {
     topic: Option<Vec<String>>,
     tag: Option<Vec<String>>,
     date: Option<i64>,
-    /// `Some(None)`: never.
-    end_date: Option<Option<i64>>,
+    end_date: Option<End>,
 }
+
+/// When a post stops being shown, if ever.
+#[derive(Debug)]
+struct End(Option<i64>);
 
 /// A whole post as administrators write it.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,7 +128,7 @@ impl Change {
             topic: self.topic.unwrap_or_default(),
             tag: self.tag.unwrap_or_default(),
             date: self.date.unwrap_or(now),
-            end_date: self.end_date.flatten(),
+            end_date: self.end_date.and_then(|end| end.0),
         })
     }
 
@@ -139,7 +142,7 @@ impl Change {
             topic: self.topic.unwrap_or_else(|| old.topic.clone()),
             tag: self.tag.unwrap_or_else(|| old.tag.clone()),
             date: self.date.unwrap_or(old.date),
-            end_date: self.end_date.unwrap_or(old.end_date),
+            end_date: self.end_date.map_or(old.end_date, |end| end.0),
         }
     }
 
@@ -199,8 +202,8 @@ fn names(list: &[String]) -> Option<Vec<String>> {
     Some(names)
 }
 
-fn end_date(text: &str) -> Option<Option<i64>> {
-    if text.is_empty() { Some(None) } else { clock::parse(text).map(Some) }
+fn end_date(text: &str) -> Option<End> {
+    if text.is_empty() { Some(End(None)) } else { clock::parse(text).map(|end| End(Some(end))) }
 }
 
 #[cfg(test)]

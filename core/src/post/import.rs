@@ -75,12 +75,10 @@ pub fn import(
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| identity.admin(tx).map(drop))?;
     let mut import = Import::new(tidings, identity, progress);
-    let mut records = Records::new(input).map_err(Error::Input)?;
-    let mut text = Vec::new();
-    while let Some((number, record)) = records.next(&mut text).map_err(Error::Input)? {
-        import.take(number, record, &text)?;
-    }
-    import.finish()
+    let read = import.read(input);
+    // What was read is written, however the reading ended.
+    let report = import.finish()?;
+    read.map(|()| report)
 }
 
 /// An import on its way: while one batch is written, the next gathers.
@@ -99,6 +97,15 @@ impl<'t> Import<'t> {
     fn new(tidings: &'t Tidings, identity: Identity, progress: &'t mut dyn FnMut(u64)) -> Self {
         let (report, batch) = (Report::default(), Vec::new());
         Self { tidings, identity, progress, report, batch, bytes: 0, written: None, done: 0 }
+    }
+
+    fn read(&mut self, input: impl BufRead) -> Result<()> {
+        let mut records = Records::new(input).map_err(Error::Input)?;
+        let mut text = Vec::new();
+        while let Some((number, record)) = records.next(&mut text).map_err(Error::Input)? {
+            self.take(number, record, &text)?;
+        }
+        Ok(())
     }
 
     fn take(&mut self, number: u64, record: Record, text: &[u8]) -> Result<()> {
@@ -141,7 +148,9 @@ impl<'t> Import<'t> {
             self.report.counted.updated += updated;
             self.report.counted.skipped += skipped;
             self.done += inserted + updated + skipped + errors.len() as u64;
-            errors.into_iter().for_each(|error| self.report.refuse(error));
+            for error in errors {
+                self.report.refuse(error);
+            }
             (self.progress)(self.done);
             // Before any other batch, or two lines with one url could change places.
             if !left.is_empty() {
@@ -251,3 +260,6 @@ fn write_line(
     written.inserted += 1;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,10 +36,10 @@ impl Line {
     /// # Errors
     /// What is wrong with it, for people.
     pub(super) fn parse(number: u64, json: &[u8]) -> Result<Self, String> {
-        if !json.trim_ascii_start().starts_with(b"{") {
-            return Err(explain(json));
-        }
-        let fields: Fields = serde_json::from_slice(json).map_err(|_| explain(json))?;
+        let json = json.trim_ascii();
+        // An array of the values would do for the reader, too.
+        let object = json.starts_with(b"{").then(|| serde_json::from_slice(json));
+        let Some(Ok(fields)) = object else { return Err(explain(json)) };
         Self::check(number, fields).map_err(|error| error.detail().unwrap_or_else(|| error.to_string()))
     }
 
@@ -151,20 +151,26 @@ fn explain(json: &[u8]) -> String {
         return "it is not UTF-8: save the file in that encoding".to_owned();
     }
     if let Err(error) = serde_json::from_slice::<IgnoredAny>(json) {
-        // Of a record, the line is always the first, or no line of the file.
-        let (reason, column) = (error.to_string(), error.column());
-        let reason = reason.split(" at line ").next().unwrap_or_default();
-        return format!("it is not JSON: {reason} at character {column}");
+        let reason = error.to_string();
+        let (reason, column) = (reason.split(" at line ").next().unwrap_or_default(), error.column());
+        return match error.line() {
+            1 => format!("it is not JSON: {reason} at byte {column}"),
+            line => format!("it is not JSON: {reason} in its line {line} at byte {column}"),
+        };
+    }
+    if !json.starts_with(b"{") {
+        return "it is not a JSON object: a post is written as {\"title\": …, \"url\": …}".to_owned();
     }
     let Ok(object) = serde_json::from_slice::<serde_json::Map<_, serde_json::Value>>(json) else {
-        return "it is not a JSON object: a post is written as {\"title\": …, \"url\": …}".to_owned();
+        return "a field is nested too deeply: its value is a text or a list of texts".to_owned();
     };
     let fits = |kind: &str, value: &serde_json::Value| match kind {
         _ if value.is_null() => true,
         TEXT => value.is_string(),
         COUNT => value.is_i64(),
         _ => {
-            value.is_string() || value.as_array().is_some_and(|list| list.iter().all(|name| name.is_string()))
+            value.is_string()
+                || value.as_array().is_some_and(|list| list.iter().all(serde_json::Value::is_string))
         }
     };
     let wrong = FIELDS.iter().find(|(name, kind)| object.get(*name).is_some_and(|value| !fits(kind, value)));

@@ -95,9 +95,9 @@ impl<R: BufRead> Records<R> {
                 chunk => chunk?,
             };
             let blank = chunk.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-            let lines = chunk[..blank].iter().filter(|byte| **byte == b'\n').count();
+            let lines: u64 = chunk[..blank].iter().map(|byte| u64::from(*byte == b'\n')).sum();
             let (next, ended) = (chunk.get(blank).copied(), chunk.is_empty());
-            self.number += lines as u64;
+            self.number += lines;
             self.input.consume(blank);
             if next.is_some() || ended {
                 return Ok(next);
