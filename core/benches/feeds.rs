@@ -1,0 +1,88 @@
+//! How long feeds take over 20,000 posts: `cargo bench -p tidings-core --bench feeds`.
+
+use std::fmt::Write as _;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use tidings_core::account::{self, Caller, SignUp};
+use tidings_core::newsfeed::{self, Page};
+use tidings_core::{Tidings, post};
+
+const POSTS: u64 = 20_000;
+
+/// Made-up posts, the same each time: a topic, two tags, a few dozen words.
+fn posts() -> String {
+    let mut lines = String::new();
+    for n in 0..POSTS {
+        let word = |k: u64| format!("word{}", (n * 7_919 + k * k * 104_729) % 4_000);
+        let text: Vec<String> = (0..60).map(word).collect();
+        let line = format!(
+            r#"{{"title":"{} {}","post":"{}","url":"https://site{}.example/{n}","topic":["topic{}"],"tag":["tag{}","tag{}"],"date":"20{:02}-{:02}-{:02}"}}"#,
+            word(100),
+            word(101),
+            text.join(" "),
+            n % 50,
+            n % 20,
+            n % 200,
+            n % 199,
+            20 + n % 6,
+            1 + n % 12,
+            1 + n % 28
+        );
+        writeln!(lines, "{line}").expect("a text can be written to");
+    }
+    lines
+}
+
+fn feeds(criterion: &mut Criterion) {
+    let dir = tempfile::tempdir().expect("there is room for a database");
+    let path = dir.path().join("bench.db");
+    let tidings = Tidings::open(&path).expect("the database opens");
+    post::import(&tidings, &Caller::Operator, posts().as_bytes(), &mut |_| {}).expect("the posts are good");
+    let pw = String::from("correct horse");
+    let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
+    let ann = Caller::token(account::sign_up(&tidings, &form).expect("the id is free").access_token);
+    let page = Page { limit: Some(300), next: None };
+    let first = newsfeed::popular(&tidings, &page).expect("there are posts");
+    let first: serde_json::Value = serde_json::from_slice(first.body.json()).expect("it is JSON");
+    let ids: Vec<String> = first["newsfeed"]
+        .as_array()
+        .expect("it is a list")
+        .iter()
+        .filter_map(|post| post["_id"].as_str().map(str::to_owned))
+        .collect();
+    for id in &ids {
+        post::like(&tidings, &ann, id).wait().expect("the post is there");
+        post::view(&tidings, &ann, id).wait().expect("the post is there");
+    }
+    criterion.bench_function("load 20,000 posts", |bencher| {
+        bencher.iter(|| {
+            let again = Tidings::open(&path).expect("the database opens");
+            newsfeed::warm(&again).expect("the posts load");
+        });
+    });
+    criterion.bench_function("popular feed of a guest", |bencher| {
+        bencher.iter(|| newsfeed::popular(&tidings, &Page::default()).expect("there are posts"));
+    });
+    criterion.bench_function("recommended feed of a member, unchanged", |bencher| {
+        bencher.iter(|| newsfeed::recommended(&tidings, &ann, &Page::default()).expect("there are posts"));
+    });
+    let mut liked = false;
+    criterion.bench_function("recommended feed of a member, after a like or unlike", |bencher| {
+        bencher.iter(|| {
+            let act = if liked { post::unlike } else { post::like };
+            act(&tidings, &ann, &ids[0]).wait().expect("the post is there");
+            liked = !liked;
+            newsfeed::recommended(&tidings, &ann, &Page::default()).expect("there are posts")
+        });
+    });
+    criterion.bench_function("like or unlike alone", |bencher| {
+        bencher.iter(|| {
+            let act = if liked { post::unlike } else { post::like };
+            act(&tidings, &ann, &ids[0]).wait().expect("the post is there");
+            liked = !liked;
+        });
+    });
+}
+
+criterion_group!(benches, feeds);
+criterion_main!(benches);
