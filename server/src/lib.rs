@@ -1,1 +1,72 @@
-//! x
+//! The HTTP API of tidings: every operation of [`tidings_core`] under the path that the documents give it.
+//!
+//! [`serve`] answers on a listener until it is told to stop. No rule of the service stands here: a handler
+//! decodes, calls one operation of the core, and wraps what it answers.
+//!
+//! ```
+//! use tidings_core::Tidings;
+//! use tidings_server::Config;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let dir = tempfile::tempdir()?;
+//! let tidings = Tidings::open(dir.path().join("campus.db"))?;
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+//! let address = listener.local_addr()?;
+//! let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+//! let server = tidings_server::serve(tidings, Config::default(), listener, async {
+//!     let _ = stopped.await;
+//! });
+//! let client = async {
+//!     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+//!     let mut connection = tokio::net::TcpStream::connect(address).await?;
+//!     connection.write_all(b"GET /healthz HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n").await?;
+//!     let mut answer = String::new();
+//!     connection.read_to_string(&mut answer).await?;
+//!     let _ = stop.send(());
+//!     Ok::<_, std::io::Error>(answer)
+//! };
+//! let (served, answer) = tokio::join!(server, client);
+//! served?;
+//! assert!(answer?.ends_with(r#"{"result":"success"}"#));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # From the socket to the operation
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `listen` | accepts connections, bounds their number, stops gracefully |
+//! | `patience` | closes connections that take too long over a request, or do nothing |
+//! | `cors` | lets pages of other origins read answers |
+//! | `app` | one warp filter takes a request apart; the table finds its operation |
+//! | `route` | the table: path, method, handler |
+//! | `request`, `fields`, `upload`, `client` | what a handler may ask of a request |
+//! | `lane` | runs operations off the async threads, a bounded number at a time |
+//! | `reply` | status, headers, compression |
+//! | `account`, `profile`, `admin`, … | the handlers, a module for each slice of the core |
+//! | `docs`, `health` | the OpenAPI document and its page; liveness and readiness |
+
+mod account;
+mod app;
+mod client;
+mod config;
+mod cors;
+mod docs;
+mod fields;
+mod health;
+mod lane;
+mod listen;
+mod patience;
+mod profile;
+mod reply;
+mod request;
+mod route;
+#[cfg(test)]
+mod testing;
+mod upload;
+
+pub use config::{BasePath, Config, InvalidSetting, IpNet, Origin};
+pub use docs::openapi;
+pub use listen::serve;

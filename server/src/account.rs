@@ -1,0 +1,133 @@
+//! Signing up, in and out, and changing a password.
+
+use serde::Deserialize;
+use tidings_core::account::{self, AccessToken, NewPassword, SignUp};
+use utoipa::ToSchema;
+
+use crate::docs;
+use crate::reply::Answer;
+use crate::request::Call;
+use crate::route::Route;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::post("/sign_up", sign_up),
+        Route::post("/sign_in", sign_in),
+        Route::post("/sign_in_up", sign_in_up),
+        Route::post("/change_pw", change_pw),
+        Route::get("/sign_out_all", sign_out_all),
+    ]
+}
+
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct SignUpFields {
+    /// The sign-in identifier: 3 to 30 ASCII letters, digits, `_`, `-` and `.`, a letter or digit first.
+    id: String,
+    /// The password, 8 to 128 characters.
+    pw: String,
+    /// The password once more.
+    pw_check: String,
+    /// The name that is shown, 1 to 30 characters.
+    nickname: String,
+}
+
+/// Registers a member and signs them in
+///
+/// `result` is `success`; or `wrong user info` when id, password or nickname break their rule, `check pw` when
+/// the passwords differ, `already id` when the id is taken, in this order.
+#[utoipa::path(
+    post,
+    path = "/sign_up",
+    tag = "account",
+    request_body = SignUpFields,
+    responses((status = 200, body = docs::Outcome<AccessToken>)),
+)]
+pub(crate) async fn sign_up(mut call: Call) -> Answer {
+    let SignUpFields { id, pw, pw_check, nickname } = call.fields().await?;
+    let form = SignUp { id, pw, pw_check, nickname };
+    call.answer_in(|lanes| &lanes.password, move |tidings, _| account::sign_up(tidings, &form)).await
+}
+
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct SignInFields {
+    /// The sign-in identifier.
+    id: String,
+    /// The password.
+    pw: String,
+}
+
+/// Signs a member in
+///
+/// `result` is `success`; or `No member`, `incorrect pw`, `blacklist user`, in this order. After several failures
+/// of a client the next attempts are refused for a while, with 429.
+#[utoipa::path(
+    post,
+    path = "/sign_in",
+    tag = "account",
+    request_body = SignInFields,
+    responses((status = 200, body = docs::Outcome<AccessToken>)),
+)]
+pub(crate) async fn sign_in(mut call: Call) -> Answer {
+    let SignInFields { id, pw } = call.fields().await?;
+    let attempt = move |tidings: &_, _: &_, client| account::sign_in(tidings, &id, &pw, Some(client));
+    call.sign_in(|lanes| &lanes.password, attempt).await
+}
+
+/// Signs a member of the university in, registering who is new here
+///
+/// `result` is `success`; or `not school` when the university does not know the id, `pw incorrect` when it knows
+/// another password, `api error` when it does not answer, `blacklist user`.
+#[utoipa::path(
+    post,
+    path = "/sign_in_up",
+    tag = "account",
+    request_body = SignInFields,
+    responses((status = 200, body = docs::Outcome<AccessToken>)),
+)]
+pub(crate) async fn sign_in_up(mut call: Call) -> Answer {
+    let SignInFields { id, pw } = call.fields().await?;
+    let attempt = move |tidings: &_, _: &_, client| account::sign_in_up(tidings, &id, &pw, Some(client));
+    call.sign_in(|lanes| &lanes.university, attempt).await
+}
+
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct NewPasswordFields {
+    /// The present password.
+    pw: String,
+    /// The new one, 8 to 128 characters.
+    new_pw: String,
+    /// The new one once more.
+    new_pw_check: String,
+}
+
+/// Changes the member's password; every older token stops
+///
+/// `result` is `success`; or `incorrect pw`, `wrong user info` when the new one breaks its rule, `check pw` when its
+/// two forms differ.
+#[utoipa::path(
+    post,
+    path = "/change_pw",
+    tag = "account",
+    security(("token" = [])),
+    request_body = NewPasswordFields,
+    responses((status = 200, body = docs::Outcome<AccessToken>)),
+)]
+pub(crate) async fn change_pw(mut call: Call) -> Answer {
+    let NewPasswordFields { pw, new_pw, new_pw_check } = call.fields().await?;
+    let form = NewPassword { pw, new_pw, new_pw_check };
+    let attempt =
+        move |tidings: &_, caller: &_, client| account::change_pw(tidings, caller, &form, Some(client));
+    call.sign_in(|lanes| &lanes.password, attempt).await
+}
+
+/// Stops every token of the member, this one too
+#[utoipa::path(
+    get,
+    path = "/sign_out_all",
+    tag = "account",
+    security(("token" = [])),
+    responses((status = 200, body = docs::Done)),
+)]
+pub(crate) async fn sign_out_all(call: Call) -> Answer {
+    call.answer(account::sign_out_all).await
+}

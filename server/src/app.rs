@@ -1,0 +1,306 @@
+//! The service as one warp filter in front of the table of operations.
+//!
+//! warp takes a request apart and carries its answer. Which operation it is for is looked up in a table, not
+//! tried filter by filter: one look-up instead of some sixty, with the rejections of all the others. The
+//! same table gives `Allow`.
+
+use std::convert::Infallible;
+use std::error::Error as StdError;
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::FutureExt as _;
+use futures_util::future::Either;
+use http::{HeaderMap, Method, Request};
+use tidings_core::{Error, Tidings};
+use tower::{Layer as _, Service};
+use warp::filters::path::FullPath;
+use warp::reply::{Reply, Response};
+use warp::{Filter, Rejection};
+
+use crate::client::RateLimit;
+use crate::config::Config;
+use crate::cors;
+use crate::lane::Lanes;
+use crate::reply::{self, Answer};
+use crate::request::Call;
+use crate::route::{Route, Table};
+use crate::upload::Upload;
+use crate::{account, docs, health, profile};
+
+/// The address at the other end of the connection that a request came by: an extension of the request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) IpAddr);
+
+/// What all requests share.
+pub(crate) struct App {
+    pub(crate) tidings: Tidings,
+    pub(crate) config: Config,
+    pub(crate) lanes: Lanes,
+    pub(crate) rate_limit: Option<RateLimit>,
+    stopping: AtomicBool,
+    table: Table,
+}
+
+impl App {
+    pub(crate) fn new(tidings: Tidings, config: Config) -> Arc<Self> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let hashes = tidings.config().hash_queue + cores;
+        Arc::new(Self {
+            lanes: Lanes::new(config.operations, config.operation_queue, hashes),
+            rate_limit: config.rate_limit.map(RateLimit::new),
+            table: Table::new(routes(&config)),
+            stopping: AtomicBool::new(false),
+            tidings,
+            config,
+        })
+    }
+
+    /// The whole API as a tower service, with CORS around it.
+    pub(crate) fn service<B>(
+        self: Arc<Self>,
+    ) -> impl Service<Request<B>, Response = Response, Error = Infallible, Future: Send> + Clone
+    where
+        B: http_body::Body<Data: Send, Error: Into<Box<dyn StdError + Send + Sync>>> + Send + Sync + 'static,
+    {
+        let cors = cors::layer(&self.config.cors_origins);
+        let mut inner = warp::service(plumbing(self));
+        let mut outer = cors.layer(inner.clone());
+        tower::service_fn(move |request: Request<B>| {
+            if request.method() == Method::OPTIONS && !cors::is_preflight(request.headers()) {
+                Either::Left(inner.call(request))
+            } else {
+                Either::Right(outer.call(request))
+            }
+        })
+    }
+
+    /// Says that the server is shutting down: it is not ready for more.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the server is shutting down.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    async fn respond(
+        self: Arc<Self>,
+        method: Method,
+        path: FullPath,
+        query: String,
+        headers: HeaderMap,
+        peer: Option<Peer>,
+        upload: Upload,
+    ) -> Response {
+        let path = path.as_str().strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
+        let (route, segments) = match self.table.find(&method, path) {
+            Ok(found) => found,
+            Err(refusal) => return reply::respond(Err(refusal), "", false),
+        };
+        let call = Call::new(Arc::clone(&self), segments, query, headers, peer.map(|peer| peer.0), upload);
+        let keepable = route.is_public && call.is_guest();
+        reply::respond(self.answer(route, call).await, route.path, keepable)
+    }
+
+    async fn answer(&self, route: &Route, call: Call) -> Answer {
+        if let Some(limit) = &self.rate_limit
+            && !health::is_health(route.path)
+        {
+            limit.check(call.address().into())?;
+        }
+        let handled = AssertUnwindSafe(async { route.handle(call).await }).catch_unwind().await;
+        handled.unwrap_or_else(|_| Err(Error::Internal("the handler panicked".into()).into()))
+    }
+}
+
+/// Takes a request apart for the table.
+fn plumbing(app: Arc<App>) -> impl Filter<Extract: Reply, Error = Infallible> + Clone {
+    let no_query = warp::any().map(String::new);
+    warp::any()
+        .map(move || Arc::clone(&app))
+        .and(warp::method())
+        .and(warp::path::full())
+        .and(warp::query::raw().or(no_query).unify())
+        .and(warp::header::headers_cloned())
+        .and(warp::ext::optional())
+        .and(warp::body::stream())
+        .then(|app: Arc<App>, method, path, query, headers: HeaderMap, peer, pieces| {
+            let upload = Upload::new(&headers, pieces);
+            app.respond(method, path, query, headers, peer, upload)
+        })
+        .recover(|rejection: Rejection| async move {
+            let error = Error::Internal(format!("warp refused a request: {rejection:?}").into());
+            Ok::<_, Infallible>(reply::respond(Err(error.into()), "", false))
+        })
+}
+
+/// Every operation.
+pub(crate) fn routes(config: &Config) -> Vec<Route> {
+    let slices = [account::routes(), profile::routes(), health::routes(), docs::routes(config)];
+    slices.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{header, json, outcome, post, request, service, with};
+
+    #[tokio::test]
+    async fn unknown_paths_and_other_methods_are_refused_in_json() {
+        let service = service();
+        for (method, path, expected) in [
+            ("GET", "/", "404 Not found"),
+            ("GET", "/metrics", "404 Not found"),
+            ("GET", "/get_analysis", "404 Not found"),
+            ("POST", "/get_userinfo", "405 method not allowed"),
+            ("HEAD", "/get_userinfo", "405 method not allowed"),
+            ("OPTIONS", "/get_userinfo", "405 method not allowed"),
+            ("GET", "/sign_in", "405 method not allowed"),
+        ] {
+            let answer = service.call(request(method, path)).await;
+            assert_eq!(outcome(&answer), expected, "{method} {path}");
+            assert_eq!(header(&answer, "content-type"), "application/json; charset=utf-8");
+            assert_eq!(header(&answer, "cache-control"), "no-store");
+        }
+        let answer = service.call(request("DELETE", "/get_userinfo")).await;
+        assert_eq!(header(&answer, "allow"), "GET");
+    }
+
+    #[tokio::test]
+    async fn everything_is_under_the_base_path() {
+        let (service, base) = (service(), "/api/v1");
+        let config = Config { base_path: base.parse().unwrap(), ..Config::default() };
+        for (path, expected) in [
+            ("/api/v1/healthz", "200 success"),
+            ("/healthz", "404 Not found"),
+            ("/api/v1", "404 Not found"),
+            ("/api/v1healthz", "404 Not found"),
+        ] {
+            assert_eq!(outcome(&service.answer(&config, request("GET", path)).await), expected, "{path}");
+        }
+        let document = service.answer(&config, request("GET", "/api/v1/openapi.json")).await;
+        assert_eq!(json(&document)["servers"][0]["url"], base);
+    }
+
+    #[tokio::test]
+    async fn a_preflight_allows_the_headers_that_are_asked_for() {
+        let service = service();
+        let preflight = with(request("OPTIONS", "/sign_in"), "origin", "https://app.example.org");
+        let preflight = with(preflight, "access-control-request-method", "POST");
+        let preflight = with(preflight, "access-control-request-headers", "authorization,content-type");
+        let answer = service.call(preflight.clone()).await;
+        assert_eq!(answer.status(), 200);
+        assert_eq!(header(&answer, "access-control-allow-origin"), "*");
+        assert_eq!(header(&answer, "access-control-allow-headers"), "authorization,content-type");
+        assert_eq!(header(&answer, "access-control-allow-methods"), "GET,POST");
+        assert_eq!(header(&answer, "access-control-max-age"), "86400");
+
+        let origin = "https://app.example.org".parse().unwrap();
+        let narrow = Config { cors_origins: vec![origin], ..Config::default() };
+        let answer = service.answer(&narrow, preflight).await;
+        assert_eq!(header(&answer, "access-control-allow-origin"), "https://app.example.org");
+        let stranger = with(request("GET", "/healthz"), "origin", "https://evil.example.org");
+        let answer = service.answer(&narrow, stranger).await;
+        assert_eq!(header(&answer, "access-control-allow-origin"), "");
+        assert_eq!(header(&answer, "vary"), "origin");
+    }
+
+    #[tokio::test]
+    async fn errors_can_be_read_by_other_origins_too() {
+        let service = service();
+        for path in ["/nowhere", "/sign_in", "/sign_out_all"] {
+            let answer = service.call(with(request("GET", path), "origin", "https://a.example")).await;
+            assert_eq!(header(&answer, "access-control-allow-origin"), "*", "{path}");
+            assert!(header(&answer, "access-control-expose-headers").contains("retry-after"));
+        }
+    }
+
+    #[tokio::test]
+    async fn long_answers_are_compressed_for_those_who_take_it() {
+        let service = service();
+        let plain = service.call(request("GET", "/openapi.json")).await;
+        assert_eq!((header(&plain, "content-encoding"), header(&plain, "vary")), ("", "accept-encoding"));
+        let packed = service.call(with(request("GET", "/openapi.json"), "accept-encoding", "gzip")).await;
+        assert_eq!(
+            (header(&packed, "content-encoding"), header(&packed, "vary")),
+            ("gzip", "accept-encoding")
+        );
+        let mut text = Vec::new();
+        let mut unpacked = flate2::read::GzDecoder::new(packed.body().as_ref());
+        std::io::Read::read_to_end(&mut unpacked, &mut text).unwrap();
+        assert!(text == *plain.body() && packed.body().len() < text.len() / 2);
+        let short = service.call(with(request("GET", "/healthz"), "accept-encoding", "gzip")).await;
+        assert_eq!((header(&short, "content-encoding"), header(&short, "vary")), ("", ""));
+    }
+
+    #[tokio::test]
+    async fn what_is_personal_is_kept_by_no_cache() {
+        let service = service();
+        let token = format!("Bearer {}", service.member("ann").await);
+        for path in ["/get_userinfo", "/update_auto_login/1", "/openapi.json"] {
+            let answer = service.call(with(request("GET", path), "authorization", &token)).await;
+            assert_eq!(
+                (answer.status().as_u16(), header(&answer, "cache-control")),
+                (200, "no-store"),
+                "{path}"
+            );
+        }
+        let sign_in = post("/sign_in", "application/json", r#"{"id":"ann","pw":"password"}"#);
+        let answer = service.call(sign_in).await;
+        assert_eq!(
+            (outcome(&answer).as_str(), header(&answer, "cache-control")),
+            ("200 success", "no-store")
+        );
+        assert_eq!(header(&service.call(request("GET", "/openapi.json")).await, "cache-control"), "");
+    }
+
+    #[tokio::test]
+    async fn a_client_over_the_rate_limit_is_told_when_to_come_again() {
+        let service = service();
+        let config = Config { rate_limit: std::num::NonZeroU32::new(1), ..Config::default() };
+        let server = App::new(service.tidings.clone(), config);
+        let call = |address: &str, path: &str| {
+            let mut request = request("GET", path);
+            request.extensions_mut().insert(Peer(address.parse().unwrap()));
+            tower::ServiceExt::oneshot(Arc::clone(&server).service(), request)
+        };
+        assert_eq!(call("192.0.2.1", "/get_userinfo").await.unwrap().status(), 200);
+        let refused = call("192.0.2.1", "/get_userinfo").await.unwrap();
+        assert_eq!(
+            (refused.status().as_u16(), refused.headers()["retry-after"].to_str().unwrap()),
+            (429, "1")
+        );
+        assert_eq!(call("192.0.2.2", "/get_userinfo").await.unwrap().status(), 200);
+        assert_eq!(call("192.0.2.1", "/healthz").await.unwrap().status(), 200);
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_is_an_internal_error_and_the_server_goes_on() {
+        let service = service();
+        let routes = [Route::get("/panic", |_| async { panic!("a mistake") })];
+        let mut server = App::new(service.tidings.clone(), Config::default());
+        Arc::get_mut(&mut server).unwrap().table = Table::new(routes);
+        for _ in 0..2 {
+            let answer = tower::ServiceExt::oneshot(Arc::clone(&server).service(), request("GET", "/panic"));
+            assert_eq!(answer.await.unwrap().status(), 500);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_shuts_down_is_alive_and_not_ready() {
+        let service = service();
+        let server = App::new(service.tidings.clone(), Config::default());
+        let status = async |path| {
+            let answer =
+                tower::ServiceExt::oneshot(Arc::clone(&server).service(), request("GET", path)).await;
+            answer.unwrap().status().as_u16()
+        };
+        assert_eq!((status("/healthz").await, status("/readyz").await), (200, 200));
+        server.stop();
+        assert_eq!((status("/healthz").await, status("/readyz").await), (200, 503));
+    }
+}

@@ -1,0 +1,149 @@
+//! What the server alone needs to be told, each setting with its default.
+
+use std::num::NonZeroU32;
+use std::str::FromStr;
+use std::time::Duration;
+
+use http::HeaderValue;
+pub use ipnet::IpNet;
+
+/// The settings of the server. Those of the service itself are in [`tidings_core::config`].
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The prefix that everything is served under.
+    pub base_path: BasePath,
+    /// The origins whose pages may read answers; none means any.
+    pub cors_origins: Vec<Origin>,
+    /// The proxies whose `X-Forwarded-For` is believed.
+    pub trust_proxy: Vec<IpNet>,
+    /// Requests that a client may make in a second; `None` means as many as it likes.
+    pub rate_limit: Option<NonZeroU32>,
+    /// Whether each failed sign-in writes a line with the client's address to the log.
+    pub log_auth_failures: bool,
+    /// Whether `/openapi.json` and `/docs` are served.
+    pub docs: bool,
+    /// The most bytes of a body.
+    pub body_limit: usize,
+    /// The most bytes of an import, which is read as a stream.
+    pub import_limit: usize,
+    /// How long the head of a request may take to arrive, from its first byte; of a connection's first
+    /// request, from the connection.
+    pub header_timeout: Duration,
+    /// How long a body may take to arrive; of an import, each next piece of it.
+    pub body_timeout: Duration,
+    /// How long a connection may wait for its next request, or for its client to take an answer.
+    pub idle_timeout: Duration,
+    /// How long a shutdown waits for what is running.
+    pub shutdown_timeout: Duration,
+    /// Connections that are open at once; the next ones wait in the system's queue.
+    pub max_connections: usize,
+    /// Operations that work on the database at once …
+    pub operations: usize,
+    /// … and those that may wait for one of these to end. More are refused with `overloaded`.
+    pub operation_queue: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            base_path: BasePath::default(),
+            cors_origins: Vec::new(),
+            trust_proxy: Vec::new(),
+            rate_limit: None,
+            log_auth_failures: false,
+            docs: true,
+            body_limit: 1024 * 1024,
+            import_limit: 64 * 1024 * 1024,
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(75),
+            shutdown_timeout: Duration::from_secs(10),
+            max_connections: 4_096,
+            operations: 32,
+            operation_queue: 1_024,
+        }
+    }
+}
+
+/// The prefix that everything is served under: empty, or `/` and names between slashes.
+///
+/// ```
+/// use tidings_server::BasePath;
+///
+/// assert_eq!("/api/v1/".parse::<BasePath>().unwrap().as_str(), "/api/v1");
+/// assert_eq!("/".parse::<BasePath>().unwrap(), BasePath::default());
+/// assert!("/a b".parse::<BasePath>().is_err());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BasePath(String);
+
+impl BasePath {
+    /// The prefix, without a slash at its end.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for BasePath {
+    type Err = InvalidSetting;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSetting> {
+        let names = text.trim_matches('/');
+        if names.is_empty() {
+            return Ok(Self::default());
+        }
+        let plain = |name: &str| {
+            !matches!(name, "" | "." | "..")
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~".contains(&b))
+        };
+        if names.split('/').all(plain) {
+            Ok(Self(format!("/{names}")))
+        } else {
+            Err(InvalidSetting("a base path is names of letters, digits and - . _ ~ between slashes"))
+        }
+    }
+}
+
+/// Where a page comes from, as browsers send it: scheme, host and, where it is not the usual one, port.
+///
+/// ```
+/// use tidings_server::Origin;
+///
+/// assert!("https://app.example.org".parse::<Origin>().is_ok());
+/// assert!("http://localhost:8080/".parse::<Origin>().is_ok());
+/// assert!("example.org".parse::<Origin>().is_err());
+/// assert!("https://example.org/page".parse::<Origin>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin(HeaderValue);
+
+impl Origin {
+    /// As it stands in the header of a request.
+    pub(crate) fn header(&self) -> HeaderValue {
+        self.0.clone()
+    }
+}
+
+impl FromStr for Origin {
+    type Err = InvalidSetting;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSetting> {
+        const WRONG: InvalidSetting =
+            InvalidSetting("an origin is a scheme and a host: https://app.example.org");
+        let text = text.strip_suffix('/').unwrap_or(text).to_ascii_lowercase();
+        let (scheme, host) = text.split_once("://").ok_or(WRONG)?;
+        let plain = |text: &str, more: &[u8]| {
+            !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || more.contains(&b))
+        };
+        if plain(scheme, b"+-.") && plain(host, b"-._:[]") {
+            HeaderValue::from_str(&text).map(Self).map_err(|_| WRONG)
+        } else {
+            Err(WRONG)
+        }
+    }
+}
+
+/// Why a text is no such setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidSetting(&'static str);

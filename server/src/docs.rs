@@ -1,0 +1,246 @@
+//! The OpenAPI document, and the page to read and try it. Both come out of the binary: no network is needed.
+
+use std::borrow::Cow;
+use std::future::ready;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderValue;
+use tidings_core::Error;
+use tidings_core::answer::Encoded;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::{ContentBuilder, RefOr, ResponseBuilder, ServerBuilder};
+use utoipa::{Modify, OpenApi};
+use utoipa_swagger_ui::Config as Page;
+
+use crate::config::{BasePath, Config};
+use crate::reply::{Answer, Reply};
+use crate::request::Call;
+use crate::route::Route;
+use crate::{account, health, profile};
+
+mod schema;
+
+pub(crate) use schema::{
+    Administrators, Done, DuplicateUrl, LastAdministrator, Members, Missing, Outcome, Success,
+};
+
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "tidings",
+        description = "Accounts, notices, feedback, posts, search and newsfeeds.\n\n\
+            Every answer of an operation has a `result`: `success`, or what went wrong. A failure that an operation \
+            names has status 200; every other one has the status that says so. Bodies are JSON or forms with the \
+            same fields: in a form a list is a repeated key or one text with commas.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+    ),
+    paths(
+        account::sign_up,
+        account::sign_in,
+        account::sign_in_up,
+        account::change_pw,
+        account::sign_out_all,
+        profile::get_userinfo,
+        profile::get_specific_userinfo,
+        profile::change_nickname,
+        profile::update_auto_login,
+        profile::reset_user_measurement,
+        profile::remove_mine,
+        health::healthz,
+        health::readyz,
+        openapi_json,
+        docs,
+    ),
+    tags(
+        (name = "account", description = "Members: signing up and in, what they see and set of their own"),
+        (name = "server", description = "What watches over the server, and this document"),
+    ),
+    modifiers(&Common),
+)]
+struct Document;
+
+/// What holds for every operation, said once.
+struct Common;
+
+impl Modify for Common {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
+        let components = document.components.get_or_insert_default();
+        components.security_schemes.insert("token".into(), SecurityScheme::Http(token).into());
+        for item in document.paths.paths.values_mut() {
+            for operation in [&mut item.get, &mut item.post].into_iter().flatten() {
+                complete(operation);
+            }
+        }
+    }
+}
+
+/// Adds the form beside the JSON body, and the failures that any operation of its kind may have.
+fn complete(operation: &mut Operation) {
+    let mut failures = vec![
+        ("429", "`too many requests`; `Retry-After` says when to try again."),
+        ("500", "`internal error`: the cause is in the log."),
+        ("503", "`overloaded`, or shutting down; `Retry-After` says when to try again."),
+    ];
+    if let Some(RefOr::T(body)) = &mut operation.request_body {
+        if let Some(json) = body.content.get(JSON).filter(|_| body.content.len() == 1).cloned() {
+            body.content.insert(FORM.into(), json);
+        }
+        failures.push(("413", "`payload too large`."));
+        failures.push(("415", "`unsupported media type`: the body is neither JSON nor a form."));
+    }
+    if operation.request_body.is_some() || operation.parameters.is_some() {
+        failures.push((
+            "400",
+            "`bad request`: a field or a parameter is missing, of another type, or out of bounds.",
+        ));
+    }
+    if let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") {
+        done.description = "What was asked for; or a failure that the operation names.".into();
+    }
+    for (status, description) in failures {
+        let result =
+            ContentBuilder::new().schema(Some(utoipa::openapi::Ref::from_schema_name("Done"))).build();
+        let failure = ResponseBuilder::new().description(description).content(JSON, result).build();
+        operation.responses.responses.entry(status.into()).or_insert(failure.into());
+    }
+}
+
+/// The OpenAPI 3.1 document of the API under `base_path`, as JSON.
+pub fn openapi(base_path: &BasePath) -> String {
+    let mut document = Document::openapi();
+    let url = if base_path.as_str().is_empty() { "/" } else { base_path.as_str() };
+    document.servers = Some(vec![ServerBuilder::new().url(url).build()]);
+    document.to_pretty_json().expect("the document is JSON")
+}
+
+/// The document and its page, where they are wanted.
+pub(crate) fn routes(config: &Config) -> Vec<Route> {
+    if !config.docs {
+        return Vec::new();
+    }
+    let document = Arc::new(Encoded::new(openapi(&config.base_path)));
+    // Relative to the page, so that it is found behind a proxy that cuts a prefix, too.
+    let page = Page::from("../openapi.json").validator_url("none").persist_authorization(true);
+    let (page, files) = (Arc::new(page.clone()), Arc::new(page));
+    vec![
+        Route::get("/openapi.json", move |call| ready(Ok(openapi_json(&call, &document)))).public(),
+        Route::get("/docs", docs).public(),
+        Route::get(PAGE, move |call| file(call, String::new(), Arc::clone(&page))).public(),
+        Route::get(PAGE_FILES, move |mut call: Call| {
+            let name = call.segments().map(|[name]| name);
+            let files = Arc::clone(&files);
+            async { file(call, name?, files).await }
+        })
+        .public(),
+    ]
+}
+
+/// The page, and the files it is made of.
+const PAGE: &str = "/docs/";
+const PAGE_FILES: &str = "/docs/{file}";
+
+/// This document
+#[utoipa::path(get, path = "/openapi.json", tag = "server", responses((status = 200, body = serde_json::Value)))]
+fn openapi_json(call: &Call, document: &Arc<Encoded>) -> Reply {
+    Reply::encoded(document, call.accepts_gzip())
+}
+
+/// A page to read this document and to try the operations
+#[utoipa::path(get, path = "/docs", tag = "server", responses((status = 308, description = "The way to `/docs/`.")))]
+async fn docs(_: Call) -> Answer {
+    Ok(Reply::moved(HeaderValue::from_static("docs/")))
+}
+
+async fn file(call: Call, name: String, page: Arc<Page<'static>>) -> Answer {
+    call.run_in(
+        |lanes| &lanes.store,
+        move |_, _, gzip| {
+            let file =
+                utoipa_swagger_ui::serve(&name, page).map_err(|e| Error::Internal(e.to_string().into()))?;
+            let file = file.ok_or(Error::NotFound)?;
+            let media_type =
+                HeaderValue::from_str(&file.content_type).map_err(|e| Error::Internal(e.into()))?;
+            let bytes = match file.bytes {
+                Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+                Cow::Owned(bytes) => bytes.into(),
+            };
+            Ok(Reply::bytes(bytes, media_type, gzip))
+        },
+    )
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::testing::{header, request, service};
+
+    #[test]
+    fn the_document_has_every_operation_and_no_other() {
+        let in_table: BTreeSet<(String, String)> = crate::app::routes(&Config::default())
+            .iter()
+            .filter(|route| ![PAGE, PAGE_FILES].contains(&route.path))
+            .map(|route| (route.path.to_owned(), route.method.as_str().to_lowercase()))
+            .collect();
+        let document: serde_json::Value = serde_json::from_str(&openapi(&BasePath::default())).unwrap();
+        let methods =
+            |item: &serde_json::Value| item.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        let in_document: BTreeSet<(String, String)> = document["paths"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .flat_map(|(path, item)| methods(item).into_iter().map(|method| (path.clone(), method)))
+            .collect();
+        assert_eq!(in_document, in_table);
+        assert_eq!(document["openapi"], "3.1.0");
+    }
+
+    #[test]
+    fn every_reference_in_the_document_leads_somewhere() {
+        let document: serde_json::Value = serde_json::from_str(&openapi(&BasePath::default())).unwrap();
+        let mut values = vec![&document];
+        while let Some(value) = values.pop() {
+            if let Some(reference) = value.get("$ref").and_then(|reference| reference.as_str()) {
+                let target = document.pointer(reference.strip_prefix('#').unwrap());
+                assert!(target.is_some(), "{reference}");
+            }
+            values.extend(value.as_object().into_iter().flat_map(|object| object.values()));
+            values.extend(value.as_array().into_iter().flatten());
+        }
+    }
+
+    #[tokio::test]
+    async fn the_page_and_its_files_come_out_of_the_binary() {
+        let service = service();
+        let way = service.call(request("GET", "/docs")).await;
+        assert_eq!((way.status().as_u16(), header(&way, "location")), (308, "docs/"));
+        for (path, media_type) in [
+            ("/docs/", "text/html"),
+            ("/docs/swagger-ui.css", "text/css"),
+            ("/docs/swagger-ui-bundle.js", "text/javascript"),
+            ("/docs/swagger-initializer.js", "text/javascript"),
+        ] {
+            let file = service.call(request("GET", path)).await;
+            assert_eq!((file.status().as_u16(), header(&file, "content-type")), (200, media_type), "{path}");
+        }
+        let settings = service.call(request("GET", "/docs/swagger-initializer.js")).await;
+        assert!(std::str::from_utf8(settings.body()).unwrap().contains("../openapi.json"));
+        assert_eq!(service.call(request("GET", "/docs/..%2FCargo.toml")).await.status(), 404);
+    }
+
+    #[tokio::test]
+    async fn both_are_closed_where_they_are_not_wanted() {
+        let (service, config) = (service(), Config { docs: false, ..Config::default() });
+        for path in ["/openapi.json", "/docs", "/docs/", "/docs/index.html"] {
+            assert_eq!(service.answer(&config, request("GET", path)).await.status(), 404, "{path}");
+        }
+    }
+}

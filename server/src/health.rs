@@ -1,0 +1,39 @@
+//! Liveness and readiness, for what watches over the server.
+
+use tidings_core::Error;
+
+use crate::docs;
+use crate::reply::{Answer, Reply};
+use crate::request::Call;
+use crate::route::Route;
+
+const HEALTHZ: &str = "/healthz";
+const READYZ: &str = "/readyz";
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![Route::get(HEALTHZ, healthz), Route::get(READYZ, readyz)]
+}
+
+/// Whether a path is asked by what watches over the server, which no rate limit holds off.
+pub(crate) fn is_health(path: &str) -> bool {
+    matches!(path, HEALTHZ | READYZ)
+}
+
+/// Whether the server is alive
+///
+/// Always, when it answers.
+#[utoipa::path(get, path = "/healthz", tag = "server", responses((status = 200, body = docs::Done)))]
+pub(crate) async fn healthz(_: Call) -> Answer {
+    Ok(Reply::success(&(), false))
+}
+
+/// Whether the server takes requests
+///
+/// Not when the database does not answer, nor while the server shuts down.
+#[utoipa::path(get, path = "/readyz", tag = "server", responses((status = 200, body = docs::Done)))]
+pub(crate) async fn readyz(call: Call) -> Answer {
+    if call.app().is_stopping() {
+        return Err(Error::Overloaded.into());
+    }
+    call.answer(|tidings, _| tidings.ready()).await
+}

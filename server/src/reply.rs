@@ -1,0 +1,215 @@
+//! Answers: the JSON object, its status, and the headers that go with it.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+};
+use http::{HeaderValue, StatusCode};
+use serde::Serialize;
+use tidings_core::answer::{self, Encoded};
+use tidings_core::{Error, Outcome};
+use warp::reply::Response;
+
+/// Bytes from which compressing an answer saves more than it costs.
+const WORTH_COMPRESSING: usize = 1_024;
+/// When to try again where nothing better is known.
+const RETRY_SOON_S: u64 = 1;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+
+/// What a handler answers.
+pub(crate) type Answer = Result<Reply, Refusal>;
+
+/// The answer of an operation that was done.
+pub(crate) struct Reply(Response);
+
+impl Reply {
+    /// `{"result": "success"}` with the fields of `body`, compressed where `gzip` allows it and it is worth it.
+    pub(crate) fn success<T: Serialize>(body: &T, gzip: bool) -> Self {
+        Self::bytes(answer::success(body).into(), JSON, gzip)
+    }
+
+    /// An answer that is kept encoded; compressing it is done once, not for each request.
+    pub(crate) fn encoded(kept: &Arc<Encoded>, gzip: bool) -> Self {
+        let json = kept.json();
+        if json.len() < WORTH_COMPRESSING {
+            Self::plain(json.clone(), JSON)
+        } else if gzip {
+            Self::compressed(kept.compressed(compress).clone(), JSON)
+        } else {
+            Self::plain(json.clone(), JSON).with(VARY, ACCEPT_ENCODING)
+        }
+    }
+
+    /// Bytes of some type, compressed where `gzip` allows it and it is worth it.
+    pub(crate) fn bytes(body: Bytes, content_type: HeaderValue, gzip: bool) -> Self {
+        if body.len() < WORTH_COMPRESSING {
+            Self::plain(body, content_type)
+        } else if gzip {
+            Self::compressed(compress(&body), content_type)
+        } else {
+            Self::plain(body, content_type).with(VARY, ACCEPT_ENCODING)
+        }
+    }
+
+    /// The way to another address.
+    pub(crate) fn moved(location: HeaderValue) -> Self {
+        let mut response = Response::new(Bytes::new().into());
+        *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
+        Self(response).with(http::header::LOCATION, location)
+    }
+
+    /// The same with a header more.
+    pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.headers_mut().insert(name, value);
+        self
+    }
+
+    fn compressed(body: Bytes, content_type: HeaderValue) -> Self {
+        Self::plain(body, content_type)
+            .with(CONTENT_ENCODING, HeaderValue::from_static("gzip"))
+            .with(VARY, ACCEPT_ENCODING)
+    }
+
+    fn plain(body: Bytes, content_type: HeaderValue) -> Self {
+        Self(Response::new(body.into())).with(CONTENT_TYPE, content_type)
+    }
+}
+
+const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
+
+fn compress(bytes: &[u8]) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 3), Compression::default());
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes what is written").into()
+}
+
+/// Why a request is refused. `Display` is the `result` text of the answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    /// The operation refused it.
+    #[error(transparent)]
+    Operation(#[from] Error),
+    /// The path has operations, with these methods and no other.
+    #[error("method not allowed")]
+    MethodNotAllowed(HeaderValue),
+    /// The body is over the limit.
+    #[error("payload too large")]
+    PayloadTooLarge,
+    /// The body is of a type that the operation does not read.
+    #[error("unsupported media type")]
+    UnsupportedMediaType,
+}
+
+impl From<Outcome> for Refusal {
+    fn from(outcome: Outcome) -> Self {
+        Self::Operation(outcome.into())
+    }
+}
+
+impl Refusal {
+    const fn status(&self) -> StatusCode {
+        match self {
+            Self::Operation(error) => status(error),
+            Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
+            Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        }
+    }
+}
+
+/// The HTTP status of a refused operation. An outcome that the interface documents is 200: existing clients
+/// read `result` in their success handler and never look at the status.
+const fn status(error: &Error) -> StatusCode {
+    match error {
+        Error::Documented(_) => StatusCode::OK,
+        Error::BadRequest(_) => StatusCode::BAD_REQUEST,
+        Error::BadToken => StatusCode::UNAUTHORIZED,
+        Error::Forbidden => StatusCode::FORBIDDEN,
+        Error::NotFound => StatusCode::NOT_FOUND,
+        Error::LastAdministrator | Error::DuplicateUrl => StatusCode::CONFLICT,
+        Error::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Error::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+        Error::Failed { .. } | Error::Store(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// The response of an answer. `path` is the operation's, for the log; `keepable` says that the operation
+/// tells everybody the same and changes nothing, so that a cache may keep what it answers.
+pub(crate) fn respond(answer: Answer, path: &str, keepable: bool) -> Response {
+    let (mut response, refused) = match answer {
+        Ok(Reply(response)) => (response, false),
+        Err(refusal) => (refuse(&refusal, path), true),
+    };
+    if refused || !keepable {
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    response
+}
+
+fn refuse(refusal: &Refusal, path: &str) -> Response {
+    let status = refusal.status();
+    if status == StatusCode::INTERNAL_SERVER_ERROR
+        && let Refusal::Operation(error) = refusal
+    {
+        tracing::error!(path, cause = error.detail(), "{error}");
+    }
+    let Reply(mut response) = Reply::plain(answer::refusal(&refusal.to_string()).into(), JSON);
+    *response.status_mut() = status;
+    let header = match refusal {
+        Refusal::Operation(Error::BadToken) => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+        Refusal::Operation(Error::TooManyRequests { retry_after_s }) => {
+            Some((RETRY_AFTER, HeaderValue::from(*retry_after_s)))
+        }
+        Refusal::Operation(Error::Overloaded) => Some((RETRY_AFTER, HeaderValue::from(RETRY_SOON_S))),
+        Refusal::MethodNotAllowed(allowed) => Some((ALLOW, allowed.clone())),
+        _ => None,
+    };
+    response.headers_mut().extend(header);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use tidings_core::StoreError;
+
+    use super::*;
+
+    #[test]
+    fn every_failure_has_its_text_its_status_and_its_header() {
+        let documented = Outcome::ALL.into_iter().map(|outcome| Refusal::from(Error::from(outcome)));
+        let cause = StoreError::Foreign;
+        let others = [
+            Error::BadRequest("a rule").into(),
+            Error::BadToken.into(),
+            Error::Forbidden.into(),
+            Error::NotFound.into(),
+            Error::LastAdministrator.into(),
+            Error::DuplicateUrl.into(),
+            Error::TooManyRequests { retry_after_s: 7 }.into(),
+            Error::Overloaded.into(),
+            Error::Failed { result: "sign_up fail", cause: cause.clone() }.into(),
+            Error::Store(cause).into(),
+            Error::Internal("a cause".into()).into(),
+            Refusal::MethodNotAllowed(HeaderValue::from_static("GET, POST")),
+            Refusal::PayloadTooLarge,
+            Refusal::UnsupportedMediaType,
+        ];
+        let lines = documented.chain(others).map(|refusal| {
+            let text = refusal.to_string();
+            let response = respond(Err(refusal), "/path", true);
+            let header = [WWW_AUTHENTICATE, RETRY_AFTER, ALLOW].into_iter().find_map(|name| {
+                let value = response.headers().get(&name)?;
+                Some(format!("{name}: {}", value.to_str().ok()?))
+            });
+            format!("{} {text} {}", response.status().as_u16(), header.unwrap_or_default())
+                .trim_end()
+                .to_owned()
+        });
+        insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
+    }
+}

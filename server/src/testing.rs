@@ -1,0 +1,78 @@
+//! What the unit tests share: a service on a database of its own, and calls without a connection.
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt as _, Full};
+use serde_json::Value;
+use tempfile::TempDir;
+use tidings_core::Tidings;
+use tower::ServiceExt as _;
+
+use crate::app::App;
+use crate::config::Config;
+
+/// A service whose database goes when it is dropped.
+pub(crate) struct Service {
+    pub(crate) tidings: Tidings,
+    // Dropped after the service has closed it.
+    _dir: TempDir,
+}
+
+/// A new service with default settings.
+pub(crate) fn service() -> Service {
+    let dir = tempfile::tempdir().unwrap();
+    Service { tidings: Tidings::open(dir.path().join("test.db")).unwrap(), _dir: dir }
+}
+
+impl Service {
+    /// What a server with these settings answers.
+    pub(crate) async fn answer(&self, config: &Config, request: Request<Full<Bytes>>) -> Response<Bytes> {
+        let service = App::new(self.tidings.clone(), config.clone()).service();
+        let (head, body) = service.oneshot(request).await.unwrap().into_parts();
+        Response::from_parts(head, body.collect().await.unwrap().to_bytes())
+    }
+
+    /// What a server with default settings answers.
+    pub(crate) async fn call(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
+        self.answer(&Config::default(), request).await
+    }
+
+    /// The token of a new member.
+    pub(crate) async fn member(&self, id: &str) -> String {
+        let form = format!("id={id}&pw=password&pw_check=password&nickname={id}");
+        let answer = self.call(post("/sign_up", "application/x-www-form-urlencoded", form)).await;
+        json(&answer)["access_token"].as_str().unwrap().to_owned()
+    }
+}
+
+/// A request without a body.
+pub(crate) fn request(method: &str, path: &str) -> Request<Full<Bytes>> {
+    Request::builder().method(method).uri(path).body(Full::default()).unwrap()
+}
+
+/// A request with a body.
+pub(crate) fn post(path: &str, content_type: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
+    let request = Request::builder().method("POST").uri(path).header("content-type", content_type);
+    request.body(Full::new(body.into())).unwrap()
+}
+
+/// The same request with a header more.
+pub(crate) fn with<B>(mut request: Request<B>, name: &'static str, value: &str) -> Request<B> {
+    request.headers_mut().append(name, value.parse().unwrap());
+    request
+}
+
+/// A header of an answer, `""` without one.
+pub(crate) fn header<'a>(answer: &'a Response<Bytes>, name: &str) -> &'a str {
+    answer.headers().get(name).map_or("", |value| value.to_str().unwrap())
+}
+
+/// The object that an answer holds.
+pub(crate) fn json(answer: &Response<Bytes>) -> Value {
+    serde_json::from_slice(answer.body()).unwrap()
+}
+
+/// Status and `result` of an answer.
+pub(crate) fn outcome(answer: &Response<Bytes>) -> String {
+    format!("{} {}", answer.status().as_u16(), json(answer)["result"].as_str().unwrap())
+}

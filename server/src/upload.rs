@@ -1,0 +1,224 @@
+//! The body of a request: read whole within a limit, or as a stream by work that may block.
+
+use std::io::{self, Read};
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use futures_util::{Stream, StreamExt as _};
+use http::HeaderMap;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use tidings_core::Error;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::reply::Refusal;
+
+/// Pieces of a body that wait for work to read them.
+const PIECES: usize = 16;
+/// How much of a body that nobody reads, and for how long, is taken all the same.
+const LINGER_BYTES: usize = 64 * 1024 * 1024;
+const LINGER_TIME: Duration = Duration::from_secs(10);
+
+type Pieces = Pin<Box<dyn Stream<Item = Result<Bytes, warp::Error>> + Send + Sync>>;
+
+/// The body of a request, as far as it has not been read.
+#[derive(Default)]
+pub(crate) struct Upload {
+    pieces: Option<Pieces>,
+    /// The length that the head of the request gives.
+    length: Option<u64>,
+    /// Whether the client goes on sending until it has sent all, as HTTP/1 does.
+    insists: bool,
+    taken: usize,
+}
+
+impl Upload {
+    /// The body that comes behind a head with these headers.
+    pub(crate) fn new(
+        headers: &HeaderMap,
+        pieces: impl Stream<Item = Result<impl Buf, warp::Error>> + Send + Sync + 'static,
+    ) -> Self {
+        let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let insists = length.map_or(headers.contains_key(TRANSFER_ENCODING), |length| length > 0);
+        let pieces = pieces.map(|piece| piece.map(|mut piece| piece.copy_to_bytes(piece.remaining())));
+        Self { pieces: Some(Box::pin(pieces)), length, insists, taken: 0 }
+    }
+
+    /// The whole body.
+    ///
+    /// # Errors
+    /// `payload too large` over `limit` bytes: at once when the head says so, else when they have come;
+    /// `bad request` when it does not arrive within `time`.
+    pub(crate) async fn whole(&mut self, limit: usize, time: Duration) -> Result<Bytes, Refusal> {
+        let read = async {
+            let Some(first) = self.next(limit).await? else { return Ok(Bytes::new()) };
+            let Some(second) = self.next(limit).await? else { return Ok(first) };
+            let mut whole = [first, second].concat();
+            while let Some(piece) = self.next(limit).await? {
+                whole.extend_from_slice(&piece);
+            }
+            Ok(whole.into())
+        };
+        timeout(time, read).await.unwrap_or_else(|_| Err(self.lost()))
+    }
+
+    /// The body as a reader for work that may block, and what feeds it: a future to be awaited beside the work.
+    ///
+    /// The future fails as [`Upload::whole`] does, `time` being that of each piece; the reader then breaks off
+    /// with an error, so that half a body is never taken for all of it.
+    pub(crate) fn reader(
+        mut self,
+        limit: usize,
+        time: Duration,
+    ) -> (UploadReader, impl Future<Output = Result<(), Refusal>>) {
+        let (sender, receiver) = mpsc::channel(PIECES);
+        let feed = async move {
+            loop {
+                let piece = timeout(time, self.next(limit)).await.unwrap_or_else(|_| Err(self.lost()))?;
+                let ended = piece.is_none();
+                // Nobody takes it when the work has ended early; that is its own affair.
+                if sender.send(piece).await.is_err() || ended {
+                    return Ok(());
+                }
+            }
+        };
+        (UploadReader { receiver, piece: Bytes::new(), ended: false }, feed)
+    }
+
+    /// The next piece, or none at the end.
+    async fn next(&mut self, limit: usize) -> Result<Option<Bytes>, Refusal> {
+        if self.length.is_some_and(|length| length > limit as u64) {
+            return Err(Refusal::PayloadTooLarge);
+        }
+        let Some(pieces) = &mut self.pieces else { return Ok(None) };
+        match pieces.next().await {
+            Some(Ok(piece)) => {
+                self.taken += piece.len();
+                if self.taken > limit { Err(Refusal::PayloadTooLarge) } else { Ok(Some(piece)) }
+            }
+            Some(Err(_)) => Err(self.lost()),
+            None => {
+                self.pieces = None;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Gives up a body that does not arrive.
+    fn lost(&mut self) -> Refusal {
+        self.pieces = None;
+        Error::BadRequest("the body did not arrive").into()
+    }
+}
+
+impl Drop for Upload {
+    /// Takes what a client of HTTP/1 still sends, for a while.
+    ///
+    /// It may look for the answer only then; and a connection that is closed with bytes unread is reset, which
+    /// can destroy an answer on its way.
+    fn drop(&mut self) {
+        let Some(mut pieces) = self.pieces.take().filter(|_| self.insists) else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(timeout(LINGER_TIME, async move {
+            let mut left = LINGER_BYTES;
+            while let Some(Ok(piece)) = pieces.next().await {
+                let Some(less) = left.checked_sub(piece.len()) else { break };
+                left = less;
+            }
+        }));
+    }
+}
+
+/// Reads a body on a thread that may block.
+pub(crate) struct UploadReader {
+    receiver: mpsc::Receiver<Option<Bytes>>,
+    piece: Bytes,
+    ended: bool,
+}
+
+impl Read for UploadReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.piece.is_empty() && !self.ended {
+            match self.receiver.blocking_recv() {
+                Some(Some(piece)) => self.piece = piece,
+                Some(None) => self.ended = true,
+                None => return Err(io::ErrorKind::UnexpectedEof.into()),
+            }
+        }
+        let length = buffer.len().min(self.piece.len());
+        self.piece.copy_to_slice(&mut buffer[..length]);
+        Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+
+    use super::*;
+
+    const LIMIT: usize = 10;
+    const TIME: Duration = Duration::from_secs(5);
+
+    fn upload(length: Option<&'static str>, pieces: &[&'static str]) -> Upload {
+        let mut headers = HeaderMap::new();
+        if let Some(length) = length {
+            headers.insert(CONTENT_LENGTH, length.parse().unwrap());
+        }
+        let pieces: Vec<_> = pieces.iter().map(|piece| Ok(Bytes::from_static(piece.as_bytes()))).collect();
+        Upload::new(&headers, stream::iter(pieces))
+    }
+
+    async fn whole(mut upload: Upload) -> Result<Bytes, String> {
+        upload.whole(LIMIT, TIME).await.map_err(|e| e.to_string())
+    }
+
+    #[tokio::test]
+    async fn a_body_is_whole_in_however_many_pieces_it_comes() {
+        for pieces in [&["0123456789"][..], &["01234", "56789"], &["0", "", "12345", "6789"]] {
+            assert_eq!(whole(upload(None, pieces)).await.unwrap(), "0123456789");
+        }
+        assert_eq!(whole(upload(None, &[])).await.unwrap(), "");
+    }
+
+    #[tokio::test]
+    async fn a_body_over_the_limit_is_refused_whether_its_head_says_so_or_not() {
+        for upload in
+            [upload(Some("11"), &[]), upload(None, &["01234", "567890"]), upload(None, &["01234567890"])]
+        {
+            assert_eq!(whole(upload).await.unwrap_err(), "payload too large");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_arrive_is_given_up() {
+        let silent = Upload::new(&HeaderMap::new(), stream::pending::<Result<Bytes, warp::Error>>());
+        assert_eq!(whole(silent).await.unwrap_err(), "bad request");
+    }
+
+    async fn read_through(upload: Upload) -> (Result<String, io::ErrorKind>, Result<(), String>) {
+        let (mut reader, feed) = upload.reader(LIMIT, TIME);
+        let work = tokio::task::spawn_blocking(move || {
+            let mut text = String::new();
+            reader.read_to_string(&mut text).map(|_| text).map_err(|e| e.kind())
+        });
+        let (read, sent) = tokio::join!(work, feed);
+        (read.unwrap(), sent.map_err(|e| e.to_string()))
+    }
+
+    #[tokio::test]
+    async fn a_reader_reads_all_or_says_that_it_did_not() {
+        let (read, fed) = read_through(upload(None, &["01234", "", "56789"])).await;
+        assert_eq!((read.as_deref(), fed), (Ok("0123456789"), Ok(())));
+        let (read, fed) = read_through(upload(None, &["01234", "567890"])).await;
+        assert_eq!((read, fed), (Err(io::ErrorKind::UnexpectedEof), Err("payload too large".into())));
+    }
+
+    #[tokio::test]
+    async fn a_feed_ends_when_nobody_reads() {
+        let (reader, feed) = upload(None, &["0"; LIMIT]).reader(LIMIT, TIME);
+        drop(reader);
+        feed.await.unwrap();
+    }
+}
