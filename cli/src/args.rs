@@ -46,7 +46,7 @@ pub(crate) enum Command {
     /// Administrators
     #[command(subcommand)]
     Admin(Admin),
-    /// The university's members, whom sign_in_up verifies
+    /// The university's members, who sign in by its verification
     #[command(subcommand)]
     Roster(Roster),
 }

@@ -70,7 +70,9 @@ const fn exit_status(error: &Error) -> u8 {
         | Error::LastAdministrator
         | Error::DuplicateUrl
         | Error::TooManyRequests { .. } => REFUSED,
-        Error::Overloaded | Error::Failed { .. } | Error::Store(_) | Error::Internal(_) => SYSTEM,
+        Error::Overloaded | Error::Failed { .. } | Error::Input(_) | Error::Store(_) | Error::Internal(_) => {
+            SYSTEM
+        }
     }
 }
 

@@ -26,10 +26,11 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     newsfeed::warm(&tidings)?;
     welcome(&tidings)?;
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
-    let base = config.base_path.clone();
     runtime.block_on(async {
         let shutdown = stop_signal().map_err(failed)?;
-        print_line(format!("listening on http://{address}{base}").as_bytes());
+        listener.set_nonblocking(true).map_err(failed)?;
+        let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
+        print_line(format!("listening on http://{address}").as_bytes());
         tidings_server::serve(tidings, config, listener, shutdown).await.map_err(failed)
     })?;
     Ok(ExitCode::SUCCESS)

@@ -1,7 +1,10 @@
 //! The settings: a flag, else its `TIDINGS_…` variable, else the TOML file, else the default.
 
-use std::net::SocketAddr;
+use std::fmt::Display;
+use std::net::{IpAddr, SocketAddr};
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
@@ -30,10 +33,10 @@ pub(crate) struct Settings {
     trust_proxy: Option<Vec<String>>,
     /// Requests a second that one client may make [default: any number]
     #[arg(long, env = "TIDINGS_RATE_LIMIT", value_name = "N")]
-    rate_limit: Option<u32>,
-    /// Connections at a time; more wait [default: 10000]
+    rate_limit: Option<NonZeroU32>,
+    /// Connections at a time; more wait [default: 4096]
     #[arg(long, env = "TIDINGS_MAX_CONNECTIONS", value_name = "N")]
-    max_connections: Option<usize>,
+    max_connections: Option<NonZeroUsize>,
     /// Close /docs and /openapi.json
     #[arg(long, env = "TIDINGS_NO_DOCS", num_args = 0..=1, default_missing_value = "true")]
     no_docs: Option<bool>,
@@ -50,7 +53,7 @@ pub(crate) struct Settings {
     #[arg(long, env = "TIDINGS_TOKEN_DAYS", value_name = "N", help_heading = "Accounts")]
     token_days: Option<u32>,
     /// A file with the key that tokens are signed with, 32 bytes or more [default: <database>.key, made at
-    /// the first start]; the variable TIDINGS_TOKEN_KEY holds the key itself
+    /// the first start]; `TIDINGS_TOKEN_KEY` holds the key itself
     #[arg(long, env = "TIDINGS_TOKEN_KEY_FILE", value_name = "FILE", help_heading = "Accounts")]
     token_key_file: Option<PathBuf>,
     /// The least characters of an id [default: 3]
@@ -209,25 +212,20 @@ impl Settings {
     /// What the server is set to.
     pub(crate) fn server(&self) -> Result<tidings_server::Config, Failure> {
         let default = tidings_server::Config::default();
-        let base_path = self.base_path.clone().unwrap_or_default();
-        let base_path = base_path.trim_end_matches('/');
-        if !base_path.is_empty() && !base_path.starts_with('/') {
-            return Err(Failure::usage("base-path begins with a slash, as in /api"));
-        }
+        let origins = self.cors_origin.iter().flatten().map(|origin| parse("cors-origin", origin));
         let proxies = self.trust_proxy.iter().flatten().map(|net| {
-            let address = net.parse().map(tidings_server::IpNet::new_assert_host);
-            net.parse().or(address).map_err(|_| {
-                Failure::usage(format!(
-                    "trust-proxy: {net:?} is no address and no network such as 10.0.0.0/8"
-                ))
-            })
+            // An address alone is a network of one.
+            net.parse::<IpAddr>().map_or_else(|_| parse("trust-proxy", net), |address| Ok(address.into()))
         });
         Ok(tidings_server::Config {
-            base_path: base_path.to_owned(),
-            cors_origins: self.cors_origin.clone().unwrap_or_default(),
+            base_path: self
+                .base_path
+                .as_deref()
+                .map_or(Ok(default.base_path), |path| parse("base-path", path))?,
+            cors_origins: origins.collect::<Result<_, _>>()?,
             trust_proxy: proxies.collect::<Result<_, _>>()?,
             rate_limit: self.rate_limit,
-            max_connections: self.max_connections.unwrap_or(default.max_connections),
+            max_connections: self.max_connections.map_or(default.max_connections, NonZeroUsize::get),
             docs: !self.no_docs.unwrap_or(false),
             log_auth_failures: self.log_auth_failures.unwrap_or(false),
             ..default
@@ -293,6 +291,10 @@ impl Settings {
         feed.check().map_err(Failure::usage)?;
         Ok(feed)
     }
+}
+
+fn parse<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, Failure> {
+    text.parse().map_err(|e| Failure::usage(format!("{name}: {text:?}: {e}")))
 }
 
 /// The settings that the environment gives, for a command that has no flags for them.

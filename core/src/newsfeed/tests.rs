@@ -35,7 +35,12 @@ fn ids(page: &Value) -> Vec<String> {
 }
 
 fn titles(page: &Value) -> Vec<String> {
-    page["newsfeed"].as_array().unwrap().iter().map(|post| post["title"].as_str().unwrap().to_owned()).collect()
+    page["newsfeed"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|post| post["title"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Waits until the feeds show what has been committed.
@@ -125,7 +130,9 @@ fn a_next_holds_for_ten_minutes_after_the_order_has_passed() {
     let service = stocked();
     let next = json(popular(&service, &Page::default()))["next"].as_str().unwrap().to_owned();
     let again = || popular(&service, &Page { limit: None, next: Some(&next) });
-    post::view(&service, &Caller::Nobody, &ids(&json(popular(&service, &Page::default())))[0]).wait().unwrap();
+    post::view(&service, &Caller::Nobody, &ids(&json(popular(&service, &Page::default())))[0])
+        .wait()
+        .unwrap();
     followed(&service);
     service.clock().advance(10 * 60_000);
     assert_eq!(ids(&json(again())).len(), 50);
@@ -172,7 +179,11 @@ fn the_recommended_feed_follows_what_was_liked_and_leaves_out_what_was_seen() {
     let service = stocked();
     let reader = service.member("reader");
     let guests = json(recommended(&service, &Caller::Nobody, &Page::default()));
-    assert_eq!(json(recommended(&service, &reader, &Page::default())), guests, "nothing is known of them yet");
+    assert_eq!(
+        json(recommended(&service, &reader, &Page::default())),
+        guests,
+        "nothing is known of them yet"
+    );
     let cats: Vec<String> = ids(&json(topic(&service, &Caller::Nobody, "cats", &Page::default())));
     for id in &cats[..3] {
         post::like(&service, &reader, id).wait().unwrap();
