@@ -57,6 +57,10 @@ pub(super) struct Index {
     entries: FxHashMap<Feature, Entry>,
     /// Positions of posts with the weight of the feature in them.
     postings: Vec<(u32, f32)>,
+    /// The vectors of the posts, one behind the other, by position.
+    vectors: Vec<(Feature, f32)>,
+    /// Where each post's vector ends.
+    ends: Vec<u32>,
 }
 
 #[derive(Debug, Default)]
@@ -93,23 +97,25 @@ impl Index {
             start += posts;
         }
         let mut postings = vec![(0, 0.0); start as usize];
+        let (mut vectors, mut ends) = (Vec::with_capacity(start as usize), Vec::with_capacity(count));
         for (position, post) in posts.enumerate() {
-            for (feature, weight) in weigh(&entries, post, config) {
-                let entry = entries.get_mut(&feature).expect("every feature was counted above");
-                postings[entry.end as usize] = (position as u32, weight);
+            let begin = vectors.len();
+            vectors.extend(weigh(&entries, post, config));
+            for (feature, weight) in &vectors[begin..] {
+                let entry = entries.get_mut(feature).expect("every feature was counted above");
+                postings[entry.end as usize] = (position as u32, *weight);
                 entry.end += 1;
             }
+            ends.push(vectors.len() as u32);
         }
-        Self { entries, postings }
+        Self { entries, postings, vectors, ends }
     }
 
-    /// The vector of a post that is in the index.
-    pub(super) fn vector<'a>(
-        &'a self,
-        post: &'a Features,
-        config: &Interest,
-    ) -> impl Iterator<Item = (Feature, f32)> + 'a {
-        weigh(&self.entries, post, config)
+    /// The vector of the post at a position.
+    pub(super) fn vector(&self, position: u32) -> &[(Feature, f32)] {
+        let position = position as usize;
+        let begin = position.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.vectors[begin as usize..self.ends[position] as usize]
     }
 
     /// The weight of one word, topic or tag that was searched for or opened; 0 when no post has it.
@@ -174,8 +180,7 @@ mod tests {
         ];
         let config = Interest::default();
         let index = Index::new(posts.iter(), &config);
-        let query: Vec<_> = index.vector(&posts[0], &config).collect();
-        let scores = index.scores(&query, posts.len());
+        let scores = index.scores(index.vector(0), posts.len());
         assert!((scores[0] - 1.0).abs() < 1e-5, "{scores:?}");
         assert!(scores[1] > 0.1 && scores[1] < scores[0], "{scores:?}");
         assert!(scores[2].abs() < f32::EPSILON, "{scores:?}");

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::features::{Feature, Features, Index, Kind, feature};
+use super::features::{Feature, Index, Kind, feature};
 use crate::clock::DAY_MS;
 use crate::config::Interest;
 use crate::profile::history::Acts;
@@ -18,11 +18,13 @@ pub(super) struct Vector(pub(super) Vec<(Feature, f32)>);
 /// Each act adds the vector of what it was about, weighing as its kind does and halved with every half-life
 /// of its age. Decay is the same for all as time goes on, so the direction changes only with new acts: ages
 /// are counted from the newest act.
-pub(super) fn measure<'f>(
+///
+/// `position` tells where a post stands in the index; a post that does not, says nothing.
+pub(super) fn measure(
     acts: &Acts,
     config: &Interest,
     index: &Index,
-    features_of: impl Fn(i64) -> Option<&'f Features>,
+    position: impl Fn(i64) -> Option<u32>,
 ) -> Option<Vector> {
     let Acts { liked, viewed, searched, opened } = acts;
     if liked.len() + viewed.len() + searched.len() + opened.len() < config.min_acts {
@@ -36,17 +38,17 @@ pub(super) fn measure<'f>(
         (-days / config.half_life_days).exp2()
     };
     let mut sum: FxHashMap<Feature, f32> = FxHashMap::default();
-    let mut add = |vector: &mut dyn Iterator<Item = (Feature, f32)>, weight: f64| {
+    let mut add = |vector: &[(Feature, f32)], weight: f64| {
         #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
         let weight = weight as f32;
         for (feature, value) in vector {
-            *sum.entry(feature).or_default() += weight * value;
+            *sum.entry(*feature).or_default() += weight * value;
         }
     };
     for (acts, weight) in [(liked, config.like_weight), (viewed, config.view_weight)] {
         for (post, date) in acts {
-            if let Some(features) = features_of(*post) {
-                add(&mut index.vector(features, config), weight * decay(*date));
+            if let Some(position) = position(*post) {
+                add(index.vector(position), weight * decay(*date));
             }
         }
     }
@@ -56,20 +58,20 @@ pub(super) fn measure<'f>(
             .split_ascii_whitespace()
             .flat_map(|word| [Kind::Word, Kind::Tag, Kind::Topic].map(|kind| feature(kind, word)));
         let named: Vec<Feature> = named.collect();
-        add(&mut unit(index, &named), config.search_weight * decay(*date));
+        add(&unit(index, &named), config.search_weight * decay(*date));
     }
     for (name, date) in opened {
         let named = [Kind::Topic, Kind::Tag].map(|kind| feature(kind, name));
-        add(&mut unit(index, &named), config.open_weight * decay(*date));
+        add(&unit(index, &named), config.open_weight * decay(*date));
     }
     strongest(sum)
 }
 
 /// The vector of unit length of features that were named, each weighing its inverse document frequency.
-fn unit<'a>(index: &'a Index, named: &'a [Feature]) -> impl Iterator<Item = (Feature, f32)> + 'a {
+fn unit(index: &Index, named: &[Feature]) -> Vec<(Feature, f32)> {
     let square: f32 = named.iter().map(|feature| index.idf(*feature).powi(2)).sum();
     let norm = if square > 0.0 { 1.0 / square.sqrt() } else { 0.0 };
-    named.iter().map(move |feature| (*feature, index.idf(*feature) * norm))
+    named.iter().map(|feature| (*feature, index.idf(*feature) * norm)).collect()
 }
 
 fn strongest(sum: FxHashMap<Feature, f32>) -> Option<Vector> {
@@ -94,6 +96,7 @@ fn strongest(sum: FxHashMap<Feature, f32>) -> Option<Vector> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::newsfeed::features::Features;
 
     fn posts() -> Vec<Features> {
         let post = |topic: &'static str, words: &'static str| {
@@ -115,7 +118,8 @@ mod tests {
     fn scores(acts: &Acts) -> Option<Vec<f32>> {
         let (posts, config) = (posts(), Interest { min_acts: 1, ..Interest::default() });
         let index = Index::new(posts.iter(), &config);
-        let vector = measure(acts, &config, &index, |key| posts.get(usize::try_from(key).unwrap()))?;
+        let position = |key: i64| u32::try_from(key).ok().filter(|at| (*at as usize) < posts.len());
+        let vector = measure(acts, &config, &index, position)?;
         Some(index.scores(&vector.0, posts.len()))
     }
 

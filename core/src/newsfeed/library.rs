@@ -169,7 +169,7 @@ impl Library {
 
     /// The post with this key.
     pub(super) fn item(&self, key: i64) -> Option<&Item> {
-        self.catalogue.positions.get(&key).map(|at| &*self.items[*at as usize])
+        self.position(key).map(|at| &*self.items[at as usize])
     }
 
     /// The key of the post at a position.
@@ -177,9 +177,9 @@ impl Library {
         self.items[position as usize].key
     }
 
-    /// The features of the post with this key.
-    pub(super) fn features(&self, key: i64) -> Option<&Features> {
-        self.item(key).map(|item| &item.about.features)
+    /// Where the post with this key stands.
+    pub(super) fn position(&self, key: i64) -> Option<u32> {
+        self.catalogue.positions.get(&key).copied()
     }
 
     /// The labels that diversity looks at, of the post at a position.

@@ -59,7 +59,7 @@ impl Personals {
             return Ok(Some(personal));
         }
         let acts = history::acts(tx, member.key, member.measured)?;
-        let Some(interest) = measure(&acts, &config.interest, library.index(), |key| library.features(key))
+        let Some(interest) = measure(&acts, &config.interest, library.index(), |key| library.position(key))
         else {
             return Ok(None);
         };
