@@ -110,7 +110,7 @@ pub(crate) struct NewPasswordFields {
     tag = "account",
     security(("token" = [])),
     request_body = NewPasswordFields,
-    responses((status = 200, body = docs::Outcome<AccessToken>)),
+    responses((status = 200, body = docs::Outcome<AccessToken>), docs::Members),
 )]
 pub(crate) async fn change_pw(mut call: Call) -> Answer {
     let NewPasswordFields { pw, new_pw, new_pw_check } = call.fields().await?;
@@ -126,7 +126,7 @@ pub(crate) async fn change_pw(mut call: Call) -> Answer {
     path = "/sign_out_all",
     tag = "account",
     security(("token" = [])),
-    responses((status = 200, body = docs::Done)),
+    responses((status = 200, body = docs::Done), docs::Members),
 )]
 pub(crate) async fn sign_out_all(call: Call) -> Answer {
     call.answer(account::sign_out_all).await

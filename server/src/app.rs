@@ -28,7 +28,7 @@ use crate::reply::{self, Answer};
 use crate::request::Call;
 use crate::route::{Route, Table};
 use crate::upload::Upload;
-use crate::{account, docs, health, profile};
+use crate::{account, admin, docs, feedback, health, main_info, newsfeed, notice, post, profile, search};
 
 /// The address at the other end of the connection that a request came by: an extension of the request.
 #[derive(Clone, Copy, Debug)]
@@ -140,7 +140,19 @@ fn plumbing(app: Arc<App>) -> impl Filter<Extract: Reply, Error = Infallible> + 
 
 /// Every operation.
 pub(crate) fn routes(config: &Config) -> Vec<Route> {
-    let slices = [account::routes(), profile::routes(), health::routes(), docs::routes(config)];
+    let slices = [
+        account::routes(),
+        profile::routes(),
+        admin::routes(),
+        notice::routes(),
+        main_info::routes(),
+        feedback::routes(),
+        post::routes(),
+        search::routes(),
+        newsfeed::routes(),
+        health::routes(),
+        docs::routes(config),
+    ];
     slices.into_iter().flatten().collect()
 }
 

@@ -1,5 +1,6 @@
 //! What the server alone needs to be told, each setting with its default.
 
+use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
@@ -58,7 +59,7 @@ impl Default for Config {
             body_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_secs(75),
             shutdown_timeout: Duration::from_secs(10),
-            max_connections: 4_096,
+            max_connections: 10_000,
             operations: 32,
             operation_queue: 1_024,
         }
@@ -81,6 +82,12 @@ impl BasePath {
     /// The prefix, without a slash at its end.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl fmt::Display for BasePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::config::{BasePath, Config};
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
-use crate::{account, health, profile};
+use crate::{account, admin, feedback, health, main_info, newsfeed, notice, post, profile, search};
 
 mod schema;
 
@@ -51,6 +51,40 @@ const FORM: &str = "application/x-www-form-urlencoded";
         profile::update_auto_login,
         profile::reset_user_measurement,
         profile::remove_mine,
+        admin::check_admin,
+        admin::admin_remove_user,
+        admin::get_blacklist,
+        admin::push_blacklist,
+        admin::pop_blacklist,
+        notice::get_all_notice,
+        notice::get_notice,
+        notice::insert_notice,
+        notice::update_notice,
+        notice::remove_notice,
+        main_info::get_main_info,
+        main_info::update_main_info,
+        feedback::notice_feedback,
+        feedback::send_feedback,
+        feedback::get_all_feedback,
+        feedback::update_feedback,
+        post::get_post,
+        post::get_categories,
+        post::post_view,
+        post::post_like,
+        post::post_unlike,
+        post::insert_post,
+        post::update_post,
+        post::remove_post,
+        post::import_posts,
+        search::search_logging,
+        search::priority_search,
+        search::category_search,
+        search::domain_search,
+        search::get_user_lately_search,
+        newsfeed::get_recommendation_newsfeed,
+        newsfeed::get_popularity_newsfeed,
+        newsfeed::get_newsfeed_of_topic,
+        newsfeed::get_topic_newsfeed,
         health::healthz,
         health::readyz,
         openapi_json,
@@ -58,6 +92,12 @@ const FORM: &str = "application/x-www-form-urlencoded";
     ),
     tags(
         (name = "account", description = "Members: signing up and in, what they see and set of their own"),
+        (name = "admin", description = "For administrators: members, the blacklist"),
+        (name = "notice", description = "What administrators tell everybody"),
+        (name = "feedback", description = "What members tell the administrators"),
+        (name = "post", description = "Posts, their views and likes"),
+        (name = "search", description = "Finding posts"),
+        (name = "newsfeed", description = "Posts as members read them"),
         (name = "server", description = "What watches over the server, and this document"),
     ),
     modifiers(&Common),

@@ -11,7 +11,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
 //! let tidings = Tidings::open(dir.path().join("campus.db"))?;
-//! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+//! let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
 //! let address = listener.local_addr()?;
 //! let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
 //! let server = tidings_server::serve(tidings, Config::default(), listener, async {
@@ -49,20 +49,27 @@
 //! | `docs`, `health` | the OpenAPI document and its page; liveness and readiness |
 
 mod account;
+mod admin;
 mod app;
 mod client;
 mod config;
 mod cors;
 mod docs;
+mod feedback;
 mod fields;
 mod health;
 mod lane;
 mod listen;
+mod main_info;
+mod newsfeed;
+mod notice;
 mod patience;
+mod post;
 mod profile;
 mod reply;
 mod request;
 mod route;
+mod search;
 #[cfg(test)]
 mod testing;
 mod upload;

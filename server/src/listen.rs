@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use tidings_core::Tidings;
+use tidings_core::{Tidings, newsfeed};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -35,16 +35,18 @@ const REST: Duration = Duration::from_millis(200);
 /// returns.
 ///
 /// # Errors
-/// When the feeds cannot be loaded.
+/// When the listener cannot be used, or the feeds cannot be loaded.
 pub async fn serve(
     tidings: Tidings,
     config: Config,
-    listener: TcpListener,
+    listener: std::net::TcpListener,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    let listener = listen_on(listener)?;
     let limits = Limits { header: config.header_timeout, idle: config.idle_timeout };
     let places = Arc::new(Semaphore::new(config.max_connections));
     let app = App::new(tidings, config);
+    warm(&app).await?;
     let service = Arc::clone(&app).service();
     let hyper = hyper();
     let graceful = GracefulShutdown::new();
@@ -84,6 +86,17 @@ pub async fn serve(
         tracing::warn!("requests that are still running are broken off");
     }
     Ok(())
+}
+
+fn listen_on(listener: std::net::TcpListener) -> io::Result<TcpListener> {
+    listener.set_nonblocking(true)?;
+    TcpListener::from_std(listener)
+}
+
+/// Loads the feeds: guests are answered from memory, which must not wait for the database.
+async fn warm(app: &App) -> io::Result<()> {
+    let tidings = app.tidings.clone();
+    app.lanes.store.run(move || newsfeed::warm(&tidings)).await.map_err(io::Error::other)
 }
 
 fn hyper() -> Builder<TokioExecutor> {
@@ -140,9 +153,9 @@ mod tests {
         _service: testing::Service,
     }
 
-    async fn server(config: Config) -> Server {
+    fn server(config: Config) -> Server {
         let service = testing::service();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
         let served = serve(service.tidings.clone(), config, listener, async { stopped.await.unwrap_or(()) });
@@ -167,7 +180,7 @@ mod tests {
     #[tokio::test]
     async fn a_head_that_does_not_end_and_a_silent_connection_are_closed() {
         let short = Duration::from_millis(100);
-        let server = server(Config { header_timeout: short, ..Config::default() }).await;
+        let server = server(Config { header_timeout: short, ..Config::default() });
         assert_eq!(until_closed(send(&server, "GET /healthz HTTP/1.1\r\nHost: h").await).await, "");
         assert_eq!(until_closed(send(&server, "").await).await, "");
     }
@@ -175,14 +188,14 @@ mod tests {
     #[tokio::test]
     async fn a_connection_without_a_next_request_is_closed_after_the_idle_time() {
         let short = Duration::from_millis(100);
-        let server = server(Config { idle_timeout: short, ..Config::default() }).await;
+        let server = server(Config { idle_timeout: short, ..Config::default() });
         let answer = until_closed(send(&server, HEALTH).await).await;
         assert!(answer.ends_with(r#"{"result":"success"}"#), "{answer}");
     }
 
     #[tokio::test]
     async fn connections_over_the_limit_wait_for_a_place() {
-        let server = server(Config { max_connections: 1, ..Config::default() }).await;
+        let server = server(Config { max_connections: 1, ..Config::default() });
         let mut first = send(&server, HEALTH).await;
         first.read_exact(&mut [0; 16]).await.unwrap();
         let mut second = send(&server, HEALTH).await;
@@ -194,7 +207,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_shutdown_closes_idle_connections_at_once_and_lets_a_request_end() {
-        let server = server(Config::default()).await;
+        let server = server(Config::default());
         let mut idle = send(&server, HEALTH).await;
         idle.read_exact(&mut [0; 16]).await.unwrap();
         let body = "id=nobody&pw=x";
@@ -216,7 +229,7 @@ mod tests {
     #[tokio::test]
     async fn a_shutdown_waits_for_its_time_and_no_longer() {
         let short = Duration::from_millis(200);
-        let server = server(Config { shutdown_timeout: short, ..Config::default() }).await;
+        let server = server(Config { shutdown_timeout: short, ..Config::default() });
         let head = "POST /sign_in HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n";
         let mut running = send(&server, head).await;
         running.read_exact(&mut [0; 25]).await.unwrap();

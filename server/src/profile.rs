@@ -82,7 +82,7 @@ pub(crate) async fn change_nickname(mut call: Call) -> Answer {
     tag = "account",
     security(("token" = [])),
     params(("auto_login" = i64, Path, description = "0 off, 1 on")),
-    responses((status = 200, body = docs::Done)),
+    responses((status = 200, body = docs::Done), docs::Members),
 )]
 pub(crate) async fn update_auto_login(mut call: Call) -> Answer {
     let auto_login = call.number()?;
@@ -112,7 +112,7 @@ pub(crate) async fn reset_user_measurement(call: Call) -> Answer {
     path = "/remove_mine",
     tag = "account",
     security(("token" = [])),
-    responses((status = 200, body = docs::Done)),
+    responses((status = 200, body = docs::Done), docs::LastAdministrator),
 )]
 pub(crate) async fn remove_mine(call: Call) -> Answer {
     call.answer(profile::remove_mine).await

@@ -12,7 +12,7 @@ use http::header::{
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use tidings_core::answer::{self, Encoded};
-use tidings_core::{Error, Outcome};
+use tidings_core::{Error, Outcome, Pending};
 use warp::reply::Response;
 
 /// Bytes from which compressing an answer saves more than it costs.
@@ -32,6 +32,15 @@ impl Reply {
     /// `{"result": "success"}` with the fields of `body`, compressed where `gzip` allows it and it is worth it.
     pub(crate) fn success<T: Serialize>(body: &T, gzip: bool) -> Self {
         Self::bytes(answer::success(body).into(), JSON, gzip)
+    }
+
+    /// `{"result": "success"}` once a write is on disk; no thread waits for it.
+    ///
+    /// # Errors
+    /// The operation's.
+    pub(crate) async fn written(write: Pending<()>) -> Answer {
+        write.done().await?;
+        Ok(Self::success(&(), false))
     }
 
     /// An answer that is kept encoded; compressing it is done once, not for each request.
@@ -134,7 +143,9 @@ const fn status(error: &Error) -> StatusCode {
         Error::LastAdministrator | Error::DuplicateUrl => StatusCode::CONFLICT,
         Error::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
         Error::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
-        Error::Failed { .. } | Error::Store(_) | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        Error::Failed { .. } | Error::Store(_) | Error::Input(_) | Error::Internal(_) => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
     }
 }
 
@@ -194,6 +205,7 @@ mod tests {
             Error::Overloaded.into(),
             Error::Failed { result: "sign_up fail", cause: cause.clone() }.into(),
             Error::Store(cause).into(),
+            Error::Input(std::io::ErrorKind::UnexpectedEof.into()).into(),
             Error::Internal("a cause".into()).into(),
             Refusal::MethodNotAllowed(HeaderValue::from_static("GET, POST")),
             Refusal::PayloadTooLarge,

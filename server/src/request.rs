@@ -15,7 +15,7 @@ use crate::client;
 use crate::fields;
 use crate::lane::{Lane, Lanes};
 use crate::reply::{Answer, Refusal, Reply};
-use crate::upload::Upload;
+use crate::upload::{Upload, UploadReader};
 
 /// A request whose path and method have an operation, with what its handler may ask of it.
 pub(crate) struct Call {
@@ -102,17 +102,21 @@ impl Call {
         fields::read(self.headers.get(CONTENT_TYPE), &body)
     }
 
-    /// The body itself, for an operation that reads it as a stream, when it is of one of these types.
+    /// The body as a stream of one of these types: a reader for an operation, and what feeds it.
     ///
     /// # Errors
     /// `unsupported media type`.
-    pub(crate) fn upload(&mut self, media_types: &[&str]) -> Result<Upload, Refusal> {
+    pub(crate) fn reader(
+        &mut self,
+        media_types: &[&str],
+    ) -> Result<(UploadReader, impl Future<Output = Result<(), Refusal>> + use<>), Refusal> {
         let is_one = |given: &[u8]| media_types.iter().any(|one| given.eq_ignore_ascii_case(one.as_bytes()));
         let given = self.headers.get(CONTENT_TYPE).map(fields::media_type);
         if self.headers.contains_key(CONTENT_ENCODING) || !given.is_none_or(is_one) {
             return Err(Refusal::UnsupportedMediaType);
         }
-        Ok(std::mem::take(&mut self.upload))
+        let config = &self.app.config;
+        Ok(std::mem::take(&mut self.upload).reader(config.import_limit, config.body_timeout))
     }
 
     /// The address of the client.

@@ -43,6 +43,18 @@ impl Service {
         let answer = self.call(post("/sign_up", "application/x-www-form-urlencoded", form)).await;
         json(&answer)["access_token"].as_str().unwrap().to_owned()
     }
+
+    /// The token of a new administrator.
+    pub(crate) async fn admin(&self, id: &str) -> String {
+        let token = self.member(id).await;
+        tidings_core::admin::grant(&self.tidings, id).unwrap();
+        token
+    }
+}
+
+/// A request by the right of a token.
+pub(crate) fn by<B>(token: &str, request: Request<B>) -> Request<B> {
+    with(request, "authorization", &format!("Bearer {token}"))
 }
 
 /// A request without a body.

@@ -1,6 +1,6 @@
 //! The body of a request: read whole within a limit, or as a stream by work that may block.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -137,8 +137,8 @@ pub(crate) struct UploadReader {
     ended: bool,
 }
 
-impl Read for UploadReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+impl BufRead for UploadReader {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
         while self.piece.is_empty() && !self.ended {
             match self.receiver.blocking_recv() {
                 Some(Some(piece)) => self.piece = piece,
@@ -146,8 +146,18 @@ impl Read for UploadReader {
                 None => return Err(io::ErrorKind::UnexpectedEof.into()),
             }
         }
-        let length = buffer.len().min(self.piece.len());
-        self.piece.copy_to_slice(&mut buffer[..length]);
+        Ok(&self.piece)
+    }
+
+    fn consume(&mut self, length: usize) {
+        self.piece.advance(length);
+    }
+}
+
+impl Read for UploadReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.fill_buf()?.read(buffer)?;
+        self.consume(length);
         Ok(length)
     }
 }

@@ -1,0 +1,88 @@
+//! Administrators and the blacklist.
+
+use tidings_core::admin::{self, Blacklist};
+
+use crate::docs;
+use crate::reply::Answer;
+use crate::request::Call;
+use crate::route::Route;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/check_admin", check_admin),
+        Route::get("/admin_remove_user/{user_id}", admin_remove_user),
+        Route::get("/get_blacklist", get_blacklist),
+        Route::get("/push_blacklist/{user_id}", push_blacklist),
+        Route::get("/pop_blacklist/{user_id}", pop_blacklist),
+    ]
+}
+
+/// Whether the caller is an administrator
+///
+/// `result` is `success`; or `Not admin`.
+#[utoipa::path(
+    get,
+    path = "/check_admin",
+    tag = "admin",
+    security(("token" = [])),
+    responses((status = 200, body = docs::Done)),
+)]
+pub(crate) async fn check_admin(call: Call) -> Answer {
+    call.answer(admin::check).await
+}
+
+/// Removes a member
+///
+/// `result` is `success`; or `Not admin`, `Not found`.
+#[utoipa::path(
+    get,
+    path = "/admin_remove_user/{user_id}",
+    tag = "admin",
+    security(("token" = [])),
+    params(("user_id" = String, Path, description = "The member")),
+    responses((status = 200, body = docs::Done), docs::LastAdministrator),
+)]
+pub(crate) async fn admin_remove_user(mut call: Call) -> Answer {
+    let [user_id] = call.segments()?;
+    call.answer(move |tidings, caller| admin::remove_user(tidings, caller, &user_id)).await
+}
+
+/// The members who are refused to sign in
+#[utoipa::path(
+    get,
+    path = "/get_blacklist",
+    tag = "admin",
+    security(("token" = [])),
+    responses((status = 200, body = docs::Success<Blacklist>), docs::Administrators),
+)]
+pub(crate) async fn get_blacklist(call: Call) -> Answer {
+    call.answer(admin::blacklist).await
+}
+
+/// Refuses a member to sign in, from now on; their tokens stop
+#[utoipa::path(
+    get,
+    path = "/push_blacklist/{user_id}",
+    tag = "admin",
+    security(("token" = [])),
+    params(("user_id" = String, Path, description = "The member")),
+    responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing, docs::LastAdministrator),
+)]
+pub(crate) async fn push_blacklist(mut call: Call) -> Answer {
+    let [user_id] = call.segments()?;
+    call.answer(move |tidings, caller| admin::push_blacklist(tidings, caller, &user_id)).await
+}
+
+/// Lets a member sign in again
+#[utoipa::path(
+    get,
+    path = "/pop_blacklist/{user_id}",
+    tag = "admin",
+    security(("token" = [])),
+    params(("user_id" = String, Path, description = "The member")),
+    responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing),
+)]
+pub(crate) async fn pop_blacklist(mut call: Call) -> Answer {
+    let [user_id] = call.segments()?;
+    call.answer(move |tidings, caller| admin::pop_blacklist(tidings, caller, &user_id)).await
+}

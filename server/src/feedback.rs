@@ -1,0 +1,149 @@
+//! Feedback of members to the administrators.
+
+use serde::Deserialize;
+use tidings_core::feedback::{self, Draft, FeedbackList};
+use utoipa::ToSchema;
+
+use crate::docs;
+use crate::reply::Answer;
+use crate::request::{Call, number};
+use crate::route::Route;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        // Told from the removal of the notice by the method alone, as the interface has it.
+        Route::post("/remove_notice/{notice_obi}", notice_feedback),
+        Route::post("/send_feedback", send_feedback),
+        Route::get("/get_all_feedback", get_all_feedback),
+        Route::get("/update_feedback/{feedback_obi}/{activation}", update_feedback),
+    ]
+}
+
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct FeedbackFields {
+    /// 1 to 50 characters; `general` when it is not given.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// 1 to 5,000 characters.
+    post: Option<String>,
+    /// Another name of `post`.
+    feedback: Option<String>,
+}
+
+impl From<FeedbackFields> for Draft {
+    fn from(FeedbackFields { kind, post, feedback }: FeedbackFields) -> Self {
+        Self { kind, post: post.or(feedback) }
+    }
+}
+
+/// Sends feedback on a notice
+///
+/// `result` is `success`; or `bad request` when the token fails, `fail` when there is no such notice, or text or type
+/// break their rule.
+#[utoipa::path(
+    post,
+    path = "/remove_notice/{notice_obi}",
+    tag = "feedback",
+    security(("token" = [])),
+    params(("notice_obi" = String, Path, description = "The `_id` of the notice")),
+    request_body = FeedbackFields,
+    responses((status = 200, body = docs::Done)),
+)]
+pub(crate) async fn notice_feedback(mut call: Call) -> Answer {
+    let [notice] = call.segments()?;
+    let draft = call.fields::<FeedbackFields>().await?.into();
+    call.answer(move |tidings, caller| feedback::send(tidings, caller, Some(&notice), &draft)).await
+}
+
+/// Sends feedback on no notice
+///
+/// `result` is `success`; or `bad request` when the token fails, `fail` when text or type break their rule.
+#[utoipa::path(
+    post,
+    path = "/send_feedback",
+    tag = "feedback",
+    security(("token" = [])),
+    request_body = FeedbackFields,
+    responses((status = 200, body = docs::Done)),
+)]
+pub(crate) async fn send_feedback(mut call: Call) -> Answer {
+    let draft = call.fields::<FeedbackFields>().await?.into();
+    call.answer(move |tidings, caller| feedback::send(tidings, caller, None, &draft)).await
+}
+
+/// What members wrote, newest first
+#[utoipa::path(
+    get,
+    path = "/get_all_feedback",
+    tag = "feedback",
+    security(("token" = [])),
+    responses((status = 200, body = docs::Success<FeedbackList>), docs::Administrators),
+)]
+pub(crate) async fn get_all_feedback(call: Call) -> Answer {
+    call.answer(feedback::list).await
+}
+
+/// Says that feedback is done, or open again
+#[utoipa::path(
+    get,
+    path = "/update_feedback/{feedback_obi}/{activation}",
+    tag = "feedback",
+    security(("token" = [])),
+    params(
+        ("feedback_obi" = String, Path, description = "Its `_id`"),
+        ("activation" = i64, Path, description = "0 done, 1 open"),
+    ),
+    responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing),
+)]
+pub(crate) async fn update_feedback(mut call: Call) -> Answer {
+    let [id, activation] = call.segments()?;
+    let activation = number(&activation)?;
+    call.answer(move |tidings, caller| feedback::set_activation(tidings, caller, &id, activation)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use tidings_core::account::Caller;
+    use tidings_core::notice;
+
+    use crate::testing::{by, json, outcome, post, request, service};
+
+    #[tokio::test]
+    async fn on_one_path_get_removes_the_notice_and_post_sends_feedback() {
+        let service = service();
+        let draft =
+            notice::Draft { title: Some("Library".into()), post: Some("Open.".into()), activation: None };
+        let id = notice::insert(&service.tidings, &Caller::Operator, &draft).unwrap().id;
+        let (member, admin) = (service.member("ann").await, service.admin("boss").await);
+        let path = format!("/remove_notice/{id}");
+        for (content_type, body) in [
+            ("application/json", r#"{"type":"praise","post":"Thank you."}"#),
+            ("application/x-www-form-urlencoded", "type=praise&feedback=Thank+you."),
+        ] {
+            assert_eq!(
+                outcome(&service.call(by(&member, post(&path, content_type, body))).await),
+                "200 success"
+            );
+        }
+        let list = json(&service.call(by(&admin, request("GET", "/get_all_feedback"))).await);
+        for feedback in list["feedback_list"].as_array().unwrap() {
+            assert_eq!((&feedback["type"], &feedback["post"]), (&"praise".into(), &"Thank you.".into()));
+            assert_eq!((&feedback["notice"], &feedback["activation"]), (&id.to_string().into(), &1.into()));
+        }
+        assert_eq!(outcome(&service.call(by(&member, request("GET", &path))).await), "200 Not admin");
+        assert_eq!(outcome(&service.call(by(&admin, request("GET", &path))).await), "200 success");
+        assert_eq!(outcome(&service.call(by(&admin, request("GET", &path))).await), "200 Not found");
+    }
+
+    #[tokio::test]
+    async fn no_text_is_a_failure_and_a_malformed_body_a_bad_request() {
+        let service = service();
+        let token = service.member("ann").await;
+        for (body, expected) in [("", "200 fail"), ("{}", "200 fail"), ("{", "400 bad request")] {
+            let sent = post("/send_feedback", "application/json", body);
+            assert_eq!(outcome(&service.call(by(&token, sent)).await), expected, "{body}");
+        }
+        let nobody = post("/send_feedback", "application/json", r#"{"post":"Hello."}"#);
+        assert_eq!(outcome(&service.call(nobody).await), "200 bad request");
+    }
+}

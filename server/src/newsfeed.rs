@@ -1,0 +1,231 @@
+//! The newsfeeds.
+
+use http::HeaderValue;
+use http::header::{HeaderName, LINK};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use tidings_core::account::Caller;
+use tidings_core::newsfeed::{self, FeedAnswer, Page};
+use tidings_core::post::Post;
+use tidings_core::{Result, Tidings};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::docs;
+use crate::reply::{Answer, Reply};
+use crate::request::Call;
+use crate::route::Route;
+
+/// Since when version 1 of the topic feed is deprecated: 2026-11-20, the first release, which had version 2 too.
+///
+/// Source of the form: RFC 9745.
+const DEPRECATED: HeaderValue = HeaderValue::from_static("@1795132800");
+const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
+
+#[expect(deprecated, reason = "the operation is, its handler is not")]
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/get_recommendation_newsfeed", get_recommendation_newsfeed).public(),
+        Route::get("/get_popularity_newsfeed", get_popularity_newsfeed).public(),
+        Route::get("/get_topic_newsfeed/{newsfeed_name}", get_topic_newsfeed).public(),
+        Route::get("/get_newsfeed_of_topic/{category_name}", get_newsfeed_of_topic).public(),
+    ]
+}
+
+#[derive(Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageFields {
+    /// How many posts, 1 to 300; 150 when it is not given.
+    limit: Option<i64>,
+    /// The `next` of the page before, for ten minutes: that very order goes on.
+    next: Option<String>,
+}
+
+/// What a newsfeed answers.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "the core answers it encoded")]
+pub(crate) struct Newsfeed {
+    /// The posts.
+    newsfeed: Vec<Post>,
+    /// What continues the feed; `null` at its end.
+    #[schema(required = true)]
+    next: Option<String>,
+}
+
+/// Posts recommended to the member
+///
+/// By what they liked, viewed, searched and opened, without what they have seen. Guests, and members who have done
+/// little yet, get fresh and popular posts across topics.
+#[utoipa::path(
+    get,
+    path = "/get_recommendation_newsfeed",
+    tag = "newsfeed",
+    security((), ("token" = [])),
+    params(PageFields),
+    responses((status = 200, body = docs::Success<Newsfeed>)),
+)]
+pub(crate) async fn get_recommendation_newsfeed(call: Call) -> Answer {
+    answer(call, newsfeed::recommended).await
+}
+
+/// Popular posts
+///
+/// By views and likes, each weighing less as it ages.
+#[utoipa::path(
+    get,
+    path = "/get_popularity_newsfeed",
+    tag = "newsfeed",
+    params(PageFields),
+    responses((status = 200, body = docs::Success<Newsfeed>)),
+)]
+pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
+    // The same for everybody, so for members too it comes from memory.
+    let page = call.query::<PageFields>()?;
+    let feed = newsfeed::popular(call.tidings(), &page.page())?;
+    Ok(Reply::encoded(&feed.body, call.accepts_gzip()))
+}
+
+/// Posts of a topic, newest first
+///
+/// Those whose topics or tags hold the name. The first page is recorded in the list of the member who opens it.
+#[utoipa::path(
+    get,
+    path = "/get_newsfeed_of_topic/{category_name}",
+    tag = "newsfeed",
+    security((), ("token" = [])),
+    params(("category_name" = String, Path, description = "A topic or a tag"), PageFields),
+    responses((status = 200, body = docs::Success<Newsfeed>)),
+)]
+pub(crate) async fn get_newsfeed_of_topic(mut call: Call) -> Answer {
+    let [name] = call.segments()?;
+    topic(call, name).await
+}
+
+/// Posts of a topic, version 1
+///
+/// Answers what `/get_newsfeed_of_topic/{category_name}` answers, which takes its place.
+#[utoipa::path(
+    get,
+    path = "/get_topic_newsfeed/{newsfeed_name}",
+    tag = "newsfeed",
+    security((), ("token" = [])),
+    params(("newsfeed_name" = String, Path, description = "A topic or a tag"), PageFields),
+    responses((status = 200, body = docs::Success<Newsfeed>)),
+)]
+#[deprecated]
+pub(crate) async fn get_topic_newsfeed(mut call: Call) -> Answer {
+    let [name] = call.segments()?;
+    let base = call.app().config.base_path.as_str();
+    let successor = utf8_percent_encode(&name, NON_ALPHANUMERIC);
+    let link = format!(r#"<{base}/get_newsfeed_of_topic/{successor}>; rel="successor-version""#);
+    let link = HeaderValue::from_str(&link).expect("a base path and what is percent-encoded are plain text");
+    Ok(topic(call, name).await?.with(DEPRECATION, DEPRECATED).with(LINK, link))
+}
+
+async fn topic(call: Call, name: String) -> Answer {
+    answer(call, move |tidings, caller, page| newsfeed::topic(tidings, caller, &name, page)).await
+}
+
+/// Answers a feed: guests from memory at once, for members the database is asked.
+async fn answer(
+    call: Call,
+    feed: impl FnOnce(&Tidings, &Caller, &Page<'_>) -> Result<FeedAnswer> + Send + 'static,
+) -> Answer {
+    let page = call.query::<PageFields>()?;
+    if call.is_guest() {
+        let feed = feed(call.tidings(), call.caller(), &page.page())?;
+        return Ok(Reply::encoded(&feed.body, call.accepts_gzip()));
+    }
+    let feed = move |tidings: &_, caller: &_, gzip| {
+        feed(tidings, caller, &page.page()).map(|feed| Reply::encoded(&feed.body, gzip))
+    };
+    call.run_in(|lanes| &lanes.store, feed).await
+}
+
+impl PageFields {
+    fn page(&self) -> Page<'_> {
+        Page { limit: self.limit, next: self.next.as_deref() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidings_core::post::{self, Draft};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::testing::{by, header, json, outcome, request, service, with};
+
+    fn draft(number: usize) -> Draft {
+        Draft {
+            title: Some(format!("Post {number}")),
+            url: Some(format!("https://example.org/{number}")),
+            topic: Some(vec!["대학 소식".into()]),
+            ..Draft::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn version_1_answers_as_version_2_and_says_where_that_is() {
+        let service = service();
+        post::insert(&service.tidings, &Caller::Operator, &draft(1)).unwrap();
+        let name = "%EB%8C%80%ED%95%99%20%EC%86%8C%EC%8B%9D";
+        let config = Config { base_path: "/api".parse().unwrap(), ..Config::default() };
+        let get =
+            async |path: &str| service.answer(&config, request("GET", &format!("/api/{path}/{name}"))).await;
+        let (first, second) = (get("get_topic_newsfeed").await, get("get_newsfeed_of_topic").await);
+        assert_eq!(json(&second)["newsfeed"][0]["title"], "Post 1");
+        assert_eq!(first.body(), second.body());
+        assert_eq!((header(&first, "deprecation"), header(&second, "deprecation")), ("@1795132800", ""));
+        let link = format!(r#"</api/get_newsfeed_of_topic/{name}>; rel="successor-version""#);
+        assert_eq!(header(&first, "link"), link);
+    }
+
+    #[tokio::test]
+    async fn pages_are_asked_for_behind_the_question_mark() {
+        let service = service();
+        for number in 0..3 {
+            post::insert(&service.tidings, &Caller::Operator, &draft(number)).unwrap();
+        }
+        let get = async |query: &str| {
+            service.call(request("GET", &format!("/get_popularity_newsfeed{query}"))).await
+        };
+        let first = json(&get("?limit=2&other=x").await);
+        assert_eq!(first["newsfeed"].as_array().unwrap().len(), 2);
+        let next = first["next"].as_str().unwrap();
+        let second = json(&get(&format!("?next={next}")).await);
+        assert_eq!(
+            (second["newsfeed"].as_array().unwrap().len(), &second["next"]),
+            (1, &serde_json::Value::Null)
+        );
+        for query in ["?limit=0", "?limit=301", "?limit=ten", "?limit=", "?limit=1.5", "?next=x", "?next=%FF"]
+        {
+            assert_eq!(outcome(&get(query).await), "400 bad request", "{query}");
+        }
+    }
+
+    #[tokio::test]
+    async fn every_feed_is_open_to_everybody_and_compressed_for_who_takes_it() {
+        let service = service();
+        for number in 0..20 {
+            post::insert(&service.tidings, &Caller::Operator, &draft(number)).unwrap();
+        }
+        let token = service.member("ann").await;
+        for path in
+            ["/get_recommendation_newsfeed", "/get_popularity_newsfeed", "/get_newsfeed_of_topic/%EB%8C%80"]
+        {
+            let get = || with(request("GET", path), "accept-encoding", "gzip");
+            for request in [get(), by(&token, get()), by("forged", get())] {
+                let answer = service.call(request).await;
+                let is_long = !path.contains("topic");
+                assert_eq!(
+                    (answer.status().as_u16(), header(&answer, "content-encoding") == "gzip"),
+                    (200, is_long)
+                );
+            }
+        }
+        assert_eq!(
+            outcome(&service.call(request("GET", "/get_newsfeed_of_topic/%FF")).await),
+            "400 bad request"
+        );
+    }
+}

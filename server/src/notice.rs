@@ -1,0 +1,128 @@
+//! Notices of the administrators.
+
+use serde::Deserialize;
+use tidings_core::answer::Inserted;
+use tidings_core::notice::{self, Draft, NoticeList, OneNotice};
+use utoipa::ToSchema;
+
+use crate::docs;
+use crate::reply::{Answer, Reply};
+use crate::request::Call;
+use crate::route::Route;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/get_all_notice", get_all_notice).public(),
+        Route::get("/get_notice/{notice_obi}", get_notice),
+        Route::post("/insert_notice", insert_notice),
+        Route::post("/update_notice/{notice_obi}", update_notice),
+        Route::get("/remove_notice/{notice_obi}", remove_notice),
+    ]
+}
+
+/// All notices, newest first
+///
+/// Administrators see the hidden ones too.
+#[utoipa::path(
+    get,
+    path = "/get_all_notice",
+    tag = "notice",
+    security((), ("token" = [])),
+    responses((status = 200, body = docs::Success<NoticeList>)),
+)]
+pub(crate) async fn get_all_notice(call: Call) -> Answer {
+    if call.is_guest()
+        && let Some(list) = notice::list_in_memory(call.tidings())
+    {
+        return Ok(Reply::encoded(list.answer(), call.accepts_gzip()));
+    }
+    let listed = |tidings: &_, caller: &_, gzip| {
+        notice::list(tidings, caller).map(|list| Reply::encoded(list.answer(), gzip))
+    };
+    call.run_in(|lanes| &lanes.store, listed).await
+}
+
+/// One notice, which is viewed once more
+#[utoipa::path(
+    get,
+    path = "/get_notice/{notice_obi}",
+    tag = "notice",
+    security((), ("token" = [])),
+    params(("notice_obi" = String, Path, description = "Its `_id`")),
+    responses((status = 200, body = docs::Success<OneNotice>), docs::Missing),
+)]
+pub(crate) async fn get_notice(mut call: Call) -> Answer {
+    let [id] = call.segments()?;
+    if call.is_guest()
+        && let Some(notice) = notice::get_in_memory(call.tidings(), &id)
+    {
+        return Ok(Reply::success(&notice?, call.accepts_gzip()));
+    }
+    call.answer(move |tidings, caller| notice::get(tidings, caller, &id)).await
+}
+
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct NoticeFields {
+    /// 1 to 200 characters.
+    title: Option<String>,
+    /// 1 to 20,000 characters.
+    post: Option<String>,
+    /// 1 shown, 0 hidden: for administrators only. 1 when a new notice does not say.
+    activation: Option<i64>,
+}
+
+impl From<NoticeFields> for Draft {
+    fn from(NoticeFields { title, post, activation }: NoticeFields) -> Self {
+        Self { title, post, activation }
+    }
+}
+
+/// Publishes a notice
+///
+/// `title` and `post` must be given. `result` is `success`; or `Not admin`.
+#[utoipa::path(
+    post,
+    path = "/insert_notice",
+    tag = "notice",
+    security(("token" = [])),
+    request_body = NoticeFields,
+    responses((status = 200, body = docs::Outcome<Inserted>)),
+)]
+pub(crate) async fn insert_notice(mut call: Call) -> Answer {
+    let draft = call.fields::<NoticeFields>().await?.into();
+    call.answer(move |tidings, caller| notice::insert(tidings, caller, &draft)).await
+}
+
+/// Changes the fields of a notice that are given
+///
+/// `result` is `success`; or `Not admin`.
+#[utoipa::path(
+    post,
+    path = "/update_notice/{notice_obi}",
+    tag = "notice",
+    security(("token" = [])),
+    params(("notice_obi" = String, Path, description = "Its `_id`")),
+    request_body = NoticeFields,
+    responses((status = 200, body = docs::Done), docs::Missing),
+)]
+pub(crate) async fn update_notice(mut call: Call) -> Answer {
+    let [id] = call.segments()?;
+    let draft = call.fields::<NoticeFields>().await?.into();
+    call.answer(move |tidings, caller| notice::update(tidings, caller, &id, &draft)).await
+}
+
+/// Removes a notice
+///
+/// `result` is `success`; or `Not admin`, `Not found`.
+#[utoipa::path(
+    get,
+    path = "/remove_notice/{notice_obi}",
+    tag = "notice",
+    security(("token" = [])),
+    params(("notice_obi" = String, Path, description = "Its `_id`")),
+    responses((status = 200, body = docs::Done)),
+)]
+pub(crate) async fn remove_notice(mut call: Call) -> Answer {
+    let [id] = call.segments()?;
+    call.answer(move |tidings, caller| notice::remove(tidings, caller, &id)).await
+}

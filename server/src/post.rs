@@ -1,0 +1,276 @@
+//! Posts: administrators write and import them, members view and like them.
+
+use std::pin::pin;
+
+use serde::Deserialize;
+use tidings_core::Error;
+use tidings_core::answer::Inserted;
+use tidings_core::post::{self, Categories, Draft, GetPost, ImportReport};
+use utoipa::ToSchema;
+
+use crate::docs;
+use crate::reply::{Answer, Refusal, Reply};
+use crate::request::Call;
+use crate::route::Route;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::get("/get_post/{post_obi}", get_post).public(),
+        Route::get("/get_categories", get_categories).public(),
+        Route::get("/post_view/{post_obi}", post_view),
+        Route::get("/post_like/{post_obi}", post_like),
+        Route::get("/post_unlike/{post_obi}", post_unlike),
+        Route::post("/insert_post", insert_post),
+        Route::post("/update_post/{post_obi}", update_post),
+        Route::get("/remove_post/{post_obi}", remove_post),
+        Route::post("/import_posts", import_posts),
+    ]
+}
+
+/// A whole post
+#[utoipa::path(
+    get,
+    path = "/get_post/{post_obi}",
+    tag = "post",
+    params(("post_obi" = String, Path, description = "Its `_id`")),
+    responses((status = 200, body = docs::Success<GetPost>), docs::Missing),
+)]
+pub(crate) async fn get_post(mut call: Call) -> Answer {
+    let [id] = call.segments()?;
+    call.answer(move |tidings, _| post::get(tidings, &id)).await
+}
+
+/// The categories that have posts, the one with most first
+#[utoipa::path(
+    get,
+    path = "/get_categories",
+    tag = "post",
+    responses((status = 200, body = docs::Success<Categories>)),
+)]
+pub(crate) async fn get_categories(call: Call) -> Answer {
+    call.answer(|tidings, _| post::categories(tidings)).await
+}
+
+/// Counts a view; a member's is also recorded in their list
+#[utoipa::path(
+    get,
+    path = "/post_view/{post_obi}",
+    tag = "post",
+    security((), ("token" = [])),
+    params(("post_obi" = String, Path, description = "Its `_id`")),
+    responses((status = 200, body = docs::Done), docs::Missing),
+)]
+pub(crate) async fn post_view(mut call: Call) -> Answer {
+    let [id] = call.segments()?;
+    Reply::written(post::view(call.tidings(), call.caller(), &id)).await
+}
+
+/// Likes a post; twice is as once
+#[utoipa::path(
+    get,
+    path = "/post_like/{post_obi}",
+    tag = "post",
+    security(("token" = [])),
+    params(("post_obi" = String, Path, description = "Its `_id`")),
+    responses((status = 200, body = docs::Done), docs::Members, docs::Missing),
+)]
+pub(crate) async fn post_like(mut call: Call) -> Answer {
+    let [id] = call.segments()?;
+    Reply::written(post::like(call.tidings(), call.caller(), &id)).await
+}
+
+/// Takes a like back; one that was not given is fine
+#[utoipa::path(
+    get,
+    path = "/post_unlike/{post_obi}",
+    tag = "post",
+    security(("token" = [])),
+    params(("post_obi" = String, Path, description = "Its `_id`")),
+    responses((status = 200, body = docs::Done), docs::Members, docs::Missing),
+)]
+pub(crate) async fn post_unlike(mut call: Call) -> Answer {
+    let [id] = call.segments()?;
+    Reply::written(post::unlike(call.tidings(), call.caller(), &id)).await
+}
+
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct PostFields {
+    /// 1 to 300 characters.
+    title: Option<String>,
+    /// The text, up to 100,000 characters.
+    post: Option<String>,
+    /// The address, http or https, up to 2,000 characters; no two posts have the same.
+    url: Option<String>,
+    /// The address of an image; `""` for none.
+    img: Option<String>,
+    /// Up to 50 categories, each of 1 to 100 characters.
+    topic: Option<Vec<String>>,
+    /// Up to 50 tags, each of 1 to 100 characters.
+    tag: Option<Vec<String>>,
+    /// When it was published, RFC 3339; now when a new post does not say.
+    date: Option<String>,
+    /// When it stops being shown, RFC 3339; `""` for never.
+    end_date: Option<String>,
+}
+
+impl From<PostFields> for Draft {
+    fn from(fields: PostFields) -> Self {
+        let PostFields { title, post, url, img, topic, tag, date, end_date } = fields;
+        Self { title, post, url, img, topic, tag, date, end_date }
+    }
+}
+
+/// Publishes a post
+///
+/// `title` and `url` must be given.
+#[utoipa::path(
+    post,
+    path = "/insert_post",
+    tag = "post",
+    security(("token" = [])),
+    request_body = PostFields,
+    responses((status = 200, body = docs::Success<Inserted>), docs::Administrators, docs::DuplicateUrl),
+)]
+pub(crate) async fn insert_post(mut call: Call) -> Answer {
+    let draft = call.fields::<PostFields>().await?.into();
+    call.answer(move |tidings, caller| post::insert(tidings, caller, &draft)).await
+}
+
+/// Changes the fields of a post that are given
+#[utoipa::path(
+    post,
+    path = "/update_post/{post_obi}",
+    tag = "post",
+    security(("token" = [])),
+    params(("post_obi" = String, Path, description = "Its `_id`")),
+    request_body = PostFields,
+    responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing, docs::DuplicateUrl),
+)]
+pub(crate) async fn update_post(mut call: Call) -> Answer {
+    let [id] = call.segments()?;
+    let draft = call.fields::<PostFields>().await?.into();
+    call.answer(move |tidings, caller| post::update(tidings, caller, &id, &draft)).await
+}
+
+/// Removes a post
+#[utoipa::path(
+    get,
+    path = "/remove_post/{post_obi}",
+    tag = "post",
+    security(("token" = [])),
+    params(("post_obi" = String, Path, description = "Its `_id`")),
+    responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing),
+)]
+pub(crate) async fn remove_post(mut call: Call) -> Answer {
+    let [id] = call.segments()?;
+    call.answer(move |tidings, caller| post::remove(tidings, caller, &id)).await
+}
+
+const NDJSON: &str = "application/x-ndjson";
+const JSON: &str = "application/json";
+
+/// Imports posts
+///
+/// The body is one JSON object with the fields of a post on each line, or one array of them, up to 64 MiB. The url
+/// tells which post a line is: a new one is inserted, a known one gets the fields that the line gives. A line that
+/// breaks a rule is reported and stops no other.
+#[utoipa::path(
+    post,
+    path = "/import_posts",
+    tag = "post",
+    security(("token" = [])),
+    request_body(content((PostFields = "application/x-ndjson"), (Vec<PostFields> = "application/json"))),
+    responses((status = 200, body = docs::Success<ImportReport>), docs::Administrators),
+)]
+pub(crate) async fn import_posts(mut call: Call) -> Answer {
+    let (reader, feed) = call.reader(&[NDJSON, JSON])?;
+    let import = call.answer_in(
+        |lanes| &lanes.import,
+        move |tidings, caller| post::import(tidings, caller, reader, &mut |_| {}),
+    );
+    let mut import = pin!(import);
+    // Who may not import is told so without having sent a body, so the import may end before what feeds it.
+    let arrived = tokio::select! {
+        imported = &mut import => return imported,
+        arrived = feed => arrived,
+    };
+    match (import.await, arrived) {
+        (Err(Refusal::Operation(Error::Input(_))), Err(why)) => Err(why),
+        (imported, _) => imported,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::testing::{by, json, outcome, post, request, service, with};
+
+    fn line(number: usize) -> String {
+        format!(r#"{{"title":"Post {number}","url":"https://example.org/{number}"}}"#)
+    }
+
+    #[tokio::test]
+    async fn an_import_takes_lines_or_an_array_and_tells_what_it_did() {
+        let service = service();
+        let token = service.admin("boss").await;
+        let lines = format!("{}\nno post\n{}\n", line(1), line(2));
+        for (content_type, body, counts) in [
+            (NDJSON, lines.as_str(), [2, 0, 0]),
+            ("application/json; charset=utf-8", lines.as_str(), [0, 0, 2]),
+            (JSON, &format!("[{},{},3]", line(2), line(3)), [1, 0, 1]),
+        ] {
+            let answer = service.call(by(&token, post("/import_posts", content_type, body.to_owned()))).await;
+            let report = json(&answer);
+            assert_eq!(
+                ["inserted", "updated", "skipped"].map(|count| report[count].as_i64().unwrap()),
+                counts
+            );
+            assert_eq!(report["errors"].as_array().unwrap().len(), 1, "{report}");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_may_not_import_is_told_so_whatever_comes() {
+        let service = service();
+        let member = service.member("ann").await;
+        let import = |body: &str| post("/import_posts", NDJSON, body.to_owned());
+        assert_eq!(outcome(&service.call(import(&line(1))).await), "401 bad token");
+        assert_eq!(outcome(&service.call(by(&member, import("no post"))).await), "403 Not admin");
+        let huge = with(import(""), "content-length", "99999999999");
+        assert_eq!(outcome(&service.call(by(&member, huge)).await), "403 Not admin");
+        let text = post("/import_posts", "text/csv", line(1));
+        assert_eq!(outcome(&service.call(text).await), "415 unsupported media type");
+    }
+
+    #[tokio::test]
+    async fn an_import_over_the_limit_is_refused_and_keeps_what_came_before() {
+        let service = service();
+        let token = service.admin("boss").await;
+        let config = Config { import_limit: 100_000, ..Config::default() };
+        let lines: Vec<String> = (0..3_000).map(line).collect();
+        let import = by(&token, post("/import_posts", NDJSON, lines.join("\n")));
+        assert_eq!(outcome(&service.answer(&config, import).await), "413 payload too large");
+    }
+
+    #[tokio::test]
+    async fn acts_are_answered_once_they_are_written() {
+        let service = service();
+        let (admin, member) = (service.admin("boss").await, service.member("ann").await);
+        let form = "title=A&url=https://example.org/a&topic=x,y&tag=z&tag=w&end_date=";
+        let insert = post("/insert_post", "application/x-www-form-urlencoded", form);
+        let id = json(&service.call(by(&admin, insert)).await)["_id"].as_str().unwrap().to_owned();
+        for path in ["post_view", "post_like", "post_like"] {
+            let act = by(&member, request("GET", &format!("/{path}/{id}")));
+            assert_eq!(outcome(&service.call(act).await), "200 success");
+        }
+        let found = json(&service.call(request("GET", &format!("/get_post/{id}"))).await)["post"].clone();
+        assert_eq!((&found["view"], &found["fav_cnt"]), (&1.into(), &1.into()));
+        assert_eq!((&found["topic"], &found["tag"]), (&["x", "y"][..].into(), &["z", "w"][..].into()));
+        assert_eq!(
+            outcome(&service.call(request("GET", &format!("/post_like/{id}"))).await),
+            "401 bad token"
+        );
+        assert_eq!(outcome(&service.call(request("GET", "/post_view/%00")).await), "404 Not found");
+    }
+}

@@ -1,0 +1,101 @@
+//! Search over posts, and what was searched.
+
+use serde::Deserialize;
+use tidings_core::search::{self, Domains, LatelySearches, SearchResult};
+use utoipa::ToSchema;
+
+use crate::docs;
+use crate::reply::{Answer, Reply};
+use crate::request::{Call, number};
+use crate::route::Route;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![
+        Route::post("/search_logging", search_logging),
+        Route::post("/priority_search/{num}", priority_search),
+        Route::post("/category_search/{category_name}/{num}", category_search),
+        Route::post("/domain_search", domain_search),
+        Route::get("/get_user_lately_search/{num}", get_user_lately_search),
+    ]
+}
+
+#[derive(Deserialize, ToSchema)]
+pub(crate) struct SearchFields {
+    /// 1 to 200 characters.
+    search: String,
+}
+
+/// Records a search; a member's also in their list
+#[utoipa::path(
+    post,
+    path = "/search_logging",
+    tag = "search",
+    security((), ("token" = [])),
+    request_body = SearchFields,
+    responses((status = 200, body = docs::Done)),
+)]
+pub(crate) async fn search_logging(mut call: Call) -> Answer {
+    let SearchFields { search } = call.fields().await?;
+    Reply::written(search::log(call.tidings(), call.caller(), &search)).await
+}
+
+/// The posts that match best
+#[utoipa::path(
+    post,
+    path = "/priority_search/{num}",
+    tag = "search",
+    params(("num" = i64, Path, description = "How many, 1 to 300")),
+    request_body = SearchFields,
+    responses((status = 200, body = docs::Success<SearchResult>)),
+)]
+pub(crate) async fn priority_search(mut call: Call) -> Answer {
+    let num = call.number()?;
+    let SearchFields { search } = call.fields().await?;
+    call.answer(move |tidings, _| search::run(tidings, &search, num)).await
+}
+
+/// The posts of a category that match best
+#[utoipa::path(
+    post,
+    path = "/category_search/{category_name}/{num}",
+    tag = "search",
+    params(
+        ("category_name" = String, Path, description = "A topic or a tag"),
+        ("num" = i64, Path, description = "How many, 1 to 300"),
+    ),
+    request_body = SearchFields,
+    responses((status = 200, body = docs::Success<SearchResult>)),
+)]
+pub(crate) async fn category_search(mut call: Call) -> Answer {
+    let [category, num] = call.segments()?;
+    let num = number(&num)?;
+    let SearchFields { search } = call.fields().await?;
+    call.answer(move |tidings, _| search::in_category(tidings, &category, &search, num)).await
+}
+
+/// The web sites whose posts match, the one with most matches first
+#[utoipa::path(
+    post,
+    path = "/domain_search",
+    tag = "search",
+    request_body = SearchFields,
+    responses((status = 200, body = docs::Success<Domains>)),
+)]
+pub(crate) async fn domain_search(mut call: Call) -> Answer {
+    let SearchFields { search } = call.fields().await?;
+    call.answer(move |tidings, _| search::domains(tidings, &search)).await
+}
+
+/// The member's newest searches
+#[utoipa::path(
+    get,
+    path = "/get_user_lately_search/{num}",
+    tag = "search",
+    security(("token" = [])),
+    params(("num" = i64, Path, description = "How many, 1 to 300")),
+    responses((status = 200, body = docs::Success<LatelySearches>), docs::Members),
+)]
+pub(crate) async fn get_user_lately_search(mut call: Call) -> Answer {
+    let num = call.number()?;
+    call.answer(move |tidings, caller| search::lately(tidings, caller, num)).await
+}
