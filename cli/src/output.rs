@@ -70,7 +70,7 @@ const fn exit_status(error: &Error) -> u8 {
         | Error::LastAdministrator
         | Error::DuplicateUrl
         | Error::TooManyRequests { .. } => REFUSED,
-        Error::Overloaded | Error::Failed { .. } | Error::Input(_) | Error::Store(_) | Error::Internal(_) => {
+        Error::Overloaded | Error::Failed { .. } | Error::Store(_) | Error::Input(_) | Error::Internal(_) => {
             SYSTEM
         }
     }

@@ -1,8 +1,7 @@
 //! The settings: a flag, else its `TIDINGS_…` variable, else the TOML file, else the default.
 
-use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -34,7 +33,7 @@ pub(crate) struct Settings {
     /// Requests a second that one client may make [default: any number]
     #[arg(long, env = "TIDINGS_RATE_LIMIT", value_name = "N")]
     rate_limit: Option<NonZeroU32>,
-    /// Connections at a time; more wait [default: 4096]
+    /// Connections at a time; more wait [default: 10000]
     #[arg(long, env = "TIDINGS_MAX_CONNECTIONS", value_name = "N")]
     max_connections: Option<NonZeroUsize>,
     /// Close /docs and /openapi.json
@@ -212,16 +211,21 @@ impl Settings {
     /// What the server is set to.
     pub(crate) fn server(&self) -> Result<tidings_server::Config, Failure> {
         let default = tidings_server::Config::default();
-        let origins = self.cors_origin.iter().flatten().map(|origin| parse("cors-origin", origin));
+        let base_path = self.base_path.as_deref().unwrap_or_default().parse();
+        let origins = self.cors_origin.iter().flatten();
+        let origins = origins.map(|origin| {
+            origin.parse().map_err(|e| Failure::usage(format!("cors-origin: {origin:?}: {e}")))
+        });
         let proxies = self.trust_proxy.iter().flatten().map(|net| {
-            // An address alone is a network of one.
-            net.parse::<IpAddr>().map_or_else(|_| parse("trust-proxy", net), |address| Ok(address.into()))
+            let address = net.parse::<IpAddr>().map(tidings_server::IpNet::from);
+            net.parse().or(address).map_err(|_| {
+                Failure::usage(format!(
+                    "trust-proxy: {net:?} is no address and no network such as 10.0.0.0/8"
+                ))
+            })
         });
         Ok(tidings_server::Config {
-            base_path: self
-                .base_path
-                .as_deref()
-                .map_or(Ok(default.base_path), |path| parse("base-path", path))?,
+            base_path: base_path.map_err(|e| Failure::usage(format!("base-path: {e}")))?,
             cors_origins: origins.collect::<Result<_, _>>()?,
             trust_proxy: proxies.collect::<Result<_, _>>()?,
             rate_limit: self.rate_limit,
