@@ -28,8 +28,6 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     runtime.block_on(async {
         let shutdown = stop_signal().map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
         print_line(format!("listening on http://{address}").as_bytes());
         tidings_server::serve(tidings, config, listener, shutdown).await.map_err(failed)
     })?;

@@ -1,9 +1,8 @@
 //! The settings: a flag, else its `TIDINGS_…` variable, else the TOML file, else the default.
 
 use std::net::{IpAddr, SocketAddr};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
@@ -33,7 +32,7 @@ pub(crate) struct Settings {
     /// Requests a second that one client may make [default: any number]
     #[arg(long, env = "TIDINGS_RATE_LIMIT", value_name = "N")]
     rate_limit: Option<NonZeroU32>,
-    /// Connections at a time; more wait [default: 10000]
+    /// Connections at a time; more wait [default: 4096]
     #[arg(long, env = "TIDINGS_MAX_CONNECTIONS", value_name = "N")]
     max_connections: Option<NonZeroUsize>,
     /// Close /docs and /openapi.json
@@ -295,10 +294,6 @@ impl Settings {
         feed.check().map_err(Failure::usage)?;
         Ok(feed)
     }
-}
-
-fn parse<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, Failure> {
-    text.parse().map_err(|e| Failure::usage(format!("{name}: {text:?}: {e}")))
 }
 
 /// The settings that the environment gives, for a command that has no flags for them.

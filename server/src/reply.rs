@@ -136,7 +136,7 @@ impl Refusal {
 const fn status(error: &Error) -> StatusCode {
     match error {
         Error::Documented(_) => StatusCode::OK,
-        Error::BadRequest(_) | Error::Input(_) => StatusCode::BAD_REQUEST,
+        Error::BadRequest(_) => StatusCode::BAD_REQUEST,
         Error::BadToken => StatusCode::UNAUTHORIZED,
         Error::Forbidden => StatusCode::FORBIDDEN,
         Error::NotFound => StatusCode::NOT_FOUND,
