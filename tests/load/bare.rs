@@ -1,0 +1,135 @@
+//! The limits: what the machine does when there is nothing but warp, nothing but Argon2, nothing but SQLite.
+
+use std::io::Read;
+use std::num::NonZero;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use argon2::{Algorithm, Argon2, Params, Version};
+use bytes::Bytes;
+use rusqlite::Connection;
+use warp::Filter;
+use warp::http::Response;
+use warp::http::header::{CONTENT_TYPE, HeaderValue};
+
+use crate::Result;
+use crate::client::{Tally, whole};
+use crate::process::Process;
+
+/// The path that the bare server answers.
+pub(crate) const PATH: &str = "/bare";
+/// The argument with which this program is the bare server and nothing else.
+pub(crate) const SERVE: &str = "bare-warp";
+
+/// The processors there are, so the threads that the bare measures use.
+pub(crate) fn processors() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Starts a bare warp in a process of its own, which answers this body to whatever is asked at [`PATH`].
+pub(crate) fn warp_with(body: &[u8]) -> Result<Process> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(SERVE).stdin(Stdio::piped()).stderr(Stdio::inherit());
+    Process::start(command, body)
+}
+
+/// Is the bare warp: answers what standard input held, until the process is stopped.
+pub(crate) fn serve_warp() -> Result<()> {
+    let mut body = Vec::new();
+    std::io::stdin().read_to_end(&mut body)?;
+    let body = Bytes::from(body);
+    let answer = warp::path!("bare").map(move || {
+        let mut response = Response::new(body.clone());
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+    });
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        println!("listening on http://{}", listener.local_addr()?);
+        warp::serve(answer).incoming(listener).run().await;
+        Ok(())
+    })
+}
+
+/// Bare Argon2id verifications, with the parameters that tidings uses.
+pub(crate) struct Argon {
+    hasher: Argon2<'static>,
+    hash: String,
+}
+
+const PASSWORD: &[u8] = b"correct horse battery staple";
+
+impl Argon {
+    pub(crate) fn new() -> Result<Self> {
+        let params = Params::new(19_456, 2, 1, None)?;
+        let hasher = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        let hash = hasher.hash_password(PASSWORD)?.to_string();
+        Ok(Self { hasher, hash })
+    }
+
+    /// Verifications a second of one thread on each processor.
+    pub(crate) fn rate(&self, length: Duration) -> Result<Tally> {
+        let rates: Vec<f64> = thread::scope(|scope| {
+            let workers: Vec<_> =
+                (0..processors()).map(|_| scope.spawn(|| self.rate_of_one(length))).collect();
+            workers.into_iter().filter_map(|worker| worker.join().ok()?).collect()
+        });
+        if rates.len() < processors() {
+            return Err("the bare verification failed".into());
+        }
+        Ok(Tally::of_rate(rates.iter().sum()))
+    }
+
+    fn rate_of_one(&self, length: Duration) -> Option<f64> {
+        let hash = PasswordHash::new(&self.hash).ok()?;
+        rate_of(length, || self.hasher.verify_password(PASSWORD, &hash).ok())
+    }
+}
+
+/// A bare SQLite table of acts, each row inserted by a transaction of its own that is on disk at its end.
+pub(crate) struct Sqlite {
+    connection: Connection,
+    rows: i64,
+}
+
+impl Sqlite {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let connection = Connection::open(path)?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        connection.pragma_update(None, "synchronous", "full")?;
+        connection.execute_batch(
+            "CREATE TABLE act (member INTEGER, post INTEGER, date INTEGER, PRIMARY KEY (member, post)) \
+             WITHOUT ROWID",
+        )?;
+        Ok(Self { connection, rows: 0 })
+    }
+
+    /// Commits a second, one after the other.
+    pub(crate) fn rate(&mut self, length: Duration) -> Result<Tally> {
+        let mut insert =
+            self.connection.prepare("INSERT INTO act (member, post, date) VALUES (?1, ?2, ?3)")?;
+        let rows = &mut self.rows;
+        let rate = rate_of(length, || {
+            *rows += 1;
+            insert.execute((*rows % 64, *rows, 1_700_000_000_000 + *rows)).ok()
+        });
+        rate.map(Tally::of_rate).ok_or_else(|| "the bare insert failed".into())
+    }
+}
+
+/// How often a second `work` is done, until that much time is over; nothing when it fails.
+fn rate_of<T>(length: Duration, mut work: impl FnMut() -> Option<T>) -> Option<f64> {
+    let (started, mut done) = (Instant::now(), 0);
+    loop {
+        work()?;
+        done += 1;
+        let elapsed = started.elapsed();
+        if elapsed >= length {
+            return Some(whole(done) / elapsed.as_secs_f64());
+        }
+    }
+}

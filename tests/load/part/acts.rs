@@ -1,0 +1,124 @@
+//! What members do: they like posts, and read feeds that follow what they like.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::rc::Rc;
+
+use super::{FEW, MANY};
+use crate::Result;
+use crate::bare::{self, Sqlite};
+use crate::client::{Kind, Script, ask_json, each, get};
+use crate::measure::{Measured, Turns, one_group};
+use crate::table::Row;
+use crate::world::{HISTORY, Reader, World};
+
+const FEED: &str = "/get_recommendation_newsfeed";
+/// Feeds of members a second, and how soon.
+const FEED_RATE: f64 = 1_500.0;
+const FEED_P99_MS: f64 = 5.0;
+/// Members who read and like in turns.
+const READERS: usize = 50;
+/// Likes by clients side by side, against commits one by one and against a bare warp.
+const LIKE_COMMITS: f64 = 4.0;
+const LIKE_RATIO: f64 = 0.30;
+
+/// The feed of one member who only reads, and of many of whom each likes a post before each feed.
+pub(super) fn member_feed(world: &World, turns: &Turns) -> Result<Vec<Row>> {
+    let (calm, lively) = (world.readers("calm", 1)?, world.readers("lively", READERS)?);
+    let request = get(FEED, calm.first().map(|reader| reader.token.as_str()));
+    let answer = ask_json(world.address(), &request)?;
+    let posts = answer["newsfeed"].as_array().map_or(0, Vec::len);
+
+    let unchanged = turns.measure(&mut [], |slice| one_group(world.address(), each(FEW, &request), slice))?;
+    let changing = turns.measure(&mut [], |slice| {
+        one_group(world.address(), (0..FEW).map(|client| like_and_read(&lively, client)).collect(), slice)
+    })?;
+    let history = format!("{HISTORY} likes and views, {posts} posts");
+    Ok(vec![
+        member_row("member's feed, unchanged", &unchanged).note(history),
+        member_row("member's feed after a like", &changing)
+            .note(format!("{READERS} members; likes not counted")),
+    ])
+}
+
+fn member_row(what: &str, measured: &Measured) -> Row {
+    let row =
+        Row::new(what, measured.rate, "/s").latency(&measured.latency).client_busy(measured.client_busy);
+    row.at_least(FEED_RATE).p99_under(FEED_P99_MS)
+}
+
+/// What one of the few clients does: for one member after the other a like, then the feed.
+fn like_and_read(readers: &[Reader], client: usize) -> Script {
+    let mine = readers.iter().skip(client).step_by(FEW);
+    let mut members: Vec<_> =
+        mine.map(|reader| (reader.like_another(), get(FEED, Some(&reader.token)))).collect();
+    let (mut turn, mut liked) = (0, false);
+    Box::new(move |out| {
+        let (like_another, feed) = members.get_mut(turn)?;
+        liked = !liked;
+        if liked {
+            out.extend_from_slice(&like_another()?);
+            return Some(Kind::Aside);
+        }
+        out.extend_from_slice(feed);
+        turn = (turn + 1) % members.len();
+        Some(Kind::Counted)
+    })
+}
+
+/// Likes of many members at once, no post twice by the same.
+pub(super) fn post_like(world: &World, turns: &Turns, bare_database: &Path) -> Result<Vec<Row>> {
+    let posts = world.all_posts();
+    let tokens = world.members("liker", MANY)?;
+    let likers: Vec<Liker> = tokens
+        .into_iter()
+        .enumerate()
+        .map(|(number, token)| Liker {
+            token,
+            posts: Rc::clone(&posts),
+            first: number * posts.len() / MANY,
+            given: Rc::default(),
+        })
+        .collect();
+
+    let warp = bare::warp_with(br#"{"result":"success"}"#)?;
+    let request = get(bare::PATH, likers.first().map(|liker| liker.token.as_str()));
+    let mut warp_limit = |slice| one_group(warp.address, each(MANY, &request), slice);
+    let mut sqlite = Sqlite::open(bare_database)?;
+    let mut sqlite_limit = |slice| sqlite.rate(slice);
+    let measured = turns.measure(&mut [&mut sqlite_limit, &mut warp_limit], |slice| {
+        one_group(world.address(), likers.iter().cloned().map(Liker::likes).collect(), slice)
+    })?;
+    let row = |what| {
+        Row::new(what, measured.rate, "/s").latency(&measured.latency).client_busy(measured.client_busy)
+    };
+    Ok(vec![
+        row("post_like, against commits").against(measured.limits[0], LIKE_COMMITS).note("bare one by one"),
+        row("post_like, against warp").against(measured.limits[1], LIKE_RATIO),
+    ])
+}
+
+/// A member who likes one post after the other.
+#[derive(Clone)]
+struct Liker {
+    token: String,
+    posts: Rc<[String]>,
+    /// Where this member begins: not all like the same post at the same time.
+    first: usize,
+    given: Rc<Cell<usize>>,
+}
+
+impl Liker {
+    fn likes(self) -> Script {
+        Box::new(move |out| {
+            let given = self.given.get();
+            if given == self.posts.len() {
+                return None;
+            }
+            self.given.set(given + 1);
+            let id = &self.posts[(self.first + given) % self.posts.len()];
+            out.extend_from_slice(&get(&format!("/post_like/{id}"), Some(&self.token)));
+            Some(Kind::Counted)
+        })
+    }
+}

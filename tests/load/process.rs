@@ -1,0 +1,82 @@
+//! Servers in processes of their own: started, found by their ready line, stopped when dropped.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+
+use crate::Result;
+
+/// What a server prints when it is ready, before its address.
+const READY: &str = "listening on http://";
+
+/// A running server; dropping it ends it.
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) address: SocketAddr,
+}
+
+impl Process {
+    /// Starts a server, hands it its input, and waits for its ready line.
+    ///
+    /// # Errors
+    /// When it cannot be started, or ends without being ready.
+    pub(crate) fn start(mut command: Command, input: &[u8]) -> Result<Self> {
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let ready = give(&mut child, input).and_then(|()| read_address(&mut child));
+        match ready {
+            Ok(address) => Ok(Self { child, address }),
+            Err(error) => {
+                end(&mut child);
+                Err(error)
+            }
+        }
+    }
+
+    /// A figure of the process in kB, by its name in `/proc/PID/status`.
+    pub(crate) fn memory_kb(&self, name: &str) -> Result<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let figure = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        figure.ok_or_else(|| format!("no {name} in the status of the process").into())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+fn end(child: &mut Child) {
+    // It may have ended by itself; then there is nothing to do.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn give(child: &mut Child, input: &[u8]) -> Result<()> {
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input)?;
+    }
+    Ok(())
+}
+
+fn read_address(child: &mut Child) -> Result<SocketAddr> {
+    let stdout = child.stdout.take().ok_or("a server without output")?;
+    let mut lines = BufReader::new(stdout);
+    let mut line = String::new();
+    while lines.read_line(&mut line)? > 0 {
+        if let Some((_, address)) = line.trim_end().split_once(READY) {
+            let address = address.trim_end_matches('/').parse()?;
+            drain(lines);
+            return Ok(address);
+        }
+        line.clear();
+    }
+    Err("the server ended before it was ready".into())
+}
+
+/// Reads on, so that the server never waits for a full pipe.
+fn drain(mut lines: BufReader<ChildStdout>) {
+    thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
+}

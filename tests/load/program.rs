@@ -1,0 +1,118 @@
+//! The program that is measured: its commands, and how a client of it signs in.
+
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::Result;
+use crate::client::{ask_json, post_json};
+use crate::process::Process;
+
+const ADMINISTRATOR: &str = "boss";
+/// The password of everybody here.
+pub(crate) const PASSWORD: &str = "correct horse battery staple";
+
+/// The binary, and the directory in which it works.
+pub(crate) struct Program {
+    binary: PathBuf,
+    pub(crate) directory: PathBuf,
+    /// How many databases were made.
+    databases: Cell<u32>,
+}
+
+impl Program {
+    pub(crate) fn new(binary: PathBuf, directory: &Path) -> Result<Self> {
+        let program = Self {
+            binary: fs::canonicalize(binary)?,
+            directory: directory.to_owned(),
+            databases: Cell::new(0),
+        };
+        fs::write(program.password_file(), PASSWORD)?;
+        Ok(program)
+    }
+
+    fn password_file(&self) -> PathBuf {
+        self.directory.join("password")
+    }
+
+    /// A command on a database in the directory, free of the settings of whoever runs this.
+    fn command(&self, database: &str, arguments: &[&str]) -> Result<Command> {
+        let mut command = Command::new(&self.binary);
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("TIDINGS_")) {
+            command.env_remove(name);
+        }
+        let log = File::options().create(true).append(true).open(self.directory.join("log"))?;
+        command.current_dir(&self.directory).args(arguments).args(["--db", database]);
+        command.stdin(Stdio::null()).stderr(log);
+        Ok(command)
+    }
+
+    /// The end of what the program wrote to its log: where to look when something failed.
+    pub(crate) fn log_end(&self) -> String {
+        let log = fs::read_to_string(self.directory.join("log")).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(5)..].join("\n")
+    }
+
+    /// Makes another database, with an administrator; its name.
+    pub(crate) fn init(&self) -> Result<String> {
+        let database = format!("{}.db", self.databases.get());
+        self.databases.set(self.databases.get() + 1);
+        let mut command = self.command(&database, &["init", "--admin", ADMINISTRATOR])?;
+        let output = command.arg("--password-file").arg(self.password_file()).output()?;
+        if output.status.success() { Ok(database) } else { Err(format!("init: {}", output.status).into()) }
+    }
+
+    /// Serves a database, on a port that is free.
+    pub(crate) fn serve(&self, database: &str) -> Result<Process> {
+        Process::start(self.command(database, &["serve", "--listen", "127.0.0.1:0"])?, &[])
+    }
+
+    /// Imports a file by command; the time from its start to its end.
+    pub(crate) fn import(&self, database: &str, file: &Path, posts: usize) -> Result<Duration> {
+        let mut command = self.command(database, &["--json", "post", "import"])?;
+        let started = Instant::now();
+        let output = command.arg(file).output()?;
+        let took = started.elapsed();
+        if !output.status.success() {
+            return Err(format!("post import: {}", output.status).into());
+        }
+        imported(&serde_json::from_slice(&output.stdout)?, posts)?;
+        Ok(took)
+    }
+}
+
+/// Refuses the answer of an import that did not insert all.
+pub(crate) fn imported(answer: &Value, posts: usize) -> Result<()> {
+    if answer["inserted"].as_u64() == Some(posts as u64) {
+        Ok(())
+    } else {
+        let text: String = answer.to_string().chars().take(200).collect();
+        Err(format!("{posts} posts to import, answered with {text}").into())
+    }
+}
+
+/// Registers a member; its token.
+pub(crate) fn sign_up(address: SocketAddr, id: &str) -> Result<String> {
+    let body = json!({ "id": id, "pw": PASSWORD, "pw_check": PASSWORD, "nickname": id });
+    token(&ask_json(address, &post_json("/sign_up", None, &body))?)
+}
+
+/// The request that signs a member in.
+pub(crate) fn sign_in(id: &str) -> Vec<u8> {
+    post_json("/sign_in", None, &json!({ "id": id, "pw": PASSWORD }))
+}
+
+/// Signs the administrator in; its token.
+pub(crate) fn administrator(address: SocketAddr) -> Result<String> {
+    token(&ask_json(address, &sign_in(ADMINISTRATOR))?)
+}
+
+fn token(answer: &Value) -> Result<String> {
+    Ok(answer["access_token"].as_str().ok_or("an answer without access_token")?.to_owned())
+}

@@ -1,0 +1,200 @@
+//! What is measured against: a served database with posts, notices, and members who have read and liked.
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::Result;
+use crate::client::{Kind, Script, ask_json, get, post, post_json, run_to_the_end};
+use crate::data::{self, Random, TOPICS};
+use crate::process::Process;
+use crate::program::{self, Program};
+
+/// Posts in an answer of a feed, when there are as many.
+pub(crate) const FEED_POSTS: usize = 150;
+pub(crate) const NOTICES: u64 = 50;
+/// Views and likes that a member with a history has given, each; half of the liked posts were viewed.
+pub(crate) const HISTORY: usize = 300;
+/// Topics that a member with a history cares for.
+const FAVOURITES: usize = 3;
+/// Bytes of one import request: well under the 64 MiB that are accepted.
+const IMPORT_BYTES: usize = 48 << 20;
+/// How long feeds may take to follow an import.
+const FOLLOW: Duration = Duration::from_secs(10);
+
+/// A server with posts and notices.
+pub(crate) struct World {
+    server: Process,
+    posts: usize,
+    /// The ids of the posts of each topic, newest first.
+    topics: Vec<Vec<String>>,
+}
+
+impl World {
+    /// Serves a new database and fills it over HTTP.
+    pub(crate) fn start(program: &Program, posts: usize) -> Result<Self> {
+        let server = program.serve(&program.init()?)?;
+        let address = server.address;
+        let administrator = program::administrator(address)?;
+        import(address, &administrator, &data::posts(posts), posts)?;
+        for number in 0..NOTICES {
+            let request = post_json("/insert_notice", Some(&administrator), &data::notice(number));
+            ask_json(address, &request)?;
+        }
+        wait_for_feeds(address, posts)?;
+        let topics = TOPICS.iter().map(|topic| ids_of_topic(address, topic)).collect::<Result<_>>()?;
+        Ok(Self { server, posts, topics })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.server.address
+    }
+
+    /// The posts that every feed must answer.
+    pub(crate) fn feed_posts(&self) -> usize {
+        self.posts.min(FEED_POSTS)
+    }
+
+    /// The ids of all posts, in an order that is nobody's.
+    pub(crate) fn all_posts(&self) -> Rc<[String]> {
+        let mut all: Vec<String> = self.topics.iter().flatten().cloned().collect();
+        Random::new(2).shuffle(&mut all);
+        all.into()
+    }
+
+    /// The ids of the notices.
+    pub(crate) fn notices(&self) -> Result<Vec<String>> {
+        let answer = ask_json(self.address(), &get("/get_all_notice", None))?;
+        Ok(ids(&answer["notice_list"]))
+    }
+
+    /// New members, named after what they are for; their tokens.
+    pub(crate) fn members(&self, name: &str, count: usize) -> Result<Vec<String>> {
+        (0..count).map(|number| program::sign_up(self.address(), &format!("{name}-{number:03}"))).collect()
+    }
+
+    /// New members who have viewed and liked posts, mostly of a few topics.
+    pub(crate) fn readers(&self, name: &str, count: usize) -> Result<Vec<Reader>> {
+        let tokens = self.members(name, count)?;
+        let readers = tokens.into_iter().zip(0..).map(|(token, seed)| self.reader(token, seed));
+        let readers: Vec<Reader> = readers.collect();
+        run_to_the_end(self.address(), readers.iter().map(Reader::history).collect())?;
+        Ok(readers)
+    }
+
+    fn reader(&self, token: String, seed: u64) -> Reader {
+        let mut random = Random::new(3 + seed);
+        let mut order: Vec<&Vec<String>> = self.topics.iter().collect();
+        random.shuffle(&mut order);
+        let mut favourites: Vec<String> = order[..FAVOURITES].iter().copied().flatten().cloned().collect();
+        let mut others: Vec<String> = order[FAVOURITES..].iter().copied().flatten().cloned().collect();
+        random.shuffle(&mut favourites);
+        random.shuffle(&mut others);
+        favourites.append(&mut others);
+        Reader { token, liked: Rc::new(Cell::new(HISTORY / 2 + HISTORY)), posts: favourites.into() }
+    }
+}
+
+/// A member with a history.
+pub(crate) struct Reader {
+    pub(crate) token: String,
+    /// All posts, those of the favourite topics first.
+    posts: Rc<[String]>,
+    /// How far in `posts` this member has come.
+    liked: Rc<Cell<usize>>,
+}
+
+impl Reader {
+    /// Views the first posts, and likes those from the middle of them on.
+    fn history(&self) -> Script {
+        let views = self.posts.iter().take(HISTORY).map(|id| ("view", id));
+        let likes = self.posts.iter().skip(HISTORY / 2).take(HISTORY).map(|id| ("like", id));
+        let requests =
+            views.chain(likes).map(|(act, id)| get(&format!("/post_{act}/{id}"), Some(&self.token)));
+        let mut requests = requests.collect::<Vec<_>>().into_iter();
+        Box::new(move |out| {
+            out.extend_from_slice(&requests.next()?);
+            Some(Kind::Aside)
+        })
+    }
+
+    /// The request that likes a post which this member has neither viewed nor liked.
+    pub(crate) fn like_another(&self) -> impl FnMut() -> Option<Vec<u8>> + use<> {
+        let (posts, liked, token) = (Rc::clone(&self.posts), Rc::clone(&self.liked), self.token.clone());
+        move || {
+            let id = posts.get(liked.get())?;
+            liked.set(liked.get() + 1);
+            Some(get(&format!("/post_like/{id}"), Some(&token)))
+        }
+    }
+}
+
+/// Imports JSON lines over HTTP, in as few requests as are accepted; the time that the requests took.
+pub(crate) fn import(address: SocketAddr, token: &str, lines: &str, posts: usize) -> Result<Duration> {
+    let mut took = Duration::ZERO;
+    let (mut rest, mut inserted) = (lines, 0);
+    while !rest.is_empty() {
+        let limit = rest.len().min(IMPORT_BYTES);
+        let end = rest[..limit].rfind('\n').map_or(limit, |newline| newline + 1);
+        let (part, after) = rest.split_at(end);
+        let request = post("/import_posts", Some(token), "application/x-ndjson", part.as_bytes());
+        let started = Instant::now();
+        let answer = ask_json(address, &request)?;
+        took += started.elapsed();
+        let count = part.lines().count();
+        program::imported(&answer, count)?;
+        inserted += count;
+        rest = after;
+    }
+    if inserted == posts { Ok(took) } else { Err(format!("{inserted} of {posts} posts").into()) }
+}
+
+/// Waits until the feeds hold what was imported.
+pub(crate) fn wait_for_feeds(address: SocketAddr, posts: usize) -> Result<()> {
+    let started = Instant::now();
+    for path in ["/get_popularity_newsfeed", "/get_recommendation_newsfeed"] {
+        while feed_length(address, path)? < posts.min(FEED_POSTS) {
+            if started.elapsed() > FOLLOW {
+                return Err(format!("{path} does not follow an import").into());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+    Ok(())
+}
+
+/// How many posts a feed answers to a guest.
+pub(crate) fn feed_length(address: SocketAddr, path: &str) -> Result<usize> {
+    let answer = ask_json(address, &get(path, None))?;
+    Ok(ids(&answer["newsfeed"]).len())
+}
+
+fn ids_of_topic(address: SocketAddr, topic: &str) -> Result<Vec<String>> {
+    let path = format!("/get_newsfeed_of_topic/{topic}?limit=300");
+    let (mut all, mut page) = (Vec::new(), String::new());
+    loop {
+        let answer = ask_json(address, &get(&format!("{path}{page}"), None))?;
+        all.append(&mut ids(&answer["newsfeed"]));
+        match answer["next"].as_str() {
+            Some(next) => page = format!("&next={}", encoded(next)),
+            None => return Ok(all),
+        }
+    }
+}
+
+fn ids(list: &Value) -> Vec<String> {
+    let ids = list.as_array().into_iter().flatten().filter_map(|item| item["_id"].as_str());
+    ids.map(ToOwned::to_owned).collect()
+}
+
+/// A text as it may stand in a query.
+fn encoded(text: &str) -> String {
+    let unchanged = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    text.bytes()
+        .map(|byte| if unchanged(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
