@@ -75,7 +75,7 @@ pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) ->
     let name: String = name.nfc().collect();
     let order = reader.library.topic(&name);
     let first = reader.library.topic_page(&name, reader.now);
-    let answer = reader.answer(page, &[FeedKind::Topic], order, first)?;
+    let answer = reader.answer(page, &[FeedKind::topic(&name)], order, first)?;
     if let (Some(order), None, false) = (order, page.next, matches!(caller, Caller::Nobody)) {
         let Rendered { keys, .. } = render(&reader.library, order, 0, limit(page)?, reader.now);
         if !keys.is_empty() {
@@ -136,7 +136,7 @@ impl<'t> Reader<'t> {
             return Ok(match (made, current) {
                 (Some(first), _) => FeedAnswer { body: Arc::clone(first) },
                 (None, Some(order)) => self.render(order, 0, limit),
-                (None, None) => self.render(&Order::fixed(FeedKind::Topic, Arc::from([])), 0, limit),
+                (None, None) => self.render(&Order::fixed(kinds[0], Arc::from([])), 0, limit),
             });
         };
         let shared = &self.tidings.feeds().shared;

@@ -368,7 +368,10 @@ impl Catalogue {
             index: Index::new(items.iter().map(|item| &item.about.features), &config.interest),
             topics: labelled
                 .into_iter()
-                .map(|(name, keys)| (name, Arc::new(Order::fixed(FeedKind::Topic, keys.into()))))
+                .map(|(name, keys)| {
+                    let order = Order::fixed(FeedKind::topic(&name), keys.into());
+                    (name, Arc::new(order))
+                })
                 .collect(),
             fresh: fresh.collect(),
         }

@@ -1,9 +1,10 @@
 //! Pages of a feed: the order that a first page began, kept so that the next ones continue it.
 
 use std::collections::VecDeque;
+use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::library::Library;
 use crate::clock::SECOND_MS;
@@ -25,10 +26,18 @@ const TAIL_MS: i64 = 10 * SECOND_MS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FeedKind {
     Popular,
-    Topic,
+    /// The feed of the topic whose name has this hash.
+    Topic(u64),
     Recommended,
     /// The recommended feed of the member with this key.
     Personal(i64),
+}
+
+impl FeedKind {
+    /// The feed of the topic of this name.
+    pub(super) fn topic(name: &str) -> Self {
+        Self::Topic(FxBuildHasher.hash_one(name))
+    }
 }
 
 /// The order of a feed, from its first post to its last: the head, then the tail without what was before.

@@ -126,6 +126,29 @@ fn limits_and_nexts_out_of_their_bounds_are_bad_requests() {
 }
 
 #[test]
+fn the_next_of_a_topic_is_no_other_topics_even_when_its_order_has_passed() {
+    let service = stocked();
+    let first = json(topic(&service, &Caller::Nobody, "cats", &Page { limit: Some(10), next: None }));
+    let page =
+        |name| topic(&service, &Caller::Nobody, name, &Page { limit: None, next: first["next"].as_str() });
+    for passed in [false, true] {
+        if passed {
+            let draft = post::Draft {
+                title: Some("new".into()),
+                url: Some("https://new.example/".into()),
+                ..post::Draft::default()
+            };
+            post::insert(&service, &Caller::Operator, &draft).unwrap();
+            followed(&service);
+        }
+        assert!(titles(&json(page("cats"))).iter().all(|title| title.starts_with("cats")));
+        for other in ["rust", "unknown"] {
+            assert!(matches!(page(other), Err(Error::BadRequest(_))), "{other}, passed: {passed}");
+        }
+    }
+}
+
+#[test]
 fn a_next_holds_for_ten_minutes_after_the_order_has_passed() {
     let service = stocked();
     let next = json(popular(&service, &Page::default()))["next"].as_str().unwrap().to_owned();
