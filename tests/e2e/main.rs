@@ -1,0 +1,2 @@
+//! tidings from outside: the real binary, over real HTTP. What an answer has to be stands in the documents of
+//! the interface; each module holds the tests of one slice.
