@@ -22,13 +22,16 @@
 mod answer;
 mod binary;
 mod caller;
+mod operation;
 mod raw;
 pub mod sample;
 mod server;
+mod store;
 mod wait;
 
 pub use answer::Answer;
 pub use binary::{Output, command, run};
 pub use caller::{Caller, PASSWORD, Request};
+pub use operation::{Access, OPERATIONS, Operation};
 pub use server::{Server, Stopped};
 pub use wait::{WAIT_MAX, wait_until};

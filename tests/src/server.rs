@@ -1,5 +1,6 @@
 //! The real binary, serving.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read};
 use std::net::SocketAddr;
@@ -17,7 +18,7 @@ use tempfile::TempDir;
 use crate::binary::{self, Output, command};
 use crate::caller::{Address, Caller, PASSWORD};
 use crate::wait::holds_within;
-use crate::{Answer, raw};
+use crate::{Answer, raw, store};
 
 /// The longest that a start may take: the machine may be busy with other tests.
 const START_MAX: Duration = Duration::from_secs(60);
@@ -169,6 +170,22 @@ impl Server {
         command.current_dir(self.database.parent().unwrap());
         command.arg("--db").arg(&self.database);
         command
+    }
+
+    /// Every row of every table as text, by table: the same before and after when nothing was written.
+    ///
+    /// # Panics
+    /// When the database cannot be read.
+    pub fn dump(&self) -> BTreeMap<String, Vec<String>> {
+        store::dump(&self.database)
+    }
+
+    /// What SQLite finds wrong with the database, running or not: `ok` when it is sound.
+    ///
+    /// # Panics
+    /// When the database cannot be read.
+    pub fn integrity(&self) -> String {
+        store::integrity(&self.database)
     }
 
     /// Somebody who is not signed in.

@@ -1,0 +1,148 @@
+//! Every operation in one table, for the tests that go through all of them.
+
+use serde_json::Value;
+
+/// An operation of the service.
+pub struct Operation {
+    /// Its method.
+    pub method: &'static str,
+    /// The template of its path, as the documents write it.
+    pub path: &'static str,
+    /// Whom it is for.
+    pub access: Access,
+    /// A good body, every field of it given, as JSON; `""` for an operation without one. `{n}` in it stands for
+    /// a number that is another one each time.
+    pub body: &'static str,
+}
+
+/// Whom an operation is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody: a token that fails counts as none.
+    Anyone,
+    /// Who has a token that holds.
+    Members,
+    /// Administrators.
+    Administrators,
+}
+
+use Access::{Administrators, Anyone, Members};
+
+impl Operation {
+    /// Method and path, as documents write them.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
+    /// The names of the path's parameters, in their order.
+    pub fn parameters(&self) -> Vec<&'static str> {
+        let names = self.path.split('/').filter_map(|segment| segment.strip_prefix('{'));
+        names.map(|name| name.trim_end_matches('}')).collect()
+    }
+
+    /// The path, each parameter given by its name.
+    pub fn path_with(&self, value: impl Fn(&str) -> String) -> String {
+        let segment = |segment: &str| match segment.strip_prefix('{') {
+            Some(name) => value(name.trim_end_matches('}')),
+            None => segment.to_owned(),
+        };
+        self.path.split('/').map(segment).collect::<Vec<_>>().join("/")
+    }
+
+    /// The body, with `n` in it where the body has to be another one each time; `None` for an operation without
+    /// one.
+    ///
+    /// # Panics
+    /// When the table's text is no JSON.
+    pub fn body_with(&self, n: u64) -> Option<Value> {
+        let body = self.body.replace("{n}", &n.to_string());
+        (!body.is_empty()).then(|| serde_json::from_str(&body).unwrap())
+    }
+}
+
+/// The operations of the interface and of section 8 of the decisions, but for those that have no `result`: the
+/// documents at `/openapi.json` and `/docs`.
+pub const OPERATIONS: &[Operation] = &[
+    // Accounts.
+    post(
+        "/sign_up",
+        Anyone,
+        r#"{"id": "new{n}", "pw": "correct horse", "pw_check": "correct horse", "nickname": "New"}"#,
+    ),
+    post("/sign_in", Anyone, r#"{"id": "signer", "pw": "correct horse"}"#),
+    post("/sign_in_up", Anyone, r#"{"id": "s2026001", "pw": "secret"}"#),
+    post(
+        "/change_pw",
+        Members,
+        r#"{"pw": "correct horse", "new_pw": "correct horse", "new_pw_check": "correct horse"}"#,
+    ),
+    get("/sign_out_all", Members),
+    // Profiles.
+    post("/change_nickname", Members, r#"{"new_nickname": "Nick"}"#),
+    get("/update_auto_login/{auto_login}", Members),
+    get("/get_userinfo", Members),
+    get("/get_specific_userinfo/{type_num}", Members),
+    get("/reset_user_measurement", Members),
+    get("/remove_mine", Members),
+    // Administrators.
+    get("/check_admin", Administrators),
+    get("/admin_remove_user/{user_id}", Administrators),
+    get("/get_blacklist", Administrators),
+    get("/push_blacklist/{user_id}", Administrators),
+    get("/pop_blacklist/{user_id}", Administrators),
+    // Notices and the front page.
+    get("/get_all_notice", Anyone),
+    get("/get_notice/{notice_obi}", Anyone),
+    post("/insert_notice", Administrators, r#"{"title": "Title", "post": "Text", "activation": 1}"#),
+    post(
+        "/update_notice/{notice_obi}",
+        Administrators,
+        r#"{"title": "Title", "post": "Text", "activation": 1}"#,
+    ),
+    get("/remove_notice/{notice_obi}", Administrators),
+    get("/get_main_info", Anyone),
+    post("/update_main_info", Administrators, r#"{"new_info_1": "One", "new_info_2": "Two"}"#),
+    // Feedback.
+    post("/remove_notice/{notice_obi}", Members, r#"{"type": "question", "post": "Text"}"#),
+    post("/send_feedback", Members, r#"{"type": "question", "post": "Text"}"#),
+    get("/get_all_feedback", Administrators),
+    get("/update_feedback/{feedback_obi}/{activation}", Administrators),
+    // Posts.
+    get("/get_post/{post_obi}", Anyone),
+    get("/post_view/{post_obi}", Anyone),
+    get("/post_like/{post_obi}", Members),
+    get("/post_unlike/{post_obi}", Members),
+    post("/insert_post", Administrators, POST),
+    post("/update_post/{post_obi}", Administrators, POST),
+    get("/remove_post/{post_obi}", Administrators),
+    post("/import_posts", Administrators, POST),
+    get("/get_categories", Anyone),
+    // Search.
+    post("/search_logging", Anyone, r#"{"search": "word"}"#),
+    post("/priority_search/{num}", Anyone, r#"{"search": "word"}"#),
+    post("/category_search/{category_name}/{num}", Anyone, r#"{"search": "word"}"#),
+    post("/domain_search", Anyone, r#"{"search": "word"}"#),
+    get("/get_user_lately_search/{num}", Members),
+    // Newsfeeds.
+    get("/get_recommendation_newsfeed", Anyone),
+    get("/get_popularity_newsfeed", Anyone),
+    get("/get_topic_newsfeed/{newsfeed_name}", Anyone),
+    get("/get_newsfeed_of_topic/{category_name}", Anyone),
+    // What watches over the server.
+    get("/healthz", Anyone),
+    get("/readyz", Anyone),
+];
+
+const POST: &str = r#"{
+    "title": "A word {n}", "post": "Text", "url": "https://news.example.org/table/{n}",
+    "img": "https://news.example.org/a.png", "topic": ["news"], "tag": ["a", "b"],
+    "date": "2026-01-02T03:04:05Z", "end_date": "2096-01-02T03:04:05Z"
+}"#;
+
+const fn get(path: &'static str, access: Access) -> Operation {
+    Operation { method: "GET", path, access, body: "" }
+}
+
+const fn post(path: &'static str, access: Access, body: &'static str) -> Operation {
+    Operation { method: "POST", path, access, body }
+}
