@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{Store, StoreError, Topic, Tx, version_in};
+use super::{Store, StoreError, Topic, Tx, revision_in, version_in};
 use crate::error::{Error, Outcome, Result};
 
 fn open(dir: &TempDir) -> Store {
@@ -126,6 +126,26 @@ fn a_full_queue_refuses_and_everything_taken_is_written_in_few_commits() {
     assert_eq!(numbers(&store).len(), written);
     let commits = store.write(|tx| Ok(tx.revision())).unwrap();
     assert!(usize::try_from(commits).unwrap() * 4 < written, "{commits} commits for {written} writes");
+}
+
+#[test]
+fn what_is_refused_is_not_committed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let revision = |store: &Store| store.read(|tx| Ok(revision_in(tx)?)).unwrap();
+    store.write(|tx| insert(tx, 1)).unwrap();
+    let before = revision(&store);
+    for _ in 0..3 {
+        let refused = store.write(|tx| {
+            insert(tx, 2)?;
+            tx.touch(Topic::Notices);
+            Err::<(), _>(Error::Forbidden)
+        });
+        assert!(matches!(refused, Err(Error::Forbidden)));
+    }
+    assert_eq!((revision(&store), store.version(Topic::Notices)), (before, 0));
+    assert_eq!(numbers(&store), [1]);
+    assert_eq!(store.write(|tx| Ok(tx.revision())).unwrap(), before + 1);
 }
 
 #[test]

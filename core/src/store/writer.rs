@@ -215,10 +215,10 @@ fn commit_group(
         }
     };
     let began = Instant::now();
-    let mut broken = None;
+    let (mut kept, mut broken) = (false, None);
     let mut next = first;
     while let Some(work) = next {
-        answers.extend(run_one(&mut tx, work, &mut broken));
+        answers.extend(run_one(&mut tx, work, &mut kept, &mut broken));
         next = None;
         while next.is_none() && broken.is_none() && answers.len() < GROUP && began.elapsed() < GROUP_TIME {
             match messages.try_recv() {
@@ -229,7 +229,7 @@ fn commit_group(
         }
     }
     for rider in riders.drain(..) {
-        answers.extend(run_one(&mut tx, rider, &mut broken));
+        answers.extend(run_one(&mut tx, rider, &mut kept, &mut broken));
     }
     let revision = tx.revision();
     let committed = match broken {
@@ -237,7 +237,12 @@ fn commit_group(
             tx.rollback();
             Err(error)
         }
-        None => tx.commit(),
+        None if kept => tx.commit(),
+        // Who was refused costs the disk nothing.
+        None => {
+            tx.rollback();
+            Ok(Vec::new())
+        }
     };
     if let Ok(topics) = &committed
         && !topics.is_empty()
@@ -252,8 +257,14 @@ fn commit_group(
 
 type Give = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-/// Runs one work in a savepoint. `broken` is set once SQLite has undone the whole transaction.
-fn run_one(tx: &mut SqliteTx<'_>, work: Work, broken: &mut Option<StoreError>) -> Option<Give> {
+/// Runs one work in a savepoint. `kept` is set when what it did stays, `broken` once SQLite has undone the
+/// whole transaction.
+fn run_one(
+    tx: &mut SqliteTx<'_>,
+    work: Work,
+    kept: &mut bool,
+    broken: &mut Option<StoreError>,
+) -> Option<Give> {
     if let Some(error) = broken {
         refuse(work, error);
         return None;
@@ -266,6 +277,7 @@ fn run_one(tx: &mut SqliteTx<'_>, work: Work, broken: &mut Option<StoreError>) -
     }
     let finished = catch_unwind(AssertUnwindSafe(|| work(tx)));
     let keep = finished.as_ref().is_ok_and(|finished| finished.keep);
+    *kept |= keep;
     let undone = if keep { Ok(0) } else { tx.run("ROLLBACK TO work", &[]) };
     if let Err(error) = undone.and_then(|_| tx.run("RELEASE work", &[])) {
         *broken = Some(error);
