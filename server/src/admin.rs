@@ -43,7 +43,7 @@ pub(crate) async fn check_admin(call: Call) -> Answer {
     responses((status = 200, body = docs::Done), docs::LastAdministrator),
 )]
 pub(crate) async fn admin_remove_user(mut call: Call) -> Answer {
-    let [user_id] = call.segments()?;
+    let [user_id] = call.ids();
     call.answer(move |tidings, caller| admin::remove_user(tidings, caller, &user_id)).await
 }
 
@@ -69,7 +69,7 @@ pub(crate) async fn get_blacklist(call: Call) -> Answer {
     responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing, docs::LastAdministrator),
 )]
 pub(crate) async fn push_blacklist(mut call: Call) -> Answer {
-    let [user_id] = call.segments()?;
+    let [user_id] = call.ids();
     call.answer(move |tidings, caller| admin::push_blacklist(tidings, caller, &user_id)).await
 }
 
@@ -83,6 +83,6 @@ pub(crate) async fn push_blacklist(mut call: Call) -> Answer {
     responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing),
 )]
 pub(crate) async fn pop_blacklist(mut call: Call) -> Answer {
-    let [user_id] = call.segments()?;
+    let [user_id] = call.ids();
     call.answer(move |tidings, caller| admin::pop_blacklist(tidings, caller, &user_id)).await
 }

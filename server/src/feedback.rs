@@ -50,7 +50,7 @@ impl From<FeedbackFields> for Draft {
     responses((status = 200, body = docs::Done)),
 )]
 pub(crate) async fn notice_feedback(mut call: Call) -> Answer {
-    let [notice] = call.segments()?;
+    let [notice] = call.ids();
     let draft = call.fields::<FeedbackFields>().await?.into();
     call.answer(move |tidings, caller| feedback::send(tidings, caller, Some(&notice), &draft)).await
 }
@@ -96,7 +96,7 @@ pub(crate) async fn get_all_feedback(call: Call) -> Answer {
     responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing),
 )]
 pub(crate) async fn update_feedback(mut call: Call) -> Answer {
-    let [id, activation] = call.segments()?;
+    let [id, activation] = call.ids();
     let activation = number(&activation)?;
     call.answer(move |tidings, caller| feedback::set_activation(tidings, caller, &id, activation)).await
 }

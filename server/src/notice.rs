@@ -52,7 +52,7 @@ pub(crate) async fn get_all_notice(call: Call) -> Answer {
     responses((status = 200, body = docs::Success<OneNotice>), docs::Missing),
 )]
 pub(crate) async fn get_notice(mut call: Call) -> Answer {
-    let [id] = call.segments()?;
+    let [id] = call.ids();
     if call.is_guest()
         && let Some(notice) = notice::get_in_memory(call.tidings(), &id)
     {
@@ -106,7 +106,7 @@ pub(crate) async fn insert_notice(mut call: Call) -> Answer {
     responses((status = 200, body = docs::Done), docs::Missing),
 )]
 pub(crate) async fn update_notice(mut call: Call) -> Answer {
-    let [id] = call.segments()?;
+    let [id] = call.ids();
     let draft = call.fields::<NoticeFields>().await?.into();
     call.answer(move |tidings, caller| notice::update(tidings, caller, &id, &draft)).await
 }
@@ -123,6 +123,6 @@ pub(crate) async fn update_notice(mut call: Call) -> Answer {
     responses((status = 200, body = docs::Done)),
 )]
 pub(crate) async fn remove_notice(mut call: Call) -> Answer {
-    let [id] = call.segments()?;
+    let [id] = call.ids();
     call.answer(move |tidings, caller| notice::remove(tidings, caller, &id)).await
 }

@@ -36,7 +36,7 @@ pub(crate) fn routes() -> Vec<Route> {
     responses((status = 200, body = docs::Success<GetPost>), docs::Missing),
 )]
 pub(crate) async fn get_post(mut call: Call) -> Answer {
-    let [id] = call.segments()?;
+    let [id] = call.ids();
     call.answer(move |tidings, _| post::get(tidings, &id)).await
 }
 
@@ -61,7 +61,7 @@ pub(crate) async fn get_categories(call: Call) -> Answer {
     responses((status = 200, body = docs::Done), docs::Missing),
 )]
 pub(crate) async fn post_view(mut call: Call) -> Answer {
-    let [id] = call.segments()?;
+    let [id] = call.ids();
     Reply::written(post::view(call.tidings(), call.caller(), &id)).await
 }
 
@@ -75,7 +75,7 @@ pub(crate) async fn post_view(mut call: Call) -> Answer {
     responses((status = 200, body = docs::Done), docs::Members, docs::Missing),
 )]
 pub(crate) async fn post_like(mut call: Call) -> Answer {
-    let [id] = call.segments()?;
+    let [id] = call.ids();
     Reply::written(post::like(call.tidings(), call.caller(), &id)).await
 }
 
@@ -89,7 +89,7 @@ pub(crate) async fn post_like(mut call: Call) -> Answer {
     responses((status = 200, body = docs::Done), docs::Members, docs::Missing),
 )]
 pub(crate) async fn post_unlike(mut call: Call) -> Answer {
-    let [id] = call.segments()?;
+    let [id] = call.ids();
     Reply::written(post::unlike(call.tidings(), call.caller(), &id)).await
 }
 
@@ -147,7 +147,7 @@ pub(crate) async fn insert_post(mut call: Call) -> Answer {
     responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing, docs::DuplicateUrl),
 )]
 pub(crate) async fn update_post(mut call: Call) -> Answer {
-    let [id] = call.segments()?;
+    let [id] = call.ids();
     let draft = call.fields::<PostFields>().await?.into();
     call.answer(move |tidings, caller| post::update(tidings, caller, &id, &draft)).await
 }
@@ -162,7 +162,7 @@ pub(crate) async fn update_post(mut call: Call) -> Answer {
     responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing),
 )]
 pub(crate) async fn remove_post(mut call: Call) -> Answer {
-    let [id] = call.segments()?;
+    let [id] = call.ids();
     call.answer(move |tidings, caller| post::remove(tidings, caller, &id)).await
 }
 

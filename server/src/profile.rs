@@ -1,7 +1,6 @@
 //! What a member sees and sets of their own.
 
 use serde::Deserialize;
-use tidings_core::Outcome;
 use tidings_core::profile::{self, Lists, UserInfo};
 use utoipa::ToSchema;
 
@@ -49,7 +48,7 @@ pub(crate) async fn get_userinfo(call: Call) -> Answer {
 )]
 pub(crate) async fn get_specific_userinfo(mut call: Call) -> Answer {
     // Whatever is wrong with the number, existing clients read it with status 200.
-    let [type_num] = call.segments().map_err(|_| Outcome::BadRequest)?;
+    let [type_num] = call.ids();
     call.answer(move |tidings, caller| profile::lists(tidings, caller, &type_num)).await
 }
 

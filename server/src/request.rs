@@ -66,10 +66,20 @@ impl Call {
     /// # Errors
     /// `bad request` when one is no UTF-8.
     pub(crate) fn segments<const N: usize>(&mut self) -> Result<[String; N]> {
-        let texts = std::mem::take(&mut self.segments).into_iter().map(String::from_utf8);
-        let texts: Vec<String> =
-            texts.collect::<Result<_, _>>().map_err(|_| Error::BadRequest("a path is UTF-8"))?;
-        Ok(texts.try_into().expect("a handler takes the parameters that its template has"))
+        if self.segments.iter().any(|segment| str::from_utf8(segment).is_err()) {
+            return Err(Error::BadRequest("a path is UTF-8"));
+        }
+        Ok(self.ids())
+    }
+
+    /// As [`Call::segments`], for parameters that name something by its id.
+    ///
+    /// What is no UTF-8 becomes U+FFFD, which stands in no id, so that each operation answers it as it answers
+    /// any other id of nothing.
+    pub(crate) fn ids<const N: usize>(&mut self) -> [String; N] {
+        let text = |segment: Vec<u8>| String::from_utf8_lossy(&segment).into_owned();
+        let texts: Vec<String> = std::mem::take(&mut self.segments).into_iter().map(text).collect();
+        texts.try_into().expect("a handler takes the parameters that its template has")
     }
 
     /// The one parameter of the path, which is a whole number.
