@@ -1,2 +1,5 @@
 //! tidings from outside: the real binary, over real HTTP. What an answer has to be stands in the documents of
 //! the interface; each module holds the tests of one slice.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+
+mod account;

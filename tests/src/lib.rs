@@ -33,5 +33,6 @@ pub use answer::Answer;
 pub use binary::{Output, command, run};
 pub use caller::{Caller, PASSWORD, Request};
 pub use operation::{Access, OPERATIONS, Operation};
+pub use raw::read_answer;
 pub use server::{Server, Stopped};
 pub use wait::{WAIT_MAX, wait_until};

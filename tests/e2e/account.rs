@@ -1,0 +1,304 @@
+//! Signing up, in and out, and changing a password.
+
+use serde_json::{Value, json};
+use tidings_tests::{Caller, PASSWORD, Server};
+
+mod slowing;
+mod token;
+mod university;
+
+fn form(id: &str, pw: &str, pw_check: &str, nickname: &str) -> Value {
+    json!({ "id": id, "pw": pw, "pw_check": pw_check, "nickname": nickname })
+}
+
+fn sign_up(server: &Server, id: &str, pw: &str, nickname: &str) -> String {
+    server.anyone().post("/sign_up", form(id, pw, pw, nickname)).said()
+}
+
+fn sign_in(caller: &Caller, id: &str, pw: &str) -> String {
+    caller.post("/sign_in", json!({ "id": id, "pw": pw })).said()
+}
+
+#[test]
+fn who_signs_up_is_signed_in_and_can_sign_in_again() {
+    let server = Server::start();
+    let anyone = server.anyone();
+    let answer = anyone.post("/sign_up", form("ann", "correct horse", "correct horse", "Ann"));
+    assert_eq!(answer.said(), "200 success");
+    assert_eq!(answer.body.as_object().unwrap().len(), 2, "{answer:?}");
+    assert_eq!(answer.header("cache-control"), "no-store");
+    let first = answer.text("/access_token");
+    let answer = anyone.post("/sign_in", json!({ "id": "ann", "pw": "correct horse" }));
+    assert_eq!(answer.said(), "200 success");
+    assert_eq!(answer.body.as_object().unwrap().len(), 2, "{answer:?}");
+    assert_eq!(answer.header("cache-control"), "no-store");
+    for token in [first, answer.text("/access_token")] {
+        let info = anyone.with_token("ann", token).get("/get_userinfo").succeeded();
+        assert_eq!((info.text("/user_id"), info.text("/nickname")), ("ann".into(), "Ann".into()));
+    }
+}
+
+#[test]
+fn a_form_signs_up_and_in_as_json_does() {
+    let server = Server::start();
+    let fields = [("id", "ann"), ("pw", "pass&word+é"), ("pw_check", "pass&word+é"), ("nickname", "앤 🦀")];
+    let answer = server.anyone().form("/sign_up", &fields).succeeded();
+    let info = server.anyone().with_token("ann", answer.text("/access_token")).get("/get_userinfo");
+    assert_eq!(info.text("/nickname"), "앤 🦀");
+    let answer = server.anyone().form("/sign_in", &fields[..2]);
+    assert_eq!(answer.said(), "200 success");
+    assert_eq!(sign_in(&server.anyone(), "ann", "pass&word+é"), "200 success");
+}
+
+#[test]
+fn an_id_has_3_to_30_plain_characters_and_begins_with_a_letter_or_digit() {
+    let server = Server::start();
+    let longest = "a".repeat(30);
+    for good in ["abc", "007", "a_-.", "9lives", &longest] {
+        assert_eq!(sign_up(&server, good, PASSWORD, "x"), "200 success", "{good}");
+    }
+    let long = "a".repeat(31);
+    let wrong = [
+        "",
+        "ab",
+        &long,
+        "_abc",
+        "-abc",
+        ".abc",
+        "a b",
+        " abc",
+        "abc ",
+        "a/b",
+        "a@b.c",
+        "a+b",
+        "앤앤앤",
+        "ábc",
+        "abc\0",
+        "abc\n",
+        "🦀🦀🦀",
+        "ａｂｃ",
+    ];
+    for wrong in wrong {
+        assert_eq!(sign_up(&server, wrong, PASSWORD, "x"), "200 wrong user info", "{wrong:?}");
+    }
+}
+
+#[test]
+fn guest_and_removed_are_nobodys_ids() {
+    let server = Server::start();
+    for reserved in ["guest", "removed", "Guest", "REMOVED"] {
+        assert_eq!(sign_up(&server, reserved, PASSWORD, "x"), "200 wrong user info", "{reserved}");
+        assert_eq!(sign_in(&server.anyone(), reserved, PASSWORD), "200 No member", "{reserved}");
+    }
+    assert_eq!(sign_up(&server, "guest1", PASSWORD, "x"), "200 success");
+}
+
+#[test]
+fn a_password_has_8_to_128_characters_of_any_kind_and_none_is_trimmed() {
+    let server = Server::start();
+    let (hangul, crabs) = ("비밀번호여덟글자", "🦀".repeat(128));
+    for (n, good) in ["8 charac", " \t\n\0 \u{7f}  ", hangul, &crabs].into_iter().enumerate() {
+        let id = format!("good{n}");
+        assert_eq!(sign_up(&server, &id, good, "x"), "200 success", "{good:?}");
+        assert_eq!(sign_in(&server.anyone(), &id, good), "200 success", "{good:?}");
+    }
+    assert_eq!(sign_in(&server.anyone(), "good0", "8 charac "), "200 incorrect pw");
+    assert_eq!(sign_in(&server.anyone(), "good0", "8 Charac"), "200 incorrect pw");
+    let long = "a".repeat(129);
+    for wrong in ["", "7 chara", "일곱글자비번", "🦀🦀🦀🦀🦀🦀🦀", &long] {
+        assert_eq!(sign_up(&server, "wrong", wrong, "x"), "200 wrong user info", "{wrong:?}");
+    }
+}
+
+#[test]
+fn a_nickname_has_1_to_30_characters_no_control_and_more_than_spaces() {
+    let server = Server::start();
+    let longest = "한".repeat(30);
+    for (n, good) in ["x", "Ann O'Neil <b>", "🦀", " a ", &longest].into_iter().enumerate() {
+        assert_eq!(sign_up(&server, &format!("good{n}"), PASSWORD, good), "200 success", "{good:?}");
+    }
+    let long = "한".repeat(31);
+    for wrong in ["", " ", " \u{3000}\u{a0}", "a\nb", "a\0", "\u{1b}[31mred", "a\u{7f}", "a\u{85}", &long] {
+        assert_eq!(sign_up(&server, "wrong", PASSWORD, wrong), "200 wrong user info", "{wrong:?}");
+    }
+}
+
+#[test]
+fn lengths_are_counted_after_composition_and_composed_texts_are_the_same() {
+    let server = Server::start();
+    // 30 characters composed, 60 as sent; a password that is 8 as sent and 4 composed.
+    assert_eq!(sign_up(&server, "ann", "cafe\u{301} cafe\u{301}", &"e\u{301}".repeat(30)), "200 success");
+    assert_eq!(sign_up(&server, "bob", &"e\u{301}".repeat(4), "x"), "200 wrong user info");
+    assert_eq!(sign_up(&server, "bob", PASSWORD, &"e\u{301}".repeat(31)), "200 wrong user info");
+    let answer = server.anyone().post("/sign_in", json!({ "id": "ann", "pw": "café café" })).succeeded();
+    let info = server.anyone().with_token("ann", answer.text("/access_token")).get("/get_userinfo");
+    assert_eq!(info.text("/nickname"), "é".repeat(30));
+}
+
+#[test]
+fn sign_up_looks_at_lengths_first_then_at_the_repetition_then_at_the_id() {
+    let server = Server::start();
+    let anyone = server.anyone();
+    let _ = server.member("ann");
+    for (form, said) in [
+        (form("ann", "short", "other", "x"), "200 wrong user info"),
+        (form("ann", PASSWORD, "other horse", ""), "200 wrong user info"),
+        (form("an", PASSWORD, "other horse", "x"), "200 wrong user info"),
+        (form("ann", PASSWORD, "other horse", "x"), "200 check pw"),
+        (form("ann", PASSWORD, "", "x"), "200 check pw"),
+        (form("ann", PASSWORD, PASSWORD, "x"), "200 already id"),
+    ] {
+        let answer = anyone.post("/sign_up", form.clone());
+        assert_eq!(answer.said(), said, "{form}");
+        assert_eq!(answer.body.as_object().unwrap().len(), 1, "{answer:?}");
+    }
+}
+
+#[test]
+fn an_id_is_the_same_in_any_case_and_shown_as_registered() {
+    let server = Server::start();
+    let ann = server.member("Ann.K");
+    assert_eq!(sign_up(&server, "ann.k", PASSWORD, "x"), "200 already id");
+    assert_eq!(sign_up(&server, "ANN.K", PASSWORD, "x"), "200 already id");
+    let answer = server.anyone().post("/sign_in", json!({ "id": "aNN.k", "pw": PASSWORD })).succeeded();
+    let again = server.anyone().with_token("Ann.K", answer.text("/access_token"));
+    for caller in [ann, again] {
+        assert_eq!(caller.get("/get_userinfo").text("/user_id"), "Ann.K");
+    }
+    let admin = server.admin();
+    assert_eq!(admin.get("/admin_remove_user/ANN.k").said(), "200 success");
+    assert_eq!(sign_in(&server.anyone(), "Ann.K", PASSWORD), "200 No member");
+}
+
+#[test]
+fn signing_in_says_no_member_then_incorrect_pw_then_blacklist_user() {
+    let server = Server::start();
+    let (admin, anyone) = (server.admin(), server.anyone());
+    let _ = server.member("ann");
+    let _ = admin.get("/push_blacklist/ann").succeeded();
+    assert_eq!(sign_in(&anyone, "nobody", PASSWORD), "200 No member");
+    assert_eq!(sign_in(&anyone, "", ""), "200 No member");
+    assert_eq!(sign_in(&anyone, "ann", "wrong horse"), "200 incorrect pw");
+    assert_eq!(sign_in(&anyone, "ann", PASSWORD), "200 blacklist user");
+    let _ = admin.get("/pop_blacklist/ann").succeeded();
+    assert_eq!(sign_in(&anyone, "ann", PASSWORD), "200 success");
+}
+
+#[test]
+fn bounds_of_ids_passwords_and_nicknames_are_settings() {
+    let server = Server::with(|serve| {
+        serve.args(["--id-min", "5", "--id-max", "6", "--pw-min", "4", "--pw-max", "5"]);
+        serve.args(["--nickname-min", "2", "--nickname-max", "3"]);
+    });
+    assert_eq!(sign_up(&server, "abcde", "1234", "ab"), "200 success");
+    assert_eq!(sign_up(&server, "abcdef", "12345", "abc"), "200 success");
+    for (id, pw, nickname) in [
+        ("abcd", "1234", "ab"),
+        ("abcdefg", "1234", "ab"),
+        ("fghij", "123", "ab"),
+        ("fghij", "123456", "ab"),
+        ("fghij", "1234", "a"),
+        ("fghij", "1234", "abcd"),
+    ] {
+        assert_eq!(sign_up(&server, id, pw, nickname), "200 wrong user info", "{id} {pw} {nickname}");
+    }
+}
+
+#[test]
+fn of_many_who_sign_up_with_one_id_at_once_one_gets_it() {
+    let server = Server::start();
+    let said: Vec<String> = std::thread::scope(|scope| {
+        let attempts: Vec<_> =
+            (0..6).map(|_| scope.spawn(|| sign_up(&server, "ann", PASSWORD, "x"))).collect();
+        attempts.into_iter().map(|attempt| attempt.join().unwrap()).collect()
+    });
+    let (first, others): (Vec<_>, Vec<_>) = said.into_iter().partition(|said| said == "200 success");
+    assert_eq!(first.len(), 1);
+    assert!(others.iter().all(|said| said == "200 already id"), "{others:?}");
+}
+
+fn change_pw(caller: &Caller, pw: &str, new_pw: &str, new_pw_check: &str) -> tidings_tests::Answer {
+    caller.post("/change_pw", json!({ "pw": pw, "new_pw": new_pw, "new_pw_check": new_pw_check }))
+}
+
+#[test]
+fn a_changed_password_takes_the_place_of_the_old_one_and_older_tokens_stop() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    let answer = change_pw(&ann, PASSWORD, "battery staple", "battery staple").succeeded();
+    let renewed = ann.with_token("ann", answer.text("/access_token"));
+    assert_eq!(ann.get("/get_userinfo").said(), "200 not found");
+    assert_eq!(renewed.get("/get_userinfo").said(), "200 success");
+    assert_eq!(sign_in(&ann, "ann", PASSWORD), "200 incorrect pw");
+    assert_eq!(sign_in(&ann, "ann", "battery staple"), "200 success");
+}
+
+#[test]
+fn a_password_that_cannot_be_changed_stays_and_so_do_the_tokens() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    let other = "battery staple";
+    for (pw, new_pw, new_pw_check, said) in [
+        ("wrong horse", "short", "other", "200 incorrect pw"),
+        ("", other, other, "200 incorrect pw"),
+        (PASSWORD, "short", "short", "200 wrong user info"),
+        (PASSWORD, "", "", "200 wrong user info"),
+        (PASSWORD, other, "battery stable", "200 check pw"),
+    ] {
+        assert_eq!(change_pw(&ann, pw, new_pw, new_pw_check).said(), said, "{pw} {new_pw} {new_pw_check}");
+    }
+    assert_eq!(ann.get("/get_userinfo").said(), "200 success");
+    assert_eq!(sign_in(&ann, "ann", PASSWORD), "200 success");
+    let refused = change_pw(&server.anyone(), PASSWORD, other, other);
+    assert_eq!(refused.said(), "401 bad token");
+    assert_eq!(refused.header("www-authenticate"), "Bearer");
+}
+
+#[test]
+fn signing_out_everywhere_stops_every_token_of_the_member_and_of_nobody_else() {
+    let server = Server::start();
+    let (ann, bob) = (server.member("ann"), server.member("bob"));
+    let token = ann.post("/sign_in", json!({ "id": "ann", "pw": PASSWORD })).text("/access_token");
+    let tablet = ann.with_token("ann", token);
+    assert_eq!(ann.get("/sign_out_all").said(), "200 success");
+    for caller in [&ann, &tablet] {
+        assert_eq!(caller.get("/get_userinfo").said(), "200 not found");
+    }
+    assert_eq!(ann.get("/sign_out_all").said(), "401 bad token");
+    assert_eq!(bob.get("/get_userinfo").said(), "200 success");
+    assert_eq!(sign_in(&ann, "ann", PASSWORD), "200 success");
+}
+
+#[test]
+fn members_are_there_after_a_restart_and_after_a_crash() {
+    let mut server = Server::start();
+    let ann = server.member("ann");
+    let stopped = server.stop();
+    assert!(stopped.status.success(), "{stopped:?}");
+    server.restart();
+    assert_eq!(ann.get("/get_userinfo").text("/user_id"), "ann");
+    let bob = server.member("bob");
+    server.kill();
+    server.restart();
+    for caller in [ann, bob] {
+        assert_eq!(caller.get("/get_userinfo").text("/user_id"), caller.id());
+        assert_eq!(sign_in(&caller, caller.id(), PASSWORD), "200 success");
+    }
+}
+
+#[test]
+fn passwords_and_tokens_stand_nowhere_in_the_log_nor_in_the_database() {
+    let mut server = Server::with(|serve| {
+        serve.args(["--log-auth-failures"]).env("RUST_LOG", "debug");
+    });
+    let ann = server.member("ann");
+    assert_eq!(sign_in(&ann, "ann", "wrong horse"), "200 incorrect pw");
+    let token = ann.token().to_owned();
+    assert_eq!(ann.get("/get_userinfo").said(), "200 success");
+    let log = server.stop().log;
+    let database = std::fs::read(server.database()).unwrap();
+    for secret in [PASSWORD, "wrong horse", &token] {
+        assert!(!log.contains(secret), "{secret} in the log:\n{log}");
+        assert!(!database.windows(secret.len()).any(|window| window == secret.as_bytes()), "{secret}");
+    }
+}

@@ -1,0 +1,184 @@
+//! Sign-in slowing: who guesses passwords waits, and nobody else does.
+
+use serde_json::json;
+use tidings_tests::{Answer, Caller, PASSWORD, Server, wait_until};
+
+use super::sign_in;
+
+/// A server behind a proxy, so that its callers can come from different addresses.
+fn behind_a_proxy() -> Server {
+    Server::with(|serve| {
+        serve.args(["--trust-proxy", "127.0.0.1"]);
+    })
+}
+
+fn from(server: &Server, address: &str) -> Caller {
+    server.anyone().with_header("X-Forwarded-For", address)
+}
+
+fn attempt(caller: &Caller, id: &str, pw: &str) -> Answer {
+    caller.post("/sign_in", json!({ "id": id, "pw": pw }))
+}
+
+/// Fails so often that the next attempt has to wait for a second.
+fn fail_six_times(caller: &Caller, id: &str, said: &str) {
+    for _ in 0..6 {
+        assert_eq!(sign_in(caller, id, "wrong horse"), said);
+    }
+}
+
+#[test]
+fn after_six_wrong_passwords_the_next_attempt_waits_a_second_even_with_the_right_one() {
+    let server = Server::start();
+    let (ann, anyone) = (server.member("ann"), server.anyone());
+    fail_six_times(&anyone, "ann", "200 incorrect pw");
+    for pw in ["wrong horse", PASSWORD] {
+        let answer = attempt(&anyone, "ann", pw);
+        assert_eq!(answer.said(), "429 too many requests");
+        assert_eq!(answer.header("retry-after"), "1");
+    }
+    assert_eq!(ann.get("/get_userinfo").said(), "200 success", "who is signed in notices nothing");
+    wait_until("the wait is over", || sign_in(&anyone, "ann", PASSWORD) == "200 success");
+    // The success has cleared the pair: there are free failures again.
+    assert_eq!(sign_in(&anyone, "ann", "wrong horse"), "200 incorrect pw");
+    assert_eq!(sign_in(&anyone, "ann", PASSWORD), "200 success");
+}
+
+#[test]
+fn other_clients_and_other_accounts_notice_nothing() {
+    let server = behind_a_proxy();
+    let _ = (server.member("ann"), server.member("bob"));
+    let (guesser, other) = (from(&server, "203.0.113.7"), from(&server, "203.0.113.8"));
+    fail_six_times(&guesser, "ANN", "200 incorrect pw");
+    assert_eq!(sign_in(&guesser, "ann", PASSWORD), "429 too many requests", "in whatever case");
+    assert_eq!(sign_in(&guesser, "bob", PASSWORD), "200 success");
+    assert_eq!(sign_in(&other, "ann", PASSWORD), "200 success");
+}
+
+#[test]
+fn addresses_of_ipv6_are_one_client_by_64_bits() {
+    let server = behind_a_proxy();
+    let _ = server.member("ann");
+    fail_six_times(&from(&server, "2001:db8::1"), "ann", "200 incorrect pw");
+    assert_eq!(sign_in(&from(&server, "2001:db8::ffff:2"), "ann", PASSWORD), "429 too many requests");
+    assert_eq!(sign_in(&from(&server, "2001:db8:0:1::1"), "ann", PASSWORD), "200 success");
+}
+
+#[test]
+fn unknown_ids_count_as_well() {
+    let server = Server::start();
+    fail_six_times(&server.anyone(), "nobody", "200 No member");
+    assert_eq!(sign_in(&server.anyone(), "nobody", PASSWORD), "429 too many requests");
+}
+
+#[test]
+fn a_client_with_50_failures_waits_for_a_quarter_of_an_hour() {
+    let server = behind_a_proxy();
+    let _ = server.member("ann");
+    let (guesser, other) = (from(&server, "203.0.113.7"), from(&server, "203.0.113.8"));
+    for n in 0..50 {
+        assert_eq!(sign_in(&guesser, &format!("guess{n}"), PASSWORD), "200 No member");
+    }
+    let answer = attempt(&guesser, "ann", PASSWORD);
+    assert_eq!(answer.said(), "429 too many requests");
+    let wait: u64 = answer.header("retry-after").parse().unwrap();
+    assert!((600..=900).contains(&wait), "{wait} s");
+    assert_eq!(sign_in(&other, "ann", PASSWORD), "200 success");
+}
+
+#[test]
+fn a_client_may_not_say_itself_where_it_comes_from() {
+    let server = Server::start();
+    let _ = server.member("ann");
+    fail_six_times(&server.anyone(), "ann", "200 incorrect pw");
+    assert_eq!(sign_in(&from(&server, "203.0.113.9"), "ann", PASSWORD), "429 too many requests");
+}
+
+#[test]
+fn behind_a_proxy_the_rightmost_address_counts_for_the_left_ones_are_the_clients_own_words() {
+    let server = behind_a_proxy();
+    let _ = server.member("ann");
+    for n in 0..6 {
+        let guesser = from(&server, &format!("198.51.100.{n}, 203.0.113.7"));
+        assert_eq!(sign_in(&guesser, "ann", "wrong horse"), "200 incorrect pw");
+    }
+    assert_eq!(sign_in(&from(&server, "10.0.0.1, 203.0.113.7"), "ann", PASSWORD), "429 too many requests");
+    assert_eq!(sign_in(&from(&server, "203.0.113.7, 10.0.0.1"), "ann", PASSWORD), "200 success");
+}
+
+#[test]
+fn changing_a_password_and_the_university_are_slowed_too() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    let _ =
+        server.cli_with_input(["roster", "import", "-"], "id,name,major,password\ns1,Kim,Physics,secret\n");
+    let change = |pw: &str| {
+        ann.post("/change_pw", json!({ "pw": pw, "new_pw": "new password", "new_pw_check": "new password" }))
+    };
+    let verify = |pw: &str| server.anyone().post("/sign_in_up", json!({ "id": "s1", "pw": pw }));
+    for _ in 0..6 {
+        assert_eq!(change("wrong horse").said(), "200 incorrect pw");
+        assert_eq!(verify("wrong horse").said(), "200 pw incorrect");
+    }
+    for answer in [change(PASSWORD), verify("secret")] {
+        assert_eq!(answer.said(), "429 too many requests");
+        assert_eq!(answer.header("retry-after"), "1");
+    }
+}
+
+#[test]
+fn slowing_can_be_switched_off() {
+    let server = Server::with(|serve| {
+        serve.args(["--sign-in-slowing", "off"]);
+    });
+    let _ = server.member("ann");
+    for _ in 0..8 {
+        assert_eq!(sign_in(&server.anyone(), "ann", "wrong horse"), "200 incorrect pw");
+    }
+    assert_eq!(sign_in(&server.anyone(), "ann", PASSWORD), "200 success");
+}
+
+#[test]
+fn failures_are_logged_with_the_address_where_that_is_wanted() {
+    let mut server = Server::with(|serve| {
+        serve.args(["--trust-proxy", "127.0.0.1", "--log-auth-failures"]);
+    });
+    let _ = server.member("ann");
+    let caller = from(&server, "203.0.113.7");
+    assert_eq!(sign_in(&caller, "ann", PASSWORD), "200 success");
+    assert_eq!(sign_in(&caller, "ann", "wrong horse"), "200 incorrect pw");
+    assert_eq!(sign_in(&caller, "nobody", "wrong horse"), "200 No member");
+    let log = server.stop().log;
+    assert_eq!(log.lines().filter(|line| line.contains("203.0.113.7")).count(), 2, "{log}");
+
+    let mut silent = behind_a_proxy();
+    assert_eq!(sign_in(&from(&silent, "203.0.113.7"), "nobody", "wrong horse"), "200 No member");
+    let log = silent.stop().log;
+    assert!(!log.contains("203.0.113.7"), "{log}");
+}
+
+#[test]
+fn more_passwords_than_the_queue_holds_are_refused_at_once_and_signing_in_works_again() {
+    let server = Server::with(|serve| {
+        serve.args(["--hash-queue", "1", "--sign-in-slowing", "off"]);
+    });
+    let _ = server.member("ann");
+    let burst = || -> Vec<Answer> {
+        std::thread::scope(|scope| {
+            let attempts: Vec<_> =
+                (0..24).map(|_| scope.spawn(|| attempt(&server.anyone(), "ann", PASSWORD))).collect();
+            attempts.into_iter().map(|attempt| attempt.join().unwrap()).collect()
+        })
+    };
+    wait_until("a queue of one is full", || {
+        let answers = burst();
+        let (refused, done): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 503);
+        assert!(done.iter().all(|answer| answer.said() == "200 success"), "{done:?}");
+        for answer in &refused {
+            assert_eq!(answer.said(), "503 overloaded");
+            assert_ne!(answer.header("retry-after"), "");
+        }
+        !refused.is_empty()
+    });
+    assert_eq!(sign_in(&server.anyone(), "ann", PASSWORD), "200 success");
+}

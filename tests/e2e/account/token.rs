@@ -1,0 +1,294 @@
+//! Tokens: which are believed, and when they stop.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use serde_json::{Value, json};
+use tidings_tests::{Caller, PASSWORD, Server};
+
+fn key_file(server: &Server) -> PathBuf {
+    let mut path = server.database().as_os_str().to_owned();
+    path.push(".key");
+    path.into()
+}
+
+fn key(server: &Server) -> Vec<u8> {
+    std::fs::read(key_file(server)).unwrap()
+}
+
+/// What a token says.
+fn claims(token: &str) -> Value {
+    jsonwebtoken::dangerous::insecure_decode::<Value>(token).unwrap().claims
+}
+
+/// The token that says `claims`, signed with `key`.
+fn forge(claims: &Value, algorithm: Algorithm, key: &[u8]) -> String {
+    encode(&Header::new(algorithm), claims, &EncodingKey::from_secret(key)).unwrap()
+}
+
+fn is_signed_in(caller: &Caller) -> bool {
+    match caller.get("/get_userinfo").said().as_str() {
+        "200 success" => true,
+        "200 not found" => false,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_token_says_whose_it_is_and_ends_after_30_days() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    let claims = claims(ann.token());
+    let number = |name: &str| claims[name].as_i64().unwrap_or_else(|| panic!("no {name} in {claims}"));
+    assert_eq!(claims["sub"], "ann");
+    assert_eq!(number("exp") - number("iat"), 30 * 24 * 60 * 60);
+    assert!(!claims["gen"].is_null());
+    assert_eq!(claims.as_object().unwrap().len(), 4, "{claims}");
+    let header = jsonwebtoken::decode_header(ann.token()).unwrap();
+    assert_eq!(header.alg, Algorithm::HS256);
+
+    let server = Server::with(|serve| {
+        serve.args(["--token-days", "2"]);
+    });
+    let claims = self::claims(server.member("ann").token());
+    assert_eq!(claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap(), 2 * 24 * 60 * 60);
+}
+
+#[test]
+fn a_token_that_has_ended_is_a_token_that_fails() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    let mut claims = claims(ann.token());
+    let with = |claims: &Value| ann.with_token("ann", forge(claims, Algorithm::HS256, &key(&server)));
+    assert!(is_signed_in(&with(&claims)), "the key is the one beside the database");
+    claims["exp"] = claims["iat"].clone();
+    assert!(!is_signed_in(&with(&claims)));
+    assert_eq!(with(&claims).get("/update_auto_login/1").said(), "401 bad token");
+    for exp in [json!(0), json!(-1), json!(i64::MIN), json!("tomorrow"), json!(null)] {
+        claims["exp"] = exp;
+        assert!(!is_signed_in(&with(&claims)), "{claims}");
+    }
+    claims.as_object_mut().unwrap().remove("exp");
+    assert!(!is_signed_in(&with(&claims)), "a token without an end");
+}
+
+#[test]
+fn forged_tokens_are_tokens_that_fail() {
+    let server = Server::start();
+    let (ann, admin) = (server.member("ann"), server.admin());
+    let key = key(&server);
+    let good = claims(admin.token());
+    let [head, payload, signature] = admin.token().split('.').collect::<Vec<_>>().try_into().unwrap();
+    let [_, _, anns] = ann.token().split('.').collect::<Vec<_>>().try_into().unwrap();
+    // {"alg":"none","typ":"JWT"} and its like.
+    let none = ["eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0", "eyJhbGciOiJOb25lIn0", "eyJ0eXAiOiJKV1QifQ", "e30"];
+    let mut forged: Vec<String> = none
+        .iter()
+        .flat_map(|head| [format!("{head}.{payload}."), format!("{head}.{payload}.{signature}")])
+        .collect();
+    forged.extend([
+        forge(&good, Algorithm::HS256, b"another key, of thirty-two bytes"),
+        forge(&good, Algorithm::HS256, b""),
+        forge(&good, Algorithm::HS384, &key),
+        forge(&good, Algorithm::HS512, &key),
+        format!("{head}.{payload}."),
+        format!("{head}.{payload}"),
+        format!("{head}.{payload}.{anns}"),
+        format!("{head}.{payload}.{signature}."),
+        format!("{head}.{payload}.{signature}x"),
+        format!("{payload}.{head}.{signature}"),
+    ]);
+    let mut other = good.clone();
+    other["gen"] = claims(ann.token())["gen"].clone();
+    forged.push(forge(&other, Algorithm::HS256, &key));
+    for wrong in [json!(null), json!("0"), json!(-1), json!(1.5), json!(u64::MAX)] {
+        other["gen"] = wrong;
+        forged.push(forge(&other, Algorithm::HS256, &key));
+    }
+    for sub in [json!("nobody"), json!(""), json!(null), json!(7), json!("guest"), json!("admin\0")] {
+        let mut other = good.clone();
+        other["sub"] = sub;
+        forged.push(forge(&other, Algorithm::HS256, &key));
+    }
+    for token in forged {
+        let caller = server.anyone().with_token("admin", &token);
+        assert!(!is_signed_in(&caller), "{token}");
+        assert_eq!(caller.get("/check_admin").said(), "200 Not admin", "{token}");
+        assert_eq!(caller.get("/get_blacklist").said(), "401 bad token", "{token}");
+        assert_eq!(caller.get("/get_popularity_newsfeed").said(), "200 success", "{token}");
+    }
+    assert!(is_signed_in(&admin));
+}
+
+#[test]
+fn only_a_bearer_header_signs_anybody_in() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    let token = ann.token();
+    let said =
+        |header: &str| server.anyone().with_header("Authorization", header).get("/get_userinfo").said();
+    for good in [format!("Bearer {token}"), format!("bearer {token}"), format!("BEARER {token}")] {
+        assert_eq!(said(&good), "200 success", "{good}");
+    }
+    let long = format!("Bearer {}", "a".repeat(6_000));
+    let malformed = [
+        "",
+        "Bearer",
+        "Bearer ",
+        token,
+        &format!("Basic {token}"),
+        &format!("Bearer{token}"),
+        &format!("Token {token}"),
+        &format!("Bearer \"{token}\""),
+        &format!("Bearer {token},{token}"),
+        &format!("Bearer {token} {token}"),
+        "Bearer null",
+        "Bearer undefined",
+        "Bearer ..",
+        "Bearer a.b.c",
+        &long,
+    ];
+    for malformed in malformed {
+        assert_eq!(said(malformed), "200 not found", "{malformed:.60}");
+    }
+    let twice = format!("Authorization: Bearer {token}\r\nAuthorization: Bearer {token}\r\n");
+    let bytes = "Authorization: Bearer \u{e9}\u{301}🦀\r\n";
+    for header in [twice.as_str(), bytes] {
+        let answer = server.raw(format!("GET /get_userinfo HTTP/1.1\r\nHost: x\r\n{header}\r\n"));
+        assert_eq!(answer.said(), "200 not found", "{header:.60}");
+    }
+    let in_the_address = server.anyone().get(&format!("/get_userinfo?access_token={token}"));
+    assert_eq!(in_the_address.said(), "200 not found");
+}
+
+#[test]
+fn a_token_that_fails_gets_the_documented_answer_of_each_operation() {
+    let server = Server::start();
+    let caller = server.anyone().with_token("ann", "a.b.c");
+    for caller in [server.anyone(), caller] {
+        let nickname = json!({ "new_nickname": "x" });
+        assert_eq!(caller.post("/change_nickname", nickname).said(), "200 No member");
+        assert_eq!(caller.get("/remove_mine").said(), "200 Not found");
+        assert_eq!(caller.get("/get_userinfo").said(), "200 not found");
+        assert_eq!(caller.get("/get_specific_userinfo/0").said(), "200 bad request");
+        assert_eq!(caller.get("/reset_user_measurement").said(), "200 Not found");
+        assert_eq!(caller.get("/check_admin").said(), "200 Not admin");
+        let answer = caller.get("/update_auto_login/1");
+        assert_eq!(answer.said(), "401 bad token");
+        assert_eq!(answer.header("www-authenticate"), "Bearer");
+    }
+}
+
+#[test]
+fn a_blacklisted_members_tokens_stop_at_once_and_stay_stopped_when_they_are_let_back() {
+    let server = Server::start();
+    let (ann, admin) = (server.member("ann"), server.admin());
+    assert!(is_signed_in(&ann));
+    let _ = admin.get("/push_blacklist/ann").succeeded();
+    assert!(!is_signed_in(&ann));
+    let _ = admin.get("/pop_blacklist/ann").succeeded();
+    assert!(!is_signed_in(&ann));
+    let answer = ann.post("/sign_in", json!({ "id": "ann", "pw": PASSWORD })).succeeded();
+    assert!(is_signed_in(&ann.with_token("ann", answer.text("/access_token"))));
+    assert!(!is_signed_in(&ann), "the old one stays stopped");
+}
+
+#[test]
+fn a_removed_members_tokens_stop_also_when_the_id_is_registered_again() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    assert_eq!(ann.get("/remove_mine").said(), "200 success");
+    assert!(!is_signed_in(&ann));
+    let again = server.member("ann");
+    assert!(is_signed_in(&again));
+    assert!(!is_signed_in(&ann));
+    let admin = server.admin();
+    let _ = admin.get("/admin_remove_user/ann").succeeded();
+    let last = server.member("Ann");
+    assert!(is_signed_in(&last) && !is_signed_in(&again) && !is_signed_in(&ann));
+}
+
+#[test]
+fn what_was_stopped_stays_stopped_and_what_was_not_goes_on_across_restarts() {
+    let mut server = Server::start();
+    let admin = server.admin();
+    let members = ["ann", "bob", "cleo", "dora", "eve"].map(|id| server.member(id));
+    let [ann, bob, cleo, dora, eve] = &members;
+    let _ = admin.get("/push_blacklist/ann").succeeded();
+    assert_eq!(bob.get("/remove_mine").said(), "200 success");
+    assert_eq!(cleo.get("/sign_out_all").said(), "200 success");
+    let change = json!({ "pw": PASSWORD, "new_pw": "battery staple", "new_pw_check": "battery staple" });
+    let renewed = dora.post("/change_pw", change).text("/access_token");
+    let renewed = dora.with_token("dora", renewed);
+    for crash in [false, true] {
+        if crash {
+            server.kill();
+        }
+        server.restart();
+        for stopped in [ann, bob, cleo, dora] {
+            assert!(!is_signed_in(stopped), "{}, crash: {crash}", stopped.id());
+        }
+        for signed_in in [eve, &renewed, &admin] {
+            assert!(is_signed_in(signed_in), "{}, crash: {crash}", signed_in.id());
+        }
+    }
+}
+
+#[test]
+fn what_another_process_does_to_a_member_counts_for_their_tokens_at_once() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    assert_eq!(ann.get("/check_admin").said(), "200 Not admin");
+    let _ = server.cli(["admin", "grant", "ann"]).succeeded();
+    assert_eq!(ann.get("/check_admin").said(), "200 success", "the same token");
+    let _ =
+        server.cli_with_input(["init", "--admin", "root", "--password-stdin"], "correct horse\n").succeeded();
+    let _ = server.cli(["admin", "revoke", "ann"]).succeeded();
+    assert_eq!(ann.get("/check_admin").said(), "200 Not admin");
+
+    // A second server on the same file is another process as well.
+    let second = Server::at(server.database(), |_| {});
+    let at_second = second.anyone().with_token("ann", ann.token());
+    assert!(is_signed_in(&at_second), "both sign with the key beside the database");
+    assert_eq!(at_second.get("/sign_out_all").said(), "200 success");
+    assert!(!is_signed_in(&ann));
+}
+
+#[test]
+fn the_key_is_made_once_for_its_owner_alone_and_another_key_believes_no_earlier_token() {
+    let mut server = Server::start();
+    let ann = server.member("ann");
+    let made = key(&server);
+    assert!(made.len() >= 32);
+    let permissions = std::fs::metadata(key_file(&server)).unwrap().permissions();
+    assert_eq!(permissions.mode() & 0o777, 0o600);
+    server.restart();
+    assert_eq!(key(&server), made);
+    assert!(is_signed_in(&ann));
+    server.stop();
+    std::fs::remove_file(key_file(&server)).unwrap();
+    server.restart();
+    assert_ne!(key(&server), made);
+    assert!(!is_signed_in(&ann));
+}
+
+#[test]
+fn the_key_can_come_from_a_file_or_a_variable_and_none_is_made_then() {
+    let given = b"a key of one's own, of thirty-two bytes or more";
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("token.key");
+    std::fs::write(&file, given).unwrap();
+    let from_file = Server::with(move |serve| {
+        serve.arg("--token-key-file").arg(&file);
+    });
+    let from_variable = Server::with(|serve| {
+        serve.env("TIDINGS_TOKEN_KEY", "a key of one's own, of thirty-two bytes or more");
+    });
+    for server in [from_file, from_variable] {
+        let ann = server.member("ann");
+        let token = forge(&claims(ann.token()), Algorithm::HS256, given);
+        assert!(is_signed_in(&ann.with_token("ann", token)));
+        assert!(!key_file(&server).exists());
+    }
+}

@@ -1,0 +1,395 @@
+//! Signing in as a university's member: by the roster, and by asking an address.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tidings_tests::{Answer, Caller, PASSWORD, Server};
+
+use super::{sign_in, sign_up};
+
+const ROSTER: &str = "id,name,major,password\n\
+    s2026001,Kim Ji-woo,Physics,secret\n\
+    S.2026002,이서연,컴퓨터공학과,비밀\n\
+    s/2026 003,Ann Example,,pw\n";
+
+/// A server whose roster is [`ROSTER`].
+fn with_roster() -> Server {
+    let server = Server::start();
+    let report = server.cli_with_input(["--json", "roster", "import", "-"], ROSTER).succeeded().json();
+    assert_eq!(
+        report,
+        json!({ "result": "success", "inserted": 3, "updated": 0, "skipped": 0, "errors": [] })
+    );
+    server
+}
+
+fn sign_in_up(server: &Server, id: &str, pw: &str) -> Answer {
+    server.anyone().post("/sign_in_up", json!({ "id": id, "pw": pw }))
+}
+
+/// Who has signed in, with what `get_userinfo` says of them.
+fn signed_in(server: &Server, id: &str, pw: &str) -> (Caller, Answer) {
+    let answer = sign_in_up(server, id, pw).succeeded();
+    let caller = server.anyone().with_token(id, answer.text("/access_token"));
+    let info = caller.get("/get_userinfo").succeeded();
+    (caller, info)
+}
+
+#[test]
+fn a_member_on_the_roster_becomes_a_member_here_with_that_password_name_and_major() {
+    let server = with_roster();
+    let (_, info) = signed_in(&server, "S.2026002", "비밀");
+    assert_eq!(info.text("/user_id"), "S.2026002");
+    assert_eq!(info.text("/user_name"), "이서연");
+    assert_eq!(info.text("/user_major"), "컴퓨터공학과");
+    assert_eq!(info.text("/nickname"), "이서연");
+    // Our bounds do not apply: two characters, and an id that sign_up would refuse.
+    assert_eq!(sign_in(&server.anyone(), "s.2026002", "비밀"), "200 success");
+    let (_, info) = signed_in(&server, "s/2026 003", "pw");
+    assert_eq!(info.text("/user_major"), "");
+    assert_eq!(sign_in_up(&server, "s/2026 003", "pw").said(), "200 success", "and again");
+}
+
+#[test]
+fn a_form_signs_in_at_the_university_too() {
+    let server = with_roster();
+    let answer = server.anyone().form("/sign_in_up", &[("id", "s2026001"), ("pw", "secret")]);
+    assert_eq!(answer.said(), "200 success");
+    assert_eq!(answer.header("cache-control"), "no-store");
+}
+
+#[test]
+fn the_roster_tells_an_unknown_id_from_a_wrong_password() {
+    let server = with_roster();
+    assert_eq!(sign_in_up(&server, "s2026009", "secret").said(), "200 not school");
+    assert_eq!(sign_in_up(&server, "s2026001", "Secret").said(), "200 pw incorrect");
+    assert_eq!(sign_in_up(&server, "s2026001", "").said(), "200 pw incorrect");
+    assert_eq!(sign_in(&server.anyone(), "s2026001", "secret"), "200 No member", "nobody was made");
+}
+
+#[test]
+fn nobody_becomes_guest_or_removed_by_way_of_the_university() {
+    let server = Server::start();
+    let roster = "id,name,major,password\nguest,G,,secret\nRemoved,R,,secret\n";
+    let _ = server.cli_with_input(["roster", "import", "-"], roster);
+    for reserved in ["guest", "Guest", "removed", "REMOVED"] {
+        assert_eq!(sign_in_up(&server, reserved, "secret").said(), "200 not school", "{reserved}");
+        assert_eq!(sign_in(&server.anyone(), reserved, "secret"), "200 No member", "{reserved}");
+    }
+}
+
+#[test]
+fn ids_on_the_roster_are_reserved_in_any_case() {
+    let server = with_roster();
+    for id in ["s2026001", "S2026001"] {
+        assert_eq!(sign_up(&server, id, PASSWORD, "x"), "200 already id");
+    }
+    assert_eq!(sign_up(&server, "s2026009", PASSWORD, "x"), "200 success");
+}
+
+#[test]
+fn a_member_by_verification_whose_password_changed_at_the_university_keeps_the_new_one() {
+    let server = with_roster();
+    let (old, _) = signed_in(&server, "s2026001", "secret");
+    let renewed = "id,name,major,password\ns2026001,Kim Ji-woo,Chemistry,changed\n";
+    let report = server.cli_with_input(["--json", "roster", "import", "-"], renewed).succeeded().json();
+    assert_eq!(report["updated"], 1, "{report}");
+    assert_eq!(sign_in_up(&server, "s2026001", "secret").said(), "200 pw incorrect");
+    let (_, info) = signed_in(&server, "s2026001", "changed");
+    assert_eq!(info.text("/user_major"), "Chemistry");
+    assert_eq!(sign_in(&server.anyone(), "s2026001", "changed"), "200 success");
+    assert_eq!(sign_in(&server.anyone(), "s2026001", "secret"), "200 incorrect pw");
+    // A changed password makes older tokens fail.
+    assert_eq!(old.get("/get_userinfo").said(), "200 not found");
+}
+
+#[test]
+fn a_member_by_sign_up_is_linked_when_the_passwords_are_the_same_and_refused_otherwise() {
+    let server = Server::start();
+    let (ann, _) = (server.member("ann"), server.member("bob"));
+    let roster = format!("id,name,major,password\nann,Ann Kim,Physics,{PASSWORD}\nbob,Bob Lee,Art,other\n");
+    let _ = server.cli_with_input(["roster", "import", "-"], roster);
+    let (_, info) = signed_in(&server, "ann", PASSWORD);
+    assert_eq!((info.text("/user_name"), info.text("/user_major")), ("Ann Kim".into(), "Physics".into()));
+    assert_eq!(info.text("/nickname"), "ann", "the nickname is the member's own");
+    assert_eq!(ann.get("/get_userinfo").said(), "200 success", "nothing has changed for earlier tokens");
+    for pw in ["other", PASSWORD] {
+        assert_eq!(sign_in_up(&server, "bob", pw).said(), "200 pw incorrect", "{pw}");
+    }
+    assert_eq!(sign_in(&server.anyone(), "bob", PASSWORD), "200 success");
+}
+
+#[test]
+fn a_blacklisted_member_is_told_so_after_the_right_password_only() {
+    let server = with_roster();
+    let admin = server.admin();
+    let (kim, _) = signed_in(&server, "s2026001", "secret");
+    let _ = admin.get("/push_blacklist/s2026001").succeeded();
+    assert_eq!(sign_in_up(&server, "s2026001", "wrong").said(), "200 pw incorrect");
+    assert_eq!(sign_in_up(&server, "s2026001", "secret").said(), "200 blacklist user");
+    assert_eq!(kim.get("/get_userinfo").said(), "200 not found");
+}
+
+#[test]
+fn lines_of_a_roster_that_are_wrong_are_reported_and_stop_no_other() {
+    let server = Server::start();
+    let roster = "id,name,major,password\n\
+        s1,Kim,Physics,secret\n\
+        ,Nobody,Physics,secret\n\
+        s2,Lee,Art\n\
+        s3,Park,Art,secret\n";
+    let report = server.cli_with_input(["--json", "roster", "import", "-"], roster).succeeded().json();
+    assert_eq!(report["inserted"], 2, "{report}");
+    let lines: Vec<_> = report["errors"].as_array().unwrap().iter().map(|error| &error["line"]).collect();
+    assert_eq!(lines, [3, 4], "{report}");
+    assert!(report["errors"][0]["reason"].is_string(), "{report}");
+    assert_eq!(sign_in_up(&server, "s3", "secret").said(), "200 success");
+    let again = server.cli_with_input(["--json", "roster", "import", "-"], roster).succeeded().json();
+    assert_eq!((&again["inserted"], &again["skipped"]), (&json!(0), &json!(2)), "{again}");
+}
+
+#[test]
+fn without_a_verifier_the_university_does_not_answer() {
+    let server = Server::with(|serve| {
+        serve.args(["--verifier", "none"]);
+    });
+    let _ = server.cli_with_input(["roster", "import", "-"], ROSTER).succeeded();
+    assert_eq!(sign_in_up(&server, "s2026001", "secret").said(), "200 api error");
+    assert_eq!(sign_up(&server, "s2026001", PASSWORD, "x"), "200 success", "and reserves no ids");
+}
+
+/// A university's system on a port of its own.
+struct University {
+    url: String,
+    /// What it was asked, path and body.
+    asked: Arc<Mutex<Vec<(String, Value)>>>,
+}
+
+/// How it answers.
+enum Manner {
+    /// This, with status 200 and as JSON.
+    Says(Value),
+    /// This status with these header lines and this body.
+    Answers(u16, &'static str, &'static [u8]),
+    /// It takes the question and says nothing.
+    IsSilent,
+    /// One byte at a time, without end.
+    Trickles,
+}
+
+impl University {
+    /// Answers each question (id and password) in some manner. Its thread ends with the tests.
+    fn new(manner: impl Fn(&str, &str) -> Manner + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/verify", listener.local_addr().unwrap());
+        let asked = Arc::<Mutex<Vec<_>>>::default();
+        let (questions, manner) = (Arc::clone(&asked), Arc::new(manner));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (questions, manner) = (Arc::clone(&questions), Arc::clone(&manner));
+                std::thread::spawn(move || answer(stream, &questions, &*manner));
+            }
+        });
+        Self { url, asked }
+    }
+
+    /// A server that asks it.
+    fn server(&self) -> Server {
+        asking(&self.url)
+    }
+}
+
+/// A server that asks `url`, for a second at most.
+fn asking(url: &str) -> Server {
+    let url = url.to_owned();
+    Server::with(move |serve| {
+        serve.args(["--verifier", "http", "--verifier-url", &url, "--verifier-timeout", "1"]);
+        serve.args(["--school-ids", "^s[0-9]+$"]);
+    })
+}
+
+fn answer(stream: TcpStream, questions: &Mutex<Vec<(String, Value)>>, manner: &dyn Fn(&str, &str) -> Manner) {
+    let mut reader = BufReader::new(stream);
+    let (mut first, mut length) = (String::new(), 0);
+    reader.read_line(&mut first).unwrap();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        match line.trim().to_ascii_lowercase().split_once(':') {
+            Some(("content-length", value)) => length = value.trim().parse().unwrap(),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let question: Value = serde_json::from_slice(&body).unwrap();
+    let text = |name: &str| question[name].as_str().unwrap().to_owned();
+    let (id, pw) = (text("id"), text("pw"));
+    let path = first.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    questions.lock().unwrap().push((path, question));
+    let mut stream = reader.into_inner();
+    let mut send = |status: u16, headers: &str, body: &[u8]| {
+        let length = body.len();
+        let head =
+            format!("HTTP/1.1 {status} X\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n");
+        // The one who asked may have hung up.
+        let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
+    };
+    match manner(&id, &pw) {
+        Manner::Says(body) => send(200, "Content-Type: application/json\r\n", body.to_string().as_bytes()),
+        Manner::Answers(status, headers, body) => send(status, headers, body),
+        Manner::IsSilent => drop(stream.read(&mut [0])),
+        Manner::Trickles => {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n");
+            while stream.write_all(b" ").is_ok() {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+    }
+}
+
+/// A university with one member, who is `s1` with the password `secret`.
+fn honest() -> University {
+    University::new(|id, pw| {
+        let known = id == "s1";
+        let verified = known && pw == "secret";
+        let name = if verified { "Kim Ji-woo" } else { "" };
+        Manner::Says(json!({ "verified": verified, "known": known, "name": name, "major": "Physics" }))
+    })
+}
+
+#[test]
+fn the_university_is_asked_with_id_and_password_and_its_yes_makes_a_member() {
+    let university = honest();
+    let server = university.server();
+    let (_, info) = signed_in(&server, "s1", "secret");
+    assert_eq!((info.text("/user_name"), info.text("/user_major")), ("Kim Ji-woo".into(), "Physics".into()));
+    let asked = university.asked.lock().unwrap().clone();
+    assert_eq!(asked, [("POST /verify".to_owned(), json!({ "id": "s1", "pw": "secret" }))]);
+    assert_eq!(sign_in(&server.anyone(), "s1", "secret"), "200 success");
+}
+
+#[test]
+fn the_university_tells_an_unknown_id_from_a_wrong_password() {
+    let server = honest().server();
+    assert_eq!(sign_in_up(&server, "s2", "secret").said(), "200 not school");
+    assert_eq!(sign_in_up(&server, "s1", "wrong").said(), "200 pw incorrect");
+    assert_eq!(sign_in(&server.anyone(), "s1", "secret"), "200 No member", "nobody was made");
+}
+
+#[test]
+fn ids_of_the_universitys_form_are_reserved() {
+    let server = honest().server();
+    assert_eq!(sign_up(&server, "s2026001", PASSWORD, "x"), "200 already id");
+    assert_eq!(sign_up(&server, "sam", PASSWORD, "x"), "200 success");
+}
+
+#[test]
+fn nobody_becomes_guest_or_removed_whatever_the_university_says() {
+    let university = University::new(|_, _| {
+        Manner::Says(json!({ "verified": true, "known": true, "name": "G", "major": "" }))
+    });
+    let server = university.server();
+    for reserved in ["guest", "GUEST", "removed"] {
+        assert_eq!(sign_in_up(&server, reserved, "secret").said(), "200 not school", "{reserved}");
+    }
+}
+
+#[test]
+fn a_name_too_long_for_a_nickname_is_cut_and_kept_whole_as_name() {
+    let university = University::new(|id, _| {
+        let name = if id == "s1" { format!("\u{1b}[1m{}", "한".repeat(40)) } else { " \n".into() };
+        Manner::Says(json!({ "verified": true, "known": true, "name": name, "major": "" }))
+    });
+    let server = university.server();
+    let (_, info) = signed_in(&server, "s1", "secret");
+    assert_eq!(info.text("/nickname"), format!("[1m{}", "한".repeat(27)));
+    let (_, info) = signed_in(&server, "s2", "secret");
+    assert_eq!(info.text("/nickname"), "s2", "nothing is left of the name");
+}
+
+#[test]
+fn an_answer_that_is_none_is_an_api_error_and_makes_nobody() {
+    let yes = br#"{"verified": true, "known": true, "name": "Kim", "major": ""}"#;
+    let answers: Vec<(u16, &'static str, &'static [u8])> = vec![
+        (200, "", b""),
+        (200, "", b"yes"),
+        (200, "", b"\xff\xfe\0"),
+        (200, "", b"[true]"),
+        (200, "", b"{}"),
+        (200, "", br#"{"verified": "true", "known": "true", "name": "Kim", "major": ""}"#),
+        (200, "", br#"{"verified": true, "known": true, "name": 7, "major": ""}"#),
+        (204, "", b""),
+        (400, "", yes),
+        (401, "", yes),
+        (404, "", yes),
+        (500, "", yes),
+        (503, "Retry-After: 1\r\n", yes),
+        (300, "", yes),
+        (304, "", b""),
+    ];
+    for (status, headers, body) in answers {
+        let university = University::new(move |_, _| Manner::Answers(status, headers, body));
+        let server = university.server();
+        let what = format!("{status} {}", body.escape_ascii());
+        assert_eq!(sign_in_up(&server, "s1", "secret").said(), "200 api error", "{what}");
+        assert_eq!(sign_in(&server.anyone(), "s1", "secret"), "200 No member", "{what}");
+    }
+}
+
+#[test]
+fn the_university_may_not_send_us_elsewhere() {
+    let elsewhere = honest();
+    let location: &'static str = format!("Location: {}\r\n", elsewhere.url).leak();
+    for status in [301, 302, 303, 307, 308] {
+        let university = University::new(move |_, _| Manner::Answers(status, location, b""));
+        assert_eq!(sign_in_up(&university.server(), "s1", "secret").said(), "200 api error", "{status}");
+    }
+    assert!(elsewhere.asked.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_university_that_is_slow_silent_or_away_is_an_api_error_in_time() {
+    let silent = University::new(|_, _| Manner::IsSilent);
+    let trickling = University::new(|_, _| Manner::Trickles);
+    // A port that nobody listens on: it was somebody's a moment ago.
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for url in [silent.url, trickling.url, format!("http://{closed}/")] {
+        let server = asking(&url);
+        let begin = Instant::now();
+        assert_eq!(sign_in_up(&server, "s1", "secret").said(), "200 api error", "{url}");
+        let took = begin.elapsed();
+        assert!(took < Duration::from_secs(4), "{url} took {took:?}");
+        assert_eq!(sign_in(&server.anyone(), "s1", "secret"), "200 No member", "{url}");
+    }
+}
+
+#[test]
+fn while_the_university_is_silent_the_service_serves_others() {
+    let university = University::new(|_, _| Manner::IsSilent);
+    let server = university.server();
+    let ann = server.member("ann");
+    std::thread::scope(|scope| {
+        let waiting: Vec<_> = (0..8)
+            .map(|n| {
+                scope.spawn({
+                    let server = &server;
+                    move || sign_in_up(server, &format!("s{n}"), "secret").said()
+                })
+            })
+            .collect();
+        let begin = Instant::now();
+        assert_eq!(ann.get("/get_userinfo").said(), "200 success");
+        assert_eq!(server.anyone().get("/get_popularity_newsfeed").said(), "200 success");
+        assert_eq!(sign_in(&server.anyone(), "ann", PASSWORD), "200 success");
+        let took = begin.elapsed();
+        for waiting in waiting {
+            assert_eq!(waiting.join().unwrap(), "200 api error");
+        }
+        assert!(took < Duration::from_secs(1), "{took:?}");
+    });
+}
