@@ -1,0 +1,260 @@
+//! What members see and set of their own.
+
+use insta::assert_json_snapshot;
+use serde_json::{Value, json};
+use tidings_tests::{Answer, Caller, PASSWORD, Server, sample};
+
+/// Inserts a post of this title with these topics and tags; its id.
+fn insert_post(admin: &Caller, title: &str, topic: &[&str], tag: &[&str]) -> String {
+    let mut post = sample::post(title);
+    post["topic"] = json!(topic);
+    post["tag"] = json!(tag);
+    admin.post("/insert_post", post).succeeded().text("/_id")
+}
+
+fn fields(body: &Value) -> Vec<&str> {
+    body.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+fn search(caller: &Caller, text: &str) -> Answer {
+    caller.post("/search_logging", json!({ "search": text })).succeeded()
+}
+
+#[test]
+fn a_member_who_never_verified_goes_by_the_nickname_and_has_no_major() {
+    let server = Server::start();
+    let info = server.member("ann").get("/get_userinfo");
+    assert_eq!(info.header("cache-control"), "no-store");
+    assert_json_snapshot!(info.body, @r#"
+    {
+      "admin": 0,
+      "auto_login": 0,
+      "nickname": "ann",
+      "result": "success",
+      "user_fav_list": [],
+      "user_id": "ann",
+      "user_major": "",
+      "user_name": "ann",
+      "user_nickname": "ann"
+    }
+    "#);
+    assert_eq!(server.admin().get("/get_userinfo").body["admin"], 1);
+    let refused = server.anyone().get("/get_userinfo");
+    assert_eq!(refused.said(), "200 not found");
+    assert_eq!(fields(&refused.body), ["result"]);
+}
+
+#[test]
+fn a_nickname_is_changed_and_takes_the_place_of_the_name() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    for nickname in ["Annie", "앤 🦀", " a ", "e\u{301}"] {
+        let answer = ann.post("/change_nickname", json!({ "new_nickname": nickname }));
+        assert_eq!(answer.said(), "200 success");
+        assert_eq!(fields(&answer.body), ["result"]);
+    }
+    assert_eq!(ann.form("/change_nickname", &[("new_nickname", "Ann & Bob")]).said(), "200 success");
+    let info = ann.get("/get_userinfo");
+    for field in ["/nickname", "/user_nickname", "/user_name"] {
+        assert_eq!(info.text(field), "Ann & Bob", "{field}");
+    }
+}
+
+#[test]
+fn a_nickname_that_breaks_its_rule_is_refused_and_the_old_one_stays() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    let long = "한".repeat(31);
+    for wrong in ["", " ", "\u{3000}", "a\nb", "a\0", "\u{1b}[1m", &long] {
+        let answer = ann.post("/change_nickname", json!({ "new_nickname": wrong }));
+        assert_eq!(answer.said(), "200 rewrite_nickname", "{wrong:?}");
+    }
+    assert_eq!(ann.get("/get_userinfo").text("/nickname"), "ann");
+    let answer = server.anyone().post("/change_nickname", json!({ "new_nickname": "x" }));
+    assert_eq!(answer.said(), "200 No member");
+}
+
+#[test]
+fn auto_login_is_0_or_1() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    for value in [1, 0, 1] {
+        assert_eq!(ann.get(&format!("/update_auto_login/{value}")).said(), "200 success");
+        assert_eq!(ann.get("/get_userinfo").body["auto_login"], value);
+    }
+    for wrong in ["2", "-1", "on", "1.0", "0x1", "%20", "99999999999999999999", "1%00"] {
+        let answer = ann.get(&format!("/update_auto_login/{wrong}"));
+        assert_eq!(answer.said(), "400 bad request", "{wrong}");
+    }
+    assert_eq!(ann.get("/get_userinfo").body["auto_login"], 1);
+    assert_eq!(server.anyone().get("/update_auto_login/0").said(), "401 bad token");
+}
+
+#[test]
+fn the_lists_hold_what_the_member_did_with_every_documented_field() {
+    let server = Server::start();
+    let (ann, admin) = (server.member("ann"), server.admin());
+    let plain = insert_post(&admin, "Rust 2.0", &["releases"], &["compiler", "cargo"]);
+    let mut with_image = sample::post("대학 축제");
+    with_image["img"] = json!("https://news.example.org/a.png");
+    with_image["date"] = json!("2026-01-02T03:04:05+09:00");
+    let with_image = admin.post("/insert_post", with_image).succeeded().text("/_id");
+    let _ = ann.get(&format!("/post_like/{plain}")).succeeded();
+    let _ = ann.get(&format!("/post_view/{with_image}")).succeeded();
+    search(&ann, "Release  Notes");
+    tidings_tests::wait_until("the topic feed has the post", || {
+        !ann.get("/get_newsfeed_of_topic/releases").list("newsfeed").is_empty()
+    });
+    let lists = ann.get("/get_specific_userinfo/0");
+    assert_eq!(lists.header("cache-control"), "no-store");
+    assert_json_snapshot!(lists.body, {
+        ".**._id" => insta::dynamic_redaction(|id, _| {
+            let id = id.as_str().unwrap();
+            assert!(id.len() == 24 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')), "{id}");
+            "[id]"
+        }),
+        ".**.date" => insta::dynamic_redaction(time),
+        ".fav_list[].post_date" => insta::dynamic_redaction(time),
+    });
+}
+
+/// Redacts a time that is written as the interface writes them.
+#[expect(clippy::needless_pass_by_value, reason = "so that insta takes it")]
+fn time(time: insta::internals::Content, _: insta::internals::ContentPath<'_>) -> &'static str {
+    let text = time.as_str().unwrap();
+    let form: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    assert_eq!(form, "0000-00-00T00:00:00.000Z", "{text}");
+    "[time]"
+}
+
+#[test]
+fn each_number_gives_its_list_and_every_other_is_a_bad_request() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    let lists = |caller: &Caller, number: &str| {
+        let answer = caller.get(&format!("/get_specific_userinfo/{number}"));
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.body
+    };
+    assert_eq!(
+        lists(&ann, "0"),
+        json!({
+            "result": "success", "user_id": "ann", "fav_list": [], "view_list": [], "search_list": [], "newsfeed_list": []
+        })
+    );
+    for (number, list) in
+        [("1", "fav_list"), ("2", "view_list"), ("3", "search_list"), ("4", "newsfeed_list")]
+    {
+        assert_eq!(lists(&ann, number), json!({ "result": "success", "user_id": "ann", list: [] }));
+    }
+    let wrong = [
+        "5",
+        "-1",
+        "00000000000000000005",
+        "99999999999999999999",
+        "one",
+        "1.0",
+        "1e0",
+        "%201",
+        "%00",
+        "%ff",
+        "%EC%9D%BC",
+        "1%2F2",
+    ];
+    for wrong in wrong {
+        assert_eq!(lists(&ann, wrong), json!({ "result": "bad request" }), "{wrong}");
+    }
+    for caller in [server.anyone(), server.anyone().with_token("ann", "a.b.c")] {
+        for number in ["0", "1", "4", "5"] {
+            assert_eq!(lists(&caller, number), json!({ "result": "bad request" }), "{number}");
+        }
+    }
+}
+
+#[test]
+fn lists_are_newest_first_and_hold_each_post_once() {
+    let server = Server::start();
+    let (ann, admin) = (server.member("ann"), server.admin());
+    let [a, b, c] = ["A", "B", "C"].map(|title| insert_post(&admin, title, &[], &[]));
+    for post in [&a, &b, &c, &a] {
+        let _ = ann.get(&format!("/post_view/{post}")).succeeded();
+        let _ = ann.get(&format!("/post_like/{post}")).succeeded();
+    }
+    for term in ["one", "two", "one"] {
+        search(&ann, term);
+    }
+    let lists = ann.get("/get_specific_userinfo/0");
+    assert_eq!(lists.column("view_list", "title"), ["A", "C", "B"]);
+    assert_eq!(
+        lists.column("fav_list", "title"),
+        ["C", "B", "A"],
+        "liked twice is liked once, when it was first"
+    );
+    assert_eq!(lists.column("search_list", "original"), ["one", "two", "one"]);
+    assert_eq!(ann.get("/get_userinfo").column("user_fav_list", "title"), ["C", "B", "A"]);
+    let _ = ann.get(&format!("/post_unlike/{b}")).succeeded();
+    let _ = admin.get(&format!("/remove_post/{c}")).succeeded();
+    assert_eq!(ann.get("/get_specific_userinfo/1").column("fav_list", "title"), ["A"]);
+}
+
+#[test]
+fn of_searches_the_newest_300_are_kept() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    for n in 0..305 {
+        search(&ann, &format!("term {n}"));
+    }
+    let kept = ann.get("/get_specific_userinfo/3").column("search_list", "original");
+    let expected: Vec<_> = (5..305).rev().map(|n| format!("term {n}")).collect();
+    assert_eq!(kept, expected);
+}
+
+#[test]
+fn resetting_the_measurement_empties_the_histories_and_keeps_the_likes() {
+    let server = Server::start();
+    let (ann, bob, admin) = (server.member("ann"), server.member("bob"), server.admin());
+    let post = insert_post(&admin, "A", &["news"], &[]);
+    tidings_tests::wait_until("the topic feed has the post", || {
+        !server.anyone().get("/get_newsfeed_of_topic/news").list("newsfeed").is_empty()
+    });
+    for member in [&ann, &bob] {
+        for path in ["post_view", "post_like"] {
+            let _ = member.get(&format!("/{path}/{post}")).succeeded();
+        }
+        search(member, "term");
+        let _ = member.get("/get_newsfeed_of_topic/news").succeeded();
+    }
+    assert_eq!(ann.get("/reset_user_measurement").said(), "200 success");
+    let count = |caller: &Caller| {
+        let lists = caller.get("/get_specific_userinfo/0");
+        ["fav_list", "view_list", "search_list", "newsfeed_list"].map(|list| lists.list(list).len())
+    };
+    assert_eq!(count(&ann), [1, 0, 0, 0]);
+    assert_eq!(count(&bob), [1, 1, 1, 1], "nobody else's are touched");
+    assert_eq!(ann.get(&format!("/post_unlike/{post}")).said(), "200 success");
+    assert_eq!(count(&ann), [0, 0, 0, 0]);
+    assert_eq!(server.anyone().get("/reset_user_measurement").said(), "200 Not found");
+}
+
+#[test]
+fn who_removes_their_account_is_gone_and_what_they_gave_stays() {
+    let server = Server::start();
+    let (ann, admin) = (server.member("ann"), server.admin());
+    let post = insert_post(&admin, "A", &[], &[]);
+    let _ = ann.get(&format!("/post_like/{post}")).succeeded();
+    let _ = ann.get(&format!("/post_view/{post}")).succeeded();
+    let _ = ann.post("/send_feedback", json!({ "post": "thank you" })).succeeded();
+    let answer = ann.get("/remove_mine");
+    assert_eq!(answer.said(), "200 success");
+    assert_eq!(answer.header("cache-control"), "no-store");
+    assert_eq!(ann.get("/remove_mine").said(), "200 Not found");
+    let credentials = json!({ "id": "ann", "pw": PASSWORD });
+    assert_eq!(server.anyone().post("/sign_in", credentials).said(), "200 No member");
+    let feedback = admin.get("/get_all_feedback");
+    assert_eq!(feedback.column("feedback_list", "author"), ["removed"]);
+    let post = server.anyone().get(&format!("/get_post/{post}"));
+    assert_eq!((&post.body["post"]["fav_cnt"], &post.body["post"]["view"]), (&json!(1), &json!(1)));
+    let again = server.member("ann").get("/get_specific_userinfo/0");
+    assert_eq!(again.list("fav_list").len() + again.list("view_list").len(), 0, "a new member");
+    assert_eq!(admin.get("/get_all_feedback").column("feedback_list", "author"), ["removed"]);
+}
