@@ -4,4 +4,5 @@
 
 mod account;
 mod admin;
+mod http;
 mod profile;

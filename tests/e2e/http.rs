@@ -1,0 +1,321 @@
+//! What holds for every operation over HTTP: paths, methods, bodies, headers.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+
+use serde_json::{Value, json};
+use tidings_tests::{Answer, Caller, OPERATIONS, Operation, PASSWORD, Server, sample};
+
+mod cors;
+mod docs;
+mod limits;
+mod shutdown;
+
+/// A path on which the operation finds something to answer, if not what it looks for.
+fn path(operation: &Operation) -> String {
+    operation.path_with(|_| "1".into())
+}
+
+#[test]
+fn an_unknown_path_is_not_found_whatever_the_method() {
+    let server = Server::start();
+    let unknown = [
+        "/",
+        "/nothing",
+        "/sign_up/",
+        "//sign_up",
+        "/Sign_up",
+        "/SIGN_UP",
+        "/sign_up/x",
+        "/get_notice",
+        "/get_notice/",
+        "/get_notice/a/b",
+        "/priority_search",
+        "/sign%5Fup/x",
+        "/../sign_up",
+        "/metrics",
+        "/.env",
+        "/%00",
+        "/%FF",
+    ];
+    for unknown in unknown {
+        for method in ["GET", "POST", "PUT", "DELETE"] {
+            let answer = server.anyone().request(method, unknown).send();
+            assert_eq!(answer.said(), "404 Not found", "{method} {unknown}");
+            assert_eq!(answer.header("content-type"), "application/json; charset=utf-8");
+            assert_eq!(answer.header("allow"), "");
+        }
+    }
+}
+
+#[test]
+fn a_known_path_with_another_method_is_not_allowed_and_says_what_is() {
+    let server = Server::start();
+    for operation in OPERATIONS {
+        let same_path = OPERATIONS.iter().filter(|other| other.path == operation.path);
+        let allowed: BTreeSet<_> = same_path.map(|other| other.method).collect();
+        let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"];
+        for method in methods.into_iter().filter(|method| !allowed.contains(method)) {
+            let answer = server.anyone().request(method, &path(operation)).send();
+            assert_eq!(answer.said(), "405 method not allowed", "{method} {}", operation.path);
+            let said: BTreeSet<_> = answer.header("allow").split(", ").collect();
+            assert_eq!(said, allowed, "{method} {}", operation.path);
+        }
+    }
+}
+
+#[test]
+fn head_is_another_method_too() {
+    let server = Server::start();
+    for (path, allowed) in [("/get_all_notice", "GET"), ("/sign_up", "POST"), ("/healthz", "GET")] {
+        let answer = server.anyone().request("HEAD", path).send();
+        assert_eq!((answer.status, answer.header("allow")), (405, allowed), "{path}");
+        assert!(answer.bytes.is_empty(), "HEAD has no body");
+    }
+    assert_eq!(server.anyone().request("HEAD", "/nothing").send().status, 404);
+}
+
+#[test]
+fn the_method_is_looked_at_before_token_and_body() {
+    let server = Server::start();
+    let answer = server.anyone().request("PUT", "/insert_notice").body("text/plain", "x").send();
+    assert_eq!(answer.said(), "405 method not allowed");
+    let answer = server.anyone().with_token("x", "a.b.c").get("/update_main_info");
+    assert_eq!(answer.said(), "405 method not allowed");
+}
+
+#[test]
+fn every_answer_is_json_and_what_is_personal_or_changes_something_is_not_kept() {
+    let server = Server::start();
+    let admin = server.admin();
+    let keepable = [
+        "/get_all_notice",
+        "/get_main_info",
+        "/get_post/{post_obi}",
+        "/get_categories",
+        "/get_popularity_newsfeed",
+        "/get_topic_newsfeed/{newsfeed_name}",
+        "/get_newsfeed_of_topic/{category_name}",
+        "/get_recommendation_newsfeed",
+    ];
+    for operation in OPERATIONS.iter().filter(|operation| operation.method == "GET") {
+        for caller in [&server.anyone(), &admin] {
+            let answer = caller.get(&path(operation));
+            assert!(answer.body["result"].is_string(), "{answer:?}");
+            assert_eq!(
+                answer.header("content-type"),
+                "application/json; charset=utf-8",
+                "{}",
+                operation.path
+            );
+            let may_be_kept = keepable.contains(&operation.path) && caller.id().is_empty();
+            if !may_be_kept {
+                assert_eq!(
+                    answer.header("cache-control"),
+                    "no-store",
+                    "{} by {:?}",
+                    operation.path,
+                    caller.id()
+                );
+            }
+        }
+    }
+}
+
+/// The fields of a JSON body as a form writes them, lists as a repeated key or with commas.
+fn as_form(body: &Value, commas: bool) -> Vec<(String, String)> {
+    let mut fields = Vec::new();
+    for (name, value) in body.as_object().unwrap() {
+        match value {
+            Value::String(text) => fields.push((name.clone(), text.clone())),
+            Value::Array(list) => {
+                let list: Vec<_> = list.iter().map(|one| one.as_str().unwrap().to_owned()).collect();
+                let list = if commas { vec![list.join(",")] } else { list };
+                fields.extend(list.into_iter().map(|one| (name.clone(), one)));
+            }
+            other => fields.push((name.clone(), other.to_string())),
+        }
+    }
+    fields
+}
+
+fn send_form(caller: &Caller, path: &str, fields: &[(String, String)]) -> Answer {
+    let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    caller.form(path, &fields)
+}
+
+#[test]
+fn every_operation_with_a_body_takes_it_as_a_form_too() {
+    let server = Server::with(|serve| {
+        serve.args(["--sign-in-slowing", "off"]);
+    });
+    let admin = server.admin();
+    let _ = server.member("signer");
+    let _ = server
+        .cli_with_input(["roster", "import", "-"], "id,name,major,password\ns2026001,Kim,Physics,secret\n");
+    let notice = admin.post("/insert_notice", sample::notice("Notice")).succeeded().text("/_id");
+    let post = admin.post("/insert_post", sample::post("Post")).succeeded().text("/_id");
+    let mut caller = admin;
+    let mut n = 0;
+    let by_form = |operation: &&Operation| !operation.body.is_empty() && operation.path != "/import_posts";
+    for operation in OPERATIONS.iter().filter(by_form) {
+        let path = operation.path_with(|name| match name {
+            "notice_obi" => notice.clone(),
+            "post_obi" => post.clone(),
+            _ => "10".into(),
+        });
+        for commas in [false, true] {
+            n += 1;
+            let answer = send_form(&caller, &path, &as_form(&operation.body_with(n).unwrap(), commas));
+            assert_eq!(answer.said(), "200 success", "{}", operation.name());
+            if operation.path == "/change_pw" {
+                caller = caller.with_token("admin", answer.text("/access_token"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_form_says_what_json_says() {
+    let server = Server::start();
+    let admin = server.admin();
+    let mut post = sample::post("A & B + C: 대학 100%");
+    post["topic"] = json!(["news", "학사 공지"]);
+    post["tag"] = json!(["x", "y"]);
+    let read = |id: &str| {
+        let mut post = server.anyone().get(&format!("/get_post/{id}")).succeeded().body["post"].take();
+        for varies in ["_id", "url", "date"] {
+            post[varies].take();
+        }
+        post
+    };
+    let by_json = read(&admin.post("/insert_post", post.clone()).succeeded().text("/_id"));
+    assert_eq!(by_json["topic"], json!(["news", "학사 공지"]));
+    for commas in [false, true] {
+        post["url"] = json!(format!("https://news.example.org/form/{commas}"));
+        let id = send_form(&admin, "/insert_post", &as_form(&post, commas)).succeeded().text("/_id");
+        assert_eq!(read(&id), by_json);
+    }
+    let hidden = [("title", "Hidden"), ("post", "x"), ("activation", "0"), ("more[deep][]", "ignored")];
+    let _ = admin.form("/insert_notice", &hidden).succeeded();
+    assert_eq!(server.anyone().get("/get_all_notice").list("notice_list").len(), 0);
+    assert_eq!(admin.get("/get_all_notice").column("notice_list", "activation"), ["0"]);
+    for wrong in ["", "x", "2", "0x0", " 0"] {
+        let fields = [("title", "x"), ("post", "x"), ("activation", wrong)];
+        assert_eq!(admin.form("/insert_notice", &fields).said(), "400 bad request", "{wrong:?}");
+    }
+}
+
+#[test]
+fn content_types_are_told_in_any_case_and_with_parameters() {
+    let server = Server::start();
+    let _ = server.member("ann");
+    let (json, form) = (json!({ "id": "ann", "pw": PASSWORD }).to_string(), "id=ann&pw=correct+horse");
+    let sign_in = |content_type: &str, body: &str| {
+        server.anyone().request("POST", "/sign_in").body(content_type, body).send().said()
+    };
+    for json_type in ["application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8"]
+    {
+        assert_eq!(sign_in(json_type, &json), "200 success", "{json_type}");
+    }
+    for form_type in [
+        "application/x-www-form-urlencoded",
+        "application/x-www-form-urlencoded; charset=UTF-8",
+        "APPLICATION/X-WWW-FORM-URLENCODED;charset=utf-8",
+    ] {
+        assert_eq!(sign_in(form_type, form), "200 success", "{form_type}");
+    }
+    for other in
+        ["text/plain", "text/html", "application/xml", "multipart/form-data; boundary=x", "json", "*/*"]
+    {
+        assert_eq!(sign_in(other, &json), "415 unsupported media type", "{other}");
+    }
+    let anyone = server.anyone();
+    let gzip = anyone.request("POST", "/sign_in").header("Content-Encoding", "gzip");
+    let gzip = gzip.body("application/json", json);
+    assert_eq!(gzip.send().said(), "415 unsupported media type");
+}
+
+#[test]
+fn everything_is_served_under_the_base_path_and_nothing_beside_it() {
+    for base in ["/api", "/api/"] {
+        let server = Server::with(move |serve| {
+            serve.args(["--base-path", base]);
+        });
+        let form = json!({ "id": "ann", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "Ann" });
+        let anyone = server.anyone();
+        assert_eq!(anyone.post("/sign_up", form.clone()).said(), "404 Not found");
+        let token = anyone.post("/api/sign_up", form).succeeded().text("/access_token");
+        let ann = anyone.with_token("ann", token);
+        assert_eq!(ann.get("/api/get_userinfo").said(), "200 success");
+        for path in ["/api/healthz", "/api/readyz", "/api/get_popularity_newsfeed"] {
+            assert_eq!(anyone.get(path).said(), "200 success", "{path}");
+        }
+        assert_eq!(anyone.get("/api/openapi.json").status, 200);
+        for path in
+            ["/healthz", "/api", "/api/", "/apihealthz", "/API/healthz", "/api/api/healthz", "/openapi.json"]
+        {
+            assert_eq!(anyone.get(path).said(), "404 Not found", "{path}");
+        }
+        assert_eq!(anyone.request("PUT", "/api/sign_up").send().header("allow"), "POST");
+    }
+}
+
+fn gunzip(bytes: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    flate2::read::GzDecoder::new(bytes).read_to_end(&mut plain).unwrap();
+    plain
+}
+
+#[test]
+fn answers_are_compressed_for_who_takes_it_where_it_is_worth_it() {
+    let server = Server::start();
+    let (ann, admin) = (server.member("ann"), server.admin());
+    let _ = server.cli_with_input(["post", "import", "-"], sample::RUST_BLOG).succeeded();
+    tidings_tests::wait_until("the feeds have the posts", || {
+        server.anyone().get("/get_popularity_newsfeed").list("newsfeed").len() == 40
+    });
+    for n in 0..20 {
+        let _ = admin.post("/insert_notice", sample::notice(&format!("Notice {n}"))).succeeded();
+    }
+    let paths =
+        ["/get_popularity_newsfeed", "/get_recommendation_newsfeed", "/get_all_notice", "/openapi.json"];
+    for path in paths {
+        for caller in [&server.anyone(), &ann] {
+            let plain = caller.get(path);
+            assert_eq!(plain.header("content-encoding"), "", "{path}");
+            let packed = caller.request("GET", path).header("Accept-Encoding", "br, gzip;q=0.8").send();
+            assert_eq!(packed.header("content-encoding"), "gzip", "{path}");
+            assert!(packed.bytes.len() * 2 < plain.bytes.len(), "{path}: {} bytes", packed.bytes.len());
+            assert_eq!(gunzip(&packed.bytes), plain.bytes, "{path}");
+            for answer in [plain, packed] {
+                assert!(answer.header("vary").to_ascii_lowercase().contains("accept-encoding"), "{path}");
+            }
+            let refused = caller.request("GET", path).header("Accept-Encoding", "gzip;q=0, identity").send();
+            assert_eq!(refused.header("content-encoding"), "", "{path}");
+        }
+    }
+    let small = server.anyone().request("GET", "/healthz").header("Accept-Encoding", "gzip").send();
+    assert_eq!((small.header("content-encoding"), small.said().as_str()), ("", "200 success"));
+}
+
+#[test]
+fn a_client_has_as_many_requests_a_second_as_the_rate_limit_says() {
+    let server = Server::with(|serve| {
+        serve.args(["--rate-limit", "3", "--trust-proxy", "127.0.0.1"]);
+    });
+    let from = |address: &str| server.anyone().with_header("X-Forwarded-For", address);
+    let (here, there) = (from("203.0.113.7"), from("203.0.113.8"));
+    let mut answers: Vec<Answer> = (0..10).map(|_| here.get("/get_all_notice")).collect();
+    let refused = answers.pop().unwrap();
+    assert_eq!(refused.said(), "429 too many requests");
+    assert_eq!(refused.header("retry-after"), "1");
+    assert!(answers.iter().take(3).all(|answer| answer.said() == "200 success"), "{answers:?}");
+    assert_eq!(there.get("/get_all_notice").said(), "200 success");
+    assert_eq!(here.get("/healthz").said(), "200 success");
+    tidings_tests::wait_until("the next second has come", || here.get("/get_all_notice").status == 200);
+    let without = Server::start();
+    for _ in 0..50 {
+        assert_eq!(without.anyone().get("/get_all_notice").said(), "200 success");
+    }
+}

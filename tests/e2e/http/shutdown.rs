@@ -1,0 +1,78 @@
+//! Stopping: what runs is finished, nothing is lost, and the exit status says that all is well.
+
+use std::io::{BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tidings_tests::{PASSWORD, Server, sample};
+
+#[test]
+fn a_server_that_is_asked_to_stop_ends_well_and_leaves_one_file() {
+    let mut server = Server::start();
+    let _ = server.member("ann");
+    let begin = Instant::now();
+    let stopped = server.stop();
+    assert_eq!(stopped.status.code(), Some(0), "{}", stopped.log);
+    assert!(begin.elapsed() < Duration::from_secs(5), "an open connection of nobody's holds nothing up");
+    let wal = server.database().with_extension("db-wal");
+    assert!(!wal.exists() || std::fs::metadata(&wal).unwrap().len() == 0, "the log is written back");
+    assert_eq!(server.integrity(), "ok");
+}
+
+#[test]
+fn a_request_that_runs_is_finished_and_answered_before_the_server_ends() {
+    let mut server = Server::start();
+    let form = json!({ "id": "ann", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "x" }).to_string();
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let head =
+        "POST /sign_up HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
+    write!(stream, "{head}Content-Length: {}\r\n\r\n", form.len()).unwrap();
+    // By asking for the body the server says that the request has begun to run.
+    let mut begun = [0; 25];
+    stream.read_exact(&mut begun).unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 100 Continue\r\n\r\n");
+    let stopped = std::thread::scope(|scope| {
+        let address = server.address();
+        let stopping = scope.spawn(|| server.stop());
+        tidings_tests::wait_until("nobody is let in any more", || TcpStream::connect(address).is_err());
+        stream.write_all(form.as_bytes()).unwrap();
+        assert_eq!(tidings_tests::read_answer(&mut BufReader::new(&stream)).unwrap().said(), "200 success");
+        stopping.join().unwrap()
+    });
+    assert_eq!(stopped.status.code(), Some(0), "{}", stopped.log);
+    server.restart();
+    let answer = server.anyone().post("/sign_in", json!({ "id": "ann", "pw": PASSWORD }));
+    assert_eq!(answer.said(), "200 success");
+}
+
+#[test]
+fn a_request_that_does_not_end_holds_a_stop_up_for_ten_seconds_at_most() {
+    let mut server = Server::start();
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let head =
+        "POST /sign_up HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
+    write!(stream, "{head}Content-Length: 100\r\n\r\n").unwrap();
+    stream.read_exact(&mut [0; 25]).unwrap();
+    let begin = Instant::now();
+    let stopped = server.stop();
+    let took = begin.elapsed();
+    assert_eq!(stopped.status.code(), Some(0), "{}", stopped.log);
+    assert!(took < Duration::from_secs(15), "{took:?}");
+}
+
+#[test]
+fn views_that_were_counted_are_not_lost_by_a_stop() {
+    let mut server = Server::start();
+    let admin = server.admin();
+    let notice = admin.post("/insert_notice", sample::notice("Notice")).succeeded().text("/_id");
+    let post = admin.post("/insert_post", sample::post("Post")).succeeded().text("/_id");
+    for _ in 0..20 {
+        let _ = server.anyone().get(&format!("/get_notice/{notice}")).succeeded();
+        let _ = server.anyone().get(&format!("/post_view/{post}")).succeeded();
+    }
+    server.restart();
+    assert_eq!(server.anyone().get("/get_all_notice").column("notice_list", "view"), ["20"]);
+    let post = server.anyone().get(&format!("/get_post/{post}")).succeeded();
+    assert_eq!(post.body["post"]["view"], 20);
+}
