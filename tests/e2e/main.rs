@@ -4,5 +4,6 @@
 
 mod account;
 mod admin;
+mod cli;
 mod http;
 mod profile;

@@ -1,0 +1,176 @@
+//! The command line as far as it sets a server up: settings, the first administrator, exit statuses.
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use serde_json::json;
+use tidings_tests::{Output, Server, command, run};
+
+/// Runs a command in a directory of its own, on a database there.
+fn tidings(directory: &Path, args: &[&str], input: &str) -> Output {
+    let mut tidings = command();
+    tidings.current_dir(directory).args(args);
+    run(tidings, input)
+}
+
+#[test]
+fn a_setting_is_a_flag_else_a_variable_else_a_line_of_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("tidings.toml"), "base-path = \"/file\"\npw-min = 12\n").unwrap();
+    let base = |args: &'static [&'static str], variable: Option<&'static str>| {
+        let server = Server::at(directory.path().join("tidings.db"), move |serve| {
+            serve.args(args).envs(variable.map(|value| ("TIDINGS_BASE_PATH", value)));
+        });
+        let bases = ["/flag", "/variable", "/file"];
+        let served =
+            bases.into_iter().filter(|base| server.anyone().get(&format!("{base}/healthz")).status == 200);
+        served.collect::<Vec<_>>()
+    };
+    assert_eq!(base(&[], None), ["/file"]);
+    assert_eq!(base(&[], Some("/variable")), ["/variable"]);
+    assert_eq!(base(&["--base-path", "/flag"], Some("/variable")), ["/flag"]);
+    // The other commands keep the rules of the file, too.
+    let short = tidings(directory.path(), &["init", "--admin", "ann", "--password-stdin"], "11 letters.\n");
+    assert_eq!(short.status, 1, "{short:?}");
+    let long = tidings(directory.path(), &["init", "--admin", "ann", "--password-stdin"], "12 letters..\n");
+    assert_eq!(long.status, 0, "{long:?}");
+}
+
+#[test]
+fn a_file_with_an_unknown_key_or_a_bad_value_is_refused_with_its_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("other.toml");
+    for (text, named) in [
+        ("pw-min = 8\npassword-min = 8\n", "password-min"),
+        ("pw-min = 8\nnickname-max = \"many\"\n", "nickname-max"),
+        ("pw-min = 8\nverifier = \"oracle\"\n", "oracle"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let output = tidings(directory.path(), &["--config", "other.toml", "init"], "");
+        assert_eq!(output.status, 2, "{output:?}");
+        assert!(output.stderr.contains("line 2") && output.stderr.contains(named), "{output:?}");
+    }
+    let missing = tidings(directory.path(), &["--config", "none.toml", "init"], "");
+    assert_eq!(missing.status, 2, "{missing:?}");
+    assert!(!directory.path().join("tidings.db").exists(), "nothing was made");
+}
+
+#[test]
+fn the_first_command_makes_the_database_and_says_how_to_become_administrator() {
+    let directory = tempfile::tempdir().unwrap();
+    let made = tidings(directory.path(), &["--json", "init"], "");
+    assert_eq!((made.status, made.json()), (0, json!({ "result": "success", "admin": "" })));
+    assert!(directory.path().join("tidings.db").exists());
+    let server = Server::at(directory.path().join("tidings.db"), |_| {});
+    assert!(server.log().contains("tidings init --admin"), "{}", server.log());
+    assert!(server.log().contains("tidings admin grant"), "{}", server.log());
+}
+
+#[test]
+fn init_again_keeps_what_is_there_and_grants_who_is_there() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    for _ in 0..2 {
+        let output = server.cli(["--json", "init", "--admin", "ann"]);
+        assert_eq!((output.status, output.json()), (0, json!({ "result": "success", "admin": "ann" })));
+    }
+    assert_eq!(ann.get("/check_admin").said(), "200 success");
+}
+
+#[test]
+fn passwords_come_from_input_or_a_file_and_never_from_an_argument() {
+    let directory = tempfile::tempdir().unwrap();
+    let in_directory = |args: &[&str], input: &str| tidings(directory.path(), args, input);
+    std::fs::write(directory.path().join("pw"), "from a file\nnot this line\n").unwrap();
+    for (args, input) in [
+        (&["init", "--admin", "ann", "--password-stdin"], "from input\r\nnot this line\n"),
+        (&["init", "--admin", "bob", "--password-file=pw"], ""),
+    ] {
+        assert_eq!(in_directory(args, input).status, 0, "{args:?}");
+    }
+    let none = in_directory(&["init", "--admin", "cleo"], "correct horse\n");
+    assert_eq!(none.status, 2, "{none:?}");
+    assert!(none.stderr.contains("--password-stdin"), "{none:?}");
+    let argument = in_directory(&["init", "--admin", "cleo", "--password", "correct horse"], "");
+    assert_eq!(argument.status, 2, "{argument:?}");
+    let server = Server::at(directory.path().join("tidings.db"), |_| {});
+    for (id, pw, said) in [
+        ("ann", "from input", "200 success"),
+        ("bob", "from a file", "200 success"),
+        ("cleo", "correct horse", "200 No member"),
+    ] {
+        assert_eq!(server.anyone().post("/sign_in", json!({ "id": id, "pw": pw })).said(), said);
+    }
+}
+
+#[test]
+fn the_exit_status_tells_a_refusal_from_a_wrong_command_and_from_a_failing_system() {
+    let directory = tempfile::tempdir().unwrap();
+    let status = |args: &[&str]| {
+        let output = tidings(directory.path(), args, "");
+        assert_eq!(output.stderr.is_empty(), output.status == 0, "{output:?}");
+        output.status
+    };
+    assert_eq!(status(&["init"]), 0);
+    assert_eq!(status(&["admin", "grant", "nobody"]), 1);
+    assert_eq!(status(&["admin", "give", "nobody"]), 2);
+    assert_eq!(status(&[]), 2);
+    assert_eq!(status(&["roster", "import", "none.csv"]), 3);
+    assert_eq!(status(&["--db", "no/such/directory/tidings.db", "init"]), 3);
+    std::fs::write(directory.path().join("letter.txt"), "Dear Ann,\nthis is no database.\n".repeat(100))
+        .unwrap();
+    assert_eq!(status(&["--db", "letter.txt", "init"]), 3);
+    let letter = std::fs::read_to_string(directory.path().join("letter.txt")).unwrap();
+    assert!(letter.starts_with("Dear Ann"), "left alone");
+}
+
+#[test]
+fn an_address_that_is_taken_is_named_and_another_one_proposed() {
+    let holder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = holder.local_addr().unwrap().to_string();
+    let directory = tempfile::tempdir().unwrap();
+    let output = tidings(directory.path(), &["serve", "--listen", &address], "");
+    assert_eq!(output.status, 3, "{output:?}");
+    assert!(output.stderr.contains(&address) && output.stderr.contains("--listen"), "{output:?}");
+    assert_eq!(output.stdout, "");
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused_at_the_start() {
+    let directory = tempfile::tempdir().unwrap();
+    for wrong in [
+        ["--base-path", "/a b"],
+        ["--trust-proxy", "localhost"],
+        ["--pw-min", "0"],
+        ["--pw-min", "200"],
+        ["--verifier", "http"],
+        ["--verifier", "oracle"],
+        ["--school-ids", "("],
+        ["--rate-limit", "0"],
+        ["--max-connections", "0"],
+        ["--token-days", "-1"],
+        ["--sign-in-slowing", "maybe"],
+        ["--log-format", "xml"],
+    ] {
+        let mut args = vec!["serve", "--listen", "127.0.0.1:0"];
+        if wrong[0] == "--school-ids" {
+            args.extend(["--verifier", "http", "--verifier-url", "http://127.0.0.1:1/"]);
+        }
+        args.extend(wrong);
+        let output = tidings(directory.path(), &args, "");
+        assert_eq!(output.status, 2, "{wrong:?}: {output:?}");
+        assert!(!output.stderr.is_empty(), "{wrong:?}");
+    }
+}
+
+#[test]
+fn the_log_can_be_json() {
+    let mut server = Server::with(|serve| {
+        serve.args(["--log-format", "json", "--log-auth-failures"]);
+    });
+    let _ = server.anyone().post("/sign_in", json!({ "id": "nobody", "pw": "x" }));
+    let log = server.stop().log;
+    let lines = log.lines().filter(|line| line.starts_with('{'));
+    let lines: Vec<serde_json::Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().any(|line| line.to_string().contains("127.0.0.1")), "{log}");
+}
