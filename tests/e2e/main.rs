@@ -6,4 +6,5 @@ mod account;
 mod admin;
 mod cli;
 mod http;
+mod matrix;
 mod profile;

@@ -1,0 +1,170 @@
+//! Every operation, called by everybody and with every bad input: the answers stand in snapshots, which were
+//! written from the documents.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use tidings_tests::{Answer, Caller, Operation, PASSWORD, Request, Server, sample};
+
+mod bodies;
+mod callers;
+mod paths;
+
+/// A server with something of everything, for operations to work on.
+struct World {
+    server: Server,
+    /// An administrator who is always there, so that no other one is the last.
+    boss: Caller,
+    feedback: String,
+    /// The member whom administrators act on.
+    target: RefCell<String>,
+    count: Cell<u64>,
+}
+
+impl World {
+    fn new() -> Self {
+        let server = Server::with(|serve| {
+            serve.args(["--sign-in-slowing", "off"]);
+        });
+        let boss = server.admin();
+        let _ = server.member("signer");
+        let roster = "id,name,major,password\ns2026001,Kim Ji-woo,Physics,secret\n";
+        let _ = server.cli_with_input(["roster", "import", "-"], roster).succeeded();
+        let _ = boss.post("/send_feedback", json!({ "post": "Text" })).succeeded();
+        let feedback = boss.get("/get_all_feedback").text("/feedback_list/0/_id");
+        let target = RefCell::new(server.member("target").id().to_owned());
+        Self { server, boss, feedback, target, count: Cell::new(0) }
+    }
+
+    /// A number that is another one each time.
+    fn number(&self) -> u64 {
+        self.count.set(self.count.get() + 1);
+        self.count.get()
+    }
+
+    /// A member of their own.
+    fn member(&self) -> Caller {
+        self.server.member(&format!("member{}", self.number()))
+    }
+
+    /// An administrator of their own.
+    fn administrator(&self) -> Caller {
+        let member = self.member();
+        let _ = self.server.cli(["admin", "grant", member.id()]).succeeded();
+        member
+    }
+
+    /// Something that there is, for a parameter of a path.
+    fn value(&self, parameter: &str) -> String {
+        match parameter {
+            "auto_login" | "activation" => "1".into(),
+            "type_num" => "0".into(),
+            "num" => "10".into(),
+            "category_name" | "newsfeed_name" => "news".into(),
+            "user_id" => self.target.borrow().clone(),
+            "feedback_obi" => self.feedback.clone(),
+            "notice_obi" => {
+                self.boss.post("/insert_notice", sample::notice("Notice")).succeeded().text("/_id")
+            }
+            "post_obi" => {
+                let post = sample::post(&format!("Post {}", self.number()));
+                self.boss.post("/insert_post", post).succeeded().text("/_id")
+            }
+            other => panic!("a value for {other}"),
+        }
+    }
+
+    /// A good request of `caller`.
+    fn request<'c>(&self, operation: &Operation, caller: &'c Caller) -> Request<'c> {
+        let request = caller.request(operation.method, &operation.path_with(|name| self.value(name)));
+        match operation.body_with(self.number()) {
+            Some(body) => request.json(&body),
+            None => request,
+        }
+    }
+
+    /// Puts back whom an operation that was done has removed.
+    fn restore(&self, operation: &Operation) {
+        if operation.path.starts_with("/admin_remove_user/") {
+            self.target.replace(self.member().id().to_owned());
+        }
+    }
+
+    /// That nothing broke, in whatever was asked.
+    fn check(mut self) {
+        assert_eq!(self.server.anyone().get("/readyz").said(), "200 success");
+        assert_eq!(self.server.integrity(), "ok");
+        let log = self.server.stop().log;
+        assert!(!log.contains("panicked") && !log.contains("ERROR"), "{log}");
+    }
+}
+
+/// Whether the caller's token has stopped when the operation was done.
+fn spends_the_caller(operation: &Operation) -> bool {
+    matches!(operation.path, "/change_pw" | "/sign_out_all" | "/remove_mine")
+}
+
+/// Status and `result`, of an operation that must not fail by itself, and whether it reports lines left out.
+fn said(operation: &Operation, case: &str, answer: &Answer) -> String {
+    let name = operation.name();
+    assert!(answer.status < 500, "{name}, {case}: {answer:?}");
+    assert_eq!(answer.header("content-type"), "application/json; charset=utf-8", "{name}, {case}");
+    let errors = answer.body["errors"].as_array().is_some_and(|errors| !errors.is_empty());
+    if errors { format!("{} with errors", answer.said()) } else { answer.said() }
+}
+
+/// What was answered to whom or to what, operation by operation.
+#[derive(Default)]
+struct Table(String);
+
+impl Table {
+    /// Adds a row: each answer with the cases that got it, in their order.
+    fn add(&mut self, name: &str, answers: Vec<(String, String)>) {
+        let mut cases: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (case, answer) in answers {
+            let cases = cases.entry(answer).or_default();
+            // Cases of one name stand together where they are answered alike.
+            if !cases.contains(&case) {
+                cases.push(case);
+            }
+        }
+        writeln!(self.0, "{name}").unwrap();
+        for (answer, cases) in cases {
+            writeln!(self.0, "    {answer}: {}", cases.join(", ")).unwrap();
+        }
+    }
+
+    /// Compares it with the snapshot of this name.
+    fn compare(self, name: &str) {
+        insta::with_settings!({ omit_expression => true }, {
+            insta::assert_snapshot!(name, self.0);
+        });
+    }
+}
+
+/// A body with one field set.
+fn with(body: &Value, field: &str, value: Value) -> Value {
+    let mut body = body.clone();
+    body[field] = value;
+    body
+}
+
+#[test]
+fn the_table_of_operations_is_complete_by_the_servers_own_document() {
+    let server = Server::start();
+    let document = server.anyone().get("/openapi.json").body;
+    let mut documented = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys() {
+            documented.push(format!("{} {path}", method.to_uppercase()));
+        }
+    }
+    documented.retain(|name| !matches!(name.as_str(), "GET /openapi.json" | "GET /docs"));
+    let mut table: Vec<_> = tidings_tests::OPERATIONS.iter().map(Operation::name).collect();
+    documented.sort();
+    table.sort();
+    assert_eq!(documented, table);
+    assert_eq!(PASSWORD, "correct horse", "the table's bodies have it");
+}
