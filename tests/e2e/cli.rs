@@ -22,9 +22,9 @@ fn a_setting_is_a_flag_else_a_variable_else_a_line_of_the_file() {
             serve.args(args).envs(variable.map(|value| ("TIDINGS_BASE_PATH", value)));
         });
         let bases = ["/flag", "/variable", "/file"];
-        let served =
+        let found =
             bases.into_iter().filter(|base| server.anyone().get(&format!("{base}/healthz")).status == 200);
-        served.collect::<Vec<_>>()
+        found.collect::<Vec<_>>()
     };
     assert_eq!(base(&[], None), ["/file"]);
     assert_eq!(base(&[], Some("/variable")), ["/variable"]);

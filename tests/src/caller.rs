@@ -13,7 +13,8 @@ use crate::Answer;
 /// The password of every member that [`Server`](crate::Server) signs up.
 pub const PASSWORD: &str = "correct horse";
 
-const TIMEOUT: Duration = Duration::from_secs(30);
+/// Longer than anything takes, however busy the machine is.
+const TIMEOUT: Duration = Duration::from_secs(120);
 /// Of a body or an answer, far beyond what the service sends.
 const ANSWER_MAX: u64 = 256 << 20;
 

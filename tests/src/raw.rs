@@ -8,7 +8,8 @@ use ureq::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use crate::Answer;
 
-const TIMEOUT: Duration = Duration::from_secs(30);
+/// Longer than anything takes, however busy the machine is.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Sends `request` as it is on a connection of its own and reads the first answer to its end.
 ///
