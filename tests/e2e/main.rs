@@ -5,6 +5,10 @@
 mod account;
 mod admin;
 mod cli;
+mod feedback;
+mod form;
 mod http;
+mod main_info;
 mod matrix;
+mod notice;
 mod profile;
