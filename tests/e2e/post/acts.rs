@@ -1,0 +1,107 @@
+//! What readers do with posts: view, like and unlike them.
+
+use serde_json::{Value, json};
+use tidings_tests::{Caller, Server, sample};
+
+use super::{get, insert, listed};
+use crate::form::is_date;
+
+#[test]
+fn everybodys_views_count_and_a_members_are_listed_the_last_one_first() {
+    let server = Server::start();
+    let (admin, ann) = (server.admin(), server.member("ann"));
+    let mut posts = ["one", "two", "three"].map(sample::post);
+    posts[0]["img"] = json!("https://example.org/one.png");
+    posts[0]["topic"] = json!(["번호"]);
+    posts[0]["tag"] = json!(["first", "odd"]);
+    posts[0]["date"] = json!("2020-05-05T05:05:05Z");
+    let [one, two, three] = posts.map(|post| insert(&admin, post));
+    for caller in [server.anyone(), ann.with_token("ann", "forged"), server.anyone()] {
+        let viewed = caller.get(&format!("/post_view/{one}")).succeeded();
+        assert_eq!(viewed.body, json!({ "result": "success" }));
+    }
+    assert_eq!(get(&server, &one)["view"], 3);
+    for id in [&one, &two, &three, &one] {
+        let _ = ann.get(&format!("/post_view/{id}")).succeeded();
+    }
+    assert_eq!(get(&server, &one)["view"], 5);
+    assert_eq!(get(&server, &two)["view"], 1);
+    let list = listed(&ann, 2);
+    assert_eq!(list.column("view_list", "_id"), [&*one, &three, &two]);
+    let first = list.list("view_list")[0].clone();
+    assert!(is_date(first["date"].as_str().unwrap()), "{first}");
+    assert!(first["token"].as_array().unwrap().contains(&json!("say")), "{first}");
+    let expected = json!({
+        "_id": one, "topic": ["번호"], "tag": ["first", "odd"], "token": first["token"], "date": first["date"],
+        "post_date": "2020-05-05T05:05:05.000Z", "title": "one", "url": "https://news.example.org/one", "img": 1,
+    });
+    assert_eq!(first, expected);
+    assert_eq!(list.list("view_list")[1]["img"], 0);
+    assert_eq!(listed(&ann, 1).list("fav_list"), [] as [Value; 0], "a view is no like");
+    assert_eq!(listed(&admin, 2).list("view_list"), [] as [Value; 0], "nor anybody else's view");
+}
+
+#[test]
+fn a_like_counts_once_for_each_member_until_it_is_taken_back() {
+    let mut server = Server::start();
+    let (admin, ann, ben) = (server.admin(), server.member("ann"), server.member("ben"));
+    let [one, two] = ["one", "two"].map(|title| insert(&admin, sample::post(title)));
+    let act = |member: &Caller, act: &str, id: &str| {
+        let answer = member.get(&format!("/post_{act}/{id}")).succeeded();
+        assert_eq!(answer.body, json!({ "result": "success" }));
+    };
+    for nobody in [server.anyone(), ann.with_token("ann", "forged")] {
+        for act in ["like", "unlike"] {
+            let refused = nobody.get(&format!("/post_{act}/{one}"));
+            assert_eq!(refused.said(), "401 bad token");
+            assert_eq!(refused.header("WWW-Authenticate"), "Bearer");
+        }
+    }
+    act(&ann, "unlike", &one);
+    assert_eq!(get(&server, &one)["fav_cnt"], 0);
+    for likes in [1, 1] {
+        act(&ann, "like", &one);
+        assert_eq!(get(&server, &one)["fav_cnt"], likes);
+    }
+    act(&ben, "like", &one);
+    act(&ann, "like", &two);
+    assert_eq!(
+        (get(&server, &one)["fav_cnt"].clone(), get(&server, &one)["view"].clone()),
+        (json!(2), json!(0))
+    );
+    // Liking again does not make it newer.
+    act(&ann, "like", &one);
+    assert_eq!(listed(&ann, 1).column("fav_list", "_id"), [&*two, &one]);
+    for likes in [1, 1] {
+        act(&ann, "unlike", &one);
+        assert_eq!(get(&server, &one)["fav_cnt"], likes);
+    }
+    assert_eq!(listed(&ann, 1).column("fav_list", "_id"), [&*two]);
+    assert_eq!(listed(&ben, 1).column("fav_list", "_id"), [&*one]);
+    // What a member gave stays counted when they are gone.
+    let _ = ben.get("/remove_mine").succeeded();
+    assert_eq!(get(&server, &one)["fav_cnt"], 1);
+    server.restart();
+    assert_eq!(get(&server, &one)["fav_cnt"], 1);
+    assert_eq!(listed(&ann, 1).column("fav_list", "_id"), [&*two]);
+}
+
+#[test]
+fn of_many_acts_at_once_each_is_counted() {
+    const MEMBERS: usize = 6;
+    const VIEWS: usize = 30;
+    let server = Server::start();
+    let admin = server.admin();
+    let id = insert(&admin, sample::post("the one"));
+    let act = |n: usize| {
+        let (member, guest) = (server.member(&format!("member-{n}")), server.anyone());
+        for _ in 0..VIEWS {
+            let _ = guest.get(&format!("/post_view/{id}")).succeeded();
+            let _ = member.get(&format!("/post_unlike/{id}")).succeeded();
+            let _ = member.get(&format!("/post_like/{id}")).succeeded();
+        }
+    };
+    std::thread::scope(|scope| (0..MEMBERS).for_each(|n| drop(scope.spawn(move || act(n)))));
+    let post = get(&server, &id);
+    assert_eq!((&post["view"], &post["fav_cnt"]), (&json!(MEMBERS * VIEWS), &json!(MEMBERS)));
+}
