@@ -11,6 +11,7 @@ mod http;
 mod import;
 mod main_info;
 mod matrix;
+mod newsfeed;
 mod notice;
 mod post;
 mod profile;

@@ -1,0 +1,331 @@
+//! Newsfeeds: popular posts, posts of a topic, and posts recommended to who is asking.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tidings_tests::{Answer, Caller, Server, sample, wait_until};
+
+mod paging;
+mod recommended;
+
+const FEEDS: [&str; 4] = [
+    "/get_popularity_newsfeed",
+    "/get_recommendation_newsfeed",
+    "/get_newsfeed_of_topic/all",
+    "/get_topic_newsfeed/all",
+];
+
+/// A post as an import takes it, on a site of its own and in the topic `all`; number 0 is the oldest.
+///
+/// Its id ends with its number, its title is its number in three digits.
+fn post(n: usize) -> Value {
+    json!({
+        "_id": id(n),
+        "title": format!("{n:03}"),
+        "url": format!("https://site-{n}.example.org/"),
+        "topic": ["all"],
+        "date": format!("2026-01-01T{:02}:{:02}:00Z", n / 60, n % 60),
+    })
+}
+
+fn id(n: usize) -> String {
+    format!("{n:024x}")
+}
+
+/// Imports posts by another process and waits until the feeds show as many.
+fn import(server: &Server, posts: &[Value], shown: usize) {
+    let lines: Vec<String> = posts.iter().map(Value::to_string).collect();
+    let report =
+        server.cli_with_input(["post", "import", "-", "--json"], lines.join("\n")).succeeded().json();
+    assert_eq!(report["errors"], json!([]));
+    wait_until("the feed shows the posts", || {
+        server.anyone().get("/get_popularity_newsfeed?limit=300").list("newsfeed").len() == shown
+    });
+}
+
+fn with_posts(count: usize) -> Server {
+    let server = Server::start();
+    let posts: Vec<Value> = (0..count).map(post).collect();
+    import(&server, &posts, count);
+    server
+}
+
+fn feed(reader: &Caller, path: &str) -> Answer {
+    reader.get(path).succeeded()
+}
+
+fn titles(reader: &Caller, path: &str) -> Vec<String> {
+    feed(reader, path).column("newsfeed", "title")
+}
+
+/// The titles of posts in this order.
+fn named(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
+    numbers.into_iter().map(|n| format!("{n:03}")).collect()
+}
+
+fn view(server: &Server, n: usize, times: usize) {
+    for _ in 0..times {
+        let _ = server.anyone().get(&format!("/post_view/{}", id(n))).succeeded();
+    }
+}
+
+fn like(member: &Caller, n: usize) {
+    let _ = member.get(&format!("/post_like/{}", id(n))).succeeded();
+}
+
+#[test]
+fn every_feed_has_the_fields_of_the_interface_and_no_others() {
+    let server = Server::start();
+    for path in FEEDS {
+        let empty = feed(&server.anyone(), path);
+        assert_eq!(empty.body, json!({ "result": "success", "newsfeed": [], "next": null }), "{path}");
+    }
+    let mut whole = post(1);
+    whole["post"] = json!("text");
+    whole["img"] = json!("https://example.org/a.png");
+    whole["tag"] = json!(["t"]);
+    whole["end_date"] = json!("2040-01-01T00:00:00Z");
+    import(&server, &[post(0), whole], 2);
+    let plain = json!({
+        "_id": id(0), "title": "000", "date": "2026-01-01T00:00:00.000Z", "img": "", "fav_cnt": 0, "view": 0,
+        "url": "https://site-0.example.org/", "end_date": null,
+    });
+    let whole = json!({
+        "_id": id(1), "title": "001", "date": "2026-01-01T00:01:00.000Z", "img": "https://example.org/a.png",
+        "fav_cnt": 0, "view": 0, "url": "https://site-1.example.org/", "end_date": "2040-01-01T00:00:00.000Z",
+    });
+    for path in FEEDS {
+        let expected = json!({ "result": "success", "newsfeed": [whole, plain], "next": null });
+        assert_eq!(feed(&server.anyone(), path).body, expected, "{path}");
+    }
+    like(&server.member("ann"), 0);
+    view(&server, 1, 1);
+    for path in FEEDS {
+        wait_until("the feed shows the like and the view", || {
+            let shown = feed(&server.anyone(), path);
+            let of = |n: usize, name: &str| {
+                shown.list("newsfeed").iter().find(|post| post["_id"] == id(n)).unwrap()[name]
+                    .as_i64()
+                    .unwrap()
+            };
+            [of(0, "fav_cnt"), of(0, "view"), of(1, "fav_cnt"), of(1, "view")] == [1, 0, 0, 1]
+        });
+    }
+}
+
+#[test]
+fn a_page_has_150_posts_or_as_many_as_are_asked_for_up_to_300() {
+    let server = with_posts(299);
+    import(&server, &[post(299), post(300), post(301)], 300);
+    for path in FEEDS {
+        for (limit, count) in [("", 150), ("?limit=1", 1), ("?limit=151", 151), ("?limit=300", 300)] {
+            let page = feed(&server.anyone(), &format!("{path}{limit}"));
+            assert_eq!(page.list("newsfeed").len(), count, "{path}{limit}");
+            assert!(page.body["next"].is_string(), "{path}{limit}");
+        }
+        for limit in ["0", "301", "-1", "x", "1.5", "", "99999999999999999999", "%EA%B0%80"] {
+            let refused = server.anyone().get(&format!("{path}?limit={limit}"));
+            assert_eq!(refused.said(), "400 bad request", "{path} {limit}");
+        }
+    }
+}
+
+#[test]
+fn popular_posts_come_by_likes_and_views_and_the_others_newest_first() {
+    let server = with_posts(8);
+    let (ann, ben) = (server.member("ann"), server.member("ben"));
+    // A like weighs three views: two views, one like, five views, two likes.
+    view(&server, 1, 2);
+    like(&ann, 2);
+    view(&server, 3, 5);
+    like(&ann, 4);
+    like(&ben, 4);
+    let popular = || titles(&server.anyone(), "/get_popularity_newsfeed");
+    wait_until("the likes and views count", || popular() == named([4, 3, 2, 1, 7, 6, 5, 0]));
+    // What is taken back counts no longer.
+    for member in [&ann, &ben] {
+        let _ = member.get(&format!("/post_unlike/{}", id(4))).succeeded();
+    }
+    wait_until("the likes are taken back", || popular() == named([3, 2, 1, 7, 6, 5, 4, 0]));
+    // For everybody the same.
+    assert_eq!(titles(&ann, "/get_popularity_newsfeed"), popular());
+}
+
+#[test]
+fn settings_say_what_a_like_weighs_and_how_many_acts_interest_needs() {
+    let server = Server::with(|serve| {
+        serve.args(["--popular-like-weight", "9", "--interest-min-acts", "1"]);
+    });
+    let posts: Vec<Value> = (0..8).map(post).collect();
+    import(&server, &posts, 8);
+    let ann = server.member("ann");
+    view(&server, 1, 5);
+    like(&ann, 2);
+    wait_until("the like weighs more than five views", || {
+        titles(&server.anyone(), "/get_popularity_newsfeed") == named([2, 1, 7, 6, 5, 4, 3, 0])
+    });
+    let recommended = titles(&ann, "/get_recommendation_newsfeed");
+    assert!(recommended.len() == 7 && !recommended.contains(&"002".to_owned()), "{recommended:?}");
+}
+
+#[test]
+fn ties_are_broken_by_the_newest_date_then_the_greatest_id() {
+    let server = Server::start();
+    // Newer ones have smaller ids, and three the same date.
+    let posts: Vec<Value> = [(5, 1), (4, 2), (9, 3), (7, 3), (8, 3)]
+        .map(|(n, day)| {
+            let mut post = post(n);
+            post["date"] = json!(format!("2026-02-0{day}T00:00:00Z"));
+            post
+        })
+        .into();
+    import(&server, &posts, 5);
+    for path in ["/get_popularity_newsfeed", "/get_newsfeed_of_topic/all"] {
+        assert_eq!(titles(&server.anyone(), path), named([9, 8, 7, 4, 5]), "{path}");
+    }
+}
+
+#[test]
+fn a_topic_feed_has_the_posts_whose_topic_or_tag_holds_the_name_newest_first() {
+    let server = Server::start();
+    let mut posts: Vec<Value> = (0..6).map(post).collect();
+    posts[1]["topic"] = json!(["대학 생활", "all"]);
+    posts[3]["tag"] = json!(["x", "대학 생활"]);
+    posts[4]["topic"] = json!(["대학 생활"]);
+    posts[4]["tag"] = json!(["대학 생활"]);
+    posts[5]["topic"] = json!(["대학"]);
+    posts[5]["title"] = json!("대학 생활");
+    import(&server, &posts, 6);
+    let anyone = server.anyone();
+    let encoded = "%EB%8C%80%ED%95%99%20%EC%83%9D%ED%99%9C";
+    assert_eq!(titles(&anyone, &format!("/get_newsfeed_of_topic/{encoded}")), named([4, 3, 1]));
+    assert_eq!(titles(&anyone, "/get_newsfeed_of_topic/x"), named([3]));
+    assert_eq!(titles(&anyone, "/get_newsfeed_of_topic/all"), named([3, 2, 1, 0]));
+    for unknown in ["unknown", "%EC%83%9D%ED%99%9C", "al", "%00"] {
+        let empty = feed(&anyone, &format!("/get_newsfeed_of_topic/{unknown}"));
+        assert_eq!(empty.body, json!({ "result": "success", "newsfeed": [], "next": null }), "{unknown}");
+    }
+}
+
+#[test]
+fn version_1_of_the_topic_feed_answers_the_same_and_names_its_successor() {
+    let server = with_posts(200);
+    let (anyone, ann) = (server.anyone(), server.member("ann"));
+    for name in ["all", "unknown", "%EB%8C%80"] {
+        for caller in [&anyone, &ann] {
+            let old = feed(caller, &format!("/get_topic_newsfeed/{name}"));
+            let new = feed(caller, &format!("/get_newsfeed_of_topic/{name}"));
+            assert_eq!(old.bytes, new.bytes);
+            assert_ne!(old.header("Deprecation"), "");
+            let link = old.header("Link");
+            assert!(link.contains("rel=\"successor-version\""), "{link}");
+            assert!(link.contains(&format!("/get_newsfeed_of_topic/{name}>")), "{link}");
+            assert_eq!((new.header("Deprecation"), new.header("Link")), ("", ""));
+        }
+    }
+    let limited = feed(&anyone, "/get_topic_newsfeed/all?limit=7");
+    assert_eq!(limited.column("newsfeed", "title"), named((193..200).rev()));
+    let next = limited.text("/next");
+    let goes_on = titles(&anyone, &format!("/get_topic_newsfeed/all?next={next}"));
+    assert_eq!(goes_on, named((186..193).rev()));
+    // Both are the same feed, so a page of one goes on in the other.
+    assert_eq!(titles(&anyone, &format!("/get_newsfeed_of_topic/all?next={next}")), goes_on);
+}
+
+#[test]
+fn a_member_who_opens_a_topic_feed_has_it_in_their_list() {
+    let mut server = Server::start();
+    let mut posts: Vec<Value> = (0..4).map(post).collect();
+    posts[0]["tag"] = json!(["rare", "common", "middle"]);
+    posts[1]["tag"] = json!(["common", "middle"]);
+    posts[2]["tag"] = json!(["common"]);
+    posts[3]["topic"] = json!(["여행"]);
+    import(&server, &posts, 4);
+    let ann = server.member("ann");
+    let opened = || ann.get("/get_specific_userinfo/4").succeeded().list("newsfeed_list").to_vec();
+    // None of these: another feed, an unknown topic, a page that is not the first, nobody.
+    let _ = feed(&ann, "/get_popularity_newsfeed");
+    let _ = feed(&ann, "/get_recommendation_newsfeed");
+    let _ = feed(&ann, "/get_newsfeed_of_topic/unknown");
+    let next = feed(&server.anyone(), "/get_newsfeed_of_topic/all?limit=1").text("/next");
+    let _ = feed(&ann, &format!("/get_newsfeed_of_topic/all?next={next}"));
+    let _ = feed(&ann.with_token("ann", "forged"), "/get_newsfeed_of_topic/all");
+    assert_eq!(ann.get("/get_newsfeed_of_topic/all?limit=0").said(), "400 bad request");
+    assert_eq!(opened(), [] as [Value; 0]);
+
+    let _ = feed(&ann, "/get_newsfeed_of_topic/all");
+    let _ = feed(&ann, "/get_topic_newsfeed/%EC%97%AC%ED%96%89");
+    let _ = feed(&ann, "/get_newsfeed_of_topic/middle?limit=1");
+    server.restart();
+    let list = opened();
+    let names: Vec<&Value> = list.iter().map(|access| &access["newsfeed_name"]).collect();
+    assert_eq!(names, ["middle", "여행", "all"], "newest first");
+    assert_eq!(list[2]["tag"], json!(["common", "middle", "rare"]), "the commonest first");
+    assert_eq!(list[1]["tag"], json!([]));
+    assert_eq!(list[0]["tag"], json!(["common", "middle"]), "of the one post that was shown");
+}
+
+#[test]
+fn no_feed_shows_a_post_past_its_end() {
+    let server = with_posts(3);
+    let admin = server.admin();
+    let (lasts, begin) = (Duration::from_secs(4), Instant::now());
+    let _ = admin.post("/insert_notice", sample::notice("what time is it?")).succeeded();
+    let now: jiff::Timestamp = admin.get("/get_all_notice").text("/notice_list/0/date").parse().unwrap();
+    let mut posts = [post(3), post(4), post(5)];
+    posts[0]["end_date"] = json!("2026-01-01T00:00:00Z");
+    posts[1]["end_date"] = json!((now + lasts).to_string());
+    posts[2]["end_date"] = json!("2040-01-01T00:00:00Z");
+    import(&server, &posts, 5);
+    for path in FEEDS {
+        assert_eq!(titles(&server.anyone(), path), named([5, 4, 2, 1, 0]), "{path}");
+    }
+    for path in FEEDS {
+        wait_until("the end has come", || titles(&server.anyone(), path) == named([5, 2, 1, 0]));
+        assert!(begin.elapsed() >= lasts, "not before its time");
+    }
+    // It is there all the same, and back when its end is taken away.
+    let ended = format!("/get_post/{}", id(4));
+    let _ = server.anyone().get(&ended).succeeded();
+    let _ = admin.post(&format!("/update_post/{}", id(3)), json!({ "end_date": "" })).succeeded();
+    for path in FEEDS {
+        wait_until("it is back", || titles(&server.anyone(), path) == named([5, 3, 2, 1, 0]));
+    }
+}
+
+#[test]
+fn a_token_that_fails_is_as_good_as_none() {
+    let server = with_posts(5);
+    let ann = server.member("ann");
+    let gone = server.member("gone");
+    let _ = gone.get("/remove_mine").succeeded();
+    for path in FEEDS {
+        let guest = feed(&server.anyone(), path);
+        for token in ["", "forged", "a.b.c", gone.token()] {
+            assert_eq!(feed(&ann.with_token("ann", token), path).bytes, guest.bytes, "{path} {token}");
+        }
+        assert_eq!(
+            feed(&server.anyone().with_header("Authorization", "Basic YTpi"), path).bytes,
+            guest.bytes
+        );
+    }
+}
+
+#[test]
+fn what_another_process_changes_shows_within_a_second() {
+    let server = with_posts(3);
+    let mut fastest = Duration::MAX;
+    // The quickest of some counts: the machine may have something else to do for a moment.
+    for n in 3..8 {
+        let line = post(n).to_string();
+        let _ = server.cli_with_input(["post", "import", "-"], line).succeeded();
+        let done = Instant::now();
+        for path in FEEDS {
+            wait_until("the feed shows the import", || {
+                titles(&server.anyone(), path).contains(&format!("{n:03}"))
+            });
+        }
+        fastest = fastest.min(done.elapsed());
+    }
+    assert!(fastest < Duration::from_secs(1), "{fastest:?}");
+}

@@ -1,0 +1,210 @@
+//! Pages: `next` goes on with the very order that the first page began.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tidings_tests::{Caller, wait_until};
+
+use super::{FEEDS, feed, id, import, like, named, post, titles, view, with_posts};
+
+/// Every page of a feed from the first to the last, `between` running before each next one.
+fn pages(reader: &Caller, path: &str, limit: usize, mut between: impl FnMut()) -> Vec<Vec<String>> {
+    let mut page = feed(reader, &format!("{path}?limit={limit}"));
+    let mut pages = vec![page.column("newsfeed", "_id")];
+    while let Some(next) = page.body["next"].as_str() {
+        between();
+        page = feed(reader, &format!("{path}?next={next}"));
+        pages.push(page.column("newsfeed", "_id"));
+    }
+    pages
+}
+
+/// That the pages show each of the first `count` posts once.
+#[track_caller]
+fn complete(pages: &[Vec<String>], count: usize, limit: usize) {
+    let (last, full) = pages.split_last().unwrap();
+    assert!(full.iter().all(|page| page.len() == limit), "only the last page is short");
+    assert!((1..=limit).contains(&last.len()));
+    let mut all = pages.concat();
+    all.sort();
+    assert!(all.iter().eq(&(0..count).map(id).collect::<Vec<_>>()), "each post once: {all:?}");
+}
+
+#[test]
+fn pages_show_every_post_once_and_the_last_has_no_next() {
+    let server = with_posts(100);
+    let ann = server.member("ann");
+    for path in FEEDS {
+        for limit in [1, 7, 50, 99] {
+            let pages = pages(&ann, path, limit, || {});
+            complete(&pages, 100, limit);
+            assert_eq!(pages.concat(), feed(&ann, path).column("newsfeed", "_id"), "{path} {limit}");
+        }
+        let whole = feed(&ann, &format!("{path}?limit=100"));
+        assert!(whole.body["next"].is_null(), "{path}");
+    }
+}
+
+#[test]
+fn no_post_is_repeated_or_skipped_while_likes_change_the_ranks() {
+    let server = with_posts(120);
+    let (ann, ben) = (server.member("ann"), server.member("ben"));
+    for n in [100, 50, 3] {
+        like(&ben, n);
+    }
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in (0..120).cycle().step_by(7) {
+                like(&ann, n);
+                view(&server, 119 - n, 1);
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        for reader in [server.anyone(), ben.clone()] {
+            for path in FEEDS {
+                let seen: &[usize] = if path == "/get_recommendation_newsfeed" && !reader.id().is_empty() {
+                    &[100, 50, 3]
+                } else {
+                    &[]
+                };
+                // Each page only once the ranks have moved.
+                let popular = || titles(&server.anyone(), "/get_popularity_newsfeed?limit=120");
+                let mut before = popular();
+                let pages = pages(&reader, path, 25, || {
+                    wait_until("the ranks have moved", || popular() != before);
+                    before = popular();
+                });
+                let mut all = pages.concat();
+                all.extend(seen.iter().map(|n| id(*n)));
+                all.sort();
+                assert!(all.iter().eq(&(0..120).map(id).collect::<Vec<_>>()), "{path}: {all:?}");
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn posts_that_come_and_go_do_not_move_the_others() {
+    let server = with_posts(60);
+    let admin = server.admin();
+    for (round, path) in FEEDS.into_iter().enumerate() {
+        let expected = feed(&server.anyone(), path).column("newsfeed", "_id");
+        let newest = 60 + round;
+        let mut changed = false;
+        let pages = pages(&server.anyone(), path, 20, || {
+            if !changed {
+                changed = true;
+                import(&server, &[post(newest)], 61);
+            }
+        });
+        assert_eq!(pages.concat(), expected, "{path}: what is new is for the next first page");
+        let now = feed(&server.anyone(), path).column("newsfeed", "_id");
+        assert!(now.contains(&id(newest)), "{path}");
+        let _ = admin.get(&format!("/remove_post/{}", id(newest))).succeeded();
+        wait_until("it is gone", || {
+            !feed(&server.anyone(), path).column("newsfeed", "_id").contains(&id(newest))
+        });
+    }
+    for (n, path) in FEEDS.into_iter().enumerate() {
+        let expected = feed(&server.anyone(), path).column("newsfeed", "_id");
+        let removed = expected[40].clone();
+        let mut changed = false;
+        let pages = pages(&server.anyone(), path, 20, || {
+            if !changed {
+                changed = true;
+                let _ = admin.get(&format!("/remove_post/{removed}")).succeeded();
+                wait_until("it is gone", || {
+                    !feed(&server.anyone(), "/get_popularity_newsfeed")
+                        .column("newsfeed", "_id")
+                        .contains(&removed)
+                });
+            }
+        });
+        let left: Vec<String> = expected.into_iter().filter(|id| *id != removed).collect();
+        assert_eq!(pages.concat(), left, "{path}");
+        assert_eq!(left.len(), 59 - n);
+    }
+}
+
+#[test]
+fn a_next_belongs_to_its_feed_and_its_member() {
+    let server = with_posts(59);
+    let mut other = post(59);
+    other["topic"] = serde_json::json!(["other"]);
+    import(&server, &[other], 60);
+    let (anyone, ann, ben) = (server.anyone(), server.member("ann"), server.member("ben"));
+    for member in [&ann, &ben] {
+        for n in [1, 2, 3] {
+            like(member, n);
+        }
+    }
+    wait_until("the popular posts are known", || {
+        titles(&anyone, "/get_popularity_newsfeed?limit=3")
+            .iter()
+            .all(|title| named([1, 2, 3]).contains(title))
+    });
+    let next = |reader: &Caller, path: &str| feed(reader, &format!("{path}?limit=10")).text("/next");
+    let popular = next(&anyone, "/get_popularity_newsfeed");
+    let topic = next(&anyone, "/get_newsfeed_of_topic/all");
+    let recommended = next(&anyone, "/get_recommendation_newsfeed");
+    let anns = next(&ann, "/get_recommendation_newsfeed");
+    let refused = |reader: &Caller, path: &str, next: &str| {
+        let answer = reader.get(&format!("{path}?next={next}"));
+        assert_eq!(answer.said(), "400 bad request", "{path}?next={next}");
+    };
+    let feeds = [
+        ("/get_popularity_newsfeed", [&topic, &recommended, &anns]),
+        ("/get_newsfeed_of_topic/all", [&popular, &recommended, &anns]),
+        ("/get_newsfeed_of_topic/other", [&topic, &popular, &recommended]),
+        ("/get_newsfeed_of_topic/unknown", [&topic, &popular, &recommended]),
+        ("/get_recommendation_newsfeed", [&popular, &topic, &anns]),
+    ];
+    // While these are the present orders, and when they have passed.
+    for posts in [60, 61] {
+        if posts == 61 {
+            import(&server, &[post(60)], 61);
+        }
+        for (path, others) in feeds {
+            for other in others {
+                refused(&anyone, path, other);
+            }
+        }
+    }
+    refused(&ben, "/get_recommendation_newsfeed", &anns);
+    let _ = feed(&ann, &format!("/get_recommendation_newsfeed?next={anns}"));
+    // It goes on with the same limit, and as often as one likes.
+    for _ in 0..2 {
+        let page = feed(&anyone, &format!("/get_popularity_newsfeed?next={popular}"));
+        assert_eq!(page.list("newsfeed").len(), 10);
+    }
+}
+
+#[test]
+fn what_no_page_gave_is_no_next() {
+    let server = with_posts(30);
+    let anyone = server.anyone();
+    let next = feed(&anyone, "/get_popularity_newsfeed?limit=10").text("/next");
+    let (first, rest) = next.split_at(1);
+    let other = if first == "0" { "1" } else { "0" };
+    let forged = [
+        String::new(),
+        "0".into(),
+        "null".into(),
+        "x".repeat(27),
+        "%EA%B0%80".into(),
+        "%00".into(),
+        "9".repeat(5_000),
+        format!("{other}{rest}"),
+        format!("{next}0"),
+        next[..next.len() - 1].to_owned(),
+    ];
+    for path in FEEDS {
+        for next in &forged {
+            let answer = anyone.get(&format!("{path}?next={next}"));
+            assert_eq!(answer.said(), "400 bad request", "{path}?next={next}");
+        }
+    }
+}

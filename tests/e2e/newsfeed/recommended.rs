@@ -1,0 +1,223 @@
+//! The recommended feed: it follows what a member does.
+
+use serde_json::{Value, json};
+use tidings_tests::{Caller, Server, sample, wait_until};
+
+use super::{feed, id, import, like, post, titles, view};
+
+const FEED: &str = "/get_recommendation_newsfeed";
+const TOPICS: [&str; 5] = ["music", "sport", "food", "travel", "science"];
+
+/// Posts of five topics in turn, each with a word and a tag of its topic, on sites of their own.
+fn magazine(count: usize) -> Server {
+    filled(Server::start(), count)
+}
+
+fn filled(server: Server, count: usize) -> Server {
+    let posts: Vec<Value> = (0..count)
+        .map(|n| {
+            let topic = TOPICS[n % TOPICS.len()];
+            let mut post = post(n);
+            post["title"] = json!(format!("{topic} {n:03}"));
+            post["post"] = json!(format!("Everything about {topic}, for friends of {topic}."));
+            post["topic"] = json!([topic]);
+            post["tag"] = json!([format!("{topic}-tag")]);
+            post
+        })
+        .collect();
+    import(&server, &posts, count);
+    server
+}
+
+/// How many of the first `first` posts recommended to `reader` are of the topic.
+fn of_topic(reader: &Caller, topic: &str, first: usize) -> usize {
+    titles(reader, &format!("{FEED}?limit={first}")).iter().filter(|title| title.starts_with(topic)).count()
+}
+
+/// Waits until the feeds show so many likes in all.
+fn likes_show(server: &Server, likes: u64) {
+    wait_until("the feeds show the likes", || {
+        let shown = feed(&server.anyone(), FEED);
+        shown.list("newsfeed").iter().map(|post| post["fav_cnt"].as_u64().unwrap()).sum::<u64>() == likes
+    });
+}
+
+#[test]
+fn a_guest_gets_fresh_and_popular_posts_across_topics() {
+    let server = magazine(100);
+    for topic in TOPICS {
+        assert_eq!(of_topic(&server.anyone(), topic, 10), 2, "{topic}");
+    }
+    let first = titles(&server.anyone(), &format!("{FEED}?limit=20"));
+    let fresh = |title: &String| title.split_once(' ').unwrap().1 >= "080";
+    assert!(first.iter().all(fresh), "all are about as fresh: {first:?}");
+    // A post that many like comes up, however deep it stood.
+    assert!(!first.contains(&"music 005".to_owned()));
+    for n in 0..5 {
+        like(&server.member(&format!("member-{n}")), 5);
+    }
+    view(&server, 5, 10);
+    wait_until("what is popular comes up", || {
+        titles(&server.anyone(), &format!("{FEED}?limit=5")).contains(&"music 005".to_owned())
+    });
+}
+
+#[test]
+fn a_member_with_fewer_than_three_acts_gets_what_a_guest_gets() {
+    let server = magazine(50);
+    let ann = server.member("ann");
+    let same = || feed(&ann, FEED).bytes == feed(&server.anyone(), FEED).bytes;
+    assert!(same());
+    like(&ann, 0);
+    like(&ann, 5);
+    likes_show(&server, 2);
+    assert!(same());
+    like(&ann, 10);
+    assert!(!same());
+}
+
+#[test]
+fn the_feed_follows_likes_and_leaves_out_what_was_seen() {
+    let server = magazine(100);
+    let (ann, ben) = (server.member("ann"), server.member("ben"));
+    for n in [1, 6, 11] {
+        like(&ann, n);
+    }
+    for n in [3, 8, 13, 18] {
+        let _ = ben.get(&format!("/post_view/{}", id(n))).succeeded();
+    }
+    // At once: what a member has just done shows in their next feed.
+    let (anns, bens) = (feed(&ann, FEED), feed(&ben, FEED));
+    for (feed, seen) in [(&anns, &[1, 6, 11][..]), (&bens, &[3, 8, 13, 18])] {
+        let shown = feed.column("newsfeed", "_id");
+        assert!(seen.iter().all(|n| !shown.contains(&id(*n))), "{shown:?}");
+        assert_eq!(shown.len(), 100 - seen.len(), "everything else is there");
+    }
+    assert!(of_topic(&ann, "sport", 10) >= 4);
+    assert!(of_topic(&ben, "travel", 10) >= 4);
+    // Tastes change, and so does the feed.
+    for n in [4, 9, 14, 19, 24, 29, 34, 39, 44] {
+        like(&ann, n);
+    }
+    assert!(of_topic(&ann, "science", 10) >= 4);
+    // A post that is no longer liked was not viewed: it may be shown again.
+    let _ = ann.get(&format!("/post_unlike/{}", id(4))).succeeded();
+    assert!(feed(&ann, FEED).column("newsfeed", "_id").contains(&id(4)));
+}
+
+#[test]
+fn searches_and_opened_feeds_are_interest_as_well() {
+    let server = magazine(100);
+    let (ann, ben) = (server.member("ann"), server.member("ben"));
+    for search in ["food", "good food", "food for friends"] {
+        let _ = ann.post("/search_logging", json!({ "search": search })).succeeded();
+    }
+    assert!(of_topic(&ann, "food", 10) >= 4);
+    for name in ["travel", "travel-tag", "travel"] {
+        let _ = feed(&ben, &format!("/get_newsfeed_of_topic/{name}"));
+    }
+    assert!(of_topic(&ben, "travel", 10) >= 4);
+}
+
+#[test]
+fn no_topic_and_no_site_fills_a_window_of_ten() {
+    let server = Server::start();
+    // The newest eighty are of one topic, or of one site.
+    let posts: Vec<Value> = (0..160)
+        .map(|n| {
+            let mut post = post(n);
+            post["topic"] =
+                json!([if (80..120).contains(&n) { "flood".into() } else { format!("topic {}", n % 7) }]);
+            if n >= 120 {
+                post["url"] = json!(format!("https://flood.example.org/{n}"));
+            }
+            post
+        })
+        .collect();
+    import(&server, &posts, 160);
+    let ann = server.member("ann");
+    for n in 80..90 {
+        like(&ann, n);
+    }
+    let topic = |n: usize| posts[n]["topic"][0].as_str().unwrap();
+    let site = |n: usize| posts[n]["url"].as_str().unwrap().split('/').nth(2).unwrap();
+    for reader in [&server.anyone(), &ann] {
+        let shown: Vec<usize> =
+            titles(reader, &format!("{FEED}?limit=60")).iter().map(|title| title.parse().unwrap()).collect();
+        for window in shown.windows(10) {
+            assert!(window.iter().any(|n| topic(*n) != topic(window[0])), "{window:?}");
+            assert!(window.iter().any(|n| site(*n) != site(window[0])), "{window:?}");
+        }
+    }
+}
+
+#[test]
+fn a_reset_forgets_the_interest() {
+    let server = magazine(100);
+    let ann = server.member("ann");
+    for n in [1, 6, 11, 16] {
+        like(&ann, n);
+        let _ = ann.get(&format!("/post_view/{}", id(n))).succeeded();
+    }
+    assert!(of_topic(&ann, "sport", 10) >= 4);
+    let _ = ann.get("/reset_user_measurement").succeeded();
+    wait_until("she gets what a guest gets", || feed(&ann, FEED).bytes == feed(&server.anyone(), FEED).bytes);
+    for n in [2, 7, 12] {
+        like(&ann, n);
+    }
+    assert!(of_topic(&ann, "food", 10) >= 4);
+    assert!(of_topic(&ann, "sport", 10) <= 2);
+}
+
+#[test]
+fn two_members_who_did_the_same_get_the_same_and_again_after_a_restart() {
+    let mut server = magazine(60);
+    let readers = ["ann", "ben"].map(|id| server.member(id));
+    for reader in &readers {
+        for n in [1, 6, 11] {
+            like(reader, n);
+        }
+    }
+    likes_show(&server, 6);
+    let ids = |reader: &Caller| feed(reader, FEED).column("newsfeed", "_id");
+    let first = ids(&readers[0]);
+    assert_eq!(ids(&readers[0]), first);
+    server.restart();
+    assert_eq!(ids(&readers[0]), first);
+    assert_eq!(ids(&readers[1]), first);
+}
+
+#[test]
+fn a_store_whose_newest_post_is_months_old_has_full_feeds() {
+    let server = Server::start();
+    let old: Vec<Value> =
+        sample::rust_blog().into_iter().filter(|post| post["date"].as_str() < Some("2020")).collect();
+    import(&server, &old, old.len());
+    let ann = server.member("ann");
+    for path in [FEED, "/get_popularity_newsfeed"] {
+        for reader in [&server.anyone(), &ann] {
+            assert_eq!(feed(reader, path).list("newsfeed").len(), old.len());
+        }
+    }
+    let first = feed(&server.anyone(), FEED).column("newsfeed", "date");
+    assert!(*first[0] >= *"2019", "the freshest come first: {first:?}");
+}
+
+#[test]
+fn a_setting_makes_the_feed_explore() {
+    let explores = |serve: &mut std::process::Command| {
+        serve.args(["--exploration", "1"]);
+    };
+    let servers = [Server::start(), Server::with(explores)].map(|server| filled(server, 100));
+    let first = servers.each_ref().map(|server| {
+        let ann = server.member("ann");
+        for n in [1, 6, 11] {
+            like(&ann, n);
+        }
+        likes_show(server, 3);
+        let first = titles(&ann, &format!("{FEED}?limit=20"));
+        assert_eq!(titles(&ann, &format!("{FEED}?limit=20")), first, "but not from one moment to the next");
+        first
+    });
+    assert_ne!(first[0], first[1]);
+}
