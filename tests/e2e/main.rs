@@ -5,11 +5,13 @@
 mod account;
 mod admin;
 mod cli;
+mod faults;
 mod feedback;
 mod form;
 mod http;
 mod import;
 mod main_info;
+mod main_job;
 mod matrix;
 mod newsfeed;
 mod notice;

@@ -1,0 +1,69 @@
+//! What goes wrong outside: crashes, full disks, files that are no database, other processes, stalled clients.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rusqlite::Connection;
+use tidings_tests::{Output, command, wait_until};
+
+mod disk;
+mod files;
+mod kill;
+mod processes;
+mod stop;
+
+/// That SQLite finds nothing wrong with a database, whoever else has it open.
+#[track_caller]
+fn intact(database: &Path) {
+    let connection = Connection::open(database).unwrap();
+    let check = |pragma: &str| -> Vec<String> {
+        let mut statement = connection.prepare(pragma).unwrap();
+        let rows = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
+    };
+    assert_eq!(check("PRAGMA integrity_check"), ["ok"]);
+    assert_eq!(check("PRAGMA foreign_key_check"), [] as [&str; 0]);
+}
+
+/// Runs a command that has to end soon by itself, and ends it when it does not.
+fn ends(mut command: Command) -> Output {
+    struct Running(Child);
+    impl Drop for Running {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut running = Running(child);
+    wait_until("the command has ended", || running.0.try_wait().unwrap().is_some());
+    let status = running.0.wait().unwrap().code().unwrap_or(-1);
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    running.0.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+    running.0.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    Output { status, stdout, stderr }
+}
+
+/// The binary on a database, in the database's directory.
+fn tidings(database: &Path, args: &[&str]) -> Command {
+    let mut tidings = command();
+    tidings.current_dir(database.parent().unwrap()).arg("--db").arg(database).args(args);
+    tidings
+}
+
+/// The same command, started by another one, which has to become it.
+fn through(command: &Command, by: &[&str]) -> Command {
+    let mut through = Command::new(by[0]);
+    through.args(&by[1..]).arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => through.env(name, value),
+            None => through.env_remove(name),
+        };
+    }
+    if let Some(directory) = command.get_current_dir() {
+        through.current_dir(directory);
+    }
+    through
+}

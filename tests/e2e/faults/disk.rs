@@ -1,0 +1,205 @@
+//! A disk that is full: clients are told of an error, readers notice nothing, and writing goes on when there is
+//! room.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use serde_json::{Value, json};
+use tidings_tests::{Caller, PASSWORD, Server, run, sample, wait_until};
+
+use super::{ends, intact, through, tidings};
+
+/// What readers see.
+fn seen(admin: &Caller) -> Vec<Value> {
+    ["/get_all_notice", "/get_all_feedback", "/get_main_info", "/get_categories", "/get_userinfo"]
+        .map(|path| admin.get(path).succeeded().body)
+        .into()
+}
+
+/// What a server answers while its disk is full, and when there is room again.
+///
+/// `full` makes the disk full, `free` makes room.
+fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce(), free: impl FnOnce()) {
+    let anyone = server.anyone();
+    let post = admin.post("/insert_post", sample::post("kept")).text("/_id");
+    let large = |n: usize| json!({ "title": format!("notice {n}"), "post": "가".repeat(20_000) });
+    for n in 0..3 {
+        let _ = admin.post("/insert_notice", large(n)).succeeded();
+    }
+    full();
+    // What is in the file already can be overwritten, so it may take some writes until there is no room.
+    let mut kept = 3;
+    loop {
+        let answer = admin.post("/insert_notice", large(kept));
+        if answer.status != 200 {
+            assert_eq!(answer.said(), "500 internal error");
+            break;
+        }
+        kept += 1;
+        assert!(kept < 500, "the disk does not get full");
+    }
+    let before = seen(admin);
+    assert_eq!(before[0]["notice_list"].as_array().unwrap().len(), kept);
+    let sign_up = json!({ "id": "late", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "x".repeat(30) });
+    let feedback = json!({ "post": "가".repeat(5_000) });
+    let mut article = sample::post("too late");
+    article["post"] = json!("가".repeat(100_000));
+    let line = article.to_string();
+    for _ in 0..2 {
+        for (answer, said) in [
+            (admin.post("/insert_notice", large(0)), "500 internal error"),
+            (admin.post("/insert_post", article.clone()), "500 internal error"),
+            (
+                admin.request("POST", "/import_posts").body("application/json", line.clone()).send(),
+                "500 internal error",
+            ),
+            (admin.post("/send_feedback", feedback.clone()), "500 fail"),
+            (anyone.post("/sign_up", sign_up.clone()), "500 sign_up fail"),
+            (admin.get(&format!("/post_like/{post}")), "500 internal error"),
+            (anyone.get(&format!("/post_view/{post}")), "500 internal error"),
+        ] {
+            assert_eq!(answer.said(), said);
+            assert_eq!(answer.body.as_object().unwrap().len(), 1, "the cause is for the log: {answer:?}");
+        }
+        assert_eq!(seen(admin), before, "readers notice nothing");
+        wait_until("the feed shows the post", || {
+            anyone.get("/get_popularity_newsfeed").succeeded().column("newsfeed", "_id") == [&*post]
+        });
+        let _ = anyone.post("/sign_in", json!({ "id": "admin", "pw": PASSWORD })).succeeded();
+    }
+    free();
+    let _ = admin.post("/insert_notice", large(kept)).succeeded();
+    let _ = admin.get(&format!("/post_like/{post}")).succeeded();
+    let _ = anyone.get(&format!("/post_view/{post}")).succeeded();
+    let _ = anyone.post("/sign_up", sign_up).succeeded();
+    let _ = admin.post("/send_feedback", feedback).succeeded();
+    let _ = admin.post("/insert_post", article).succeeded();
+    let stands = anyone.get(&format!("/get_post/{post}")).succeeded().body["post"].clone();
+    assert_eq!(
+        (&stands["fav_cnt"], &stands["view"]),
+        (&json!(1), &json!(1)),
+        "what was refused counts nothing"
+    );
+    let notices = admin.get("/get_all_notice").succeeded();
+    assert_eq!(notices.list("notice_list").len(), kept + 1);
+    assert!(server.log().contains("ERROR"), "the log has the cause: {}", server.log());
+    assert!(!server.log().contains("panicked"), "{}", server.log());
+    intact(database);
+}
+
+/// Without this a write beyond the limit would end the process.
+const IGNORING_THE_LIMIT: [&str; 4] = ["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"];
+
+#[test]
+fn a_file_that_may_not_grow_is_an_error_until_it_may() {
+    let server = Server::with(|serve| *serve = through(serve, &IGNORING_THE_LIMIT));
+    let admin = server.admin();
+    let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap());
+    let limit = |bytes: Option<u64>| {
+        let limit = Rlimit { current: bytes, maximum: None };
+        prlimit(pid, Resource::Fsize, limit).unwrap();
+    };
+    full_disk(&server, server.database(), &admin, || limit(Some(0)), || limit(None));
+}
+
+#[test]
+fn a_start_without_room_ends_with_a_message() {
+    let directory = tempfile::tempdir().unwrap();
+    let no_room = ["sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"];
+    for args in [&["serve", "--listen", "127.0.0.1:0"][..], &["init"], &["post", "import", "-"]] {
+        let output = ends(through(&tidings(&directory.path().join("tidings.db"), args), &no_room));
+        assert_eq!(output.status, 3, "{args:?} {output:?}");
+        assert!(output.stderr.contains("tidings.db"), "{args:?} {output:?}");
+    }
+    // What the attempts left behind is in nobody's way.
+    let server = Server::at(directory.path().join("tidings.db"), |_| {});
+    server.member("ann");
+}
+
+#[test]
+fn an_import_that_runs_out_of_room_says_so_and_goes_on_from_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let (database, file) = (directory.path().join("tidings.db"), directory.path().join("posts.jsonl"));
+    let _ = ends(tidings(&database, &["init"])).succeeded();
+    let line = |n: usize| {
+        let mut post = sample::post(&format!("post {n}"));
+        post["post"] = json!(format!("{n} ").repeat(5_000));
+        format!("{post}\n")
+    };
+    fs::write(&file, (0..400).map(line).collect::<String>()).unwrap();
+    let import = tidings(&database, &["post", "import", "posts.jsonl", "--json"]);
+    // Four thousand blocks of 512 bytes: room for some of it.
+    let little_room = ["sh", "-c", "trap '' XFSZ; ulimit -f 4000; exec \"$@\"", "sh"];
+    let failed = run(through(&import, &little_room), "");
+    assert_eq!(failed.status, 3, "{failed:?}");
+    assert_eq!(failed.json(), json!({ "result": "internal error" }));
+    assert!(failed.stderr.contains("disk"), "{failed:?}");
+    intact(&database);
+    let report = run(import, "").succeeded().json();
+    let [inserted, skipped] = ["inserted", "skipped"].map(|name| report[name].as_u64().unwrap());
+    assert!(inserted > 0 && skipped > 0 && inserted + skipped == 400, "{report}");
+    intact(&database);
+}
+
+/// A disk of its own for a server: a small file system that only it has, seen from outside through its process.
+struct SmallDisk {
+    server: Server,
+    inside: PathBuf,
+    _place: tempfile::TempDir,
+}
+
+impl SmallDisk {
+    /// `None` where the system lets nobody make one.
+    fn new() -> Option<Self> {
+        const UNSHARE: [&str; 3] = ["unshare", "--map-root-user", "--mount"];
+        let place = tempfile::tempdir().unwrap();
+        let mount = format!("mount -t tmpfs -o size=8m none '{}'", place.path().display());
+        let mut attempt = Command::new(UNSHARE[0]);
+        if !attempt
+            .args(&UNSHARE[1..])
+            .args(["sh", "-c", &mount])
+            .output()
+            .is_ok_and(|out| out.status.success())
+        {
+            return None;
+        }
+        let init =
+            "printf '%s\\n' \"$PASSWORD\" | \"$1\" --db \"$3\" init --admin admin --password-stdin >&2";
+        let script = format!("{mount} && cd '{}' && {init} && exec \"$@\"", place.path().display());
+        let server = Server::at(place.path().join("tidings.db"), move |serve| {
+            let by: Vec<&str> = UNSHARE.into_iter().chain(["sh", "-c", &script, "sh"]).collect();
+            *serve = through(serve, &by);
+            serve.env("PASSWORD", PASSWORD);
+        });
+        let root = PathBuf::from(format!("/proc/{}/root", server.pid()));
+        let inside = root.join(place.path().strip_prefix("/").unwrap());
+        Some(Self { server, inside, _place: place })
+    }
+
+    /// Takes all the room that is left.
+    fn fill(&self) {
+        let mut ballast = File::create(self.inside.join("ballast")).unwrap();
+        for size in [1 << 16, 1 << 12, 1] {
+            while ballast.write(&vec![1; size]).is_ok_and(|written| written > 0) {}
+        }
+    }
+
+    fn free(&self) {
+        fs::remove_file(self.inside.join("ballast")).unwrap();
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_until_there_is_room() {
+    let Some(disk) = SmallDisk::new() else {
+        eprintln!("not tested: this system lets nobody mount a disk of their own");
+        return;
+    };
+    let anyone = disk.server.anyone();
+    let token = anyone.post("/sign_in", json!({ "id": "admin", "pw": PASSWORD })).text("/access_token");
+    let admin = anyone.with_token("admin", token);
+    full_disk(&disk.server, &disk.inside.join("tidings.db"), &admin, || disk.fill(), || disk.free());
+}

@@ -1,0 +1,136 @@
+//! Files that are no database of this program: refused with exit status 3 and a message, and left as they are.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use tidings_tests::{Output, Server};
+
+use super::{ends, through, tidings};
+
+const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+const COMMANDS: [&[&str]; 4] = [&SERVE, &["init"], &["admin", "grant", "ann"], &["post", "import", "-"]];
+
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// A database of this program, closed.
+fn database(directory: &Path) -> PathBuf {
+    let path = directory.join("tidings.db");
+    let mut server = Server::at(&path, |_| {});
+    server.member("ann");
+    assert!(server.stop().status.success());
+    path
+}
+
+/// That every command refuses the database with a message that says these things, and changes no file.
+#[track_caller]
+fn refused(database: &Path, says: &[&str], by: Option<&[&str]>) {
+    let files = || {
+        let entries = fs::read_dir(database.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = entries.map(|path| (fs::read(&path).ok(), path)).collect();
+        files.sort();
+        files
+    };
+    let before = files();
+    for args in COMMANDS {
+        let command = tidings(database, args);
+        let output = ends(by.map_or_else(|| tidings(database, args), |by| through(&command, by)));
+        assert_eq!(output.status, 3, "{args:?} {output:?}");
+        assert_eq!(output.stdout, "", "{args:?}");
+        for text in says {
+            assert!(output.stderr.contains(text), "{args:?} {text:?} {output:?}");
+        }
+        assert!(!output.stderr.contains("panicked"), "{output:?}");
+        assert!(files() == before, "{args:?} changes nothing");
+    }
+}
+
+#[test]
+fn a_database_of_a_newer_program_is_refused() {
+    let directory = directory();
+    let database = database(directory.path());
+    Connection::open(&database).unwrap().pragma_update(None, "user_version", 7_777).unwrap();
+    refused(&database, &["tidings.db", "newer", "7777"], None);
+}
+
+#[test]
+fn somebody_elses_database_is_refused() {
+    let directory = directory();
+    let database = directory.path().join("other.db");
+    let other = Connection::open(&database).unwrap();
+    other.execute_batch("CREATE TABLE member (x); INSERT INTO member VALUES (1);").unwrap();
+    drop(other);
+    refused(&database, &["other.db", "not a tidings database"], None);
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused() {
+    let directory = directory();
+    for (name, content) in [("letter.txt", "Dear Ann, ".repeat(1_000)), ("short.txt", "short".to_owned())] {
+        let file = directory.path().join(name);
+        fs::write(&file, content).unwrap();
+        refused(&file, &[name], None);
+    }
+}
+
+#[test]
+fn a_directory_and_a_place_that_does_not_exist_are_refused() {
+    let directory = directory();
+    let other = directory.path().join("other");
+    fs::create_dir(&other).unwrap();
+    refused(&other, &["other"], None);
+    let nowhere = directory.path().join("no").join("where.db");
+    let output: Output = ends({
+        let mut command = tidings(&nowhere, &SERVE);
+        command.current_dir(directory.path());
+        command
+    });
+    assert_eq!(output.status, 3, "{output:?}");
+    assert!(output.stderr.contains("where.db"), "{output:?}");
+    assert!(!nowhere.parent().unwrap().exists());
+}
+
+/// Makes permissions hold for the administrator of the machine, too, when it is they who run the tests.
+const WITHOUT_PRIVILEGES: [&str; 4] = [
+    "setpriv",
+    "--inh-caps=-dac_override,-dac_read_search",
+    "--bounding-set=-dac_override,-dac_read_search",
+    "--",
+];
+
+#[test]
+fn a_file_that_may_only_be_read_is_refused() {
+    let directory = directory();
+    let database = database(directory.path());
+    fs::set_permissions(&database, fs::Permissions::from_mode(0o400)).unwrap();
+    let by = rustix::process::getuid().is_root().then_some(&WITHOUT_PRIVILEGES[..]);
+    refused(&database, &["tidings.db", "ermission denied"], by);
+    fs::set_permissions(&database, fs::Permissions::from_mode(0o600)).unwrap();
+    let server = Server::at(&database, |_| {});
+    let _ = server.cli(["admin", "grant", "ann"]).succeeded();
+}
+
+#[test]
+fn a_directory_that_may_only_be_read_is_refused() {
+    let directory = directory();
+    let database = database(directory.path());
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
+    let by = rustix::process::getuid().is_root().then_some(&WITHOUT_PRIVILEGES[..]);
+    refused(&database, &["tidings.db"], by);
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let _ = Server::at(&database, |_| {});
+}
+
+#[test]
+fn an_address_that_is_taken_is_named() {
+    let server = Server::start();
+    let address = server.address().to_string();
+    let directory = directory();
+    let output = ends(tidings(&directory.path().join("tidings.db"), &["serve", "--listen", &address]));
+    assert_eq!(output.status, 3, "{output:?}");
+    assert!(output.stderr.contains(&address), "{output:?}");
+    assert_eq!(server.anyone().get("/healthz").status, 200);
+}

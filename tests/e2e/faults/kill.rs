@@ -1,0 +1,226 @@
+//! `kill -9` under load: what was acknowledged is there, and the file is whole.
+
+use std::collections::HashSet;
+use std::io::Write as _;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use tidings_tests::{Caller, PASSWORD, Server, sample, wait_until};
+
+use super::intact;
+
+const ROUNDS: usize = 8;
+const POSTS: usize = 10;
+/// Changes that are acknowledged in each round before the server is killed.
+const CHANGES: usize = 120;
+
+/// A change that was sent: whether its answer came.
+enum Sent {
+    Acknowledged(Value),
+    Lost,
+}
+
+/// Sends until the server is killed; `None` when it is asked too much and says so.
+fn send(request: tidings_tests::Request<'_>, changes: &AtomicUsize) -> Sent {
+    match request.try_send() {
+        Err(_) => Sent::Lost,
+        Ok(answer) => {
+            changes.fetch_add(1, Ordering::Relaxed);
+            Sent::Acknowledged(answer.succeeded().body)
+        }
+    }
+}
+
+/// What a member likes: what was acknowledged, and the one post of which nothing is known.
+#[derive(Default)]
+struct Likes {
+    known: HashSet<usize>,
+    unknown: Option<usize>,
+}
+
+impl Likes {
+    fn act(&mut self, member: &Caller, posts: &[String], changes: &AtomicUsize) {
+        for n in (0..posts.len()).cycle().step_by(3) {
+            let liked = self.known.contains(&n);
+            let act = if liked { "unlike" } else { "like" };
+            match send(member.request("GET", &format!("/post_{act}/{}", posts[n])), changes) {
+                Sent::Lost => {
+                    self.unknown = Some(n);
+                    return;
+                }
+                Sent::Acknowledged(_) if liked => drop(self.known.remove(&n)),
+                Sent::Acknowledged(_) => drop(self.known.insert(n)),
+            }
+        }
+    }
+
+    /// Compares with the member's list, and learns from it what is unknown.
+    fn check(&mut self, member: &Caller, posts: &[String]) {
+        let list = member.get("/get_specific_userinfo/1").succeeded().column("fav_list", "_id");
+        let listed =
+            list.iter().map(|id| posts.iter().position(|post| post == id).unwrap()).collect::<HashSet<_>>();
+        if let Some(n) = self.unknown.take() {
+            self.known.remove(&n);
+            self.known.extend(listed.get(&n));
+        }
+        assert_eq!(listed, self.known, "the likes of {}", member.id());
+    }
+}
+
+/// Views of each post: as many as were acknowledged, and at most as many as were sent.
+struct Views {
+    acknowledged: Vec<usize>,
+    sent: Vec<usize>,
+}
+
+impl Views {
+    fn act(&mut self, guest: &Caller, posts: &[String], changes: &AtomicUsize) {
+        for n in (0..posts.len()).cycle() {
+            self.sent[n] += 1;
+            let request = guest.request("GET", &format!("/post_view/{}", posts[n]));
+            let Sent::Acknowledged(_) = send(request, changes) else { return };
+            self.acknowledged[n] += 1;
+        }
+    }
+}
+
+/// Inserts notices until the server is killed: the ids and titles that were acknowledged.
+fn insert_notices(admin: &Caller, changes: &AtomicUsize) -> Vec<(Value, String)> {
+    let mut known = Vec::new();
+    loop {
+        let title = format!("notice {}", changes.load(Ordering::Relaxed));
+        let request = admin.request("POST", "/insert_notice").json(&sample::notice(&title));
+        let Sent::Acknowledged(body) = send(request, changes) else { return known };
+        known.push((body["_id"].clone(), title));
+    }
+}
+
+/// Signs members up until the server is killed: those that were acknowledged, with their tokens.
+fn sign_up(anyone: &Caller, round: usize, changes: &AtomicUsize) -> Vec<Caller> {
+    let mut known = Vec::new();
+    for n in 0.. {
+        let id = format!("member-{round}-{n}");
+        let form = json!({ "id": id, "pw": PASSWORD, "pw_check": PASSWORD, "nickname": id });
+        let Sent::Acknowledged(body) = send(anyone.request("POST", "/sign_up").json(&form), changes) else {
+            break;
+        };
+        known.push(anyone.with_token(&id, body["access_token"].as_str().unwrap()));
+    }
+    known
+}
+
+#[test]
+fn what_was_acknowledged_is_there_after_each_of_many_kills() {
+    let mut server = Server::start();
+    let (anyone, admin) = (server.anyone(), server.admin());
+    let insert = |n| admin.post("/insert_post", sample::post(&format!("post {n}"))).text("/_id");
+    let posts: Vec<String> = (0..POSTS).map(insert).collect();
+    let members = ["ann", "ben"].map(|id| server.member(id));
+    let mut likes = [Likes::default(), Likes::default()];
+    let mut views = [(); 2].map(|()| Views { acknowledged: vec![0; POSTS], sent: vec![0; POSTS] });
+    let mut notices: Vec<(Value, String)> = Vec::new();
+    for round in 0..ROUNDS {
+        let changes = AtomicUsize::new(0);
+        let (changes, posts) = (&changes, &posts);
+        let (more_notices, signed_up) = std::thread::scope(|scope| {
+            for (likes, member) in likes.iter_mut().zip(&members) {
+                scope.spawn(move || likes.act(member, posts, changes));
+            }
+            for views in &mut views {
+                let anyone = &anyone;
+                scope.spawn(move || views.act(anyone, posts, changes));
+            }
+            let notices = scope.spawn(|| insert_notices(&admin, changes));
+            let signed_up = scope.spawn(|| sign_up(&anyone, round, changes));
+            wait_until("enough was acknowledged", || changes.load(Ordering::Relaxed) >= CHANGES);
+            server.kill();
+            (notices.join().unwrap(), signed_up.join().unwrap())
+        });
+        notices.extend(more_notices);
+        server.restart();
+        intact(server.database());
+
+        for (likes, member) in likes.iter_mut().zip(&members) {
+            likes.check(member, posts);
+        }
+        for (n, id) in posts.iter().enumerate() {
+            let post = anyone.get(&format!("/get_post/{id}")).succeeded().body["post"].clone();
+            let count = |of: fn(&Views) -> &Vec<usize>| views.iter().map(|views| of(views)[n]).sum::<usize>();
+            let (least, most) = (count(|views| &views.acknowledged), count(|views| &views.sent));
+            let view = usize::try_from(post["view"].as_u64().unwrap()).unwrap();
+            assert!((least..=most).contains(&view), "{view} views, acknowledged {least}, sent {most}");
+            let likes = likes.iter().filter(|likes| likes.known.contains(&n)).count();
+            assert_eq!(post["fav_cnt"], likes, "the count says what the lists say");
+        }
+        let list = admin.get("/get_all_notice").succeeded();
+        let listed: HashSet<(Value, Value)> =
+            list.list("notice_list").iter().map(|n| (n["_id"].clone(), n["title"].clone())).collect();
+        for (id, title) in &notices {
+            assert!(listed.contains(&(id.clone(), json!(title))), "{title}");
+        }
+        assert!(
+            listed.len() <= notices.len() + round + 1,
+            "at most one in each round was written but not answered"
+        );
+        for member in signed_up {
+            assert_eq!(member.get("/get_userinfo").text("/user_id"), member.id());
+        }
+    }
+    assert!(server.stop().status.success());
+    intact(server.database());
+}
+
+#[test]
+fn an_import_that_is_killed_leaves_whole_posts_and_is_simply_done_again() {
+    let server = Server::start();
+    let line = |n: usize| {
+        let mut post = sample::post(&format!("post {n}"));
+        post["topic"] = json!(["killed"]);
+        post["post"] = json!("many words ".repeat(200));
+        post.to_string()
+    };
+    let lines: Vec<String> = (0..2_000).map(line).collect();
+    let mut import = super::tidings(server.database(), &["post", "import", "-"]);
+    let mut import = import.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = import.stdin.take().unwrap();
+    let count = || {
+        let categories = server.anyone().get("/get_categories").succeeded();
+        categories.list("categories").first().map_or(0, |category| category["posts"].as_u64().unwrap())
+    };
+    std::thread::scope(|scope| {
+        let lines = lines.join("\n");
+        let writer = scope.spawn(move || {
+            let _ = stdin.write_all(lines.as_bytes());
+            // Not closed, so that the import never comes to its end.
+            stdin
+        });
+        wait_until("the first posts are there", || count() > 0);
+        import.kill().unwrap();
+        import.wait().unwrap();
+        drop(writer.join().unwrap());
+    });
+    let left = count();
+    assert!((1..2_000).contains(&left), "{left}");
+    intact(server.database());
+    let again = server.cli_with_input(["post", "import", "-", "--json"], lines.join("\n")).succeeded().json();
+    let expected = json!({
+        "result": "success", "inserted": 2_000 - left, "updated": 0, "skipped": left, "errors": [],
+    });
+    assert_eq!(again, expected);
+    assert_eq!(count(), 2_000);
+}
+
+#[test]
+fn a_first_start_that_is_killed_is_simply_done_again() {
+    for _ in 0..10 {
+        let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join("tidings.db");
+        let mut first = super::tidings(&database, &["init"]).stdout(Stdio::null()).spawn().unwrap();
+        wait_until("there is a file", || database.exists());
+        first.kill().unwrap();
+        first.wait().unwrap();
+        let _ = super::ends(super::tidings(&database, &["init"])).succeeded();
+        intact(&database);
+    }
+}

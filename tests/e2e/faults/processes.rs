@@ -1,0 +1,143 @@
+//! Several processes on one file at once: none loses a write, none is told that the file is locked, and each
+//! sees what the others change.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tidings_tests::{Server, sample, wait_until};
+
+use super::{ends, intact, tidings};
+
+fn lines(batch: usize) -> String {
+    let line = |n: usize| sample::post(&format!("import {batch} {n}")).to_string();
+    (0..20).map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn servers_and_commands_write_one_file_and_nothing_is_lost() {
+    const LOOPS: usize = 10;
+    let mut one = Server::start();
+    let mut two = Server::at(one.database(), |_| {});
+    let admin = one.admin();
+    let id = admin.post("/insert_post", sample::post("the one")).text("/_id");
+    let members = [one.member("ann"), two.member("ben")];
+    let done = AtomicBool::new(false);
+    let views: usize = std::thread::scope(|scope| {
+        let act = |server: &Server, member: &tidings_tests::Caller| {
+            let (anyone, mut views) = (server.anyone(), 0);
+            while !done.load(Ordering::Relaxed) {
+                let _ = anyone.get(&format!("/post_view/{id}")).succeeded();
+                let _ = member.get(&format!("/post_unlike/{id}")).succeeded();
+                let _ = member.get(&format!("/post_like/{id}")).succeeded();
+                views += 1;
+            }
+            views
+        };
+        let acting = [(&one, &members[0]), (&two, &members[1])]
+            .map(|(server, member)| [(); 2].map(|()| scope.spawn(move || act(server, member))))
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>();
+        let commanding = [
+            scope.spawn(|| {
+                for _ in 0..LOOPS {
+                    for act in ["grant", "revoke"] {
+                        let done = one.cli(["admin", act, "ann"]).succeeded();
+                        assert_eq!(done.stderr, "");
+                    }
+                }
+                let _ = one.cli(["admin", "grant", "ann"]).succeeded();
+            }),
+            scope.spawn(|| {
+                for batch in 0..LOOPS {
+                    let done =
+                        one.cli_with_input(["post", "import", "-", "--json"], lines(batch)).succeeded();
+                    assert_eq!(done.json()["inserted"], 20);
+                }
+            }),
+        ];
+        for command in commanding {
+            command.join().unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+        acting.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    for server in [&one, &two] {
+        let post = server.anyone().get(&format!("/get_post/{id}")).succeeded().body["post"].clone();
+        assert_eq!((&post["view"], &post["fav_cnt"]), (&json!(views), &json!(2)));
+        let _ = members[0].get("/check_admin").succeeded();
+        wait_until("the feed shows all that was imported", || {
+            server.anyone().get("/get_popularity_newsfeed?limit=300").list("newsfeed").len() == 20 * LOOPS + 1
+        });
+    }
+    for server in [&mut one, &mut two] {
+        let stopped = server.stop();
+        assert!(stopped.status.success());
+        assert!(!stopped.log.contains("locked") && !stopped.log.contains("ERROR"), "{}", stopped.log);
+    }
+    intact(one.database());
+}
+
+#[test]
+fn two_servers_on_one_file_are_one_service() {
+    let mut one = Server::start();
+    let two = Server::at(one.database(), |_| {});
+    let (admin, ann) = (one.admin(), one.member("ann"));
+    // Who is signed in here is there, and who is signed out there is here.
+    let there = two.anyone().with_token("ann", ann.token());
+    let _ = there.get("/get_userinfo").succeeded();
+    let _ = there.get("/sign_out_all").succeeded();
+    assert_eq!(ann.get("/get_userinfo").said(), "200 not found");
+
+    let titles = |server: &Server| server.anyone().get("/get_all_notice").column("notice_list", "title");
+    assert_eq!(titles(&two), [] as [&str; 0]);
+    let notice = admin.post("/insert_notice", sample::notice("here")).text("/_id");
+    wait_until("the other shows the notice", || titles(&two) == ["here"]);
+    let there = two.anyone().with_token("admin", admin.token());
+    let _ = there.post(&format!("/update_notice/{notice}"), json!({ "title": "there" })).succeeded();
+    wait_until("the first shows the change", || titles(&one) == ["there"]);
+    let post = there.post("/insert_post", sample::post("a post from there")).text("/_id");
+    wait_until("the first shows the post", || {
+        one.anyone().get("/get_popularity_newsfeed").column("newsfeed", "_id") == [&*post]
+    });
+    let found = one.anyone().post("/priority_search/1", json!({ "search": "post from there" }));
+    assert_eq!(found.text("/search_result/0/_id"), post);
+
+    // Views that each counts add up.
+    for server in [&one, &two, &two, &one, &two] {
+        let _ = server.anyone().get(&format!("/get_notice/{notice}")).succeeded();
+    }
+    drop({
+        let mut two = two;
+        two.stop()
+    });
+    one.restart();
+    let read = one.anyone().get(&format!("/get_notice/{notice}")).succeeded();
+    assert_eq!(read.body["notice_list"]["view"], 6);
+    let _ = admin.get(&format!("/remove_notice/{notice}")).succeeded();
+    assert_eq!(titles(&one), [] as [Value; 0]);
+}
+
+#[test]
+fn who_wants_to_write_waits_for_who_is_writing_and_readers_do_not() {
+    let server = Server::start();
+    let (admin, ann) = (server.admin(), server.member("ann"));
+    let id = admin.post("/insert_post", sample::post("the one")).text("/_id");
+    let other = Connection::open(server.database()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    std::thread::scope(|scope| {
+        let like = scope.spawn(|| ann.get(&format!("/post_like/{id}")));
+        let grant = scope.spawn(|| ends(tidings(server.database(), &["admin", "grant", "ann"])));
+        for _ in 0..20 {
+            let post = server.anyone().get(&format!("/get_post/{id}")).succeeded();
+            assert_eq!(post.body["post"]["fav_cnt"], 0);
+            assert_eq!(ann.get("/check_admin").said(), "200 Not admin");
+        }
+        assert!(!like.is_finished() && !grant.is_finished());
+        other.execute_batch("COMMIT").unwrap();
+        let _ = like.join().unwrap().succeeded();
+        let _ = grant.join().unwrap().succeeded();
+    });
+    let _ = ann.get("/check_admin").succeeded();
+}
