@@ -191,8 +191,8 @@ mod tests {
             ("Rust 1.95", "Cargo builds it.", "https://blog.rs/1", "releases", ""),
             ("Notes", "The compiler of Rust and its cargo.", "https://blog.rs/2", "language", ""),
             ("도서관", "도서관은 열 시까지 열려 있다.", "http://campus.kr/1", "campus", ""),
-            ("Rust is over", "Cargo, too.", "https://blog.rs/3", "releases", "2026-11-20T08:35:59Z"),
-            ("Rust club", "We meet at the library.", "https://campus.kr/2", "campus", "2026-11-20T08:36:00Z"),
+            ("Rust is over", "Cargo, too.", "https://blog.rs/3", "releases", "2026-11-20T08:36:00Z"),
+            ("Rust club", "We meet at the library.", "https://campus.kr/2", "campus", "2026-11-20T08:36:01Z"),
         ] {
             let draft = Draft {
                 title: Some(title.into()),

@@ -292,7 +292,7 @@ impl Item {
                 features: Features::new(
                     card.topic.iter().map(String::as_str),
                     card.tag.iter().map(String::as_str),
-                    card.keyword.iter().map(String::as_str),
+                    card.keyword.split_ascii_whitespace(),
                 ),
                 labels: labels(&card),
                 id: card.id,

@@ -17,8 +17,8 @@ pub(crate) struct Card {
     pub(crate) img: String,
     pub(crate) topic: Vec<String>,
     pub(crate) tag: Vec<String>,
-    /// The most telling tokens of title and text, most telling first.
-    pub(crate) keyword: Vec<String>,
+    /// The most telling tokens of title and text, most telling first, blanks between.
+    pub(crate) keyword: String,
     pub(crate) date: i64,
     pub(crate) end_date: Option<i64>,
     pub(crate) view: i64,
@@ -62,7 +62,7 @@ pub(crate) fn removed(tx: &mut dyn Tx, since: i64) -> Result<Vec<i64>> {
 }
 
 fn card(mut row: Row) -> Result<Card> {
-    let (topic, tag, keyword): (String, String, String) = (row.take(6)?, row.take(7)?, row.take(8)?);
+    let (topic, tag): (String, String) = (row.take(6)?, row.take(7)?);
     Ok(Card {
         key: row.take(0)?,
         id: row.take(1)?,
@@ -72,7 +72,7 @@ fn card(mut row: Row) -> Result<Card> {
         img: row.take(5)?,
         topic: list(&topic)?,
         tag: list(&tag)?,
-        keyword: keyword.split_ascii_whitespace().map(str::to_owned).collect(),
+        keyword: row.take(8)?,
         date: row.take(9)?,
         end_date: row.take(10)?,
         view: row.take(11)?,

@@ -39,14 +39,6 @@ impl Decay {
         Self { rate: std::f64::consts::LN_2 / at_least_a_minute(half_life_days) }
     }
 
-    /// The decay that the heats of the database are made with.
-    ///
-    /// # Errors
-    /// When the store fails.
-    pub(crate) fn stored(tx: &mut dyn Tx) -> Result<Self, StoreError> {
-        Ok(Self::new(tx.one("SELECT half_life_days FROM decay", &[])?.take(0)?))
-    }
-
     /// The heat once there is an act of `weight` more, at the time `at`; a weight of 0 or less adds nothing.
     ///
     /// In whatever order acts come, the heat is the same but for rounding.
@@ -70,7 +62,8 @@ impl Decay {
     }
 
     /// What the acts behind a heat are worth at `now`, in views of this moment.
-    pub(crate) fn worth(self, heat: Option<f64>, now: i64) -> f64 {
+    #[cfg(test)]
+    pub(super) fn worth(self, heat: Option<f64>, now: i64) -> f64 {
         heat.map_or(0.0, |heat| (heat - self.grown(now)).exp())
     }
 
@@ -227,7 +220,7 @@ mod tests {
         service.store().write(insert).unwrap();
         let stored = || {
             let read = service.store().read(|tx| {
-                let decay = Decay::stored(tx)?;
+                let decay = Decay::new(tx.one("SELECT half_life_days FROM decay", &[])?.take(0)?);
                 let rows = tx.rows("SELECT heat FROM standing ORDER BY post", &[])?;
                 let heats = rows.into_iter().map(|mut row| row.take(0));
                 Ok((decay, heats.collect::<Result<Vec<Option<f64>>, _>>()?))

@@ -82,7 +82,7 @@ pub(crate) fn find(
     let sql = format!(
         "WITH {FOUND}, best AS MATERIALIZED (
              SELECT p.key, f.relevance FROM found f JOIN post p ON p.key = f.key {within}
-             WHERE p.end_date IS NULL OR p.end_date >= $3
+             WHERE p.end_date IS NULL OR p.end_date > $3
              ORDER BY f.relevance DESC, p.date DESC, p.id DESC LIMIT $4)
          SELECT {}, b.relevance FROM best b JOIN post p ON p.key = b.key JOIN standing s ON s.post = b.key
          ORDER BY b.relevance DESC, p.date DESC, p.id DESC",
@@ -105,7 +105,7 @@ pub(crate) fn sites(tx: &mut dyn Tx, query: &Query, now: i64) -> Result<Vec<Site
                     row_number() OVER (
                         PARTITION BY p.host ORDER BY f.relevance DESC, p.date DESC, p.id DESC) AS place
              FROM found f JOIN post p ON p.key = f.key
-             WHERE p.end_date IS NULL OR p.end_date >= $3)
+             WHERE p.end_date IS NULL OR p.end_date > $3)
          SELECT host, posts, title, newest FROM ranked WHERE place = 1
          ORDER BY posts DESC, relevance DESC, host LIMIT $4"
     );

@@ -15,7 +15,7 @@ fn card(key: i64, date: i64, topic: &str) -> Card {
         img: String::new(),
         topic: vec![topic.into()],
         tag: vec![],
-        keyword: vec![],
+        keyword: String::new(),
         date,
         end_date: None,
         view: 0,

@@ -118,7 +118,7 @@ fn a_bad_line_is_reported_with_its_number_and_stops_no_other() {
     let mut input = String::new();
     let mut expected = Vec::new();
     for (n, (line, reason)) in (1..).zip(bad) {
-        input += &format!("{line}\n\n{}\n", post(n));
+        input += &[line, "\n\n", &post(n).to_string(), "\n"].concat();
         expected.push((3 * n - 2, reason));
     }
     assert_eq!(import_from(&service, &input), report(bad.len() as u64, 0, 0, &expected));
