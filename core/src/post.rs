@@ -332,8 +332,8 @@ mod sql {
     }
 
     pub(super) fn standing(tx: &mut dyn Tx, id: &str) -> Result<Standing> {
-        let sql = "SELECT s.post, s.view, s.fav, s.heat, d.half_life_days
-                   FROM post p JOIN standing s ON s.post = p.key CROSS JOIN decay d WHERE p.id = $1";
+        let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
+                   FROM standing WHERE post = (SELECT key FROM post WHERE id = $1)";
         let mut row = tx.row(sql, &[id.into()])?.ok_or(Error::NotFound)?;
         Ok(Standing {
             post: row.take(0)?,

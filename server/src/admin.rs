@@ -28,7 +28,7 @@ pub(crate) fn routes() -> Vec<Route> {
     responses((status = 200, body = docs::Done)),
 )]
 pub(crate) async fn check_admin(call: Call) -> Answer {
-    call.answer(admin::check).await
+    call.read(admin::check).await
 }
 
 /// Removes a member
@@ -56,7 +56,7 @@ pub(crate) async fn admin_remove_user(mut call: Call) -> Answer {
     responses((status = 200, body = docs::Success<Blacklist>), docs::Administrators),
 )]
 pub(crate) async fn get_blacklist(call: Call) -> Answer {
-    call.answer(admin::blacklist).await
+    call.read(admin::blacklist).await
 }
 
 /// Refuses a member to sign in, from now on; their tokens stop

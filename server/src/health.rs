@@ -35,5 +35,5 @@ pub(crate) async fn readyz(call: Call) -> Answer {
     if call.app().is_stopping() {
         return Err(Error::Overloaded.into());
     }
-    call.answer(|tidings, _| tidings.ready()).await
+    call.read(|tidings, _| tidings.ready()).await
 }

@@ -3,10 +3,11 @@
 //! There are several lanes, so that slow work of one kind (hashing passwords, asking the university) never
 //! takes the place of another.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use tidings_core::{Error, Result};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 /// University members whose system is asked at once, each for up to some seconds.
 const UNIVERSITY: usize = 32;
@@ -15,16 +16,27 @@ const IMPORTS: usize = 2;
 
 /// A kind of work, with its bounds.
 #[derive(Clone)]
-pub(crate) struct Lane {
-    /// What may be in the lane, running or waiting.
-    places: Arc<Semaphore>,
-    /// What may run.
-    running: Arc<Semaphore>,
+pub(crate) enum Lane {
+    /// Work that waits, for the disk or another system: on as many of the runtime's blocking threads as run.
+    Waiting {
+        /// What may be in the lane, running or waiting.
+        places: Arc<Semaphore>,
+        /// What may run.
+        running: Arc<Semaphore>,
+    },
+    /// Short work that seldom waits: on one thread for each core, that go on with the next piece without
+    /// having slept in between. Waking one of many idle threads each time costs more than the work itself.
+    Short(crossbeam_channel::Sender<Job>),
 }
+
+/// A piece of work that gives its answer itself.
+type Job = Box<dyn FnOnce() + Send>;
 
 /// The lanes of a server.
 pub(crate) struct Lanes {
-    /// What reads and writes the database.
+    /// What reads the database and is soon done.
+    pub(crate) read: Lane,
+    /// What writes to the database, or reads much of it.
     pub(crate) store: Lane,
     /// What hashes a password; the core's own queue is as long.
     pub(crate) password: Lane,
@@ -38,23 +50,32 @@ impl Lanes {
     /// Lanes for `operations` on the database at once, `queue` waiting, and `hashes` passwords.
     pub(crate) fn new(operations: usize, queue: usize, hashes: usize) -> Self {
         Self {
-            store: Lane::new(operations, queue),
-            password: Lane::new(hashes, 0),
-            university: Lane::new(UNIVERSITY, 0),
-            import: Lane::new(IMPORTS, 0),
+            read: Lane::short(queue),
+            store: Lane::waiting(operations, queue),
+            password: Lane::waiting(hashes, 0),
+            university: Lane::waiting(UNIVERSITY, 0),
+            import: Lane::waiting(IMPORTS, 0),
         }
     }
 }
 
 impl Lane {
-    fn new(running: usize, waiting: usize) -> Self {
-        Self {
-            places: Arc::new(Semaphore::new(running + waiting)),
-            running: Arc::new(Semaphore::new(running)),
-        }
+    fn waiting(running: usize, waiting: usize) -> Self {
+        let places = Arc::new(Semaphore::new(running + waiting));
+        Self::Waiting { places, running: Arc::new(Semaphore::new(running)) }
     }
 
-    /// Runs `work` on a thread that may block, to its end whoever still waits for it.
+    fn short(queue: usize) -> Self {
+        let (jobs, next) = crossbeam_channel::bounded::<Job>(queue.max(1));
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            let next = next.clone();
+            // It ends with the last sender, that is with the server.
+            std::thread::spawn(move || next.iter().for_each(|job| job()));
+        }
+        Self::Short(jobs)
+    }
+
+    /// Runs `work` off the async threads, to its end whoever still waits for it.
     ///
     /// # Errors
     /// What `work` answers; `overloaded` at once when the lane is full.
@@ -62,19 +83,36 @@ impl Lane {
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| Error::Overloaded)?;
-        let turn = Arc::clone(&self.running).acquire_owned().await.map_err(|_| Error::Overloaded)?;
-        let done = tokio::task::spawn_blocking(move || {
-            // Given back when the work has ended, not when its client has gone.
-            let _held = (place, turn);
-            work()
-        });
-        match done.await {
-            Ok(result) => result,
-            Err(error) if error.is_panic() => Err(Error::Internal("the operation panicked".into())),
-            Err(_) => Err(Error::Overloaded),
+        match self {
+            Self::Waiting { places, running } => {
+                let place = Arc::clone(places).try_acquire_owned().map_err(|_| Error::Overloaded)?;
+                let turn = Arc::clone(running).acquire_owned().await.map_err(|_| Error::Overloaded)?;
+                let done = tokio::task::spawn_blocking(move || {
+                    // Given back when the work has ended, not when its client has gone.
+                    let _held = (place, turn);
+                    work()
+                });
+                match done.await {
+                    Ok(result) => result,
+                    Err(error) if error.is_panic() => Err(panicked()),
+                    Err(_) => Err(Error::Overloaded),
+                }
+            }
+            Self::Short(jobs) => {
+                let (answer, answered) = oneshot::channel();
+                let job = Box::new(move || {
+                    let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(panicked()));
+                    let _ = answer.send(result);
+                });
+                jobs.try_send(job).map_err(|_| Error::Overloaded)?;
+                answered.await.unwrap_or(Err(Error::Overloaded))
+            }
         }
     }
+}
+
+fn panicked() -> Error {
+    Error::Internal("the operation panicked".into())
 }
 
 #[cfg(test)]
@@ -82,6 +120,14 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+
+    /// The places that are free in a lane, and of those that run.
+    fn free(lane: &Lane) -> (usize, usize) {
+        match lane {
+            Lane::Waiting { places, running } => (places.available_permits(), running.available_permits()),
+            Lane::Short(_) => panic!("threads have no permits"),
+        }
+    }
 
     #[tokio::test]
     async fn a_full_lane_refuses_at_once_and_the_others_run_on() {
@@ -91,12 +137,12 @@ mod tests {
         let running = tokio::spawn(async move {
             store.run(move || released.recv().map_err(|e| Error::Internal(e.into()))).await
         });
-        while lanes.store.running.available_permits() > 0 {
+        while free(&lanes.store).1 > 0 {
             tokio::task::yield_now().await;
         }
         let store = lanes.store.clone();
         let waiting = tokio::spawn(async move { store.run(|| Ok(2)).await });
-        while lanes.store.places.available_permits() > 0 {
+        while free(&lanes.store).0 > 0 {
             tokio::task::yield_now().await;
         }
         assert!(matches!(lanes.store.run(|| Ok(3)).await, Err(Error::Overloaded)));
@@ -108,7 +154,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_caller_that_goes_away_frees_nothing_before_the_work_has_ended() {
-        let lane = Lane::new(1, 0);
+        let lane = Lane::waiting(1, 0);
         let (release, released) = mpsc::channel::<()>();
         let (other, ended) = (lane.clone(), mpsc::channel());
         let caller = tokio::spawn(async move {
@@ -120,7 +166,7 @@ mod tests {
                 })
                 .await
         });
-        while lane.running.available_permits() > 0 {
+        while free(&lane).1 > 0 {
             tokio::task::yield_now().await;
         }
         caller.abort();
@@ -128,7 +174,7 @@ mod tests {
         assert!(matches!(lane.run(|| Ok(())).await, Err(Error::Overloaded)));
         release.send(()).unwrap();
         ended.1.recv().unwrap();
-        while lane.places.available_permits() == 0 {
+        while free(&lane).0 == 0 {
             tokio::task::yield_now().await;
         }
         lane.run(|| Ok(())).await.unwrap();
@@ -136,9 +182,42 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_an_internal_error_and_frees_the_lane() {
-        let lane = Lane::new(1, 0);
-        let panicked = lane.run::<()>(|| panic!("a mistake")).await;
-        assert_eq!(panicked.unwrap_err().to_string(), "internal error");
-        lane.run(|| Ok(())).await.unwrap();
+        let lane = Lane::waiting(1, 0);
+        for lane in [lane, Lane::short(1)] {
+            for _ in 0..8 {
+                let panicked = lane.run::<()>(|| panic!("a mistake")).await;
+                assert_eq!(panicked.unwrap_err().to_string(), "internal error");
+                assert_eq!(lane.run(|| Ok(1)).await.unwrap(), 1);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn short_work_beyond_the_queue_is_refused_at_once() {
+        let lane = Lane::short(1);
+        let threads = std::thread::available_parallelism().unwrap().get();
+        let (started, starts) = mpsc::channel();
+        let (release, released) = crossbeam_channel::bounded::<()>(0);
+        let hold = || {
+            let (lane, started, released) = (lane.clone(), started.clone(), released.clone());
+            tokio::spawn(async move {
+                lane.run(move || {
+                    started.send(()).unwrap();
+                    let _ = released.recv();
+                    Ok(())
+                })
+                .await
+            })
+        };
+        for _ in 0..threads {
+            hold();
+            tokio::task::yield_now().await;
+            starts.recv().unwrap();
+        }
+        let queued = hold();
+        tokio::task::yield_now().await;
+        assert!(matches!(lane.run(|| Ok(())).await, Err(Error::Overloaded)));
+        drop(release);
+        queued.await.unwrap().unwrap();
     }
 }

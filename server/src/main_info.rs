@@ -24,7 +24,7 @@ pub(crate) fn routes() -> Vec<Route> {
     responses((status = 200, body = docs::Success<MainInfo>)),
 )]
 pub(crate) async fn get_main_info(call: Call) -> Answer {
-    call.answer(|tidings, _| main_info::get(tidings)).await
+    call.read(|tidings, _| main_info::get(tidings)).await
 }
 
 #[derive(Deserialize, ToSchema)]

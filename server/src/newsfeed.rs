@@ -11,6 +11,7 @@ use tidings_core::{Result, Tidings};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::docs;
+use crate::lane::{Lane, Lanes};
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
@@ -64,7 +65,7 @@ pub(crate) struct Newsfeed {
     responses((status = 200, body = docs::Success<Newsfeed>)),
 )]
 pub(crate) async fn get_recommendation_newsfeed(call: Call) -> Answer {
-    answer(call, newsfeed::recommended).await
+    answer(call, |lanes| &lanes.read, newsfeed::recommended).await
 }
 
 /// Popular posts
@@ -122,12 +123,15 @@ pub(crate) async fn get_topic_newsfeed(mut call: Call) -> Answer {
 }
 
 async fn topic(call: Call, name: String) -> Answer {
-    answer(call, move |tidings, caller, page| newsfeed::topic(tidings, caller, &name, page)).await
+    // A member's is recorded, which waits for the disk.
+    let feed = move |tidings: &_, caller: &_, page: &Page<'_>| newsfeed::topic(tidings, caller, &name, page);
+    answer(call, |lanes| &lanes.store, feed).await
 }
 
 /// Answers a feed: guests from memory at once, for members the database is asked.
 async fn answer(
     call: Call,
+    lane: impl FnOnce(&Lanes) -> &Lane,
     feed: impl FnOnce(&Tidings, &Caller, &Page<'_>) -> Result<FeedAnswer> + Send + 'static,
 ) -> Answer {
     let page = call.query::<PageFields>()?;
@@ -138,7 +142,7 @@ async fn answer(
     let feed = move |tidings: &_, caller: &_, gzip| {
         feed(tidings, caller, &page.page()).map(|feed| Reply::encoded(&feed.body, gzip))
     };
-    call.run_in(|lanes| &lanes.store, feed).await
+    call.run_in(lane, feed).await
 }
 
 impl PageFields {

@@ -39,7 +39,7 @@ pub(crate) async fn get_all_notice(call: Call) -> Answer {
     let listed = |tidings: &_, caller: &_, gzip| {
         notice::list(tidings, caller).map(|list| Reply::encoded(list.answer(), gzip))
     };
-    call.run_in(|lanes| &lanes.store, listed).await
+    call.run_in(|lanes| &lanes.read, listed).await
 }
 
 /// One notice, which is viewed once more
@@ -58,7 +58,7 @@ pub(crate) async fn get_notice(mut call: Call) -> Answer {
     {
         return Ok(Reply::success(&notice?, call.accepts_gzip()));
     }
-    call.answer(move |tidings, caller| notice::get(tidings, caller, &id)).await
+    call.read(move |tidings, caller| notice::get(tidings, caller, &id)).await
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -37,7 +37,7 @@ pub(crate) fn routes() -> Vec<Route> {
 )]
 pub(crate) async fn get_post(mut call: Call) -> Answer {
     let [id] = call.ids();
-    call.answer(move |tidings, _| post::get(tidings, &id)).await
+    call.read(move |tidings, _| post::get(tidings, &id)).await
 }
 
 /// The categories that have posts, the one with most first
@@ -48,7 +48,7 @@ pub(crate) async fn get_post(mut call: Call) -> Answer {
     responses((status = 200, body = docs::Success<Categories>)),
 )]
 pub(crate) async fn get_categories(call: Call) -> Answer {
-    call.answer(|tidings, _| post::categories(tidings)).await
+    call.read(|tidings, _| post::categories(tidings)).await
 }
 
 /// Counts a view; a member's is also recorded in their list

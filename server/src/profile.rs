@@ -31,7 +31,7 @@ pub(crate) fn routes() -> Vec<Route> {
     responses((status = 200, body = docs::Outcome<UserInfo>)),
 )]
 pub(crate) async fn get_userinfo(call: Call) -> Answer {
-    call.answer(profile::user_info).await
+    call.read(profile::user_info).await
 }
 
 /// The member's lists
@@ -49,7 +49,7 @@ pub(crate) async fn get_userinfo(call: Call) -> Answer {
 pub(crate) async fn get_specific_userinfo(mut call: Call) -> Answer {
     // Whatever is wrong with the number, existing clients read it with status 200.
     let [type_num] = call.ids();
-    call.answer(move |tidings, caller| profile::lists(tidings, caller, &type_num)).await
+    call.read(move |tidings, caller| profile::lists(tidings, caller, &type_num)).await
 }
 
 #[derive(Deserialize, ToSchema)]

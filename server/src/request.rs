@@ -149,6 +149,14 @@ impl Call {
         self.answer_in(|lanes| &lanes.store, work).await
     }
 
+    /// As [`Call::answer`], for an operation that only reads, and little.
+    pub(crate) async fn read<T: Serialize>(
+        self,
+        work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
+    ) -> Answer {
+        self.answer_in(|lanes| &lanes.read, work).await
+    }
+
     /// As [`Call::answer`], in another lane.
     pub(crate) async fn answer_in<T: Serialize>(
         self,

@@ -97,5 +97,5 @@ pub(crate) async fn domain_search(mut call: Call) -> Answer {
 )]
 pub(crate) async fn get_user_lately_search(mut call: Call) -> Answer {
     let num = call.number()?;
-    call.answer(move |tidings, caller| search::lately(tidings, caller, num)).await
+    call.read(move |tidings, caller| search::lately(tidings, caller, num)).await
 }

@@ -19,6 +19,8 @@ pub const LIMIT_MAX: usize = 300;
 const KEPT_MS: i64 = 10 * 60 * SECOND_MS;
 /// How much memory orders that have passed may take, about; the oldest make room earlier than their time.
 const KEPT_BYTES: usize = 64 << 20;
+/// How many orders of one member are kept: what a member does makes a new one each time, and few are continued.
+const KEPT_OF_MEMBER: usize = 8;
 /// How long the part of an order that no first page reaches may be of a little earlier.
 const TAIL_MS: i64 = 10 * SECOND_MS;
 
@@ -180,27 +182,68 @@ struct Kept {
     orders: FxHashMap<u64, (Arc<Order>, i64)>,
     /// Ids by the time they were last begun; an id that was begun again since stands here twice.
     begun: VecDeque<(i64, u64)>,
+    /// The orders of each member, the oldest first.
+    of_members: FxHashMap<i64, VecDeque<u64>>,
     bytes: usize,
+}
+
+impl Kept {
+    fn insert(&mut self, order: &Arc<Order>, now: i64) {
+        self.begun.push_back((now, order.id));
+        if self.orders.insert(order.id, (Arc::clone(order), now)).is_some() {
+            return;
+        }
+        self.bytes += order.bytes();
+        if let FeedKind::Personal(member) = order.kind {
+            let own = self.of_members.entry(member).or_default();
+            own.push_back(order.id);
+            if own.len() > KEPT_OF_MEMBER
+                && let Some(oldest) = own.front().copied()
+            {
+                self.remove(oldest);
+            }
+        }
+    }
+
+    fn remove(&mut self, id: u64) {
+        let Some((order, _)) = self.orders.remove(&id) else { return };
+        self.bytes -= order.bytes();
+        if let FeedKind::Personal(member) = order.kind
+            && let Some(own) = self.of_members.get_mut(&member)
+        {
+            own.retain(|other| *other != id);
+            if own.is_empty() {
+                self.of_members.remove(&member);
+            }
+        }
+    }
+
+    /// Lets go of what has had its time, and of the oldest while there is too much.
+    fn clear(&mut self, now: i64) {
+        // What was begun again, or is gone, is looked over once it is the most of the queue.
+        if self.begun.len() > 2 * self.orders.len() + 1_024 {
+            let orders = &self.orders;
+            self.begun.retain(|(at, id)| orders.get(id).is_some_and(|(_, begun)| begun == at));
+        }
+        while let Some((at, id)) = self.begun.front().copied() {
+            let is_over = self.orders.get(&id).is_none_or(|(_, begun)| *begun != at);
+            if !is_over && now - at <= KEPT_MS && self.bytes <= KEPT_BYTES {
+                break;
+            }
+            self.begun.pop_front();
+            if !is_over {
+                self.remove(id);
+            }
+        }
+    }
 }
 
 impl Orders {
     /// Keeps an order for ten minutes from `now` on.
     pub(super) fn keep(&self, order: &Arc<Order>, now: i64) {
         let mut kept = self.lock();
-        if kept.orders.insert(order.id, (Arc::clone(order), now)).is_none() {
-            kept.bytes += order.bytes();
-        }
-        kept.begun.push_back((now, order.id));
-        while let Some((at, id)) = kept.begun.front().copied() {
-            let again = kept.orders.get(&id).is_none_or(|(_, begun)| *begun != at);
-            if !again && now - at <= KEPT_MS && kept.bytes <= KEPT_BYTES {
-                break;
-            }
-            kept.begun.pop_front();
-            if !again && let Some((order, _)) = kept.orders.remove(&id) {
-                kept.bytes -= order.bytes();
-            }
-        }
+        kept.insert(order, now);
+        kept.clear(now);
     }
 
     /// The order that `next` continues, of the kind that is asked for: the `current` one, or one that has
@@ -283,6 +326,20 @@ mod tests {
         let kept = orders.lock();
         assert!(kept.bytes <= KEPT_BYTES && kept.orders.len() > 20, "{} orders", kept.orders.len());
         assert_eq!(kept.begun.len(), kept.orders.len());
+    }
+
+    #[test]
+    fn a_member_who_does_much_takes_no_room_from_others() {
+        let (orders, guests) = (Orders::default(), order(FeedKind::Popular, vec![1, 2]));
+        orders.keep(&guests, 0);
+        let own: Vec<_> = (0..10_000).map(|_| order(FeedKind::Personal(7), vec![0; 5])).collect();
+        for order in &own {
+            orders.keep(order, 0);
+        }
+        let kept = orders.lock();
+        assert_eq!(kept.orders.len(), KEPT_OF_MEMBER + 1);
+        assert!(kept.begun.len() < 2_048);
+        assert!(kept.orders.contains_key(&guests.id) && kept.orders.contains_key(&own[9_999].id));
     }
 
     proptest! {

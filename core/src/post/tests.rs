@@ -28,7 +28,7 @@ fn card(service: &Service, id: &str) -> Card {
 
 /// Rows of every table that holds something of posts.
 fn rows(service: &Service) -> Vec<i64> {
-    let tables = ["post", "standing", "label", "category", "post_index", "liked", "viewed"];
+    let tables = ["post", "standing", "label", "category", "post_index"];
     let count = |table: &str| {
         let sql = format!("SELECT count(*) FROM {table}");
         service.store().read(|tx| Ok(tx.one(&sql, &[])?.take(0)?)).unwrap()
@@ -167,7 +167,7 @@ fn what_does_not_exist_is_not_found() {
 }
 
 #[test]
-fn a_removed_post_leaves_nothing_but_word_that_it_is_gone() {
+fn a_removed_post_is_in_no_list_and_leaves_word_that_it_is_gone() {
     let service = testing::service();
     let empty = rows(&service);
     let ann = service.member("ann");
@@ -179,6 +179,11 @@ fn a_removed_post_leaves_nothing_but_word_that_it_is_gone() {
     let since = service.store().version(Topic::Posts);
     remove(&service, &Caller::Operator, &id).unwrap();
     assert_eq!(rows(&service), empty);
+    let lists = crate::profile::lists(&service, &ann, "0").unwrap();
+    assert!(
+        lists.fav_list.is_some_and(|list| list.is_empty())
+            && lists.view_list.is_some_and(|list| list.is_empty())
+    );
     assert!(matches!(get(&service, &id), Err(Error::NotFound)));
     assert_eq!(service.store().read(|tx| removed(tx, since)).unwrap(), [key]);
     assert!(matches!(remove(&service, &Caller::Operator, &id), Err(Error::NotFound)));

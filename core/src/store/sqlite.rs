@@ -28,6 +28,14 @@ const APPLICATION_ID: i64 = 0x7464_6e67;
 /// which a busy writer lets go.
 const BUSY_TRIES: i32 = 20_000;
 
+/// Memory for pages: the writer's, so that it need not read what it changes again and again, and each reader's.
+const WRITER_CACHE_KIB: i64 = 32 << 10;
+const READER_CACHE_KIB: i64 = 4 << 10;
+
+/// Pages of the write-ahead log after which the writer brings it into the file: 16 MiB, so that pages which change
+/// often are brought there once for many changes.
+const CHECKPOINT_PAGES: i64 = 4_096;
+
 /// Connections that read at the same time; a further reader waits for one.
 const READERS: usize = 8;
 
@@ -54,6 +62,7 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
 fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     let connection = open(path)?;
     connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
     Ok(connection)
 }
 
@@ -81,6 +90,8 @@ pub(super) fn open_and_migrate(path: &Path) -> Result<Connection, StoreError> {
     }
     tx.commit()?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     Ok(connection)
 }
 
