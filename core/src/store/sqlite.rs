@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub(super) use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, ffi};
 
@@ -51,6 +52,8 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
         tries < BUSY_TRIES
     }))?;
     connection.set_prepared_statement_cache_capacity(256);
+    // Or every cached statement with a join or a limit is planned anew at each use, for the values bound to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
