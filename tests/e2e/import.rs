@@ -230,29 +230,6 @@ fn only_administrators_import() {
 }
 
 #[test]
-fn an_import_may_have_64_mib_and_no_more() {
-    let server = Server::start();
-    let admin = server.admin();
-    // Far beyond what other bodies may have.
-    let mut many = lines(&posts(&["first"]));
-    let blank = format!("{}\n", " ".repeat(MIB - 1));
-    let post = lines(&posts(&["last"]));
-    while many.len() + blank.len() + post.len() <= 64 * MIB {
-        many.push_str(&blank);
-    }
-    many.push_str(&" ".repeat(64 * MIB - many.len() - post.len()));
-    many.push_str(&post);
-    assert_eq!(many.len(), 64 * MIB);
-    assert_eq!(import(&admin, NDJSON, many.clone()).body, report(2, 0, 0));
-    many.push('\n');
-    // With its length told before, and without.
-    assert_eq!(import(&admin, NDJSON, many.clone()).said(), "413 payload too large");
-    let chunked = admin.request("POST", "/import_posts").body(NDJSON, many).chunked().send();
-    assert_eq!(chunked.said(), "413 payload too large");
-    assert_eq!(titles(&server, 2), ["first", "last"]);
-}
-
-#[test]
 fn the_command_line_imports_while_the_server_runs() {
     let server = Server::start();
     assert_eq!(titles(&server, 0), [] as [&str; 0]);

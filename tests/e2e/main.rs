@@ -13,6 +13,7 @@ mod import;
 mod main_info;
 mod main_job;
 mod matrix;
+mod meanwhile;
 mod newsfeed;
 mod notice;
 mod post;

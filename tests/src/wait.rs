@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-/// The longest that [`wait_until`] waits.
-pub const WAIT_MAX: Duration = Duration::from_secs(5);
+/// The longest that [`wait_until`] waits: far longer than anything takes, for the machine may be busy.
+pub const WAIT_MAX: Duration = Duration::from_secs(30);
 /// Between one look and the next.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Waits until `condition` holds, five seconds at most.
+/// Waits until `condition` holds, half a minute at most.
 ///
 /// # Panics
 /// When it does not hold by then; `what` says what was waited for.

@@ -3,32 +3,35 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use tidings_tests::{Caller, PASSWORD, Server, sample, wait_until};
+use tidings_tests::{Caller, PASSWORD, Request, Server, sample, wait_until};
 
 use super::intact;
+use crate::meanwhile::SetAtLast;
 
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 16;
 const POSTS: usize = 10;
 /// Changes that are acknowledged in each round before the server is killed.
-const CHANGES: usize = 120;
+const CHANGES: usize = 60;
 
-/// A change that was sent: whether its answer came.
-enum Sent {
-    Acknowledged(Value),
-    Lost,
+/// The load of one round.
+#[derive(Default)]
+struct Load {
+    acknowledged: AtomicUsize,
+    over: AtomicBool,
 }
 
-/// Sends until the server is killed; `None` when it is asked too much and says so.
-fn send(request: tidings_tests::Request<'_>, changes: &AtomicUsize) -> Sent {
-    match request.try_send() {
-        Err(_) => Sent::Lost,
-        Ok(answer) => {
-            changes.fetch_add(1, Ordering::Relaxed);
-            Sent::Acknowledged(answer.succeeded().body)
+impl Load {
+    /// Sends a change; the answer that acknowledges it, or `None` when none came.
+    fn send(&self, request: Request<'_>) -> Option<Value> {
+        if self.over.load(Ordering::Relaxed) {
+            return None;
         }
+        let answer = request.try_send().ok()?;
+        self.acknowledged.fetch_add(1, Ordering::Relaxed);
+        Some(answer.succeeded().body)
     }
 }
 
@@ -40,17 +43,17 @@ struct Likes {
 }
 
 impl Likes {
-    fn act(&mut self, member: &Caller, posts: &[String], changes: &AtomicUsize) {
+    fn act(&mut self, member: &Caller, posts: &[String], load: &Load) {
         for n in (0..posts.len()).cycle().step_by(3) {
             let liked = self.known.contains(&n);
             let act = if liked { "unlike" } else { "like" };
-            match send(member.request("GET", &format!("/post_{act}/{}", posts[n])), changes) {
-                Sent::Lost => {
+            match load.send(member.request("GET", &format!("/post_{act}/{}", posts[n]))) {
+                None => {
                     self.unknown = Some(n);
                     return;
                 }
-                Sent::Acknowledged(_) if liked => drop(self.known.remove(&n)),
-                Sent::Acknowledged(_) => drop(self.known.insert(n)),
+                Some(_) if liked => drop(self.known.remove(&n)),
+                Some(_) => drop(self.known.insert(n)),
             }
         }
     }
@@ -75,36 +78,36 @@ struct Views {
 }
 
 impl Views {
-    fn act(&mut self, guest: &Caller, posts: &[String], changes: &AtomicUsize) {
+    fn act(&mut self, guest: &Caller, posts: &[String], load: &Load) {
         for n in (0..posts.len()).cycle() {
             self.sent[n] += 1;
-            let request = guest.request("GET", &format!("/post_view/{}", posts[n]));
-            let Sent::Acknowledged(_) = send(request, changes) else { return };
+            if load.send(guest.request("GET", &format!("/post_view/{}", posts[n]))).is_none() {
+                return;
+            }
             self.acknowledged[n] += 1;
         }
     }
 }
 
 /// Inserts notices until the server is killed: the ids and titles that were acknowledged.
-fn insert_notices(admin: &Caller, changes: &AtomicUsize) -> Vec<(Value, String)> {
+fn insert_notices(admin: &Caller, load: &Load) -> Vec<(Value, String)> {
     let mut known = Vec::new();
-    loop {
-        let title = format!("notice {}", changes.load(Ordering::Relaxed));
+    for n in 0.. {
+        let title = format!("notice {n}");
         let request = admin.request("POST", "/insert_notice").json(&sample::notice(&title));
-        let Sent::Acknowledged(body) = send(request, changes) else { return known };
+        let Some(body) = load.send(request) else { break };
         known.push((body["_id"].clone(), title));
     }
+    known
 }
 
 /// Signs members up until the server is killed: those that were acknowledged, with their tokens.
-fn sign_up(anyone: &Caller, round: usize, changes: &AtomicUsize) -> Vec<Caller> {
+fn sign_up(anyone: &Caller, round: usize, load: &Load) -> Vec<Caller> {
     let mut known = Vec::new();
     for n in 0.. {
         let id = format!("member-{round}-{n}");
         let form = json!({ "id": id, "pw": PASSWORD, "pw_check": PASSWORD, "nickname": id });
-        let Sent::Acknowledged(body) = send(anyone.request("POST", "/sign_up").json(&form), changes) else {
-            break;
-        };
+        let Some(body) = load.send(anyone.request("POST", "/sign_up").json(&form)) else { break };
         known.push(anyone.with_token(&id, body["access_token"].as_str().unwrap()));
     }
     known
@@ -121,19 +124,19 @@ fn what_was_acknowledged_is_there_after_each_of_many_kills() {
     let mut views = [(); 2].map(|()| Views { acknowledged: vec![0; POSTS], sent: vec![0; POSTS] });
     let mut notices: Vec<(Value, String)> = Vec::new();
     for round in 0..ROUNDS {
-        let changes = AtomicUsize::new(0);
-        let (changes, posts) = (&changes, &posts);
+        let (load, posts) = (&Load::default(), &posts);
         let (more_notices, signed_up) = std::thread::scope(|scope| {
+            let _over = SetAtLast(&load.over);
             for (likes, member) in likes.iter_mut().zip(&members) {
-                scope.spawn(move || likes.act(member, posts, changes));
+                scope.spawn(move || likes.act(member, posts, load));
             }
             for views in &mut views {
                 let anyone = &anyone;
-                scope.spawn(move || views.act(anyone, posts, changes));
+                scope.spawn(move || views.act(anyone, posts, load));
             }
-            let notices = scope.spawn(|| insert_notices(&admin, changes));
-            let signed_up = scope.spawn(|| sign_up(&anyone, round, changes));
-            wait_until("enough was acknowledged", || changes.load(Ordering::Relaxed) >= CHANGES);
+            let notices = scope.spawn(|| insert_notices(&admin, load));
+            let signed_up = scope.spawn(|| sign_up(&anyone, round, load));
+            wait_until("enough was acknowledged", || load.acknowledged.load(Ordering::Relaxed) >= CHANGES);
             server.kill();
             (notices.join().unwrap(), signed_up.join().unwrap())
         });
@@ -171,16 +174,19 @@ fn what_was_acknowledged_is_there_after_each_of_many_kills() {
     intact(server.database());
 }
 
+/// Posts of an import that is killed: some batches.
+const TO_IMPORT: u64 = 800;
+
 #[test]
 fn an_import_that_is_killed_leaves_whole_posts_and_is_simply_done_again() {
     let server = Server::start();
-    let line = |n: usize| {
+    let line = |n: u64| {
         let mut post = sample::post(&format!("post {n}"));
         post["topic"] = json!(["killed"]);
         post["post"] = json!("many words ".repeat(200));
         post.to_string()
     };
-    let lines: Vec<String> = (0..2_000).map(line).collect();
+    let lines: Vec<String> = (0..TO_IMPORT).map(line).collect();
     let mut import = super::tidings(server.database(), &["post", "import", "-"]);
     let mut import = import.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = import.stdin.take().unwrap();
@@ -201,14 +207,14 @@ fn an_import_that_is_killed_leaves_whole_posts_and_is_simply_done_again() {
         drop(writer.join().unwrap());
     });
     let left = count();
-    assert!((1..2_000).contains(&left), "{left}");
+    assert!((1..TO_IMPORT).contains(&left), "{left}");
     intact(server.database());
     let again = server.cli_with_input(["post", "import", "-", "--json"], lines.join("\n")).succeeded().json();
     let expected = json!({
-        "result": "success", "inserted": 2_000 - left, "updated": 0, "skipped": left, "errors": [],
+        "result": "success", "inserted": TO_IMPORT - left, "updated": 0, "skipped": left, "errors": [],
     });
     assert_eq!(again, expected);
-    assert_eq!(count(), 2_000);
+    assert_eq!(count(), TO_IMPORT);
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! Several processes on one file at once: none loses a write, none is told that the file is locked, and each
 //! sees what the others change.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use tidings_tests::{Server, sample, wait_until};
+use tidings_tests::{Caller, Server, sample, wait_until};
 
 use super::{ends, intact, tidings};
+use crate::meanwhile::{Act, meanwhile};
 
 fn lines(batch: usize) -> String {
     let line = |n: usize| sample::post(&format!("import {batch} {n}")).to_string();
@@ -22,47 +23,37 @@ fn servers_and_commands_write_one_file_and_nothing_is_lost() {
     let admin = one.admin();
     let id = admin.post("/insert_post", sample::post("the one")).text("/_id");
     let members = [one.member("ann"), two.member("ben")];
-    let done = AtomicBool::new(false);
-    let views: usize = std::thread::scope(|scope| {
-        let act = |server: &Server, member: &tidings_tests::Caller| {
-            let (anyone, mut views) = (server.anyone(), 0);
-            while !done.load(Ordering::Relaxed) {
-                let _ = anyone.get(&format!("/post_view/{id}")).succeeded();
-                let _ = member.get(&format!("/post_unlike/{id}")).succeeded();
-                let _ = member.get(&format!("/post_like/{id}")).succeeded();
-                views += 1;
-            }
-            views
-        };
-        let acting = [(&one, &members[0]), (&two, &members[1])]
-            .map(|(server, member)| [(); 2].map(|()| scope.spawn(move || act(server, member))))
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>();
-        let commanding = [
-            scope.spawn(|| {
-                for _ in 0..LOOPS {
-                    for act in ["grant", "revoke"] {
-                        let done = one.cli(["admin", act, "ann"]).succeeded();
-                        assert_eq!(done.stderr, "");
-                    }
-                }
-                let _ = one.cli(["admin", "grant", "ann"]).succeeded();
-            }),
-            scope.spawn(|| {
-                for batch in 0..LOOPS {
-                    let done =
-                        one.cli_with_input(["post", "import", "-", "--json"], lines(batch)).succeeded();
-                    assert_eq!(done.json()["inserted"], 20);
-                }
-            }),
-        ];
-        for command in commanding {
-            command.join().unwrap();
+    let views = AtomicUsize::new(0);
+    let act = |(server, member): (&Server, &Caller)| -> Act {
+        let (anyone, member) = (server.anyone(), member.clone());
+        let (id, views) = (&id, &views);
+        Box::new(move || {
+            let _ = anyone.get(&format!("/post_view/{id}")).succeeded();
+            views.fetch_add(1, Ordering::Relaxed);
+            let _ = member.get(&format!("/post_unlike/{id}")).succeeded();
+            let _ = member.get(&format!("/post_like/{id}")).succeeded();
+        })
+    };
+    let [ann, ben] = &members;
+    let acts = [(&one, ann), (&one, ann), (&two, ben), (&two, ben)].map(act).into();
+    let grant_and_revoke = || {
+        for act in ["grant", "revoke"].repeat(LOOPS).into_iter().chain(["grant"]) {
+            assert_eq!(one.cli(["admin", act, "ann"]).succeeded().stderr, "");
         }
-        done.store(true, Ordering::Relaxed);
-        acting.into_iter().map(|thread| thread.join().unwrap()).sum()
+    };
+    let import = || {
+        for batch in 0..LOOPS {
+            let done = one.cli_with_input(["post", "import", "-", "--json"], lines(batch)).succeeded();
+            assert_eq!(done.json()["inserted"], 20);
+        }
+    };
+    meanwhile(acts, || {
+        std::thread::scope(|scope| {
+            scope.spawn(grant_and_revoke);
+            scope.spawn(import);
+        });
     });
+    let views = views.into_inner();
     for server in [&one, &two] {
         let post = server.anyone().get(&format!("/get_post/{id}")).succeeded().body["post"].clone();
         assert_eq!((&post["view"], &post["fav_cnt"]), (&json!(views), &json!(2)));

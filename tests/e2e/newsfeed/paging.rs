@@ -1,10 +1,9 @@
 //! Pages: `next` goes on with the very order that the first page began.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use tidings_tests::{Caller, wait_until};
 
 use super::{FEEDS, feed, id, import, like, named, post, titles, view, with_posts};
+use crate::meanwhile::{Act, meanwhile};
 
 /// Every page of a feed from the first to the last, `between` running before each next one.
 fn pages(reader: &Caller, path: &str, limit: usize, mut between: impl FnMut()) -> Vec<Vec<String>> {
@@ -51,17 +50,13 @@ fn no_post_is_repeated_or_skipped_while_likes_change_the_ranks() {
     for n in [100, 50, 3] {
         like(&ben, n);
     }
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for n in (0..120).cycle().step_by(7) {
-                like(&ann, n);
-                view(&server, 119 - n, 1);
-                if done.load(Ordering::Relaxed) {
-                    break;
-                }
-            }
-        });
+    let mut numbers = (0..120).cycle().step_by(7);
+    let moves_ranks: Act = Box::new(|| {
+        let n = numbers.next().unwrap();
+        like(&ann, n);
+        view(&server, 119 - n, 1);
+    });
+    meanwhile(vec![moves_ranks], || {
         for reader in [server.anyone(), ben.clone()] {
             for path in FEEDS {
                 let seen: &[usize] = if path == "/get_recommendation_newsfeed" && !reader.id().is_empty() {
@@ -72,7 +67,7 @@ fn no_post_is_repeated_or_skipped_while_likes_change_the_ranks() {
                 // Each page only once the ranks have moved.
                 let popular = || titles(&server.anyone(), "/get_popularity_newsfeed?limit=120");
                 let mut before = popular();
-                let pages = pages(&reader, path, 25, || {
+                let pages = pages(&reader, path, 50, || {
                     wait_until("the ranks have moved", || popular() != before);
                     before = popular();
                 });
@@ -82,7 +77,6 @@ fn no_post_is_repeated_or_skipped_while_likes_change_the_ranks() {
                 assert!(all.iter().eq(&(0..120).map(id).collect::<Vec<_>>()), "{path}: {all:?}");
             }
         }
-        done.store(true, Ordering::Relaxed);
     });
 }
 
