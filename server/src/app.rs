@@ -15,6 +15,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::Either;
 use http::{HeaderMap, Method, Request};
 use tidings_core::{Error, Tidings};
+use tokio::sync::Semaphore;
 use tower::{Layer as _, Service};
 use warp::filters::path::FullPath;
 use warp::reply::{Reply, Response};
@@ -40,17 +41,18 @@ pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) lanes: Lanes,
     pub(crate) rate_limit: Option<RateLimit>,
+    /// The bytes that the bodies of all requests may take together.
+    pub(crate) bodies: Semaphore,
     stopping: AtomicBool,
     table: Table,
 }
 
 impl App {
     pub(crate) fn new(tidings: Tidings, config: Config) -> Arc<Self> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let hashes = tidings.config().hash_queue + cores;
         Arc::new(Self {
-            lanes: Lanes::new(config.operations, config.operation_queue, hashes),
+            lanes: Lanes::new(config.operations, config.operation_queue, tidings.config().hash_queue),
             rate_limit: config.rate_limit.map(RateLimit::new),
+            bodies: Semaphore::new(config.bodies_limit),
             table: Table::new(routes(&config)),
             stopping: AtomicBool::new(false),
             tidings,

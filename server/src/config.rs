@@ -25,6 +25,8 @@ pub struct Config {
     pub docs: bool,
     /// The most bytes of a body.
     pub body_limit: usize,
+    /// The most bytes of all bodies that are held at once; more are refused with `overloaded`.
+    pub bodies_limit: usize,
     /// The most bytes of an import, which is read as a stream.
     pub import_limit: usize,
     /// How long the head of a request may take to arrive, from its first byte; of a connection's first
@@ -54,6 +56,7 @@ impl Default for Config {
             log_auth_failures: false,
             docs: true,
             body_limit: 1024 * 1024,
+            bodies_limit: 128 * 1024 * 1024,
             import_limit: 64 * 1024 * 1024,
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),

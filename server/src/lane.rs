@@ -38,7 +38,7 @@ pub(crate) struct Lanes {
     pub(crate) read: Lane,
     /// What writes to the database, or reads much of it.
     pub(crate) store: Lane,
-    /// What hashes a password; the core's own queue is as long.
+    /// What hashes a password.
     pub(crate) password: Lane,
     /// What asks the university.
     pub(crate) university: Lane,
@@ -47,12 +47,15 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Lanes for `operations` on the database at once, `queue` waiting, and `hashes` passwords.
-    pub(crate) fn new(operations: usize, queue: usize, hashes: usize) -> Self {
+    /// Lanes for `operations` on the database at once and `queue` waiting, and for `hash_queue` passwords that
+    /// wait to be hashed.
+    pub(crate) fn new(operations: usize, queue: usize, hash_queue: usize) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
-            read: Lane::short(queue),
+            read: Lane::short(cores, queue),
             store: Lane::waiting(operations, queue),
-            password: Lane::waiting(hashes, 0),
+            // The core hashes one password for each core; as many others read or write around their hash.
+            password: Lane::waiting(2 * cores, hash_queue),
             university: Lane::waiting(UNIVERSITY, 0),
             import: Lane::waiting(IMPORTS, 0),
         }
@@ -65,9 +68,9 @@ impl Lane {
         Self::Waiting { places, running: Arc::new(Semaphore::new(running)) }
     }
 
-    fn short(queue: usize) -> Self {
+    fn short(threads: usize, queue: usize) -> Self {
         let (jobs, next) = crossbeam_channel::bounded::<Job>(queue.max(1));
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+        for _ in 0..threads {
             let next = next.clone();
             // It ends with the last sender, that is with the server.
             std::thread::spawn(move || next.iter().for_each(|job| job()));
@@ -183,7 +186,7 @@ mod tests {
     #[tokio::test]
     async fn a_panic_is_an_internal_error_and_frees_the_lane() {
         let lane = Lane::waiting(1, 0);
-        for lane in [lane, Lane::short(1)] {
+        for lane in [lane, Lane::short(1, 1)] {
             for _ in 0..8 {
                 let panicked = lane.run::<()>(|| panic!("a mistake")).await;
                 assert_eq!(panicked.unwrap_err().to_string(), "internal error");
@@ -194,8 +197,8 @@ mod tests {
 
     #[tokio::test]
     async fn short_work_beyond_the_queue_is_refused_at_once() {
-        let lane = Lane::short(1);
-        let threads = std::thread::available_parallelism().unwrap().get();
+        let threads = 2;
+        let lane = Lane::short(threads, 1);
         let (started, starts) = mpsc::channel();
         let (release, released) = crossbeam_channel::bounded::<()>(0);
         let hold = || {

@@ -102,10 +102,10 @@ impl Call {
     /// The fields of the body.
     ///
     /// # Errors
-    /// `payload too large`, `unsupported media type`; `bad request` when a field is missing or of another type.
+    /// `payload too large`, `unsupported media type`, `overloaded`; `bad request` when a field is missing or of another type.
     pub(crate) async fn fields<T: DeserializeOwned>(&mut self) -> Result<T, Refusal> {
-        let config = &self.app.config;
-        let body = self.upload.whole(config.body_limit, config.body_timeout).await?;
+        let App { config, bodies, .. } = &*self.app;
+        let (body, _held) = self.upload.whole(config.body_limit, config.body_timeout, bodies).await?;
         if self.headers.contains_key(CONTENT_ENCODING) {
             return Err(Refusal::UnsupportedMediaType);
         }

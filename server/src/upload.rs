@@ -9,7 +9,7 @@ use futures_util::{Stream, StreamExt as _};
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use tidings_core::Error;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 use tokio::time::timeout;
 
 use crate::reply::Refusal;
@@ -45,20 +45,33 @@ impl Upload {
         Self { pieces: Some(Box::pin(pieces)), length, insists, taken: 0 }
     }
 
-    /// The whole body.
+    /// The whole body, with its share of `budget`, the bytes that all bodies together may take: to be kept for as
+    /// long as the body is.
     ///
     /// # Errors
     /// `payload too large` over `limit` bytes: at once when the head says so, else when they have come;
-    /// `bad request` when it does not arrive within `time`.
-    pub(crate) async fn whole(&mut self, limit: usize, time: Duration) -> Result<Bytes, Refusal> {
+    /// `overloaded` when the budget is used up; `bad request` when it does not arrive within `time`.
+    pub(crate) async fn whole<'b>(
+        &mut self,
+        limit: usize,
+        time: Duration,
+        budget: &'b Semaphore,
+    ) -> Result<(Bytes, Option<SemaphorePermit<'b>>), Refusal> {
+        let share = |piece: &Bytes| {
+            let bytes = u32::try_from(piece.len()).unwrap_or(u32::MAX);
+            budget.try_acquire_many(bytes).map_err(|_| Error::Overloaded)
+        };
         let read = async {
-            let Some(first) = self.next(limit).await? else { return Ok(Bytes::new()) };
-            let Some(second) = self.next(limit).await? else { return Ok(first) };
+            let Some(first) = self.next(limit).await? else { return Ok((Bytes::new(), None)) };
+            let mut held = share(&first)?;
+            let Some(second) = self.next(limit).await? else { return Ok((first, Some(held))) };
+            held.merge(share(&second)?);
             let mut whole = [first, second].concat();
             while let Some(piece) = self.next(limit).await? {
+                held.merge(share(&piece)?);
                 whole.extend_from_slice(&piece);
             }
-            Ok(whole.into())
+            Ok((whole.into(), Some(held)))
         };
         timeout(time, read).await.unwrap_or_else(|_| Err(self.lost()))
     }
@@ -181,7 +194,9 @@ mod tests {
     }
 
     async fn whole(mut upload: Upload) -> Result<Bytes, String> {
-        upload.whole(LIMIT, TIME).await.map_err(|e| e.to_string())
+        let budget = Semaphore::new(2 * LIMIT);
+        let whole = upload.whole(LIMIT, TIME, &budget).await;
+        whole.map(|(whole, _)| whole).map_err(|e| e.to_string())
     }
 
     #[tokio::test]
@@ -199,6 +214,17 @@ mod tests {
         {
             assert_eq!(whole(upload).await.unwrap_err(), "payload too large");
         }
+    }
+
+    #[tokio::test]
+    async fn bodies_together_stay_within_their_budget() {
+        let budget = Semaphore::new(LIMIT);
+        let whole = async || upload(None, &["0123", "45"]).whole(LIMIT, TIME, &budget).await;
+        let (_body, held) = whole().await.unwrap();
+        assert_eq!(whole().await.unwrap_err().to_string(), "overloaded");
+        drop(held);
+        whole().await.unwrap();
+        assert_eq!(budget.available_permits(), LIMIT);
     }
 
     #[tokio::test(start_paused = true)]
