@@ -25,13 +25,7 @@ fn import(tidings: &Tidings, global: &Global, file: &Path) -> Result<ExitCode, F
         post::import(tidings, &Caller::Operator, open(file)?, &mut |posts| progress.set_position(posts))?;
     progress.finish_and_clear();
     report_errors(global, &report.errors);
-    let text = format!(
-        "{} inserted, {} updated, {} already the same, {} left out",
-        report.inserted,
-        report.updated,
-        report.skipped,
-        report.errors.len()
-    );
+    let text = summary(report.inserted, report.updated, report.skipped, report.errors.len());
     Ok(output::success(global.json, &report, &text))
 }
 
@@ -53,6 +47,11 @@ pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
         Box::new(opened.map_err(|e| Failure::system(format!("cannot read {}: {e}", file.display())))?)
     };
     Ok(Box::new(BufReader::with_capacity(1 << 18, input)))
+}
+
+/// What an import did, for people.
+pub(crate) fn summary(inserted: u64, updated: u64, skipped: u64, left_out: usize) -> String {
+    format!("{inserted} inserted, {updated} updated, {skipped} already the same, {left_out} left out")
 }
 
 /// Says on standard error which lines were left out; `--json` has them in its object.

@@ -6,18 +6,12 @@ use tidings_core::{Tidings, account};
 
 use crate::args::{Global, Roster};
 use crate::output::{self, Failure};
-use crate::post::{open, report_errors};
+use crate::post::{open, report_errors, summary};
 
 pub(crate) fn run(tidings: &Tidings, global: &Global, command: &Roster) -> Result<ExitCode, Failure> {
     let Roster::Import { file } = command;
     let report = account::import_roster(tidings, open(file)?)?;
     report_errors(global, &report.errors);
-    let text = format!(
-        "{} inserted, {} updated, {} already the same, {} left out",
-        report.inserted,
-        report.updated,
-        report.skipped,
-        report.errors.len()
-    );
+    let text = summary(report.inserted, report.updated, report.skipped, report.errors.len());
     Ok(output::success(global.json, &report, &text))
 }

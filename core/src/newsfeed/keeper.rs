@@ -17,7 +17,7 @@ use crate::post::cards;
 use crate::store::{Store, Topic, version_in};
 
 /// How long changes are gathered before the library follows them.
-const GATHER: Duration = Duration::from_millis(250);
+const GATHER: Duration = Duration::from_millis(400);
 
 /// The feeds in memory: the present library, and the thread that swaps it for the next one.
 ///

@@ -51,6 +51,8 @@ struct Catalogue {
     topics: FxHashMap<Arc<str>, Arc<Order>>,
     /// Freshness, by position.
     fresh: Vec<f32>,
+    /// The positions of the posts that have an end.
+    ending: Vec<u32>,
 }
 
 /// Every post that feeds show, with the orders and the answers that guests get.
@@ -202,9 +204,9 @@ impl Library {
         now >= self.ends
     }
 
-    /// Whether the post at a position is past its end.
-    pub(super) fn is_over(&self, position: u32, now: i64) -> bool {
-        self.items[position as usize].is_over(now)
+    /// The positions of the posts that are past their end.
+    pub(super) fn over(&self, now: i64) -> impl Iterator<Item = u32> {
+        self.catalogue.ending.iter().copied().filter(move |at| self.items[*at as usize].is_over(now))
     }
 
     /// When a post next reaches its end.
@@ -250,7 +252,8 @@ impl Library {
         let (fresh_weight, popular_weight) = (config.fresh_weight as f32, config.popular_weight as f32);
         let scores: Vec<f32> =
             self.standing().map(|(fresh, popular)| fresh_weight * fresh + popular_weight * popular).collect();
-        let mut best: Vec<u32> = self.positions().filter(|at| !self.is_over(*at, now)).collect();
+        let mut best: Vec<u32> =
+            self.positions().filter(|at| !self.items[*at as usize].is_over(now)).collect();
         best.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]));
         let diverse = ranking::diversify(&best, |at| self.labels(at), config.diverse_max, DIVERSE_LENGTH);
         let first: FxHashSet<u32> = diverse.iter().copied().collect();
@@ -349,7 +352,8 @@ impl Catalogue {
     /// `items` stand newest first.
     fn new(items: &[Arc<Item>], config: &Feed) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the settings hold far fewer posts")]
-        let positions = items.iter().enumerate().map(|(at, item)| (item.key, at as u32)).collect();
+        let at_positions = || items.iter().enumerate().map(|(at, item)| (at as u32, item));
+        let ending = at_positions().filter(|(_, item)| item.end_date.is_some()).map(|(at, _)| at).collect();
         let mut labelled: FxHashMap<Arc<str>, Vec<i64>> = FxHashMap::default();
         for item in items {
             for (at, name) in item.about.topic.iter().chain(&item.about.tag).enumerate() {
@@ -364,7 +368,8 @@ impl Catalogue {
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let fresh = items.iter().map(|item| ranking::freshness(config, newest, item.about.date) as f32);
         Self {
-            positions,
+            positions: at_positions().map(|(at, item)| (item.key, at)).collect(),
+            ending,
             index: Index::new(items.iter().map(|item| &item.about.features), &config.interest),
             topics: labelled
                 .into_iter()

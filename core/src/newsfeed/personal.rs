@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
-use rustc_hash::FxHashSet;
 
 use super::interest::{Vector, measure};
 use super::library::Library;
@@ -86,7 +85,10 @@ fn rank(
     now: i64,
     day: i64,
 ) -> Order {
-    let seen_keys: FxHashSet<i64> = seen.iter().copied().collect();
+    // By position, so that the loop over all posts reads nothing but rows of numbers.
+    let mut left_out = vec![false; library.len()];
+    let seen_at = seen.iter().filter_map(|key| library.position(*key));
+    seen_at.chain(library.over(now)).for_each(|at| left_out[at as usize] = true);
     #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
     let [interest_weight, fresh_weight, popular_weight, exploration] =
         [config.interest_weight, config.fresh_weight, config.popular_weight, config.exploration]
@@ -97,12 +99,11 @@ fn rank(
     });
     let mut best: Vec<(f32, u32)> = Vec::with_capacity(library.len());
     for (score, at) in blended.zip(0_u32..) {
-        let key = library.key(at);
-        if seen_keys.contains(&key) || library.is_over(at, now) {
+        if left_out[at as usize] {
             continue;
         }
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-        let noise = if exploration > 0.0 { ranking::noise(member, key, day) as f32 } else { 0.0 };
+        let noise = if exploration > 0.0 { ranking::noise(member, library.key(at), day) as f32 } else { 0.0 };
         best.push((score + exploration * noise, at));
     }
     // Ties by position: newest first.
