@@ -18,7 +18,7 @@ use crate::profile::history;
 use crate::store::Tx;
 
 /// How many posts are ranked for the member alone; behind them stands what guests get.
-const RANKED: usize = 1_000;
+const RANKED: usize = 600;
 /// Feeds that are remembered for members who come again before anything has changed, with some 60 kB each.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 

@@ -58,14 +58,14 @@ pub(super) fn diversify<'l>(
     let mut rest = ranking.iter().copied();
     let mut waiting: VecDeque<u32> = VecDeque::new();
     let mut chosen: Vec<u32> = Vec::with_capacity(length.min(ranking.len()));
+    // The labels of the nine posts before the next place, each as often as it stands there.
+    let mut window: Vec<u32> = Vec::new();
     let mut blind = 0;
     while chosen.len() < length {
-        let window = &chosen[chosen.len().saturating_sub(WINDOW - 1)..];
         let fits = |post: u32| {
-            labels(post)
-                .iter()
-                .filter(|label| !common.contains(label))
-                .all(|label| window.iter().filter(|other| labels(**other).contains(label)).count() < max)
+            labels(post).iter().all(|label| {
+                window.iter().filter(|other| *other == label).count() < max || common.contains(label)
+            })
         };
         let found = if blind > 0 {
             blind -= 1;
@@ -84,6 +84,10 @@ pub(super) fn diversify<'l>(
         });
         let Some(next) = next else { break };
         chosen.push(next);
+        window.extend_from_slice(labels(next));
+        if let Some(out) = chosen.len().checked_sub(WINDOW) {
+            window.drain(..labels(chosen[out]).len());
+        }
     }
     chosen
 }
