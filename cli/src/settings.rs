@@ -50,8 +50,8 @@ pub(crate) struct Settings {
     /// Days that an access token lasts [default: 30]
     #[arg(long, env = "TIDINGS_TOKEN_DAYS", value_name = "N", help_heading = "Accounts")]
     token_days: Option<u32>,
-    /// A file with the key that tokens are signed with, 32 bytes or more [default: <database>.key, made at
-    /// the first start]; `TIDINGS_TOKEN_KEY` holds the key itself
+    /// A file with the key that tokens are signed with, 32 bytes or more [default: the database's name and .key,
+    /// made at the first start]; `TIDINGS_TOKEN_KEY` holds the key itself
     #[arg(long, env = "TIDINGS_TOKEN_KEY_FILE", value_name = "FILE", help_heading = "Accounts")]
     token_key_file: Option<PathBuf>,
     /// The least characters of an id [default: 3]
