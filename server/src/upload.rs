@@ -78,8 +78,7 @@ impl Upload {
 
     /// The body as a reader for work that may block, and what feeds it: a future to be awaited beside the work.
     ///
-    /// The future fails as [`Upload::whole`] does, `time` being that of each piece, and with `bad request` when there
-    /// is no body at all; the reader then breaks off
+    /// The future fails as [`Upload::whole`] does, `time` being that of each piece; the reader then breaks off
     /// with an error, so that half a body is never taken for all of it.
     pub(crate) fn reader(
         mut self,
@@ -91,9 +90,6 @@ impl Upload {
             loop {
                 let piece = timeout(time, self.next(limit)).await.unwrap_or_else(|_| Err(self.lost()))?;
                 let ended = piece.is_none();
-                if ended && self.taken == 0 {
-                    return Err(Error::BadRequest("the body is missing").into());
-                }
                 // Nobody takes it when the work has ended early; that is its own affair.
                 if sender.send(piece).await.is_err() || ended {
                     return Ok(());
