@@ -105,6 +105,8 @@ pub(crate) fn cannot_open(path: &std::path::Path, error: Error) -> Failure {
             Failure::system(format!("{path} is not a tidings database: name another file with --db"))
         }
         Error::Store(error @ StoreError::Newer { .. }) => Failure::system(format!("{path}: {error}")),
+        // The setting is wrong, not the database.
+        Error::Store(error @ StoreError::Zone { .. }) => Failure::usage(format!("{path}: {error}")),
         error => {
             let detail = error.detail().unwrap_or_else(|| error.to_string());
             Failure::system(format!("cannot open the database {path}: {detail}"))

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
 use serde::{Deserialize, Serialize};
-use tidings_core::config::{Bounds, Config, Feed, Interest, Secret, Verifier};
+use tidings_core::config::{Analysis, Bounds, Config, Feed, Interest, Secret, Verifier};
 
 use crate::output::Failure;
 
@@ -141,6 +141,31 @@ pub(crate) struct Settings {
     /// Share of words in how alike posts are [default: 0.45]
     #[arg(long, env = "TIDINGS_INTEREST_WORD_SHARE", value_name = "X", help_heading = "Feeds")]
     interest_word_share: Option<f64>,
+    /// The time zone whose days and hours are counted, such as Asia/Seoul; it stays with the database once a day
+    /// is counted [default: the database's, UTC in a new one]
+    #[arg(long, env = "TIDINGS_TIMEZONE", value_name = "ZONE", help_heading = "Analytics")]
+    timezone: Option<String>,
+    /// Write answered requests to the access log and count their visitors [default: on]
+    #[arg(long, env = "TIDINGS_ANALYTICS", help_heading = "Analytics")]
+    analytics: Option<Switch>,
+    /// Days that lines of the access log are kept [default: 180]
+    #[arg(long, env = "TIDINGS_LOG_DAYS", value_name = "N", help_heading = "Analytics")]
+    log_days: Option<NonZeroU32>,
+    /// Let everybody read the access log
+    #[arg(
+        long, env = "TIDINGS_PUBLIC_LOGS", num_args = 0..=1, default_missing_value = "true",
+        help_heading = "Analytics"
+    )]
+    public_logs: Option<bool>,
+    /// Show all but administrators only the first characters of student numbers [default: all]
+    #[arg(long, env = "TIDINGS_STUDENT_NUM_CHARS", value_name = "N", help_heading = "Analytics")]
+    student_num_chars: Option<usize>,
+    /// A file of terms, one a line, that are left out of what is searched most
+    #[arg(long, env = "TIDINGS_TREND_BLOCKLIST", value_name = "FILE", help_heading = "Analytics")]
+    trend_blocklist: Option<PathBuf>,
+    /// Visitors who must have searched a term before it is shown as searched most [default: 1]
+    #[arg(long, env = "TIDINGS_TREND_MIN_VISITORS", value_name = "N", help_heading = "Analytics")]
+    trend_min_visitors: Option<usize>,
     /// The database file, for the TOML file alone: the flag stands before every command
     #[arg(skip)]
     db: Option<PathBuf>,
@@ -204,6 +229,7 @@ impl Settings {
             sign_in_slowing: self.sign_in_slowing != Some(Switch::Off),
             verifier: self.verifier()?,
             feed: self.feed()?,
+            analysis: self.analysis()?,
         })
     }
 
@@ -229,6 +255,7 @@ impl Settings {
             trust_proxy: proxies.collect::<Result<_, _>>()?,
             rate_limit: self.rate_limit,
             max_connections: self.max_connections.map_or(default.max_connections, NonZeroUsize::get),
+            analytics: self.analytics != Some(Switch::Off),
             docs: !self.no_docs.unwrap_or(false),
             log_auth_failures: self.log_auth_failures.unwrap_or(false),
             ..default
@@ -263,6 +290,26 @@ impl Settings {
                 Ok(Verifier::Http { url, timeout, school_ids })
             }
         }
+    }
+
+    fn analysis(&self) -> Result<Analysis, Failure> {
+        let default = Analysis::default();
+        let timezone = self
+            .timezone
+            .as_deref()
+            .map(|name| name.parse().map_err(|e| Failure::usage(format!("timezone: {name:?}: {e}"))));
+        let blocklist = self.trend_blocklist.as_deref().map(|path| {
+            let terms = std::fs::read_to_string(path).map(|text| text.lines().map(str::to_owned).collect());
+            terms.map_err(|e| Failure::system(format!("cannot read {}: {e}", path.display())))
+        });
+        Ok(Analysis {
+            timezone: timezone.transpose()?,
+            log_days: self.log_days.map_or(default.log_days, NonZeroU32::get),
+            public_logs: self.public_logs.unwrap_or(default.public_logs),
+            student_num_chars: self.student_num_chars,
+            trend_blocklist: blocklist.transpose()?.unwrap_or_default(),
+            trend_min_visitors: self.trend_min_visitors.unwrap_or(default.trend_min_visitors),
+        })
     }
 
     fn feed(&self) -> Result<Feed, Failure> {

@@ -5,15 +5,18 @@
 //! a member or an administrator, that the others ask for.
 
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
 use crate::Tidings;
+use crate::analysis::log;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::store::{StoreError, Tx};
 use crate::text;
+use token::Claims;
 
 pub(crate) mod password;
 mod roster;
@@ -28,7 +31,9 @@ pub use throttle::Client;
 pub use verify::{Verdict, Verifier, VerifyError};
 
 /// Ids that are nobody's: they stand for visitors who are not signed in and for members who are gone.
-pub const RESERVED_IDS: [&str; 2] = ["guest", REMOVED];
+pub const RESERVED_IDS: [&str; 2] = [GUEST, REMOVED];
+/// Stands for who is not signed in.
+pub(crate) const GUEST: &str = "guest";
 /// Shown in place of the id of a member who is gone.
 pub(crate) const REMOVED: &str = "removed";
 
@@ -38,18 +43,45 @@ pub enum Caller {
     /// Without a token.
     #[default]
     Nobody,
-    /// With a bearer token, not checked yet.
-    Token(Zeroizing<String>),
+    /// With a bearer token.
+    Token(Token),
     /// By right of whoever may read the database file, as the member with this id.
     Member(String),
     /// By right of whoever may read the database file: an administrator who is no member.
     Operator,
 }
 
+/// A bearer token, not checked yet. Clones share what is found out about it.
+#[derive(Clone)]
+pub struct Token(Arc<Found>);
+
+struct Found {
+    text: Zeroizing<String>,
+    /// What it says, when it was signed with our key.
+    claims: OnceLock<Option<Claims>>,
+    /// The key of the member whom the first transaction that asked found it to be; `None`: nobody.
+    member: OnceLock<Option<i64>>,
+}
+
+impl Token {
+    /// The token itself.
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// What it says, when it was signed with our key and has not ended.
+    fn claims(&self, tidings: &Tidings) -> Option<&Claims> {
+        let claims = self.0.claims.get_or_init(|| tidings.keys().verify(&self.0.text));
+        claims.as_ref().filter(|claims| claims.lasts(tidings.now()))
+    }
+}
+
 impl Caller {
     /// Who came with this bearer token.
     pub fn token(token: impl Into<String>) -> Self {
-        Self::Token(Zeroizing::new(token.into()))
+        let (claims, member) = (OnceLock::new(), OnceLock::new());
+        Self::Token(Token(Arc::new(Found { text: Zeroizing::new(token.into()), claims, member })))
     }
 
     /// Checks what can be checked without the database: a token's signature and end.
@@ -57,15 +89,39 @@ impl Caller {
         match self {
             Self::Nobody => Identity::Nobody,
             Self::Operator => Identity::Operator,
-            Self::Member(id) => Identity::Named { folded: fold(id), generation: None },
-            Self::Token(token) => match tidings.keys().verify(token, tidings.now()) {
-                Some(claims) => {
-                    Identity::Named { folded: fold(&claims.sub), generation: Some(claims.generation) }
-                }
+            Self::Member(id) => Identity::Named { folded: fold(id), token: None },
+            Self::Token(token) => match token.claims(tidings) {
+                Some(claims) => Identity::Named {
+                    folded: fold(&claims.sub),
+                    token: Some((claims.generation, token.clone())),
+                },
                 None => Identity::Nobody,
             },
         }
     }
+
+    /// Who this was found to be by the operation that has answered them, as far as that is known.
+    pub(crate) fn found(&self, tidings: &Tidings) -> Seen {
+        let Self::Token(token) = self else { return Seen::Guest };
+        match (token.claims(tidings), token.0.member.get()) {
+            (_, Some(Some(key))) => Seen::Member(*key),
+            (None, _) | (_, Some(None)) => Seen::Guest,
+            (Some(claims), None) => {
+                Seen::Named { folded: fold(&claims.sub).into(), generation: claims.generation }
+            }
+        }
+    }
+}
+
+/// Who somebody was, seen afterwards.
+#[derive(Debug)]
+pub(crate) enum Seen {
+    /// Nobody who is signed in.
+    Guest,
+    /// The member with this key.
+    Member(i64),
+    /// Whoever has this id, if their tokens are of this generation: nobody has asked the database.
+    Named { folded: Box<str>, generation: i64 },
 }
 
 impl fmt::Debug for Caller {
@@ -80,10 +136,10 @@ impl fmt::Debug for Caller {
 }
 
 /// Who a caller claims to be, as far as that holds without the database.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum Identity {
     Nobody,
-    Named { folded: String, generation: Option<i64> },
+    Named { folded: String, token: Option<(i64, Token)> },
     Operator,
 }
 
@@ -93,11 +149,12 @@ impl Identity {
     /// # Errors
     /// `bad token` when it is no member, or one whose token was revoked.
     pub(crate) fn member(&self, tx: &mut dyn Tx) -> Result<Member> {
-        let Self::Named { folded, generation } = self else { return Err(Error::BadToken) };
-        let member = find(tx, folded)?.ok_or(Error::BadToken)?;
-        let holds =
-            generation.is_none_or(|generation| generation == member.generation && !member.blacklisted);
-        if holds { Ok(member) } else { Err(Error::BadToken) }
+        let Self::Named { folded, token } = self else { return Err(Error::BadToken) };
+        let member = find(tx, folded)?;
+        let Some((generation, token)) = token else { return member.ok_or(Error::BadToken) };
+        let member = member.filter(|member| *generation == member.generation && !member.blacklisted);
+        token.0.member.get_or_init(|| member.as_ref().map(|member| member.key));
+        member.ok_or(Error::BadToken)
     }
 
     /// The member who is acting, if one is: a token that fails counts as none.
@@ -202,7 +259,7 @@ pub(crate) fn revoke_tokens(tx: &mut dyn Tx, key: i64) -> Result<i64, StoreError
 pub(crate) fn remove(tx: &mut dyn Tx, member: &Member) -> Result<()> {
     keep_an_administrator(tx, member)?;
     tx.run("DELETE FROM member WHERE key = $1", &[member.key.into()])?;
-    Ok(())
+    Ok(log::remove(tx, member.key, &fold(&member.id))?)
 }
 
 /// Refuses what would take the last administrator who can sign in.

@@ -83,9 +83,9 @@ pub fn parse(text: &str) -> Option<i64> {
 }
 
 /// 0000-01-01T00:00:00Z, the earliest time that RFC 3339 writes.
-const TIME_MIN: i64 = -62_167_219_200_000;
+pub(crate) const TIME_MIN: i64 = -62_167_219_200_000;
 /// 9999-12-30T22:00:00Z, the latest time that is still written in four digits everywhere.
-const TIME_MAX: i64 = 253_402_207_200_000;
+pub(crate) const TIME_MAX: i64 = 253_402_207_200_000;
 
 /// A point in time in milliseconds, serialised as [`rfc3339`] writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

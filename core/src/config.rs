@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
+pub use crate::analysis::bucket::{UnknownZone, Zone};
+
 /// The settings of the service. What the HTTP server alone needs is set there.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -26,6 +28,8 @@ pub struct Config {
     pub verifier: Verifier,
     /// How the feeds are ranked.
     pub feed: Feed,
+    /// What is counted and shown of what happens.
+    pub analysis: Analysis,
 }
 
 impl Default for Config {
@@ -40,6 +44,7 @@ impl Default for Config {
             sign_in_slowing: true,
             verifier: Verifier::Roster,
             feed: Feed::default(),
+            analysis: Analysis::default(),
         }
     }
 }
@@ -86,6 +91,37 @@ pub enum Verifier {
         /// The ids that it answers for and `sign_up` refuses; `None`: no id is.
         school_ids: Option<regex::Regex>,
     },
+}
+
+/// What is counted and shown of what happens.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// The zone whose days and hours are counted; `None`: the database's own, UTC in a new one. A database in
+    /// which days are counted in another zone is refused.
+    pub timezone: Option<Zone>,
+    /// Days that the lines of the access log are kept.
+    pub log_days: u32,
+    /// Whether everybody may read the access log.
+    pub public_logs: bool,
+    /// How many characters of a student number all but administrators see; `None`: all.
+    pub student_num_chars: Option<usize>,
+    /// Terms that are left out of what is searched most.
+    pub trend_blocklist: Vec<String>,
+    /// How many visitors must have searched a term before it is shown there.
+    pub trend_min_visitors: usize,
+}
+
+impl Default for Analysis {
+    fn default() -> Self {
+        Self {
+            timezone: None,
+            log_days: 180,
+            public_logs: false,
+            student_num_chars: None,
+            trend_blocklist: Vec::new(),
+            trend_min_visitors: 1,
+        }
+    }
 }
 
 /// How the feeds are ranked. `newsfeed::ranking` has the formulas.

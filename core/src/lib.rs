@@ -1,4 +1,5 @@
-//! Every operation of tidings: accounts, notices, feedback, posts, search and newsfeeds over one SQLite file.
+//! Every operation of tidings: accounts, analytics, notices, feedback, posts, search and newsfeeds over one SQLite
+//! file.
 //!
 //! [`Tidings`] is the handle: open it with a path, clone it freely, hand it to the operations, which are
 //! functions read with their module. There is no HTTP, no terminal and no runtime here: the server, the
@@ -39,6 +40,7 @@
 //! | [`post`] | posts, their import, views and likes |
 //! | [`search`] | search over posts, search records |
 //! | [`newsfeed`] | the popular, topic and recommended feeds |
+//! | [`analysis`] | access log, counters, reports |
 //! | [`words`] | how text becomes tokens |
 //!
 //! Below them stand the store, [`clock`], [`id`], [`error`], [`config`] and [`answer`].
@@ -48,6 +50,7 @@ use std::sync::Arc;
 
 pub mod account;
 pub mod admin;
+pub mod analysis;
 pub mod answer;
 pub mod clock;
 pub mod config;
@@ -82,8 +85,9 @@ use store::Store;
 pub struct Tidings(Arc<Inner>);
 
 struct Inner {
-    // Declared first, so that the thread that keeps it stops before the store closes.
+    // Declared first, so that the threads that keep them stop before the store closes.
     feeds: newsfeed::Feeds,
+    analysis: analysis::State,
     board: notice::Board,
     store: Arc<Store>,
     keys: Keys,
@@ -158,6 +162,10 @@ impl Tidings {
         &self.0.board
     }
 
+    pub(crate) fn analysis(&self) -> &analysis::State {
+        &self.0.analysis
+    }
+
     pub(crate) fn feeds(&self) -> &newsfeed::Feeds {
         &self.0.feeds
     }
@@ -207,6 +215,7 @@ impl Builder {
         };
         Ok(Tidings(Arc::new(Inner {
             feeds: newsfeed::Feeds::new(Arc::clone(&store), config.feed.clone(), clock.clone()),
+            analysis: analysis::State::open(&store, &config.analysis, &clock)?,
             board: notice::Board::default(),
             store,
             keys: Keys::new(&secret.0, config.token_days)?,

@@ -6,10 +6,13 @@
 //! Views and likes come often, so they are few small statements on rows apart from the texts, and their answers
 //! are [`Pending`], for a server that must not block.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::Tidings;
 use crate::account::{Caller, Identity};
+use crate::analysis::counters::Counter;
 use crate::answer::Inserted;
 use crate::clock::Time;
 use crate::error::{Error, Result};
@@ -204,6 +207,7 @@ pub fn categories(tidings: &Tidings) -> Result<Categories> {
 /// `Not found`; `overloaded`.
 pub fn view(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     let (identity, now) = (caller.identify(tidings), tidings.now());
+    let calendar = Arc::clone(&tidings.analysis().calendar);
     let id = match known(ObjectId::parse(id)) {
         Ok(id) => id,
         Err(error) => return Pending::given(Err(error)),
@@ -216,7 +220,8 @@ pub fn view(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
         }
         standing.view += 1;
         standing.heat = standing.decay.add(standing.heat, VIEW_WEIGHT, now);
-        Ok(standing.keep(tx)?)
+        standing.keep(tx)?;
+        calendar.count(tx, Counter::View, now)
     })
 }
 
@@ -226,11 +231,13 @@ pub fn view(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
 /// `bad token`; `Not found`; `overloaded`.
 pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     let (now, weight) = (tidings.now(), tidings.config().feed.like_weight);
+    let calendar = Arc::clone(&tidings.analysis().calendar);
     by_member(tidings, caller, id, move |tx, member, mut standing| {
         if history::like(tx, member, standing.post, now)? {
             standing.fav += 1;
             standing.heat = standing.decay.add(standing.heat, weight, now);
             standing.keep(tx)?;
+            calendar.count(tx, Counter::Like, now)?;
         }
         Ok(())
     })
@@ -242,12 +249,14 @@ pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
 /// # Errors
 /// `bad token`; `Not found`; `overloaded`.
 pub fn unlike(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
-    let weight = tidings.config().feed.like_weight;
+    let (now, weight) = (tidings.now(), tidings.config().feed.like_weight);
+    let calendar = Arc::clone(&tidings.analysis().calendar);
     by_member(tidings, caller, id, move |tx, member, mut standing| {
         if let Some(liked) = history::unlike(tx, member, standing.post)? {
             standing.fav -= 1;
             standing.heat = standing.decay.take(standing.heat, weight, liked);
             standing.keep(tx)?;
+            calendar.count(tx, Counter::Unlike, now)?;
         }
         Ok(())
     })
@@ -258,7 +267,7 @@ fn by_member(
     tidings: &Tidings,
     caller: &Caller,
     id: &str,
-    act: impl FnOnce(&mut dyn Tx, i64, Standing) -> Result<(), StoreError> + Send + 'static,
+    act: impl FnOnce(&mut dyn Tx, i64, Standing) -> Result<()> + Send + 'static,
 ) -> Pending<()> {
     let identity = caller.identify(tidings);
     if !matches!(identity, Identity::Named { .. }) {
@@ -268,7 +277,7 @@ fn by_member(
     tidings.store().submit(move |tx| {
         let member = identity.member(tx)?;
         let standing = sql::standing(tx, &known(id)?)?;
-        Ok(act(tx, member.key, standing)?)
+        act(tx, member.key, standing)
     })
 }
 

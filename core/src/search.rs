@@ -3,16 +3,20 @@
 //! A post is found when it has a word of the search, and is the better the more of them it has and the rarer
 //! they are ([`crate::post`] keeps the index). Searching records nothing; [`log`] does.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::Tidings;
 use crate::account::Caller;
+use crate::analysis::Guest;
+use crate::analysis::counters::Counter;
 use crate::config::Bounds;
 use crate::error::{Error, Result};
 use crate::post::Post;
 use crate::post::index::{self, Query};
 use crate::profile::history::{self, SearchRecord};
-use crate::store::Pending;
+use crate::store::{Pending, Topic};
 use crate::text;
 use crate::words::tokens;
 
@@ -124,25 +128,29 @@ pub fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
     Ok(Domains { search_result: sites.into_iter().map(domain).collect() })
 }
 
-/// Records a search, a guest's too; a member's also in their list of searches.
+/// Records a search, a guest's too; a member's also in their list of searches. `guest` is who searches when it is
+/// no member, as far as they can be told apart.
 ///
 /// # Errors
 /// `bad request` when the search breaks its rule; `overloaded`.
-pub fn log(tidings: &Tidings, caller: &Caller, search: &str) -> Pending<()> {
+pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &str) -> Pending<()> {
     let (identity, now) = (caller.identify(tidings), tidings.now());
     let search = match checked(search) {
         Ok(search) => search,
         Err(error) => return Pending::given(Err(error)),
     };
     let (term, tokens) = (tokens::normalise_term(&search), tokens::tokens(&search).join(" "));
+    let calendar = Arc::clone(&tidings.analysis().calendar);
     tidings.store().submit(move |tx| {
         let member = identity.visitor(tx)?.map(|member| member.key);
-        let sql = "INSERT INTO term (term, member, date) VALUES ($1, $2, $3)";
-        tx.run(sql, &[(&term).into(), member.into(), now.into()])?;
+        let visitor = member.or(guest.map(Guest::number)).unwrap_or_default();
+        let sql = "INSERT INTO term (term, visitor, date) VALUES ($1, $2, $3)";
+        tx.run(sql, &[(&term).into(), visitor.into(), now.into()])?;
+        tx.touch(Topic::Terms);
         if let Some(member) = member {
             history::search(tx, member, &search, &tokens, "", now)?;
         }
-        Ok(())
+        calendar.count(tx, Counter::Search, now)
     })
 }
 
@@ -313,13 +321,14 @@ mod tests {
     fn searches_are_logged_for_all_and_listed_for_members() {
         let service = testing::service();
         let ann = service.member("ann");
-        log(&service, &ann, " The  Rust\tBook").wait().unwrap();
+        log(&service, &ann, None, " The  Rust\tBook").wait().unwrap();
         service.clock().advance(1);
-        log(&service, &ann, "도서관은").wait().unwrap();
-        log(&service, &Caller::Nobody, "rust").wait().unwrap();
-        log(&service, &Caller::token("forged"), "rust").wait().unwrap();
+        log(&service, &ann, None, "도서관은").wait().unwrap();
+        log(&service, &Caller::Nobody, None, "rust").wait().unwrap();
+        log(&service, &Caller::token("forged"), None, "rust").wait().unwrap();
         assert!(
-            log(&service, &ann, " ").wait().is_err() && log(&service, &ann, &"a".repeat(201)).wait().is_err()
+            log(&service, &ann, None, " ").wait().is_err()
+                && log(&service, &ann, None, &"a".repeat(201)).wait().is_err()
         );
 
         let list = lately(&service, &ann, 300).unwrap();
@@ -333,7 +342,7 @@ mod tests {
         assert_eq!(lately(&service, &ann, 1).unwrap().lately_search_list.len(), 1);
 
         let terms = service.store().read(|tx| {
-            let rows = tx.rows("SELECT term, member IS NOT NULL, date FROM term ORDER BY key", &[])?;
+            let rows = tx.rows("SELECT term, visitor > 0, date FROM term ORDER BY key", &[])?;
             let term = |mut row: crate::store::Row| Ok((row.take(0)?, row.take(1)?, row.take(2)?));
             rows.into_iter().map(term).collect::<Result<Vec<(String, bool, i64)>>>()
         });
@@ -368,7 +377,7 @@ mod tests {
             prop_assert_eq!(run(&service, &search, 10).is_ok(), allowed);
             prop_assert_eq!(in_category(&service, &search, &search, 10).is_ok(), allowed);
             prop_assert_eq!(domains(&service, &search).is_ok(), allowed);
-            prop_assert_eq!(log(&service, &ann, &search).wait().is_ok(), allowed);
+            prop_assert_eq!(log(&service, &ann, None, &search).wait().is_ok(), allowed);
         });
     }
 }

@@ -43,6 +43,17 @@ pub enum StoreError {
         /// The newest version that this program knows.
         known: i64,
     },
+    /// The settings name another time zone than the one that the database's days are counted in.
+    #[error(
+        "days are counted in the time zone {counted} and cannot be cut anew in {asked}: leave the timezone setting out, \
+         or set it to {counted}"
+    )]
+    Zone {
+        /// The database's zone.
+        counted: String,
+        /// The settings' zone.
+        asked: String,
+    },
     /// The file is a database, but not one of ours.
     #[error("the file is no tidings database")]
     Foreign,
@@ -170,17 +181,26 @@ pub(crate) enum Topic {
     Posts,
     /// Notices.
     Notices,
+    /// What is counted.
+    Counts,
+    /// What was counted on days that are over, and whose it was.
+    History,
+    /// What was searched.
+    Terms,
 }
 
 impl Topic {
     /// Every topic, in the order of their numbers.
-    const ALL: [Self; 2] = [Self::Posts, Self::Notices];
+    const ALL: [Self; 5] = [Self::Posts, Self::Notices, Self::Counts, Self::History, Self::Terms];
 
     /// The topic's name in the database; it may not change.
     const fn name(self) -> &'static str {
         match self {
             Self::Posts => "posts",
             Self::Notices => "notices",
+            Self::Counts => "counts",
+            Self::History => "history",
+            Self::Terms => "terms",
         }
     }
 }
@@ -203,6 +223,11 @@ pub(crate) trait Tx {
 
     /// Says that this transaction changes what caches of `topic` hold.
     fn touch(&mut self, topic: Topic);
+
+    /// Adds `n` to a counter, all in all and, where a `day` is given, on that day.
+    ///
+    /// What the works of one commit add is gathered and written once, with the commit.
+    fn count(&mut self, counter: i64, day: Option<i64>, n: i64);
 
     /// The first row that a statement answers, if any.
     fn row(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Option<Row>, StoreError> {

@@ -15,7 +15,7 @@ pub(crate) const NOW: i64 = 1_795_163_760_000;
 pub(crate) struct Service {
     pub(crate) tidings: Tidings,
     // Dropped after the service has closed it.
-    dir: TempDir,
+    pub(crate) dir: TempDir,
 }
 
 impl std::ops::Deref for Service {
@@ -33,8 +33,13 @@ pub(crate) fn service() -> Service {
 
 /// A new service with these settings.
 pub(crate) fn service_with(config: Config) -> Service {
+    service_at(NOW, config)
+}
+
+/// A new service at some time with these settings.
+pub(crate) fn service_at(now: i64, config: Config) -> Service {
     let dir = tempfile::tempdir().unwrap();
-    let builder = Tidings::builder(dir.path().join("test.db")).config(config).clock(Clock::fixed(NOW));
+    let builder = Tidings::builder(dir.path().join("test.db")).config(config).clock(Clock::fixed(now));
     Service { tidings: builder.open().unwrap(), dir }
 }
 

@@ -29,7 +29,10 @@ use crate::reply::{self, Answer};
 use crate::request::Call;
 use crate::route::{Route, Table};
 use crate::upload::Upload;
-use crate::{account, admin, docs, feedback, health, main_info, newsfeed, notice, post, profile, search};
+use crate::witness::Witness;
+use crate::{
+    account, admin, analysis, docs, feedback, health, main_info, newsfeed, notice, post, profile, search,
+};
 
 /// The address at the other end of the connection that a request came by: an extension of the request.
 #[derive(Clone, Copy, Debug)]
@@ -99,13 +102,25 @@ impl App {
         upload: Upload,
     ) -> Response {
         let path = path.as_str().strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
-        let (route, segments) = match self.table.find(&method, path) {
+        let found = match self.table.find(path) {
             Ok(found) => found,
             Err(refusal) => return reply::respond(Err(refusal), "", false),
         };
-        let call = Call::new(Arc::clone(&self), segments, query, headers, peer.map(|peer| peer.0), upload);
-        let keepable = route.is_public && call.is_guest();
-        reply::respond(self.answer(route, call).await, route.path, keepable)
+        let (route, recorded) = (found.route(&method), found.recorded(&method));
+        let peer = peer.map(|peer| peer.0);
+        let call = Call::new(Arc::clone(&self), found.segments, query, headers, peer, upload);
+        let recorded = recorded.filter(|_| self.config.analytics).map(|op| (Witness::of(&call), op));
+        let response = match route {
+            Ok(route) => {
+                let keepable = route.is_public && call.is_guest();
+                reply::respond(self.answer(route, call).await, route.path, keepable)
+            }
+            Err(refusal) => reply::respond(Err(refusal), "", false),
+        };
+        if let Some((witness, operation)) = recorded {
+            witness.record(&self, operation, path, response.status());
+        }
+        response
     }
 
     async fn answer(&self, route: &Route, call: Call) -> Answer {
@@ -152,6 +167,7 @@ pub(crate) fn routes(config: &Config) -> Vec<Route> {
         post::routes(),
         search::routes(),
         newsfeed::routes(),
+        analysis::routes(),
         health::routes(),
         docs::routes(config),
     ];
@@ -169,7 +185,6 @@ mod tests {
         for (method, path, expected) in [
             ("GET", "/", "404 Not found"),
             ("GET", "/metrics", "404 Not found"),
-            ("GET", "/get_analysis", "404 Not found"),
             ("POST", "/get_userinfo", "405 method not allowed"),
             ("HEAD", "/get_userinfo", "405 method not allowed"),
             ("OPTIONS", "/get_userinfo", "405 method not allowed"),

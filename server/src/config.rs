@@ -21,6 +21,9 @@ pub struct Config {
     pub rate_limit: Option<NonZeroU32>,
     /// Whether each failed sign-in writes a line with the client's address to the log.
     pub log_auth_failures: bool,
+    /// Whether what is answered is written to the access log, and its visitors are counted. Views, likes,
+    /// searches and devices always are.
+    pub analytics: bool,
     /// Whether `/openapi.json` and `/docs` are served.
     pub docs: bool,
     /// The most bytes of a body.
@@ -54,6 +57,7 @@ impl Default for Config {
             trust_proxy: Vec::new(),
             rate_limit: None,
             log_auth_failures: false,
+            analytics: true,
             docs: true,
             body_limit: 1024 * 1024,
             bodies_limit: 128 * 1024 * 1024,

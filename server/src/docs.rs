@@ -18,7 +18,7 @@ use crate::config::{BasePath, Config};
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
-use crate::{account, admin, feedback, health, main_info, newsfeed, notice, post, profile, search};
+use crate::{account, admin, analysis, feedback, health, main_info, newsfeed, notice, post, profile, search};
 
 mod schema;
 
@@ -33,7 +33,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 #[openapi(
     info(
         title = "tidings",
-        description = "Accounts, notices, feedback, posts, search and newsfeeds.\n\n\
+        description = "Accounts, analytics, notices, feedback, posts, search and newsfeeds.\n\n\
             Every answer of an operation has a `result`: `success`, or what went wrong. A failure that an operation \
             names has status 200; every other one has the status that says so. Bodies are JSON or forms with the \
             same fields: in a form a list is a repeated key or one text with commas.",
@@ -85,6 +85,15 @@ const FORM: &str = "application/x-www-form-urlencoded";
         newsfeed::get_popularity_newsfeed,
         newsfeed::get_newsfeed_of_topic,
         newsfeed::get_topic_newsfeed,
+        analysis::get_search_realtime,
+        analysis::get_log_date,
+        analysis::get_log_user,
+        analysis::get_log_user_date,
+        analysis::get_analysis,
+        analysis::get_everyday_analysis_days_ago,
+        analysis::specific_days,
+        analysis::insert_device,
+        analysis::get_device,
         health::healthz,
         health::readyz,
         openapi_json,
@@ -98,6 +107,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
         (name = "post", description = "Posts, their views and likes"),
         (name = "search", description = "Finding posts"),
         (name = "newsfeed", description = "Posts as members read them"),
+        (name = "analysis", description = "What is counted of what happens, and the access log"),
         (name = "server", description = "What watches over the server, and this document"),
     ),
     modifiers(&Common),
@@ -168,17 +178,17 @@ pub(crate) fn routes(config: &Config) -> Vec<Route> {
     // Relative to the page, so that it is found behind a proxy that cuts a prefix, too.
     let page = Page::from("../openapi.json").validator_url("none").persist_authorization(true);
     let (page, files) = (Arc::new(page.clone()), Arc::new(page));
-    vec![
-        Route::get("/openapi.json", move |call| ready(Ok(openapi_json(&call, &document)))).public(),
-        Route::get("/docs", docs).public(),
-        Route::get(PAGE, move |call| file(call, String::new(), Arc::clone(&page))).public(),
+    let routes = [
+        Route::get("/openapi.json", move |call| ready(Ok(openapi_json(&call, &document)))),
+        Route::get("/docs", docs),
+        Route::get(PAGE, move |call| file(call, String::new(), Arc::clone(&page))),
         Route::get(PAGE_FILES, move |mut call: Call| {
             let name = call.segments().map(|[name]| name);
             let files = Arc::clone(&files);
             async { file(call, name?, files).await }
-        })
-        .public(),
-    ]
+        }),
+    ];
+    routes.map(|route| route.public().unrecorded()).into()
 }
 
 /// The page, and the files it is made of.

@@ -11,7 +11,7 @@ const HEALTHZ: &str = "/healthz";
 const READYZ: &str = "/readyz";
 
 pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get(HEALTHZ, healthz), Route::get(READYZ, readyz)]
+    vec![Route::get(HEALTHZ, healthz).unrecorded(), Route::get(READYZ, readyz).unrecorded()]
 }
 
 /// Whether a path is asked by what watches over the server, which no rate limit holds off.

@@ -43,6 +43,7 @@
 //! | `app` | one warp filter takes a request apart; the table finds its operation |
 //! | `route` | the table: path, method, handler |
 //! | `request`, `fields`, `upload`, `client` | what a handler may ask of a request |
+//! | `witness` | says who asked, once they are answered, to the access log and the counters |
 //! | `lane` | runs operations off the async threads, a bounded number at a time |
 //! | `reply` | status, headers, compression |
 //! | `account`, `profile`, `admin`, … | the handlers, a module for each slice of the core |
@@ -50,6 +51,7 @@
 
 mod account;
 mod admin;
+mod analysis;
 mod app;
 mod client;
 mod config;
@@ -73,6 +75,7 @@ mod search;
 #[cfg(test)]
 mod testing;
 mod upload;
+mod witness;
 
 pub use config::{BasePath, Config, InvalidSetting, IpNet, Origin};
 pub use docs::openapi;

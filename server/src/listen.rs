@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use tidings_core::{Tidings, newsfeed};
+use tidings_core::{Tidings, analysis, newsfeed};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
@@ -75,7 +75,7 @@ pub async fn serve(
         let connection = graceful.watch(hyper.serve_connection(io, answer).into_owned());
         connections.spawn(async move {
             if let Err(error) = connection.await {
-                tracing::debug!(%peer, error, "a connection broke off");
+                tracing::debug!(error, "a connection broke off");
             }
             drop(place);
         });
@@ -93,10 +93,14 @@ fn listen_on(listener: std::net::TcpListener) -> io::Result<TcpListener> {
     TcpListener::from_std(listener)
 }
 
-/// Loads the feeds: guests are answered from memory, which must not wait for the database.
+/// Loads what answers are made of in memory, where nothing may wait for the database.
 async fn warm(app: &App) -> io::Result<()> {
     let tidings = app.tidings.clone();
-    app.lanes.store.run(move || newsfeed::warm(&tidings)).await.map_err(io::Error::other)
+    let warmed = app.lanes.store.run(move || {
+        newsfeed::warm(&tidings)?;
+        analysis::warm(&tidings)
+    });
+    warmed.await.map_err(io::Error::other)
 }
 
 fn hyper() -> Builder<TokioExecutor> {

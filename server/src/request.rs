@@ -8,6 +8,7 @@ use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYP
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tidings_core::account::{Caller, Client};
+use tidings_core::analysis::Guest;
 use tidings_core::{Error, Outcome, Result, Tidings};
 
 use crate::app::App;
@@ -16,6 +17,7 @@ use crate::fields;
 use crate::lane::{Lane, Lanes};
 use crate::reply::{Answer, Refusal, Reply};
 use crate::upload::{Upload, UploadReader};
+use crate::witness::user_agent;
 
 /// A request whose path and method have an operation, with what its handler may ask of it.
 pub(crate) struct Call {
@@ -136,6 +138,16 @@ impl Call {
         client::address(peer, &self.headers, &self.app.config.trust_proxy)
     }
 
+    /// The headers.
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// The client, as it is told apart from others while it is not signed in.
+    pub(crate) fn guest(&self) -> Guest {
+        Guest::new(self.tidings(), self.address(), user_agent(&self.headers))
+    }
+
     /// Whether the client takes answers compressed with gzip.
     pub(crate) fn accepts_gzip(&self) -> bool {
         accepts_gzip(&self.headers)
@@ -219,11 +231,16 @@ fn is_auth_failure(error: &Error) -> bool {
 
 /// Who is calling: nobody without the header; with one that is no bearer token, a token that fails.
 fn caller(headers: &HeaderMap) -> Caller {
+    token(headers).map_or(Caller::Nobody, Caller::token)
+}
+
+/// The bearer token; empty when the header is there and has none.
+fn token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     match (values.next(), values.next()) {
-        (None, _) => Caller::Nobody,
-        (Some(value), None) => Caller::token(bearer(value.as_bytes()).unwrap_or_default()),
-        (Some(_), Some(_)) => Caller::token(""),
+        (None, _) => None,
+        (Some(value), None) => Some(bearer(value.as_bytes()).unwrap_or_default()),
+        (Some(_), Some(_)) => Some(""),
     }
 }
 
@@ -264,11 +281,7 @@ mod tests {
 
     #[test]
     fn a_caller_is_who_the_bearer_token_says_and_anything_else_is_a_token_that_fails() {
-        let token = |values: &[&[u8]]| match caller(&headers(&AUTHORIZATION, values)) {
-            Caller::Token(token) => Some(token.to_string()),
-            Caller::Nobody => None,
-            other => panic!("{other:?}"),
-        };
+        let token = |values: &[&[u8]]| token(&headers(&AUTHORIZATION, values)).map(str::to_owned);
         assert_eq!(token(&[]), None);
         for header in [b"Bearer a.b.c".as_slice(), b"bearer a.b.c", b"BEARER  a.b.c"] {
             assert_eq!(token(&[header]).as_deref(), Some("a.b.c"));

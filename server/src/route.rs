@@ -10,6 +10,7 @@ use std::pin::Pin;
 use http::{HeaderValue, Method};
 use percent_encoding::percent_decode_str;
 use tidings_core::Error;
+use tidings_core::analysis::Operation;
 
 use crate::reply::{Answer, Refusal};
 use crate::request::Call;
@@ -22,6 +23,8 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     /// Whether it tells everybody the same and changes nothing.
     pub(crate) is_public: bool,
+    /// Whether asking for it is recorded.
+    is_recorded: bool,
     handler: Handler,
 }
 
@@ -32,7 +35,7 @@ impl Route {
         F: Future<Output = Answer> + Send + 'static,
     {
         let handler: Handler = Box::new(move |call| Box::pin(handler(call)));
-        Self { method: Method::GET, path, is_public: false, handler }
+        Self { method: Method::GET, path, is_public: false, is_recorded: true, handler }
     }
 
     /// A `POST` operation.
@@ -48,6 +51,11 @@ impl Route {
         Self { is_public: true, ..self }
     }
 
+    /// The same, but asking for it is no communication.
+    pub(crate) fn unrecorded(self) -> Self {
+        Self { is_recorded: false, ..self }
+    }
+
     /// Begins to answer a call.
     pub(crate) fn handle(&self, call: Call) -> impl Future<Output = Answer> + Send + use<> {
         (self.handler)(call)
@@ -59,6 +67,31 @@ struct Methods {
     routes: Vec<Route>,
     /// What `Allow` says.
     allowed: HeaderValue,
+    /// What the access log calls the path, unless asking for it is no communication.
+    recorded: Option<Operation>,
+}
+
+/// What stands behind a path.
+pub(crate) struct Found<'t> {
+    methods: &'t Methods,
+    /// The parameters of the path, percent-decoded.
+    pub(crate) segments: Vec<Vec<u8>>,
+}
+
+impl<'t> Found<'t> {
+    /// The operation with this method.
+    ///
+    /// # Errors
+    /// `method not allowed` when there are others.
+    pub(crate) fn route(&self, method: &Method) -> Result<&'t Route, Refusal> {
+        let route = self.methods.routes.iter().find(|route| route.method == method);
+        route.ok_or_else(|| Refusal::MethodNotAllowed(self.methods.allowed.clone()))
+    }
+
+    /// What the access log calls a request with this method, if it is a communication.
+    pub(crate) fn recorded(&self, method: &Method) -> Option<Operation> {
+        self.methods.recorded.map(|operation| operation.by(method.as_str()))
+    }
 }
 
 /// All operations.
@@ -75,21 +108,23 @@ impl Table {
         for (path, routes) in paths {
             let methods: Vec<&str> = routes.iter().map(|route| route.method.as_str()).collect();
             let allowed = HeaderValue::from_str(&methods.join(", ")).expect("methods are plain text");
-            table.insert(path, Methods { routes, allowed }).expect("no two templates are the same path");
+            let is_recorded = routes.iter().any(|route| route.is_recorded);
+            let recorded = is_recorded.then(|| Operation::new("GET", path));
+            table
+                .insert(path, Methods { routes, allowed, recorded })
+                .expect("no two templates are the same path");
         }
         Self(table)
     }
 
-    /// The operation of a request, and the parameters of its path, percent-decoded.
+    /// What stands behind a path.
     ///
     /// # Errors
-    /// `Not found` for a path that has none, `method not allowed` for one that has others.
-    pub(crate) fn find(&self, method: &Method, path: &str) -> Result<(&Route, Vec<Vec<u8>>), Refusal> {
+    /// `Not found` for a path that has no operation.
+    pub(crate) fn find(&self, path: &str) -> Result<Found<'_>, Refusal> {
         let found = self.0.at(path).map_err(|_| Error::NotFound)?;
-        let route = found.value.routes.iter().find(|route| route.method == method);
-        let route = route.ok_or_else(|| Refusal::MethodNotAllowed(found.value.allowed.clone()))?;
         let segments = found.params.iter().map(|(_, segment)| percent_decode_str(segment).collect());
-        Ok((route, segments.collect()))
+        Ok(Found { methods: found.value, segments: segments.collect() })
     }
 }
 
@@ -108,7 +143,9 @@ mod tests {
     }
 
     fn find(method: &str, path: &str) -> String {
-        match table().find(&method.parse().unwrap(), path) {
+        let table = table();
+        let found = table.find(path);
+        match found.and_then(|found| Ok((found.route(&method.parse().unwrap())?, found.segments))) {
             Ok((route, segments)) => {
                 let segments = segments.iter().map(|segment| format!(" {}", segment.escape_ascii()));
                 format!("{} {}{}", route.method, route.path, segments.collect::<String>())

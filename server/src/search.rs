@@ -36,7 +36,7 @@ pub(crate) struct SearchFields {
 )]
 pub(crate) async fn search_logging(mut call: Call) -> Answer {
     let SearchFields { search } = call.fields().await?;
-    Reply::written(search::log(call.tidings(), call.caller(), &search)).await
+    Reply::written(search::log(call.tidings(), call.caller(), Some(call.guest()), &search)).await
 }
 
 /// The posts that match best

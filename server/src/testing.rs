@@ -1,5 +1,7 @@
 //! What the unit tests share: a service on a database of its own, and calls without a connection.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
@@ -27,7 +29,12 @@ pub(crate) fn service() -> Service {
 impl Service {
     /// What a server with these settings answers.
     pub(crate) async fn answer(&self, config: &Config, request: Request<Full<Bytes>>) -> Response<Bytes> {
-        let service = App::new(self.tidings.clone(), config.clone()).service();
+        self.answer_of(&App::new(self.tidings.clone(), config.clone()), request).await
+    }
+
+    /// What this server answers.
+    pub(crate) async fn answer_of(&self, app: &Arc<App>, request: Request<Full<Bytes>>) -> Response<Bytes> {
+        let service = Arc::clone(app).service();
         let (head, body) = service.oneshot(request).await.unwrap().into_parts();
         Response::from_parts(head, body.collect().await.unwrap().to_bytes())
     }

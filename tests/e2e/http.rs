@@ -97,6 +97,11 @@ fn every_answer_is_json_and_what_is_personal_or_changes_something_is_not_kept() 
         "/get_topic_newsfeed/{newsfeed_name}",
         "/get_newsfeed_of_topic/{category_name}",
         "/get_recommendation_newsfeed",
+        "/get_search_realtime",
+        "/get_analysis",
+        "/get_everyday_analysis_days_ago/{days}",
+        "/get_everyday_analysis_specific_days/{year}/{month}/{day}",
+        "/get_device",
     ];
     for operation in OPERATIONS.iter().filter(|operation| operation.method == "GET") {
         for caller in [&server.anyone(), &admin] {

@@ -4,6 +4,7 @@
 
 mod account;
 mod admin;
+mod analysis;
 mod cli;
 mod faults;
 mod feedback;

@@ -59,9 +59,11 @@ impl World {
     /// Something that there is, for a parameter of a path.
     fn value(&self, parameter: &str) -> String {
         match parameter {
-            "auto_login" | "activation" => "1".into(),
-            "type_num" => "0".into(),
-            "num" => "10".into(),
+            "auto_login" | "activation" | "days" => "1".into(),
+            "type_num" | "months" | "hours" => "0".into(),
+            "num" | "limit" | "month" | "day" => "10".into(),
+            "year" => "2026".into(),
+            "device" => "tablet".into(),
             "category_name" | "newsfeed_name" => "news".into(),
             "user_id" => self.target.borrow().clone(),
             "feedback_obi" => self.feedback.clone(),

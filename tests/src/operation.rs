@@ -128,6 +128,16 @@ pub const OPERATIONS: &[Operation] = &[
     get("/get_popularity_newsfeed", Anyone),
     get("/get_topic_newsfeed/{newsfeed_name}", Anyone),
     get("/get_newsfeed_of_topic/{category_name}", Anyone),
+    // Analytics.
+    get("/get_search_realtime", Anyone),
+    get("/get_log_date/{months}/{days}/{hours}/{limit}", Administrators),
+    get("/get_log_user/{user_id}/{limit}", Members),
+    get("/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}", Members),
+    get("/get_analysis", Anyone),
+    get("/get_everyday_analysis_days_ago/{days}", Anyone),
+    get("/get_everyday_analysis_specific_days/{year}/{month}/{day}", Anyone),
+    get("/insert_device/{device}", Anyone),
+    get("/get_device", Anyone),
     // What watches over the server.
     get("/healthz", Anyone),
     get("/readyz", Anyone),

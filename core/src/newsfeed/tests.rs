@@ -229,7 +229,7 @@ fn searches_are_measured_too_and_the_same_state_gives_the_same_feed() {
     let service = stocked();
     let reader = service.member("reader");
     for _ in 0..3 {
-        search::log(&service, &reader, "rust").wait().unwrap();
+        search::log(&service, &reader, None, "rust").wait().unwrap();
     }
     let first = json(recommended(&service, &reader, &Page::default()));
     assert_eq!(titles(&first)[..5].iter().filter(|title| title.starts_with("rust")).count(), 5);

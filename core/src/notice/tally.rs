@@ -216,6 +216,7 @@ mod tests {
                 i64::MAX
             }
             fn touch(&mut self, _: Topic) {}
+            fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
         }
         let service = service();
         let id = notice(&service);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::draft::{Address, Content};
 use super::terms::Terms;
 use super::{index, list};
+use crate::analysis::counters::Counter;
 use crate::error::Result;
 use crate::profile::history::json_list;
 use crate::store::{StoreError, Topic, Tx};
@@ -32,6 +33,8 @@ pub(super) struct New<'p> {
 pub(super) struct Rest {
     index: Vec<Indexing>,
     categories: BTreeMap<String, i64>,
+    /// Posts more than before.
+    posts: i64,
 }
 
 enum Indexing {
@@ -60,6 +63,9 @@ impl Rest {
                     index::insert(tx, key, &terms)?;
                 }
             }
+        }
+        if self.posts != 0 {
+            tx.count(Counter::Posts as i64, None, self.posts);
         }
         tx.touch(Topic::Posts);
         Ok(())
@@ -142,6 +148,7 @@ pub(super) fn insert(tx: &mut dyn Tx, new: New<'_>, rest: &mut Rest) -> Result<(
     tx.run(sql, &[key.into(), new.view.into(), new.fav.into(), revision.into()])?;
     label(tx, key, new.content)?;
     rest.count(topic, 1);
+    rest.posts += 1;
     rest.index.push(Indexing::Insert(key, terms));
     Ok(())
 }
@@ -198,6 +205,7 @@ pub(super) fn remove(tx: &mut dyn Tx, post: &Stored, rest: &mut Rest) -> Result<
     let revision = tx.revision();
     tx.run(sql, &[post.key.into(), revision.into()])?;
     rest.count(&post.content.topic, -1);
+    rest.posts -= 1;
     rest.index.push(Indexing::Remove(post.key));
     Ok(())
 }

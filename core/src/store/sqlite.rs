@@ -1,5 +1,6 @@
 //! SQLite behind the door; the only file that names rusqlite.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,7 +15,8 @@ use super::{Arg, Row, StoreError, Topic, Tx, Value};
 use crate::error::Result;
 
 /// The schema's steps, each applied once and in order; a released one is never edited.
-const MIGRATIONS: [&str; 1] = [include_str!("sqlite/0001_initial.sql")];
+const MIGRATIONS: [&str; 2] =
+    [include_str!("sqlite/0001_initial.sql"), include_str!("sqlite/0002_analysis.sql")];
 
 /// The schema that this program writes: the number of its migrations.
 #[expect(clippy::cast_possible_wrap, reason = "a handful of migrations")]
@@ -125,19 +127,23 @@ pub(super) struct SqliteTx<'c> {
     connection: &'c Connection,
     revision: i64,
     touched: Vec<Topic>,
+    counts: Vec<Count>,
 }
+
+/// What a work adds to a counter.
+type Count = (i64, Option<i64>, i64);
 
 impl<'c> SqliteTx<'c> {
     /// Begins a transaction that reads.
     pub(super) fn begin(connection: &'c Connection) -> Result<Self, StoreError> {
-        let mut tx = Self { connection, revision: 0, touched: Vec::new() };
+        let mut tx = Self { connection, revision: 0, touched: Vec::new(), counts: Vec::new() };
         tx.run("BEGIN", &[])?;
         Ok(tx)
     }
 
     /// Begins a transaction that writes, and takes the next revision for it.
     pub(super) fn begin_write(connection: &'c Connection) -> Result<Self, StoreError> {
-        let mut tx = Self { connection, revision: 0, touched: Vec::new() };
+        let mut tx = Self { connection, revision: 0, touched: Vec::new(), counts: Vec::new() };
         tx.run("BEGIN IMMEDIATE", &[])?;
         match tx.one("UPDATE revision SET n = n + 1 RETURNING n", &[]).and_then(|mut row| row.take(0)) {
             Ok(revision) => tx.revision = revision,
@@ -149,8 +155,51 @@ impl<'c> SqliteTx<'c> {
         Ok(tx)
     }
 
+    /// How many additions to counters there are: where those of the next work begin.
+    pub(super) fn counted(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Forgets the additions from there on, with the work that made them.
+    pub(super) fn uncount(&mut self, from: usize) {
+        self.counts.truncate(from);
+    }
+
+    /// Writes what has been added to counters.
+    fn write_counts(&mut self) -> Result<(), StoreError> {
+        let mut sums = BTreeMap::new();
+        for (counter, day, n) in self.counts.drain(..) {
+            *sums.entry((counter, None)).or_insert(0) += n;
+            if day.is_some() {
+                *sums.entry((counter, day)).or_insert(0) += n;
+            }
+        }
+        for ((counter, day), n) in &sums {
+            match day {
+                None => {
+                    let sql = "INSERT INTO total_count (counter, n) VALUES ($1, $2)
+                               ON CONFLICT (counter) DO UPDATE SET n = total_count.n + excluded.n";
+                    self.run(sql, &[(*counter).into(), (*n).into()])?;
+                }
+                Some(day) => {
+                    let sql = "INSERT INTO day_count (counter, day, n) VALUES ($1, $2, $3)
+                               ON CONFLICT (day, counter) DO UPDATE SET n = day_count.n + excluded.n";
+                    self.run(sql, &[(*counter).into(), (*day).into(), (*n).into()])?;
+                }
+            }
+        }
+        if !sums.is_empty() {
+            self.touch(Topic::Counts);
+        }
+        Ok(())
+    }
+
     /// Puts what was done on disk; answers the topics that it touched.
     pub(super) fn commit(mut self) -> Result<Vec<Topic>, StoreError> {
+        if let Err(error) = self.write_counts() {
+            self.rollback();
+            return Err(error);
+        }
         for topic in std::mem::take(&mut self.touched) {
             let sql = "INSERT INTO touched (topic, revision) VALUES ($1, $2)
                        ON CONFLICT (topic) DO UPDATE SET revision = excluded.revision";
@@ -208,6 +257,10 @@ impl Tx for SqliteTx<'_> {
         if !self.touched.contains(&topic) {
             self.touched.push(topic);
         }
+    }
+
+    fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
+        self.counts.push((counter, day, n));
     }
 }
 

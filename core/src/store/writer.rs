@@ -275,9 +275,13 @@ fn run_one(
         *broken = Some(error);
         return None;
     }
+    let counted = tx.counted();
     let finished = catch_unwind(AssertUnwindSafe(|| work(tx)));
     let keep = finished.as_ref().is_ok_and(|finished| finished.keep);
     *kept |= keep;
+    if !keep {
+        tx.uncount(counted);
+    }
     let undone = if keep { Ok(0) } else { tx.run("ROLLBACK TO work", &[]) };
     if let Err(error) = undone.and_then(|_| tx.run("RELEASE work", &[])) {
         *broken = Some(error);
@@ -305,6 +309,7 @@ fn refuse(work: Work, error: &StoreError) {
             0
         }
         fn touch(&mut self, _: super::Topic) {}
+        fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
     }
     (work(&mut Refusing(error)).answer)(Err(error.clone()));
 }

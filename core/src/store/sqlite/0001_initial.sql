@@ -8,7 +8,7 @@ INSERT INTO revision (one, n) VALUES (1, 0);
 CREATE TABLE touched (topic TEXT PRIMARY KEY, revision INTEGER NOT NULL) STRICT;
 
 CREATE TABLE member (
-    key         INTEGER PRIMARY KEY,
+    key         INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice: log lines and visits keep it
     id          TEXT NOT NULL,              -- as registered
     folded      TEXT NOT NULL UNIQUE,       -- the id in lower case
     password    TEXT NOT NULL,              -- PHC string
@@ -153,10 +153,9 @@ CREATE INDEX opened_date ON opened (member, date);
 
 -- Every search by anybody: what real-time terms are counted from.
 CREATE TABLE term (
-    key    INTEGER PRIMARY KEY,
-    term   TEXT NOT NULL,
-    member INTEGER REFERENCES member (key) ON DELETE SET NULL, -- null: a guest, or removed since
-    date   INTEGER NOT NULL
+    key     INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice: who follows the searches goes by it
+    term    TEXT NOT NULL,
+    visitor INTEGER NOT NULL,               -- as in the table of visitors; 0: nobody in particular
+    date    INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX term_date ON term (date);
-CREATE INDEX term_member ON term (member);

@@ -1,0 +1,294 @@
+//! Analytics: who was there and what they did, counted as it happens.
+//!
+//! Whoever answers requests [`record`]s each of them: a line of the access log, and the visitor it came from. Views,
+//! likes, searches and devices are counted with the acts themselves, in the same transaction. Reports read a few
+//! counters, however long the history; what many ask for is kept encoded until something is counted.
+//!
+//! Days and hours are those of one time zone, which a database keeps ([`crate::config::Analysis::timezone`]).
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::Tidings;
+use crate::account::{self, Caller, Identity, fold};
+use crate::clock::{Clock, DAY_MS, Time};
+use crate::config;
+use crate::error::{Error, Result};
+use crate::store::{Pending, Store, Tx};
+
+pub(crate) mod bucket;
+pub(crate) mod calendar;
+pub(crate) mod counters;
+mod crawler;
+mod journal;
+pub(crate) mod log;
+mod report;
+#[cfg(test)]
+mod tests;
+mod tidy;
+mod trends;
+pub(crate) mod visitor;
+
+pub use log::Operation;
+pub use report::{
+    Analysis, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits, Summary,
+    answer, answer_in_memory, day, days_ago, devices, realtime, summary,
+};
+pub use visitor::Guest;
+
+use calendar::Calendar;
+use counters::Counter;
+use journal::{Journal, Record};
+use log::Whose;
+use report::Reports;
+use tidy::Tidy;
+use trends::Trends;
+use visitor::DayKeys;
+
+/// The most lines that a look into the log answers.
+pub const LOG_MAX: i64 = 1_000;
+
+const WINDOW_RULE: &str = "exactly one of months, days and hours is above 0, the others are 0";
+const LIMIT_RULE: &str = "limit is 0 or more";
+const DEVICE_RULE: &str = "a device is pc, tablet or mobile";
+
+/// All that analytics keep in memory.
+pub(crate) struct State {
+    // Declared first, so that the thread stops before the store closes.
+    tidy: Tidy,
+    pub(crate) calendar: Arc<Calendar>,
+    journal: Arc<Journal>,
+    keys: Arc<DayKeys>,
+    reports: Reports,
+    trends: Trends,
+    store: Arc<Store>,
+    log_days: u32,
+    clock: Clock,
+}
+
+impl State {
+    /// What is needed to count in a database.
+    ///
+    /// # Errors
+    /// When days are counted in another time zone than the settings'.
+    pub(crate) fn open(store: &Arc<Store>, config: &config::Analysis, clock: &Clock) -> Result<Self> {
+        let calendar = Arc::new(Calendar::open(store, config.timezone.as_ref(), clock.clone())?);
+        Ok(Self {
+            tidy: Tidy::default(),
+            journal: Arc::new(Journal::new(Arc::clone(&calendar))),
+            calendar,
+            keys: Arc::default(),
+            reports: Reports::default(),
+            trends: Trends::new(config),
+            store: Arc::clone(store),
+            log_days: config.log_days,
+            clock: clock.clone(),
+        })
+    }
+}
+
+impl Drop for State {
+    /// Sends off what waits to be written, before the store closes.
+    fn drop(&mut self) {
+        self.journal.flush(&self.store);
+    }
+}
+
+/// Makes ready to record what happens: the keys that guests are told apart with, what was searched lately, and the
+/// thread that lets go of what is kept no longer.
+///
+/// # Errors
+/// When the store fails.
+pub fn warm(tidings: &Tidings) -> Result<()> {
+    let analysis = tidings.analysis();
+    analysis.tidy.start(analysis)?;
+    realtime(tidings)?;
+    Ok(())
+}
+
+/// A request that was answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Communication<'a> {
+    /// Who asked.
+    pub caller: &'a Caller,
+    /// What was asked for …
+    pub operation: Operation,
+    /// … under this path, percent-encoded.
+    pub path: &'a str,
+    /// The HTTP status of the answer.
+    pub status: u16,
+    /// The address that the client came from. It goes no further than here.
+    pub address: IpAddr,
+    /// The user agent that the client named, as it was sent.
+    pub user_agent: &'a [u8],
+}
+
+/// Records an answered request: in the access log, and its visitor.
+///
+/// It is written along with other commits, within 200 ms; nobody waits for it. [`warm`] is to be called before.
+pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
+    let Communication { caller, operation, path, status, address, user_agent } = *communication;
+    let analysis = tidings.analysis();
+    let at = tidings.now();
+    let seen = caller.found(tidings);
+    let guest = match seen {
+        // No guest, whatever the address.
+        account::Seen::Member(_) => Guest(None),
+        _ => Guest::at(analysis, at, address, user_agent),
+    };
+    let path = operation.varying(path);
+    analysis.journal.push(&analysis.store, Record { at, operation, path, status, seen, guest });
+}
+
+/// Counts a device, as an app reports it: `pc`, `tablet` or `mobile`, also with `device_` before it.
+///
+/// # Errors
+/// `bad request` for another one; `overloaded`.
+pub fn insert_device(tidings: &Tidings, device: &str) -> Pending<()> {
+    let counter = match device.strip_prefix("device_").unwrap_or(device) {
+        "pc" => Counter::Pc,
+        "tablet" => Counter::Tablet,
+        "mobile" => Counter::Mobile,
+        _ => return Pending::given(Err(Error::BadRequest(DEVICE_RULE))),
+    };
+    let (calendar, now) = (Arc::clone(&tidings.analysis().calendar), tidings.now());
+    tidings.store().submit(move |tx| calendar.count(tx, counter, now))
+}
+
+/// A line of the access log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LogEntry {
+    #[serde(skip)]
+    pub(crate) key: i64,
+    /// Who it was: `guest` who was not signed in, `removed` who is a member no longer.
+    pub user_id: String,
+    /// When it was answered.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub date: Time,
+    /// The path.
+    pub path: String,
+    /// The method.
+    pub method: String,
+    /// The HTTP status of the answer.
+    pub status: i64,
+}
+
+/// What a look into the log answers.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Log {
+    /// The lines, newest first.
+    pub log: Vec<LogEntry>,
+}
+
+/// How far back a look into the log reaches, from this moment: exactly one is above 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Calendar months.
+    pub months: i64,
+    /// Times 24 hours.
+    pub days: i64,
+    /// Hours.
+    pub hours: i64,
+}
+
+impl Window {
+    /// The moment that it begins.
+    fn since(self, calendar: &Calendar, now: i64) -> Result<i64> {
+        match (self.months, self.days, self.hours) {
+            (months @ 1.., 0, 0) => Ok(calendar.cutter().months_before(now, months)),
+            (0, days @ 1.., 0) => Ok(now.saturating_sub(days.saturating_mul(DAY_MS))),
+            (0, 0, hours @ 1..) => Ok(now.saturating_sub(hours.saturating_mul(DAY_MS / 24))),
+            _ => Err(Error::BadRequest(WINDOW_RULE)),
+        }
+    }
+}
+
+/// The log of a time, at most `limit` lines and never more than [`LOG_MAX`].
+///
+/// # Errors
+/// `bad token`; `Not admin`; `bad request` when the window or the limit breaks its rule.
+pub fn log_date(tidings: &Tidings, caller: &Caller, window: Window, limit: i64) -> Result<Log> {
+    look(tidings, caller, None, Some(window), limit)
+}
+
+/// The log of a member, of `guest` or of `removed`.
+///
+/// # Errors
+/// `bad token`; `Not admin` for another member's; `bad request` when the limit breaks its rule; `Not found` when
+/// there is no such member.
+pub fn log_user(tidings: &Tidings, caller: &Caller, user_id: &str, limit: i64) -> Result<Log> {
+    look(tidings, caller, Some(user_id), None, limit)
+}
+
+/// The log of a member, of `guest` or of `removed`, of a time.
+///
+/// # Errors
+/// As [`log_user`] and [`log_date`].
+pub fn log_user_date(
+    tidings: &Tidings,
+    caller: &Caller,
+    user_id: &str,
+    window: Window,
+    limit: i64,
+) -> Result<Log> {
+    look(tidings, caller, Some(user_id), Some(window), limit)
+}
+
+fn look(
+    tidings: &Tidings,
+    caller: &Caller,
+    user_id: Option<&str>,
+    window: Option<Window>,
+    limit: i64,
+) -> Result<Log> {
+    let (identity, user_id) = (caller.identify(tidings), user_id.map(fold));
+    let analysis = tidings.analysis();
+    let look = |tx: &mut dyn Tx| {
+        if !tidings.config().analysis.public_logs {
+            may_read(tx, &identity, user_id.as_deref())?;
+        }
+        let since = window.map_or(Ok(i64::MIN), |w| w.since(&analysis.calendar, tidings.now()))?;
+        if limit < 0 {
+            return Err(Error::BadRequest(LIMIT_RULE));
+        }
+        let whose = match &user_id {
+            None => Whose::Everybodys,
+            Some(id) => whose(tx, id)?,
+        };
+        Ok(Log { log: log::lines(tx, whose, since, limit.min(LOG_MAX))? })
+    };
+    analysis.settle(tidings.now())?;
+    tidings.store().read(look)
+}
+
+/// Lets an administrator read everything, and a member their own lines.
+fn may_read(tx: &mut dyn Tx, identity: &Identity, of: Option<&str>) -> Result<()> {
+    match identity.admin(tx) {
+        Err(Error::Forbidden) if Some(fold(&identity.member(tx)?.id).as_str()) == of => Ok(()),
+        other => other.map(|_| ()),
+    }
+}
+
+fn whose(tx: &mut dyn Tx, id: &str) -> Result<Whose> {
+    let key = match id {
+        account::GUEST => log::GUEST,
+        account::REMOVED => log::GONE,
+        id => account::find(tx, id)?.ok_or(Error::NotFound)?.key,
+    };
+    Ok(Whose::Ones(key))
+}
+
+impl State {
+    /// Has what was recorded written before a report is made, where that is worth it.
+    fn settle(&self, now: i64) -> Result<()> {
+        if self.journal.wants_settling(&self.store, now) {
+            self.journal.settle(&self.store, now)
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Days and hours of a time zone: which one a moment belongs to. Pure: no store, no clock.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
+
+use crate::clock::{DAY_MS, SECOND_MS, TIME_MAX, TIME_MIN};
+
+const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
+/// Hours that a day is cut into. One that has an hour twice, or not at all, is cut into as many.
+pub(crate) const HOURS: usize = 24;
+
+/// Day 0.
+const FIRST: Date = Date::constant(1970, 1, 1);
+
+/// A time zone by its IANA name, such as `Asia/Seoul`.
+///
+/// ```
+/// use tidings_core::config::Zone;
+///
+/// assert_eq!("asia/seoul".parse::<Zone>().unwrap().name(), "Asia/Seoul");
+/// assert_eq!(Zone::default().name(), "UTC");
+/// assert!("Asia/Atlantis".parse::<Zone>().is_err());
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Zone(TimeZone);
+
+impl Zone {
+    /// Its IANA name.
+    pub fn name(&self) -> &str {
+        self.0.iana_name().unwrap_or("UTC")
+    }
+}
+
+impl Default for Zone {
+    /// UTC.
+    fn default() -> Self {
+        Self(TimeZone::UTC)
+    }
+}
+
+impl fmt::Debug for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The text is not the name of a time zone.
+#[derive(Debug, thiserror::Error)]
+#[error("no time zone has this name: it is one like Asia/Seoul or Europe/Berlin")]
+pub struct UnknownZone;
+
+impl FromStr for Zone {
+    type Err = UnknownZone;
+
+    fn from_str(name: &str) -> Result<Self, UnknownZone> {
+        let zone = TimeZone::get(name).map_err(|_| UnknownZone)?;
+        zone.iana_name().is_some().then_some(Self(zone)).ok_or(UnknownZone)
+    }
+}
+
+/// The day and the hour that a moment belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    /// The calendar day, by its number from 1970-01-01.
+    pub(crate) day: i64,
+    /// The hour that a clock on the wall shows, 0 to 23.
+    pub(crate) hour: u8,
+}
+
+/// Cuts time into the days and hours of a zone.
+pub(crate) struct Cutter {
+    zone: Zone,
+    /// The stretch of time that was asked for last: the next question is mostly for the same.
+    stretch: ArcSwap<Stretch>,
+}
+
+/// A stretch of time in which the zone keeps one offset from UTC, so that days and hours are sums.
+#[derive(Clone, Copy)]
+struct Stretch {
+    from: i64,
+    until: i64,
+    offset: i64,
+}
+
+impl Cutter {
+    pub(crate) fn new(zone: Zone) -> Self {
+        let none = Stretch { from: 0, until: 0, offset: 0 };
+        Self { zone, stretch: ArcSwap::new(Arc::new(none)) }
+    }
+
+    pub(crate) fn zone(&self) -> &Zone {
+        &self.zone
+    }
+
+    /// The day and the hour of a moment; one that no calendar reaches is in the nearest that it does.
+    pub(crate) fn slot(&self, at: i64) -> Slot {
+        let at = at.clamp(TIME_MIN, TIME_MAX);
+        let wall = at + self.offset(at);
+        let hour = u8::try_from(wall.rem_euclid(DAY_MS) / HOUR_MS).expect("a day has 24 hours");
+        Slot { day: wall.div_euclid(DAY_MS), hour }
+    }
+
+    fn offset(&self, at: i64) -> i64 {
+        let kept = self.stretch.load();
+        if (kept.from..kept.until).contains(&at) {
+            return kept.offset;
+        }
+        let stretch = self.zone.stretch(at);
+        self.stretch.store(Arc::new(stretch));
+        stretch.offset
+    }
+
+    /// The moment so many calendar months before another, as the zone's calendar has it.
+    pub(crate) fn months_before(&self, at: i64, months: i64) -> i64 {
+        let earlier = Span::new().try_months(months).ok().and_then(|months| {
+            let now = timestamp(at.clamp(TIME_MIN, TIME_MAX)).to_zoned(self.zone.0.clone());
+            now.checked_sub(months).ok()
+        });
+        earlier.map_or(TIME_MIN, |earlier| earlier.timestamp().as_millisecond())
+    }
+
+    /// When a day begins: at midnight, or where clocks are put forward over it, at the first moment after.
+    pub(crate) fn begins(&self, day: i64) -> i64 {
+        let date = date(day).and_then(|date| date.to_zoned(self.zone.0.clone()).ok());
+        date.and_then(|date| date.start_of_day().ok())
+            .map_or(day.saturating_mul(DAY_MS), |first| first.timestamp().as_millisecond())
+    }
+}
+
+impl Zone {
+    /// The stretch around a moment in which the offset is the same.
+    fn stretch(&self, at: i64) -> Stretch {
+        let moment = timestamp(at);
+        // A transition at the very moment counts as one before it.
+        let next = moment.checked_add(Span::new().nanoseconds(1)).unwrap_or(moment);
+        let from = self.0.preceding(next).next().map_or(TIME_MIN, |t| ceil(t.timestamp()));
+        let until = self.0.following(moment).next().map_or(TIME_MAX + 1, |t| ceil(t.timestamp()));
+        Stretch { from, until, offset: i64::from(self.0.to_offset(moment).seconds()) * SECOND_MS }
+    }
+}
+
+/// The first millisecond that is not before a transition.
+fn ceil(at: Timestamp) -> i64 {
+    at.as_millisecond() + i64::from(at.as_nanosecond().rem_euclid(1_000_000) != 0)
+}
+
+fn timestamp(ms: i64) -> Timestamp {
+    Timestamp::from_millisecond(ms).expect("clamped to what can be written")
+}
+
+/// The number of a calendar day; `None` where the calendar has no such day.
+pub(crate) fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
+    let year = i16::try_from(year).ok().filter(|year| (1..=9_999).contains(year))?;
+    let date = Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()?;
+    Some(FIRST.until(date).ok()?.get_days().into())
+}
+
+/// A day as it is written, `YYYY-MM-DD`.
+pub(crate) fn date_text(day: i64) -> String {
+    date(day).map_or_else(String::new, |date| date.to_string())
+}
+
+fn date(day: i64) -> Option<Date> {
+    FIRST.checked_add(Span::new().try_days(day).ok()?).ok()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::clock::parse;
+
+    /// Whole hours, halves, quarters, days of 23 to 25 hours and of 24 and a half, clocks that go forward at
+    /// midnight, and a day that was left out.
+    pub(crate) const ZONES: [&str; 12] = [
+        "UTC",
+        "Asia/Seoul",
+        "America/New_York",
+        "Europe/Berlin",
+        "Asia/Kolkata",
+        "Asia/Kathmandu",
+        "Australia/Eucla",
+        "Australia/Lord_Howe",
+        "America/St_Johns",
+        "Pacific/Chatham",
+        "Africa/Cairo",
+        "Pacific/Apia",
+    ];
+
+    fn slot(zone: &str, at: &str) -> (String, u8) {
+        let Slot { day, hour } = Cutter::new(zone.parse().unwrap()).slot(parse(at).unwrap());
+        (date_text(day), hour)
+    }
+
+    #[test]
+    fn a_moment_belongs_to_the_day_and_hour_on_the_wall() {
+        let day = |date: &str, hour| (date.to_owned(), hour);
+        assert_eq!(slot("UTC", "2026-11-20T23:59:59.999Z"), day("2026-11-20", 23));
+        assert_eq!(slot("Asia/Seoul", "2026-11-20T15:00:00Z"), day("2026-11-21", 0));
+        assert_eq!(slot("Asia/Kathmandu", "2026-11-20T18:14:59Z"), day("2026-11-20", 23));
+        assert_eq!(slot("Asia/Kathmandu", "2026-11-20T18:15:00Z"), day("2026-11-21", 0));
+        // The hour between one and two comes twice, and both times it is the same.
+        for at in ["2026-11-01T05:30:00Z", "2026-11-01T06:30:00Z"] {
+            assert_eq!(slot("America/New_York", at), day("2026-11-01", 1));
+        }
+        // The hour between two and three is left out.
+        assert_eq!(slot("America/New_York", "2026-03-08T06:59:59.999Z"), day("2026-03-08", 1));
+        assert_eq!(slot("America/New_York", "2026-03-08T07:00:00Z"), day("2026-03-08", 3));
+    }
+
+    #[test]
+    fn days_have_numbers_and_names() {
+        assert_eq!(day_of(1970, 1, 1), Some(0));
+        assert_eq!(day_of(2026, 11, 20), Some(20_777));
+        assert_eq!(date_text(day_of(2024, 2, 29).unwrap()), "2024-02-29");
+        for (year, month, day) in [
+            (2026, 2, 29),
+            (2026, 13, 1),
+            (2026, 0, 1),
+            (2026, 1, 32),
+            (2026, 1, -1),
+            (10_000, 1, 1),
+            (0, 1, 1),
+            (-1, 1, 1),
+        ] {
+            assert_eq!(day_of(year, month, day), None, "{year} {month} {day}");
+        }
+    }
+
+    #[test]
+    fn months_are_the_calendars() {
+        let before = |zone: &str, at, months| {
+            let cutter = Cutter::new(zone.parse().unwrap());
+            crate::clock::rfc3339(cutter.months_before(parse(at).unwrap(), months))
+        };
+        assert_eq!(before("UTC", "2026-03-31T12:00:00Z", 1), "2026-02-28T12:00:00.000Z");
+        // Noon stays noon, though clocks have changed.
+        assert_eq!(before("Europe/Berlin", "2026-04-10T10:00:00Z", 1), "2026-03-10T11:00:00.000Z");
+        for months in [i64::MAX, 1_000_000] {
+            assert_eq!(before("UTC", "2026-03-31T12:00:00Z", months), "0000-01-01T00:00:00.000Z");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_slot_is_what_the_calendar_says(
+            zone in proptest::sample::select(&ZONES),
+            moments in proptest::collection::vec((1_300_000_000_000_i64..2_200_000_000_000, -5_i64..5), 1..20),
+        ) {
+            let zone: Zone = zone.parse().unwrap();
+            let cutter = Cutter::new(zone.clone());
+            for (at, near) in moments {
+                // Also the moments around the next transition.
+                let next = zone.0.following(timestamp(at)).next();
+                let transition = next.map_or(at, |t| t.timestamp().as_millisecond());
+                for at in [at, transition + near, transition + near * 20 * 60 * SECOND_MS] {
+                    let wall = timestamp(at).to_zoned(zone.0.clone());
+                    let Slot { day, hour } = cutter.slot(at);
+                    prop_assert_eq!(date_text(day), wall.date().to_string());
+                    prop_assert_eq!(i64::from(hour), i64::from(wall.hour()));
+                    prop_assert!(cutter.begins(day) <= at && at < cutter.begins(day + 1));
+                    prop_assert_eq!(cutter.slot(cutter.begins(day)).day, day);
+                    prop_assert!(cutter.slot(cutter.begins(day) - 1).day < day);
+                }
+            }
+        }
+
+        #[test]
+        fn no_moment_panics(at: i64, months: i64, (year, month, day) in any::<(i64, i64, i64)>()) {
+            let cutter = Cutter::new("Australia/Lord_Howe".parse().unwrap());
+            let slot = cutter.slot(at);
+            let _ = (cutter.months_before(at, months), cutter.begins(slot.day), cutter.begins(at));
+            let _ = (day_of(year, month, day), date_text(at));
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! The access log as it is kept: a line is its time, a member and a request, and requests stand in a table of
+//! their own, each once. So a line is some forty bytes, with what serves its three questions.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use percent_encoding::percent_decode_str;
+use rustc_hash::FxHashMap;
+
+use super::LogEntry;
+use crate::account::{self, RESERVED_IDS, fold};
+use crate::clock::Time;
+use crate::store::{Arg, Row, StoreError, Topic, Tx};
+
+/// Bits of a line's key that number the lines of a millisecond.
+const NUMBER_BITS: u32 = 14;
+/// The member of a guest's line.
+pub(super) const GUEST: i64 = 0;
+/// The member of a line whose member is gone.
+pub(super) const GONE: i64 = -1;
+/// Requests whose keys are remembered.
+const REMEMBERED: usize = 16_384;
+/// Lines that one statement inserts.
+const TOGETHER: usize = 5;
+/// The most bytes of a path that the log keeps.
+const PATH_MAX: usize = 300;
+
+/// What was asked of the service: a method and a path, as far as they are the same for all who ask it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Operation {
+    method: &'static str,
+    template: &'static str,
+    /// Whether the path has parameters, so that the template is not all of it.
+    varies: bool,
+    /// Which segment of the path is the id of a member.
+    names: Option<usize>,
+}
+
+impl Operation {
+    /// An operation by its method and the template of its path, such as `/get_log_user/{user_id}/{limit}`; the
+    /// parameter `{user_id}` is a member's id.
+    pub fn new(method: &str, template: &'static str) -> Self {
+        Self {
+            method: method_text(method),
+            template,
+            varies: template.contains('{'),
+            names: template.split('/').position(|segment| segment == "{user_id}"),
+        }
+    }
+
+    /// The same path asked with another method.
+    #[must_use]
+    pub fn by(self, method: &str) -> Self {
+        Self { method: method_text(method), ..self }
+    }
+
+    /// The path as it is kept until it is written: nothing where the template is all of it.
+    pub(super) fn varying(self, path: &str) -> Option<Box<str>> {
+        self.varies.then(|| {
+            let mut end = path.len().min(PATH_MAX);
+            while !path.is_char_boundary(end) {
+                end -= 1;
+            }
+            path[..end].into()
+        })
+    }
+}
+
+/// The methods that HTTP knows; what anybody may make up is not kept.
+fn method_text(method: &str) -> &'static str {
+    let known = ["GET", "POST", "HEAD", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+    known.into_iter().find(|known| *known == method).unwrap_or("other")
+}
+
+/// A line to be written.
+pub(super) struct Entry {
+    pub(super) at: i64,
+    pub(super) member: i64,
+    pub(super) request: i64,
+}
+
+/// The keys of requests, so that most lines need not ask for theirs.
+#[derive(Default)]
+pub(super) struct Requests {
+    keys: FxHashMap<(Operation, u16), FxHashMap<Box<str>, Kept>>,
+    count: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Kept {
+    key: i64,
+    /// The day on which the table says it was last used.
+    used: i64,
+}
+
+impl Requests {
+    /// The key of a request, kept where it is new. A path that names somebody who is no member says `removed`.
+    pub(super) fn key(
+        &mut self,
+        tx: &mut dyn Tx,
+        operation: Operation,
+        path: Option<&str>,
+        status: u16,
+        today: i64,
+    ) -> Result<i64, StoreError> {
+        let path = path.unwrap_or(operation.template);
+        if let Some(segment) = operation.names {
+            // Not remembered: what stands there changes when the member is removed, by whomever.
+            let (path, names) = named(tx, path, segment)?;
+            return Ok(sql::request(tx, operation.method, &path, status, names.as_deref(), today)?.0.key);
+        }
+        let paths = self.keys.entry((operation, status)).or_default();
+        match paths.get_mut(path) {
+            Some(kept) if kept.used >= today || sql::use_again(tx, kept.key, today)? => {
+                kept.used = kept.used.max(today);
+                return Ok(kept.key);
+            }
+            _ => {}
+        }
+        let (kept, was_there) = sql::request(tx, operation.method, path, status, None, today)?;
+        // One that is new may yet be undone with its transaction: it is remembered when it is met again.
+        if was_there {
+            if self.count >= REMEMBERED {
+                *self = Self::default();
+            }
+            self.count += 1;
+            self.keys.entry((operation, status)).or_default().insert(path.into(), kept);
+        }
+        Ok(kept.key)
+    }
+}
+
+/// A path with the member it names in a segment, by the id in lower case; without, where there is none.
+fn named<'p>(
+    tx: &mut dyn Tx,
+    path: &'p str,
+    segment: usize,
+) -> Result<(Cow<'p, str>, Option<String>), StoreError> {
+    let id = path.split('/').nth(segment).unwrap_or_default();
+    let folded = fold(&percent_decode_str(id).decode_utf8_lossy());
+    if RESERVED_IDS.contains(&folded.as_str()) {
+        return Ok((path.into(), None));
+    }
+    if account::find(tx, &folded)?.is_some() {
+        return Ok((path.into(), Some(folded)));
+    }
+    Ok((without_name(path, segment).into(), None))
+}
+
+/// The path with `removed` in the segment that names a member.
+fn without_name(path: &str, segment: usize) -> String {
+    let segments = path.split('/').enumerate();
+    let segments = segments.map(|(i, text)| if i == segment { account::REMOVED } else { text });
+    segments.collect::<Vec<_>>().join("/")
+}
+
+/// Appends lines, which are in the order of time.
+pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry]) -> Result<(), StoreError> {
+    const SQL: [&str; 2] = [
+        "INSERT INTO log (key, member, request) VALUES ($1, $2, $3)",
+        "INSERT INTO log (key, member, request) VALUES
+         ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12), ($13, $14, $15)",
+    ];
+    let mut places = Places::new(tx)?;
+    let mut args: Vec<Arg<'_>> = Vec::with_capacity(TOGETHER * 3);
+    let (chunks, rest) = lines.as_chunks::<TOGETHER>();
+    for chunk in chunks.iter().map(<[Entry; TOGETHER]>::as_slice).chain(rest.chunks(1)) {
+        args.clear();
+        for line in chunk {
+            args.extend([places.next(tx, line.at)?, line.member, line.request].map(Arg::from));
+        }
+        tx.run(SQL[usize::from(chunk.len() == TOGETHER)], &args)?;
+    }
+    Ok(())
+}
+
+/// Finds free keys for lines that come in the order of time.
+struct Places {
+    /// The greatest key of the log before.
+    last: i64,
+    /// The millisecond that is being filled …
+    at: i64,
+    /// … and what of it is free.
+    free: std::ops::Range<i64>,
+}
+
+impl Places {
+    fn new(tx: &mut dyn Tx) -> Result<Self, StoreError> {
+        let last: Option<i64> = tx.one("SELECT max(key) FROM log", &[])?.take(0)?;
+        Ok(Self { last: last.unwrap_or(i64::MIN), at: i64::MIN, free: 0..0 })
+    }
+
+    /// The next free key of the millisecond; when it is full, of the next one.
+    fn next(&mut self, tx: &mut dyn Tx, at: i64) -> Result<i64, StoreError> {
+        if at > self.at {
+            self.open(tx, at)?;
+        }
+        loop {
+            if let Some(key) = self.free.next() {
+                return Ok(key);
+            }
+            self.open(tx, self.at + 1)?;
+        }
+    }
+
+    fn open(&mut self, tx: &mut dyn Tx, at: i64) -> Result<(), StoreError> {
+        let (mut first, end) = (first_key(at), first_key(at + 1));
+        // Mostly nothing is as late. Else another process has been here, or the clock has been put back.
+        if first <= self.last {
+            let sql = "SELECT max(key) FROM log WHERE key >= $1 AND key < $2";
+            let taken: Option<i64> = tx.one(sql, &[first.into(), end.into()])?.take(0)?;
+            first = taken.map_or(first, |taken| taken + 1);
+        }
+        (self.at, self.free) = (at, first..end);
+        Ok(())
+    }
+}
+
+/// The first key that a line of this moment may have.
+pub(super) const fn first_key(at: i64) -> i64 {
+    // Times within a hundred years of 1970 are far from the ends.
+    at.saturating_mul(1 << NUMBER_BITS)
+}
+
+/// Whose lines are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    Everybodys,
+    /// A member's by their key, guests' or those of who is gone.
+    Ones(i64),
+}
+
+/// The lines since a moment, newest first, at most `limit`.
+pub(super) fn lines(
+    tx: &mut dyn Tx,
+    whose: Whose,
+    since: i64,
+    limit: i64,
+) -> Result<Vec<LogEntry>, StoreError> {
+    match whose {
+        Whose::Everybodys => sql::lines(tx, None, since, limit),
+        Whose::Ones(GONE) => {
+            // Those who went lately have lines with their own keys yet.
+            let mut lines = sql::lines(tx, Some(GONE), since, limit)?;
+            for key in sql::removed(tx)? {
+                lines.extend(sql::lines(tx, Some(key), since, limit)?);
+            }
+            lines.sort_by_key(|line| Reverse(line.key));
+            lines.truncate(usize::try_from(limit).unwrap_or_default());
+            Ok(lines)
+        }
+        Whose::Ones(key) => sql::lines(tx, Some(key), since, limit),
+    }
+}
+
+fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
+    let key: i64 = row.take(0)?;
+    let id = match row.take(1)? {
+        GUEST => account::GUEST.to_owned(),
+        _ => row.take::<Option<String>>(2)?.unwrap_or_else(|| account::REMOVED.to_owned()),
+    };
+    Ok(LogEntry {
+        key,
+        user_id: id,
+        date: Time(key.div_euclid(1 << NUMBER_BITS)),
+        method: row.take(3)?,
+        path: row.take(4)?,
+        status: row.take(5)?,
+    })
+}
+
+/// Makes a member who is being removed nobody in the log: paths at once; lines show it from now on, and are
+/// changed in time.
+pub(crate) fn remove(tx: &mut dyn Tx, member: i64, folded: &str) -> Result<(), StoreError> {
+    sql::keep_removed(tx, member)?;
+    for (key, path) in sql::naming(tx, folded)? {
+        // Every path that names a member does so behind the operation's name.
+        sql::unname(tx, key, &without_name(&path, NAMED_SEGMENT))?;
+    }
+    // Days that are over have the member's visits.
+    tx.touch(Topic::History);
+    tx.touch(Topic::Counts);
+    Ok(())
+}
+
+/// Where paths name members: `/operation/{user_id}…`.
+const NAMED_SEGMENT: usize = 2;
+
+/// Makes up to `limit` lines of removed members nobody's; whether there may be more.
+pub(super) fn forget_removed(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreError> {
+    let Some(key) = sql::removed(tx)?.first().copied() else { return Ok(false) };
+    if sql::disown(tx, key, limit)? == 0 {
+        sql::forget_removed(tx, key)?;
+    }
+    Ok(true)
+}
+
+/// Deletes up to `limit` lines of before a moment; whether there may be more.
+pub(super) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<bool, StoreError> {
+    Ok(sql::prune_lines(tx, first_key(before), limit)? == limit)
+}
+
+/// Deletes up to `limit` requests that no line has had since before a day; whether there may be more.
+pub(super) fn prune_requests(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<bool, StoreError> {
+    Ok(sql::prune_requests(tx, before, limit)? == limit)
+}
+
+mod sql {
+    use super::{Arg, GONE, Kept, LogEntry, StoreError, Tx, entry};
+
+    /// The request, and whether it was there.
+    pub(super) fn request(
+        tx: &mut dyn Tx,
+        method: &str,
+        path: &str,
+        status: u16,
+        names: Option<&str>,
+        today: i64,
+    ) -> Result<(Kept, bool), StoreError> {
+        let status = i64::from(status);
+        let sql = "SELECT key, used FROM request WHERE path = $1 AND method = $2 AND status = $3
+                   AND coalesce(names, '') = $4";
+        let args = [path.into(), method.into(), status.into(), names.unwrap_or_default().into()];
+        if let Some(mut row) = tx.row(sql, &args)? {
+            let (key, used) = (row.take(0)?, row.take(1)?);
+            if used < today {
+                use_again(tx, key, today)?;
+            }
+            return Ok((Kept { key, used: today.max(used) }, true));
+        }
+        let sql = "INSERT INTO request (method, path, status, names, used) VALUES ($1, $2, $3, $4, $5)
+                   RETURNING key";
+        let args = [method.into(), path.into(), status.into(), names.into(), today.into()];
+        Ok((Kept { key: tx.one(sql, &args)?.take(0)?, used: today }, false))
+    }
+
+    /// Says that a request was used on a day; false when it is gone.
+    pub(super) fn use_again(tx: &mut dyn Tx, key: i64, day: i64) -> Result<bool, StoreError> {
+        Ok(tx.run("UPDATE request SET used = $2 WHERE key = $1", &[key.into(), day.into()])? > 0)
+    }
+
+    pub(super) fn naming(tx: &mut dyn Tx, folded: &str) -> Result<Vec<(i64, String)>, StoreError> {
+        let rows = tx.rows("SELECT key, path FROM request WHERE names = $1", &[folded.into()])?;
+        rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
+    }
+
+    pub(super) fn unname(tx: &mut dyn Tx, key: i64, path: &str) -> Result<(), StoreError> {
+        tx.run("UPDATE request SET names = NULL, path = $2 WHERE key = $1", &[key.into(), path.into()])?;
+        Ok(())
+    }
+
+    pub(super) fn lines(
+        tx: &mut dyn Tx,
+        member: Option<i64>,
+        since: i64,
+        limit: i64,
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        // Two statements, so that each goes by its own index.
+        let whose = if member.is_some() { "l.member = $3 AND" } else { "" };
+        let sql = format!(
+            "SELECT l.key, l.member, m.id, r.method, r.path, r.status
+             FROM log l JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
+             WHERE {whose} l.key >= $1 ORDER BY l.key DESC LIMIT $2"
+        );
+        let args: [Arg<'_>; 3] = [super::first_key(since).into(), limit.into(), member.into()];
+        let args = if member.is_some() { &args[..] } else { &args[..2] };
+        tx.rows(&sql, args)?.into_iter().map(entry).collect()
+    }
+
+    pub(super) fn keep_removed(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
+        tx.run("INSERT INTO removed_member (key) VALUES ($1)", &[key.into()])?;
+        Ok(())
+    }
+
+    pub(super) fn removed(tx: &mut dyn Tx) -> Result<Vec<i64>, StoreError> {
+        let rows = tx.rows("SELECT key FROM removed_member ORDER BY key", &[])?;
+        rows.into_iter().map(|mut row| row.take(0)).collect()
+    }
+
+    pub(super) fn disown(tx: &mut dyn Tx, key: i64, limit: u64) -> Result<u64, StoreError> {
+        let sql = "UPDATE log SET member = $2 WHERE key IN
+                   (SELECT key FROM log WHERE member = $1 ORDER BY key LIMIT $3)";
+        tx.run(sql, &[key.into(), GONE.into(), limit.cast_signed().into()])
+    }
+
+    pub(super) fn forget_removed(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
+        tx.run("DELETE FROM removed_member WHERE key = $1", &[key.into()])?;
+        Ok(())
+    }
+
+    pub(super) fn prune_lines(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<u64, StoreError> {
+        let sql = "DELETE FROM log WHERE key IN (SELECT key FROM log WHERE key < $1 ORDER BY key LIMIT $2)";
+        tx.run(sql, &[before.into(), limit.cast_signed().into()])
+    }
+
+    pub(super) fn prune_requests(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<u64, StoreError> {
+        let sql = "DELETE FROM request WHERE key IN
+                   (SELECT key FROM request WHERE used < $1 ORDER BY used LIMIT $2)";
+        tx.run(sql, &[before.into(), limit.cast_signed().into()])
+    }
+}

@@ -1,0 +1,81 @@
+//! What the tests of analytics share.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use super::*;
+use crate::testing::Service;
+
+mod counts;
+mod logs;
+mod recount;
+mod searches;
+
+const AGENT: &str = "okhttp/4.12.0";
+
+impl Service {
+    /// Records a communication of a member, or of the guest behind address number `from`.
+    fn communicate(&self, caller: &Caller, from: u8, method: &str, template: &'static str, path: &str) {
+        self.communicate_as(caller, from, AGENT, (method, template, path, 200));
+    }
+
+    fn communicate_as(
+        &self,
+        caller: &Caller,
+        from: u8,
+        user_agent: &str,
+        (method, template, path, status): (&str, &'static str, &str, u16),
+    ) {
+        let communication = Communication {
+            caller,
+            operation: Operation::new(method, template),
+            path,
+            status,
+            address: IpAddr::V4(Ipv4Addr::new(203, 0, 113, from)),
+            user_agent: user_agent.as_bytes(),
+        };
+        record(self, &communication);
+    }
+
+    /// Records that somebody opened the popular feed.
+    fn visit(&self, caller: &Caller, from: u8) {
+        self.communicate(caller, from, "GET", "/get_popularity_newsfeed", "/get_popularity_newsfeed");
+    }
+
+    /// Has everything written that was recorded.
+    fn settle(&self) {
+        self.analysis().journal.flush(self.store());
+        self.store().write(|_| Ok(())).unwrap();
+    }
+
+    /// The figures over all days, with everything that was recorded.
+    fn figures(&self) -> Analysis {
+        self.settle();
+        summary(self).unwrap().analysis
+    }
+
+    /// The present day, with everything that was recorded.
+    fn today(&self) -> Arc<Day> {
+        self.settle();
+        days_ago(self, &Caller::Operator, 0).unwrap().analysis.remove(0)
+    }
+}
+
+/// Visits by student number.
+fn students(day: &Day) -> Vec<(&str, i64)> {
+    day.today_student_visitor.iter().map(|s| (s.student_num.as_str(), s.count)).collect()
+}
+
+/// The hours that had visitors.
+fn hours(day: &Day) -> Vec<(usize, i64)> {
+    let hours = day.today_time_visitor.iter().map(|hour| (hour.time, hour.visitor));
+    assert_eq!(day.today_time_visitor.len(), 24);
+    hours.filter(|(_, visitors)| *visitors > 0).collect()
+}
+
+/// The caller as they come with their next request.
+fn again(caller: &Caller) -> Caller {
+    match caller {
+        Caller::Token(token) => Caller::token(token.text()),
+        other => other.clone(),
+    }
+}

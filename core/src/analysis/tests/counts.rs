@@ -1,0 +1,382 @@
+//! Visitors, acts and the reports made of them.
+
+use super::*;
+use crate::clock::parse;
+use crate::config::Config;
+use crate::post::{self, Draft};
+use crate::store::StoreError;
+use crate::testing::{NOW, service, service_at, service_with};
+use crate::{profile, search};
+
+fn post(service: &Service, url: &str) -> String {
+    let draft = Draft {
+        title: Some("A title".into()),
+        url: Some(format!("https://blog.rs/{url}")),
+        ..Draft::default()
+    };
+    post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+}
+
+fn zone(name: &str) -> Config {
+    let mut config = Config::default();
+    config.analysis.timezone = Some(name.parse().unwrap());
+    config
+}
+
+#[test]
+fn nothing_counted_is_zeros() {
+    let service = service();
+    let figures = serde_json::to_value(service.figures()).unwrap();
+    assert!(figures.as_object().unwrap().values().all(|n| n == 0), "{figures}");
+    let day = service.today();
+    assert_eq!((day.date.as_str(), hours(&day), students(&day)), ("2026-11-20", vec![], vec![]));
+    assert_eq!(devices(&service).unwrap(), Devices { pc: 0, tablet: 0, mobile: 0 });
+    assert!(realtime(&service).unwrap().search_realtime.is_empty());
+}
+
+#[test]
+fn a_visitor_is_a_member_or_a_guest_told_apart_by_address_and_user_agent() {
+    let service = service();
+    let ann = service.member("ann");
+    for from in [1, 2, 2] {
+        service.visit(&Caller::Nobody, from);
+        // A member is the same wherever they are.
+        service.visit(&again(&ann), from);
+    }
+    service.communicate_as(&Caller::Nobody, 2, "curl/8.5.0", ("GET", "/get_device", "/get_device", 200));
+    service.communicate_as(
+        &Caller::token("forged"),
+        2,
+        "curl/8.5.0",
+        ("GET", "/get_device", "/get_device", 200),
+    );
+    let day = service.today();
+    assert_eq!((day.today_visitor, hours(&day)), (4, vec![(8, 4)]));
+    assert_eq!(students(&day), [("guest", 3), ("ann", 1)]);
+    assert_eq!(service.figures().communication_avg, 8);
+}
+
+#[test]
+fn a_crawler_that_says_so_communicates_but_is_no_visitor() {
+    let service = service();
+    let bot = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
+    service.communicate_as(&Caller::Nobody, 1, bot, ("GET", "/get_device", "/get_device", 200));
+    // A member is a member, whatever they come with.
+    service.communicate_as(&service.member("ann"), 1, bot, ("GET", "/get_device", "/get_device", 200));
+    let figures = service.figures();
+    assert_eq!((figures.communication_avg, figures.total_visitor), (2, 1));
+    assert_eq!(students(&service.today()), [("ann", 1)]);
+    let crawlers = service.store().read(|tx| Ok(counters::Counts::in_total(tx)?.of(Counter::Crawler)));
+    assert_eq!(crawlers.unwrap(), 1);
+}
+
+#[test]
+fn a_gap_of_half_an_hour_ends_a_visit() {
+    let service = service();
+    let ann = service.member("ann");
+    let minutes = |n: i64| n * 60_000;
+    for wait in [0, minutes(30) - 1, minutes(30) - 1, minutes(30), minutes(1)] {
+        service.clock().advance(wait);
+        service.visit(&again(&ann), 1);
+        service.visit(&Caller::Nobody, 1);
+        // Together or one by one, it is the same.
+        if wait % 2 == 0 {
+            service.settle();
+        }
+    }
+    let day = service.today();
+    assert_eq!(students(&day), [("ann", 2), ("guest", 2)]);
+    // 8:36, 9:05, 9:35, 10:05 and 10:06.
+    assert_eq!(hours(&day), [(8, 2), (9, 2), (10, 2)]);
+    assert_eq!(day.today_visitor, 2);
+}
+
+#[test]
+fn each_day_begins_anew_at_the_zones_midnight() {
+    let midnight = parse("2026-11-20T15:00:00Z").unwrap();
+    let service = service_at(midnight - 1_000, zone("Asia/Seoul"));
+    let ann = service.member("ann");
+    warm(&service).unwrap();
+    service.visit(&ann, 1);
+    service.visit(&Caller::Nobody, 1);
+    service.clock().advance(1_000);
+    service.visit(&again(&ann), 1);
+    service.visit(&Caller::Nobody, 1);
+    service.settle();
+    let days = days_ago(&service, &Caller::Nobody, 1).unwrap().analysis;
+    let [before, after] = [&days[0], &days[1]];
+    assert_eq!((before.date.as_str(), hours(before)), ("2026-11-20", vec![(23, 2)]));
+    assert_eq!((after.date.as_str(), hours(after)), ("2026-11-21", vec![(0, 2)]));
+    assert_eq!(
+        (students(before), students(after)),
+        (vec![("ann", 1), ("guest", 1)], vec![("ann", 1), ("guest", 1)])
+    );
+    let figures = service.figures();
+    assert_eq!((figures.total_visitor, figures.today_visitor, figures.highest_day_visitor), (4, 2, 2));
+}
+
+#[test]
+fn guests_are_the_same_after_a_restart_and_others_on_another_day() {
+    let service = service();
+    warm(&service).unwrap();
+    service.visit(&Caller::Nobody, 1);
+    service.settle();
+    let open = |now| {
+        let tidings = Tidings::builder(service.path()).clock(Clock::fixed(now)).open().unwrap();
+        warm(&tidings).unwrap();
+        tidings
+    };
+    let number =
+        |tidings: &Tidings| Guest::new(tidings, Ipv4Addr::new(203, 0, 113, 1).into(), AGENT.as_bytes());
+    assert_eq!(number(&open(NOW)), number(&service));
+    let tomorrow = open(NOW + DAY_MS);
+    assert_ne!(number(&tomorrow), number(&service));
+    // The key of the first day has given its place to another, and no guest of it is left.
+    assert_ne!(number(&open(NOW)), number(&service));
+    tidy::sweep(tomorrow.analysis());
+    let left = |table: &str| {
+        let rows = service.store().read(|tx| Ok(tx.rows(&format!("SELECT day FROM {table}"), &[])?)).unwrap();
+        rows.into_iter().map(|mut row| row.take::<i64>(0).unwrap() - NOW / DAY_MS).collect::<Vec<_>>()
+    };
+    assert_eq!(left("visitor"), [0; 0]);
+    let mut keys = left("day_key");
+    keys.sort_unstable();
+    assert_eq!(keys, [1, 2]);
+    assert_eq!(summary(&tomorrow).unwrap().analysis.total_visitor, 1, "what is counted stays");
+}
+
+#[test]
+fn acts_are_counted_with_them() {
+    let service = service();
+    let (ann, ben) = (service.member("ann"), service.member("ben"));
+    let (a, b) = (post(&service, "a"), post(&service, "b"));
+    post::view(&service, &ann, &a).wait().unwrap();
+    post::view(&service, &ann, &a).wait().unwrap();
+    post::view(&service, &Caller::Nobody, &b).wait().unwrap();
+    for _ in 0..2 {
+        post::like(&service, &ann, &a).wait().unwrap();
+        post::like(&service, &ben, &a).wait().unwrap();
+        post::unlike(&service, &ben, &a).wait().unwrap();
+        post::unlike(&service, &ben, &a).wait().unwrap();
+    }
+    search::log(&service, &ann, None, "rust").wait().unwrap();
+    search::log(&service, &Caller::Nobody, None, "rust").wait().unwrap();
+    for refused in [
+        post::view(&service, &ann, "6560c1a2ffeeddccbbaa0001"),
+        post::like(&service, &Caller::Nobody, &a),
+        search::log(&service, &ann, None, ""),
+    ] {
+        refused.wait().unwrap_err();
+    }
+    let check = |posts_count| {
+        let figures = service.figures();
+        assert_eq!((figures.total_view, figures.total_fav, figures.search_count), (3, 1, 2));
+        assert_eq!(figures.posts_count, posts_count);
+        assert_eq!((service.today().today_view, service.today().today_fav), (3, 3), "likes given");
+        assert_eq!(figures.communication_avg, 0, "nobody has recorded any");
+    };
+    check(2);
+    // Neither a member nor a post takes what was done along.
+    profile::remove_mine(&service, &ann).unwrap();
+    post::remove(&service, &Caller::Operator, &a).unwrap();
+    check(1);
+}
+
+#[test]
+fn devices_are_counted_by_what_apps_call_them() {
+    let service = service();
+    for device in ["pc", "device_pc", "tablet", "device_tablet", "mobile", "device_mobile", "mobile"] {
+        insert_device(&service, device).wait().unwrap();
+    }
+    for device in ["", "PC", "phone", "device_", "device_device_pc", "pc "] {
+        let refused = insert_device(&service, device).wait();
+        assert!(matches!(refused, Err(Error::BadRequest(_))), "{device}");
+    }
+    assert_eq!(devices(&service).unwrap(), Devices { pc: 2, tablet: 2, mobile: 3 });
+}
+
+#[test]
+fn figures_over_days_are_sums_averages_and_the_highest() {
+    let service = service();
+    for visitors in [1, 4, 0, 2] {
+        for from in 0..visitors {
+            service.visit(&Caller::Nobody, from);
+        }
+        service.settle();
+        service.clock().advance(DAY_MS);
+    }
+    service.visit(&Caller::Nobody, 1);
+    let figures = service.figures();
+    assert_eq!((figures.total_visitor, figures.today_visitor, figures.highest_day_visitor), (8, 1, 4));
+    assert_eq!(figures.day_avg_visitor, 1, "8 on 5 days");
+    let days = days_ago(&service, &Caller::Nobody, 5).unwrap().analysis;
+    let days: Vec<(&str, i64)> = days.iter().map(|day| (&day.date[5..], day.today_visitor)).collect();
+    assert_eq!(days, [("11-19", 0), ("11-20", 1), ("11-21", 4), ("11-22", 0), ("11-23", 2), ("11-24", 1)]);
+}
+
+#[test]
+fn a_report_of_days_has_bounds_and_one_of_a_day_a_date_that_exists() {
+    let service = service();
+    assert_eq!(days_ago(&service, &Caller::Nobody, 366).unwrap().analysis.len(), 367);
+    for days in [-1, 367, i64::MIN, i64::MAX] {
+        assert!(matches!(days_ago(&service, &Caller::Nobody, days), Err(Error::BadRequest(_))));
+    }
+    let date =
+        |year, month, d| day(&service, &Caller::Nobody, year, month, d).map(|d| d.analysis.date.clone());
+    assert_eq!(date(2024, 2, 29).unwrap(), "2024-02-29");
+    assert_eq!(date(1, 1, 1).unwrap(), "0001-01-01");
+    assert_eq!(date(9_999, 12, 31).unwrap(), "9999-12-31");
+    for (year, month, d) in [(2026, 2, 29), (2026, 4, 31), (2026, 0, 1), (i64::MAX, 1, 1)] {
+        assert!(matches!(date(year, month, d), Err(Error::BadRequest(_))));
+    }
+}
+
+#[test]
+fn student_numbers_are_cut_for_all_but_administrators_and_added_up() {
+    let mut config = Config::default();
+    config.analysis.student_num_chars = Some(4);
+    let service = service_with(config);
+    let root = service.admin("root");
+    for id in ["2019001", "2019002", "2020001", "guests"] {
+        service.visit(&service.member(id), 1);
+    }
+    service.visit(&Caller::Nobody, 1);
+    let gone = service.member("2019003");
+    service.visit(&gone, 1);
+    service.settle();
+    profile::remove_mine(&service, &gone).unwrap();
+    let shown = |caller: &Caller| {
+        let day = day(&service, caller, 2026, 11, 20).unwrap().analysis;
+        students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
+    };
+    let cut = ["2019 2", "2020 1", "gues 1", "guest 1", "removed 1"];
+    let whole = ["2019001 1", "2019002 1", "2020001 1", "guest 1", "guests 1", "removed 1"];
+    assert_eq!(shown(&Caller::Nobody), cut);
+    assert_eq!(shown(&service.member("2021001")), cut);
+    assert_eq!(shown(&root), whole);
+    assert_eq!(shown(&Caller::Operator), whole);
+    // What is kept for the one is not shown to the other.
+    let question = Question::Day(2026, 11, 20);
+    let long = answer(&service, &root, question).unwrap();
+    let short = answer(&service, &Caller::Nobody, question).unwrap();
+    assert!(long.json().len() > short.json().len());
+    assert!(Arc::ptr_eq(&short, &answer_in_memory(&service, &Caller::Nobody, question).unwrap()));
+    assert!(answer_in_memory(&service, &root, question).is_none());
+}
+
+#[test]
+fn those_who_are_gone_are_added_up_on_days_that_are_over_too() {
+    let service = service();
+    let (ann, ben) = (service.member("ann"), service.member("ben"));
+    service.visit(&ann, 1);
+    service.visit(&ben, 1);
+    service.settle();
+    service.clock().advance(DAY_MS);
+    let yesterday = || {
+        let day = days_ago(&service, &Caller::Nobody, 1).unwrap().analysis.remove(0);
+        students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
+    };
+    assert_eq!(yesterday(), ["ann 1", "ben 1"]);
+    profile::remove_mine(&service, &ann).unwrap();
+    assert_eq!(yesterday(), ["ben 1", "removed 1"]);
+    profile::remove_mine(&service, &ben).unwrap();
+    assert_eq!(yesterday(), ["removed 2"]);
+    service.member("ann");
+    assert_eq!(yesterday(), ["removed 2"]);
+}
+
+#[test]
+fn what_happened_on_a_day_that_is_over_still_counts_on_it() {
+    let service = service();
+    service.visit(&Caller::Nobody, 1);
+    service.clock().advance(DAY_MS);
+    let yesterday = || days_ago(&service, &Caller::Nobody, 1).unwrap().analysis[0].today_visitor;
+    assert_eq!(yesterday(), 1);
+    // Answered at the last moment, written in the new day.
+    service.clock().advance(-DAY_MS);
+    service.visit(&Caller::Nobody, 2);
+    service.clock().advance(DAY_MS);
+    assert_eq!(yesterday(), 2);
+}
+
+#[test]
+fn answers_are_kept_until_something_is_counted_or_the_day_turns() {
+    let service = service();
+    let id = post(&service, "a");
+    let ask = |question| answer(&service, &Caller::Nobody, question).unwrap();
+    let questions = [
+        Question::Summary,
+        Question::DaysAgo(3),
+        Question::Day(2026, 11, 20),
+        Question::Devices,
+        Question::Realtime,
+    ];
+    for question in questions {
+        assert!(answer_in_memory(&service, &Caller::Nobody, question).is_none());
+        let first = ask(question);
+        assert!(Arc::ptr_eq(&first, &ask(question)));
+        assert!(Arc::ptr_eq(&first, &answer_in_memory(&service, &Caller::Nobody, question).unwrap()));
+    }
+    post::view(&service, &Caller::Nobody, &id).wait().unwrap();
+    assert!(answer_in_memory(&service, &Caller::Nobody, Question::Summary).is_none());
+    assert!(str::from_utf8(ask(Question::Summary).json()).unwrap().contains(r#""total_view":1"#));
+    search::log(&service, &Caller::Nobody, None, "Rust").wait().unwrap();
+    let trends = ask(Question::Realtime);
+    assert_eq!(trends.json(), &br#"{"result":"success","search_realtime":[["rust",1]]}"#[..]);
+    let days = ask(Question::DaysAgo(0));
+    service.clock().advance(DAY_MS);
+    for question in questions {
+        assert!(answer_in_memory(&service, &Caller::Nobody, question).is_none(), "{question:?}");
+    }
+    assert_ne!(ask(Question::DaysAgo(0)).json(), days.json());
+    for wrong in [Question::DaysAgo(367), Question::Day(2026, 2, 30)] {
+        assert!(matches!(answer(&service, &Caller::Nobody, wrong), Err(Error::BadRequest(_))));
+    }
+}
+
+#[test]
+fn a_database_in_which_days_are_counted_keeps_its_zone() {
+    let service = service_with(zone("Asia/Seoul"));
+    let open = |config: Config| Tidings::builder(service.path()).config(config).open();
+    // Nothing is counted yet: whoever comes may choose.
+    drop(open(zone("Europe/Berlin")).unwrap());
+    drop(open(zone("asia/seoul")).unwrap());
+    insert_device(&service, "pc").wait().unwrap();
+    let refused = open(zone("Europe/Berlin")).err().unwrap();
+    let Error::Store(StoreError::Zone { counted, asked }) = &refused else { panic!("{refused:?}") };
+    assert_eq!((counted.as_str(), asked.as_str()), ("Asia/Seoul", "Europe/Berlin"));
+    // Who names none has the database's.
+    let other = open(Config::default()).unwrap();
+    assert_eq!(other.analysis().calendar.cutter().zone().name(), "Asia/Seoul");
+}
+
+#[test]
+fn nobody_counts_in_a_zone_that_another_has_changed_meanwhile() {
+    let service = service();
+    drop(Tidings::builder(service.path()).config(zone("Asia/Seoul")).open().unwrap());
+    let refused = insert_device(&service, "pc").wait();
+    assert!(matches!(refused, Err(Error::Store(StoreError::Zone { .. }))), "{refused:?}");
+    assert_eq!(devices(&service).unwrap(), Devices { pc: 0, tablet: 0, mobile: 0 });
+}
+
+#[test]
+fn nothing_of_an_address_is_on_disk() {
+    let service = service();
+    warm(&service).unwrap();
+    for from in 100..110 {
+        service.visit(&Caller::Nobody, from);
+        let guest = Guest::new(&service, Ipv4Addr::new(203, 0, 113, from).into(), AGENT.as_bytes());
+        search::log(&service, &Caller::Nobody, Some(guest), "rust").wait().unwrap();
+    }
+    service.settle();
+    let mut looked = 0;
+    for file in ["test.db", "test.db-wal"] {
+        let bytes = std::fs::read(service.path().with_file_name(file)).unwrap();
+        looked += bytes.len();
+        let holds = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);
+        assert!(!holds(b"203.0.113") && !holds(AGENT.as_bytes()), "{file}");
+        assert!((100..110).all(|from| !holds(&[203, 0, 113, from])), "{file}");
+    }
+    assert!(looked > 10_000);
+    assert_eq!(service.figures().total_visitor, 10);
+}

@@ -1,0 +1,324 @@
+//! The access log.
+
+use super::*;
+use crate::testing::{NOW, service, service_with};
+use crate::{admin, profile};
+
+const DAY: Window = Window { months: 0, days: 1, hours: 0 };
+
+/// The lines of a look as texts: `user_id method path status`.
+fn lines(log: Result<Log>) -> Vec<String> {
+    let line = |e: LogEntry| format!("{} {} {} {}", e.user_id, e.method, e.path, e.status);
+    log.unwrap().log.into_iter().map(line).collect()
+}
+
+fn all(service: &Service) -> Vec<String> {
+    service.settle();
+    lines(log_date(service, &Caller::Operator, DAY, 1_000))
+}
+
+#[test]
+fn a_line_says_who_asked_what_when_and_how_it_was_answered() {
+    let service = service();
+    let ann = service.member("Ann");
+    service.visit(&Caller::Nobody, 1);
+    service.clock().advance(1);
+    service.communicate_as(
+        &ann,
+        1,
+        AGENT,
+        ("GET", "/post_like/{post_obi}", "/post_like/6560c1a2ffeeddccbbaa0001", 404),
+    );
+    service.clock().advance(1);
+    service.communicate_as(&Caller::token("forged"), 1, AGENT, ("POST", "/change_nickname", "/x", 200));
+    service.settle();
+    let log = log_date(&service, &Caller::Operator, DAY, 10).unwrap().log;
+    assert_eq!(log.iter().map(|line| line.date.0).collect::<Vec<_>>(), [NOW + 2, NOW + 1, NOW]);
+    assert_eq!(
+        all(&service),
+        [
+            "guest POST /change_nickname 200",
+            "Ann GET /post_like/6560c1a2ffeeddccbbaa0001 404",
+            "guest GET /get_popularity_newsfeed 200",
+        ]
+    );
+    let line = serde_json::to_value(&log[2]).unwrap();
+    let expected = serde_json::json!({
+        "user_id": "guest", "date": "2026-11-20T08:36:00.000Z", "path": "/get_popularity_newsfeed",
+        "method": "GET", "status": 200,
+    });
+    assert_eq!(line, expected);
+}
+
+#[test]
+fn the_log_is_for_administrators_and_a_members_own_lines_for_them() {
+    let service = service();
+    let (root, ann, ben) = (service.admin("root"), service.member("Ann"), service.member("ben"));
+    let refused = |log: Result<Log>| log.unwrap_err().to_string();
+    for caller in [&Caller::Operator, &root] {
+        assert!(log_date(&service, caller, DAY, 1).is_ok());
+        assert!(log_user(&service, caller, "ann", 1).is_ok());
+        assert_eq!(refused(log_user(&service, caller, "nobody", 1)), "Not found");
+    }
+    assert!(log_user(&service, &ann, "ANN", 1).is_ok());
+    assert!(log_user_date(&service, &ann, "ann", DAY, 1).is_ok());
+    assert_eq!(refused(log_date(&service, &ann, DAY, 1)), "Not admin");
+    for other in ["Ann", "guest", "removed", "nobody"] {
+        assert_eq!(refused(log_user(&service, &ben, other, 1)), "Not admin");
+        assert_eq!(refused(log_user_date(&service, &ben, other, DAY, 1)), "Not admin");
+    }
+    for nobody in [Caller::Nobody, Caller::token("forged")] {
+        assert_eq!(refused(log_date(&service, &nobody, DAY, 1)), "bad token");
+        assert_eq!(refused(log_user(&service, &nobody, "ann", 1)), "bad token");
+    }
+    // Who may not read is told so first.
+    assert_eq!(refused(log_date(&service, &Caller::Nobody, Window::default(), -1)), "bad token");
+}
+
+#[test]
+fn a_public_log_is_open_to_all() {
+    let mut config = config::Config::default();
+    config.analysis.public_logs = true;
+    let service = service_with(config);
+    service.member("ann");
+    for caller in [Caller::Nobody, Caller::token("forged")] {
+        assert!(log_date(&service, &caller, DAY, 1).is_ok());
+        assert!(log_user(&service, &caller, "ann", 1).is_ok());
+        assert!(matches!(log_user(&service, &caller, "nobody", 1), Err(Error::NotFound)));
+    }
+}
+
+#[test]
+fn windows_reach_back_from_this_moment_and_limits_hold() {
+    let service = service();
+    let ann = service.member("ann");
+    // One now and one 1, 24, 25 and 24 × 31 hours ago; a month before is 2026-10-20.
+    for hours in [24 * 31, 25, 24, 1, 0] {
+        service.clock().advance(-hours * 3_600_000);
+        service.visit(&again(&ann), 1);
+        service.clock().advance(hours * 3_600_000);
+    }
+    let window = |months, days, hours| Window { months, days, hours };
+    let count = |w, limit| lines(log_date(&service, &Caller::Operator, w, limit)).len();
+    service.settle();
+    for (window, expected) in [
+        (window(0, 0, 1), 2),
+        (window(0, 0, 24), 3),
+        (window(0, 1, 0), 3),
+        (window(0, 2, 0), 4),
+        (window(1, 0, 0), 5),
+        (window(0, 30, 0), 4),
+        (window(i64::MAX, 0, 0), 5),
+        (window(0, i64::MAX, 0), 5),
+        (window(0, 0, i64::MAX), 5),
+    ] {
+        assert_eq!(count(window, 1_000), expected, "{window:?}");
+        assert_eq!(lines(log_user_date(&service, &Caller::Operator, "ann", window, 1_000)).len(), expected);
+        assert_eq!(count(window, 1), 1);
+        assert_eq!(count(window, 0), 0);
+        assert_eq!(count(window, i64::MAX), expected);
+    }
+    for wrong in [
+        window(0, 0, 0),
+        window(1, 1, 0),
+        window(0, 1, 1),
+        window(1, 0, 1),
+        window(-1, 0, 0),
+        window(1, -1, 0),
+    ] {
+        assert!(
+            matches!(log_date(&service, &Caller::Operator, wrong, 1), Err(Error::BadRequest(_))),
+            "{wrong:?}"
+        );
+    }
+    assert!(matches!(log_user(&service, &Caller::Operator, "ann", -1), Err(Error::BadRequest(_))));
+}
+
+#[test]
+fn no_more_than_a_thousand_lines_are_answered_the_newest() {
+    let service = service();
+    for _ in 0..1_100 {
+        service.visit(&Caller::Nobody, 1);
+        service.clock().advance(1);
+    }
+    service.settle();
+    let log = log_user(&service, &Caller::Operator, "guest", 5_000).unwrap().log;
+    assert_eq!((log.len(), log[0].date.0, log[999].date.0), (1_000, NOW + 1_099, NOW + 100));
+}
+
+#[test]
+fn a_member_who_is_removed_is_removed_from_the_log_too() {
+    let service = service();
+    let (root, ann) = (service.admin("root"), service.member("Ann"));
+    service.visit(&ann, 1);
+    let (push, user) = ("/push_blacklist/{user_id}", "/get_log_user/{user_id}/{limit}");
+    service.communicate(&root, 1, "GET", push, "/push_blacklist/ann");
+    service.communicate(&root, 1, "GET", user, "/get_log_user/%41nn/5");
+    service.communicate(&root, 1, "GET", user, "/get_log_user/guest/5");
+    assert!(all(&service).iter().any(|line| line.contains("%41nn")));
+
+    admin::remove_user(&service, &root, "ann").unwrap();
+    // The line of the removal itself comes afterwards.
+    service.communicate(&root, 1, "GET", "/admin_remove_user/{user_id}", "/admin_remove_user/Ann");
+    let expected = [
+        "root GET /admin_remove_user/removed 200",
+        "root GET /get_log_user/guest/5 200",
+        "root GET /get_log_user/removed/5 200",
+        "root GET /push_blacklist/removed 200",
+        "removed GET /get_popularity_newsfeed 200",
+    ];
+    assert_eq!(all(&service), expected);
+    let removed = || lines(log_user(&service, &Caller::Operator, "removed", 10));
+    assert_eq!(removed(), ["removed GET /get_popularity_newsfeed 200"]);
+    tidy::sweep(service.analysis());
+    assert_eq!(removed(), ["removed GET /get_popularity_newsfeed 200"]);
+    assert_eq!(all(&service), expected);
+    let left = service.store().read(|tx| {
+        let left: i64 = tx.one("SELECT count(*) FROM removed_member", &[])?.take(0)?;
+        Ok(left)
+    });
+    assert_eq!(left.unwrap(), 0);
+
+    // Somebody else who takes the id has nothing of it.
+    service.member("ann");
+    assert_eq!(lines(log_user(&service, &Caller::Operator, "ann", 10)), [""; 0]);
+    service.communicate(&root, 1, "GET", push, "/push_blacklist/ann");
+    assert_eq!(all(&service)[0], "root GET /push_blacklist/ann 200");
+}
+
+#[test]
+fn who_ends_their_token_or_their_account_is_still_who_asked_for_it() {
+    let service = service();
+    let (ann, ben) = (service.member("ann"), service.member("ben"));
+    let stale = again(&ann);
+    account::sign_out_all(&service, &ann).unwrap();
+    service.communicate(&ann, 1, "GET", "/sign_out_all", "/sign_out_all");
+    service.visit(&stale, 1);
+    profile::remove_mine(&service, &ben).unwrap();
+    service.communicate(&ben, 1, "GET", "/remove_mine", "/remove_mine");
+    assert_eq!(
+        all(&service),
+        [
+            "removed GET /remove_mine 200",
+            "guest GET /get_popularity_newsfeed 200",
+            "ann GET /sign_out_all 200"
+        ]
+    );
+}
+
+#[test]
+fn methods_that_are_made_up_and_endless_paths_are_not_kept() {
+    let service = service();
+    let feed = Operation::new("GET", "/get_newsfeed_of_topic/{category_name}").by("BREW");
+    let path = format!("/get_newsfeed_of_topic/{}", "도".repeat(1_000));
+    let communication = Communication {
+        caller: &Caller::Nobody,
+        operation: feed,
+        path: &path,
+        status: 405,
+        address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        user_agent: b"",
+    };
+    record(&service, &communication);
+    let line = all(&service).remove(0);
+    assert!(line.starts_with("guest other /get_newsfeed_of_topic/도도") && line.len() < 330, "{line}");
+}
+
+#[test]
+fn what_waits_is_written_at_a_clean_stop() {
+    let service = service();
+    for _ in 0..100 {
+        service.visit(&Caller::Nobody, 1);
+    }
+    let path = service.path();
+    let Service { tidings, dir } = service;
+    drop(tidings);
+    let tidings = Tidings::builder(&path).clock(Clock::fixed(NOW)).open().unwrap();
+    assert_eq!(log_date(&tidings, &Caller::Operator, DAY, 1_000).unwrap().log.len(), 100);
+    drop(dir);
+}
+
+#[test]
+fn a_report_has_what_was_answered_before_it_while_reports_are_few() {
+    let service = service();
+    for n in 1..=10 {
+        service.visit(&Caller::Nobody, 1);
+        assert_eq!(summary(&service).unwrap().analysis.communication_avg, n);
+    }
+    for _ in 0..100 {
+        service.visit(&Caller::Nobody, 1);
+        summary(&service).unwrap();
+    }
+    let revision = service.store().write(|tx| Ok(tx.revision())).unwrap();
+    assert!(revision < 60, "one commit for each would be {revision}");
+    assert_eq!(service.figures().communication_avg, 110);
+}
+
+#[test]
+fn lines_of_one_millisecond_that_is_full_go_on_in_the_next() {
+    let service = service();
+    for _ in 0..2 {
+        for _ in 0..10_000 {
+            service.visit(&Caller::Nobody, 1);
+        }
+        service.settle();
+    }
+    // Another process wrote later ones.
+    service.clock().advance(1_000);
+    service.visit(&Caller::Nobody, 1);
+    service.settle();
+    service.clock().advance(-1_000);
+    service.visit(&Caller::Nobody, 1);
+    let lines = service.figures().communication_avg;
+    let held: i64 = service.store().read(|tx| Ok(tx.one("SELECT count(*) FROM log", &[])?.take(0)?)).unwrap();
+    assert_eq!((lines, held), (20_002, 20_002));
+}
+
+#[test]
+fn lines_go_when_they_are_old_and_what_they_asked_with_them() {
+    let mut config = config::Config::default();
+    config.analysis.log_days = 7;
+    let service = service_with(config);
+    service.communicate(&Caller::Nobody, 1, "GET", "/get_post/{post_obi}", "/get_post/1");
+    service.settle();
+    for _ in 0..9 {
+        service.clock().advance(DAY_MS);
+        for _ in 0..700 {
+            service.visit(&Caller::Nobody, 1);
+        }
+        service.settle();
+    }
+    let counts = || {
+        let count = |tx: &mut dyn Tx, table: &str| -> Result<i64> {
+            Ok(tx.one(&format!("SELECT count(*) FROM {table}"), &[])?.take(0)?)
+        };
+        service.store().read(|tx| Ok((count(tx, "log")?, count(tx, "request")?))).unwrap()
+    };
+    assert_eq!(counts(), (1 + 9 * 700, 2));
+    tidy::sweep(service.analysis());
+    // Those of exactly seven days ago are still there.
+    assert_eq!(counts(), (8 * 700, 1));
+    assert_eq!(service.figures().communication_avg, 1 + 9 * 700, "counters stay");
+    // What is gone is found again.
+    service.communicate(&Caller::Nobody, 1, "GET", "/get_post/{post_obi}", "/get_post/1");
+    assert_eq!(all(&service)[0], "guest GET /get_post/1 200");
+}
+
+#[test]
+fn the_questions_of_the_log_go_by_their_indexes() {
+    let service = service();
+    let plan = |whose: &str| {
+        let sql = format!(
+            "EXPLAIN QUERY PLAN SELECT l.key, l.member, m.id, r.method, r.path, r.status
+             FROM log l JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
+             WHERE {whose} l.key >= 5 ORDER BY l.key DESC LIMIT 10"
+        );
+        let rows = service.store().read(|tx| Ok(tx.rows(&sql, &[])?)).unwrap();
+        rows.into_iter().map(|mut row| row.take::<String>(3).unwrap()).collect::<Vec<_>>().join("; ")
+    };
+    let everybodys = plan("");
+    assert!(everybodys.starts_with("SEARCH l USING INTEGER PRIMARY KEY (rowid>?)"), "{everybodys}");
+    let ones = plan("l.member = 7 AND");
+    assert!(ones.starts_with("SEARCH l USING INDEX log_member (member=? AND rowid>?)"), "{ones}");
+    assert!(![everybodys, ones].iter().any(|plan| plan.contains("TEMP B-TREE")));
+}

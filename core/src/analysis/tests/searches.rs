@@ -1,0 +1,153 @@
+//! What is searched most just now.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::Config;
+use crate::search;
+use crate::testing::{service, service_with};
+
+const HOUR: i64 = DAY_MS / 24;
+
+fn search(service: &Service, caller: &Caller, term: &str) {
+    search::log(service, caller, None, term).wait().unwrap();
+}
+
+fn ranking(service: &Tidings) -> Vec<(String, i64)> {
+    realtime(service).unwrap().search_realtime
+}
+
+fn pairs(pairs: &[(&str, i64)]) -> Vec<(String, i64)> {
+    pairs.iter().map(|(term, count)| ((*term).to_owned(), *count)).collect()
+}
+
+#[test]
+fn the_most_searched_comes_first_and_of_the_same_number_the_newest() {
+    let service = service();
+    for term in ["rust", "Go", " RUST ", "c", "go", "zig", "C", "ｒｕｓｔ"] {
+        search(&service, &Caller::Nobody, term);
+    }
+    // All in one millisecond: what was written last is the newest.
+    assert_eq!(ranking(&service), pairs(&[("c", 2), ("go", 2), ("rust", 2), ("ｒｕｓｔ", 1), ("zig", 1)]));
+    service.clock().advance(1);
+    search(&service, &Caller::Nobody, "zig");
+    assert_eq!(ranking(&service)[0], ("zig".to_owned(), 2));
+    for n in 0..20 {
+        search(&service, &Caller::Nobody, &format!("term {n}"));
+    }
+    assert_eq!(ranking(&service).len(), 10);
+}
+
+#[test]
+fn a_search_counts_for_24_hours_to_the_millisecond() {
+    let service = service();
+    search(&service, &Caller::Nobody, "early");
+    service.clock().advance(HOUR);
+    search(&service, &Caller::Nobody, "late");
+    search(&service, &Caller::Nobody, "early");
+    service.clock().advance(23 * HOUR - 1);
+    assert_eq!(ranking(&service), pairs(&[("early", 2), ("late", 1)]));
+    let kept = answer(&service, &Caller::Nobody, Question::Realtime).unwrap();
+    assert!(Arc::ptr_eq(&kept, &answer_in_memory(&service, &Caller::Nobody, Question::Realtime).unwrap()));
+    service.clock().advance(1);
+    assert!(answer_in_memory(&service, &Caller::Nobody, Question::Realtime).is_none());
+    assert_eq!(ranking(&service), pairs(&[("early", 1), ("late", 1)]));
+    service.clock().advance(HOUR);
+    assert!(ranking(&service).is_empty());
+}
+
+#[test]
+fn blocked_terms_and_those_of_few_visitors_are_left_out() {
+    let mut config = Config::default();
+    config.analysis.trend_blocklist = vec!["Bad  Word".into(), String::new()];
+    config.analysis.trend_min_visitors = 3;
+    let service = service_with(config);
+    let [ann, ben] = ["ann", "ben"].map(|id| service.member(id));
+    let guest = |from| Guest::new(&service, Ipv4Addr::new(203, 0, 113, from).into(), b"");
+    for _ in 0..5 {
+        search(&service, &ann, "mine");
+        search(&service, &ben, "ours");
+        search(&service, &ann, "ours");
+        search::log(&service, &Caller::Nobody, Some(guest(1)), "guests").wait().unwrap();
+    }
+    for caller in [&ann, &ben, &Caller::Nobody] {
+        search(&service, caller, "bad word");
+    }
+    assert!(ranking(&service).is_empty());
+    service.clock().advance(HOUR);
+    search::log(&service, &Caller::Nobody, Some(guest(1)), "ours").wait().unwrap();
+    search::log(&service, &Caller::Nobody, Some(guest(2)), "guests").wait().unwrap();
+    search::log(&service, &Caller::Nobody, Some(guest(3)), "guests").wait().unwrap();
+    assert_eq!(ranking(&service), pairs(&[("ours", 11), ("guests", 7)]));
+    // When the early ones no longer count, too few are left.
+    service.clock().advance(23 * HOUR);
+    assert!(ranking(&service).is_empty());
+}
+
+#[test]
+fn searches_of_before_a_start_and_of_other_processes_count() {
+    let service = service();
+    search(&service, &Caller::Nobody, "before");
+    let other = Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap();
+    assert_eq!(ranking(&other), pairs(&[("before", 1)]));
+    search(&service, &Caller::Nobody, "meanwhile");
+    let versions = other.store().versions();
+    let version = service.store().version(crate::store::Topic::Terms);
+    versions.wait_for(crate::store::Topic::Terms, version - 1, std::time::Duration::from_secs(10), || false);
+    assert_eq!(ranking(&other), pairs(&[("meanwhile", 1), ("before", 1)]));
+}
+
+#[test]
+fn searches_that_count_no_longer_are_deleted() {
+    let service = service();
+    search(&service, &Caller::Nobody, "old");
+    service.clock().advance(25 * HOUR);
+    search(&service, &Caller::Nobody, "new");
+    tidy::sweep(service.analysis());
+    let terms = service.store().read(|tx| Ok(tx.rows("SELECT term FROM term", &[])?)).unwrap();
+    assert_eq!(terms.into_iter().map(|mut row| row.take::<String>(0).unwrap()).collect::<Vec<_>>(), ["new"]);
+    // None is taken for one that was there before.
+    service.clock().advance(26 * HOUR);
+    tidy::sweep(service.analysis());
+    assert!(ranking(&service).is_empty());
+    search(&service, &Caller::Nobody, "newest");
+    assert_eq!(ranking(&service), pairs(&[("newest", 1)]));
+    assert_eq!(service.figures().search_count, 3, "they stay counted");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn the_ranking_is_what_counting_anew_finds(
+        steps in proptest::collection::vec((0..6_usize, 0..3_u8, 0..4 * HOUR, any::<bool>()), 1..80),
+        min_visitors in 1..3_usize,
+    ) {
+        let mut config = Config::default();
+        config.analysis.trend_min_visitors = min_visitors;
+        let service = service_with(config);
+        let mut searches = Vec::new();
+        for (n, (term, from, wait, looks)) in steps.into_iter().enumerate() {
+            service.clock().advance(wait);
+            let guest = Guest(Some(-1 - i64::from(from)));
+            let term = format!("term {term}");
+            search::log(&service, &Caller::Nobody, Some(guest), &term).wait().unwrap();
+            searches.push((service.clock().now(), n, term, from));
+            if !looks {
+                continue;
+            }
+            let now = service.clock().now();
+            let mut terms = std::collections::BTreeMap::new();
+            for (at, n, term, from) in searches.iter().filter(|s| s.0 > now - DAY_MS) {
+                let entry = terms.entry(term.clone()).or_insert((0, (0, 0), std::collections::BTreeSet::new()));
+                entry.0 += 1;
+                entry.1 = (*at, *n);
+                entry.2.insert(from);
+            }
+            let mut expected: Vec<_> = terms.into_iter().filter(|(_, t)| t.2.len() >= min_visitors).collect();
+            expected.sort_by_key(|(_, term)| std::cmp::Reverse((term.0, term.1)));
+            let expected: Vec<_> = expected.into_iter().map(|(term, (count, ..))| (term, count)).collect();
+            prop_assert_eq!(ranking(&service), expected);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Letting go of what is kept no longer, in batches that hold the writer for a moment only.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::calendar::Calendar;
+use super::visitor::{self, DayKeys};
+use super::{State, log, trends};
+use crate::clock::{Clock, DAY_MS, SECOND_MS};
+use crate::error::{Error, Result};
+use crate::store::{Store, StoreError, Tx};
+
+/// How often there is a look for what may go.
+const INTERVAL: Duration = Duration::from_secs(10 * 60);
+/// How long a batch should hold the writer, its commit included; the next is the smaller or larger for it.
+const BATCH_TIME: Duration = Duration::from_millis(10);
+/// Rows of a batch.
+const BATCH: std::ops::RangeInclusive<u64> = 16..=2_000;
+const FIRST_BATCH: u64 = 200;
+/// How long others have the writer to themselves between batches.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long the guests of a day are still told apart when it is over: what was answered in its last moments is
+/// yet to be written.
+const LATE_MS: i64 = 60 * 60 * SECOND_MS;
+
+/// The thread that tidies up; it ends with the service.
+#[derive(Default)]
+pub(super) struct Tidy {
+    thread: Mutex<Option<JoinHandle<()>>>,
+    stopped: Arc<AtomicBool>,
+    store: std::sync::OnceLock<Arc<Store>>,
+}
+
+/// What the thread works on.
+struct Broom {
+    store: Arc<Store>,
+    calendar: Arc<Calendar>,
+    keys: Arc<DayKeys>,
+    log_days: u32,
+    clock: Clock,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Tidy {
+    /// Starts the thread, once, with the keys of the day at hand.
+    pub(super) fn start(&self, analysis: &State) -> Result<()> {
+        let mut thread = self.lock();
+        if thread.is_some() {
+            return Ok(());
+        }
+        let broom = Broom::new(analysis, Arc::clone(&self.stopped));
+        broom.turn_keys()?;
+        let _ = self.store.set(Arc::clone(&analysis.store));
+        let started = std::thread::Builder::new().name("tidings-tidy".into()).spawn(move || broom.work());
+        *thread = Some(started.map_err(|e| Error::Internal(e.into()))?);
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Tidy {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::Release);
+        if let Some(store) = self.store.get() {
+            store.versions().wake();
+        }
+        if let Some(thread) = self.lock().take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Broom {
+    fn new(analysis: &State, stopped: Arc<AtomicBool>) -> Self {
+        Self {
+            store: Arc::clone(&analysis.store),
+            calendar: Arc::clone(&analysis.calendar),
+            keys: Arc::clone(&analysis.keys),
+            log_days: analysis.log_days,
+            clock: analysis.clock.clone(),
+            stopped,
+        }
+    }
+
+    fn work(&self) {
+        loop {
+            if let Err(error) = self.turn_keys().and_then(|()| self.sweep()) {
+                tracing::warn!(cause = error.detail(), "what is kept no longer cannot be let go");
+            }
+            // At midnight the keys turn.
+            let now = self.clock.now();
+            let midnight = self.calendar.cutter().begins(self.calendar.slot(now).day + 1);
+            let until = Duration::from_millis(u64::try_from(midnight - now).unwrap_or_default() + 1);
+            if !self.rest(until.min(INTERVAL)) {
+                return;
+            }
+        }
+    }
+
+    /// Waits; false when it is time to stop.
+    fn rest(&self, duration: Duration) -> bool {
+        self.store.versions().sleep(duration, || self.is_stopped())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    fn turn_keys(&self) -> Result<()> {
+        let today = self.calendar.today();
+        if self.keys.hold(today) { Ok(()) } else { self.keys.turn(&self.store, today) }
+    }
+
+    /// Lets everything go that is kept no longer.
+    fn sweep(&self) -> Result<()> {
+        let now = self.clock.now();
+        let log_from = now.saturating_sub(i64::from(self.log_days) * DAY_MS);
+        let first_day = self.calendar.slot(log_from).day;
+        self.in_batches(move |tx, limit| log::prune(tx, log_from, limit))?;
+        self.in_batches(move |tx, limit| log::prune_requests(tx, first_day, limit))?;
+        self.in_batches(log::forget_removed)?;
+        self.in_batches(move |tx, limit| trends::prune(tx, now, limit))?;
+        let past = self.calendar.slot(now - LATE_MS).day;
+        for day in self.store.read(|tx| Ok(visitor::days_with_guests(tx, past)?))? {
+            self.in_batches(move |tx, limit| visitor::forget_guests(tx, day, limit))?;
+        }
+        Ok(())
+    }
+
+    /// Repeats a work that does up to so many rows of something, until nothing is left of it.
+    fn in_batches(
+        &self,
+        work: impl Fn(&mut dyn Tx, u64) -> Result<bool, StoreError> + Copy + Send + 'static,
+    ) -> Result<()> {
+        let mut batch = FIRST_BATCH;
+        while !self.is_stopped() {
+            let began = Instant::now();
+            if !self.store.write(move |tx| Ok(work(tx, batch)?))? {
+                break;
+            }
+            let fits = if began.elapsed() > BATCH_TIME { batch / 2 } else { batch * 2 };
+            batch = fits.clamp(*BATCH.start(), *BATCH.end());
+            self.rest(PAUSE);
+        }
+        Ok(())
+    }
+}
+
+/// Lets go at once of everything that is kept no longer.
+#[cfg(test)]
+pub(super) fn sweep(analysis: &State) {
+    let broom = Broom::new(analysis, Arc::default());
+    broom.turn_keys().and_then(|()| broom.sweep()).unwrap();
+}

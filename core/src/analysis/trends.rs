@@ -1,0 +1,232 @@
+//! What is searched most just now: a sliding day of searches, kept in memory as they come and go.
+//!
+//! The searches stand in the store. A look at them reads those that are new there, also other processes', and
+//! forgets those that are a day old; nothing is counted anew.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::clock::{DAY_MS, SECOND_MS};
+use crate::config;
+use crate::error::Result;
+use crate::store::{Store, StoreError, Topic, Tx, version_in};
+use crate::words::tokens;
+
+/// How long a search counts.
+const WINDOW_MS: i64 = DAY_MS;
+/// How long the store keeps a search beyond that.
+const LATE_MS: i64 = 60 * 60 * SECOND_MS;
+/// Terms that are shown.
+const SHOWN: usize = 10;
+/// Searches that are read at a time.
+const PAGE: i64 = 4_096;
+/// The memory that the searches of a day may take: when there are more, the oldest leave early.
+const BYTES_MAX: usize = 64 * 1024 * 1024;
+/// What a search, and a term beside its text, take.
+const SEARCH_BYTES: usize = 96;
+const TERM_BYTES: usize = 256;
+
+/// The terms that are searched most, with how often, most often first.
+pub(super) type Ranking = Vec<(String, i64)>;
+
+/// The searches of the last 24 hours.
+pub(super) struct Trends {
+    blocked: FxHashSet<String>,
+    min_visitors: usize,
+    window: Mutex<Window>,
+}
+
+/// The terms as they stand.
+pub(super) struct Current {
+    pub(super) ranking: Ranking,
+    /// The version of the searches that they are made of.
+    pub(super) version: i64,
+    /// When the oldest search ends to count.
+    pub(super) until: i64,
+}
+
+#[derive(Default)]
+struct Window {
+    /// The last search that was read, and the version that the store had then.
+    read: Option<(i64, i64)>,
+    /// By date and key.
+    searches: BTreeMap<(i64, i64), (Arc<str>, i64)>,
+    terms: FxHashMap<Arc<str>, Term>,
+    ranks: BTreeSet<Rank>,
+    bytes: usize,
+}
+
+#[derive(Default)]
+struct Term {
+    count: i64,
+    newest: (i64, i64),
+    /// How often each visitor searched it, where visitors are asked for.
+    visitors: FxHashMap<i64, i64>,
+}
+
+/// Most often first, of the same number the one searched last.
+type Rank = (Reverse<i64>, Reverse<(i64, i64)>, Arc<str>);
+
+struct Search {
+    key: i64,
+    term: String,
+    visitor: i64,
+    date: i64,
+}
+
+impl Trends {
+    pub(super) fn new(config: &config::Analysis) -> Self {
+        let blocked = config.trend_blocklist.iter().map(|term| tokens::normalise_term(term));
+        Self {
+            blocked: blocked.filter(|term| !term.is_empty()).collect(),
+            min_visitors: config.trend_min_visitors,
+            window: Mutex::default(),
+        }
+    }
+
+    /// The terms that are searched most in the 24 hours before `now`.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) fn current(&self, store: &Store, now: i64) -> Result<Current> {
+        let mut window = self.lock();
+        let version = match window.read {
+            Some((_, version)) if store.version(Topic::Terms) <= version => version,
+            _ => self.follow(&mut window, store, now)?,
+        };
+        while let Some(oldest) = window.searches.first_entry().filter(|e| e.key().0 <= now - WINDOW_MS) {
+            let (term, visitor) = oldest.remove();
+            self.take(&mut window, &term, visitor);
+        }
+        let ranked = window.ranks.iter().take(SHOWN);
+        let until = window.searches.first_key_value().map_or(i64::MAX, |((date, _), _)| date + WINDOW_MS);
+        Ok(Current {
+            ranking: ranked.map(|(Reverse(count), _, term)| (term.as_ref().to_owned(), *count)).collect(),
+            version,
+            until,
+        })
+    }
+
+    /// Reads the searches that are new in the store; the version they make.
+    fn follow(&self, window: &mut Window, store: &Store, now: i64) -> Result<i64> {
+        store.read(|tx| {
+            let version = version_in(tx, Topic::Terms)?;
+            let mut last = match window.read {
+                Some((last, _)) => last,
+                None => sql::last_before(tx, now - WINDOW_MS)?,
+            };
+            loop {
+                let page = sql::searches(tx, last)?;
+                let Some(end) = page.last() else { break };
+                last = end.key;
+                for search in page {
+                    if search.date > now - WINDOW_MS {
+                        self.add(window, search);
+                    }
+                }
+            }
+            window.read = Some((last, version));
+            Ok(version)
+        })
+    }
+
+    fn add(&self, window: &mut Window, search: Search) {
+        let Search { key, term, visitor, date } = search;
+        if self.blocked.contains(&term) {
+            return;
+        }
+        let term: Arc<str> = match window.terms.get_key_value(term.as_str()) {
+            Some((known, _)) => Arc::clone(known),
+            None => term.into(),
+        };
+        window.searches.insert((date, key), (Arc::clone(&term), visitor));
+        window.bytes += SEARCH_BYTES;
+        self.change(window, &term, |counts| {
+            counts.count += 1;
+            counts.newest = counts.newest.max((date, key));
+            *counts.visitors.entry(visitor).or_insert(0) += 1;
+        });
+        while window.bytes > BYTES_MAX {
+            let Some((_, (term, visitor))) = window.searches.pop_first() else { break };
+            self.take(window, &term, visitor);
+        }
+    }
+
+    /// Counts a search no longer that has left the window.
+    fn take(&self, window: &mut Window, term: &Arc<str>, visitor: i64) {
+        window.bytes -= SEARCH_BYTES;
+        self.change(window, term, |counts| {
+            counts.count -= 1;
+            if let Some(searches) = counts.visitors.get_mut(&visitor) {
+                *searches -= 1;
+                if *searches == 0 {
+                    counts.visitors.remove(&visitor);
+                }
+            }
+        });
+    }
+
+    /// Changes what is known of a term, and its rank with it.
+    fn change(&self, window: &mut Window, term: &Arc<str>, change: impl FnOnce(&mut Term)) {
+        let Window { terms, ranks, bytes, .. } = window;
+        let counts = terms.entry(Arc::clone(term)).or_insert_with(|| {
+            *bytes += TERM_BYTES + term.len();
+            Term::default()
+        });
+        ranks.remove(&rank(counts, term));
+        change(counts);
+        if counts.count == 0 {
+            terms.remove(term);
+            *bytes -= TERM_BYTES + term.len();
+        } else if counts.visitors.len() >= self.min_visitors {
+            ranks.insert(rank(counts, term));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Window> {
+        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn rank(term: &Term, text: &Arc<str>) -> Rank {
+    (Reverse(term.count), Reverse(term.newest), Arc::clone(text))
+}
+
+/// Deletes up to `limit` searches that count no longer; whether there may be more.
+pub(super) fn prune(tx: &mut dyn Tx, now: i64, limit: u64) -> Result<bool, StoreError> {
+    Ok(sql::prune(tx, now - WINDOW_MS - LATE_MS, limit)? == limit)
+}
+
+mod sql {
+    use super::{PAGE, Search, StoreError, Tx};
+
+    /// The key behind which all searches since a moment stand.
+    ///
+    /// Keys are in the order in which searches were written; of what was written late, some may stand before.
+    pub(super) fn last_before(tx: &mut dyn Tx, since: i64) -> Result<i64, StoreError> {
+        let first: Option<i64> =
+            tx.one("SELECT min(key) FROM term WHERE date > $1", &[since.into()])?.take(0)?;
+        match first {
+            Some(first) => Ok(first - 1),
+            None => Ok(tx.one("SELECT coalesce(max(key), 0) FROM term", &[])?.take(0)?),
+        }
+    }
+
+    pub(super) fn searches(tx: &mut dyn Tx, behind: i64) -> Result<Vec<Search>, StoreError> {
+        let sql = "SELECT key, term, visitor, date FROM term WHERE key > $1 ORDER BY key LIMIT $2";
+        let rows = tx.rows(sql, &[behind.into(), PAGE.into()])?;
+        let search = |mut row: crate::store::Row| {
+            Ok(Search { key: row.take(0)?, term: row.take(1)?, visitor: row.take(2)?, date: row.take(3)? })
+        };
+        rows.into_iter().map(search).collect()
+    }
+
+    pub(super) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<u64, StoreError> {
+        let sql =
+            "DELETE FROM term WHERE key IN (SELECT key FROM term WHERE date <= $1 ORDER BY date LIMIT $2)";
+        tx.run(sql, &[before.into(), limit.cast_signed().into()])
+    }
+}

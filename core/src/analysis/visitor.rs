@@ -1,0 +1,278 @@
+//! Visitors: who was there on a day, in which hours, and how often they came.
+//!
+//! A visitor is a member, or a guest: a client who is not signed in, told apart for one day only by a keyed hash
+//! of address and user agent. The key of a day is random, stands in the database so that a restart and another
+//! process tell the same guests apart, and gives its place to a later day's when the day is over. No address is
+//! ever stored.
+//!
+//! A visit is a visitor's requests with gaps under half an hour. It is one day's: who stays over midnight begins
+//! another.
+//!
+//! Source of the hash: Aumasson and Bernstein, *`SipHash`: a fast short-input PRF*, INDOCRYPT 2012.
+
+use std::hash::Hasher as _;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use rustc_hash::FxHashMap;
+use siphasher::sip::SipHasher24;
+use zeroize::Zeroizing;
+
+use super::bucket::Slot;
+use super::calendar::Calendar;
+use super::counters::{Counter, hour};
+use super::{State, crawler};
+use crate::Tidings;
+use crate::clock::SECOND_MS;
+use crate::error::Result;
+use crate::id::random;
+use crate::store::{Store, StoreError, Tx};
+
+/// A gap between two requests that ends a visit.
+pub(crate) const GAP_MS: i64 = 30 * 60 * SECOND_MS;
+
+/// A client as it is told apart while it is not signed in: by a number that means nothing after its day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guest(pub(super) Option<i64>);
+
+impl Guest {
+    /// The guest with this address and user agent; a declared crawler is nobody.
+    pub fn new(tidings: &Tidings, address: IpAddr, user_agent: &[u8]) -> Self {
+        Self::at(tidings.analysis(), tidings.now(), address, user_agent)
+    }
+
+    /// As [`Guest::new`], at some time.
+    pub(super) fn at(analysis: &State, at: i64, address: IpAddr, user_agent: &[u8]) -> Self {
+        if crawler::is_declared(user_agent) {
+            return Self(None);
+        }
+        let day = analysis.calendar.slot(at).day;
+        Self(Some(analysis.keys.number(day, address, user_agent)))
+    }
+
+    /// The number; 0 for nobody in particular.
+    pub(crate) fn number(self) -> i64 {
+        self.0.unwrap_or_default()
+    }
+}
+
+type Secret = Zeroizing<[u8; 16]>;
+
+/// The keys of the days that guests are told apart on.
+#[derive(Default)]
+pub(crate) struct DayKeys(ArcSwap<Vec<(i64, Secret)>>);
+
+impl DayKeys {
+    /// The number of a guest on a day: below 0, so that it is no member's key.
+    fn number(&self, day: i64, address: IpAddr, user_agent: &[u8]) -> i64 {
+        let keys = self.0.load();
+        let found =
+            keys.iter().find(|(of, _)| *of == day).map(|(_, secret)| number(secret, address, user_agent));
+        found.unwrap_or_else(|| number(&self.make(day), address, user_agent))
+    }
+
+    /// Whether the keys of this day and the next are there.
+    pub(super) fn hold(&self, day: i64) -> bool {
+        let keys = self.0.load();
+        [day, day + 1].iter().all(|day| keys.iter().any(|(of, _)| of == day))
+    }
+
+    /// Loads the keys of this day and the next, made where there are none: those of earlier days give way.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) fn turn(&self, store: &Store, day: i64) -> Result<()> {
+        let fresh = [day, day + 1].map(|day| (day, encode(&random())));
+        let kept = store.write(move |tx| {
+            fresh.iter().try_for_each(|(day, secret)| sql::keep_key(tx, *day, secret))?;
+            Ok(sql::keys(tx)?)
+        })?;
+        let kept =
+            kept.iter().filter(|(of, _)| *of >= day).filter_map(|(of, text)| Some((*of, decode(text)?)));
+        self.0.store(Arc::new(kept.collect()));
+        Ok(())
+    }
+
+    /// A key for a day that has none here, because nobody has turned the keys for more than a day: it is this
+    /// process's own until they are.
+    fn make(&self, day: i64) -> Secret {
+        let fresh = Secret::new(random());
+        let keys = self.0.rcu(|keys| {
+            let mut keys = Vec::clone(keys);
+            if !keys.iter().any(|(of, _)| *of == day) {
+                keys.push((day, fresh.clone()));
+            }
+            keys
+        });
+        let raced = keys.iter().find(|(of, _)| *of == day);
+        raced.map_or(fresh, |(_, secret)| secret.clone())
+    }
+}
+
+fn number(secret: &Secret, address: IpAddr, user_agent: &[u8]) -> i64 {
+    let mut hasher = SipHasher24::new_with_key(secret);
+    let address = match address {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+        IpAddr::V6(v6) => v6,
+    };
+    hasher.write(&address.octets());
+    hasher.write(user_agent);
+    // The sign says that it is a guest's.
+    hasher.finish().cast_signed() | i64::MIN
+}
+
+fn encode(secret: &[u8; 16]) -> String {
+    format!("{:032x}", u128::from_be_bytes(*secret))
+}
+
+fn decode(text: &str) -> Option<Secret> {
+    Some(Secret::new(u128::from_str_radix(text, 16).ok()?.to_be_bytes()))
+}
+
+/// When visitors were there, gathered to be written together.
+#[derive(Default)]
+pub(crate) struct Visits(FxHashMap<(i64, i64), Stay>);
+
+/// The requests of a visitor on a day, in the order of time.
+struct Stay {
+    first: i64,
+    last: i64,
+    /// Gaps between them that end a visit.
+    gaps: i64,
+    /// A bit for each hour.
+    hours: i64,
+}
+
+impl Visits {
+    /// Adds a request; a visitor's come in the order of time.
+    pub(crate) fn add(&mut self, visitor: i64, at: i64, Slot { day, hour }: Slot) {
+        let stay = self.0.entry((day, visitor)).or_insert(Stay { first: at, last: at, gaps: 0, hours: 0 });
+        stay.gaps += i64::from(at - stay.last >= GAP_MS);
+        stay.last = at;
+        stay.hours |= 1 << hour;
+    }
+
+    /// Writes them, and counts what is new about them.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) fn write(self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<()> {
+        for ((day, visitor), stay) in self.0 {
+            let add = |tx: &mut dyn Tx, counter, n| calendar.add(tx, counter, day, n);
+            let known = sql::visits(tx, day, visitor)?;
+            let (visits, hours) = match known {
+                None => {
+                    add(tx, Counter::Visitor as i64, 1)?;
+                    (stay.gaps + 1, stay.hours)
+                }
+                Some(Visited { hours, seen }) => {
+                    let comes_again = stay.first - seen >= GAP_MS || seen - stay.last >= GAP_MS;
+                    (stay.gaps + i64::from(comes_again), stay.hours & !hours)
+                }
+            };
+            for h in (0..24).filter(|h| hours & (1 << h) != 0) {
+                add(tx, hour(h), 1)?;
+            }
+            if visitor < 0 && visits > 0 {
+                add(tx, Counter::GuestVisit as i64, visits)?;
+            }
+            sql::keep_visits(tx, day, visitor, visits, &stay)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is known of a visitor on a day.
+struct Visited {
+    hours: i64,
+    seen: i64,
+}
+
+/// The days before another on which guests are still told apart.
+pub(super) fn days_with_guests(tx: &mut dyn Tx, before: i64) -> Result<Vec<i64>, StoreError> {
+    let (mut days, mut last) = (Vec::new(), None);
+    // From day to day by the index, however many members there were on each.
+    while let Some(day) = sql::next_day(tx, last)?.filter(|day| *day < before) {
+        if sql::has_guests(tx, day)? {
+            days.push(day);
+        }
+        last = Some(day);
+    }
+    Ok(days)
+}
+
+/// Deletes up to `limit` guests of a day; whether there may be more.
+pub(super) fn forget_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<bool, StoreError> {
+    Ok(sql::forget_guests(tx, day, limit)? == limit)
+}
+
+/// How often each member visited on a day, by their ids; `None` for those who are gone.
+pub(super) fn members_visits(tx: &mut dyn Tx, day: i64) -> Result<Vec<(Option<String>, i64)>, StoreError> {
+    sql::members_visits(tx, day)
+}
+
+mod sql {
+    use super::{Stay, StoreError, Tx, Visited};
+
+    /// Keeps a day's key, unless there is one: in the place of that of two days before.
+    pub(super) fn keep_key(tx: &mut dyn Tx, day: i64, secret: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO day_key (slot, day, secret) VALUES ($1, $2, $3) ON CONFLICT (slot)
+                   DO UPDATE SET day = excluded.day, secret = excluded.secret WHERE day_key.day < excluded.day";
+        tx.run(sql, &[day.rem_euclid(2).into(), day.into(), secret.into()])?;
+        Ok(())
+    }
+
+    pub(super) fn keys(tx: &mut dyn Tx) -> Result<Vec<(i64, String)>, StoreError> {
+        let rows = tx.rows("SELECT day, secret FROM day_key ORDER BY day", &[])?;
+        rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
+    }
+
+    pub(super) fn visits(tx: &mut dyn Tx, day: i64, visitor: i64) -> Result<Option<Visited>, StoreError> {
+        let sql = "SELECT hours, seen FROM visitor WHERE day = $1 AND visitor = $2";
+        let row = tx.row(sql, &[day.into(), visitor.into()])?;
+        row.map(|mut row| Ok(Visited { hours: row.take(0)?, seen: row.take(1)? })).transpose()
+    }
+
+    pub(super) fn keep_visits(
+        tx: &mut dyn Tx,
+        day: i64,
+        visitor: i64,
+        visits: i64,
+        stay: &Stay,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO visitor (day, visitor, visits, hours, seen) VALUES ($1, $2, $3, $4, $5)
+                   ON CONFLICT (day, visitor) DO UPDATE SET visits = visitor.visits + excluded.visits,
+                   hours = visitor.hours | excluded.hours,
+                   seen = CASE WHEN visitor.seen > excluded.seen THEN visitor.seen ELSE excluded.seen END";
+        let Stay { last, hours, .. } = stay;
+        tx.run(sql, &[day.into(), visitor.into(), visits.into(), (*hours).into(), (*last).into()])?;
+        Ok(())
+    }
+
+    pub(super) fn next_day(tx: &mut dyn Tx, behind: Option<i64>) -> Result<Option<i64>, StoreError> {
+        let behind = behind.unwrap_or(i64::MIN);
+        tx.one("SELECT min(day) FROM visitor WHERE day > $1", &[behind.into()])?.take(0)
+    }
+
+    pub(super) fn has_guests(tx: &mut dyn Tx, day: i64) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM visitor WHERE day = $1 AND visitor < 0 LIMIT 1";
+        Ok(tx.row(sql, &[day.into()])?.is_some())
+    }
+
+    pub(super) fn forget_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<u64, StoreError> {
+        let sql = "DELETE FROM visitor WHERE day = $1 AND visitor IN
+                   (SELECT visitor FROM visitor WHERE day = $1 AND visitor < 0 LIMIT $2)";
+        tx.run(sql, &[day.into(), limit.cast_signed().into()])
+    }
+
+    pub(super) fn members_visits(
+        tx: &mut dyn Tx,
+        day: i64,
+    ) -> Result<Vec<(Option<String>, i64)>, StoreError> {
+        let sql = "SELECT m.id, v.visits FROM visitor v LEFT JOIN member m ON m.key = v.visitor
+                   WHERE v.day = $1 AND v.visitor > 0";
+        let rows = tx.rows(sql, &[day.into()])?;
+        rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
+    }
+}

@@ -1,0 +1,46 @@
+//! Who asked, kept aside while their request is answered, for the access log and the counters.
+
+use std::net::IpAddr;
+
+use http::header::USER_AGENT;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use tidings_core::account::Caller;
+use tidings_core::analysis::{self, Communication, Operation};
+
+use crate::app::App;
+use crate::request::Call;
+
+/// What is known of a request that its handler takes with it.
+pub(crate) struct Witness {
+    caller: Caller,
+    address: IpAddr,
+    user_agent: Option<HeaderValue>,
+}
+
+impl Witness {
+    pub(crate) fn of(call: &Call) -> Self {
+        let user_agent = call.headers().get(USER_AGENT).cloned();
+        Self { caller: call.caller().clone(), address: call.address(), user_agent }
+    }
+
+    /// Records that the request was answered. Who was only told to come again has not communicated.
+    pub(crate) fn record(self, app: &App, operation: Operation, path: &str, status: StatusCode) {
+        if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+            return;
+        }
+        let communication = Communication {
+            caller: &self.caller,
+            operation,
+            path,
+            status: status.as_u16(),
+            address: self.address,
+            user_agent: self.user_agent.as_ref().map_or(b"", HeaderValue::as_bytes),
+        };
+        analysis::record(&app.tidings, &communication);
+    }
+}
+
+/// What a client calls itself; empty when it does not say.
+pub(crate) fn user_agent(headers: &HeaderMap) -> &[u8] {
+    headers.get(USER_AGENT).map_or(b"", HeaderValue::as_bytes)
+}

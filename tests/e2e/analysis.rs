@@ -1,0 +1,49 @@
+//! Analytics from outside: the reports, the access log and what is searched most.
+//!
+//! A report shows what was answered before it was asked for, so nothing here waits but for other processes.
+
+use serde_json::{Value, json};
+use tidings_tests::{Answer, Caller, Server, sample};
+
+mod figures;
+mod log;
+mod terms;
+
+/// The figures over all days.
+fn figures(anyone: &Caller) -> Value {
+    anyone.get("/get_analysis").succeeded().body["analysis"].clone()
+}
+
+/// The present day.
+fn today(anyone: &Caller) -> Value {
+    anyone.get("/get_everyday_analysis_days_ago/0").succeeded().body["analysis"][0].clone()
+}
+
+/// Visits by student number, as `ann 1`.
+fn students(day: &Value) -> Vec<String> {
+    let students = day["today_student_visitor"].as_array().unwrap().iter();
+    students.map(|s| format!("{} {}", s["student_num"].as_str().unwrap(), s["count"])).collect()
+}
+
+/// The lines of a look into the log, newest first: `user_id method path status`.
+fn lines(answer: &Answer) -> Vec<String> {
+    let log = answer.list("log").iter();
+    let line = |e: &Value| {
+        let text = |name: &str| e[name].as_str().unwrap().to_owned();
+        format!("{} {} {} {}", text("user_id"), text("method"), text("path"), e["status"])
+    };
+    log.map(line).collect()
+}
+
+/// Whoever comes with this user agent: another visitor each.
+fn visitor(server: &Server, name: &str) -> Caller {
+    server.anyone().with_header("User-Agent", name)
+}
+
+fn insert_post(admin: &Caller, title: &str) -> String {
+    admin.post("/insert_post", sample::post(title)).succeeded().text("/_id")
+}
+
+fn search(caller: &Caller, term: &str) {
+    let _ = caller.post("/search_logging", json!({ "search": term })).succeeded();
+}

@@ -1,0 +1,232 @@
+//! Visitors, visits, acts and devices.
+
+use super::*;
+
+#[test]
+fn the_figures_agree_with_each_other_and_with_what_was_just_done() {
+    let server = Server::start();
+    let (admin, ann) = (server.admin(), server.member("ann"));
+    let posts = ["One", "Two", "Three"].map(|title| insert_post(&admin, title));
+    let (apple, berry) = (visitor(&server, "apple"), visitor(&server, "berry"));
+    for id in &posts {
+        let _ = apple.get(&format!("/post_view/{id}")).succeeded();
+        let _ = ann.get(&format!("/post_like/{id}")).succeeded();
+    }
+    let _ = ann.get(&format!("/post_like/{}", posts[0])).succeeded();
+    let _ = ann.get(&format!("/post_unlike/{}", posts[0])).succeeded();
+    let _ = admin.get(&format!("/remove_post/{}", posts[0])).succeeded();
+    search(&berry, "rust");
+    search(&ann, "rust");
+    for device in ["pc", "mobile", "device_mobile"] {
+        let _ = apple.get(&format!("/insert_device/{device}")).succeeded();
+    }
+    assert_eq!(apple.get("/insert_device/phone").said(), "400 bad request");
+
+    // Who signed up is a guest until then; with ann, admin, apple and berry that is five. 2 + 3 + 3 + 3 + 3 + 2
+    // requests and 4 for devices, and this one is no part of its own answer.
+    let expected = json!({
+        "day_avg_visitor": 5, "highest_day_visitor": 5, "posts_count": 2, "search_count": 2,
+        "communication_avg": 20, "today_visitor": 5, "total_fav": 2, "total_view": 3, "total_visitor": 5,
+    });
+    assert_eq!(figures(&apple), expected);
+    let day = today(&apple);
+    assert_eq!(
+        (&day["today_visitor"], &day["today_view"], &day["today_fav"]),
+        (&json!(5), &json!(3), &json!(3))
+    );
+    assert_eq!(students(&day), ["guest 3", "admin 1", "ann 1"]);
+    let hours = day["today_time_visitor"].as_array().unwrap();
+    assert_eq!(
+        hours.iter().map(|hour| hour["time"].as_i64().unwrap()).collect::<Vec<_>>(),
+        (0..24).collect::<Vec<_>>()
+    );
+    let in_hours: i64 = hours.iter().map(|hour| hour["visitor"].as_i64().unwrap()).sum();
+    assert!((5..=10).contains(&in_hours), "the hour may have turned: {hours:?}");
+    let devices = apple.get("/get_device").succeeded().body;
+    assert_eq!(devices, json!({ "result": "success", "pc": 1, "tablet": 0, "mobile": 2 }));
+    assert_eq!(figures(&apple)["communication_avg"], 23);
+}
+
+#[test]
+fn what_is_counted_survives_a_restart_and_guests_stay_the_same() {
+    let mut server = Server::start();
+    let guest = visitor(&server, "apple");
+    let _ = guest.get("/get_device").succeeded();
+    let before = figures(&guest);
+    server.restart();
+    let after = figures(&guest);
+    assert_eq!((&before["communication_avg"], &after["communication_avg"]), (&json!(1), &json!(2)));
+    assert_eq!(after["today_visitor"], 1);
+    server.restart();
+    assert_eq!(figures(&visitor(&server, "berry"))["today_visitor"], 1);
+    assert_eq!(figures(&visitor(&server, "berry"))["today_visitor"], 2);
+    assert_eq!(students(&today(&guest)), ["guest 2"]);
+}
+
+#[test]
+fn a_crash_loses_no_act_and_at_most_what_rode_along() {
+    let mut server = Server::start();
+    let admin = server.admin();
+    let id = insert_post(&admin, "One");
+    for _ in 0..20 {
+        let _ = server.anyone().get(&format!("/post_view/{id}")).succeeded();
+    }
+    server.kill();
+    server.restart();
+    assert_eq!(figures(&server.anyone())["total_view"], 20);
+    assert_eq!(server.integrity(), "ok");
+}
+
+#[test]
+fn members_and_posts_that_go_take_no_figures_along() {
+    let server = Server::start();
+    let (admin, ann) = (server.admin(), server.member("ann"));
+    let id = insert_post(&admin, "One");
+    let _ = ann.get(&format!("/post_view/{id}")).succeeded();
+    let _ = ann.get(&format!("/post_like/{id}")).succeeded();
+    let _ = admin.get(&format!("/remove_post/{id}")).succeeded();
+    let _ = ann.get("/remove_mine").succeeded();
+    let figures = figures(&server.anyone());
+    assert_eq!(
+        (&figures["total_view"], &figures["total_fav"], &figures["posts_count"]),
+        (&json!(1), &json!(1), &json!(0))
+    );
+    assert_eq!(students(&today(&server.anyone())), ["admin 1", "guest 1", "removed 1"]);
+    // Somebody else with the id begins anew.
+    let _ = server.member("ann").get("/get_userinfo").succeeded();
+    assert_eq!(students(&today(&server.anyone())), ["admin 1", "ann 1", "guest 1", "removed 1"]);
+}
+
+#[test]
+fn crawlers_that_say_so_are_no_visitors_and_plain_clients_are() {
+    let server = Server::start();
+    for agent in ["curl/8.5.0", "okhttp/4.12.0", "python-requests/2.32.3"] {
+        let _ = visitor(&server, agent).get("/get_device").succeeded();
+    }
+    let bot = visitor(&server, "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)");
+    let _ = bot.get("/get_device").succeeded();
+    let figures = figures(&bot);
+    assert_eq!((&figures["today_visitor"], &figures["communication_avg"]), (&json!(3), &json!(4)));
+}
+
+#[test]
+fn days_come_one_by_one_and_only_those_that_there_are() {
+    let server = Server::start();
+    let anyone = server.anyone();
+    for (days, count) in [(0, 1), (1, 2), (366, 367)] {
+        let report = anyone.get(&format!("/get_everyday_analysis_days_ago/{days}")).succeeded();
+        let dates = report.column("analysis", "date");
+        assert_eq!(dates.len(), count);
+        assert!(dates.is_sorted());
+        for day in report.list("analysis") {
+            assert_eq!(day["today_time_visitor"].as_array().unwrap().len(), 24);
+        }
+    }
+    let date = today(&anyone)["date"].as_str().unwrap().replace('-', "/");
+    let one = anyone.get(&format!("/get_everyday_analysis_specific_days/{date}")).succeeded();
+    assert_eq!(one.body["analysis"], today(&anyone));
+    let past = anyone.get("/get_everyday_analysis_specific_days/2024/2/29").succeeded().body;
+    assert_eq!(past["analysis"]["date"], "2024-02-29");
+    assert_eq!(
+        (&past["analysis"]["today_visitor"], &past["analysis"]["today_student_visitor"]),
+        (&json!(0), &json!([]))
+    );
+    for path in [
+        "/get_everyday_analysis_days_ago/367",
+        "/get_everyday_analysis_days_ago/-1",
+        "/get_everyday_analysis_days_ago/today",
+        "/get_everyday_analysis_specific_days/2026/2/29",
+        "/get_everyday_analysis_specific_days/2026/13/1",
+        "/get_everyday_analysis_specific_days/2026/1/0",
+        "/get_everyday_analysis_specific_days/x/1/1",
+    ] {
+        assert_eq!(anyone.get(path).said(), "400 bad request", "{path}");
+    }
+}
+
+#[test]
+fn student_numbers_are_cut_for_all_but_administrators() {
+    let server = Server::with(|serve| {
+        serve.args(["--student-num-chars", "4"]);
+    });
+    let admin = server.admin();
+    for id in ["2024001", "2024002", "2025001"] {
+        let _ = server.member(id).get("/get_userinfo").succeeded();
+    }
+    let _ = admin.get("/check_admin").succeeded();
+    let cut = ["2024 2", "2025 1", "admi 1", "guest 1"];
+    assert_eq!(students(&today(&server.anyone())), cut);
+    assert_eq!(students(&today(&admin.with_token("x", "a.b.c"))), cut);
+    assert_eq!(students(&today(&server.member("2025002"))), cut);
+    assert_eq!(
+        students(&today(&admin)),
+        ["2024001 1", "2024002 1", "2025001 1", "2025002 1", "admin 1", "guest 1"]
+    );
+}
+
+#[test]
+fn days_are_the_zones_and_a_zone_stays_with_the_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("tidings.db");
+    // Of these two one is always a day ahead of the other.
+    let zones = ["Pacific/Kiritimati", "Pacific/Pago_Pago"];
+    let mut dates = Vec::new();
+    for zone in zones {
+        let server = Server::with(move |serve| {
+            serve.args(["--timezone", zone]);
+        });
+        dates.push(today(&server.anyone())["date"].as_str().unwrap().to_owned());
+    }
+    assert!(dates[0] > dates[1], "{dates:?}");
+
+    let mut server = Server::at(&path, |serve| {
+        serve.env("TIDINGS_TIMEZONE", "Asia/Seoul");
+    });
+    let _ = server.anyone().get("/insert_device/pc").succeeded();
+    server.stop();
+    let refused = server.cli(["serve", "--timezone", "UTC", "--listen", "127.0.0.1:0"]);
+    assert_eq!(refused.status, 2, "{refused:?}");
+    assert!(refused.stderr.contains("Asia/Seoul") && refused.stdout.is_empty(), "{refused:?}");
+    let unknown = server.cli(["serve", "--timezone", "Asia/Atlantis"]);
+    assert_eq!(unknown.status, 2, "{unknown:?}");
+    // Whoever names none has the database's.
+    drop(server);
+    let server = Server::at(&path, |_| {});
+    let _ = server.anyone().get("/get_device").succeeded();
+}
+
+#[test]
+fn nothing_of_a_clients_address_is_kept() {
+    let mut server = Server::with(|serve| {
+        serve.args(["--trust-proxy", "127.0.0.1"]).env("RUST_LOG", "trace");
+    });
+    let addresses = ["203.0.113.77", "2001:db8:1234:5678::77"];
+    let guests = addresses.map(|address| server.anyone().with_header("X-Forwarded-For", address));
+    for guest in &guests {
+        let _ = guest.get("/get_popularity_newsfeed").succeeded();
+        search(guest, "rust");
+        assert_eq!(guest.post("/sign_in", json!({ "id": "nobody", "pw": "wrong" })).said(), "200 No member");
+    }
+    assert_eq!(figures(&guests[0])["today_visitor"], 2);
+    let raw: [&[u8]; 4] = [
+        &[203, 0, 113, 77],
+        &[0x20, 0x01, 0x0d, 0xb8, 0x12, 0x34, 0x56, 0x78],
+        addresses[0].as_bytes(),
+        b"2001:db8",
+    ];
+    let check = |server: &Server| {
+        for file in ["tidings.db", "tidings.db-wal", "tidings.db.key"] {
+            let Ok(bytes) = std::fs::read(server.database().with_file_name(file)) else { continue };
+            for address in raw {
+                assert!(
+                    !bytes.windows(address.len()).any(|window| window == address),
+                    "{address:?} in {file}"
+                );
+            }
+        }
+    };
+    check(&server);
+    let log = server.stop().log;
+    assert!(!log.contains(addresses[0]) && !log.contains("2001:db8"), "{log}");
+    check(&server);
+}

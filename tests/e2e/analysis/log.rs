@@ -1,0 +1,151 @@
+//! The access log.
+
+use super::*;
+
+#[test]
+fn the_log_says_who_asked_what_and_how_it_was_answered() {
+    let server = Server::start();
+    let (admin, ann) = (server.admin(), server.member("Ann"));
+    let _ = server.anyone().get("/get_popularity_newsfeed?limit=3").succeeded();
+    assert_eq!(ann.get("/get_post/0123456789abcdef01234567").status, 404);
+    assert_eq!(ann.get("/get_newsfeed_of_topic/%EB%8C%80").status, 200);
+    assert_eq!(server.anyone().with_token("x", "a.b.c").get("/sign_out_all").status, 401);
+    assert_eq!(ann.request("PUT", "/get_userinfo").send().status, 405);
+    for path in ["/healthz", "/readyz", "/openapi.json", "/docs/", "/nothing"] {
+        server.anyone().get(path);
+    }
+    let log = admin.get("/get_log_date/0/1/0/1000").succeeded();
+    assert_eq!(
+        lines(&log),
+        [
+            "Ann PUT /get_userinfo 405",
+            "guest GET /sign_out_all 401",
+            "Ann GET /get_newsfeed_of_topic/%EB%8C%80 200",
+            "Ann GET /get_post/0123456789abcdef01234567 404",
+            "guest GET /get_popularity_newsfeed 200",
+            "guest POST /sign_up 200",
+            "guest POST /sign_up 200",
+        ]
+    );
+    let dates = log.column("log", "date");
+    assert!(dates.is_sorted_by(|a, b| a >= b), "{dates:?}");
+    assert!(dates.iter().all(|date| date.len() == 24 && date.ends_with('Z')), "{dates:?}");
+    assert_eq!(
+        lines(&admin.get("/get_log_date/0/0/1/1").succeeded()),
+        ["admin GET /get_log_date/0/1/0/1000 200"]
+    );
+    let of_ann = admin.get("/get_log_user/ann/2").succeeded();
+    assert_eq!(lines(&of_ann), ["Ann PUT /get_userinfo 405", "Ann GET /get_newsfeed_of_topic/%EB%8C%80 200"]);
+    assert_eq!(lines(&admin.get("/get_log_user_date/ANN/1/0/0/1000").succeeded()).len(), 3);
+    assert_eq!(lines(&admin.get("/get_log_user/guest/1000").succeeded()).len(), 4);
+}
+
+#[test]
+fn administrators_read_everything_and_members_their_own() {
+    let server = Server::start();
+    let (admin, ann) = (server.admin(), server.member("ann"));
+    server.member("ben");
+    let mut all = vec!["/get_log_date/0/1/0/10"];
+    let others = ["/get_log_user/ben/10", "/get_log_user_date/ben/0/1/0/10", "/get_log_user/guest/10"];
+    let own = ["/get_log_user/ann/10", "/get_log_user/ANN/10", "/get_log_user_date/ann/0/1/0/10"];
+    all.extend(others);
+    for path in &all {
+        assert_eq!(ann.get(path).said(), "403 Not admin", "{path}");
+    }
+    for path in own {
+        assert_eq!(ann.get(path).said(), "200 success", "{path}");
+    }
+    all.extend(own);
+    for path in &all {
+        assert_eq!(admin.get(path).said(), "200 success", "{path}");
+        let refused = server.anyone().get(path);
+        assert_eq!(
+            (refused.said().as_str(), refused.header("www-authenticate")),
+            ("401 bad token", "Bearer")
+        );
+        assert_eq!(ann.with_token("ann", "a.b.c").get(path).said(), "401 bad token");
+    }
+    assert_eq!(admin.get("/get_log_user/nobody/10").said(), "404 Not found");
+}
+
+#[test]
+fn a_public_log_is_open_to_all() {
+    let server = Server::with(|serve| {
+        serve.arg("--public-logs");
+    });
+    server.member("ann");
+    let anyone = server.anyone();
+    assert_eq!(lines(&anyone.get("/get_log_date/0/1/0/10").succeeded()), ["guest POST /sign_up 200"]);
+    let _ = anyone.with_token("x", "a.b.c").get("/get_log_user/ann/10").succeeded();
+}
+
+#[test]
+fn a_window_is_one_number_and_a_limit_has_bounds() {
+    let server = Server::start();
+    let admin = server.admin();
+    for path in [
+        "/get_log_date/0/0/0/10",
+        "/get_log_date/1/1/0/10",
+        "/get_log_date/0/1/1/10",
+        "/get_log_date/-1/0/0/10",
+        "/get_log_date/0/1/0/-1",
+        "/get_log_date/0/1.5/0/10",
+        "/get_log_date/0/x/0/10",
+        "/get_log_date/0/1/0/99999999999999999999",
+        "/get_log_user/admin/-1",
+        "/get_log_user/admin/x",
+        "/get_log_user_date/admin/0/0/0/10",
+        "/get_log_user_date/admin/1/0/1/10",
+    ] {
+        assert_eq!(admin.get(path).said(), "400 bad request", "{path}");
+    }
+    assert!(admin.get("/get_log_date/0/1/0/0").succeeded().list("log").is_empty());
+    for _ in 0..1_005 {
+        let _ = admin.get("/check_admin").succeeded();
+    }
+    for path in ["/get_log_date/12/0/0/1000000", "/get_log_user/admin/1001"] {
+        assert_eq!(admin.get(path).succeeded().list("log").len(), 1_000, "{path}");
+    }
+}
+
+#[test]
+fn who_is_removed_is_removed_from_the_log_too() {
+    let server = Server::start();
+    let (admin, ann) = (server.admin(), server.member("ann"));
+    let _ = ann.get("/get_userinfo").succeeded();
+    let _ = admin.get("/push_blacklist/ann").succeeded();
+    let _ = admin.get("/pop_blacklist/ann").succeeded();
+    let _ = admin.get("/get_log_user/ann/10").succeeded();
+    let _ = admin.get("/admin_remove_user/ann").succeeded();
+    let log = admin.get("/get_log_date/0/1/0/1000").succeeded();
+    assert_eq!(
+        lines(&log),
+        [
+            "admin GET /admin_remove_user/removed 200",
+            "admin GET /get_log_user/removed/10 200",
+            "admin GET /pop_blacklist/removed 200",
+            "admin GET /push_blacklist/removed 200",
+            "removed GET /get_userinfo 200",
+            "guest POST /sign_up 200",
+            "guest POST /sign_up 200",
+        ]
+    );
+    assert_eq!(lines(&admin.get("/get_log_user/removed/10").succeeded()), ["removed GET /get_userinfo 200"]);
+    assert_eq!(admin.get("/get_log_user/ann/10").said(), "404 Not found");
+    server.member("ann");
+    assert!(admin.get("/get_log_user/ann/10").succeeded().list("log").is_empty());
+}
+
+#[test]
+fn where_it_is_not_wanted_there_is_no_log_and_no_visitor() {
+    let server = Server::with(|serve| {
+        serve.args(["--analytics", "off"]);
+    });
+    let admin = server.admin();
+    let id = insert_post(&admin, "One");
+    let _ = server.anyone().get(&format!("/post_view/{id}")).succeeded();
+    assert!(admin.get("/get_log_date/0/1/0/10").succeeded().list("log").is_empty());
+    let figures = figures(&admin);
+    assert_eq!((&figures["communication_avg"], &figures["total_visitor"]), (&json!(0), &json!(0)));
+    assert_eq!(figures["total_view"], 1, "acts are counted with themselves");
+}

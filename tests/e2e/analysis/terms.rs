@@ -1,0 +1,56 @@
+//! What is searched most just now.
+
+use super::*;
+
+fn ranking(caller: &Caller) -> Value {
+    caller.get("/get_search_realtime").succeeded().body["search_realtime"].clone()
+}
+
+#[test]
+fn terms_are_ranked_by_how_often_and_how_lately_they_are_searched() {
+    let mut server = Server::start();
+    let (anyone, ann) = (server.anyone(), server.member("ann"));
+    assert_eq!(ranking(&anyone), json!([]));
+    for term in ["rust", "  Rust ", "GO", "zig", "go"] {
+        search(&anyone, term);
+    }
+    search(&ann, "RUST");
+    // Looking for posts is no search of its own.
+    let _ = ann.post("/priority_search/10", json!({ "search": "c" })).succeeded();
+    let expected = json!([["rust", 3], ["go", 2], ["zig", 1]]);
+    assert_eq!(ranking(&anyone), expected);
+    server.restart();
+    assert_eq!(ranking(&anyone), expected);
+    for n in 0..10 {
+        search(&anyone, &format!("term {n}"));
+    }
+    let ten = ranking(&anyone);
+    assert_eq!((ten.as_array().unwrap().len(), &ten[2]), (10, &json!(["term 9", 1])));
+    assert_eq!(anyone.post("/search_logging", json!({ "search": " " })).said(), "400 bad request");
+    assert_eq!(figures(&anyone)["search_count"], 16);
+}
+
+#[test]
+fn blocked_terms_and_those_of_few_visitors_are_not_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let blocklist = directory.path().join("blocked.txt");
+    std::fs::write(&blocklist, "Bad  Word\n\nworse\n").unwrap();
+    let server = Server::with(move |serve| {
+        serve.arg("--trend-blocklist").arg(&blocklist).args(["--trend-min-visitors", "2"]);
+    });
+    let (apple, berry, ann) = (visitor(&server, "apple"), visitor(&server, "berry"), server.member("ann"));
+    for caller in [&apple, &berry, &ann] {
+        search(caller, "bad word");
+        search(caller, "WORSE");
+    }
+    for _ in 0..3 {
+        search(&apple, "mine");
+    }
+    search(&apple, "ours");
+    search(&berry, "ours");
+    search(&ann, "all");
+    search(&apple, "all");
+    assert_eq!(ranking(&apple), json!([["all", 2], ["ours", 2]]));
+    let missing = server.cli(["serve", "--trend-blocklist", "/nowhere/terms"]);
+    assert_eq!(missing.status, 3, "{missing:?}");
+}
