@@ -30,6 +30,8 @@ pub struct Config {
     pub feed: Feed,
     /// What is counted and shown of what happens.
     pub analysis: Analysis,
+    /// How words are learned, and which are similar.
+    pub words: Words,
 }
 
 impl Default for Config {
@@ -45,6 +47,7 @@ impl Default for Config {
             verifier: Verifier::Roster,
             feed: Feed::default(),
             analysis: Analysis::default(),
+            words: Words::default(),
         }
     }
 }
@@ -172,6 +175,80 @@ pub struct Interest {
     pub tag_share: f64,
     /// … and of the words.
     pub word_share: f64,
+}
+
+/// The most similar words of a token that can be answered: as many are kept of each.
+pub const SIMILAR_MAX: usize = 30;
+
+/// How words are learned, and which are similar. `words` tells how it is done.
+#[derive(Clone, Debug)]
+pub struct Words {
+    /// The most similar words of a token that are answered, up to [`SIMILAR_MAX`].
+    pub similar: usize,
+    /// How alike a word must be to be answered, 0 to 1.
+    pub similarity: f64,
+    /// The share of posts that must have changed for the words to be learned again; 0: never of its own accord.
+    pub retrain_after: f64,
+    /// Dimensions of the vectors; fewer where there are few words.
+    pub dimensions: usize,
+    /// How many words on each side of one are its company.
+    pub window: usize,
+    /// In how many posts a word must stand to be learned; fewer where there are few posts.
+    pub min_posts: u32,
+    /// The most words that are learned, the most frequent.
+    pub vocabulary: usize,
+    /// The most words of text that are read, those of the newest posts. The memory of learning is bounded by this and
+    /// by `vocabulary`.
+    pub corpus: usize,
+    /// The same posts and the same seed give the same vectors.
+    pub seed: u64,
+}
+
+impl Words {
+    /// Refuses settings that no words can be learned with.
+    ///
+    /// # Errors
+    /// What is wrong, naming the setting.
+    pub fn check(&self) -> Result<(), &'static str> {
+        if !(1..=SIMILAR_MAX).contains(&self.similar) {
+            return Err("similar-words is from 1 to 30");
+        }
+        if !(0.0..=1.0).contains(&self.similarity) {
+            return Err("similar-words-min is from 0 to 1");
+        }
+        if !(0.0..=1_000.0).contains(&self.retrain_after) {
+            return Err("words-retrain-after is from 0 to 1000");
+        }
+        if !(1..=1_000).contains(&self.dimensions) {
+            return Err("words-dimensions is from 1 to 1000");
+        }
+        if !(1..=100).contains(&self.window) {
+            return Err("words-window is from 1 to 100");
+        }
+        if !(1..=1_000_000).contains(&self.vocabulary) {
+            return Err("words-max is from 1 to 1000000");
+        }
+        if !(1..=1_000_000_000).contains(&self.corpus) {
+            return Err("words-corpus is from 1 to 1000000000");
+        }
+        Ok(())
+    }
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self {
+            similar: 10,
+            similarity: 0.5,
+            retrain_after: 0.1,
+            dimensions: 200,
+            window: 10,
+            min_posts: 5,
+            vocabulary: 100_000,
+            corpus: 10_000_000,
+            seed: 1,
+        }
+    }
 }
 
 impl Feed {

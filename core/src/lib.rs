@@ -41,7 +41,7 @@
 //! | [`search`] | search over posts, search records |
 //! | [`newsfeed`] | the popular, topic and recommended feeds |
 //! | [`analysis`] | access log, counters, reports |
-//! | [`words`] | how text becomes tokens |
+//! | [`words`] | how text becomes tokens, similar words |
 //!
 //! Below them stand the store, [`clock`], [`id`], [`error`], [`config`] and [`answer`].
 
@@ -88,6 +88,7 @@ struct Inner {
     // Declared first, so that the threads that keep them stop before the store closes.
     feeds: newsfeed::Feeds,
     analysis: analysis::State,
+    words: words::Words,
     board: notice::Board,
     store: Arc<Store>,
     keys: Keys,
@@ -166,6 +167,10 @@ impl Tidings {
         &self.0.analysis
     }
 
+    pub(crate) fn words(&self) -> &words::Words {
+        &self.0.words
+    }
+
     pub(crate) fn feeds(&self) -> &newsfeed::Feeds {
         &self.0.feeds
     }
@@ -216,6 +221,7 @@ impl Builder {
         Ok(Tidings(Arc::new(Inner {
             feeds: newsfeed::Feeds::new(Arc::clone(&store), config.feed.clone(), clock.clone()),
             analysis: analysis::State::open(&store, &config.analysis, &clock)?,
+            words: words::Words::new(Arc::clone(&store), &path, config.words.clone()),
             board: notice::Board::default(),
             store,
             keys: Keys::new(&secret.0, config.token_days)?,

@@ -27,6 +27,7 @@ mod import;
 pub(crate) mod index;
 mod keep;
 mod terms;
+pub(crate) mod texts;
 
 pub use draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
 pub use import::{ERRORS_MAX, ImportReport, LINE_MAX, import};

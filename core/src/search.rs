@@ -1,7 +1,8 @@
 //! Search over posts, and what was searched.
 //!
 //! A post is found when it has a word of the search, and is the better the more of them it has and the rarer
-//! they are ([`crate::post`] keeps the index). Searching records nothing; [`log`] does.
+//! they are ([`crate::post`] keeps the index). Words that the posts use like those of the search ([`crate::words`])
+//! are looked for as well, and count less. Searching records nothing; [`log`] does.
 
 use std::sync::Arc;
 
@@ -11,21 +12,22 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::analysis::Guest;
 use crate::analysis::counters::Counter;
-use crate::config::Bounds;
 use crate::error::{Error, Result};
 use crate::post::Post;
 use crate::post::index::{self, Query};
 use crate::profile::history::{self, SearchRecord};
 use crate::store::{Pending, Topic};
 use crate::text;
-use crate::words::tokens;
+pub use crate::words::SEARCH;
+use crate::words::{self, SEARCH_RULE, tokens};
 
-/// Characters of a search.
-pub const SEARCH: Bounds = Bounds { min: 1, max: 200 };
 /// The most results of a search, and the most search records, that can be asked for.
 pub const NUM_MAX: i64 = 300;
 
-const SEARCH_RULE: &str = "search is 1 to 200 characters without control characters";
+/// The most similar words that are looked for with each token, and in all.
+const SIMILAR: usize = 3;
+const SIMILAR_ALL: usize = 8;
+
 const NUM_RULE: &str = "num is 1 to 300";
 
 /// A post that was found.
@@ -95,7 +97,9 @@ pub fn in_category(tidings: &Tidings, category: &str, search: &str, num: i64) ->
 }
 
 fn find(tidings: &Tidings, search: &str, category: Option<&str>, num: i64) -> Result<SearchResult> {
-    let (query, num) = (query(&checked(search)?), checked_num(num)?);
+    let (search, num) = (checked(search)?, checked_num(num)?);
+    let tokens = tokens::distinct(tokens::tokens(&search));
+    let query = Query::new(&tokens, &similar_words(tidings, &tokens));
     let Some(query) = query else { return Ok(SearchResult { search_result: Vec::new() }) };
     let found = tidings.store().read(|tx| Ok(index::find(tx, &query, category, tidings.now(), num)?))?;
     let hit = |(post, relevance)| PostHit { post, similarity: similarity(relevance) };
@@ -107,8 +111,8 @@ fn find(tidings: &Tidings, search: &str, category: Option<&str>, num: i64) -> Re
 /// # Errors
 /// `bad request` when the search breaks its rule.
 pub fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
-    let query = query(&checked(search)?);
-    let Some(query) = query else { return Ok(Domains { search_result: Vec::new() }) };
+    let tokens = tokens::distinct(tokens::tokens(&checked(search)?));
+    let Some(query) = Query::new(&tokens, &[]) else { return Ok(Domains { search_result: Vec::new() }) };
     let sites = tidings.store().read(|tx| Ok(index::sites(tx, &query, tidings.now())?))?;
     let domain = |site: index::Site| {
         let scheme = if site.newest.get(..6).is_some_and(|s| s.eq_ignore_ascii_case("https:")) {
@@ -139,8 +143,10 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
         Ok(search) => search,
         Err(error) => return Pending::given(Err(error)),
     };
-    let (term, tokens) = (tokens::normalise_term(&search), tokens::tokens(&search).join(" "));
     let calendar = Arc::clone(&tidings.analysis().calendar);
+    let (term, tokens) = (tokens::normalise_term(&search), tokens::tokens(&search));
+    let similar = similar_words(tidings, &tokens::distinct(tokens.clone())).join(" ");
+    let tokens = tokens.join(" ");
     tidings.store().submit(move |tx| {
         let member = identity.visitor(tx)?.map(|member| member.key);
         let visitor = member.or(guest.map(Guest::number)).unwrap_or_default();
@@ -148,7 +154,7 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
         tx.run(sql, &[(&term).into(), visitor.into(), now.into()])?;
         tx.touch(Topic::Terms);
         if let Some(member) = member {
-            history::search(tx, member, &search, &tokens, "", now)?;
+            history::search(tx, member, &search, &tokens, &similar, now)?;
         }
         calendar.count(tx, Counter::Search, now)
     })
@@ -175,8 +181,18 @@ fn checked_num(num: i64) -> Result<i64> {
     (1..=NUM_MAX).contains(&num).then_some(num).ok_or(Error::BadRequest(NUM_RULE))
 }
 
-fn query(search: &str) -> Option<Query> {
-    Query::new(&tokens::distinct(tokens::tokens(search)))
+/// The similar words that are looked for with distinct tokens: some of each, none that is among these.
+fn similar_words(tidings: &Tidings, tokens: &[String]) -> Vec<String> {
+    let mut similar: Vec<String> = Vec::new();
+    for token in tokens {
+        for word in words::similar_to(tidings, token, SIMILAR) {
+            let word = word.word.to_string();
+            if similar.len() < SIMILAR_ALL && !tokens.contains(&word) && !similar.contains(&word) {
+                similar.push(word);
+            }
+        }
+    }
+    similar
 }
 
 /// A relevance above 0 as a number above 0 and below 1.
@@ -228,6 +244,29 @@ mod tests {
         assert_eq!(titles, ["Rust 1.95", "Notes", "Rust club"]);
         assert!(found.windows(2).all(|pair| pair[0].similarity > pair[1].similarity));
         assert!(found.iter().all(|hit| hit.similarity > 0.0 && hit.similarity < 1.0));
+    }
+
+    #[test]
+    fn similar_words_are_looked_for_too_and_count_less() {
+        let service = service();
+        let vectors = "2 2\ncompiler 1 0\nlibrary 1 0.1\nclub 1 0.2\nnotes 0 1\n";
+        words::load(&service, vectors.as_bytes(), &mut |_| {}).unwrap();
+        let found = run(&service, "compiler", 10).unwrap().search_result;
+        let list: Vec<&str> = found.iter().map(|hit| hit.post.title.as_str()).collect();
+        assert_eq!(list, ["Notes", "Rust club"]);
+        assert!(found[1].similarity > 0.0 && found[0].similarity > found[1].similarity);
+        assert_eq!(titles(run(&service, "compielr", 10)).len(), 2, "mistyped");
+        assert_eq!(titles(in_category(&service, "campus", "compiler", 10)), ["Rust club"]);
+        assert_eq!(
+            domains(&service, "compiler").unwrap().search_result.len(),
+            1,
+            "sites are counted by what was asked"
+        );
+
+        let ann = service.member("ann");
+        log(&service, &ann, None, "The compiler club").wait().unwrap();
+        let list = serde_json::to_value(lately(&service, &ann, 1).unwrap()).unwrap();
+        assert_eq!(list["lately_search_list"][0]["similarity_split"], serde_json::json!(["library"]));
     }
 
     #[test]

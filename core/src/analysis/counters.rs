@@ -27,8 +27,10 @@ pub(crate) enum Counter {
     Pc = 9,
     Tablet = 10,
     Mobile = 11,
-    /// Posts that are there: the only one that also goes down, and is not counted by days.
+    /// Posts that are there: the only one that also goes down. Not counted by days.
     Posts = 12,
+    /// How often the words of posts changed: by posts that came, went or were written anew. Not counted by days.
+    Wording = 13,
 }
 
 /// Counters of the visitors in each hour of a day begin here.
@@ -42,7 +44,7 @@ pub(crate) const fn hour(hour: u8) -> i64 {
 /// What was counted, on a day or all in all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    single: [i64; Counter::Posts as usize + 1],
+    single: [i64; Counter::Wording as usize + 1],
     pub(crate) hours: [i64; HOURS],
 }
 

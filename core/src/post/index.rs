@@ -15,22 +15,39 @@ pub(crate) const QUERY_TOKENS: usize = 32;
 /// The most sites that are answered.
 const SITES_MAX: i64 = 50;
 
+/// What a similar word tells of a post, beside a word that is looked for.
+const SIMILAR_WEIGHT: f64 = 0.2;
+
 /// The keys of the posts that match $1, with their relevance when a word in the title weighs $2.
 const FOUND: &str = "found AS MATERIALIZED (
     SELECT rowid AS key, -bm25(post_index, $2, 1.0) AS relevance FROM post_index WHERE post_index MATCH $1)";
+/// As [`FOUND`], also of those that match $5, whose relevance weighs $6.
+const FOUND_SIMILAR: &str = "found AS MATERIALIZED (
+    SELECT key, sum(relevance) AS relevance FROM (
+        SELECT rowid AS key, -bm25(post_index, $2, 1.0) AS relevance FROM post_index WHERE post_index MATCH $1
+        UNION ALL
+        SELECT rowid, -bm25(post_index, $2, 1.0) * $6 FROM post_index WHERE post_index MATCH $5)
+    GROUP BY key)";
 
-/// The words that are looked for. A post is found when it has one of them.
-pub(crate) struct Query(String);
+/// The words that are looked for. A post is found when it has one of them, or one of the similar ones.
+pub(crate) struct Query {
+    words: String,
+    similar: Option<String>,
+}
 
 impl Query {
-    /// A query for these distinct tokens; `None` when there are none.
-    pub(crate) fn new(tokens: &[String]) -> Option<Self> {
-        // Quoted, so that nothing in them is taken for the language of queries.
-        let quoted =
-            tokens.iter().take(QUERY_TOKENS).map(|token| format!("\"{}\"", token.replace('"', "\"\"")));
-        let query = quoted.collect::<Vec<_>>().join(" OR ");
-        (!query.is_empty()).then_some(Self(query))
+    /// A query for these distinct tokens, and words similar to them; `None` when there are no tokens.
+    pub(crate) fn new(tokens: &[String], similar: &[String]) -> Option<Self> {
+        Some(Self { words: any_of(tokens)?, similar: any_of(similar) })
     }
+}
+
+/// The words in the index's language: any of them.
+fn any_of(words: &[String]) -> Option<String> {
+    // Quoted, so that nothing in them is taken for the language.
+    let quoted = words.iter().take(QUERY_TOKENS).map(|word| format!("\"{}\"", word.replace('"', "\"\"")));
+    let query = quoted.collect::<Vec<_>>().join(" OR ");
+    (!query.is_empty()).then_some(query)
 }
 
 /// A site whose posts were found.
@@ -62,8 +79,8 @@ pub(super) fn remove(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
 ///
 /// Relevance is BM25, the sum over the words that are looked for of `idf · f · (k + 1) / (f + k · (1 - b + b · l))`:
 /// `f` says how often the word stands in the post, in the title for four times, `l` how long the post is to the
-/// average one, `idf` how rare the word is; `k` is 1.2 and `b` 0.75. Of equal ones the newest is best, then the
-/// one with the greatest id.
+/// average one, `idf` how rare the word is; `k` is 1.2 and `b` 0.75. A similar word counts a fifth. Of equal ones the
+/// newest is best, then the one with the greatest id.
 ///
 /// Source: Robertson and Zaragoza, *The probabilistic relevance framework: BM25 and beyond*, Foundations and
 /// Trends in Information Retrieval 3(4), 2009.
@@ -74,13 +91,20 @@ pub(crate) fn find(
     now: i64,
     num: i64,
 ) -> Result<Vec<(Post, f64)>, StoreError> {
-    let within = match category {
-        Some(_) => "JOIN label l ON l.post = p.key AND l.name = $5",
-        None => "",
-    };
+    let mut args = vec![(&query.words).into(), TITLE_WEIGHT.into(), now.into(), num.into()];
+    let mut found = FOUND;
+    if let Some(similar) = &query.similar {
+        found = FOUND_SIMILAR;
+        args.extend([Arg::from(similar), SIMILAR_WEIGHT.into()]);
+    }
+    let mut within = String::new();
+    if let Some(category) = category {
+        args.push(category.into());
+        within = format!("JOIN label l ON l.post = p.key AND l.name = ${}", args.len());
+    }
     // The best are chosen by what is short, and only they are read whole.
     let sql = format!(
-        "WITH {FOUND}, best AS MATERIALIZED (
+        "WITH {found}, best AS MATERIALIZED (
              SELECT p.key, f.relevance FROM found f JOIN post p ON p.key = f.key {within}
              WHERE p.end_date IS NULL OR p.end_date > $3
              ORDER BY f.relevance DESC, p.date DESC, p.id DESC LIMIT $4)
@@ -88,8 +112,6 @@ pub(crate) fn find(
          ORDER BY b.relevance DESC, p.date DESC, p.id DESC",
         Post::COLUMNS
     );
-    let mut args = vec![(&query.0).into(), TITLE_WEIGHT.into(), now.into(), num.into()];
-    args.extend(category.map(Arg::from));
     let rows = tx.rows(&sql, &args)?;
     rows.into_iter().map(|mut row| Ok((Post::take(&mut row)?, row.take(Post::WIDTH)?))).collect()
 }
@@ -109,7 +131,7 @@ pub(crate) fn sites(tx: &mut dyn Tx, query: &Query, now: i64) -> Result<Vec<Site
          SELECT host, posts, title, newest FROM ranked WHERE place = 1
          ORDER BY posts DESC, relevance DESC, host LIMIT $4"
     );
-    let rows = tx.rows(&sql, &[(&query.0).into(), TITLE_WEIGHT.into(), now.into(), SITES_MAX.into()])?;
+    let rows = tx.rows(&sql, &[(&query.words).into(), TITLE_WEIGHT.into(), now.into(), SITES_MAX.into()])?;
     let site = |mut row: Row| {
         Ok(Site { host: row.take(0)?, posts: row.take(1)?, best: row.take(2)?, newest: row.take(3)? })
     };

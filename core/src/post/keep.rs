@@ -54,6 +54,10 @@ impl Rest {
         if self.categories.values().any(|more| *more < 0) {
             tx.run("DELETE FROM category WHERE posts = 0", &[])?;
         }
+        if !self.index.is_empty() {
+            let changes = i64::try_from(self.index.len()).unwrap_or(i64::MAX);
+            tx.count(Counter::Wording as i64, None, changes);
+        }
         for step in self.index {
             match step {
                 Indexing::Insert(key, terms) => index::insert(tx, key, &terms)?,

@@ -1,0 +1,117 @@
+//! How long words take to learn, and similar words to find: `cargo bench -p tidings-core --bench words`.
+
+use std::fmt::Write as _;
+use std::hint::black_box;
+
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use tempfile::TempDir;
+use tidings_core::account::Caller;
+use tidings_core::{Tidings, post, words};
+
+/// Posts that words are learned from.
+const POSTS: u64 = if cfg!(debug_assertions) { 500 } else { 10_000 };
+/// Words of a large model, and their dimensions.
+const WORDS: u64 = if cfg!(debug_assertions) { 1_000 } else { 100_000 };
+const DIMENSIONS: u64 = 200;
+
+/// A number that looks random, the same for the same one.
+fn mixed(n: u64) -> u64 {
+    let mixed = (n ^ (n >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20
+}
+
+/// The name of a word, as long as words are.
+fn name(word: u64) -> String {
+    let letter = |at: u32| char::from(b"etaoinshrdlucmfw"[((mixed(word) >> (4 * at)) % 16) as usize]);
+    format!("{}{word:x}", (0..4).map(letter).collect::<String>())
+}
+
+/// A word of a post about `subject`: few words are frequent, and two in three belong to a subject.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a few thousand words"
+)]
+fn word(subject: u64, n: u64) -> u64 {
+    const COMMON: f64 = 4_000.0;
+    const OWN: f64 = 400.0;
+    let uniform = (mixed(n) % 1_000_000) as f64 / 1e6;
+    if n.is_multiple_of(3) {
+        COMMON.powf(uniform) as u64
+    } else {
+        (COMMON + OWN * subject as f64 + OWN.powf(uniform)) as u64
+    }
+}
+
+fn open(lines: &str) -> (Tidings, TempDir) {
+    let dir = tempfile::tempdir().expect("there is room for a database");
+    let tidings = Tidings::open(dir.path().join("bench.db")).expect("the database opens");
+    let report = post::import(&tidings, &Caller::Operator, lines.as_bytes(), &mut |_| {});
+    assert!(report.expect("the posts are read").errors.is_empty());
+    (tidings, dir)
+}
+
+/// Made-up posts of 60 words, the same each time.
+fn learning(criterion: &mut Criterion) {
+    let mut lines = String::new();
+    for n in 0..POSTS {
+        let text: Vec<String> = (0..60).map(|at| name(word(n % 50, n * 64 + at))).collect();
+        writeln!(lines, r#"{{"title":"{}","url":"https://a.example/{n}"}}"#, &text.join(" ")[..290])
+            .expect("a text can be written to");
+    }
+    let (tidings, _dir) = open(&lines);
+    let learned = words::train(&tidings, &mut |_| {}).expect("there are words").words;
+    let mut group = criterion.benchmark_group("words");
+    group.sample_size(10);
+    group.bench_function(format!("learn {learned} words of {POSTS} posts"), |bencher| {
+        bencher.iter(|| words::train(&tidings, &mut |_| {}).expect("there are words"));
+    });
+    group.finish();
+}
+
+fn similar(criterion: &mut Criterion) {
+    let (mut lines, mut vectors) = (String::new(), String::new());
+    for n in 0..WORDS / 40 {
+        let text: Vec<String> = (0..40).map(|at| name(40 * n + at)).collect();
+        writeln!(lines, r#"{{"title":"Post","post":"{}","url":"https://a.example/{n}"}}"#, text.join(" "))
+            .expect("a text can be written to");
+    }
+    for word in 0..WORDS {
+        vectors += &name(word);
+        for at in 0..DIMENSIONS {
+            // Words of one group of fifty point much the same way.
+            let group = mixed(word / 50 * 1_000 + at) % 2_000;
+            let own = mixed(word * 1_000_003 + at) % 2_000;
+            write!(vectors, " {}", group + own / 2).expect("a text can be written to");
+        }
+        vectors.push('\n');
+    }
+    let (tidings, _dir) = open(&lines);
+    words::load(&tidings, vectors.as_bytes(), &mut |_| {}).expect("the vectors are good");
+    let found = words::similar(&tidings, &name(7)).expect("it is a search").similarity_word;
+    assert_eq!(found[0].words.len(), tidings.config().words.similar);
+    let mut n = 0;
+    let mut next = move |mistyped: bool| {
+        n += 1;
+        let token = |k: u64| {
+            let mut token = name(mixed(3 * n + k) % WORDS);
+            if mistyped {
+                token.insert(3, 'q');
+            }
+            token
+        };
+        format!("{} {} {}", token(0), token(1), token(2))
+    };
+    let mut find = |name: &str, mistyped: bool| {
+        criterion.bench_function(&format!("similar words of three {name} among {WORDS}"), |bencher| {
+            let similar = |search: String| words::similar(&tidings, black_box(&search));
+            bencher.iter_batched(|| next(mistyped), similar, BatchSize::SmallInput);
+        });
+    };
+    find("words", false);
+    find("mistyped words", true);
+}
+
+criterion_group!(benches, learning, similar);
+criterion_main!(benches);

@@ -1,0 +1,84 @@
+//! The texts of posts, for what learns from all of them.
+
+use crate::analysis::counters::{Counter, Counts};
+use crate::store::{Row, StoreError, Tx};
+
+/// Posts of a page: few enough that even the longest texts take little memory.
+const PAGE: i64 = 100;
+
+/// What a post says.
+pub(crate) struct Text {
+    /// Its key in the store.
+    pub(crate) key: i64,
+    pub(crate) title: String,
+    pub(crate) post: String,
+}
+
+/// The next page of the posts before the key `before`, the newest first; empty when there are no more.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn page(tx: &mut dyn Tx, before: i64) -> Result<Vec<Text>, StoreError> {
+    let sql = "SELECT key, title, post FROM post WHERE key < $1 ORDER BY key DESC LIMIT $2";
+    let text = |mut row: Row| Ok(Text { key: row.take(0)?, title: row.take(1)?, post: row.take(2)? });
+    tx.rows(sql, &[before.into(), PAGE.into()])?.into_iter().map(text).collect()
+}
+
+/// How often the words of posts have changed, ever: by posts that came, went or were written anew.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn changes(tx: &mut dyn Tx) -> Result<i64, StoreError> {
+    Ok(Counts::in_total(tx)?.of(Counter::Wording))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Caller;
+    use crate::post::{self, Draft};
+    use crate::testing::{self, Service};
+
+    fn changes_of(service: &Service) -> i64 {
+        service.store().read(|tx| Ok(changes(tx)?)).unwrap()
+    }
+
+    fn post(title: &str, url: &str) -> Draft {
+        Draft { title: Some(title.into()), url: Some(url.into()), ..Draft::default() }
+    }
+
+    #[test]
+    fn words_change_when_a_post_comes_goes_or_says_something_else() {
+        let service = testing::service();
+        let id = post::insert(&service, &Caller::Operator, &post("One", "https://a.example/1")).unwrap().id;
+        let id = id.to_string();
+        assert_eq!(changes_of(&service), 1);
+        let tags = Draft { tag: Some(vec!["news".into()]), ..Draft::default() };
+        post::update(&service, &Caller::Operator, &id, &tags).unwrap();
+        post::view(&service, &Caller::Nobody, &id).wait().unwrap();
+        assert_eq!(changes_of(&service), 1);
+        let title = Draft { title: Some("Two".into()), ..Draft::default() };
+        post::update(&service, &Caller::Operator, &id, &title).unwrap();
+        assert_eq!(changes_of(&service), 2);
+        post::remove(&service, &Caller::Operator, &id).unwrap();
+        assert_eq!(changes_of(&service), 3);
+    }
+
+    #[test]
+    fn pages_hold_every_post_once_the_newest_first() {
+        let service = testing::service();
+        for n in 0..=2 * PAGE {
+            let draft = post(&format!("Post {n}"), &format!("https://a.example/{n}"));
+            post::insert(&service, &Caller::Operator, &draft).unwrap();
+        }
+        let (mut before, mut titles) = (i64::MAX, Vec::new());
+        loop {
+            let page = service.store().read(|tx| Ok(page(tx, before)?)).unwrap();
+            let Some(last) = page.last() else { break };
+            before = last.key;
+            titles.extend(page.into_iter().map(|text| text.title));
+        }
+        assert_eq!(titles.len(), 201);
+        assert_eq!((titles[0].as_str(), titles[200].as_str()), ("Post 200", "Post 0"));
+    }
+}

@@ -1,0 +1,282 @@
+//! A model on disk: beside the database, for the next start.
+//!
+//! All numbers are little-endian. A file that is not whole, or of another version, is none: the model is then learned
+//! again. What stands here may not change within a version.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | `tidwords` |
+//! | 4 | the version |
+//! | 1 | 0: learned from posts, 1: loaded from a file |
+//! | 4 4 4 4 4 8 | how it was learned: dimensions, window, least posts, most words, most words read, seed |
+//! | 4 8 | posts seen, changes of posts' words until then |
+//! | 4 4 4 4 | words, bytes of their texts, dimensions, neighbours |
+//! | | for each word the bytes of its text (2), whether it may be answered (1), how many neighbours it has (1) |
+//! | | the texts |
+//! | | the vectors, 2 bytes a component |
+//! | | the neighbours' words (4), then their similarities (2) |
+//! | 4 | the CRC-32 of all before |
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use super::Recipe;
+use super::model::{Model, Origin, Source};
+use super::near::Near;
+use super::vectors::Vectors;
+
+const MAGIC: &[u8; 8] = b"tidwords";
+const VERSION: u32 = 1;
+/// Bytes of everything before the words.
+const HEAD: u64 = 8 + 4 + 1 + (5 * 4 + 8) + (4 + 8) + 4 * 4;
+/// The most dimensions of a model.
+pub(super) const DIMENSIONS_MAX: usize = 2_000;
+
+/// Writes a model.
+pub(super) fn write(model: &Model, out: impl Write) -> io::Result<()> {
+    let mut out =
+        io::BufWriter::with_capacity(1 << 16, Summing { inner: out, sum: crc32fast::Hasher::new() });
+    out.write_all(MAGIC)?;
+    out.write_all(&VERSION.to_le_bytes())?;
+    let Origin { source, posts, changes } = &model.origin;
+    let (kind, recipe) = match source {
+        Source::Posts(recipe) => (0, recipe.clone()),
+        Source::File => (1, Recipe::default()),
+    };
+    out.write_all(&[kind])?;
+    let Recipe { dimensions, window, min_posts, words, corpus, seed } = recipe;
+    for number in [size(dimensions)?, size(window)?, min_posts, size(words)?, size(corpus)?] {
+        out.write_all(&number.to_le_bytes())?;
+    }
+    out.write_all(&seed.to_le_bytes())?;
+    out.write_all(&posts.to_le_bytes())?;
+    out.write_all(&changes.to_le_bytes())?;
+    let texts = model.words().iter().map(|word| word.len()).sum();
+    let (vectors, near) = (model.vectors(), model.near());
+    for number in [model.len(), texts, vectors.dimensions(), near.words.len()] {
+        out.write_all(&size(number)?.to_le_bytes())?;
+    }
+    for ((word, shown), starts) in model.words().iter().zip(model.shown()).zip(near.starts.windows(2)) {
+        let text = u16::try_from(word.len()).map_err(io::Error::other)?;
+        let neighbours = u8::try_from(starts[1] - starts[0]).map_err(io::Error::other)?;
+        out.write_all(&text.to_le_bytes())?;
+        out.write_all(&[u8::from(*shown), neighbours])?;
+    }
+    model.words().iter().try_for_each(|word| out.write_all(word.as_bytes()))?;
+    vectors.values().iter().try_for_each(|x| out.write_all(&x.to_le_bytes()))?;
+    near.words.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))?;
+    near.similarities.iter().try_for_each(|units| out.write_all(&units.to_le_bytes()))?;
+    let Summing { mut inner, sum } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    inner.write_all(&sum.finalize().to_le_bytes())?;
+    inner.flush()
+}
+
+/// Reads a model that [`write()`] wrote, `length` bytes long.
+///
+/// # Errors
+/// When it is not whole, or something else.
+pub(super) fn read(input: impl Read, length: u64) -> io::Result<Model> {
+    let mut input = Summing { inner: io::BufReader::new(input), sum: crc32fast::Hasher::new() };
+    let magic: [u8; 8] = input.array()?;
+    if magic != *MAGIC || u32::from_le_bytes(input.array()?) != VERSION {
+        return Err(damaged("it is of another version"));
+    }
+    let [kind] = input.array()?;
+    let [dimensions, window, min_posts, words, corpus] = input.sizes()?;
+    let seed = u64::from_le_bytes(input.array()?);
+    let min_posts = u32::try_from(min_posts).map_err(io::Error::other)?;
+    let source = match kind {
+        0 => Source::Posts(Recipe { dimensions, window, min_posts, words, corpus, seed }),
+        _ => Source::File,
+    };
+    let posts = u32::from_le_bytes(input.array()?);
+    let changes = i64::from_le_bytes(input.array()?);
+    let [words, texts, dimensions, neighbours] = input.sizes()?;
+    // Compared before anything is made room for.
+    let [n, t, d, e] = [words, texts, dimensions, neighbours].map(|number| number as u64);
+    if !(1..=DIMENSIONS_MAX).contains(&dimensions) || HEAD + n * (4 + 2 * d) + t + 6 * e + 4 != length {
+        return Err(damaged("it is not whole"));
+    }
+    let table = input.array_of(words, |[a, b, shown, neighbours]: [u8; 4]| {
+        (usize::from(u16::from_le_bytes([a, b])), shown != 0, u32::from(neighbours))
+    })?;
+    let texts =
+        String::from_utf8(input.array_of(texts, |[byte]: [u8; 1]| byte)?).map_err(io::Error::other)?;
+    let vectors = Vectors::new(dimensions, input.array_of(words * dimensions, i16::from_le_bytes)?);
+    let near = Near {
+        starts: sums(table.iter().map(|(_, _, neighbours)| *neighbours)),
+        words: input.array_of(neighbours, u32::from_le_bytes)?,
+        similarities: input.array_of(neighbours, u16::from_le_bytes)?,
+    };
+    let sum = input.sum.clone().finalize();
+    if u32::from_le_bytes(input.array()?) != sum {
+        return Err(damaged("its checksum is another"));
+    }
+    let words = cut(&texts, table.iter().map(|(length, ..)| *length))
+        .ok_or_else(|| damaged("its words are not those of its table"))?;
+    if near.starts.last().is_none_or(|end| *end as usize != neighbours)
+        || near.words.iter().any(|word| *word as usize >= words.len())
+    {
+        return Err(damaged("its neighbours are not those of its words"));
+    }
+    let shown = table.into_iter().map(|(_, shown, _)| shown).collect();
+    Ok(Model::kept(Origin { source, posts, changes }, words, shown, vectors, near))
+}
+
+/// `texts` in pieces of these lengths, if that is all of it and no two are the same.
+fn cut(texts: &str, lengths: impl ExactSizeIterator<Item = usize>) -> Option<Vec<Arc<str>>> {
+    let (mut words, mut rest, mut seen) = (Vec::with_capacity(lengths.len()), texts, FxHashSet::default());
+    for length in lengths {
+        let (word, more) = rest.split_at_checked(length)?;
+        words.push(seen.insert(word).then(|| Arc::from(word))?);
+        rest = more;
+    }
+    rest.is_empty().then_some(words)
+}
+
+/// The sums of the numbers before each, and of all.
+fn sums(numbers: impl Iterator<Item = u32>) -> Vec<u32> {
+    let ends = numbers.scan(0_u32, |sum, number| {
+        *sum = sum.saturating_add(number);
+        Some(*sum)
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+fn size(number: usize) -> io::Result<u32> {
+    u32::try_from(number).map_err(io::Error::other)
+}
+
+fn damaged(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// Adds up the checksum of what goes through it.
+struct Summing<T> {
+    inner: T,
+    sum: crc32fast::Hasher,
+}
+
+impl<W: Write> Write for Summing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.sum.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<R: Read> Summing<R> {
+    fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.inner.read_exact(&mut bytes)?;
+        self.sum.update(&bytes);
+        Ok(bytes)
+    }
+
+    fn sizes<const N: usize>(&mut self) -> io::Result<[usize; N]> {
+        let mut sizes = [0; N];
+        for size in &mut sizes {
+            *size = usize::try_from(u32::from_le_bytes(self.array()?)).map_err(io::Error::other)?;
+        }
+        Ok(sizes)
+    }
+
+    /// Reads `count` items of `N` bytes.
+    fn array_of<const N: usize, T>(
+        &mut self,
+        count: usize,
+        item: impl Fn([u8; N]) -> T,
+    ) -> io::Result<Vec<T>> {
+        /// Items that are read together.
+        const TOGETHER: usize = 1 << 14;
+        let mut items = Vec::with_capacity(count);
+        let mut bytes = vec![0; N * count.min(TOGETHER)];
+        while items.len() < count {
+            let together = (count - items.len()).min(TOGETHER);
+            let bytes = &mut bytes[..N * together];
+            self.inner.read_exact(bytes)?;
+            self.sum.update(bytes);
+            let (arrays, _) = bytes.as_chunks::<N>();
+            items.extend(arrays.iter().map(|array| item(*array)));
+        }
+        Ok(items)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::words::go_on;
+
+    fn model(words: &[&str], dimensions: usize, source: Source) -> Model {
+        let mut vectors = Vectors::none(dimensions);
+        let mut random = crate::words::random::Random::new(1);
+        for _ in words {
+            let vector: Vec<f32> = (0..dimensions).map(|_| random.uniform()).collect();
+            vectors.push(&vector);
+        }
+        let counts = vec![1; words.len()];
+        let origin = Origin { source, posts: 7, changes: 1 << 40 };
+        let words = words.iter().map(|word| Arc::from(*word)).collect();
+        Model::make(origin, words, &counts, vectors, &mut go_on).unwrap()
+    }
+
+    fn bytes(model: &Model) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(model, &mut bytes).unwrap();
+        bytes
+    }
+
+    fn again(bytes: &[u8]) -> io::Result<Model> {
+        read(bytes, bytes.len() as u64)
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let recipe =
+            Recipe { dimensions: 200, window: 10, min_posts: 5, words: 9, corpus: 8, seed: u64::MAX };
+        for source in [Source::Posts(recipe), Source::File] {
+            for words in [&[][..], &["rust", "학교", "東京", "2026"]] {
+                let model = model(words, 3, source.clone());
+                let read = again(&bytes(&model)).unwrap();
+                let expected = (source == Source::File).then_some(Source::File);
+                assert_eq!(read.origin.source, expected.unwrap_or(source.clone()));
+                assert_eq!((read.origin.posts, read.origin.changes), (7, 1 << 40));
+                assert_eq!(read.words(), model.words());
+                assert_eq!(read.shown(), model.shown());
+                assert_eq!((read.vectors(), read.near()), (model.vectors(), model.near()));
+            }
+        }
+    }
+
+    /// Whatever is damaged, and wherever the file ends, it is told and nothing panics.
+    #[test]
+    fn a_damaged_file_is_none() {
+        let whole = bytes(&model(&["rust", "cargo", "crab"], 4, Source::File));
+        assert!(again(&whole).is_ok());
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x40;
+            assert!(again(&damaged).is_err(), "byte {at}");
+            assert!(again(&whole[..at]).is_err(), "cut at {at}");
+            assert!(read(&whole[..at], whole.len() as u64).is_err(), "ends early at {at}");
+        }
+        assert!(again(&[&whole[..], b"more"].concat()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_no_model_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), length: u64) {
+            prop_assert!(again(&bytes).is_err());
+            prop_assert!(read(&*[MAGIC, &VERSION.to_le_bytes()[..], &bytes].concat(), length).is_err());
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! Keeps the word model: on disk beside the database, in memory, and up with the posts.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+use arc_swap::ArcSwapOption;
+use lru::LruCache;
+
+use super::corpus::Corpus;
+use super::model::{Model, Origin, Source};
+use super::vectors::Vectors;
+use super::{Go, Recipe, Stopped, file, part, train};
+use crate::config;
+use crate::error::{Error, Result};
+use crate::post::texts;
+use crate::store::{Store, Topic};
+
+/// How often the thread looks for a newer file and for changed posts.
+const LOOK: Duration = Duration::from_secs(1);
+/// For how many looks changes that still come are waited for: an import is learned from once it is over.
+const LOOKS_MAX: u32 = 60;
+/// Changes of posts' words before a first model is learned of its own accord.
+const CHANGES_MIN: i64 = 20;
+/// Unknown words whose neighbours are remembered, with some 300 bytes each.
+const REMEMBERED: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
+/// How much of the work of learning is reading the posts.
+const READING: f64 = 0.1;
+
+/// The word model of a database: the present one, and the thread that learns the next.
+///
+/// Nothing is read from disk before a model is first asked for.
+pub(crate) struct Words {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// A model in use.
+pub(super) struct Current {
+    pub(super) model: Model,
+    /// The neighbours of unknown words that were asked for.
+    unknown: Mutex<LruCache<Box<str>, Neighbours>>,
+}
+
+/// Words by their numbers and how alike they are, the most first.
+type Neighbours = Arc<[(u32, f32)]>;
+
+/// What the thread and the readers share.
+struct Shared {
+    store: Arc<Store>,
+    path: PathBuf,
+    config: config::Words,
+    current: ArcSwapOption<Current>,
+    seen: Mutex<Seen>,
+    stopped: AtomicBool,
+}
+
+/// What was last seen of the file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// It was never looked for.
+    Nothing,
+    Missing,
+    /// As it was then.
+    File(SystemTime, u64),
+}
+
+/// The right to make a model, until it is dropped.
+struct Turn {
+    _lock: Option<File>,
+}
+
+/// A try at learning that ended without a model.
+pub(super) enum Ended {
+    /// It was told to stop.
+    Stopped,
+    Failed(Error),
+}
+
+impl From<Stopped> for Ended {
+    fn from(Stopped: Stopped) -> Self {
+        Self::Stopped
+    }
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Ended> for Error {
+    fn from(ended: Ended) -> Self {
+        match ended {
+            Ended::Stopped => Self::Overloaded,
+            Ended::Failed(error) => error,
+        }
+    }
+}
+
+impl Current {
+    fn new(model: Model) -> Arc<Self> {
+        Arc::new(Self { model, unknown: Mutex::new(LruCache::new(REMEMBERED)) })
+    }
+
+    /// Hands the neighbours of `word`, the nearest first, to `take`, as long as it wants more; of a word that the
+    /// model does not know, those of the words that are written like it.
+    pub(super) fn neighbours(&self, word: &str, mut take: impl FnMut(&Arc<str>, f32) -> bool) {
+        let mut take = |(number, similarity)| take(self.model.word(number), similarity);
+        if let Some(number) = self.model.number(word) {
+            self.model.neighbours(number).all(&mut take);
+            return;
+        }
+        let remembered = self.lock().get(word).cloned();
+        let neighbours = remembered.unwrap_or_else(|| {
+            let found: Neighbours = self.model.neighbours_of_unknown(word).into();
+            self.lock().put(word.into(), Arc::clone(&found));
+            found
+        });
+        neighbours.iter().copied().all(&mut take);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LruCache<Box<str>, Neighbours>> {
+        self.unknown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Words {
+    /// The model of the database at `database`.
+    pub(crate) fn new(store: Arc<Store>, database: &Path, config: config::Words) -> Self {
+        let shared = Shared {
+            store,
+            path: beside(database, ".words"),
+            config,
+            current: ArcSwapOption::empty(),
+            seen: Mutex::new(Seen::Nothing),
+            stopped: AtomicBool::new(false),
+        };
+        Self { shared: Arc::new(shared), thread: Mutex::default() }
+    }
+
+    /// The present model, if there is one: in memory, else on disk.
+    pub(super) fn current(&self) -> Option<Arc<Current>> {
+        let current = self.shared.current.load_full();
+        if current.is_none() && *self.shared.seen() == Seen::Nothing {
+            self.shared.look();
+            return self.shared.current.load_full();
+        }
+        current
+    }
+
+    /// Starts the thread that keeps the model up with the posts, where that is wanted; it ends with the service.
+    pub(super) fn follow(&self) -> Result<()> {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if thread.is_none() {
+            let shared = Arc::clone(&self.shared);
+            let keeper =
+                std::thread::Builder::new().name("tidings-words".into()).spawn(move || shared.keep());
+            *thread = Some(keeper.map_err(|e| Error::Internal(e.into()))?);
+        }
+        Ok(())
+    }
+
+    /// Learns the words of the posts, whatever model there is, and keeps it.
+    ///
+    /// # Errors
+    /// `overloaded` when another process is at it; when the store or the disk fails.
+    pub(super) fn train(&self, go: Go<'_>) -> Result<Arc<Current>> {
+        self.make(go, |shared, go| shared.learn(go))
+    }
+
+    /// Takes over words and vectors; `read` gives them, told which words stand in posts.
+    ///
+    /// # Errors
+    /// As [`Words::train`], and those of `read`.
+    pub(super) fn adopt(
+        &self,
+        read: impl FnOnce(&Corpus) -> Result<(Vec<Arc<str>>, Vectors)>,
+        go: Go<'_>,
+    ) -> Result<Arc<Current>> {
+        self.make(go, |shared, go| {
+            let (corpus, changes) = shared.read_posts(&mut part(go, 0.0, READING))?;
+            let (words, vectors) = read(&corpus)?;
+            Ok(train::adopt(words, vectors, &corpus, changes, &mut part(go, READING, 1.0))?)
+        })
+    }
+
+    fn make(
+        &self,
+        go: Go<'_>,
+        make: impl FnOnce(&Shared, Go<'_>) -> Result<Model, Ended>,
+    ) -> Result<Arc<Current>> {
+        let shared = &self.shared;
+        let _turn = shared.turn().ok_or(Error::Overloaded)?;
+        let model = make(shared, go)?;
+        let failed = |e: io::Error| {
+            Error::Internal(format!("cannot write the word model {}: {e}", shared.path.display()).into())
+        };
+        shared.write(&model).map_err(failed)?;
+        Ok(shared.swap(model))
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::Release);
+        self.shared.store.versions().wake();
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn recipe(&self) -> Recipe {
+        Recipe::of(&self.config)
+    }
+
+    fn swap(&self, model: Model) -> Arc<Current> {
+        let current = Current::new(model);
+        self.current.store(Some(Arc::clone(&current)));
+        current
+    }
+
+    /// Reads the file if it is another one than was seen before.
+    fn look(&self) {
+        let mut seen = self.seen();
+        let now = stamp(&self.path);
+        if *seen == now {
+            return;
+        }
+        *seen = now;
+        let Seen::File(_, length) = now else { return };
+        match File::open(&self.path).and_then(|file| file::read(file, length)) {
+            Ok(model) => drop(self.swap(model)),
+            // Learned again when the time has come; nothing else is lost.
+            Err(error) => {
+                tracing::warn!(path = %self.path.display(), %error, "the word model cannot be read");
+            }
+        }
+    }
+
+    /// Writes the file: whole or not at all, for its owner alone.
+    fn write(&self, model: &Model) -> io::Result<()> {
+        let mut seen = self.seen();
+        let draft = beside(&self.path, ".new");
+        let _ = fs::remove_file(&draft);
+        let written =
+            private(OpenOptions::new().write(true).create_new(true)).open(&draft).and_then(|file| {
+                file::write(model, &file)?;
+                file.sync_all()?;
+                fs::rename(&draft, &self.path)
+            });
+        if written.is_err() {
+            let _ = fs::remove_file(&draft);
+        }
+        *seen = stamp(&self.path);
+        written
+    }
+
+    /// The right to make a model, if no other process has it.
+    fn turn(&self) -> Option<Turn> {
+        let lock = private(OpenOptions::new().write(true).create(true)).open(beside(&self.path, ".lock"));
+        match lock.map(|lock| (lock.try_lock(), lock)) {
+            Ok((Err(TryLockError::WouldBlock), _)) => None,
+            Ok((_, lock)) => Some(Turn { _lock: Some(lock) }),
+            // Without a place for locks two may do the same work, and the later one's stays.
+            Err(_) => Some(Turn { _lock: None }),
+        }
+    }
+
+    /// Reads the words of the posts, the newest first, and how often they had changed before.
+    fn read_posts(&self, go: Go<'_>) -> Result<(Corpus, i64), Ended> {
+        let changes = self.store.read(|tx| Ok(texts::changes(tx)?))?;
+        let mut corpus = Corpus::new(self.config.corpus);
+        let (mut before, mut newest) = (i64::MAX, None);
+        while !corpus.is_full() {
+            // A page at a time, so that no transaction holds up the log for long.
+            let page = self.store.read(|tx| Ok(texts::page(tx, before)?))?;
+            let Some(last) = page.last() else { break };
+            before = last.key;
+            let newest = *newest.get_or_insert(page[0].key);
+            for post in &page {
+                corpus.add(&post.title, &post.post);
+            }
+            #[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
+            go(1.0 - before as f64 / newest as f64)?;
+        }
+        Ok((corpus, changes))
+    }
+
+    /// Learns from the posts.
+    fn learn(&self, go: Go<'_>) -> Result<Model, Ended> {
+        let (corpus, changes) = self.read_posts(&mut part(go, 0.0, READING))?;
+        Ok(train::learn(corpus, &self.recipe(), changes, &mut part(go, READING, 1.0))?)
+    }
+
+    /// The model that comes after the present one: learned anew, or, where that was loaded, with the neighbours that
+    /// now stand in posts.
+    fn next(&self, go: Go<'_>) -> Result<Model, Ended> {
+        match self.current.load_full().filter(|current| current.model.origin.source == Source::File) {
+            None => self.learn(go),
+            Some(current) => {
+                let (corpus, changes) = self.read_posts(&mut part(go, 0.0, READING))?;
+                let (words, vectors) = (current.model.words().to_vec(), current.model.vectors().clone());
+                Ok(train::adopt(words, vectors, &corpus, changes, &mut part(go, READING, 1.0))?)
+            }
+        }
+    }
+
+    /// Keeps the model up with files and posts until the store closes.
+    fn keep(&self) {
+        lower_priority();
+        let versions = self.store.versions();
+        let mut patience = Patience::default();
+        loop {
+            self.look();
+            match self.catch_up(&mut patience) {
+                Ok(()) => {}
+                Err(Ended::Stopped) => return,
+                Err(Ended::Failed(error)) => {
+                    tracing::error!(cause = error.detail(), "the word model cannot be learned");
+                }
+            }
+            if !versions.sleep(LOOK, || self.is_stopped()) {
+                return;
+            }
+        }
+    }
+
+    /// Makes the next model when the posts have changed enough since the present one.
+    fn catch_up(&self, patience: &mut Patience) -> Result<(), Ended> {
+        let version = self.store.version(Topic::Posts);
+        if patience.looked_at == Some(version) && !patience.waits {
+            return Ok(());
+        }
+        let changes = self.store.read(|tx| Ok(texts::changes(tx)?))?;
+        patience.looked_at = Some(version);
+        let origin = self.current.load_full().map(|current| current.model.origin.clone());
+        patience.waits = self.is_due(origin.as_ref(), changes);
+        if !patience.waits || !patience.is_over(changes) {
+            return Ok(());
+        }
+        let Some(_turn) = self.turn() else { return Ok(()) };
+        let started = std::time::Instant::now();
+        // A failure is told once, not with each look: the next change brings the next try.
+        patience.waits = false;
+        let model = self.next(&mut |_| if self.is_stopped() { Err(Stopped) } else { Ok(()) })?;
+        let (words, posts) = (model.len(), model.origin.posts);
+        if let Err(error) = self.write(&model) {
+            tracing::warn!(path = %self.path.display(), %error, "the word model cannot be written");
+        }
+        self.swap(model);
+        tracing::info!(words, posts, seconds = started.elapsed().as_secs_f32(), "the word model is new");
+        Ok(())
+    }
+
+    /// Whether the posts have changed enough since a model was made.
+    fn is_due(&self, origin: Option<&Origin>, changes: i64) -> bool {
+        let share = self.config.retrain_after;
+        let Some(origin) = origin else { return share > 0.0 && changes >= CHANGES_MIN };
+        let otherwise = match &origin.source {
+            Source::Posts(recipe) => *recipe != self.recipe(),
+            Source::File => false,
+        };
+        let more = changes.abs_diff(origin.changes);
+        #[expect(clippy::cast_precision_loss, reason = "a change more or less in many")]
+        let enough = more > 0 && more as f64 >= share * f64::from(origin.posts);
+        share > 0.0 && (otherwise || enough)
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long changes that still come are waited for.
+#[derive(Default)]
+struct Patience {
+    /// The version of the posts at the last look.
+    looked_at: Option<i64>,
+    /// Whether a model is due.
+    waits: bool,
+    changes: i64,
+    looks: u32,
+}
+
+impl Patience {
+    /// Whether no more changes came since the last look, or this was asked often enough.
+    fn is_over(&mut self, changes: i64) -> bool {
+        let quiet = changes == self.changes;
+        self.changes = changes;
+        self.looks += 1;
+        let over = quiet || self.looks >= LOOKS_MAX;
+        if over {
+            self.looks = 0;
+        }
+        over
+    }
+}
+
+/// Lets all others go first.
+fn lower_priority() {
+    // Elsewhere a thread has no priority of its own, or the crate does not reach it.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::nice(19) {
+        tracing::debug!(%error, "the thread that learns words keeps its priority");
+    }
+}
+
+fn stamp(path: &Path) -> Seen {
+    let looked = fs::metadata(path).and_then(|about| Ok(Seen::File(about.modified()?, about.len())));
+    looked.unwrap_or(Seen::Missing)
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut path = path.as_os_str().to_owned();
+    path.push(end);
+    path.into()
+}
+
+/// The same, making files for their owner alone.
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}

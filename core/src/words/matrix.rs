@@ -1,0 +1,323 @@
+//! Matrices, as far as the word model needs them: sparse ones, and tall ones of a few hundred columns.
+
+use super::{Go, Stopped};
+
+/// Rows that are worked on between two looks at whether to go on.
+pub(super) const ROWS_A_TIME: usize = 1_024;
+/// Rows whose products are summed up in 32 bits before 64 take over.
+const SUMMED_ROUGHLY: usize = 64;
+/// Of directions in which a matrix reaches less far than this share of its farthest, squared, nothing is kept:
+/// they are rounding errors.
+const NOTHING: f64 = 1e-10;
+
+/// A square matrix of which only the entries above 0 are kept, row after row.
+#[derive(Debug)]
+pub(super) struct Sparse {
+    /// Where each row begins in the others, and where the last one ends.
+    pub(super) starts: Vec<usize>,
+    pub(super) columns: Vec<u32>,
+    pub(super) values: Vec<f32>,
+}
+
+impl Sparse {
+    /// How many rows it has, and columns.
+    pub(super) fn size(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn row(&self, row: usize) -> impl Iterator<Item = (usize, f32)> {
+        let row = self.starts[row]..self.starts[row + 1];
+        self.columns[row.clone()].iter().map(|column| *column as usize).zip(self.values[row].iter().copied())
+    }
+
+    /// The product with `right`.
+    pub(super) fn times(&self, right: &Tall, go: Go<'_>) -> Result<Tall, Stopped> {
+        let mut product = Tall::zero(self.size(), right.columns);
+        for row in 0..self.size() {
+            if row % ROWS_A_TIME == 0 {
+                go(share(row, self.size()))?;
+            }
+            let sum = product.row_mut(row);
+            for (column, value) in self.row(row) {
+                add(sum, value, right.row(column));
+            }
+        }
+        Ok(product)
+    }
+
+    /// The product of the transposed matrix with `right`.
+    pub(super) fn transposed_times(&self, right: &Tall, go: Go<'_>) -> Result<Tall, Stopped> {
+        let mut product = Tall::zero(self.size(), right.columns);
+        for row in 0..self.size() {
+            if row % ROWS_A_TIME == 0 {
+                go(share(row, self.size()))?;
+            }
+            let from = right.row(row);
+            for (column, value) in self.row(row) {
+                add(product.row_mut(column), value, from);
+            }
+        }
+        Ok(product)
+    }
+}
+
+/// How far it is: so many of all.
+pub(super) fn share(done: usize, all: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
+    let share = done as f64 / all.max(1) as f64;
+    share
+}
+
+/// Adds `factor` times `row` to `sum`.
+fn add(sum: &mut [f32], factor: f32, row: &[f32]) {
+    for (sum, value) in sum.iter_mut().zip(row) {
+        *sum += factor * value;
+    }
+}
+
+/// A matrix of many rows and few columns.
+#[derive(Clone, Debug)]
+pub(super) struct Tall {
+    pub(super) columns: usize,
+    /// Row after row.
+    values: Vec<f32>,
+}
+
+impl Tall {
+    pub(super) fn new(columns: usize, values: Vec<f32>) -> Self {
+        debug_assert_eq!(values.len() % columns.max(1), 0);
+        Self { columns, values }
+    }
+
+    fn zero(rows: usize, columns: usize) -> Self {
+        Self::new(columns, vec![0.0; rows * columns])
+    }
+
+    /// Its rows.
+    pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
+        self.values.chunks_exact(self.columns)
+    }
+
+    /// Its rows, to be changed.
+    pub(super) fn rows_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [f32]> {
+        self.values.chunks_exact_mut(self.columns)
+    }
+
+    fn row(&self, row: usize) -> &[f32] {
+        &self.values[row * self.columns..][..self.columns]
+    }
+
+    fn row_mut(&mut self, row: usize) -> &mut [f32] {
+        &mut self.values[row * self.columns..][..self.columns]
+    }
+
+    /// The inner products of its columns with each other.
+    pub(super) fn gram(&self) -> Symmetric {
+        let size = self.columns;
+        let (mut sums, mut rough) = (vec![0.0; size * size], vec![0.0; size * size]);
+        for rows in self.values.chunks(SUMMED_ROUGHLY * size) {
+            rough.fill(0.0);
+            for row in rows.chunks_exact(size) {
+                for (column, value) in row.iter().enumerate() {
+                    add(&mut rough[column * size..=column * size + column], *value, row);
+                }
+            }
+            sums.iter_mut().zip(&rough).for_each(|(sum, rough)| *sum += f64::from(*rough));
+        }
+        for row in 0..size {
+            for column in 0..row {
+                sums[column * size + row] = sums[row * size + column];
+            }
+        }
+        Symmetric { size, values: sums }
+    }
+
+    /// Its product with the matrix whose columns are `columns`, in its own place. These are at most as many as
+    /// its columns are.
+    pub(super) fn turn(mut self, columns: &[Vec<f64>]) -> Self {
+        let (from, to) = (self.columns, columns.len());
+        debug_assert!(to <= from);
+        let mut right = vec![0.0; from * to];
+        for (at, column) in columns.iter().enumerate() {
+            for (row, value) in column.iter().enumerate() {
+                #[expect(clippy::cast_possible_truncation, reason = "the product has no more digits")]
+                let value = *value as f32;
+                right[row * to + at] = value;
+            }
+        }
+        let mut product = vec![0.0; to];
+        for row in 0..self.values.len() / from.max(1) {
+            product.fill(0.0);
+            for (value, right) in self.row(row).iter().zip(right.chunks_exact(to)) {
+                add(&mut product, *value, right);
+            }
+            // No row is written over before it was read, for none grows.
+            self.values[row * to..][..to].copy_from_slice(&product);
+        }
+        self.values.truncate(self.values.len() / from.max(1) * to);
+        self.columns = to;
+        self
+    }
+
+    /// A matrix whose columns stand at right angles, are of length 1, and span what its own do. A column that
+    /// would be made of rounding errors is 0.
+    pub(super) fn orthonormal(self) -> Self {
+        let mut basis = self.gram().eigen();
+        let farthest = basis.first().map_or(0.0, |(value, _)| *value);
+        for (value, vector) in &mut basis {
+            let factor = if *value > farthest * NOTHING { 1.0 / value.sqrt() } else { 0.0 };
+            for x in vector {
+                *x *= factor;
+            }
+        }
+        let columns: Vec<Vec<f64>> = basis.into_iter().map(|(_, vector)| vector).collect();
+        self.turn(&columns)
+    }
+}
+
+/// A small symmetric matrix.
+#[derive(Debug)]
+pub(super) struct Symmetric {
+    size: usize,
+    values: Vec<f64>,
+}
+
+impl Symmetric {
+    /// Its eigenvalues, the greatest first, each with its eigenvector of length 1.
+    ///
+    /// Source: the cyclic Jacobi method, Golub and Van Loan, *Matrix Computations*, 4th edition, section 8.5.
+    pub(super) fn eigen(mut self) -> Vec<(f64, Vec<f64>)> {
+        /// It needs about ten; the rest is for what never happens.
+        const SWEEPS_MAX: usize = 40;
+        let size = self.size;
+        let mut vectors: Vec<Vec<f64>> = (0..size)
+            .map(|row| {
+                let mut unit = vec![0.0; size];
+                unit[row] = 1.0;
+                unit
+            })
+            .collect();
+        let norm: f64 = self.values.iter().map(|value| value * value).sum();
+        // Below it an entry is too small to be seen in any eigenvalue.
+        let nothing = norm.sqrt() * 1e-14;
+        for _ in 0..SWEEPS_MAX {
+            let mut still = true;
+            for p in 0..size {
+                for q in p + 1..size {
+                    if self.values[p * size + q].abs() > nothing {
+                        self.rotate(p, q, &mut vectors);
+                        still = false;
+                    }
+                }
+            }
+            if still {
+                break;
+            }
+        }
+        let values = (0..size).map(|row| self.values[row * size + row]);
+        let mut pairs: Vec<_> = values.zip(vectors).collect();
+        pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
+        pairs
+    }
+
+    /// Turns the axes `p` and `q`, `p` before `q`, until their entry is 0.
+    fn rotate(&mut self, p: usize, q: usize, vectors: &mut [Vec<f64>]) {
+        let size = self.size;
+        let entry = self.values[p * size + q];
+        let theta = (self.values[q * size + q] - self.values[p * size + p]) / (2.0 * entry);
+        let tangent = theta.signum() / (theta.abs() + theta.hypot(1.0));
+        let across = 1.0 / tangent.hypot(1.0);
+        let along = tangent * across;
+        let turn = |a: &mut f64, b: &mut f64| (*a, *b) = (across * *a - along * *b, along * *a + across * *b);
+        for row in self.values.chunks_exact_mut(size) {
+            let (left, right) = row.split_at_mut(q);
+            turn(&mut left[p], &mut right[0]);
+        }
+        let (upper, lower) = self.values.split_at_mut(q * size);
+        upper[p * size..][..size].iter_mut().zip(lower).for_each(|(a, b)| turn(a, b));
+        let (before, after) = vectors.split_at_mut(q);
+        before[p].iter_mut().zip(&mut after[0]).for_each(|(a, b)| turn(a, b));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::words::go_on;
+
+    fn close(a: f64, b: f64, within: f64) -> bool {
+        (a - b).abs() <= within
+    }
+
+    #[test]
+    fn a_sparse_matrix_multiplies_as_it_stands_and_transposed() {
+        // 0 2 / 3 4
+        let matrix = Sparse { starts: vec![0, 1, 3], columns: vec![1, 0, 1], values: vec![2.0, 3.0, 4.0] };
+        let right = Tall::new(2, vec![1.0, 10.0, 5.0, 50.0]);
+        let rows = |tall: &Tall| tall.rows().map(<[f32]>::to_vec).collect::<Vec<_>>();
+        assert_eq!(rows(&matrix.times(&right, &mut go_on).unwrap()), [[10.0, 100.0], [23.0, 230.0]]);
+        assert_eq!(
+            rows(&matrix.transposed_times(&right, &mut go_on).unwrap()),
+            [[15.0, 150.0], [22.0, 220.0]]
+        );
+    }
+
+    #[test]
+    fn who_is_told_to_stop_stops() {
+        let matrix = Sparse { starts: vec![0, 1], columns: vec![0], values: vec![1.0] };
+        let stop = &mut |_| Err(Stopped);
+        assert!(matrix.times(&Tall::zero(1, 1), stop).is_err());
+        assert!(matrix.transposed_times(&Tall::zero(1, 1), stop).is_err());
+    }
+
+    #[test]
+    fn a_matrix_without_size_has_no_eigenvalues() {
+        assert!(Symmetric { size: 0, values: vec![] }.eigen().is_empty());
+        let zero = Symmetric { size: 2, values: vec![0.0; 4] }.eigen();
+        assert!(
+            zero.iter().all(|(value, vector)| close(*value, 0.0, 0.0) && vector.iter().sum::<f64>() > 0.9)
+        );
+    }
+
+    #[test]
+    fn a_column_that_says_nothing_new_becomes_zero() {
+        let twice = Tall::new(2, vec![3.0, 6.0, 4.0, 8.0]).orthonormal();
+        let rows: Vec<&[f32]> = twice.rows().collect();
+        assert!(close(rows[0][0].abs().into(), 0.6, 1e-6) && close(rows[1][0].abs().into(), 0.8, 1e-6));
+        assert!(rows.iter().all(|row| close(row[1].into(), 0.0, 1e-12)));
+    }
+
+    proptest! {
+        #[test]
+        fn eigenvectors_are_only_made_longer(size in 1_usize..12, seed in prop::collection::vec(-9.0..9.0_f64, 144)) {
+            let entry = |row: usize, column: usize| seed[row.min(column) * 12 + row.max(column)];
+            let values: Vec<f64> = (0..size * size).map(|at| entry(at / size, at % size)).collect();
+            let pairs = Symmetric { size, values }.eigen();
+            prop_assert!(pairs.windows(2).all(|pair| pair[0].0 >= pair[1].0));
+            for (value, vector) in &pairs {
+                prop_assert!(close(vector.iter().map(|x| x * x).sum::<f64>(), 1.0, 1e-9));
+                for row in 0..size {
+                    let product: f64 = vector.iter().enumerate().map(|(at, x)| entry(row, at) * x).sum();
+                    prop_assert!(close(product, value * vector[row], 1e-8), "{product} {value}");
+                }
+            }
+        }
+
+        #[test]
+        fn orthonormal_columns_have_length_1_and_right_angles(values in prop::collection::vec(-1.0..1.0_f32, 40..400)) {
+            let columns = 4;
+            let rows = values.len() / columns;
+            let tall = Tall::new(columns, values[..rows * columns].to_vec());
+            let pairs = tall.orthonormal().gram();
+            for row in 0..columns {
+                for column in 0..columns {
+                    let expected = if row == column { 1.0 } else { 0.0 };
+                    let found = pairs.values[row * columns + column];
+                    prop_assert!(close(found, expected, 1e-3), "{row} {column} {found}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The words nearest to each word, found once for all when a model is made.
+
+use super::matrix::share;
+use super::vectors::{Vectors, product, similarity};
+use super::{Go, Stopped};
+use crate::config::SIMILAR_MAX;
+
+/// Up to so many words each is compared with every other.
+const ALL_WITH_ALL: usize = 4_000;
+/// Beyond that the words are parted into groups around centres, and a word is compared with those of so many groups,
+/// whose centres are nearest to it.
+const GROUPS_SEARCHED: usize = 32;
+/// How often the centres move to the middle of their groups.
+const MOVES: usize = 4;
+/// Words of each group that its centre is the middle of.
+const SAMPLE: usize = 48;
+
+/// The neighbours of each word, the nearest first.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Near {
+    /// Where those of each word begin in the others, and where the last word's end.
+    pub(super) starts: Vec<u32>,
+    pub(super) words: Vec<u32>,
+    /// How near, in units of 1/65535.
+    pub(super) similarities: Vec<u16>,
+}
+
+impl Near {
+    /// The neighbours of a word, with how alike they are.
+    pub(super) fn of(&self, word: u32) -> impl Iterator<Item = (u32, f32)> {
+        let range = self.starts[word as usize] as usize..self.starts[word as usize + 1] as usize;
+        let similarities = self.similarities[range.clone()].iter();
+        self.words[range]
+            .iter()
+            .copied()
+            .zip(similarities.map(|units| f32::from(*units) / f32::from(u16::MAX)))
+    }
+
+    /// The words among `targets` that are most like each word, itself left out, and none that is not at all like
+    /// it.
+    ///
+    /// Among many words a few neighbours are missed, see [`GROUPS_SEARCHED`].
+    pub(super) fn find(vectors: &Vectors, targets: &[u32], go: Go<'_>) -> Result<Self, Stopped> {
+        let groups = Groups::of(vectors, targets);
+        let words = u32::try_from(vectors.len()).expect("words are numbered in 32 bits");
+        let mut near = Self { starts: vec![0], words: Vec::new(), similarities: Vec::new() };
+        let mut search = Search::default();
+        for word in 0..words {
+            if word % 64 == 0 {
+                go(share(word as usize, vectors.len()))?;
+            }
+            for (product, other) in search.nearest(&groups, vectors.get(word), word) {
+                near.words.push(other);
+                near.similarities.push(units(similarity(product)));
+            }
+            near.starts.push(u32::try_from(near.words.len()).expect("each word has a few dozen at most"));
+        }
+        Ok(near)
+    }
+}
+
+/// A similarity from 0 to 1 in units of 1/65535.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is from 0 to 1")]
+fn units(similarity: f32) -> u16 {
+    (similarity * f32::from(u16::MAX)).round() as u16
+}
+
+/// Words, parted into groups of words that are like each other.
+struct Groups {
+    centres: Vectors,
+    /// Where each group begins in the others, and where the last one ends.
+    starts: Vec<usize>,
+    words: Vec<u32>,
+    vectors: Vectors,
+}
+
+impl Groups {
+    /// Spherical k-means, from words that stand evenly spaced in the list on.
+    ///
+    /// Source: Dhillon and Modha, *Concept decompositions for large sparse text data using clustering*, Machine
+    /// Learning 42, 2001; as the coarse part of an inverted file, Jégou, Douze and Schmid, *Product quantization for
+    /// nearest neighbor search*, IEEE TPAMI 33(1), 2011.
+    fn of(vectors: &Vectors, targets: &[u32]) -> Self {
+        let count = if targets.len() <= ALL_WITH_ALL { 1 } else { targets.len().isqrt() };
+        let mut centres = Vectors::none(vectors.dimensions());
+        for group in 0..count.min(targets.len()) {
+            centres.push_kept(vectors.get(targets[group * targets.len() / count]));
+        }
+        if count > 1 {
+            let step = (targets.len() / (count * SAMPLE)).max(1);
+            for _ in 0..MOVES {
+                centres = middles(vectors, targets.iter().step_by(step).copied(), &centres);
+            }
+        }
+        let mut by_group: Vec<(u32, u32)> =
+            targets.iter().map(|word| (nearest_centre(&centres, vectors.get(*word)), *word)).collect();
+        by_group.sort_unstable();
+        let starts =
+            (0..=centres.len()).map(|group| by_group.partition_point(|(of, _)| (*of as usize) < group));
+        let mut packed = Vectors::none(vectors.dimensions());
+        for (_, word) in &by_group {
+            packed.push_kept(vectors.get(*word));
+        }
+        Self {
+            starts: starts.collect(),
+            words: by_group.into_iter().map(|(_, word)| word).collect(),
+            vectors: packed,
+            centres,
+        }
+    }
+}
+
+fn nearest_centre(centres: &Vectors, vector: &[i16]) -> u32 {
+    let all = (0..).zip(centres.all()).map(|(group, centre)| (product(centre, vector), group));
+    // The first of equally near ones.
+    all.max_by_key(|(product, group)| (*product, std::cmp::Reverse(*group))).map_or(0, |(_, group)| group)
+}
+
+/// The middles of the groups that `words` form around `centres`; an empty group keeps its centre.
+fn middles(vectors: &Vectors, words: impl Iterator<Item = u32>, centres: &Vectors) -> Vectors {
+    let dimensions = vectors.dimensions();
+    let mut sums = vec![0.0; centres.len() * dimensions];
+    for word in words {
+        let vector = vectors.get(word);
+        let group = nearest_centre(centres, vector) as usize;
+        let sum = &mut sums[group * dimensions..][..dimensions];
+        sum.iter_mut().zip(vector).for_each(|(sum, x)| *sum += f32::from(*x));
+    }
+    let mut moved = Vectors::none(dimensions);
+    for (sum, centre) in sums.chunks_exact(dimensions).zip(centres.all()) {
+        if sum.iter().any(|x| *x != 0.0) {
+            moved.push(sum);
+        } else {
+            moved.push_kept(centre);
+        }
+    }
+    moved
+}
+
+/// One search after the other, in the same memory.
+#[derive(Default)]
+struct Search {
+    groups: Vec<(i32, usize)>,
+    best: Vec<(i32, u32)>,
+}
+
+impl Search {
+    /// The words nearest to `vector`, the nearest first, without `word` itself.
+    fn nearest(&mut self, groups: &Groups, vector: &[i16], word: u32) -> impl Iterator<Item = (i32, u32)> {
+        let Self { groups: ranked, best } = self;
+        ranked.clear();
+        ranked.extend(groups.centres.all().map(|centre| product(centre, vector)).zip(0..));
+        if ranked.len() > GROUPS_SEARCHED {
+            ranked.select_nth_unstable_by(GROUPS_SEARCHED, |a, b| b.cmp(a));
+            ranked.truncate(GROUPS_SEARCHED);
+        }
+        best.clear();
+        let mut least = 0;
+        for (_, group) in ranked {
+            for place in groups.starts[*group]..groups.starts[*group + 1] {
+                let product = product(groups.vectors.at(place), vector);
+                if product > least && groups.words[place] != word {
+                    best.push((product, groups.words[place]));
+                    if best.len() == 4 * SIMILAR_MAX {
+                        keep_best(best);
+                        least = best[SIMILAR_MAX - 1].0;
+                    }
+                }
+            }
+        }
+        keep_best(best);
+        best.drain(..)
+    }
+}
+
+/// Leaves the nearest, sorted; of equally near ones the more frequent.
+fn keep_best(best: &mut Vec<(i32, u32)>) {
+    best.sort_unstable_by_key(|(product, word)| (std::cmp::Reverse(*product), *word));
+    best.truncate(SIMILAR_MAX);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::words::go_on;
+    use crate::words::random::Random;
+
+    fn random(words: usize, dimensions: usize) -> Vectors {
+        let mut random = Random::new(3);
+        let mut vectors = Vectors::none(dimensions);
+        for _ in 0..words {
+            let vector: Vec<f32> = (0..dimensions).map(|_| random.uniform()).collect();
+            vectors.push(&vector);
+        }
+        vectors
+    }
+
+    #[test]
+    fn among_many_words_few_neighbours_are_missed() {
+        let words = ALL_WITH_ALL + 500;
+        let vectors = random(words, 4);
+        let targets: Vec<u32> = (0..).take(words).collect();
+        let near = Near::find(&vectors, &targets, &mut go_on).unwrap();
+        let (mut found, mut all) = (0, 0);
+        for word in targets.iter().copied().step_by(400) {
+            let others = targets.iter().filter(|other| **other != word);
+            let mut exact: Vec<(i32, u32)> =
+                others.map(|other| (product(vectors.get(*other), vectors.get(word)), *other)).collect();
+            exact.sort_unstable_by_key(|(product, _)| std::cmp::Reverse(*product));
+            let kept: Vec<u32> = near.of(word).map(|(other, _)| other).collect();
+            found += exact[..10].iter().filter(|(_, other)| kept.contains(other)).count();
+            all += 10;
+        }
+        assert!(10 * found >= 9 * all, "{found} of {all}");
+    }
+
+    #[test]
+    fn words_without_others_have_no_neighbours() {
+        let near = Near::find(&Vectors::none(3), &[], &mut go_on).unwrap();
+        assert_eq!(near.starts, [0]);
+        let near = Near::find(&random(2, 3), &[], &mut go_on).unwrap();
+        assert_eq!(near.starts, [0, 0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn neighbours_are_other_targets_the_nearest_first(
+            values in prop::collection::vec(-1.0..1.0_f32, 8..400),
+            targets in prop::collection::vec(any::<bool>(), 100),
+        ) {
+            let mut vectors = Vectors::none(4);
+            values.chunks_exact(4).for_each(|vector| vectors.push(vector));
+            let words: Vec<u32> = (0..).take(vectors.len()).collect();
+            let is_target = |word: u32| targets[word as usize];
+            let wanted: Vec<u32> = words.iter().copied().filter(|word| is_target(*word)).collect();
+            let near = Near::find(&vectors, &wanted, &mut go_on).unwrap();
+            for word in words {
+                let neighbours: Vec<(u32, f32)> = near.of(word).collect();
+                prop_assert!(neighbours.len() <= SIMILAR_MAX);
+                prop_assert!(neighbours.windows(2).all(|pair| pair[0].1 >= pair[1].1));
+                for (other, alike) in neighbours {
+                    prop_assert!(other != word && is_target(other) && (0.0..=1.0).contains(&alike));
+                    let exact = similarity(product(vectors.get(other), vectors.get(word)));
+                    prop_assert!((alike - exact).abs() < 1e-4);
+                }
+                let all = wanted.iter().filter(|other| {
+                    **other != word && product(vectors.get(**other), vectors.get(word)) > 0
+                });
+                prop_assert_eq!(near.of(word).count(), all.count().min(SIMILAR_MAX));
+            }
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The word model as its users see it, over a store with posts.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use super::random::Random;
+use super::*;
+use crate::account::Caller;
+use crate::config::Config;
+use crate::post::{self, Draft};
+use crate::testing::{self, Service};
+
+/// What posts of the made-up world are about, each with its words.
+const SUBJECTS: [(&str, &str); 4] = [
+    ("rust", "rust cargo crate compiler borrow trait lifetime async macro"),
+    ("cooking", "recipe oven flour butter sugar kitchen dough pan soup"),
+    ("sea", "ship harbour sail anchor captain wave storm island lighthouse"),
+    ("한글", "도서관 책 학교 학생 교수 강의 시험 수업 캠퍼스"),
+];
+/// Words that stand everywhere.
+const COMMON: &str = "today people time year week news read see first small";
+
+/// `count` made-up posts as lines of an import, the same each time.
+fn posts(count: usize, seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let mut pick = |words: &'static str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        words[random.below(words.len())]
+    };
+    let mut lines = String::new();
+    for n in 0..count {
+        let (_, subject) = SUBJECTS[n % SUBJECTS.len()];
+        let text: Vec<&str> = (0..24).map(|at| pick(if at % 3 == 2 { COMMON } else { subject })).collect();
+        let text = text.join(" ");
+        writeln!(lines, r#"{{"title":"{text}","url":"https://{seed}.example/{n}"}}"#).unwrap();
+    }
+    lines
+}
+
+fn import(service: &Service, count: usize, seed: u64) {
+    let posts = posts(count, seed);
+    let report = post::import(service, &Caller::Operator, posts.as_bytes(), &mut |_| {}).unwrap();
+    assert_eq!(report.errors, []);
+}
+
+/// A service with made-up posts and a model of them.
+fn service() -> Service {
+    let service = testing::service();
+    import(&service, 120, 1);
+    train(&service, &mut |_| {}).unwrap();
+    service
+}
+
+/// The similar words of a token.
+fn words(service: &Service, search: &str) -> Vec<String> {
+    let answer = similar(service, search).unwrap().similarity_word.remove(0);
+    answer.words.into_iter().map(|similar| similar.word.to_string()).collect()
+}
+
+fn is_about(word: &str, subject: &str) -> bool {
+    let words = SUBJECTS.iter().find(|(name, _)| *name == subject).unwrap().1;
+    words.split(' ').any(|of| of == word)
+}
+
+#[test]
+fn words_of_one_subject_are_similar_the_most_alike_first() {
+    let service = service();
+    for (word, subject) in [("cargo", "rust"), ("oven", "cooking"), ("harbour", "sea"), ("학생", "한글")]
+    {
+        let found = words(&service, word);
+        assert!(found.len() >= 5, "{word}: {found:?}");
+        assert!(found[..5].iter().all(|other| is_about(other, subject)), "{word}: {found:?}");
+        assert!(!found.contains(&word.to_owned()));
+    }
+    let answer = similar(&service, "cargo").unwrap().similarity_word.remove(0).words;
+    assert!(answer.windows(2).all(|pair| pair[0].similarity >= pair[1].similarity));
+    assert!(answer.iter().all(|word| (0.5..=1.0).contains(&word.similarity)));
+}
+
+#[test]
+fn each_token_has_its_words_in_the_order_of_the_search() {
+    let service = service();
+    let answer = similar(&service, "Cargo, the OVEN cargo and 학교에서는 zzz").unwrap();
+    let tokens: Vec<&str> = answer.similarity_word.iter().map(|token| &*token.token).collect();
+    assert_eq!(tokens, ["cargo", "oven", "학교에서는", "학교에서", "학교", "zzz"]);
+    let json = serde_json::to_value(&answer).unwrap();
+    let cargo = json["similarity_word"][0]["cargo"].as_array().unwrap();
+    let (word, similarity) = cargo[0].as_object().unwrap().iter().next().unwrap();
+    assert!(is_about(word, "rust") && similarity.as_f64().unwrap() >= 0.5);
+    assert_eq!(json["similarity_word"][5], serde_json::json!({"zzz": []}));
+}
+
+#[test]
+fn words_that_are_mistyped_or_inflected_find_those_that_were_meant() {
+    let service = service();
+    for (typed, meant) in [("lightouse", "lighthouse"), ("compielr", "compiler"), ("도서관에서만", "도서관")]
+    {
+        for _ in 0..2 {
+            assert_eq!(words(&service, typed)[0], meant, "{typed}");
+        }
+    }
+}
+
+#[test]
+fn without_a_model_nothing_is_similar() {
+    let service = testing::service();
+    assert_eq!(
+        serde_json::to_value(similar(&service, "rust book").unwrap()).unwrap()["similarity_word"],
+        serde_json::json!([{"rust": []}, {"book": []}])
+    );
+    assert!(similar(&service, "the !?").unwrap().similarity_word.is_empty());
+    assert!(matches!(export(&service, Vec::new()), Err(Error::NotFound)));
+    let report = train(&service, &mut |_| {}).unwrap();
+    assert_eq!(report.words, 0, "nothing can be learned of nothing");
+    assert!(words(&service, "rust").is_empty());
+}
+
+#[test]
+fn a_search_keeps_to_its_bounds() {
+    let service = testing::service();
+    for search in ["", " \n", "a\0", &"a".repeat(201)] {
+        assert!(matches!(similar(&service, search), Err(Error::BadRequest(_))), "{search:?}");
+    }
+    assert_eq!(similar(&service, &"a".repeat(200)).unwrap().similarity_word.len(), 1);
+}
+
+#[test]
+fn the_settings_say_how_many_words_and_how_alike() {
+    let words_config = config::Words { similar: 2, similarity: 0.0, ..config::Words::default() };
+    let service = testing::service_with(Config { words: words_config, ..Config::default() });
+    import(&service, 120, 1);
+    train(&service, &mut |_| {}).unwrap();
+    assert_eq!(words(&service, "cargo").len(), 2);
+    let strict = config::Words { similarity: 1.0, ..config::Words::default() };
+    let strict =
+        Tidings::builder(service.path()).config(Config { words: strict, ..Config::default() }).open();
+    assert!(similar(&strict.unwrap(), "cargo").unwrap().similarity_word[0].words.is_empty());
+}
+
+#[test]
+fn the_same_posts_and_seed_give_the_same_model() {
+    let text = |seed: u64| {
+        let words = config::Words { seed, ..config::Words::default() };
+        let service = testing::service_with(Config { words, ..Config::default() });
+        import(&service, 80, 1);
+        train(&service, &mut |_| {}).unwrap();
+        let mut text = Vec::new();
+        export(&service, &mut text).unwrap();
+        text
+    };
+    assert_eq!(text(1), text(1));
+    assert_ne!(text(1), text(2));
+}
+
+#[test]
+fn training_tells_how_far_it_is() {
+    let service = testing::service();
+    import(&service, 40, 1);
+    let mut shares = Vec::new();
+    let report = train(&service, &mut |share| shares.push(share)).unwrap();
+    assert!(report.words > 20 && report.seconds >= 0.0);
+    assert!(shares.windows(2).all(|pair| pair[0] <= pair[1] && pair[1] <= 1.0) && shares.len() > 5);
+}
+
+#[test]
+fn a_model_is_there_again_at_the_next_start_for_its_owner_alone() {
+    let service = service();
+    let expected = similar(&service, "cargo").unwrap();
+    let again = Tidings::open(service.path()).unwrap();
+    assert_eq!(similar(&again, "cargo").unwrap(), expected);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let file = service.path().with_extension("db.words");
+        assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let names = std::fs::read_dir(service.path().parent().unwrap()).unwrap();
+    let mut names = names.map(|entry| entry.unwrap().path());
+    assert!(names.all(|name| name.extension().is_some_and(|end| end != "new")), "no draft is left");
+}
+
+#[test]
+fn a_damaged_model_is_ignored_and_can_be_learned_again() {
+    let service = service();
+    let path = service.path().with_extension("db.words");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let again = Tidings::open(service.path()).unwrap();
+    assert!(similar(&again, "cargo").unwrap().similarity_word[0].words.is_empty());
+    train(&again, &mut |_| {}).unwrap();
+    assert!(!similar(&again, "cargo").unwrap().similarity_word[0].words.is_empty());
+}
+
+#[test]
+fn who_trains_while_another_does_is_told() {
+    let service = service();
+    let other = Tidings::open(service.path()).unwrap();
+    let told = train(&service, &mut |share| {
+        if share < 0.5 {
+            assert!(matches!(train(&other, &mut |_| {}), Err(Error::Overloaded)));
+        }
+    });
+    assert!(told.is_ok() && train(&other, &mut |_| {}).is_ok());
+}
+
+#[test]
+fn loaded_vectors_take_the_place_of_learned_ones_and_show_only_words_of_posts() {
+    let service = service();
+    let vectors = "4 2\nOven 1 0\nfjord 1 0.1\nharbour 1 0.2\nanchor 1 0.3\n";
+    let report = load(&service, vectors.as_bytes(), &mut |_| {}).unwrap();
+    assert_eq!(report.words, 4);
+    assert_eq!(words(&service, "oven"), ["harbour", "anchor"]);
+    assert_eq!(words(&service, "fjord"), ["harbour", "oven", "anchor"].map(str::to_owned).to_vec());
+    let mut text = Vec::new();
+    export(&service, &mut text).unwrap();
+    assert!(text.starts_with(b"4 2\noven 1.00000 0.00000\nfjord 0."));
+    assert!(matches!(load(&service, &b"no vectors"[..], &mut |_| {}), Err(Error::BadRequest(_))));
+    assert_eq!(words(&service, "oven"), ["harbour", "anchor"], "what failed changed nothing");
+    train(&service, &mut |_| {}).unwrap();
+    assert!(is_about(&words(&service, "oven")[0], "cooking"));
+}
+
+#[test]
+fn of_loaded_words_that_stand_in_no_post_as_many_are_kept_as_a_model_may_have() {
+    let words_config = config::Words { vocabulary: 1, ..config::Words::default() };
+    let service = testing::service_with(Config { words: words_config, ..Config::default() });
+    import(&service, 40, 1);
+    let vectors = "oven 1 0\nfjord 1 0.1\nglacier 1 0.1\nharbour 1 0.2\n";
+    assert_eq!(load(&service, vectors.as_bytes(), &mut |_| {}).unwrap().words, 3);
+    assert!(words(&service, "glacier").is_empty() && !words(&service, "fjord").is_empty());
+}
+
+/// Waits until `what` holds, as long as a slow machine may take.
+fn eventually(what: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !what() {
+        assert!(Instant::now() < end, "it never came");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn who_follows_learns_when_posts_have_changed_enough_and_sees_what_others_made() {
+    let service = testing::service();
+    follow(&service).unwrap();
+    import(&service, 40, 1);
+    eventually(|| !words(&service, "cargo").is_empty());
+    // Enough new ones to be learned again: the new word is known.
+    let insert = |n: u8| {
+        let draft = Draft {
+            title: Some("the ferris crate of rust and cargo, borrow trait macro ferris".into()),
+            url: Some(format!("https://new.example/{n}")),
+            ..Draft::default()
+        };
+        post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+    };
+    let inserted: Vec<String> = (0..12).map(insert).collect();
+    eventually(|| !words(&service, "ferris").is_empty());
+    // Another process loads vectors: the present model gives way, and is not learned over.
+    let other = Tidings::open(service.path()).unwrap();
+    load(&other, &b"oven 1 0\nharbour 1 0.1\nferris 1 0.2\n"[..], &mut |_| {}).unwrap();
+    eventually(|| words(&service, "oven") == ["harbour", "ferris"]);
+    for id in &inserted {
+        post::remove(&service, &Caller::Operator, id).unwrap();
+    }
+    eventually(|| words(&service, "oven") == ["harbour"]);
+}
+
+#[test]
+fn who_does_not_want_to_learn_does_not() {
+    let words_config = config::Words { retrain_after: 0.0, ..config::Words::default() };
+    let service = testing::service_with(Config { words: words_config, ..Config::default() });
+    import(&service, 40, 1);
+    follow(&service).unwrap();
+    std::thread::sleep(Duration::from_millis(2_500));
+    assert!(words(&service, "cargo").is_empty());
+}
+
+#[test]
+fn settings_out_of_their_bounds_are_named() {
+    let default = config::Words::default;
+    assert_eq!(default().check(), Ok(()));
+    for (broken, name) in [
+        (config::Words { similar: 31, ..default() }, "similar-words"),
+        (config::Words { similarity: f64::NAN, ..default() }, "similar-words-min"),
+        (config::Words { retrain_after: -1.0, ..default() }, "words-retrain-after"),
+        (config::Words { dimensions: 0, ..default() }, "words-dimensions"),
+        (config::Words { window: 0, ..default() }, "words-window"),
+        (config::Words { vocabulary: 0, ..default() }, "words-max"),
+        (config::Words { corpus: 0, ..default() }, "words-corpus"),
+    ] {
+        assert!(broken.check().unwrap_err().starts_with(name), "{name}");
+    }
+}

@@ -1,0 +1,203 @@
+//! Vectors as text, in the form that word2vec and fastText write: a line with how many there are and their
+//! dimensions, and for each word a line with it and its components, blanks between.
+
+use std::io::{self, BufRead, Read as _, Write};
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use super::file::DIMENSIONS_MAX;
+use super::model::Model;
+use super::tokens;
+use super::vectors::Vectors;
+use crate::error::{Error, Result};
+
+/// The most bytes of a line that are read: a word and [`DIMENSIONS_MAX`] components.
+const LINE_MAX: u64 = 1 << 16;
+
+const RULE: &str = "a file of vectors is text: on each line a word and its components, as many on each";
+
+/// Writes the vectors of a model.
+pub(super) fn write(model: &Model, out: impl Write) -> io::Result<()> {
+    let mut out = io::BufWriter::new(out);
+    writeln!(out, "{} {}", model.len(), model.vectors().dimensions())?;
+    for (word, number) in model.words().iter().zip(0..) {
+        out.write_all(word.as_bytes())?;
+        for component in model.vectors().components(number) {
+            write!(out, " {component:.5}")?;
+        }
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// Reads the words that `wanted` says yes to, the first vector of each. `wanted` is asked for words that are one
+/// token, as it is searched for: others no search could ask for. A first line with two numbers, how many and of how
+/// many dimensions, may be missing, as `GloVe` leaves it out.
+///
+/// # Errors
+/// `bad request` when it is of another form; [`Error::Input`] when it cannot be read to its end.
+pub(super) fn read(
+    input: impl BufRead,
+    mut wanted: impl FnMut(&str) -> bool,
+) -> Result<(Vec<Arc<str>>, Vectors)> {
+    let mut lines = Lines { input, line: Vec::new() };
+    let Some(first) = lines.next()? else { return Err(Error::BadRequest(RULE)) };
+    let is_head = first.split_ascii_whitespace().count() == 2;
+    let dimensions = match first.split_ascii_whitespace().nth(1) {
+        Some(dimensions) if is_head => dimensions.parse().map_err(|_| Error::BadRequest(RULE))?,
+        _ => first.split_ascii_whitespace().count().saturating_sub(1),
+    };
+    if !(1..=DIMENSIONS_MAX).contains(&dimensions) {
+        return Err(Error::BadRequest("vectors have 1 to 2000 components"));
+    }
+    let mut reading = Reading {
+        words: Vec::new(),
+        seen: FxHashSet::default(),
+        vectors: Vectors::none(dimensions),
+        components: Vec::with_capacity(dimensions),
+    };
+    if !is_head {
+        reading.take(&first, &mut wanted)?;
+    }
+    while let Some(line) = lines.next()? {
+        reading.take(&line, &mut wanted)?;
+    }
+    Ok((reading.words, reading.vectors))
+}
+
+/// What has been read.
+struct Reading {
+    words: Vec<Arc<str>>,
+    seen: FxHashSet<Arc<str>>,
+    vectors: Vectors,
+    components: Vec<f32>,
+}
+
+impl Reading {
+    fn take(&mut self, line: &str, wanted: &mut impl FnMut(&str) -> bool) -> Result<()> {
+        let mut fields = line.split_ascii_whitespace();
+        let Some(word) = fields.next().and_then(token) else { return Ok(()) };
+        if self.seen.contains(&*word) || !wanted(&word) {
+            return Ok(());
+        }
+        self.components.clear();
+        let numbers = fields.map(|field| field.parse().ok().filter(|x: &f32| x.is_finite()));
+        self.components.extend(numbers.map_while(|number| number));
+        if self.components.len() != self.vectors.dimensions() {
+            // A word with blanks in it is none of ours.
+            let has_blanks = line.split_ascii_whitespace().count() > self.vectors.dimensions() + 1;
+            return if has_blanks { Ok(()) } else { Err(Error::BadRequest(RULE)) };
+        }
+        self.vectors.push(&self.components);
+        self.seen.insert(Arc::clone(&word));
+        self.words.push(word);
+        Ok(())
+    }
+}
+
+/// `word` as a token, if that is all of it.
+fn token(word: &str) -> Option<Arc<str>> {
+    let first = tokens::tokens(word).into_iter().next()?;
+    (first == tokens::normalise_term(word)).then(|| first.into())
+}
+
+/// Lines, one after the other.
+struct Lines<R> {
+    input: R,
+    line: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// The next line; what is no UTF-8 in it is replaced.
+    fn next(&mut self) -> Result<Option<String>> {
+        self.line.clear();
+        let read = (&mut self.input).take(LINE_MAX).read_until(b'\n', &mut self.line);
+        match read.map_err(Error::Input)? as u64 {
+            0 => Ok(None),
+            LINE_MAX => Err(Error::BadRequest(RULE)),
+            _ => Ok(Some(String::from_utf8_lossy(&self.line).into_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::words::go_on;
+    use crate::words::model::{Origin, Source};
+
+    fn all(text: &str) -> Result<(Vec<Arc<str>>, Vectors)> {
+        read(text.as_bytes(), |_| true)
+    }
+
+    fn words(text: &str) -> Vec<String> {
+        all(text).unwrap().0.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn words_are_taken_as_they_are_searched_for() {
+        let text = "7 2\nRust 1 0\nrust 0 1\nthe 1 1\nnew york 1 1\nnew_york 1 1\ne-mail 1 1\n학교에서 1 1\n";
+        assert_eq!(words(text), ["rust", "new_york", "학교에서"]);
+        let (_, vectors) = all(text).unwrap();
+        assert_eq!(vectors.components(0).collect::<Vec<_>>(), [1.0, 0.0], "the first counts");
+    }
+
+    #[test]
+    fn the_first_line_may_be_missing_and_blanks_may_end_lines() {
+        assert_eq!(words("rust 1 0 0 \r\ncargo 0 1 0\r\n"), ["rust", "cargo"]);
+        assert_eq!(words("1 3\nrust 1e-1 -2 .5"), ["rust"]);
+    }
+
+    #[test]
+    fn only_what_is_wanted_is_kept_and_read() {
+        let (words, vectors) = read("2 2\nrust x y\ncargo 1 2\n".as_bytes(), |word| word != "rust").unwrap();
+        assert_eq!((words, vectors.len()), (vec![Arc::from("cargo")], 1));
+    }
+
+    #[test]
+    fn what_is_of_another_form_is_refused() {
+        for text in [
+            "",
+            "one\n",
+            "1 0\n",
+            "1 3000\n",
+            "rust 1 2\ncargo 1\n",
+            "1 2\nrust 1 x\n",
+            "1 2\nrust 1 inf\n",
+            "x y\n",
+        ] {
+            assert!(matches!(all(text), Err(Error::BadRequest(_))), "{text:?}");
+        }
+        assert!(all(&format!("rust {}", "1 ".repeat(40_000))).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(words in prop::collection::btree_set("[b-z]{4,9}x", 1..20), seed: u64) {
+            let mut random = crate::words::random::Random::new(seed);
+            let mut vectors = Vectors::none(5);
+            for _ in &words {
+                vectors.push(&[(); 5].map(|()| random.uniform()));
+            }
+            let words: Vec<Arc<str>> = words.into_iter().map(Arc::from).collect();
+            let counts = vec![1; words.len()];
+            let origin = Origin { source: Source::File, posts: 1, changes: 1 };
+            let model = Model::make(origin, words.clone(), &counts, vectors.clone(), &mut go_on).unwrap();
+            let mut text = Vec::new();
+            write(&model, &mut text).unwrap();
+            let (read_words, read_vectors) = read(&*text, |_| true).unwrap();
+            prop_assert_eq!(read_words, words);
+            for (a, b) in read_vectors.values().iter().zip(vectors.values()) {
+                prop_assert!(a.abs_diff(*b) <= 1, "{a} {b}");
+            }
+        }
+
+        #[test]
+        fn no_input_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = read(&*bytes, |_| true);
+        }
+    }
+}

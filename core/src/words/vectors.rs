@@ -1,0 +1,137 @@
+//! The directions of words: vectors of unit length, each component in 16 bits.
+
+use super::matrix::Tall;
+
+/// What a component of 1 is kept as.
+const ONE: f32 = 32_767.0;
+
+/// Vectors of the same length, one for each word, by the word's number.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Vectors {
+    dimensions: usize,
+    values: Vec<i16>,
+}
+
+impl Vectors {
+    /// The vectors whose components these are, one after the other.
+    pub(super) fn new(dimensions: usize, values: Vec<i16>) -> Self {
+        debug_assert!(dimensions > 0 && values.len().is_multiple_of(dimensions));
+        Self { dimensions, values }
+    }
+
+    /// No vectors yet.
+    pub(super) fn none(dimensions: usize) -> Self {
+        Self::new(dimensions, Vec::new())
+    }
+
+    /// The rows of `tall`, made 1 long.
+    pub(super) fn of(tall: &Tall) -> Self {
+        let mut vectors = Self::none(tall.columns);
+        vectors.values.reserve_exact(tall.rows().len() * tall.columns);
+        tall.rows().for_each(|row| vectors.push(row));
+        vectors
+    }
+
+    /// Adds the direction of `vector`; of a vector of zeros, or of what is no number, zeros.
+    pub(super) fn push(&mut self, vector: &[f32]) {
+        debug_assert_eq!(vector.len(), self.dimensions);
+        let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+        #[expect(clippy::cast_possible_truncation, reason = "components need no more digits")]
+        let factor = if length > 0.0 && length.is_finite() { (f64::from(ONE) / length) as f32 } else { 0.0 };
+        #[expect(clippy::cast_possible_truncation, reason = "a component is at most ONE")]
+        self.values.extend(vector.iter().map(|x| (x * factor).round() as i16));
+    }
+
+    /// Adds a vector that is kept like this already.
+    pub(super) fn push_kept(&mut self, vector: &[i16]) {
+        debug_assert_eq!(vector.len(), self.dimensions);
+        self.values.extend_from_slice(vector);
+    }
+
+    /// How many components each has.
+    pub(super) fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// How many vectors there are.
+    pub(super) fn len(&self) -> usize {
+        self.values.len() / self.dimensions
+    }
+
+    /// All components, vector after vector.
+    pub(super) fn values(&self) -> &[i16] {
+        &self.values
+    }
+
+    /// The vectors, one after the other.
+    pub(super) fn all(&self) -> impl Iterator<Item = &[i16]> {
+        self.values.chunks_exact(self.dimensions)
+    }
+
+    /// The vector at a place.
+    pub(super) fn at(&self, place: usize) -> &[i16] {
+        &self.values[place * self.dimensions..][..self.dimensions]
+    }
+
+    /// The vector of a word.
+    pub(super) fn get(&self, word: u32) -> &[i16] {
+        self.at(word as usize)
+    }
+
+    /// Its components as numbers.
+    pub(super) fn components(&self, word: u32) -> impl Iterator<Item = f32> {
+        self.get(word).iter().map(|x| f32::from(*x) / ONE)
+    }
+}
+
+/// The inner product of two vectors as they are kept; [`similarity()`] makes it a cosine.
+pub(super) fn product(a: &[i16], b: &[i16]) -> i32 {
+    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
+}
+
+/// How alike two words are whose vectors have this product: the cosine of the angle between them, from 0, which it is
+/// for those that are unlike each other, too, to 1.
+pub(super) fn similarity(product: i32) -> f32 {
+    #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
+    let cosine = product as f32 / (ONE * ONE);
+    cosine.clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_cosine_is_that_of_the_directions() {
+        let vectors = Vectors::of(&Tall::new(2, vec![3.0, 4.0, 0.3, 0.4, 4.0, -3.0, -3.0, -4.0]));
+        let cosine = |a, b| similarity(product(vectors.get(a), vectors.get(b)));
+        assert!((cosine(0, 1) - 1.0).abs() < 1e-4);
+        assert!(cosine(0, 2) < 1e-4 && cosine(0, 3) < f32::EPSILON);
+    }
+
+    #[test]
+    fn nothing_is_like_nothing() {
+        let mut vectors = Vectors::none(2);
+        for odd in [[0.0, 0.0], [f32::NAN, 1.0], [f32::INFINITY, 0.0]] {
+            vectors.push(&odd);
+        }
+        assert!(vectors.values().iter().all(|x| *x == 0) && vectors.len() == 3);
+    }
+
+    proptest! {
+        #[test]
+        fn cosines_are_symmetric_and_from_0_to_1(values in prop::collection::vec(-1e3..1e3_f32, 400)) {
+            let vectors = Vectors::of(&Tall::new(200, values.clone()));
+            let [a, b] = [vectors.get(0), vectors.get(1)];
+            prop_assert_eq!(product(a, b), product(b, a));
+            prop_assert!((0.0..=1.0).contains(&similarity(product(a, b))));
+            prop_assert!((similarity(product(a, a)) - 1.0).abs() < 1e-3);
+            let (a, b) = values.split_at(200);
+            let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+            let cosine = dot(a, b) / (dot(a, a) * dot(b, b)).sqrt();
+            prop_assert!((similarity(product(vectors.get(0), vectors.get(1))) - cosine.max(0.0)).abs() < 1e-3);
+        }
+    }
+}
