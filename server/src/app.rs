@@ -32,6 +32,7 @@ use crate::upload::Upload;
 use crate::witness::Witness;
 use crate::{
     account, admin, analysis, docs, feedback, health, main_info, newsfeed, notice, post, profile, search,
+    words,
 };
 
 /// The address at the other end of the connection that a request came by: an extension of the request.
@@ -166,6 +167,7 @@ pub(crate) fn routes(config: &Config) -> Vec<Route> {
         feedback::routes(),
         post::routes(),
         search::routes(),
+        words::routes(),
         newsfeed::routes(),
         analysis::routes(),
         health::routes(),

@@ -18,7 +18,9 @@ use crate::config::{BasePath, Config};
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
-use crate::{account, admin, analysis, feedback, health, main_info, newsfeed, notice, post, profile, search};
+use crate::{
+    account, admin, analysis, feedback, health, main_info, newsfeed, notice, post, profile, search, words,
+};
 
 mod schema;
 
@@ -81,6 +83,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
         search::category_search,
         search::domain_search,
         search::get_user_lately_search,
+        words::get_similarity_words,
         newsfeed::get_recommendation_newsfeed,
         newsfeed::get_popularity_newsfeed,
         newsfeed::get_newsfeed_of_topic,
@@ -105,7 +108,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
         (name = "notice", description = "What administrators tell everybody"),
         (name = "feedback", description = "What members tell the administrators"),
         (name = "post", description = "Posts, their views and likes"),
-        (name = "search", description = "Finding posts"),
+        (name = "search", description = "Finding posts, and words like those searched for"),
         (name = "newsfeed", description = "Posts as members read them"),
         (name = "analysis", description = "What is counted of what happens, and the access log"),
         (name = "server", description = "What watches over the server, and this document"),

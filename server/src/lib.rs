@@ -76,6 +76,7 @@ mod search;
 mod testing;
 mod upload;
 mod witness;
+mod words;
 
 pub use config::{BasePath, Config, InvalidSetting, IpNet, Origin};
 pub use docs::openapi;

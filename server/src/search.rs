@@ -22,7 +22,7 @@ pub(crate) fn routes() -> Vec<Route> {
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct SearchFields {
     /// 1 to 200 characters.
-    search: String,
+    pub(crate) search: String,
 }
 
 /// Records a search; a member's also in their list

@@ -1,0 +1,80 @@
+//! Words that mean much the same.
+
+use tidings_core::words::{self, SimilarityWords};
+
+use crate::docs;
+use crate::reply::Answer;
+use crate::request::Call;
+use crate::route::Route;
+use crate::search::SearchFields;
+
+pub(crate) fn routes() -> Vec<Route> {
+    vec![Route::post("/get_similarity_words", get_similarity_words)]
+}
+
+/// For each token of a search the words of posts that are most like it
+///
+/// In the order of the tokens: `[{"token": [{"word": 0.83}, …]}, …]`, the most alike word first, each with how alike it
+/// is, up to 1. The list of a token that nothing is like is empty.
+#[utoipa::path(
+    post,
+    path = "/get_similarity_words",
+    tag = "search",
+    request_body = SearchFields,
+    responses((status = 200, body = docs::Success<SimilarityWords>)),
+)]
+pub(crate) async fn get_similarity_words(mut call: Call) -> Answer {
+    let SearchFields { search } = call.fields().await?;
+    call.answer(move |tidings, _| words::similar(tidings, &search)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::testing::{json as body, outcome, post, service};
+
+    #[tokio::test]
+    async fn similar_words_come_by_token_and_unknown_tokens_are_empty() {
+        let service = service();
+        let posts = (0..30).map(|n| {
+            let (a, b) =
+                if n % 2 == 0 { ("ship harbour", "anchor sail") } else { ("oven flour", "dough kitchen") };
+            format!("{{\"title\":\"{a}\",\"post\":\"{b} {a}\",\"url\":\"https://a.example/{n}\"}}\n")
+        });
+        let posts = posts.collect::<String>();
+        let operator = tidings_core::account::Caller::Operator;
+        tidings_core::post::import(&service.tidings, &operator, posts.as_bytes(), &mut |_| {}).unwrap();
+        tidings_core::words::train(&service.tidings, &mut |_| {}).unwrap();
+
+        let search = r#"{"search":"Harbour and zyx"}"#;
+        let answer = service.call(post("/get_similarity_words", "application/json", search)).await;
+        assert_eq!(outcome(&answer), "200 success");
+        let answer = body(&answer);
+        let words = answer["similarity_word"].as_array().unwrap();
+        assert_eq!((words.len(), &words[1]), (2, &json!({"zyx": []})));
+        let harbour = words[0]["harbour"].as_array().unwrap();
+        assert!((3..=10).contains(&harbour.len()), "{harbour:?}");
+        assert!(harbour.iter().all(|entry| {
+            let (word, similarity) = entry.as_object().unwrap().iter().next().unwrap();
+            ["ship", "anchor", "sail"].contains(&word.as_str()) && similarity.as_f64().unwrap() <= 1.0
+        }));
+
+        let form = "application/x-www-form-urlencoded";
+        let again = service.call(post("/get_similarity_words", form, "search=Harbour+and+zyx")).await;
+        assert_eq!(body(&again), answer);
+    }
+
+    #[tokio::test]
+    async fn what_is_no_search_is_refused_and_without_words_the_list_is_empty() {
+        let service = service();
+        for search in
+            [json!({}), json!({"search": ""}), json!({"search": "x".repeat(201)}), json!({"search": 1})]
+        {
+            let call = post("/get_similarity_words", "application/json", search.to_string());
+            assert_eq!(outcome(&service.call(call).await), "400 bad request", "{search}");
+        }
+        let call = post("/get_similarity_words", "application/json", r#"{"search":"the !?"}"#);
+        assert_eq!(body(&service.call(call).await)["similarity_word"], Value::Array(vec![]));
+    }
+}
