@@ -43,6 +43,12 @@ pub(crate) enum Command {
     /// Posts
     #[command(subcommand)]
     Post(Post),
+    /// Searches
+    #[command(subcommand)]
+    Search(Search),
+    /// The words of posts, and which are similar
+    #[command(subcommand)]
+    Words(Words),
     /// Administrators
     #[command(subcommand)]
     Admin(Admin),
@@ -77,6 +83,34 @@ pub(crate) enum Post {
     /// Import posts, one JSON object a line or one JSON array; the same url updates
     #[command(after_help = "Example: tidings post import posts.jsonl")]
     Import {
+        /// The file, or - for standard input
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Search {
+    /// Show the words that posts use like those of a search
+    #[command(after_help = "Example: tidings search similar \"borrow checker\"")]
+    Similar {
+        /// What is searched, 1 to 200 characters
+        text: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Words {
+    /// Learn the words of the posts now, in the place of what was learned or loaded
+    Train,
+    /// Write the words and their vectors in word2vec's text form
+    #[command(after_help = "Example: tidings words export vectors.txt")]
+    Export {
+        /// The file
+        file: PathBuf,
+    },
+    /// Load vectors in word2vec's or fastText's text form in the place of what was learned, until words train
+    #[command(after_help = "Example: tidings words load cc.ko.300.vec")]
+    Load {
         /// The file, or - for standard input
         file: PathBuf,
     },

@@ -13,8 +13,10 @@ mod output;
 mod password;
 mod post;
 mod roster;
+mod search;
 mod serve;
 mod settings;
+mod words;
 
 use args::{Cli, Command, Global};
 use output::{Failure, cannot_open};
@@ -34,6 +36,8 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Serve(settings) => serve::run(global, *settings),
         Command::Init(args) => init::run(&open(global)?, global, &args),
         Command::Post(command) => post::run(&open(global)?, global, &command),
+        Command::Search(command) => search::run(&open(global)?, global, &command),
+        Command::Words(command) => words::run(&open(global)?, global, &command),
         Command::Admin(command) => admin::run(&open(global)?, global, &command),
         Command::Roster(command) => roster::run(&open(global)?, global, &command),
     }

@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
 
-use tidings_core::{Tidings, admin, newsfeed};
+use tidings_core::{Tidings, admin, newsfeed, words};
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Global;
@@ -24,6 +24,7 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     let failed = |e: std::io::Error| Failure::system(format!("cannot serve: {e}"));
     let address = listener.local_addr().map_err(failed)?;
     newsfeed::warm(&tidings)?;
+    words::follow(&tidings)?;
     welcome(&tidings)?;
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     runtime.block_on(async {

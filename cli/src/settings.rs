@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
 use serde::{Deserialize, Serialize};
-use tidings_core::config::{Analysis, Bounds, Config, Feed, Interest, Secret, Verifier};
+use tidings_core::config::{Analysis, Bounds, Config, Feed, Interest, Secret, Verifier, Words};
 
 use crate::output::Failure;
 
@@ -166,6 +166,33 @@ pub(crate) struct Settings {
     /// Visitors who must have searched a term before it is shown as searched most [default: 1]
     #[arg(long, env = "TIDINGS_TREND_MIN_VISITORS", value_name = "N", help_heading = "Analytics")]
     trend_min_visitors: Option<usize>,
+    /// The most similar words of a token, up to 30 [default: 10]
+    #[arg(long, env = "TIDINGS_SIMILAR_WORDS", value_name = "N", help_heading = "Words")]
+    similar_words: Option<usize>,
+    /// How alike a similar word is at least, 0 to 1 [default: 0.5]
+    #[arg(long, env = "TIDINGS_SIMILAR_WORDS_MIN", value_name = "X", help_heading = "Words")]
+    similar_words_min: Option<f64>,
+    /// Share of posts that have changed when words are learned again; 0 for never [default: 0.1]
+    #[arg(long, env = "TIDINGS_WORDS_RETRAIN_AFTER", value_name = "X", help_heading = "Words")]
+    words_retrain_after: Option<f64>,
+    /// Dimensions of the words' vectors; fewer are used for few words [default: 200]
+    #[arg(long, env = "TIDINGS_WORDS_DIMENSIONS", value_name = "N", help_heading = "Words")]
+    words_dimensions: Option<usize>,
+    /// How many words on each side of one are its company [default: 10]
+    #[arg(long, env = "TIDINGS_WORDS_WINDOW", value_name = "N", help_heading = "Words")]
+    words_window: Option<usize>,
+    /// In how many posts a word stands that is learned; fewer among few posts [default: 5]
+    #[arg(long, env = "TIDINGS_WORDS_MIN_POSTS", value_name = "N", help_heading = "Words")]
+    words_min_posts: Option<u32>,
+    /// The most words that are learned [default: 100000]
+    #[arg(long, env = "TIDINGS_WORDS_MAX", value_name = "N", help_heading = "Words")]
+    words_max: Option<usize>,
+    /// The most words of text that are read to learn from, of the newest posts [default: 10000000]
+    #[arg(long, env = "TIDINGS_WORDS_CORPUS", value_name = "N", help_heading = "Words")]
+    words_corpus: Option<usize>,
+    /// The seed that learning starts from: the same gives the same words [default: 1]
+    #[arg(long, env = "TIDINGS_WORDS_SEED", value_name = "N", help_heading = "Words")]
+    words_seed: Option<u64>,
     /// The database file, for the TOML file alone: the flag stands before every command
     #[arg(skip)]
     db: Option<PathBuf>,
@@ -230,6 +257,7 @@ impl Settings {
             verifier: self.verifier()?,
             feed: self.feed()?,
             analysis: self.analysis()?,
+            words: self.words()?,
         })
     }
 
@@ -340,6 +368,23 @@ impl Settings {
         };
         feed.check().map_err(Failure::usage)?;
         Ok(feed)
+    }
+
+    fn words(&self) -> Result<Words, Failure> {
+        let default = Words::default();
+        let words = Words {
+            similar: self.similar_words.unwrap_or(default.similar),
+            similarity: self.similar_words_min.unwrap_or(default.similarity),
+            retrain_after: self.words_retrain_after.unwrap_or(default.retrain_after),
+            dimensions: self.words_dimensions.unwrap_or(default.dimensions),
+            window: self.words_window.unwrap_or(default.window),
+            min_posts: self.words_min_posts.unwrap_or(default.min_posts),
+            vocabulary: self.words_max.unwrap_or(default.vocabulary),
+            corpus: self.words_corpus.unwrap_or(default.corpus),
+            seed: self.words_seed.unwrap_or(default.seed),
+        };
+        words.check().map_err(Failure::usage)?;
+        Ok(words)
     }
 }
 
