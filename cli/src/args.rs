@@ -52,6 +52,9 @@ pub(crate) enum Command {
     /// Administrators
     #[command(subcommand)]
     Admin(Admin),
+    /// What is counted of what happens, and the access log
+    #[command(subcommand)]
+    Analysis(Analysis),
     /// The university's members, who sign in by its verification
     #[command(subcommand)]
     Roster(Roster),
@@ -96,6 +99,9 @@ pub(crate) enum Search {
         /// What is searched, 1 to 200 characters
         text: String,
     },
+    /// What was searched most in the last 24 hours
+    #[command(after_help = "Example: tidings search realtime")]
+    Realtime,
 }
 
 #[derive(Debug, Subcommand)]
@@ -140,4 +146,54 @@ pub(crate) enum Roster {
         /// The file, or - for standard input
         file: PathBuf,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Analysis {
+    /// The figures over all days
+    #[command(after_help = "Example: tidings analysis summary")]
+    Summary,
+    /// One day
+    #[command(after_help = "Example: tidings analysis day 2026-11-20")]
+    Day {
+        /// The day [default: today]
+        #[arg(value_name = "YYYY-MM-DD")]
+        date: Option<String>,
+    },
+    /// Each day from some days ago to today
+    #[command(after_help = "Example: tidings analysis days 30")]
+    Days {
+        /// How many days ago, 0 to 366
+        #[arg(value_name = "N")]
+        days: i64,
+    },
+    /// How many of each device apps have reported; or report one
+    #[command(after_help = "Example: tidings analysis device mobile")]
+    Device {
+        /// The device to report
+        #[arg(value_parser = ["pc", "tablet", "mobile"])]
+        device: Option<String>,
+    },
+    /// The access log, newest first
+    #[command(after_help = "Example: tidings analysis log --member ann --days 7")]
+    Log(LogArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Of this member alone; also guest, or removed
+    #[arg(long, value_name = "ID")]
+    pub(crate) member: Option<String>,
+    /// Of the last calendar months
+    #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) months: Option<u32>,
+    /// Of the last times 24 hours [default: 1]
+    #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) days: Option<u32>,
+    /// Of the last hours
+    #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) hours: Option<u32>,
+    /// The most lines; above 1000 is 1000
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) limit: u32,
 }

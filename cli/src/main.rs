@@ -7,6 +7,7 @@ use clap::Parser as _;
 use tidings_core::Tidings;
 
 mod admin;
+mod analysis;
 mod args;
 mod init;
 mod output;
@@ -39,6 +40,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Search(command) => search::run(&open(global)?, global, &command),
         Command::Words(command) => words::run(&open(global)?, global, &command),
         Command::Admin(command) => admin::run(&open(global)?, global, &command),
+        Command::Analysis(command) => analysis::run(&open(global)?, global, &command),
         Command::Roster(command) => roster::run(&open(global)?, global, &command),
     }
 }

@@ -35,6 +35,9 @@ pub(crate) struct Settings {
     /// Connections at a time; more wait [default: 4096]
     #[arg(long, env = "TIDINGS_MAX_CONNECTIONS", value_name = "N")]
     max_connections: Option<NonZeroUsize>,
+    /// Serve metrics for Prometheus on this address, at /metrics [default: nowhere]
+    #[arg(long, env = "TIDINGS_METRICS_LISTEN", value_name = "ADDR")]
+    metrics_listen: Option<SocketAddr>,
     /// Close /docs and /openapi.json
     #[arg(long, env = "TIDINGS_NO_DOCS", num_args = 0..=1, default_missing_value = "true")]
     no_docs: Option<bool>,
@@ -284,6 +287,7 @@ impl Settings {
             rate_limit: self.rate_limit,
             max_connections: self.max_connections.map_or(default.max_connections, NonZeroUsize::get),
             analytics: self.analytics != Some(Switch::Off),
+            metrics_listen: self.metrics_listen,
             docs: !self.no_docs.unwrap_or(false),
             log_auth_failures: self.log_auth_failures.unwrap_or(false),
             ..default

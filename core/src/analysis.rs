@@ -261,7 +261,7 @@ fn look(
         };
         Ok(Log { log: log::lines(tx, whose, since, limit.min(LOG_MAX))? })
     };
-    analysis.settle(tidings.now())?;
+    analysis.settle(tidings.now());
     tidings.store().read(look)
 }
 
@@ -283,12 +283,18 @@ fn whose(tx: &mut dyn Tx, id: &str) -> Result<Whose> {
 }
 
 impl State {
-    /// Has what was recorded written before a report is made, where that is worth it.
-    fn settle(&self, now: i64) -> Result<()> {
-        if self.journal.wants_settling(&self.store, now) {
-            self.journal.settle(&self.store, now)
-        } else {
-            Ok(())
+    /// Has what was recorded written before a report is made, where that is worth it. A report that cannot have
+    /// it shows what is there.
+    fn settle(&self, now: i64) {
+        if self.journal.wants_settling(&self.store, now)
+            && let Err(error) = self.journal.settle(&self.store, now)
+        {
+            tracing::debug!(cause = error.detail(), "a report goes without what was done just now");
         }
+    }
+
+    /// How many records wait to be written.
+    pub(crate) fn records_waiting(&self) -> usize {
+        self.journal.len()
     }
 }

@@ -43,7 +43,7 @@
 //! | [`analysis`] | access log, counters, reports |
 //! | [`words`] | how text becomes tokens, similar words |
 //!
-//! Below them stand the store, [`clock`], [`id`], [`error`], [`config`] and [`answer`].
+//! Below them stand the store, [`clock`], [`id`], [`error`], [`config`], [`stats`] and [`answer`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,6 +63,7 @@ pub mod notice;
 pub mod post;
 pub mod profile;
 pub mod search;
+pub mod stats;
 mod store;
 #[cfg(test)]
 mod testing;

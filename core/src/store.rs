@@ -11,15 +11,18 @@
 use std::error::Error as StdError;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::error::{Error, Result};
 
+mod gauges;
 mod sqlite;
 #[cfg(test)]
 mod tests;
 mod watch;
 mod writer;
 
+pub use gauges::Commits;
 pub use sqlite::SCHEMA_VERSION;
 pub use writer::Pending;
 
@@ -315,6 +318,21 @@ impl Store {
     /// writes, within a quarter of a second for another's. A cache that was loaded at less is stale.
     pub(crate) fn version(&self, topic: Topic) -> i64 {
         self.versions.get(topic)
+    }
+
+    /// How many works wait for the writer.
+    pub(crate) fn waiting(&self) -> usize {
+        self.writer.gauges().waiting.load(Ordering::Relaxed)
+    }
+
+    /// The commits since the store was opened.
+    pub(crate) fn commits(&self) -> Commits {
+        self.writer.gauges().commits()
+    }
+
+    /// Bytes of the write-ahead log.
+    pub(crate) fn wal_bytes(&self) -> u64 {
+        self.readers.wal_bytes()
     }
 
     /// The versions themselves, for a thread that waits for them to change.

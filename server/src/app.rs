@@ -10,6 +10,7 @@ use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use futures_util::FutureExt as _;
 use futures_util::future::Either;
@@ -25,6 +26,7 @@ use crate::client::RateLimit;
 use crate::config::Config;
 use crate::cors;
 use crate::lane::Lanes;
+use crate::metrics::Metrics;
 use crate::reply::{self, Answer};
 use crate::request::Call;
 use crate::route::{Route, Table};
@@ -45,6 +47,8 @@ pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) lanes: Lanes,
     pub(crate) rate_limit: Option<RateLimit>,
+    /// Where somebody watches.
+    pub(crate) metrics: Option<Metrics>,
     /// The bytes that the bodies of all requests may take together.
     pub(crate) bodies: Semaphore,
     stopping: AtomicBool,
@@ -56,6 +60,7 @@ impl App {
         Arc::new(Self {
             lanes: Lanes::new(config.operations, config.operation_queue, tidings.config().hash_queue),
             rate_limit: config.rate_limit.map(RateLimit::new),
+            metrics: config.metrics_listen.map(|_| Metrics::default()),
             bodies: Semaphore::new(config.bodies_limit),
             table: Table::new(routes(&config)),
             stopping: AtomicBool::new(false),
@@ -103,21 +108,32 @@ impl App {
         upload: Upload,
     ) -> Response {
         let path = path.as_str().strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
+        let watch = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
+        let watched = |path, answer: &Answer| {
+            if let Some((metrics, began)) = watch {
+                metrics.count(path, &method, answer.as_ref().err(), began.elapsed());
+            }
+        };
         let found = match self.table.find(path) {
             Ok(found) => found,
-            Err(refusal) => return reply::respond(Err(refusal), "", false),
+            Err(refusal) => {
+                let answer = Err(refusal);
+                watched("", &answer);
+                return reply::respond(answer, "", false);
+            }
         };
         let (route, recorded) = (found.route(&method), found.recorded(&method));
+        let template = found.template();
         let peer = peer.map(|peer| peer.0);
         let call = Call::new(Arc::clone(&self), found.segments, query, headers, peer, upload);
         let recorded = recorded.filter(|_| self.config.analytics).map(|op| (Witness::of(&call), op));
-        let response = match route {
-            Ok(route) => {
-                let keepable = route.is_public && call.is_guest();
-                reply::respond(self.answer(route, call).await, route.path, keepable)
-            }
-            Err(refusal) => reply::respond(Err(refusal), "", false),
+        let keepable = route.as_ref().is_ok_and(|route| route.is_public) && call.is_guest();
+        let answer = match route {
+            Ok(route) => self.answer(route, call).await,
+            Err(refusal) => Err(refusal),
         };
+        watched(template, &answer);
+        let response = reply::respond(answer, template, keepable);
         if let Some((witness, operation)) = recorded {
             witness.record(&self, operation, path, response.status());
         }

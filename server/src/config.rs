@@ -1,6 +1,7 @@
 //! What the server alone needs to be told, each setting with its default.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub struct Config {
     /// Whether what is answered is written to the access log, and its visitors are counted. Views, likes,
     /// searches and devices always are.
     pub analytics: bool,
+    /// Where metrics are served for whoever watches over the server; `None`: nowhere.
+    pub metrics_listen: Option<SocketAddr>,
     /// Whether `/openapi.json` and `/docs` are served.
     pub docs: bool,
     /// The most bytes of a body.
@@ -58,6 +61,7 @@ impl Default for Config {
             rate_limit: None,
             log_auth_failures: false,
             analytics: true,
+            metrics_listen: None,
             docs: true,
             body_limit: 1024 * 1024,
             bodies_limit: 128 * 1024 * 1024,

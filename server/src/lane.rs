@@ -23,6 +23,8 @@ pub(crate) enum Lane {
         places: Arc<Semaphore>,
         /// What may run.
         running: Arc<Semaphore>,
+        /// How many places there are beside those that run.
+        waiting: usize,
     },
     /// Short work that seldom waits: on one thread for each core, that go on with the next piece without
     /// having slept in between. Waking one of many idle threads each time costs more than the work itself.
@@ -60,12 +62,35 @@ impl Lanes {
             import: Lane::waiting(IMPORTS, 0),
         }
     }
+
+    /// How much waits for its turn in each lane.
+    pub(crate) fn waiting(&self) -> [(&'static str, usize); 5] {
+        let Self { read, store, password, university, import } = self;
+        let lanes = [
+            ("read", read),
+            ("store", store),
+            ("password", password),
+            ("university", university),
+            ("import", import),
+        ];
+        lanes.map(|(name, lane)| (name, lane.depth()))
+    }
 }
 
 impl Lane {
+    /// How much waits for its turn.
+    fn depth(&self) -> usize {
+        match self {
+            Self::Waiting { places, running, waiting } => {
+                (waiting + running.available_permits()).saturating_sub(places.available_permits())
+            }
+            Self::Short(jobs) => jobs.len(),
+        }
+    }
+
     fn waiting(running: usize, waiting: usize) -> Self {
         let places = Arc::new(Semaphore::new(running + waiting));
-        Self::Waiting { places, running: Arc::new(Semaphore::new(running)) }
+        Self::Waiting { places, running: Arc::new(Semaphore::new(running)), waiting }
     }
 
     fn short(threads: usize, queue: usize) -> Self {
@@ -87,7 +112,7 @@ impl Lane {
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
         match self {
-            Self::Waiting { places, running } => {
+            Self::Waiting { places, running, .. } => {
                 let place = Arc::clone(places).try_acquire_owned().map_err(|_| Error::Overloaded)?;
                 let turn = Arc::clone(running).acquire_owned().await.map_err(|_| Error::Overloaded)?;
                 let done = tokio::task::spawn_blocking(move || {
@@ -127,7 +152,9 @@ mod tests {
     /// The places that are free in a lane, and of those that run.
     fn free(lane: &Lane) -> (usize, usize) {
         match lane {
-            Lane::Waiting { places, running } => (places.available_permits(), running.available_permits()),
+            Lane::Waiting { places, running, .. } => {
+                (places.available_permits(), running.available_permits())
+            }
             Lane::Short(_) => panic!("threads have no permits"),
         }
     }

@@ -47,6 +47,7 @@
 //! | `lane` | runs operations off the async threads, a bounded number at a time |
 //! | `reply` | status, headers, compression |
 //! | `account`, `profile`, `admin`, … | the handlers, a module for each slice of the core |
+//! | `metrics` | tells whoever watches over the server, on a listener of its own |
 //! | `docs`, `health` | the OpenAPI document and its page; liveness and readiness |
 
 mod account;
@@ -63,6 +64,7 @@ mod health;
 mod lane;
 mod listen;
 mod main_info;
+mod metrics;
 mod newsfeed;
 mod notice;
 mod patience;

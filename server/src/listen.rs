@@ -23,6 +23,7 @@ use tower::Service as _;
 use crate::app::{App, Peer};
 use crate::client::RateLimit;
 use crate::config::Config;
+use crate::metrics;
 use crate::patience::{Answering, Limits, Patient, Requests};
 
 /// The most bytes of a request's head.
@@ -49,7 +50,12 @@ pub async fn serve(
     warm(&app).await?;
     let service = Arc::clone(&app).service();
     let hyper = hyper();
+    // Dropped at the end, as the connections are.
+    let mut watchers = JoinSet::new();
     let graceful = GracefulShutdown::new();
+    if let Some(address) = app.config.metrics_listen {
+        watchers.spawn(metrics::serve(Arc::clone(&app), metrics::listen(address).await?));
+    }
     // Dropped at the end, it breaks off what still runs.
     let mut connections = JoinSet::new();
     let mut sweep = interval(RateLimit::SWEEP);

@@ -88,6 +88,11 @@ impl<'t> Found<'t> {
         route.ok_or_else(|| Refusal::MethodNotAllowed(self.methods.allowed.clone()))
     }
 
+    /// The path as the documents write it.
+    pub(crate) fn template(&self) -> &'static str {
+        self.methods.routes.first().map_or("", |route| route.path)
+    }
+
     /// What the access log calls a request with this method, if it is a communication.
     pub(crate) fn recorded(&self, method: &Method) -> Option<Operation> {
         self.methods.recorded.map(|operation| operation.by(method.as_str()))

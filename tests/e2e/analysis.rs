@@ -3,7 +3,7 @@
 //! A report shows what was answered before it was asked for, so nothing here waits but for other processes.
 
 use serde_json::{Value, json};
-use tidings_tests::{Answer, Caller, Server, sample};
+use tidings_tests::{Answer, Caller, Server, sample, wait_until};
 
 mod figures;
 mod log;

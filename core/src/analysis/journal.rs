@@ -123,6 +123,11 @@ impl Journal {
         store.write(|_| Ok(()))
     }
 
+    /// How many records wait.
+    pub(super) fn len(&self) -> usize {
+        self.waiting().records.len()
+    }
+
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }

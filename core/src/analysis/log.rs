@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 
 use percent_encoding::percent_decode_str;
 use rustc_hash::FxHashMap;
+use siphasher::sip::SipHasher13;
 
 use super::LogEntry;
 use crate::account::{self, RESERVED_IDS, fold};
@@ -147,6 +148,12 @@ fn named<'p>(
     Ok((without_name(path, segment).into(), None))
 }
 
+/// The hash that the table of requests finds a path by. It may not change.
+fn hash(path: &str) -> i64 {
+    // Half of it tells paths well enough apart, and takes half the room.
+    (SipHasher13::new().hash(path.as_bytes()) >> 32).cast_signed()
+}
+
 /// The path with `removed` in the segment that names a member.
 fn without_name(path: &str, segment: usize) -> String {
     let segments = path.split('/').enumerate();
@@ -275,7 +282,8 @@ pub(crate) fn remove(tx: &mut dyn Tx, member: i64, folded: &str) -> Result<(), S
     sql::keep_removed(tx, member)?;
     for (key, path) in sql::naming(tx, folded)? {
         // Every path that names a member does so behind the operation's name.
-        sql::unname(tx, key, &without_name(&path, NAMED_SEGMENT))?;
+        let path = without_name(&path, NAMED_SEGMENT);
+        sql::unname(tx, key, &path, hash(&path))?;
     }
     // Days that are over have the member's visits.
     tx.touch(Topic::History);
@@ -317,10 +325,11 @@ mod sql {
         names: Option<&str>,
         today: i64,
     ) -> Result<(Kept, bool), StoreError> {
-        let status = i64::from(status);
-        let sql = "SELECT key, used FROM request WHERE path = $1 AND method = $2 AND status = $3
-                   AND coalesce(names, '') = $4";
-        let args = [path.into(), method.into(), status.into(), names.unwrap_or_default().into()];
+        let (status, hash) = (i64::from(status), super::hash(path));
+        let sql =
+            "SELECT key, used FROM request WHERE hash = $1 AND path = $2 AND method = $3 AND status = $4
+                   AND coalesce(names, '') = $5";
+        let args = [hash.into(), path.into(), method.into(), status.into(), names.unwrap_or_default().into()];
         if let Some(mut row) = tx.row(sql, &args)? {
             let (key, used) = (row.take(0)?, row.take(1)?);
             if used < today {
@@ -328,9 +337,10 @@ mod sql {
             }
             return Ok((Kept { key, used: today.max(used) }, true));
         }
-        let sql = "INSERT INTO request (method, path, status, names, used) VALUES ($1, $2, $3, $4, $5)
+        let sql =
+            "INSERT INTO request (method, path, hash, status, names, used) VALUES ($1, $2, $3, $4, $5, $6)
                    RETURNING key";
-        let args = [method.into(), path.into(), status.into(), names.into(), today.into()];
+        let args = [method.into(), path.into(), hash.into(), status.into(), names.into(), today.into()];
         Ok((Kept { key: tx.one(sql, &args)?.take(0)?, used: today }, false))
     }
 
@@ -344,8 +354,9 @@ mod sql {
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     }
 
-    pub(super) fn unname(tx: &mut dyn Tx, key: i64, path: &str) -> Result<(), StoreError> {
-        tx.run("UPDATE request SET names = NULL, path = $2 WHERE key = $1", &[key.into(), path.into()])?;
+    pub(super) fn unname(tx: &mut dyn Tx, key: i64, path: &str, hash: i64) -> Result<(), StoreError> {
+        let sql = "UPDATE request SET names = NULL, path = $2, hash = $3 WHERE key = $1";
+        tx.run(sql, &[key.into(), path.into(), hash.into()])?;
         Ok(())
     }
 

@@ -272,7 +272,7 @@ fn made<T>(
     make: impl FnOnce(&mut dyn Tx, i64, &Reports) -> Result<T>,
 ) -> Result<(T, Valid)> {
     let (analysis, now) = (tidings.analysis(), tidings.now());
-    analysis.settle(now)?;
+    analysis.settle(now);
     let today = analysis.calendar.slot(now).day;
     let cutter = analysis.calendar.cutter();
     let (from, until) = (cutter.begins(today), cutter.begins(today + 1));

@@ -1,6 +1,6 @@
 //! Keeps the library of posts up to date, in a thread of its own.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -35,6 +35,8 @@ pub(super) struct Shared {
     pub(super) personals: Personals,
     pub(super) config: Feed,
     clock: Clock,
+    /// When the library was made, as far as the store had come then.
+    followed: AtomicI64,
     stopped: AtomicBool,
 }
 
@@ -47,6 +49,7 @@ impl Feeds {
             personals: Personals::default(),
             config,
             clock,
+            followed: AtomicI64::new(0),
             stopped: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared), thread: Mutex::default() }
@@ -66,6 +69,11 @@ impl Feeds {
             *thread = Some(keeper.map_err(|e| Error::Internal(e.into()))?);
         }
         self.shared.library.load_full().ok_or(Error::Overloaded)
+    }
+
+    /// When the library was made; `None` while there is none.
+    pub(crate) fn followed(&self) -> Option<i64> {
+        self.shared.library.load().as_ref().map(|_| self.shared.followed.load(Ordering::Relaxed))
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
@@ -106,6 +114,7 @@ impl Shared {
             }
         }
         self.library.store(Some(library));
+        self.followed.store(now, Ordering::Relaxed);
         Ok(())
     }
 

@@ -333,6 +333,13 @@ impl Readers {
         result
     }
 
+    /// Bytes of the write-ahead log beside the file.
+    pub(super) fn wal_bytes(&self) -> u64 {
+        let mut wal = self.path.clone().into_os_string();
+        wal.push("-wal");
+        std::fs::metadata(wal).map_or(0, |file| file.len())
+    }
+
     fn take(&self) -> Result<Connection, StoreError> {
         let mut pool = self.lock();
         loop {

@@ -6,10 +6,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::gauges::Gauges;
 use super::sqlite::{self, Connection, SqliteTx};
 use super::watch::Versions;
 use super::{StoreError, Tx};
@@ -93,16 +95,49 @@ enum Message {
 /// The queue to the writing thread, and the thread.
 pub(super) struct Writer {
     queue: Option<SyncSender<Message>>,
+    gauges: Arc<Gauges>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// The writing thread's end of the queue.
+struct Inbox {
+    messages: Receiver<Message>,
+    gauges: Arc<Gauges>,
+}
+
+impl Inbox {
+    /// The next message; waits for it, where a time is given until then.
+    fn next(&self, until: Option<Instant>) -> Result<Message, RecvTimeoutError> {
+        let next = match until {
+            None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(until) => self.messages.recv_timeout(until.saturating_duration_since(Instant::now())),
+        };
+        next.inspect(|_| self.taken())
+    }
+
+    /// The next message, if there is one already.
+    fn next_already(&self) -> Option<Message> {
+        self.messages.try_recv().ok().inspect(|_| self.taken())
+    }
+
+    fn taken(&self) {
+        self.gauges.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Writer {
     pub(super) fn start(connection: Connection, versions: Arc<Versions>) -> Result<Self, StoreError> {
         let (queue, messages) = sync_channel(QUEUE);
+        let gauges = Arc::<Gauges>::default();
+        let inbox = Inbox { messages, gauges: Arc::clone(&gauges) };
         let thread = std::thread::Builder::new()
             .name("tidings-write".into())
-            .spawn(move || write_all(&connection, &messages, &versions));
-        Ok(Self { queue: Some(queue), thread: Some(thread.map_err(StoreError::other)?) })
+            .spawn(move || write_all(&connection, &inbox, &versions));
+        Ok(Self { queue: Some(queue), gauges, thread: Some(thread.map_err(StoreError::other)?) })
+    }
+
+    pub(super) fn gauges(&self) -> &Gauges {
+        &self.gauges
     }
 
     pub(super) fn submit<T: Send + 'static>(
@@ -143,8 +178,13 @@ impl Writer {
 
     fn send(&self, message: Message) -> Result<()> {
         let queue = self.queue.as_ref().ok_or(Error::Overloaded)?;
+        // Before it can be taken.
+        self.gauges.waiting.fetch_add(1, Ordering::Relaxed);
         queue.try_send(message).map_err(|error| match error {
-            TrySendError::Full(_) | TrySendError::Disconnected(_) => Error::Overloaded,
+            TrySendError::Full(_) | TrySendError::Disconnected(_) => {
+                self.gauges.waiting.fetch_sub(1, Ordering::Relaxed);
+                Error::Overloaded
+            }
         })
     }
 }
@@ -160,18 +200,13 @@ impl Drop for Writer {
 }
 
 /// The writing thread: groups until the queue closes, then a last one and a checkpoint.
-fn write_all(connection: &Connection, messages: &Receiver<Message>, versions: &Versions) {
+fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
     let mut riders: Vec<Work> = Vec::new();
     let mut sails_at = Instant::now();
     loop {
-        let message = if riders.is_empty() {
-            messages.recv().map_err(|_| RecvTimeoutError::Disconnected)
-        } else {
-            messages.recv_timeout(sails_at.saturating_duration_since(Instant::now()))
-        };
-        match message {
+        match inbox.next((!riders.is_empty()).then_some(sails_at)) {
             Ok(Message::Write(first)) => {
-                commit_group(connection, versions, Some(first), messages, &mut riders);
+                commit_group(connection, versions, Some(first), inbox, &mut riders);
             }
             Ok(Message::Ride(rider)) => {
                 if riders.is_empty() {
@@ -179,17 +214,17 @@ fn write_all(connection: &Connection, messages: &Receiver<Message>, versions: &V
                 }
                 riders.push(rider);
                 if riders.len() >= GROUP {
-                    commit_group(connection, versions, None, messages, &mut riders);
+                    commit_group(connection, versions, None, inbox, &mut riders);
                 }
             }
             Err(RecvTimeoutError::Timeout) => {
-                commit_group(connection, versions, None, messages, &mut riders);
+                commit_group(connection, versions, None, inbox, &mut riders);
             }
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
     if !riders.is_empty() {
-        commit_group(connection, versions, None, messages, &mut riders);
+        commit_group(connection, versions, None, inbox, &mut riders);
     }
     if let Err(error) = sqlite::checkpoint(connection) {
         tracing::warn!(%error, "the write-ahead log stays for the next start");
@@ -201,7 +236,7 @@ fn commit_group(
     connection: &Connection,
     versions: &Versions,
     first: Option<Work>,
-    messages: &Receiver<Message>,
+    inbox: &Inbox,
     riders: &mut Vec<Work>,
 ) {
     let mut answers = Vec::new();
@@ -221,10 +256,10 @@ fn commit_group(
         answers.extend(run_one(&mut tx, work, &mut kept, &mut broken));
         next = None;
         while next.is_none() && broken.is_none() && answers.len() < GROUP && began.elapsed() < GROUP_TIME {
-            match messages.try_recv() {
-                Ok(Message::Write(work)) => next = Some(work),
-                Ok(Message::Ride(rider)) => riders.push(rider),
-                Err(_) => break,
+            match inbox.next_already() {
+                Some(Message::Write(work)) => next = Some(work),
+                Some(Message::Ride(rider)) => riders.push(rider),
+                None => break,
             }
         }
     }
@@ -237,7 +272,7 @@ fn commit_group(
             tx.rollback();
             Err(error)
         }
-        None if kept => tx.commit(),
+        None if kept => tx.commit().inspect(|_| inbox.gauges.committed(answers.len())),
         // Who was refused costs the disk nothing.
         None => {
             tx.rollback();

@@ -230,3 +230,48 @@ fn nothing_of_a_clients_address_is_kept() {
     assert!(!log.contains(addresses[0]) && !log.contains("2001:db8"), "{log}");
     check(&server);
 }
+
+#[test]
+fn the_command_line_prints_what_http_answers() {
+    let server = Server::start();
+    let (admin, ann) = (server.admin(), server.member("ann"));
+    let id = insert_post(&admin, "One");
+    let _ = ann.get(&format!("/post_like/{id}")).succeeded();
+    search(&ann, "rust");
+    assert_eq!(server.cli(["analysis", "device", "tablet"]).succeeded().stdout, "One tablet more.\n");
+    let pairs = [
+        (vec!["analysis", "summary"], "/get_analysis"),
+        (vec!["analysis", "day", "2024-02-29"], "/get_everyday_analysis_specific_days/2024/2/29"),
+        (vec!["analysis", "days", "2"], "/get_everyday_analysis_days_ago/2"),
+        (vec!["analysis", "device"], "/get_device"),
+        (vec!["search", "realtime"], "/get_search_realtime"),
+        (vec!["analysis", "log", "--member", "ann", "--hours", "1"], "/get_log_user_date/ann/0/0/1/100"),
+    ];
+    for (command, path) in pairs {
+        let http = admin.get(path).succeeded().body;
+        wait_until(path, || {
+            let mut command = command.clone();
+            command.push("--json");
+            let printed = server.cli(command).succeeded().json();
+            // Asking is a communication of its own, and so is what tests ask next.
+            let without = |mut body: Value| {
+                body["analysis"]["communication_avg"].take();
+                body
+            };
+            path == "/get_analysis" && without(printed.clone()) == without(http.clone()) || printed == http
+        });
+        let text = server.cli(command).succeeded().stdout;
+        assert!(!text.is_empty() && !text.contains("result"), "{text}");
+    }
+    let log = server.cli(["analysis", "log", "--limit", "1"]).succeeded().stdout;
+    assert!(log.contains("GET /get_") && log.lines().count() == 1, "{log}");
+    for (wrong, status) in [
+        (["analysis", "day", "yesterday"], 2),
+        (["analysis", "day", "2026-02-30"], 1),
+        (["analysis", "days", "400"], 1),
+        (["analysis", "device", "phone"], 2),
+        (["analysis", "log", "--days=0"], 2),
+    ] {
+        assert_eq!(server.cli(wrong).status, status, "{wrong:?}");
+    }
+}

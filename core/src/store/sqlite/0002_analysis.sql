@@ -34,11 +34,12 @@ CREATE TABLE request (
     key    INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice: caches hold it
     method TEXT NOT NULL,
     path   TEXT NOT NULL,
+    hash   INTEGER NOT NULL,                -- of the path: a shorter index than the path itself makes
     status INTEGER NOT NULL,
     names  TEXT,                            -- the member that the path names, in lower case
     used   INTEGER NOT NULL                 -- the day of the latest line
 ) STRICT;
-CREATE INDEX request_path ON request (path);
+CREATE INDEX request_hash ON request (hash);
 CREATE INDEX request_names ON request (names) WHERE names IS NOT NULL;
 CREATE INDEX request_used ON request (used);
 
@@ -48,8 +49,9 @@ CREATE TABLE log (
     key     INTEGER PRIMARY KEY,
     member  INTEGER NOT NULL,               -- 0: a guest; -1: removed since, as is a key that no member has
     request INTEGER NOT NULL
-) STRICT;
-CREATE INDEX log_member ON log (member);    -- and by key within
+) STRICT, WITHOUT ROWID;
+-- Holds all there is to a line, so that a member's are read in one place.
+CREATE INDEX log_member ON log (member, key, request);
 
 -- Members whose log lines are still to be made nobody's.
 CREATE TABLE removed_member (key INTEGER PRIMARY KEY) STRICT;

@@ -1,0 +1,174 @@
+//! What the access log costs as it grows: bytes a line, and how long its three questions and the reports take at
+//! 10,000 lines and at `LINES` (10,000,000 unless the variable says otherwise).
+//!
+//! `cargo bench -p tidings-core --bench log`
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tidings_core::Tidings;
+use tidings_core::account::{self, Caller, SignUp};
+use tidings_core::analysis::{self, Communication, Operation, Question, Window};
+use tidings_core::clock::Clock;
+use tidings_core::config::Config;
+
+/// Members who come often, and behind them one who comes seldom: some 150 times in each part of the log.
+const MEMBERS: usize = 40;
+const SELDOM: u64 = 150;
+const POSTS: u64 = 10_000;
+/// 2026-11-20T08:36:00Z.
+const END: i64 = 1_795_163_760_000;
+/// Visitors of the one day on which they are measured.
+const VISITORS: u32 = 100_000;
+/// What the traffic is spread over, so that the log is of half a year.
+const SPAN: i64 = 180 * 86_400_000;
+
+struct Traffic {
+    members: Vec<Caller>,
+    operations: Vec<(Operation, &'static str)>,
+    seed: u64,
+}
+
+impl Traffic {
+    fn new(tidings: &Tidings) -> Self {
+        let member = |n: usize| {
+            let (id, pw) = (format!("20{n:05}"), String::from("correct horse"));
+            let form = SignUp { id: id.clone(), pw: pw.clone(), pw_check: pw, nickname: id };
+            Caller::token(account::sign_up(tidings, &form).expect("the id is free").access_token)
+        };
+        let fixed =
+            ["/get_recommendation_newsfeed", "/get_popularity_newsfeed", "/get_userinfo", "/get_all_notice"];
+        let mut operations: Vec<_> = fixed.map(|path| (Operation::new("GET", path), path)).into();
+        operations.push((Operation::new("GET", "/post_view/{post_obi}"), "/post_view"));
+        operations.push((Operation::new("GET", "/post_like/{post_obi}"), "/post_like"));
+        Self { members: (0..=MEMBERS).map(member).collect(), operations, seed: 7 }
+    }
+
+    /// The next number of a fixed sequence, below `below`. Source: Marsaglia, *Xorshift RNGs*, 2003.
+    fn next(&mut self, below: u64) -> u64 {
+        self.seed ^= self.seed << 13;
+        self.seed ^= self.seed >> 7;
+        self.seed ^= self.seed << 17;
+        self.seed % below
+    }
+
+    fn communicate(&mut self, tidings: &Tidings, seldom: bool) {
+        // Half of it is guests'.
+        let who = self.next(MEMBERS as u64 * 2);
+        let who = if seldom { Some(MEMBERS) } else { usize::try_from(who).ok().filter(|who| *who < MEMBERS) };
+        let what = usize::try_from(self.next(self.operations.len() as u64)).unwrap_or_default();
+        let (operation, path) = self.operations[what];
+        let path = match path {
+            "/post_view" | "/post_like" => format!("{path}/6560c1a2ffeeddccbb{:06x}", self.next(POSTS)),
+            path => path.to_owned(),
+        };
+        let address = IpAddr::V4(Ipv4Addr::from(u32::try_from(self.next(2_000)).unwrap_or_default()));
+        let caller = who.map_or(&Caller::Nobody, |who| &self.members[who]);
+        let user_agent = b"okhttp/4.12.0";
+        let communication =
+            Communication { caller, operation, path: &path, status: 200, address, user_agent };
+        analysis::record(tidings, &communication);
+    }
+}
+
+fn bytes(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |file| file.len())
+}
+
+/// The median time of a work.
+fn time(mut work: impl FnMut()) -> Duration {
+    let mut times: Vec<Duration> = (0..101)
+        .map(|_| {
+            let began = Instant::now();
+            work();
+            began.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    times[50]
+}
+
+fn measure(tidings: &Tidings, lines: u64) {
+    let (op, month) = (&Caller::Operator, Window { months: 1, ..Window::default() });
+    let date = time(|| drop(analysis::log_date(tidings, op, month, 100).expect("lines")));
+    let user = |id| time(|| drop(analysis::log_user(tidings, op, id, 100).expect("lines")));
+    let (often, seldom) = (user("2000007"), user("2000040"));
+    let both = time(|| drop(analysis::log_user_date(tidings, op, "2000007", month, 100).expect("lines")));
+    let anew = |question| {
+        time(|| {
+            // Something is counted, so that nothing kept is answered.
+            analysis::insert_device(tidings, "pc").wait().expect("it is counted");
+            analysis::answer(tidings, op, question).expect("an answer");
+        })
+    };
+    let (summary, days) = (anew(Question::Summary), anew(Question::DaysAgo(30)));
+    eprintln!(
+        "{lines:>10} lines: 100 of the date {date:?}, of a member {often:?}, of one who comes seldom {seldom:?}, of both \
+         {both:?}"
+    );
+    eprintln!("{:>10} with a commit: get_analysis {summary:?}, 30 days ago {days:?}", "");
+}
+
+#[expect(clippy::cast_possible_wrap, reason = "millions of lines")]
+fn main() {
+    let lines: u64 = std::env::var("LINES").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000_000);
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("log.db");
+    let clock = Clock::fixed(END - SPAN);
+    // Tokens outlive the half year.
+    let config = Config { token_days: 1_000, ..Config::default() };
+    let open =
+        || Tidings::builder(&path).config(config.clone()).clock(clock.clone()).open().expect("it opens");
+    let tidings = open();
+    let mut traffic = Traffic::new(&tidings);
+    drop(tidings);
+    let (tidings, before) = (open(), bytes(&path));
+    analysis::warm(&tidings).expect("keys");
+    let mut written = 0;
+    let mut writing = Duration::ZERO;
+    for step in [10_000.min(lines), lines] {
+        let began = Instant::now();
+        let rare = (step - written) / SELDOM;
+        while written < step {
+            for _ in 0..4_000.min(step - written) {
+                clock.advance(SPAN / lines as i64);
+                traffic.communicate(&tidings, written % rare.max(1) == 0);
+                written += 1;
+            }
+            // Waits for the disk, so that nothing is lost for want of room.
+            analysis::insert_device(&tidings, "pc").wait().expect("it is counted");
+        }
+        writing += began.elapsed();
+        measure(&tidings, written);
+    }
+    drop(tidings);
+    let each = tenths(bytes(&path) - before, lines);
+    eprintln!("{each} bytes a line, with indexes, paths, counters and visitors; {writing:?} to write");
+
+    // Each line of a day by another visitor.
+    let path = dir.path().join("visitors.db");
+    let tidings = Tidings::builder(&path).clock(Clock::fixed(END)).open().expect("it opens");
+    analysis::warm(&tidings).expect("keys");
+    drop(tidings);
+    let (tidings, before) =
+        (Tidings::builder(&path).clock(Clock::fixed(END)).open().expect("it opens"), bytes(&path));
+    let operation = Operation::new("GET", "/get_device");
+    for from in 0..VISITORS {
+        let address = IpAddr::V4(Ipv4Addr::from(from));
+        let (caller, path) = (&Caller::Nobody, "/get_device");
+        let communication = Communication { caller, operation, path, status: 200, address, user_agent: b"" };
+        analysis::record(&tidings, &communication);
+        if from % 4_000 == 0 {
+            analysis::insert_device(&tidings, "pc").wait().expect("it is counted");
+        }
+    }
+    drop(tidings);
+    let each = tenths(bytes(&path) - before, VISITORS.into());
+    eprintln!("{each} bytes a visitor of a day, with a line of the log");
+}
+
+fn tenths(bytes: u64, of: u64) -> String {
+    let tenths = bytes * 10 / of;
+    format!("{}.{}", tenths / 10, tenths % 10)
+}

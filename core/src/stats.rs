@@ -1,0 +1,60 @@
+//! What a running service tells about itself, for whoever watches over it.
+
+use crate::Tidings;
+pub use crate::store::Commits;
+
+/// How the service is doing at this moment.
+#[derive(Clone, Debug)]
+pub struct Stats {
+    /// Writes that wait for the writer.
+    pub writes_waiting: usize,
+    /// Log lines that wait to ride along with a commit.
+    pub records_waiting: usize,
+    /// The commits since the database was opened.
+    pub commits: Commits,
+    /// Bytes of the write-ahead log.
+    pub wal_bytes: u64,
+    /// Milliseconds since the feeds last followed the posts; `None` before they are first asked for.
+    pub feeds_age_ms: Option<i64>,
+}
+
+impl Stats {
+    /// How the service is doing now.
+    pub fn of(tidings: &Tidings) -> Self {
+        let store = tidings.store();
+        Self {
+            writes_waiting: store.waiting(),
+            records_waiting: tidings.analysis().records_waiting(),
+            commits: store.commits(),
+            wal_bytes: store.wal_bytes(),
+            feeds_age_ms: tidings.feeds().followed().map(|at| tidings.now().saturating_sub(at)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Caller;
+    use crate::newsfeed;
+    use crate::post::{self, Draft};
+    use crate::testing::service;
+
+    #[test]
+    fn the_service_says_how_it_is_doing() {
+        let service = service();
+        let before = Stats::of(&service);
+        assert_eq!((before.writes_waiting, before.records_waiting, before.feeds_age_ms), (0, 0, None));
+        newsfeed::warm(&service).unwrap();
+        service.clock().advance(500);
+        let draft = Draft { title: Some("t".into()), url: Some("https://a.b/".into()), ..Draft::default() };
+        post::insert(&service, &Caller::Operator, &draft).unwrap();
+        let after = Stats::of(&service);
+        assert_eq!(after.feeds_age_ms, Some(500));
+        assert!(after.wal_bytes > 0);
+        let (commits, earlier) = (after.commits, before.commits);
+        assert_eq!((commits.count, commits.works), (earlier.count + 1, earlier.works + 1));
+        assert_eq!(commits.up_to.first(), Some(&(1, commits.count)));
+        assert!(commits.up_to.is_sorted());
+    }
+}
