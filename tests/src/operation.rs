@@ -123,6 +123,7 @@ pub const OPERATIONS: &[Operation] = &[
     post("/category_search/{category_name}/{num}", Anyone, r#"{"search": "word"}"#),
     post("/domain_search", Anyone, r#"{"search": "word"}"#),
     get("/get_user_lately_search/{num}", Members),
+    post("/get_similarity_words", Anyone, r#"{"search": "word"}"#),
     // Newsfeeds.
     get("/get_recommendation_newsfeed", Anyone),
     get("/get_popularity_newsfeed", Anyone),
