@@ -20,3 +20,4 @@ mod notice;
 mod post;
 mod profile;
 mod search;
+mod words;

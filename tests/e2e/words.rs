@@ -1,0 +1,226 @@
+//! Similar words: learned from the posts, loaded, kept, and what searches make of them.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use serde_json::{Value, json};
+use tidings_tests::{Caller, Server, wait_until};
+
+/// What the made-up posts are about, each with its words.
+const SUBJECTS: [&str; 3] = [
+    "cargo crate compiler borrow trait lifetime macro",
+    "oven flour butter sugar kitchen dough pan",
+    "도서관 학생 교수 강의 시험 수업 캠퍼스",
+];
+
+/// Posts as lines of an import: post after post about the subjects in turn, each with words of its own in an order
+/// of its own.
+fn posts(count: usize) -> String {
+    let mut lines = String::new();
+    for n in 0..count {
+        let words: Vec<&str> = SUBJECTS[n % SUBJECTS.len()].split(' ').collect();
+        let text: Vec<&str> = (0..14).map(|at| words[(n / 3 + at * (1 + n % 5)) % words.len()]).collect();
+        let text = text.join(" ");
+        writeln!(lines, r#"{{"title":"{text}","url":"https://words.example/{n}"}}"#).unwrap();
+    }
+    lines
+}
+
+/// A server with such posts, words not yet learned.
+fn with_posts() -> Server {
+    let server = Server::with(|serve| {
+        serve.args(["--words-retrain-after", "0"]);
+    });
+    import(&server, 120);
+    server
+}
+
+fn import(server: &Server, count: usize) {
+    let imported = server.cli_with_input(["--json", "post", "import", "-"], posts(count)).succeeded();
+    assert_eq!(imported.json()["errors"], json!([]));
+}
+
+/// What is answered for a search, one list of words and similarities for each token.
+fn similar(caller: &Caller, search: &str) -> Vec<(String, Vec<(String, f64)>)> {
+    let answer = caller.post("/get_similarity_words", json!({ "search": search })).succeeded();
+    answer.list("similarity_word").iter().map(token).collect()
+}
+
+fn token(token: &Value) -> (String, Vec<(String, f64)>) {
+    let (token, words) = only(token);
+    let word = |word: &Value| {
+        let (word, similarity) = only(word);
+        (word, similarity.as_f64().unwrap())
+    };
+    (token, words.as_array().unwrap().iter().map(word).collect())
+}
+
+/// The one key of an object, and its value.
+fn only(object: &Value) -> (String, &Value) {
+    let object = object.as_object().unwrap();
+    assert_eq!(object.len(), 1, "{object:?}");
+    let (key, value) = object.iter().next().unwrap();
+    (key.clone(), value)
+}
+
+/// The words most like one word.
+fn words(caller: &Caller, word: &str) -> Vec<String> {
+    similar(caller, word).remove(0).1.into_iter().map(|(word, _)| word).collect()
+}
+
+fn is_about(word: &str, subject: &str) -> bool {
+    subject.split(' ').any(|of| of == word)
+}
+
+#[test]
+fn the_server_learns_the_words_of_the_posts_by_itself() {
+    let server = Server::start();
+    let anyone = server.anyone();
+    assert_eq!(similar(&anyone, "cargo"), [("cargo".to_owned(), vec![])], "there are no posts");
+    import(&server, 120);
+    wait_until("words are learned", || !words(&anyone, "cargo").is_empty());
+
+    let found = similar(&anyone, "Cargo, the OVEN cargo, 학생 and xylophone");
+    let tokens: Vec<&str> = found.iter().map(|(token, _)| token.as_str()).collect();
+    assert_eq!(tokens, ["cargo", "oven", "학생", "xylophone"], "distinct, in order");
+    for ((token, words), subject) in found.iter().zip(SUBJECTS) {
+        assert!((3..=10).contains(&words.len()), "{token}: {words:?}");
+        assert!(words.iter().all(|(word, _)| word != token && is_about(word, subject)), "{token}: {words:?}");
+        assert!(words.iter().all(|(_, similarity)| (0.5..=1.0).contains(similarity)), "{words:?}");
+        assert!(words.is_sorted_by(|a, b| a.1 >= b.1), "the most alike first: {words:?}");
+    }
+    assert_eq!(found[3].1, [], "written like none, it is like none");
+    assert!(is_about(&words(&anyone, "compielr")[0], SUBJECTS[0]), "mistyped");
+}
+
+#[test]
+fn words_are_kept_for_the_next_start_and_learned_again_when_the_file_is_damaged() {
+    let mut server = Server::start();
+    let anyone = server.anyone();
+    import(&server, 120);
+    wait_until("words are learned", || !words(&anyone, "cargo").is_empty());
+    let before = similar(&anyone, "cargo oven 학생");
+    server.restart();
+    assert_eq!(similar(&anyone, "cargo oven 학생"), before, "from the first request on");
+
+    let file = server.database().with_file_name("tidings.db.words");
+    let mut bytes = fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    server.stop();
+    fs::write(&file, &bytes).unwrap();
+    server.restart();
+    wait_until("words are learned again", || similar(&anyone, "cargo oven 학생") == before);
+    assert!(server.log().contains("the word model cannot be read"), "{}", server.log());
+    assert_ne!(fs::read(&file).unwrap(), bytes, "it was written anew");
+}
+
+#[test]
+fn a_running_server_takes_what_the_command_line_learned() {
+    let server = with_posts();
+    let anyone = server.anyone();
+    assert_eq!(words(&anyone, "cargo"), Vec::<String>::new(), "told never to learn");
+    let missing = server.cli(["--json", "words", "export", "vectors.txt"]);
+    assert_eq!((missing.status, missing.json()), (1, json!({ "result": "Not found" })));
+
+    let trained = server.cli(["--json", "words", "train"]).succeeded().json();
+    assert_eq!(trained["result"], "success");
+    assert!(
+        trained["words"].as_u64().unwrap() >= 21 && trained["seconds"].as_f64().unwrap() >= 0.0,
+        "{trained}"
+    );
+    wait_until("the server has it", || !words(&anyone, "cargo").is_empty());
+
+    let answer = anyone.post("/get_similarity_words", json!({ "search": "cargo oven" })).body;
+    assert_eq!(server.cli(["--json", "search", "similar", "cargo oven"]).succeeded().json(), answer);
+    let again = server.cli(["--json", "words", "train"]).succeeded().json();
+    assert_eq!(again["words"], trained["words"]);
+    assert_eq!(
+        server.cli(["--json", "search", "similar", "cargo oven"]).json(),
+        answer,
+        "the same each time"
+    );
+}
+
+#[test]
+fn vectors_go_out_and_come_in_in_the_text_form_of_word2vec() {
+    let server = with_posts();
+    let anyone = server.anyone();
+    let file = server.database().with_file_name("vectors.txt");
+    let _ = server.cli(["words", "train"]).succeeded();
+    let exported = server.cli(["--json", "words", "export", "vectors.txt"]).succeeded().json();
+    let text = fs::read_to_string(&file).unwrap();
+    let mut lines = text.lines();
+    let head: Vec<usize> = lines.next().unwrap().split(' ').map(|n| n.parse().unwrap()).collect();
+    let [count, dimensions] = head[..] else { panic!("{head:?}") };
+    assert_eq!(json!(count), exported["words"]);
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.trim_end().split(' ').collect()).collect();
+    assert_eq!(rows.len(), count);
+    for row in &rows {
+        assert_eq!(row.len(), dimensions + 1, "{row:?}");
+        assert!(row[1..].iter().all(|x| x.parse::<f64>().is_ok_and(f64::is_finite)), "{row:?}");
+    }
+
+    // What went out comes in as the same.
+    wait_until("the server has learned", || !words(&anyone, "cargo").is_empty());
+    let learned = words(&anyone, "cargo");
+    let _ = server.cli(["words", "load", "vectors.txt"]).succeeded();
+    assert_eq!(words(&anyone, "cargo"), learned);
+
+    // Others' vectors say otherwise, and only words that stand in posts are answered.
+    let others = "4 2\ncargo 1 0\noven 0.9 0.1\nfreight 1 0\nflour 0 1\n";
+    let loaded = server.cli_with_input(["--json", "words", "load", "-"], others).succeeded().json();
+    assert_eq!(loaded["words"], 4);
+    wait_until("the server has them", || words(&anyone, "cargo") == ["oven"]);
+    assert_eq!(words(&anyone, "freight"), ["cargo", "oven"]);
+    let _ = server.cli(["words", "train"]).succeeded();
+    wait_until("learned words are back", || words(&anyone, "cargo") == learned);
+}
+
+#[test]
+fn a_file_that_is_no_vectors_changes_nothing() {
+    let server = with_posts();
+    let _ = server.cli(["words", "train"]).succeeded();
+    let file = server.database().with_file_name("tidings.db.words");
+    let before = fs::read(&file).unwrap();
+    for (bad, why) in [
+        ("", "empty"),
+        ("2 3\ncargo 1 0\n", "too few components"),
+        ("1 2\ncargo one two\n", "no numbers"),
+        ("1 2\ncargo NaN 1\n", "no number that is one"),
+    ] {
+        let refused = server.cli_with_input(["words", "load", "-"], bad);
+        assert_eq!(refused.status, 1, "{why}: {refused:?}");
+        assert!(refused.stderr.contains("bad request"), "{why}: {refused:?}");
+        assert_eq!(fs::read(&file).unwrap(), before, "{why}");
+    }
+    let missing = server.cli(["words", "load", "nowhere.vec"]);
+    assert_eq!(missing.status, 3, "{missing:?}");
+    assert!(missing.stderr.contains("nowhere.vec"), "{missing:?}");
+}
+
+#[test]
+fn settings_say_how_many_words_and_how_alike() {
+    let server = Server::with(|serve| {
+        serve.args(["--similar-words", "2", "--similar-words-min", "0.9", "--words-retrain-after", "0"]);
+    });
+    import(&server, 60);
+    let vectors = "5 2\ncargo 1 0\ncrate 1 0.1\ncompiler 1 0.2\nborrow 1 0.3\noven 0.5 0.5\n";
+    let _ = server.cli_with_input(["words", "load", "-"], vectors).succeeded();
+    let anyone = server.anyone();
+    wait_until("the server has them", || words(&anyone, "cargo") == ["crate", "compiler"]);
+    assert_eq!(words(&anyone, "oven"), Vec::<String>::new());
+}
+
+#[test]
+fn searches_look_for_similar_words_too_and_remember_them() {
+    let server = with_posts();
+    let _ = server.cli_with_input(["words", "load", "-"], "2 1\noven 1\ncargo 1\n").succeeded();
+    let ann = server.member("ann");
+    wait_until("the server has them", || words(&ann, "oven") == ["cargo"]);
+    let found = ann.post("/priority_search/300", json!({ "search": "oven" })).succeeded();
+    assert_eq!(found.list("search_result").len(), 80, "40 about each");
+    let _ = ann.post("/search_logging", json!({ "search": "Oven club" })).succeeded();
+    let lately = ann.get("/get_user_lately_search/1").succeeded();
+    assert_eq!(lately.list("lately_search_list")[0]["similarity_split"], json!(["cargo"]));
+}
