@@ -14,7 +14,7 @@ use crate::Tidings;
 use crate::analysis::log;
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::store::{StoreError, Tx};
+use crate::store::{StoreError, Topic, Tx};
 use crate::text;
 use token::Claims;
 
@@ -259,6 +259,7 @@ pub(crate) fn revoke_tokens(tx: &mut dyn Tx, key: i64) -> Result<i64, StoreError
 pub(crate) fn remove(tx: &mut dyn Tx, member: &Member) -> Result<()> {
     keep_an_administrator(tx, member)?;
     tx.run("DELETE FROM member WHERE key = $1", &[member.key.into()])?;
+    tx.touch(Topic::Members);
     Ok(log::remove(tx, member.key, &fold(&member.id))?)
 }
 

@@ -158,21 +158,24 @@ pub fn pop_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Resul
 
 mod sql {
     use super::{Administrator, Blacklisted, Time};
-    use crate::store::{StoreError, Tx};
+    use crate::store::{StoreError, Topic, Tx};
 
     pub(super) fn grant(tx: &mut dyn Tx, key: i64, now: i64) -> Result<(), StoreError> {
         let sql = "UPDATE member SET admin = $2 WHERE key = $1 AND admin IS NULL";
         tx.run(sql, &[key.into(), now.into()])?;
+        tx.touch(Topic::Members);
         Ok(())
     }
 
     pub(super) fn revoke(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
         tx.run("UPDATE member SET admin = NULL WHERE key = $1", &[key.into()])?;
+        tx.touch(Topic::Members);
         Ok(())
     }
 
     pub(super) fn set_blacklisted(tx: &mut dyn Tx, key: i64, since: Option<i64>) -> Result<(), StoreError> {
         tx.run("UPDATE member SET blacklisted = $2 WHERE key = $1", &[key.into(), since.into()])?;
+        tx.touch(Topic::Members);
         Ok(())
     }
 

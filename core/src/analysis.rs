@@ -18,12 +18,15 @@ use crate::config;
 use crate::error::{Error, Result};
 use crate::store::{Pending, Store, Tx};
 
+mod browse;
 pub(crate) mod bucket;
 pub(crate) mod calendar;
 pub(crate) mod counters;
 mod crawler;
 mod journal;
+mod live;
 pub(crate) mod log;
+mod period;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -31,7 +34,10 @@ mod tidy;
 mod trends;
 pub(crate) mod visitor;
 
+pub use browse::{LogFilter, LogPage, LogPlace, browse};
+pub use live::{DayVisitors, Live, MONTH_DAYS, Sums, live};
 pub use log::Operation;
+pub use period::{DayFigures, PERIOD_MAX, Period, period};
 pub use report::{
     Analysis, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits, Summary,
     answer, answer_in_memory, day, days_ago, devices, realtime, summary,
@@ -155,6 +161,11 @@ pub fn insert_device(tidings: &Tidings, device: &str) -> Pending<()> {
     };
     let (calendar, now) = (Arc::clone(&tidings.analysis().calendar), tidings.now());
     tidings.store().submit(move |tx| calendar.count(tx, counter, now))
+}
+
+/// The name of the time zone whose days and hours are counted, such as `Asia/Seoul`.
+pub fn zone(tidings: &Tidings) -> &str {
+    tidings.analysis().calendar.cutter().zone().name()
 }
 
 /// A line of the access log.

@@ -114,7 +114,7 @@ pub fn set_activation(tidings: &Tidings, caller: &Caller, id: &str, activation: 
 
 mod sql {
     use super::{Feedback, OPEN, ObjectId, REMOVED, Time};
-    use crate::store::{Row, StoreError, Tx};
+    use crate::store::{Row, StoreError, Topic, Tx};
 
     pub(super) fn insert(
         tx: &mut dyn Tx,
@@ -130,6 +130,7 @@ mod sql {
         let id = id.to_string();
         let (member, notice, now) = (member.into(), notice.into(), now.into());
         tx.run(sql, &[(&id).into(), kind.into(), post.into(), member, notice, OPEN.into(), now])?;
+        tx.touch(Topic::Feedback);
         Ok(())
     }
 
@@ -155,6 +156,7 @@ mod sql {
     pub(super) fn set_activation(tx: &mut dyn Tx, id: ObjectId, activation: i64) -> Result<bool, StoreError> {
         let sql = "UPDATE feedback SET activation = $2 WHERE id = $1";
         let id = id.to_string();
+        tx.touch(Topic::Feedback);
         Ok(tx.run(sql, &[(&id).into(), activation.into()])? > 0)
     }
 }

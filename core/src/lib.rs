@@ -43,7 +43,8 @@
 //! | [`analysis`] | access log, counters, reports |
 //! | [`words`] | how text becomes tokens, similar words |
 //!
-//! Below them stand the store, [`clock`], [`id`], [`error`], [`config`], [`stats`] and [`answer`].
+//! Below them stand the store, [`clock`], [`id`], [`error`], [`config`], [`stats`],
+//! [`changes`] and [`answer`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,6 +53,7 @@ pub mod account;
 pub mod admin;
 pub mod analysis;
 pub mod answer;
+pub mod changes;
 pub mod clock;
 pub mod config;
 pub mod error;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::Tidings;
 use crate::account::{self, Caller};
 use crate::error::{Error, Outcome, Result};
-use crate::store::Tx;
+use crate::store::{Topic, Tx};
 
 pub(crate) mod history;
 
@@ -104,6 +104,7 @@ pub fn change_nickname(tidings: &Tidings, caller: &Caller, nickname: &str) -> Re
         let nickname = nickname.ok_or(Outcome::RewriteNickname)?;
         let sql = "UPDATE member SET nickname = $2 WHERE key = $1";
         tx.run(sql, &[member.key.into(), (&nickname).into()])?;
+        tx.touch(Topic::Members);
         Ok(())
     });
     written.map_err(|e| e.unless_authorised(Outcome::NoMember))

@@ -12,6 +12,8 @@ pub struct Stats {
     pub records_waiting: usize,
     /// The commits since the database was opened.
     pub commits: Commits,
+    /// Bytes of the database file, without the write-ahead log.
+    pub database_bytes: u64,
     /// Bytes of the write-ahead log.
     pub wal_bytes: u64,
     /// Milliseconds since the feeds last followed the posts; `None` before they are first asked for.
@@ -26,6 +28,7 @@ impl Stats {
             writes_waiting: store.waiting(),
             records_waiting: tidings.analysis().records_waiting(),
             commits: store.commits(),
+            database_bytes: store.database_bytes(),
             wal_bytes: store.wal_bytes(),
             feeds_age_ms: tidings.feeds().followed().map(|at| tidings.now().saturating_sub(at)),
         }
@@ -51,7 +54,7 @@ mod tests {
         post::insert(&service, &Caller::Operator, &draft).unwrap();
         let after = Stats::of(&service);
         assert_eq!(after.feeds_age_ms, Some(500));
-        assert!(after.wal_bytes > 0);
+        assert!(after.wal_bytes > 0 && after.database_bytes > 0);
         let (commits, earlier) = (after.commits, before.commits);
         assert_eq!((commits.count, commits.works), (earlier.count + 1, earlier.works + 1));
         assert_eq!(commits.up_to.first(), Some(&(1, commits.count)));

@@ -190,11 +190,16 @@ pub(crate) enum Topic {
     History,
     /// What was searched.
     Terms,
+    /// Who is a member, and what administrators see and set of them.
+    Members,
+    /// Feedback.
+    Feedback,
 }
 
 impl Topic {
     /// Every topic, in the order of their numbers.
-    const ALL: [Self; 5] = [Self::Posts, Self::Notices, Self::Counts, Self::History, Self::Terms];
+    const ALL: [Self; 7] =
+        [Self::Posts, Self::Notices, Self::Counts, Self::History, Self::Terms, Self::Members, Self::Feedback];
 
     /// The topic's name in the database; it may not change.
     const fn name(self) -> &'static str {
@@ -204,6 +209,8 @@ impl Topic {
             Self::Counts => "counts",
             Self::History => "history",
             Self::Terms => "terms",
+            Self::Members => "members",
+            Self::Feedback => "feedback",
         }
     }
 }
@@ -231,6 +238,9 @@ pub(crate) trait Tx {
     ///
     /// What the works of one commit add is gathered and written once, with the commit.
     fn count(&mut self, counter: i64, day: Option<i64>, n: i64);
+
+    /// Adds `n` to a counter on a day alone, which is kept of no total.
+    fn count_on(&mut self, counter: i64, day: i64, n: i64);
 
     /// The first row that a statement answers, if any.
     fn row(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Option<Row>, StoreError> {
@@ -333,6 +343,11 @@ impl Store {
     /// Bytes of the write-ahead log.
     pub(crate) fn wal_bytes(&self) -> u64 {
         self.readers.wal_bytes()
+    }
+
+    /// Bytes of the database file, without the write-ahead log.
+    pub(crate) fn database_bytes(&self) -> u64 {
+        self.readers.database_bytes()
     }
 
     /// The versions themselves, for a thread that waits for them to change.

@@ -264,6 +264,7 @@ struct Credentials {
 
 mod sql {
     use super::{Arg, Credentials, New, StoreError, Tx, fold};
+    use crate::store::Topic;
 
     pub(super) fn credentials(tx: &mut dyn Tx, folded: &str) -> Result<Option<Credentials>, StoreError> {
         let sql = "SELECT key, id, password, generation, blacklisted IS NOT NULL, name IS NOT NULL
@@ -295,6 +296,7 @@ mod sql {
             now.into(),
         ];
         tx.run(sql, &args)?;
+        tx.touch(Topic::Members);
         Ok(())
     }
 
@@ -312,6 +314,7 @@ mod sql {
     pub(super) fn set_verified(tx: &mut dyn Tx, key: i64, name: &str, major: &str) -> Result<(), StoreError> {
         let sql = "UPDATE member SET name = $2, major = $3 WHERE key = $1";
         tx.run(sql, &[key.into(), name.into(), major.into()])?;
+        tx.touch(Topic::Members);
         Ok(())
     }
 }

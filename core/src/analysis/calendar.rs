@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::bucket::{Cutter, Slot, Zone};
-use super::counters::Counter;
+use super::counters::{Counter, hourly};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::store::{Store, StoreError, Topic, Tx};
@@ -62,7 +62,19 @@ impl Calendar {
     /// # Errors
     /// When the store fails; when the database's zone is another one by now.
     pub(crate) fn count(&self, tx: &mut dyn Tx, counter: Counter, at: i64) -> Result<()> {
-        self.add(tx, counter as i64, self.slot(at).day, 1)
+        self.count_in(tx, counter, self.slot(at), 1)
+    }
+
+    /// Adds to what is counted of something on a day, and in its hour.
+    ///
+    /// # Errors
+    /// As [`Calendar::count`].
+    pub(crate) fn count_in(&self, tx: &mut dyn Tx, counter: Counter, slot: Slot, n: i64) -> Result<()> {
+        self.add(tx, counter as i64, slot.day, n)?;
+        if counter.is_hourly() {
+            tx.count_on(hourly(counter, slot.hour), slot.day, n);
+        }
+        Ok(())
     }
 
     /// Adds to a counter of a day.

@@ -31,6 +31,21 @@ pub(crate) enum Counter {
     Posts = 12,
     /// How often the words of posts changed: by posts that came, went or were written anew. Not counted by days.
     Wording = 13,
+    /// Visits of members.
+    MemberVisit = 14,
+    /// Visitors who are members, each once a day.
+    MemberVisitor = 15,
+}
+
+impl Counter {
+    /// Whether it is also counted by the hours of each day, so that a day can be compared with another up to
+    /// the same time.
+    pub(crate) const fn is_hourly(self) -> bool {
+        matches!(
+            self,
+            Self::Visitor | Self::View | Self::Like | Self::Search | Self::GuestVisit | Self::MemberVisit
+        )
+    }
 }
 
 /// Counters of the visitors in each hour of a day begin here.
@@ -41,10 +56,19 @@ pub(crate) const fn hour(hour: u8) -> i64 {
     FIRST_HOUR + hour as i64
 }
 
+/// Counters of what was counted in an hour of a day, 24 of each, begin here.
+const FIRST_HOURLY: i64 = 200;
+
+/// The number of the counter of what was counted of this in an hour of the day, 0 to 23. Of visitors it counts
+/// those who came then for the first time that day.
+pub(crate) const fn hourly(counter: Counter, hour: u8) -> i64 {
+    FIRST_HOURLY + 24 * counter as i64 + hour as i64
+}
+
 /// What was counted, on a day or all in all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    single: [i64; Counter::Wording as usize + 1],
+    single: [i64; Counter::MemberVisitor as usize + 1],
     pub(crate) hours: [i64; HOURS],
 }
 
@@ -64,7 +88,29 @@ impl Counts {
 
     /// What was counted on a day.
     pub(crate) fn of_day(tx: &mut dyn Tx, day: i64) -> Result<Self, StoreError> {
-        Self::read(tx, "SELECT counter, n FROM day_count WHERE day = $1", Some(day))
+        Self::read(tx, "SELECT counter, n FROM day_count WHERE day = $1 AND counter < 200", Some(day))
+    }
+
+    /// What was counted of this in each hour of a day.
+    pub(crate) fn hourly(tx: &mut dyn Tx, day: i64, counter: Counter) -> Result<[i64; HOURS], StoreError> {
+        let first = hourly(counter, 0);
+        let sql = "SELECT counter, n FROM day_count WHERE day = $1 AND counter BETWEEN $2 AND $3";
+        let last = hourly(counter, 23);
+        let mut hours = [0; HOURS];
+        for mut row in tx.rows(sql, &[day.into(), first.into(), last.into()])? {
+            let hour = usize::try_from(row.take::<i64>(0)? - first).unwrap_or(HOURS);
+            if let Some(slot) = hours.get_mut(hour) {
+                *slot = row.take(1)?;
+            }
+        }
+        Ok(hours)
+    }
+
+    /// What was counted of this on a day, where that alone is asked for.
+    pub(crate) fn single(tx: &mut dyn Tx, day: i64, counter: Counter) -> Result<i64, StoreError> {
+        let sql = "SELECT n FROM day_count WHERE day = $1 AND counter = $2";
+        let row = tx.row(sql, &[day.into(), (counter as i64).into()])?;
+        row.map_or(Ok(0), |mut row| row.take(0))
     }
 
     /// What was counted all in all.

@@ -260,6 +260,51 @@ pub(super) fn lines(
     }
 }
 
+/// A stretch of the log, by the keys of lines.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    /// From this key …
+    pub(super) since: i64,
+    /// … up to before this one, from the newest on …
+    pub(super) before: i64,
+    /// … and at most so many lines.
+    pub(super) lines: i64,
+}
+
+/// The lines of a stretch whose paths hold a text, newest first, at most `limit`; and the last key that was looked
+/// at, where the stretch was cut short.
+pub(super) fn look(
+    tx: &mut dyn Tx,
+    whose: Whose,
+    stretch: Stretch,
+    path: Option<&str>,
+    limit: i64,
+) -> Result<(Vec<LogEntry>, Option<i64>), StoreError> {
+    let mut keys = vec![match whose {
+        Whose::Everybodys => None,
+        Whose::Ones(key) => Some(key),
+    }];
+    if whose == Whose::Ones(GONE) {
+        // Those who went lately have lines with their own keys yet.
+        keys.extend(sql::removed(tx)?.into_iter().map(Some));
+    }
+    let (mut lines, mut ends) = (Vec::new(), None);
+    for key in keys {
+        lines.extend(sql::look(tx, key, stretch, path, limit)?);
+        // Who has lines that were not looked at keeps the others from going beyond.
+        ends = ends.max(sql::end(tx, key, stretch)?);
+    }
+    lines.retain(|line| ends.is_none_or(|end| line.key >= end));
+    lines.sort_by_key(|line| Reverse(line.key));
+    lines.truncate(usize::try_from(limit).unwrap_or_default());
+    Ok((lines, ends))
+}
+
+/// The moment of a line by its key.
+pub(super) const fn moment(key: i64) -> i64 {
+    key.div_euclid(1 << NUMBER_BITS)
+}
+
 fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
     let key: i64 = row.take(0)?;
     let id = match row.take(1)? {
@@ -269,7 +314,7 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
     Ok(LogEntry {
         key,
         user_id: id,
-        date: Time(key.div_euclid(1 << NUMBER_BITS)),
+        date: Time(moment(key)),
         method: row.take(3)?,
         path: row.take(4)?,
         status: row.take(5)?,
@@ -314,7 +359,7 @@ pub(super) fn prune_requests(tx: &mut dyn Tx, before: i64, limit: u64) -> Result
 }
 
 mod sql {
-    use super::{Arg, GONE, Kept, LogEntry, StoreError, Tx, entry};
+    use super::{Arg, GONE, Kept, LogEntry, StoreError, Stretch, Tx, entry};
 
     /// The request, and whether it was there.
     pub(super) fn request(
@@ -376,6 +421,44 @@ mod sql {
         let args: [Arg<'_>; 3] = [super::first_key(since).into(), limit.into(), member.into()];
         let args = if member.is_some() { &args[..] } else { &args[..2] };
         tx.rows(&sql, args)?.into_iter().map(entry).collect()
+    }
+
+    /// The lines of a stretch whose paths hold a text.
+    pub(super) fn look(
+        tx: &mut dyn Tx,
+        member: Option<i64>,
+        Stretch { since, before, lines }: Stretch,
+        path: Option<&str>,
+        limit: i64,
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        let whose = if member.is_some() { "member = $6 AND" } else { "" };
+        let sql = format!(
+            "SELECT l.key, l.member, m.id, r.method, r.path, r.status
+             FROM (SELECT key, member, request FROM log WHERE {whose} key >= $1 AND key < $2
+                   ORDER BY key DESC LIMIT $3) l
+             JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
+             WHERE $4 = '' OR instr(r.path, $4) > 0 ORDER BY l.key DESC LIMIT $5"
+        );
+        let path = path.unwrap_or_default();
+        let args: [Arg<'_>; 6] =
+            [since.into(), before.into(), lines.into(), path.into(), limit.into(), member.into()];
+        let args = if member.is_some() { &args[..] } else { &args[..5] };
+        tx.rows(&sql, args)?.into_iter().map(entry).collect()
+    }
+
+    /// The last key of a stretch that was cut short.
+    pub(super) fn end(
+        tx: &mut dyn Tx,
+        member: Option<i64>,
+        Stretch { since, before, lines }: Stretch,
+    ) -> Result<Option<i64>, StoreError> {
+        let whose = if member.is_some() { "member = $4 AND" } else { "" };
+        let sql = format!(
+            "SELECT key FROM log WHERE {whose} key >= $1 AND key < $2 ORDER BY key DESC LIMIT 1 OFFSET $3"
+        );
+        let args: [Arg<'_>; 4] = [since.into(), before.into(), (lines - 1).into(), member.into()];
+        let args = if member.is_some() { &args[..] } else { &args[..3] };
+        tx.row(&sql, args)?.map(|mut row| row.take(0)).transpose()
     }
 
     pub(super) fn keep_removed(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {

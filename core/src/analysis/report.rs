@@ -431,6 +431,22 @@ fn read_devices(tx: &mut dyn Tx) -> Result<Devices> {
 fn read_day(tx: &mut dyn Tx, day: i64) -> Result<Day, StoreError> {
     let counts = Counts::of_day(tx, day)?;
     let hours = counts.hours.iter().enumerate();
+    Ok(Day {
+        date: bucket::date_text(day),
+        today_visitor: counts.of(Counter::Visitor),
+        today_time_visitor: hours.map(|(time, visitor)| HourVisitors { time, visitor: *visitor }).collect(),
+        today_view: counts.of(Counter::View),
+        today_fav: counts.of(Counter::Like),
+        today_student_visitor: read_students(tx, day, &counts)?,
+    })
+}
+
+/// The visits of a day by student number, most first.
+pub(super) fn read_students(
+    tx: &mut dyn Tx,
+    day: i64,
+    counts: &Counts,
+) -> Result<Vec<StudentVisits>, StoreError> {
     let mut removed = 0;
     let mut students = Vec::new();
     for (id, count) in visitor::members_visits(tx, day)? {
@@ -445,18 +461,11 @@ fn read_day(tx: &mut dyn Tx, day: i64) -> Result<Day, StoreError> {
         }
     }
     sort(&mut students);
-    Ok(Day {
-        date: bucket::date_text(day),
-        today_visitor: counts.of(Counter::Visitor),
-        today_time_visitor: hours.map(|(time, visitor)| HourVisitors { time, visitor: *visitor }).collect(),
-        today_view: counts.of(Counter::View),
-        today_fav: counts.of(Counter::Like),
-        today_student_visitor: students,
-    })
+    Ok(students)
 }
 
 /// Most visits first, then by student number.
-fn sort(students: &mut [StudentVisits]) {
+pub(super) fn sort(students: &mut [StudentVisits]) {
     students.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.student_num.cmp(&b.student_num)));
 }
 

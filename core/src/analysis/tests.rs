@@ -5,7 +5,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use super::*;
 use crate::testing::Service;
 
+mod browse;
 mod counts;
+mod live;
 mod logs;
 mod recount;
 mod searches;

@@ -159,11 +159,15 @@ impl Visits {
     /// When the store fails.
     pub(crate) fn write(self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<()> {
         for ((day, visitor), stay) in self.0 {
-            let add = |tx: &mut dyn Tx, counter, n| calendar.add(tx, counter, day, n);
+            let (came, left) = (first_hour(stay.hours), last_hour(stay.hours));
+            let slot = |hour| Slot { day, hour };
             let known = sql::visits(tx, day, visitor)?;
             let (visits, hours) = match known {
                 None => {
-                    add(tx, Counter::Visitor as i64, 1)?;
+                    calendar.count_in(tx, Counter::Visitor, slot(came), 1)?;
+                    if visitor > 0 {
+                        calendar.count_in(tx, Counter::MemberVisitor, slot(came), 1)?;
+                    }
                     (stay.gaps + 1, stay.hours)
                 }
                 Some(Visited { hours, seen }) => {
@@ -172,15 +176,27 @@ impl Visits {
                 }
             };
             for h in (0..24).filter(|h| hours & (1 << h) != 0) {
-                add(tx, hour(h), 1)?;
+                calendar.add(tx, hour(h), day, 1)?;
             }
-            if visitor < 0 && visits > 0 {
-                add(tx, Counter::GuestVisit as i64, visits)?;
+            if visits > 0 {
+                // What is written together is of one moment but for a backlog, whose visits stand in its last hour.
+                let whose = if visitor < 0 { Counter::GuestVisit } else { Counter::MemberVisit };
+                calendar.count_in(tx, whose, slot(left), visits)?;
             }
             sql::keep_visits(tx, day, visitor, visits, &stay)?;
         }
         Ok(())
     }
+}
+
+/// The first of some hours, each a bit; 0 where there is none.
+fn first_hour(hours: i64) -> u8 {
+    (0..24).find(|hour| hours & (1 << hour) != 0).unwrap_or_default()
+}
+
+/// The last of some hours, each a bit; 0 where there is none.
+fn last_hour(hours: i64) -> u8 {
+    (0..24).rev().find(|hour| hours & (1 << hour) != 0).unwrap_or_default()
 }
 
 /// What is known of a visitor on a day.

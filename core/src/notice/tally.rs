@@ -217,6 +217,7 @@ mod tests {
             }
             fn touch(&mut self, _: Topic) {}
             fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
+            fn count_on(&mut self, _: i64, _: i64, _: i64) {}
         }
         let service = service();
         let id = notice(&service);

@@ -127,11 +127,17 @@ pub(super) struct SqliteTx<'c> {
     connection: &'c Connection,
     revision: i64,
     touched: Vec<Topic>,
-    counts: Vec<Count>,
+    counts: Vec<Addition>,
 }
 
 /// What a work adds to a counter.
-type Count = (i64, Option<i64>, i64);
+struct Addition {
+    counter: i64,
+    day: Option<i64>,
+    /// Whether it also counts all in all.
+    total: bool,
+    n: i64,
+}
 
 impl<'c> SqliteTx<'c> {
     /// Begins a transaction that reads.
@@ -168,8 +174,10 @@ impl<'c> SqliteTx<'c> {
     /// Writes what has been added to counters.
     fn write_counts(&mut self) -> Result<(), StoreError> {
         let mut sums = BTreeMap::new();
-        for (counter, day, n) in self.counts.drain(..) {
-            *sums.entry((counter, None)).or_insert(0) += n;
+        for Addition { counter, day, total, n } in self.counts.drain(..) {
+            if total {
+                *sums.entry((counter, None)).or_insert(0) += n;
+            }
             if day.is_some() {
                 *sums.entry((counter, day)).or_insert(0) += n;
             }
@@ -260,7 +268,11 @@ impl Tx for SqliteTx<'_> {
     }
 
     fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
-        self.counts.push((counter, day, n));
+        self.counts.push(Addition { counter, day, total: true, n });
+    }
+
+    fn count_on(&mut self, counter: i64, day: i64, n: i64) {
+        self.counts.push(Addition { counter, day: Some(day), total: false, n });
     }
 }
 
@@ -331,6 +343,11 @@ impl Readers {
         let result = work(&mut tx);
         tx.rollback();
         result
+    }
+
+    /// Bytes of the file.
+    pub(super) fn database_bytes(&self) -> u64 {
+        std::fs::metadata(&self.path).map_or(0, |file| file.len())
     }
 
     /// Bytes of the write-ahead log beside the file.

@@ -345,6 +345,7 @@ fn refuse(work: Work, error: &StoreError) {
         }
         fn touch(&mut self, _: super::Topic) {}
         fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
+        fn count_on(&mut self, _: i64, _: i64, _: i64) {}
     }
     (work(&mut Refusing(error)).answer)(Err(error.clone()));
 }

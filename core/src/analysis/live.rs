@@ -1,0 +1,126 @@
+//! The present day as it goes, for whoever watches it: against the day before up to the same time, by hours, and
+//! among the last days.
+//!
+//! It is read from a few counters, however many visitors and log lines there are.
+
+use super::bucket::{HOURS, date_text};
+use super::counters::{Counter, Counts};
+use super::report::Devices;
+use crate::Tidings;
+use crate::account::Caller;
+use crate::clock::SECOND_MS;
+use crate::error::Result;
+use crate::store::Tx;
+
+/// Days that [`Live::month`] holds, today included.
+pub const MONTH_DAYS: i64 = 30;
+
+const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
+
+/// What has been counted up to some time of a day.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Visitors.
+    pub visitor: i64,
+    /// Visits of guests.
+    pub guest_visit: i64,
+    /// Visits of members.
+    pub member_visit: i64,
+    /// Views of posts.
+    pub view: i64,
+    /// Likes given.
+    pub like: i64,
+    /// Searches.
+    pub search: i64,
+}
+
+/// The visitors of a day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DayVisitors {
+    /// The day, `YYYY-MM-DD`.
+    pub date: String,
+    /// Its visitors.
+    pub visitor: i64,
+}
+
+/// The present day as it goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// The present hour, 0 to 23.
+    pub hour: usize,
+    /// What was counted today.
+    pub today: Sums,
+    /// What had been counted yesterday at this time of day: the hours that were over, and of the hour that was not
+    /// the share that had passed.
+    pub yesterday: Sums,
+    /// Visitors today who are members; the others are guests.
+    pub member_visitor: i64,
+    /// Visitors in each hour of today …
+    pub hours: [i64; HOURS],
+    /// … and of yesterday.
+    pub hours_yesterday: [i64; HOURS],
+    /// The visitors of the last 30 days, oldest first; the last is today.
+    pub month: Vec<DayVisitors>,
+    /// Devices, as apps have reported them all in all.
+    pub devices: Devices,
+}
+
+/// The present day as it goes.
+///
+/// # Errors
+/// `bad token`, `Not admin`.
+pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
+    let (identity, analysis, now) = (caller.identify(tidings), tidings.analysis(), tidings.now());
+    let slot = analysis.calendar.slot(now);
+    // Offsets from UTC are whole quarters of an hour but for long ago, so what matters little is off by little.
+    let minute = now.rem_euclid(HOUR_MS);
+    analysis.settle(now);
+    tidings.store().read(|tx| {
+        identity.admin(tx)?;
+        let (today, before) = (Counts::of_day(tx, slot.day)?, Counts::of_day(tx, slot.day - 1)?);
+        let total = Counts::in_total(tx)?;
+        let hour = usize::from(slot.hour);
+        let mut until_now = |counter| until(tx, slot.day - 1, counter, hour, minute);
+        let yesterday = Sums {
+            visitor: until_now(Counter::Visitor)?,
+            guest_visit: until_now(Counter::GuestVisit)?,
+            member_visit: until_now(Counter::MemberVisit)?,
+            view: until_now(Counter::View)?,
+            like: until_now(Counter::Like)?,
+            search: until_now(Counter::Search)?,
+        };
+        let days = slot.day - (MONTH_DAYS - 1)..=slot.day;
+        let month = days.map(|day| {
+            Ok(DayVisitors { date: date_text(day), visitor: Counts::single(tx, day, Counter::Visitor)? })
+        });
+        Ok(Live {
+            hour,
+            yesterday,
+            month: month.collect::<Result<_>>()?,
+            today: Sums {
+                visitor: today.of(Counter::Visitor),
+                guest_visit: today.of(Counter::GuestVisit),
+                member_visit: today.of(Counter::MemberVisit),
+                view: today.of(Counter::View),
+                like: today.of(Counter::Like),
+                search: today.of(Counter::Search),
+            },
+            member_visitor: today.of(Counter::MemberVisitor),
+            hours: today.hours,
+            hours_yesterday: before.hours,
+            devices: Devices {
+                pc: total.of(Counter::Pc),
+                tablet: total.of(Counter::Tablet),
+                mobile: total.of(Counter::Mobile),
+            },
+        })
+    })
+}
+
+/// What was counted of something on a day up to `ms` within an hour.
+fn until(tx: &mut dyn Tx, day: i64, counter: Counter, hour: usize, ms: i64) -> Result<i64> {
+    let hours = Counts::hourly(tx, day, counter)?;
+    let over: i64 = hours[..hour].iter().sum();
+    // A count of an hour is far below what this product can hold.
+    Ok(over + hours[hour].saturating_mul(ms) / HOUR_MS)
+}

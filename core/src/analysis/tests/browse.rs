@@ -1,0 +1,95 @@
+//! Looking through the log page by page.
+
+use super::*;
+use crate::store::Tx;
+use crate::testing::{NOW, service};
+
+fn page(service: &Service, filter: &LogFilter, place: Option<LogPlace>, limit: i64) -> LogPage {
+    browse(service, &Caller::Operator, filter, place, limit).unwrap()
+}
+
+/// The paths of a page, with who asked.
+fn shown(page: &LogPage) -> Vec<String> {
+    page.lines.iter().map(|line| format!("{} {}", line.user_id, line.path)).collect()
+}
+
+/// A minute each: Ann reads a post, a guest the popular feed, Ben another post.
+fn service_with_lines() -> Service {
+    let service = service();
+    let (ann, ben) = (service.member("Ann"), service.member("ben"));
+    service.communicate(&ann, 0, "GET", "/get_post/{post_obi}", "/get_post/1");
+    service.clock().advance(60_000);
+    service.visit(&Caller::Nobody, 1);
+    service.clock().advance(60_000);
+    service.communicate(&ben, 0, "GET", "/get_post/{post_obi}", "/get_post/2");
+    service.settle();
+    service
+}
+
+#[test]
+fn a_page_holds_the_newest_lines_and_the_next_goes_on() {
+    let service = service_with_lines();
+    let all = LogFilter::default();
+    let first = page(&service, &all, None, 2);
+    assert_eq!(shown(&first), ["ben /get_post/2", "guest /get_popularity_newsfeed"]);
+    let second = page(&service, &all, first.next, 2);
+    assert_eq!((shown(&second), second.next), (vec!["Ann /get_post/1".to_owned()], None));
+    assert_eq!(page(&service, &all, None, 3).next, None, "nothing is left behind a full last page");
+}
+
+#[test]
+fn lines_are_found_by_member_path_and_time() {
+    let service = service_with_lines();
+    let of = |member: &str| LogFilter { member: Some(member.to_owned()), ..LogFilter::default() };
+    assert_eq!(shown(&page(&service, &of("ANN"), None, 9)), ["Ann /get_post/1"]);
+    assert_eq!(shown(&page(&service, &of("guest"), None, 9)), ["guest /get_popularity_newsfeed"]);
+    let posts = LogFilter { path: Some("/get_post/".into()), ..LogFilter::default() };
+    assert_eq!(shown(&page(&service, &posts, None, 9)), ["ben /get_post/2", "Ann /get_post/1"]);
+    let both = LogFilter { path: Some("post/2".into()), ..of("ann") };
+    assert_eq!(page(&service, &both, None, 9).lines, []);
+    let middle = LogFilter { since: Some(NOW + 1), until: Some(NOW + 120_000), ..LogFilter::default() };
+    assert_eq!(shown(&page(&service, &middle, None, 9)), ["guest /get_popularity_newsfeed"]);
+    let refused = browse(&service, &Caller::Operator, &of("nobody"), None, 9);
+    assert!(matches!(refused, Err(Error::NotFound)));
+}
+
+#[test]
+fn who_was_removed_is_found_among_the_removed() {
+    let service = service_with_lines();
+    crate::admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
+    crate::admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
+    let removed = LogFilter { member: Some("removed".into()), ..LogFilter::default() };
+    let first = page(&service, &removed, None, 1);
+    assert_eq!(shown(&first), ["removed /get_post/2"]);
+    let second = page(&service, &removed, first.next, 1);
+    assert_eq!((shown(&second), second.next), (vec!["removed /get_post/1".to_owned()], None));
+}
+
+#[test]
+fn a_page_looks_at_so_many_lines_and_says_how_far_it_came() {
+    let service = service_with_lines();
+    // Lines of later than all others, none of which matches.
+    let many = |tx: &mut dyn Tx| {
+        let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+                   INSERT INTO log (key, member, request)
+                   SELECT (SELECT max(key) FROM log) + i * 16384, 0,
+                          (SELECT key FROM request WHERE path = '/get_popularity_newsfeed') FROM n";
+        Ok(tx.run(sql, &[])?)
+    };
+    service.store().write(many).unwrap();
+    let posts = LogFilter { path: Some("/get_post/".into()), ..LogFilter::default() };
+    let first = page(&service, &posts, None, 9);
+    assert_eq!((first.lines.len(), first.looked_to), (0, Some(NOW + 120_001)));
+    let second = page(&service, &posts, first.next, 9);
+    assert_eq!(shown(&second), ["ben /get_post/2", "Ann /get_post/1"]);
+    assert_eq!((second.next, second.looked_to), (None, None));
+}
+
+#[test]
+fn only_administrators_look_through_the_log() {
+    let service = service();
+    let ann = service.member("ann");
+    let filter = LogFilter::default();
+    assert!(matches!(browse(&service, &ann, &filter, None, 9), Err(Error::Forbidden)));
+    assert!(matches!(browse(&service, &Caller::Nobody, &filter, None, 9), Err(Error::BadToken)));
+}

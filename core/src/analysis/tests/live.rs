@@ -1,0 +1,123 @@
+//! The present day as it goes, and stretches of days.
+
+use super::*;
+use crate::testing::{NOW, service};
+
+const HOUR_MS: i64 = 60 * 60 * 1_000;
+
+/// What is counted in one go: Ann and a guest come, somebody views and likes a post and searches.
+fn act(service: &Service, ann: &Caller, post: &str) {
+    service.visit(&again(ann), 0);
+    service.visit(&Caller::Nobody, 1);
+    crate::post::view(service, &Caller::Nobody, post).wait().unwrap();
+    crate::post::like(service, ann, post).wait().unwrap();
+    crate::post::unlike(service, ann, post).wait().unwrap();
+    crate::search::log(service, ann, None, "rust").wait().unwrap();
+    insert_device(service, "mobile").wait().unwrap();
+    service.settle();
+}
+
+fn post(service: &Service) -> String {
+    let draft = crate::post::Draft {
+        title: Some("t".into()),
+        url: Some("https://a.b/".into()),
+        ..crate::post::Draft::default()
+    };
+    crate::post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+}
+
+#[test]
+fn today_stands_against_yesterday_at_the_same_time() {
+    let service = service();
+    let (ann, post) = (service.member("ann"), post(&service));
+    let now = |service: &Service| live(service, &Caller::Operator).unwrap();
+    let once = Sums { visitor: 2, guest_visit: 1, member_visit: 1, view: 1, like: 1, search: 1 };
+    act(&service, &ann, &post);
+    let first = now(&service);
+    assert_eq!((first.today, first.yesterday, first.member_visitor), (once, Sums::default(), 1));
+    assert_eq!((first.hour, first.hours[8], first.devices.mobile), (8, 2, 1));
+
+    // Yesterday at 08:36, and again at 09:36; it is 08:00 now, and then later.
+    service.clock().advance(HOUR_MS);
+    act(&service, &ann, &post);
+    service.clock().advance(23 * HOUR_MS - 36 * 60_000);
+    assert_eq!(now(&service).yesterday, Sums::default(), "its hour has just begun");
+    assert_eq!(now(&service).today, Sums::default());
+    service.clock().advance(HOUR_MS);
+    assert_eq!(now(&service).yesterday, once, "the hour is over");
+    service.clock().advance(HOUR_MS);
+    let twice = Sums { visitor: 2, guest_visit: 2, member_visit: 2, view: 2, like: 2, search: 2 };
+    let third = now(&service);
+    assert_eq!((third.yesterday, third.hours_yesterday[8], third.hours_yesterday[9]), (twice, 2, 2));
+    let month: Vec<_> =
+        third.month.iter().rev().take(3).map(|day| (day.date.as_str(), day.visitor)).collect();
+    assert_eq!(month, [("2026-11-21", 0), ("2026-11-20", 2), ("2026-11-19", 0)]);
+    assert_eq!(third.month.len(), 30);
+}
+
+#[test]
+fn of_the_hour_that_runs_the_share_that_has_passed_counts() {
+    let service = service();
+    for _ in 0..10 {
+        crate::search::log(&service, &Caller::Nobody, None, "rust").wait().unwrap();
+    }
+    // 08:36 yesterday; 08:30 today.
+    service.clock().advance(24 * HOUR_MS - 6 * 60_000);
+    assert_eq!(live(&service, &Caller::Operator).unwrap().yesterday.search, 5);
+}
+
+#[test]
+fn a_period_adds_up_its_days() {
+    let service = service();
+    let (ann, post) = (service.member("ann"), post(&service));
+    act(&service, &ann, &post);
+    service.clock().advance(24 * HOUR_MS);
+    act(&service, &ann, &post);
+    service.visit(&Caller::Nobody, 2);
+    service.settle();
+    let of = |first, last| period(&service, &Caller::Operator, first, last).unwrap();
+    let both = of("2026-11-19", "2026-11-21");
+    let day = |date: &str, visitor, visit, n| DayFigures {
+        date: date.into(),
+        visitor,
+        visit,
+        view: n,
+        like: n,
+        search: n,
+        communication: visitor,
+    };
+    let days = [day("2026-11-19", 0, 0, 0), day("2026-11-20", 2, 2, 1), day("2026-11-21", 3, 3, 1)];
+    assert_eq!(both.days, days);
+    assert_eq!((both.hours[8], both.hours.iter().sum::<i64>()), (5, 5));
+    let students: Vec<_> = both.students.iter().map(|s| (s.student_num.as_str(), s.count)).collect();
+    assert_eq!(students, [("guest", 3), ("ann", 2)]);
+    assert_eq!(both.devices, Devices { pc: 0, tablet: 0, mobile: 2 });
+    let one = of("2026-11-20", "2026-11-20");
+    assert_eq!((one.days.len(), one.devices.mobile), (1, 1));
+}
+
+#[test]
+fn a_period_has_a_first_day_and_at_most_366() {
+    let service = service();
+    for (first, last) in [
+        ("2026-11-20", "2026-11-19"),
+        ("2026-11-31", "2026-12-01"),
+        ("", "2026-11-19"),
+        ("2026-11", "2026-11-19"),
+        ("2025-11-20", "2026-11-21"),
+    ] {
+        let refused = period(&service, &Caller::Operator, first, last);
+        assert!(matches!(refused, Err(Error::BadRequest(_))), "{first} {last}");
+    }
+    assert_eq!(period(&service, &Caller::Operator, "2025-11-21", "2026-11-21").unwrap().days.len(), 366);
+}
+
+#[test]
+fn only_administrators_watch() {
+    let service = service();
+    let ann = service.member("ann");
+    assert!(matches!(live(&service, &ann), Err(Error::Forbidden)));
+    assert!(matches!(period(&service, &ann, "2026-11-20", "2026-11-20"), Err(Error::Forbidden)));
+    assert_eq!(zone(&service), "UTC");
+    assert_eq!(service.clock().now(), NOW);
+}
