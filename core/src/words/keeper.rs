@@ -7,26 +7,22 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use arc_swap::ArcSwapOption;
 use lru::LruCache;
 
 use super::corpus::Corpus;
-use super::model::{Model, Origin, Source};
+use super::model::Model;
 use super::vectors::Vectors;
 use super::{Go, Recipe, Stopped, file, part, train};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::post::texts;
-use crate::store::{Store, Topic};
+use crate::store::Store;
 
-/// How often the thread looks for a newer file and for changed posts.
-const LOOK: Duration = Duration::from_secs(1);
-/// For how many looks changes that still come are waited for: an import is learned from once it is over.
-const LOOKS_MAX: u32 = 60;
-/// Changes of posts' words before a first model is learned of its own accord.
-const CHANGES_MIN: i64 = 20;
+mod follow;
+
 /// Unknown words whose neighbours are remembered, with some 300 bytes each.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
 /// How much of the work of learning is reading the posts.
@@ -147,11 +143,14 @@ impl Words {
     /// The present model, if there is one: in memory, else on disk.
     pub(super) fn current(&self) -> Option<Arc<Current>> {
         let current = self.shared.current.load_full();
-        if current.is_none() && *self.shared.seen() == Seen::Nothing {
-            self.shared.look();
-            return self.shared.current.load_full();
+        if current.is_some() {
+            return current;
         }
-        current
+        // Who comes while another reads the file waits until that is done.
+        if *self.shared.seen() == Seen::Nothing {
+            self.shared.look();
+        }
+        self.shared.current.load_full()
     }
 
     /// Starts the thread that keeps the model up with the posts, where that is wanted; it ends with the service.
@@ -300,120 +299,12 @@ impl Shared {
         Ok(train::learn(corpus, &self.recipe(), changes, &mut part(go, READING, 1.0))?)
     }
 
-    /// The model that comes after the present one: learned anew, or, where that was loaded, with the neighbours that
-    /// now stand in posts.
-    fn next(&self, go: Go<'_>) -> Result<Model, Ended> {
-        match self.current.load_full().filter(|current| current.model.origin.source == Source::File) {
-            None => self.learn(go),
-            Some(current) => {
-                let (corpus, changes) = self.read_posts(&mut part(go, 0.0, READING))?;
-                let (words, vectors) = (current.model.words().to_vec(), current.model.vectors().clone());
-                Ok(train::adopt(words, vectors, &corpus, changes, &mut part(go, READING, 1.0))?)
-            }
-        }
-    }
-
-    /// Keeps the model up with files and posts until the store closes.
-    fn keep(&self) {
-        lower_priority();
-        let versions = self.store.versions();
-        let mut patience = Patience::default();
-        loop {
-            self.look();
-            match self.catch_up(&mut patience) {
-                Ok(()) => {}
-                Err(Ended::Stopped) => return,
-                Err(Ended::Failed(error)) => {
-                    tracing::error!(cause = error.detail(), "the word model cannot be learned");
-                }
-            }
-            if !versions.sleep(LOOK, || self.is_stopped()) {
-                return;
-            }
-        }
-    }
-
-    /// Makes the next model when the posts have changed enough since the present one.
-    fn catch_up(&self, patience: &mut Patience) -> Result<(), Ended> {
-        let version = self.store.version(Topic::Posts);
-        if patience.looked_at == Some(version) && !patience.waits {
-            return Ok(());
-        }
-        let changes = self.store.read(|tx| Ok(texts::changes(tx)?))?;
-        patience.looked_at = Some(version);
-        let origin = self.current.load_full().map(|current| current.model.origin.clone());
-        patience.waits = self.is_due(origin.as_ref(), changes);
-        if !patience.waits || !patience.is_over(changes) {
-            return Ok(());
-        }
-        let Some(_turn) = self.turn() else { return Ok(()) };
-        let started = std::time::Instant::now();
-        // A failure is told once, not with each look: the next change brings the next try.
-        patience.waits = false;
-        let model = self.next(&mut |_| if self.is_stopped() { Err(Stopped) } else { Ok(()) })?;
-        let (words, posts) = (model.len(), model.origin.posts);
-        if let Err(error) = self.write(&model) {
-            tracing::warn!(path = %self.path.display(), %error, "the word model cannot be written");
-        }
-        self.swap(model);
-        tracing::info!(words, posts, seconds = started.elapsed().as_secs_f32(), "the word model is new");
-        Ok(())
-    }
-
-    /// Whether the posts have changed enough since a model was made.
-    fn is_due(&self, origin: Option<&Origin>, changes: i64) -> bool {
-        let share = self.config.retrain_after;
-        let Some(origin) = origin else { return share > 0.0 && changes >= CHANGES_MIN };
-        let otherwise = match &origin.source {
-            Source::Posts(recipe) => *recipe != self.recipe(),
-            Source::File => false,
-        };
-        let more = changes.abs_diff(origin.changes);
-        #[expect(clippy::cast_precision_loss, reason = "a change more or less in many")]
-        let enough = more > 0 && more as f64 >= share * f64::from(origin.posts);
-        share > 0.0 && (otherwise || enough)
-    }
-
     fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Acquire)
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// How long changes that still come are waited for.
-#[derive(Default)]
-struct Patience {
-    /// The version of the posts at the last look.
-    looked_at: Option<i64>,
-    /// Whether a model is due.
-    waits: bool,
-    changes: i64,
-    looks: u32,
-}
-
-impl Patience {
-    /// Whether no more changes came since the last look, or this was asked often enough.
-    fn is_over(&mut self, changes: i64) -> bool {
-        let quiet = changes == self.changes;
-        self.changes = changes;
-        self.looks += 1;
-        let over = quiet || self.looks >= LOOKS_MAX;
-        if over {
-            self.looks = 0;
-        }
-        over
-    }
-}
-
-/// Lets all others go first.
-fn lower_priority() {
-    // Elsewhere a thread has no priority of its own, or the crate does not reach it.
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::nice(19) {
-        tracing::debug!(%error, "the thread that learns words keeps its priority");
     }
 }
 

@@ -52,7 +52,7 @@ fn service() -> Service {
 }
 
 /// The similar words of a token.
-fn words(service: &Service, search: &str) -> Vec<String> {
+fn words(service: &Tidings, search: &str) -> Vec<String> {
     let answer = similar(service, search).unwrap().similarity_word.remove(0);
     answer.words.into_iter().map(|similar| similar.word.to_string()).collect()
 }
@@ -180,6 +180,19 @@ fn a_model_is_there_again_at_the_next_start_for_its_owner_alone() {
 }
 
 #[test]
+fn all_who_ask_first_at_once_get_the_model_of_the_disk() {
+    let service = service();
+    for _ in 0..20 {
+        let again = Tidings::open(service.path()).unwrap();
+        let all = std::thread::scope(|scope| {
+            let asked: Vec<_> = (0..4).map(|_| scope.spawn(|| words(&again, "cargo").is_empty())).collect();
+            asked.into_iter().all(|empty| !empty.join().unwrap())
+        });
+        assert!(all);
+    }
+}
+
+#[test]
 fn a_damaged_model_is_ignored_and_can_be_learned_again() {
     let service = service();
     let path = service.path().with_extension("db.words");
@@ -266,16 +279,6 @@ fn who_follows_learns_when_posts_have_changed_enough_and_sees_what_others_made()
         post::remove(&service, &Caller::Operator, id).unwrap();
     }
     eventually(|| words(&service, "oven") == ["harbour"]);
-}
-
-#[test]
-fn who_does_not_want_to_learn_does_not() {
-    let words_config = config::Words { retrain_after: 0.0, ..config::Words::default() };
-    let service = testing::service_with(Config { words: words_config, ..Config::default() });
-    import(&service, 40, 1);
-    follow(&service).unwrap();
-    std::thread::sleep(Duration::from_millis(2_500));
-    assert!(words(&service, "cargo").is_empty());
 }
 
 #[test]
