@@ -65,7 +65,7 @@ impl Random {
 }
 
 /// The word of that rank: two or more syllables, different for each rank.
-fn word(mut rank: u64) -> String {
+pub(crate) fn word(mut rank: u64) -> String {
     const SYLLABLES: [&str; 16] = [
         "ba", "den", "fi", "go", "hul", "ka", "lor", "mi", "nes", "po", "ra", "sil", "tu", "ver", "wo", "zan",
     ];

@@ -11,9 +11,11 @@ use crate::table::Row;
 use crate::world::World;
 
 mod acts;
+mod analytics;
 mod bulk;
 mod reads;
 mod sign_in;
+mod words;
 
 /// Clients of the parts that ask for what everybody may read.
 const MANY: usize = 64;
@@ -36,6 +38,12 @@ pub(crate) enum Part {
     PostLike,
     /// Signing in, alone and beside feeds
     SignIn,
+    /// What analytics report, read while nothing changes
+    Analytics,
+    /// Guest feeds with access log and counters, against the same without
+    Counting,
+    /// Similar words of three tokens, in a large word model
+    SimilarWords,
     /// Importing posts, over HTTP and by command
     Import,
     /// From start to the first answer, and the memory used then
@@ -75,11 +83,17 @@ impl Bench {
                 acts::post_like(self.world()?, &self.turns, &bare_database)
             }
             Part::SignIn => sign_in::sign_in(self.world()?, &self.turns),
-            Part::Import | Part::Start => {
-                // Nothing else shall run beside these, and no part comes after them.
+            Part::Analytics => analytics::reports(self.world()?, &self.turns),
+            // Nothing else shall run beside these, and none of the parts before comes after them.
+            Part::Counting | Part::SimilarWords | Part::Import | Part::Start => {
                 self.world.take();
-                let bulk = if part == Part::Import { bulk::import } else { bulk::start };
-                bulk(&self.program, &self.turns, self.posts)
+                let alone = match part {
+                    Part::Counting => analytics::counting,
+                    Part::SimilarWords => words::similar,
+                    Part::Import => bulk::import,
+                    _ => bulk::start,
+                };
+                alone(&self.program, &self.turns, self.posts)
             }
         }
     }

@@ -68,9 +68,23 @@ impl Program {
         if output.status.success() { Ok(database) } else { Err(format!("init: {}", output.status).into()) }
     }
 
-    /// Serves a database, on a port that is free.
-    pub(crate) fn serve(&self, database: &str) -> Result<Process> {
-        Process::start(self.command(database, &["serve", "--listen", "127.0.0.1:0"])?, &[])
+    /// Serves a database with these settings, on a port that is free.
+    pub(crate) fn serve(&self, database: &str, settings: &[&str]) -> Result<Process> {
+        let mut command = self.command(database, &["serve", "--listen", "127.0.0.1:0"])?;
+        command.args(settings);
+        Process::start(command, &[])
+    }
+
+    /// Learns the words of a database's posts, so that a server does not while it is measured.
+    pub(crate) fn train(&self, database: &str) -> Result<()> {
+        succeed(self.command(database, &["words", "train"])?)
+    }
+
+    /// Loads vectors from a file.
+    pub(crate) fn load_words(&self, database: &str, file: &Path) -> Result<()> {
+        let mut command = self.command(database, &["words", "load"])?;
+        command.arg(file);
+        succeed(command)
     }
 
     /// Imports a file by command; the time from its start to its end.
@@ -85,6 +99,12 @@ impl Program {
         imported(&serde_json::from_slice(&output.stdout)?, posts)?;
         Ok(took)
     }
+}
+
+/// Runs a command to its end.
+fn succeed(mut command: Command) -> Result<()> {
+    let status = command.stdout(Stdio::null()).status()?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}").into()) }
 }
 
 /// Refuses the answer of an import that did not insert all.

@@ -37,7 +37,9 @@ pub(crate) struct World {
 impl World {
     /// Serves a new database and fills it over HTTP.
     pub(crate) fn start(program: &Program, posts: usize) -> Result<Self> {
-        let server = program.serve(&program.init()?)?;
+        let database = program.init()?;
+        // It shall not learn words while it is measured.
+        let server = program.serve(&database, &["--words-retrain-after", "0"])?;
         let address = server.address;
         let administrator = program::administrator(address)?;
         import(address, &administrator, &data::posts(posts), posts)?;
@@ -46,6 +48,7 @@ impl World {
             ask_json(address, &request)?;
         }
         wait_for_feeds(address, posts)?;
+        program.train(&database)?;
         let topics = TOPICS.iter().map(|topic| ids_of_topic(address, topic)).collect::<Result<_>>()?;
         Ok(Self { server, posts, topics })
     }

@@ -25,7 +25,7 @@ pub(super) fn import(program: &Program, turns: &Turns, posts: usize) -> Result<V
     let (mut over_http, mut by_command) = (Vec::new(), Vec::new());
     for _ in 0..TIMES {
         over_http.push(turns.undisturbed(|| {
-            let server = program.serve(&program.init()?)?;
+            let server = program.serve(&program.init()?, &[])?;
             let token = program::administrator(server.address)?;
             Ok(rate(posts, world::import(server.address, &token, &lines, posts)?))
         })?);
@@ -53,11 +53,12 @@ fn write_file(program: &Program, lines: &str) -> Result<PathBuf> {
 pub(super) fn start(program: &Program, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
     let database = program.init()?;
     program.import(&database, &write_file(program, &data::posts(posts))?, posts)?;
+    program.train(&database)?;
     let (mut seconds, mut memory, mut later, mut greatest) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..TIMES {
         let (server, took, answered) = turns.undisturbed(|| {
             let started = Instant::now();
-            let server = program.serve(&database)?;
+            let server = program.serve(&database, &[])?;
             let answered = feed_length(server.address, "/get_popularity_newsfeed")?;
             Ok((server, started.elapsed(), answered))
         })?;

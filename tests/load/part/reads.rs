@@ -58,7 +58,7 @@ pub(super) fn userinfo(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     Ok(vec![row("get_userinfo", body.len(), &measured, USERINFO_RATIO)])
 }
 
-fn read(world: &World, turns: &Turns, what: &str, path: &str, wanted: f64) -> Result<Row> {
+pub(super) fn read(world: &World, turns: &Turns, what: &str, path: &str, wanted: f64) -> Result<Row> {
     let request = get(path, None);
     let body = ask(world.address(), &request)?;
     let bare = get(bare::PATH, None);

@@ -1,0 +1,86 @@
+//! Similar words, in a model as large as models get.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use serde_json::json;
+
+use super::MANY;
+use crate::Result;
+use crate::client::{Kind, Script, ask_json, post_json};
+use crate::data::{Random, word};
+use crate::measure::{Turns, one_group};
+use crate::program::Program;
+use crate::table::Row;
+
+const PATH: &str = "/get_similarity_words";
+const RATE: f64 = 10_000.0;
+/// Words of the model for each post of the other parts: 100,000 beside 20,000 posts.
+const WORDS_FOR_A_POST: u64 = 5;
+/// Of the vectors: finding does not depend on it.
+const DIMENSIONS: usize = 20;
+/// Words of a post.
+const WORDS_A_POST: u64 = 100;
+/// Words that point much the same way.
+const GROUP: u64 = 50;
+
+/// Three tokens, other ones in each request.
+pub(super) fn similar(program: &Program, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
+    let words = WORDS_FOR_A_POST * posts as u64;
+    let database = program.init()?;
+    let (lines, vectors) = (program.directory.join("words.jsonl"), program.directory.join("words.vec"));
+    let posts = posts_with(words);
+    fs::write(&lines, posts.concat())?;
+    fs::write(&vectors, text_form(words))?;
+    program.import(&database, &lines, posts.len())?;
+    program.load_words(&database, &vectors)?;
+    let server = program.serve(&database, &[])?;
+    let found = ask_json(server.address, &request(&mut Random::new(1), words))?;
+    for token in found["similarity_word"].as_array().ok_or("no words")? {
+        if !token.as_object().is_some_and(|token| token.values().all(|words| words[9].is_object())) {
+            return Err(format!("fewer than ten words are similar: {token}").into());
+        }
+    }
+    let clients = || (0..MANY as u64).map(|seed| client(Random::new(100 + seed), words)).collect();
+    let measured = turns.measure(&mut [], |slice| one_group(server.address, clients(), slice))?;
+    let row = Row::new("get_similarity_words", measured.rate, "/s").latency(&measured.latency);
+    let row = row.client_busy(measured.client_busy).at_least(RATE);
+    Ok(vec![row.note(format!("three tokens, {words} words"))])
+}
+
+fn client(mut random: Random, words: u64) -> Script {
+    Box::new(move |out| {
+        out.extend_from_slice(&request(&mut random, words));
+        Some(Kind::Counted)
+    })
+}
+
+fn request(random: &mut Random, words: u64) -> Vec<u8> {
+    let tokens: Vec<String> = (0..3).map(|_| word(random.below(words))).collect();
+    post_json(PATH, None, &json!({ "search": tokens.join(" ") }))
+}
+
+/// Posts in which each word stands once, as lines of an import.
+fn posts_with(words: u64) -> Vec<String> {
+    let post = |first: u64| {
+        let text: Vec<String> = (first..words.min(first + WORDS_A_POST)).map(word).collect();
+        let url = format!("https://words.example/{first}");
+        json!({ "title": "Words", "post": text.join(" "), "url": url }).to_string() + "\n"
+    };
+    (0..words).step_by(usize::try_from(WORDS_A_POST).expect("a few")).map(post).collect()
+}
+
+fn text_form(words: u64) -> String {
+    let mut text = format!("{words} {DIMENSIONS}\n");
+    for rank in 0..words {
+        let (mut group, mut own) = (Random::new(rank / GROUP), Random::new(words + rank));
+        text.push_str(&word(rank));
+        for _ in 0..DIMENSIONS {
+            let component = 3 * group.position(2_001) + own.position(2_001);
+            // Around 0; writing to a String cannot fail.
+            let _ = write!(text, " {}", i64::try_from(component).unwrap_or_default() - 4_000);
+        }
+        text.push('\n');
+    }
+    text
+}
