@@ -2,22 +2,77 @@
 
 use std::process::ExitCode;
 
-use tidings_core::{Error, Tidings, admin};
+use clap::Subcommand;
+use tidings_core::{Error, admin};
 
-use crate::args::{Admin, Global};
-use crate::output::{self, Failure};
+use crate::failure::Failure;
+use crate::output::{Column, Table, dated, local};
+use crate::session::{Session, unknown};
 
-pub(crate) fn run(tidings: &Tidings, global: &Global, command: &Admin) -> Result<ExitCode, Failure> {
-    let (id, done, text) = match command {
-        Admin::Grant { id } => (id, admin::grant(tidings, id), format!("{id} is an administrator.")),
-        Admin::Revoke { id } => {
-            (id, admin::revoke(tidings, id), format!("{id} is an administrator no longer."))
+#[derive(Debug, Subcommand)]
+pub(crate) enum Admin {
+    /// Make a member an administrator
+    #[command(after_help = "Example: tidings admin grant ann")]
+    Grant {
+        /// The member
+        id: String,
+    },
+    /// Make an administrator a member like others
+    #[command(after_help = "Example: tidings admin revoke ann")]
+    Revoke {
+        /// The member
+        id: String,
+    },
+    /// Say whether a member is an administrator
+    #[command(after_help = "Example: tidings admin check ann && echo yes")]
+    Check {
+        /// The member
+        id: String,
+    },
+    /// The administrators
+    #[command(after_help = "Example: tidings admin list")]
+    List,
+}
+
+pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failure> {
+    match command {
+        Admin::Grant { id } => change(session, id, admin::grant, "is an administrator."),
+        Admin::Revoke { id } => change(session, id, admin::revoke, "is an administrator no longer."),
+        Admin::Check { id } => {
+            let member = session.caller.on_behalf_of(&session.tidings, id).map_err(|e| unknown(e, id))?;
+            admin::check(&session.tidings, &member)?;
+            session.out.answer(&(), |page| page.line(format!("{id} is an administrator.")))
         }
-    };
-    done.map_err(|error| match error {
+        Admin::List => list(session),
+    }
+}
+
+/// Changes who administers, and says so.
+fn change(
+    session: &Session,
+    id: &str,
+    act: impl FnOnce(&tidings_core::Tidings, &str) -> tidings_core::Result<()>,
+    done: &str,
+) -> Result<ExitCode, Failure> {
+    session.operator_only()?;
+    act(&session.tidings, id).map_err(|error| match error {
         Error::NotFound => Failure::refused(&error, format!("there is no member {id:?}: sign up first")),
         Error::LastAdministrator => Failure::refused(&error, "make another member an administrator first"),
         error => error.into(),
     })?;
-    Ok(output::success(global.json, &(), &text))
+    session.out.answer(&(), |page| page.line(format!("{id} {done}")))
+}
+
+fn list(session: &Session) -> Result<ExitCode, Failure> {
+    session.operator_only()?;
+    let admins = admin::list(&session.tidings)?;
+    session.out.list(&admins, &admins.admins, |page| {
+        let columns =
+            [Column::whole("ID"), Column::text("Nickname"), Column::whole(dated("Since")).optional()];
+        let mut table = Table::new(columns);
+        for admin in &admins.admins {
+            table.row([admin.user_id.clone(), admin.nickname.clone(), local(admin.date)]);
+        }
+        page.table(&table, "There is no administrator yet: tidings admin grant ID");
+    })
 }

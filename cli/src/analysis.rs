@@ -1,106 +1,199 @@
 //! `tidings analysis`: what is counted of what happens, and the access log.
 
-use std::fmt::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use tidings_core::Tidings;
-use tidings_core::account::Caller;
+use clap::{Args, Subcommand};
 use tidings_core::analysis::{self, Day, Log, OneDay, Window};
-use tidings_core::clock::rfc3339;
 
-use crate::args::{Analysis, Global, LogArgs};
-use crate::output::{self, Failure};
+use crate::failure::Failure;
+use crate::output::{Column, Page, Table, bar, dated, grouped, local};
+use crate::session::Session;
 
-pub(crate) fn run(tidings: &Tidings, global: &Global, command: &Analysis) -> Result<ExitCode, Failure> {
+#[derive(Debug, Subcommand)]
+pub(crate) enum Analysis {
+    /// The figures over all days
+    #[command(after_help = "Example: tidings analysis summary")]
+    Summary,
+    /// One day
+    #[command(after_help = "Example: tidings analysis day 2026-11-20")]
+    Day {
+        /// The day [default: today]
+        #[arg(value_name = "YYYY-MM-DD")]
+        date: Option<String>,
+    },
+    /// Each day from some days ago to today
+    #[command(after_help = "Example: tidings analysis days 30")]
+    Days {
+        /// How many days ago, 0 to 366
+        #[arg(value_name = "N")]
+        days: i64,
+    },
+    /// How many of each device apps have reported; or report one
+    #[command(after_help = "Example: tidings analysis device mobile")]
+    Device {
+        /// The device to report
+        #[arg(value_parser = ["pc", "tablet", "mobile"])]
+        device: Option<String>,
+    },
+    /// The access log, newest first
+    #[command(after_help = "Example: tidings analysis log --member ann --days 7")]
+    Log(LogArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Of this member alone; also guest, or removed
+    #[arg(long, value_name = "ID")]
+    member: Option<String>,
+    /// Of the last calendar months
+    #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
+    months: Option<u32>,
+    /// Of the last times 24 hours [default: 1]
+    #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
+    days: Option<u32>,
+    /// Of the last hours
+    #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
+    hours: Option<u32>,
+    /// The most lines; above 1000 is 1000
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: u32,
+}
+
+pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Failure> {
+    let Session { tidings, out, caller } = session;
     match command {
         Analysis::Summary => {
             let summary = analysis::summary(tidings)?;
-            let figures = &summary.analysis;
-            let text = format!(
-                "visitors        {} today, {} in all, {} a day, {} at most\n\
-                 views           {}\nlikes           {}\nsearches        {}\nposts           {}\n\
-                 communications  {}",
-                figures.today_visitor,
-                figures.total_visitor,
-                figures.day_avg_visitor,
-                figures.highest_day_visitor,
-                figures.total_view,
-                figures.total_fav,
-                figures.search_count,
-                figures.posts_count,
-                figures.communication_avg
-            );
-            Ok(output::success(global.json, &summary, &text))
+            out.answer(&summary, |page| figures(page, &summary.analysis))
         }
         Analysis::Day { date } => {
-            let day = one_day(tidings, date.as_deref())?;
-            Ok(output::success(global.json, &day, &of_day(&day.analysis)))
+            let day = one_day(session, date.as_deref())?;
+            out.answer(&day, |page| of_day(page, &day.analysis))
         }
         Analysis::Days { days } => {
-            let days = analysis::days_ago(tidings, &Caller::Operator, *days)?;
-            let text: Vec<String> = days.analysis.iter().map(|day| of_day(day)).collect();
-            Ok(output::success(global.json, &days, &text.join("\n")))
+            let days = analysis::days_ago(tidings, caller, *days)?;
+            out.list(&days, &days.analysis, |page| of_days(page, &days.analysis))
         }
         Analysis::Device { device: Some(device) } => {
             analysis::insert_device(tidings, device).wait()?;
-            Ok(output::success(global.json, &(), &format!("One {device} more.")))
+            out.answer(&(), |page| page.line(format!("One {device} more.")))
         }
         Analysis::Device { device: None } => {
             let devices = analysis::devices(tidings)?;
-            let text = format!("pc {}\ntablet {}\nmobile {}", devices.pc, devices.tablet, devices.mobile);
-            Ok(output::success(global.json, &devices, &text))
+            out.answer(&devices, |page| {
+                let counts = [("pc", devices.pc), ("tablet", devices.tablet), ("mobile", devices.mobile)];
+                bars(page, "Device", "Reported", counts.map(|(name, count)| (name.to_owned(), count)));
+            })
         }
         Analysis::Log(args) => {
-            let log = log(tidings, args)?;
-            Ok(output::success(global.json, &log, &of_log(&log)))
+            let log = log(session, args)?;
+            out.list(&log, &log.log, |page| of_log(page, &log))
         }
     }
 }
 
 /// A day by its date; the present one where none is named.
-fn one_day(tidings: &Tidings, date: Option<&str>) -> Result<OneDay, Failure> {
+fn one_day(session: &Session, date: Option<&str>) -> Result<OneDay, Failure> {
+    let Session { tidings, caller, .. } = session;
     let Some(date) = date else {
-        let mut today = analysis::days_ago(tidings, &Caller::Operator, 0)?;
+        let mut today = analysis::days_ago(tidings, caller, 0)?;
         return Ok(OneDay { analysis: today.analysis.remove(0) });
     };
     let wrong = || Failure::usage(format!("{date:?} is no date: write YYYY-MM-DD"));
     let numbers = date.split('-').map(str::parse).collect::<Result<Vec<i64>, _>>().map_err(|_| wrong())?;
     let [year, month, day] = numbers[..] else { return Err(wrong()) };
-    Ok(analysis::day(tidings, &Caller::Operator, year, month, day)?)
+    Ok(analysis::day(tidings, caller, year, month, day)?)
 }
 
-fn log(tidings: &Tidings, args: &LogArgs) -> Result<Log, Failure> {
+fn log(session: &Session, args: &LogArgs) -> Result<Log, Failure> {
+    let Session { tidings, caller, .. } = session;
     let number = |n: Option<u32>| n.map_or(0, i64::from);
     let window = Window { months: number(args.months), days: number(args.days), hours: number(args.hours) };
     let given = window != Window::default();
     let window = if given { window } else { Window { days: 1, ..window } };
-    let (operator, limit) = (&Caller::Operator, i64::from(args.limit));
+    let limit = i64::from(args.limit);
     Ok(match &args.member {
-        Some(id) => analysis::log_user_date(tidings, operator, id, window, limit)?,
-        None => analysis::log_date(tidings, operator, window, limit)?,
+        Some(id) => analysis::log_user_date(tidings, caller, id, window, limit)?,
+        None => analysis::log_date(tidings, caller, window, limit)?,
     })
 }
 
-fn of_day(day: &Day) -> String {
-    let Day { date, today_visitor, today_view, today_fav, .. } = day;
-    let mut text = format!("{date}  visitors {today_visitor}, views {today_view}, likes {today_fav}");
-    let hours = day.today_time_visitor.iter().filter(|hour| hour.visitor > 0);
-    let hours: Vec<String> = hours.map(|hour| format!("{:02}h {}", hour.time, hour.visitor)).collect();
-    let students = day.today_student_visitor.iter();
-    let students: Vec<String> = students.map(|s| format!("{} {}", s.student_num, s.count)).collect();
-    for (name, parts) in [("visitors", hours), ("visits", students)] {
-        if !parts.is_empty() {
-            // A text takes all that is written to it.
-            let _ = write!(text, "\n            {name}: {}", parts.join(", "));
-        }
-    }
-    text
+fn figures(page: &mut Page, figures: &analysis::Analysis) {
+    page.fields(&[
+        ("Visitors today", grouped(figures.today_visitor)),
+        ("Visitors in all", grouped(figures.total_visitor)),
+        ("Visitors a day", grouped(figures.day_avg_visitor)),
+        ("Most in a day", grouped(figures.highest_day_visitor)),
+        ("Views", grouped(figures.total_view)),
+        ("Likes", grouped(figures.total_fav)),
+        ("Searches", grouped(figures.search_count)),
+        ("Posts", grouped(figures.posts_count)),
+        ("Communications", grouped(figures.communication_avg)),
+    ]);
 }
 
-fn of_log(log: &Log) -> String {
-    let lines = log.log.iter();
-    let line = |e: &analysis::LogEntry| {
-        format!("{}  {}  {} {}  {}", rfc3339(e.date.0), e.user_id, e.method, e.path, e.status)
-    };
-    lines.map(line).collect::<Vec<_>>().join("\n")
+fn of_day(page: &mut Page, day: &Day) {
+    page.fields(&[
+        ("Day", day.date.clone()),
+        ("Visitors", grouped(day.today_visitor)),
+        ("Views", grouped(day.today_view)),
+        ("Likes", grouped(day.today_fav)),
+    ]);
+    page.line("");
+    let hours = day.today_time_visitor.iter();
+    bars(page, "Hour", "Visitors", hours.map(|hour| (format!("{:02}", hour.time), hour.visitor)));
+    if !day.today_student_visitor.is_empty() {
+        page.line("");
+        let students = day.today_student_visitor.iter();
+        bars(page, "Student number", "Visits", students.map(|s| (s.student_num.clone(), s.count)));
+    }
+}
+
+fn of_days(page: &mut Page, days: &[Arc<Day>]) {
+    let columns = [
+        Column::whole("Day"),
+        Column::number("Visitors"),
+        Column::number("Views"),
+        Column::number("Likes"),
+        Column::whole(""),
+    ];
+    let most = days.iter().map(|day| day.today_visitor).max().unwrap_or_default();
+    let mut table = Table::new(columns);
+    for day in days {
+        let counts = [day.today_visitor, day.today_view, day.today_fav].map(grouped);
+        let [visitors, views, likes] = counts;
+        // What the other columns leave.
+        let cells = page.width().saturating_sub(40).clamp(4, 60);
+        table.row([day.date.clone(), visitors, views, likes, bar(day.today_visitor, most, cells)]);
+    }
+    page.table(&table, "");
+}
+
+/// Names, counts and how the counts compare.
+fn bars(page: &mut Page, name: &str, counted: &str, counts: impl IntoIterator<Item = (String, i64)>) {
+    let counts: Vec<(String, i64)> = counts.into_iter().collect();
+    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or_default();
+    let cells = page.width().saturating_sub(40).clamp(8, 60);
+    let mut table = Table::new([Column::text(name), Column::number(counted), Column::whole("")]);
+    for (name, count) in counts {
+        table.row([name, grouped(count), bar(count, most, cells)]);
+    }
+    page.table(&table, "");
+}
+
+fn of_log(page: &mut Page, log: &Log) {
+    let columns = [
+        Column::whole(dated("Date")),
+        Column::whole("Member"),
+        Column::whole("Method").optional(),
+        Column::text("Path"),
+        Column::number("Status"),
+    ];
+    let mut table = Table::new(columns);
+    for entry in &log.log {
+        let (date, status) = (local(entry.date), entry.status.to_string());
+        table.row([date, entry.user_id.clone(), entry.method.clone(), entry.path.clone(), status]);
+    }
+    page.table(&table, "Nothing happened in this time.");
 }

@@ -1,10 +1,10 @@
-//! The command line as clap parses it.
+//! The command line as clap parses it; each group's commands stand in the group's own file.
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::settings::Settings;
+use crate::{admin, analysis, init, member, post, roster, search, settings, words};
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, over one SQLite file.
 #[derive(Debug, Parser)]
@@ -16,8 +16,9 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What every command takes.
+/// What every command takes, before its name or after it.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
     /// The database file [default: ./tidings.db]
     #[arg(long, global = true, env = "TIDINGS_DB", value_name = "PATH")]
@@ -28,172 +29,54 @@ pub(crate) struct Global {
     /// Print one JSON object, as HTTP would answer it
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Print one JSON object a line: the elements of a list, each as it comes
+    #[arg(long, global = true, conflicts_with = "json")]
+    pub(crate) ndjson: bool,
+    /// Act as this member, with their rights and no others
+    #[arg(long = "as", global = true, value_name = "ID")]
+    pub(crate) acting: Option<String>,
+    /// When to use colours; auto is on a terminal, unless `NO_COLOR` is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Make the database, and an administrator
     #[command(after_help = "Example: tidings init --admin ann")]
-    Init(Init),
+    Init(init::Init),
     /// Serve the HTTP API
     #[command(
         after_help = "Example: tidings serve --listen 0.0.0.0:8080 --cors-origin https://app.example.org"
     )]
-    Serve(Box<Settings>),
-    /// Posts
+    Serve(Box<settings::Settings>),
+    /// Members
     #[command(subcommand)]
-    Post(Post),
-    /// Searches
-    #[command(subcommand)]
-    Search(Search),
-    /// The words of posts, and which are similar
-    #[command(subcommand)]
-    Words(Words),
+    Member(member::Member),
     /// Administrators
     #[command(subcommand)]
-    Admin(Admin),
+    Admin(admin::Admin),
+    /// Posts
+    #[command(subcommand)]
+    Post(post::Post),
+    /// Searches
+    #[command(subcommand)]
+    Search(search::Search),
     /// What is counted of what happens, and the access log
     #[command(subcommand)]
-    Analysis(Analysis),
+    Analysis(analysis::Analysis),
     /// The university's members, who sign in by its verification
     #[command(subcommand)]
-    Roster(Roster),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Init {
-    /// Make this member an administrator, signing them up where there is none
-    #[arg(long, value_name = "ID")]
-    pub(crate) admin: Option<String>,
-    #[command(flatten)]
-    pub(crate) password: Password,
-}
-
-/// Where a password comes from when nobody can be asked: never from an argument, which others could read.
-#[derive(Debug, Args)]
-#[group(multiple = false)]
-pub(crate) struct Password {
-    /// Read the password from standard input, up to the end of its first line
-    #[arg(long)]
-    pub(crate) password_stdin: bool,
-    /// Read the password from a file, up to the end of its first line
-    #[arg(long, value_name = "F")]
-    pub(crate) password_file: Option<PathBuf>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Post {
-    /// Import posts, one JSON object a line or one JSON array; the same url updates
-    #[command(after_help = "Example: tidings post import posts.jsonl")]
-    Import {
-        /// The file, or - for standard input
-        file: PathBuf,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Search {
-    /// Show the words that posts use like those of a search
-    #[command(after_help = "Example: tidings search similar \"borrow checker\"")]
-    Similar {
-        /// What is searched, 1 to 200 characters
-        text: String,
-    },
-    /// What was searched most in the last 24 hours
-    #[command(after_help = "Example: tidings search realtime")]
-    Realtime,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Words {
-    /// Learn the words of the posts now, in the place of what was learned or loaded
-    Train,
-    /// Write the words and their vectors in word2vec's text form
-    #[command(after_help = "Example: tidings words export vectors.txt")]
-    Export {
-        /// The file
-        file: PathBuf,
-    },
-    /// Load vectors in word2vec's or fastText's text form in the place of what was learned, until words train
-    #[command(after_help = "Example: tidings words load cc.ko.300.vec")]
-    Load {
-        /// The file, or - for standard input
-        file: PathBuf,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Admin {
-    /// Make a member an administrator
-    #[command(after_help = "Example: tidings admin grant ann")]
-    Grant {
-        /// The member
-        id: String,
-    },
-    /// Make an administrator a member like others
-    #[command(after_help = "Example: tidings admin revoke ann")]
-    Revoke {
-        /// The member
-        id: String,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Roster {
-    /// Import the roster: CSV with the header id,name,major,password
-    #[command(after_help = "Example: tidings roster import members.csv")]
-    Import {
-        /// The file, or - for standard input
-        file: PathBuf,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Analysis {
-    /// The figures over all days
-    #[command(after_help = "Example: tidings analysis summary")]
-    Summary,
-    /// One day
-    #[command(after_help = "Example: tidings analysis day 2026-11-20")]
-    Day {
-        /// The day [default: today]
-        #[arg(value_name = "YYYY-MM-DD")]
-        date: Option<String>,
-    },
-    /// Each day from some days ago to today
-    #[command(after_help = "Example: tidings analysis days 30")]
-    Days {
-        /// How many days ago, 0 to 366
-        #[arg(value_name = "N")]
-        days: i64,
-    },
-    /// How many of each device apps have reported; or report one
-    #[command(after_help = "Example: tidings analysis device mobile")]
-    Device {
-        /// The device to report
-        #[arg(value_parser = ["pc", "tablet", "mobile"])]
-        device: Option<String>,
-    },
-    /// The access log, newest first
-    #[command(after_help = "Example: tidings analysis log --member ann --days 7")]
-    Log(LogArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct LogArgs {
-    /// Of this member alone; also guest, or removed
-    #[arg(long, value_name = "ID")]
-    pub(crate) member: Option<String>,
-    /// Of the last calendar months
-    #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) months: Option<u32>,
-    /// Of the last times 24 hours [default: 1]
-    #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) days: Option<u32>,
-    /// Of the last hours
-    #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) hours: Option<u32>,
-    /// The most lines; above 1000 is 1000
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub(crate) limit: u32,
+    Roster(roster::Roster),
+    /// The words of posts, and which are similar
+    #[command(subcommand)]
+    Words(words::Words),
 }

@@ -2,13 +2,25 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use serde::Serialize;
 use tidings_core::account::{self, SignUp};
-use tidings_core::{Error, Outcome, Tidings, admin};
+use tidings_core::{Error, Tidings, admin};
 
-use crate::args::{Global, Init};
-use crate::output::{self, Failure, is_interactive};
-use crate::password;
+use crate::failure::Failure;
+use crate::member::explained;
+use crate::output::is_interactive;
+use crate::password::{self, Password};
+use crate::session::Session;
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// Make this member an administrator, signing them up where there is none
+    #[arg(long, value_name = "ID")]
+    admin: Option<String>,
+    #[command(flatten)]
+    password: Password,
+}
 
 #[derive(Serialize)]
 struct Answer {
@@ -16,41 +28,30 @@ struct Answer {
     admin: String,
 }
 
-pub(crate) fn run(tidings: &Tidings, global: &Global, args: &Init) -> Result<ExitCode, Failure> {
+pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
+    session.operator_only()?;
     let asked = match &args.admin {
-        None if is_interactive() && !global.json => {
+        None if is_interactive() && !session.out.is_for_programs() => {
             password::ask("Id of the first administrator (empty for none yet): ")?
         }
         given => given.clone(),
     };
     let Some(id) = asked else {
         let text = "The database is ready. Make an administrator with: tidings init --admin ID";
-        return Ok(output::success(global.json, &Answer { admin: String::new() }, text));
+        return session.out.answer(&Answer { admin: String::new() }, |page| page.line(text));
     };
-    match admin::grant(tidings, &id) {
-        Err(Error::NotFound) => sign_up(tidings, &id, args)?,
+    match admin::grant(&session.tidings, &id) {
+        Err(Error::NotFound) => sign_up(&session.tidings, &id, args)?,
         granted => granted?,
     }
     let text = format!("The database is ready, and {id} is an administrator.");
-    Ok(output::success(global.json, &Answer { admin: id }, &text))
+    session.out.answer(&Answer { admin: id }, |page| page.line(text))
 }
 
 fn sign_up(tidings: &Tidings, id: &str, args: &Init) -> Result<(), Failure> {
-    let pw = password::read(&args.password)?;
+    let pw = password::new(&args.password)?;
     let form =
         SignUp { id: id.to_owned(), pw: pw.to_string(), pw_check: pw.to_string(), nickname: id.to_owned() };
-    account::sign_up(tidings, &form).map_err(|error| match error {
-        Error::Documented(Outcome::WrongUserInfo) => {
-            let (id, pw) = (tidings.config().id_length, tidings.config().password_length);
-            Failure::refused(
-                &error,
-                format!(
-                    "an id has {} to {} ASCII letters, digits, _ - or ., a password {} to {} characters",
-                    id.min, id.max, pw.min, pw.max
-                ),
-            )
-        }
-        error => error.into(),
-    })?;
+    account::sign_up(tidings, &form).map_err(|error| explained(tidings, error))?;
     Ok(admin::grant(tidings, id)?)
 }

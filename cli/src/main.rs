@@ -9,39 +9,50 @@ use tidings_core::Tidings;
 mod admin;
 mod analysis;
 mod args;
+mod failure;
 mod init;
+mod input;
+mod member;
 mod output;
 mod password;
 mod post;
 mod roster;
 mod search;
 mod serve;
+mod session;
 mod settings;
 mod words;
 
 use args::{Cli, Command, Global};
-use output::{Failure, cannot_open};
+use failure::{Failure, cannot_open};
+use output::Output;
+use session::Session;
 use settings::Settings;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let Cli { global, command } = Cli::parse();
-    let json = global.json;
-    run(&global, command).unwrap_or_else(|failure| failure.report(json))
+    match Cli::try_parse() {
+        Ok(Cli { global, command }) => {
+            let output = Output::new(&global);
+            run(&global, command).unwrap_or_else(|failure| failure.report(&output))
+        }
+        Err(refused) => failure::misused(&refused),
+    }
 }
 
 fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Serve(settings) => serve::run(global, *settings),
-        Command::Init(args) => init::run(&open(global)?, global, &args),
-        Command::Post(command) => post::run(&open(global)?, global, &command),
-        Command::Search(command) => search::run(&open(global)?, global, &command),
-        Command::Words(command) => words::run(&open(global)?, global, &command),
-        Command::Admin(command) => admin::run(&open(global)?, global, &command),
-        Command::Analysis(command) => analysis::run(&open(global)?, global, &command),
-        Command::Roster(command) => roster::run(&open(global)?, global, &command),
+        Command::Init(args) => init::run(&Session::open(global)?, &args),
+        Command::Member(command) => member::run(&Session::open(global)?, &command),
+        Command::Admin(command) => admin::run(&Session::open(global)?, &command),
+        Command::Post(command) => post::run(&Session::open(global)?, &command),
+        Command::Search(command) => search::run(&Session::open(global)?, &command),
+        Command::Analysis(command) => analysis::run(&Session::open(global)?, &command),
+        Command::Roster(command) => roster::run(&Session::open(global)?, &command),
+        Command::Words(command) => words::run(&Session::open(global)?, &command),
     }
 }
 

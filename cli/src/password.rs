@@ -2,45 +2,72 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::path::PathBuf;
 
+use clap::Args;
 use zeroize::Zeroizing;
 
-use crate::args::Password;
-use crate::output::{Failure, is_interactive};
+use crate::failure::Failure;
+use crate::output::is_interactive;
+
+/// Where a password comes from when nobody can be asked: never from an argument, which others could read.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct Password {
+    /// Read the password from standard input, up to the end of its first line
+    #[arg(long)]
+    password_stdin: bool,
+    /// Read the password from a file, up to the end of its first line
+    #[arg(long, value_name = "F")]
+    password_file: Option<PathBuf>,
+}
 
 /// The most bytes of a password that are read: four for each of the most characters, and to spare.
 const BYTES_MAX: u64 = 64 << 10;
 
-/// Reads the password as `args` say; asks for it, twice, when they do not.
-pub(crate) fn read(args: &Password) -> Result<Zeroizing<String>, Failure> {
-    if args.password_stdin {
-        return first_line(std::io::stdin().lock(), "standard input");
+/// Reads the password that somebody has, as `args` say; asks for it when they do not.
+pub(crate) fn present(args: &Password) -> Result<Zeroizing<String>, Failure> {
+    given(args)?.map_or_else(|| prompt("Password: "), Ok)
+}
+
+/// Reads a password that is to be kept, as `args` say; asks for it, twice, when they do not.
+pub(crate) fn new(args: &Password) -> Result<Zeroizing<String>, Failure> {
+    if let Some(password) = given(args)? {
+        return Ok(password);
     }
-    if let Some(path) = &args.password_file {
-        let name = path.display().to_string();
-        let file = File::open(path).map_err(|e| Failure::system(format!("cannot read {name}: {e}")))?;
-        return first_line(file, &name);
-    }
-    if !is_interactive() {
-        let hint = "there is no terminal to ask for the password: use --password-stdin or --password-file";
-        return Err(Failure::usage(hint));
-    }
-    let ask = |prompt: &str| {
-        let answer = rpassword::prompt_password(prompt);
-        answer.map(Zeroizing::new).map_err(|e| Failure::system(format!("cannot read the password: {e}")))
-    };
-    let password = ask("Password: ")?;
-    if *ask("Password again: ")? == *password {
+    let password = prompt("Password: ")?;
+    if *prompt("Password again: ")? == *password {
         return Ok(password);
     }
     Err(Failure::usage("the passwords differ"))
 }
 
+/// The password from where `args` say, if they do.
+fn given(args: &Password) -> Result<Option<Zeroizing<String>>, Failure> {
+    if args.password_stdin {
+        return first_line(std::io::stdin().lock(), "standard input").map(Some);
+    }
+    let Some(path) = &args.password_file else { return Ok(None) };
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|e| Failure::system(format!("cannot read {name}: {e}")))?;
+    first_line(file, &name).map(Some)
+}
+
+/// Asks for a password, which is not shown as it is typed.
+fn prompt(text: &str) -> Result<Zeroizing<String>, Failure> {
+    if !is_interactive() {
+        let hint = "there is no terminal to ask for the password: use --password-stdin or --password-file";
+        return Err(Failure::usage(hint));
+    }
+    let answer = rpassword::prompt_password(text);
+    answer.map(Zeroizing::new).map_err(|e| Failure::system(format!("cannot read the password: {e}")))
+}
+
 /// Asks for something that may be seen; `None` when nothing is answered.
 pub(crate) fn ask(prompt: &str) -> Result<Option<String>, Failure> {
     let failed = |e: std::io::Error| Failure::system(format!("cannot ask: {e}"));
-    eprint!("{prompt}");
-    std::io::stderr().flush().map_err(failed)?;
+    let mut asking = std::io::stderr();
+    write!(asking, "{prompt}").and_then(|()| asking.flush()).map_err(failed)?;
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).map_err(failed)?;
     let line = line.trim();

@@ -2,35 +2,75 @@
 
 use std::process::ExitCode;
 
-use tidings_core::{Tidings, analysis, words};
+use clap::Subcommand;
+use tidings_core::{analysis, search, words};
 
-use crate::args::{Global, Search};
-use crate::output::{self, Failure};
+use crate::failure::Failure;
+use crate::output::{Column, Table, dated, grouped, local};
+use crate::session::Session;
 
-pub(crate) fn run(tidings: &Tidings, global: &Global, command: &Search) -> Result<ExitCode, Failure> {
+#[derive(Debug, Subcommand)]
+pub(crate) enum Search {
+    /// Show the words that posts use like those of a search
+    #[command(after_help = "Example: tidings search similar \"borrow checker\"")]
+    Similar {
+        /// What is searched, 1 to 200 characters
+        text: String,
+    },
+    /// What was searched most in the last 24 hours
+    #[command(after_help = "Example: tidings search realtime")]
+    Realtime,
+    /// What a member searched, newest first
+    #[command(after_help = "Example: tidings --as ann search recent --limit 10")]
+    Recent {
+        /// The most searches, 1 to 300
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: i64,
+    },
+}
+
+pub(crate) fn run(session: &Session, command: &Search) -> Result<ExitCode, Failure> {
     match command {
-        Search::Similar { text } => similar(tidings, global, text),
-        Search::Realtime => realtime(tidings, global),
+        Search::Similar { text } => similar(session, text),
+        Search::Realtime => realtime(session),
+        Search::Recent { limit } => recent(session, *limit),
     }
 }
 
-fn similar(tidings: &Tidings, global: &Global, text: &str) -> Result<ExitCode, Failure> {
-    let answer = words::similar(tidings, text)?;
-    let lines: Vec<String> = answer.similarity_word.iter().map(line).collect();
-    if !global.json && answer.similarity_word.iter().all(|token| token.words.is_empty()) {
-        eprintln!("No words are like these. If none were learned yet: tidings words train");
-    }
-    Ok(output::success(global.json, &answer, &lines.join("\n")))
+fn similar(session: &Session, text: &str) -> Result<ExitCode, Failure> {
+    let answer = words::similar(&session.tidings, text)?;
+    session.out.list(&answer, &answer.similarity_word, |page| {
+        let mut table = Table::new([Column::whole("Token"), Column::text("Similar words")]);
+        for token in &answer.similarity_word {
+            let words = token.words.iter();
+            let words = words.map(|similar| format!("{} {:.2}", similar.word, similar.similarity));
+            table.row([token.token.clone(), words.collect::<Vec<_>>().join(", ")]);
+        }
+        page.table(&table, "There is no word in this.");
+        if answer.similarity_word.iter().all(|token| token.words.is_empty()) {
+            page.note("No words are like these. If none were learned yet: tidings words train");
+        }
+    })
 }
 
-fn line(token: &words::TokenWords) -> String {
-    let words = token.words.iter().map(|similar| format!("{} {:.2}", similar.word, similar.similarity));
-    format!("{}: {}", token.token, words.collect::<Vec<_>>().join(", "))
+fn realtime(session: &Session) -> Result<ExitCode, Failure> {
+    let realtime = analysis::realtime(&session.tidings)?;
+    session.out.list(&realtime, &realtime.search_realtime, |page| {
+        let mut table = Table::new([Column::number("Searches"), Column::text("Term")]);
+        for (term, count) in &realtime.search_realtime {
+            table.row([grouped(*count), term.clone()]);
+        }
+        page.table(&table, "Nothing was searched in the last 24 hours.");
+    })
 }
 
-fn realtime(tidings: &Tidings, global: &Global) -> Result<ExitCode, Failure> {
-    let realtime = analysis::realtime(tidings)?;
-    let lines = realtime.search_realtime.iter().map(|(term, count)| format!("{count}  {term}"));
-    let text = lines.collect::<Vec<_>>().join("\n");
-    Ok(output::success(global.json, &realtime, &text))
+fn recent(session: &Session, limit: i64) -> Result<ExitCode, Failure> {
+    let lately = search::lately(&session.tidings, session.acting_member()?, limit)?;
+    session.out.list(&lately, &lately.lately_search_list, |page| {
+        let mut table = Table::new([Column::whole(dated("Date")), Column::text("Search")]);
+        for search in &lately.lately_search_list {
+            table.row([local(search.date), search.original.clone()]);
+        }
+        page.table(&table, "Nothing was searched yet.");
+    })
 }

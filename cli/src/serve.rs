@@ -8,12 +8,13 @@ use tidings_core::{Tidings, admin, newsfeed, words};
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Global;
-use crate::output::{Failure, print_line};
+use crate::failure::Failure;
+use crate::output::{colours, note, print};
 use crate::settings::{LogFormat, Settings};
 
 pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failure> {
     let settings = settings.complete(global.config.as_deref())?;
-    log_to_stderr(&settings);
+    log_to_stderr(&settings, colours(global.color, std::io::stderr().is_terminal()));
     let config = settings.server()?;
     let database = crate::database(global, &settings);
     let tidings = crate::open_with(&database, &settings)?;
@@ -29,7 +30,7 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     runtime.block_on(async {
         let shutdown = stop_signal().map_err(failed)?;
-        print_line(format!("listening on http://{address}").as_bytes());
+        print(format!("listening on http://{address}").as_bytes())?;
         tidings_server::serve(tidings, config, listener, shutdown).await.map_err(failed)
     })?;
     Ok(ExitCode::SUCCESS)
@@ -38,10 +39,10 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
 /// Says how to become administrator while there is none.
 fn welcome(tidings: &Tidings) -> Result<(), Failure> {
     if admin::list(tidings)?.admins.is_empty() {
-        eprintln!(
+        note(
             "There is no administrator yet. Make one while this runs, from another terminal:\n\
              \x20 tidings init --admin ID      (asks for a password and signs ID up)\n\
-             \x20 tidings admin grant ID       (for somebody who has signed up)"
+             \x20 tidings admin grant ID       (for somebody who has signed up)",
         );
     }
     Ok(())
@@ -65,9 +66,8 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 /// The log: `RUST_LOG` chooses what, `--log-format` how.
-fn log_to_stderr(settings: &Settings) {
+fn log_to_stderr(settings: &Settings, colour: bool) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let log =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
     match settings.log_format.unwrap_or(LogFormat::Text) {

@@ -9,7 +9,7 @@ use clap::{Args, Parser, ValueEnum};
 use serde::{Deserialize, Serialize};
 use tidings_core::config::{Analysis, Bounds, Config, Feed, Interest, Secret, Verifier, Words};
 
-use crate::output::Failure;
+use crate::failure::Failure;
 
 /// Every setting as it may be given; what is not stays `None` and has its default where it is used.
 ///

@@ -2,22 +2,45 @@
 
 use std::fs::File;
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use indicatif::{ProgressBar, ProgressStyle};
-use tidings_core::{Error, Tidings, words};
+use clap::Subcommand;
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use tidings_core::{Error, words};
 
-use crate::args::{Global, Words};
-use crate::output::{self, Failure};
-use crate::post::open;
+use crate::failure::Failure;
+use crate::input;
+use crate::session::Session;
 
-pub(crate) fn run(tidings: &Tidings, global: &Global, command: &Words) -> Result<ExitCode, Failure> {
+#[derive(Debug, Subcommand)]
+pub(crate) enum Words {
+    /// Learn the words of the posts now, in the place of what was learned or loaded
+    #[command(after_help = "Example: tidings words train")]
+    Train,
+    /// Write the words and their vectors in word2vec's text form
+    #[command(after_help = "Example: tidings words export vectors.txt")]
+    Export {
+        /// The file
+        file: PathBuf,
+    },
+    /// Load vectors in word2vec's or fastText's text form in the place of what was learned, until words train
+    #[command(after_help = "Example: tidings words load cc.ko.300.vec")]
+    Load {
+        /// The file, or - for standard input
+        file: PathBuf,
+    },
+}
+
+pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failure> {
+    session.operator_only()?;
+    let tidings = &session.tidings;
     let progress = progress();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
     let mut told = |share: f64| progress.set_position((share * 100.0) as u64);
     let (done, text) = match command {
         Words::Train => (words::train(tidings, &mut told), "learned"),
-        Words::Load { file } => (words::load(tidings, open(file)?, &mut told), "loaded"),
+        Words::Load { file } => (words::load(tidings, input::open(file)?, &mut told), "loaded"),
         Words::Export { file } => {
             let name = file.display();
             let out = File::create(file);
@@ -31,8 +54,8 @@ pub(crate) fn run(tidings: &Tidings, global: &Global, command: &Words) -> Result
         Error::NotFound => Failure::refused(&error, "there are no words yet: tidings words train"),
         error => error.into(),
     })?;
-    let text = format!("{} words {text} in {:.2} s", report.words, report.seconds);
-    Ok(output::success(global.json, &report, &text))
+    let words = HumanCount(report.words as u64);
+    session.out.answer(&report, |page| page.line(format!("{words} words {text} in {:.2} s", report.seconds)))
 }
 
 /// A bar while somebody is looking.

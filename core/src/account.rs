@@ -18,6 +18,7 @@ use crate::store::{StoreError, Topic, Tx};
 use crate::text;
 use token::Claims;
 
+mod members;
 pub(crate) mod password;
 mod roster;
 mod session;
@@ -25,6 +26,7 @@ pub(crate) mod throttle;
 pub(crate) mod token;
 pub(crate) mod verify;
 
+pub use members::{MEMBERS_MAX, MemberEntry, MemberQuery, Members, list, set_password};
 pub use roster::{RosterEntry, RosterReport, import_roster};
 pub use session::{AccessToken, NewPassword, SignUp, change_pw, sign_in, sign_in_up, sign_out_all, sign_up};
 pub use throttle::Client;

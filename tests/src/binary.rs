@@ -27,7 +27,7 @@ pub fn command() -> Command {
             command.env_remove(name);
         }
     }
-    command.env("RUST_LOG", "info").env("NO_COLOR", "1").stdin(Stdio::null());
+    command.env("RUST_LOG", "info").env("NO_COLOR", "1").env("TZ", "UTC").stdin(Stdio::null());
     command
 }
 

@@ -264,7 +264,8 @@ fn the_command_line_prints_what_http_answers() {
         assert!(!text.is_empty() && !text.contains("result"), "{text}");
     }
     let log = server.cli(["analysis", "log", "--limit", "1"]).succeeded().stdout;
-    assert!(log.contains("GET /get_") && log.lines().count() == 1, "{log}");
+    let line = log.lines().nth(1).unwrap();
+    assert!(line.contains("GET     /get_") && log.lines().count() == 2, "{log}");
     for (wrong, status) in [
         (["analysis", "day", "yesterday"], 2),
         (["analysis", "day", "2026-02-30"], 1),

@@ -1,0 +1,135 @@
+//! Why a command failed, how that is told, and the status that it ends with.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use tidings_core::{Error, StoreError, answer};
+
+use crate::output::{self, Output, Style, text};
+
+/// Why a command failed: what to print on standard error, and the exit status.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    status: u8,
+    /// The object that `--json` prints.
+    json: Vec<u8>,
+}
+
+/// An operation's result is a failure.
+const REFUSED: u8 = 1;
+/// The command line, or a setting, is wrong.
+const USAGE: u8 = 2;
+/// The database or the system failed.
+const SYSTEM: u8 = 3;
+
+impl Failure {
+    /// The command line, or a setting, is wrong.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { message: message.into(), status: USAGE, json: answer::refusal("bad request") }
+    }
+
+    /// A file or the system failed.
+    pub(crate) fn system(message: impl Into<String>) -> Self {
+        Self { message: message.into(), status: SYSTEM, json: answer::refusal("internal error") }
+    }
+
+    /// An operation was refused; `message` says what to do about it.
+    pub(crate) fn refused(error: &Error, message: impl Into<String>) -> Self {
+        let message = format!("{error}: {}", message.into());
+        Self { message, status: exit_status(error), json: answer::failure(error) }
+    }
+
+    /// Somebody was asked and said no.
+    pub(crate) fn declined() -> Self {
+        let message = String::from("nothing was done");
+        Self { message, status: REFUSED, json: answer::refusal("bad request") }
+    }
+
+    /// Prints the failure: for programs its object on standard output, for people its message on standard error.
+    pub(crate) fn report(&self, output: &Output) -> ExitCode {
+        // Where the object cannot be written, the message still can.
+        let _ = output.object(&self.json);
+        let name = output::paint("tidings:", Style::Bad, output.colours_errors());
+        output::note(&format!("{name} {}", text::block(&self.message)));
+        ExitCode::from(self.status)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let message = match error.detail() {
+            Some(detail) => format!("{error}: {detail}"),
+            None => error.to_string(),
+        };
+        Self { message, status: exit_status(&error), json: answer::failure(&error) }
+    }
+}
+
+/// What a command line that cannot be parsed, or that asks for help, ends with.
+pub(crate) fn misused(refused: &clap::Error) -> ExitCode {
+    let for_programs = || {
+        let mut arguments = std::env::args_os().take_while(|argument| argument != "--");
+        arguments.any(|argument| argument == "--json" || argument == "--ndjson")
+    };
+    let status = u8::try_from(refused.exit_code()).unwrap_or(USAGE);
+    if status != 0 && for_programs() {
+        // Where the object cannot be written, the message still can.
+        let _ = output::print(&answer::refusal("bad request"));
+    }
+    // A reader that has gone away wants no more.
+    let _ = refused.print();
+    ExitCode::from(status)
+}
+
+/// The exit status of an operation that failed.
+const fn exit_status(error: &Error) -> u8 {
+    match error {
+        Error::Documented(_)
+        | Error::BadRequest(_)
+        | Error::BadToken
+        | Error::Forbidden
+        | Error::NotFound
+        | Error::LastAdministrator
+        | Error::DuplicateUrl
+        | Error::TooManyRequests { .. } => REFUSED,
+        Error::Overloaded | Error::Failed { .. } | Error::Store(_) | Error::Input(_) | Error::Internal(_) => {
+            SYSTEM
+        }
+    }
+}
+
+/// What to do about a database that does not open.
+pub(crate) fn cannot_open(path: &Path, error: Error) -> Failure {
+    let path = path.display();
+    match error {
+        Error::Store(StoreError::Foreign) => {
+            Failure::system(format!("{path} is not a tidings database: name another file with --db"))
+        }
+        Error::Store(error @ StoreError::Newer { .. }) => Failure::system(format!("{path}: {error}")),
+        // The setting is wrong, not the database.
+        Error::Store(error @ StoreError::Zone { .. }) => Failure::usage(format!("{path}: {error}")),
+        error => {
+            let detail = error.detail().unwrap_or_else(|| error.to_string());
+            Failure::system(format!("cannot open the database {path}: {detail}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidings_core::Outcome;
+
+    use super::*;
+
+    /// The exit status of each failure stands in the README.
+    #[test]
+    fn refusals_end_with_1_and_failures_of_the_system_with_3() {
+        for outcome in Outcome::ALL {
+            assert_eq!(exit_status(&outcome.into()), REFUSED, "{outcome}");
+        }
+        assert_eq!(exit_status(&Error::LastAdministrator), REFUSED);
+        assert_eq!(exit_status(&Error::Store(StoreError::Duplicate)), SYSTEM);
+        assert_eq!(exit_status(&Error::Overloaded), SYSTEM);
+    }
+}

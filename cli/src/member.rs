@@ -1,0 +1,205 @@
+//! `tidings member`: members, as they act and as the operator looks after them.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use tidings_core::account::{self, Caller, SignUp};
+use tidings_core::{Error, Outcome, Tidings, admin, profile};
+
+use crate::failure::Failure;
+use crate::password::{self, Password};
+use crate::session::{Session, unknown};
+
+mod list;
+mod show;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Member {
+    /// Sign a member up
+    #[command(after_help = "Example: tidings member sign-up ann --nickname Ann")]
+    SignUp {
+        /// The id: letters, digits, _ - and ., a letter or digit first
+        id: String,
+        /// The name that is shown
+        #[arg(long, value_name = "N", allow_hyphen_values = true)]
+        nickname: String,
+        #[command(flatten)]
+        password: Password,
+    },
+    /// Sign a member in: print an access token
+    #[command(after_help = "Example: tidings member sign-in ann --password-file pw.txt")]
+    SignIn(Credentials),
+    /// Sign a university member in, signing up who is new: print an access token
+    #[command(after_help = "Example: tidings member sign-in-up s2026001")]
+    SignInUp(Credentials),
+    /// The members, by id
+    #[command(
+        after_help = "Examples:\n  tidings member list --search kim\n  tidings member list --ndjson | wc -l"
+    )]
+    List(list::Options),
+    /// What is known of a member
+    #[command(after_help = "Example: tidings member show ann")]
+    Show {
+        /// The member
+        id: String,
+    },
+    /// Begin the measurement of a member's interest anew: views, searches and opened newsfeeds are forgotten
+    #[command(after_help = "Example: tidings member reset ann")]
+    Reset {
+        /// The member
+        id: String,
+    },
+    /// The lists of a member: likes, views, searches and opened newsfeeds
+    #[command(after_help = "Example: tidings member lists ann --type 3")]
+    Lists {
+        /// The member
+        id: String,
+        /// 0 all, 1 likes, 2 views, 3 searches, 4 newsfeeds
+        #[arg(long = "type", value_name = "0-4", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=4))]
+        kind: u8,
+    },
+    /// Change a member's nickname
+    #[command(after_help = "Example: tidings member nickname ann \"Ann of the library\"")]
+    Nickname {
+        /// The member
+        id: String,
+        /// The nickname
+        nickname: String,
+    },
+    /// Set whether apps sign a member in by themselves
+    #[command(after_help = "Example: tidings member auto-login ann 1")]
+    AutoLogin {
+        /// The member
+        id: String,
+        /// 0 no, 1 yes
+        #[arg(value_parser = clap::value_parser!(i64).range(0..=1))]
+        auto_login: i64,
+    },
+    /// Give a member a new password; they are signed out everywhere
+    #[command(after_help = "Example: tidings member password ann")]
+    Password(Credentials),
+    /// Remove a member, with their lists and their interest
+    #[command(after_help = "Example: tidings member remove ann --yes")]
+    Remove {
+        /// The member
+        id: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// Who, and where their password comes from.
+#[derive(Debug, Args)]
+pub(crate) struct Credentials {
+    /// The member
+    id: String,
+    #[command(flatten)]
+    password: Password,
+}
+
+pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failure> {
+    let Session { tidings, out, .. } = session;
+    match command {
+        Member::SignUp { id, nickname, password } => {
+            let pw = password::new(password)?.to_string();
+            let form = SignUp { id: id.clone(), pw_check: pw.clone(), pw, nickname: nickname.clone() };
+            let token = account::sign_up(tidings, &form).map_err(|error| explained(tidings, error))?;
+            out.answer(&token, |page| page.line(&token.access_token))
+        }
+        Member::SignIn(Credentials { id, password }) => {
+            let token = account::sign_in(tidings, id, &password::present(password)?, None)?;
+            out.answer(&token, |page| page.line(&token.access_token))
+        }
+        Member::SignInUp(Credentials { id, password }) => {
+            let token = account::sign_in_up(tidings, id, &password::present(password)?, None)?;
+            out.answer(&token, |page| page.line(&token.access_token))
+        }
+        Member::List(options) => list::run(session, options),
+        Member::Show { id } => show::info(session, &member(session, id)?),
+        Member::Lists { id, kind } => show::lists(session, &member(session, id)?, *kind),
+        Member::Reset { id } => {
+            profile::reset_measurement(tidings, &member(session, id)?)?;
+            out.answer(&(), |page| page.line(format!("The interest of {id} is measured anew.")))
+        }
+        Member::Nickname { id, nickname } => {
+            let renamed = profile::change_nickname(tidings, &member(session, id)?, nickname);
+            renamed.map_err(|error| explained(tidings, error))?;
+            out.answer(&(), |page| page.line(format!("The nickname of {id} is {nickname}.")))
+        }
+        Member::AutoLogin { id, auto_login } => {
+            profile::update_auto_login(tidings, &member(session, id)?, *auto_login)?;
+            let state = ["off", "on"][usize::from(*auto_login == 1)];
+            out.answer(&(), |page| page.line(format!("The auto-login of {id} is {state}.")))
+        }
+        Member::Password(Credentials { id, password }) => give_password(session, id, password),
+        Member::Remove { id, yes } => remove(session, id, *yes),
+    }
+}
+
+/// The member `id`, for what members do with themselves and an operator with anybody.
+fn member(session: &Session, id: &str) -> Result<Caller, Failure> {
+    session.caller.on_behalf_of(&session.tidings, id).map_err(|error| unknown(error, id))
+}
+
+fn give_password(session: &Session, id: &str, password: &Password) -> Result<ExitCode, Failure> {
+    session.operator_only()?;
+    // Before anybody is asked for a password that is for nobody.
+    member(session, id)?;
+    let given = account::set_password(&session.tidings, id, &password::new(password)?);
+    given.map_err(|error| explained(&session.tidings, error))?;
+    session
+        .out
+        .answer(&(), |page| page.line(format!("{id} has a new password and is signed out everywhere.")))
+}
+
+fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {
+    let Session { tidings, out, caller } = session;
+    // A member removes themselves, unless they administer.
+    let themselves = match caller {
+        Caller::Operator => None,
+        acting => acting.on_behalf_of(tidings, id).ok(),
+    };
+    if matches!(caller, Caller::Operator) {
+        let info = profile::user_info(tidings, &member(session, id)?)?;
+        session.confirm(
+            yes,
+            &format!("remove the member {} ({}), with all lists", info.user_id, info.nickname),
+        )?;
+    } else {
+        session.confirm(yes, &format!("remove the member {id}, with all lists"))?;
+    }
+    let removed = match &themselves {
+        Some(member) => profile::remove_mine(tidings, member),
+        None => admin::remove_user(tidings, caller, id),
+    };
+    removed.map_err(|error| match error {
+        Error::LastAdministrator => Failure::refused(&error, "make another member an administrator first"),
+        Error::Documented(Outcome::NotFound) => {
+            Failure::refused(&error, format!("there is no member {id:?}"))
+        }
+        error => error.into(),
+    })?;
+    out.answer(&(), |page| page.line(format!("{id} is removed.")))
+}
+
+/// Says what ids, passwords and nicknames have to be, where one is not so.
+pub(crate) fn explained(tidings: &Tidings, error: Error) -> Failure {
+    let (id, pw) = (tidings.config().id_length, tidings.config().password_length);
+    let nickname = tidings.config().nickname_length;
+    let nickname = format!("a nickname has {} to {} characters on one line", nickname.min, nickname.max);
+    match error {
+        Error::Documented(Outcome::WrongUserInfo) => Failure::refused(
+            &error,
+            format!(
+                "an id has {} to {} ASCII letters, digits, _ - or ., a password {} to {} characters; {nickname}",
+                id.min, id.max, pw.min, pw.max
+            ),
+        ),
+        Error::Documented(Outcome::RewriteNickname) => Failure::refused(&error, nickname),
+        Error::Documented(Outcome::AlreadyId) => {
+            Failure::refused(&error, "somebody has this id, or the university's roster reserves it")
+        }
+        error => error.into(),
+    }
+}

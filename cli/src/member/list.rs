@@ -1,0 +1,69 @@
+//! `tidings member list`: the members, page by page.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use tidings_core::account::{self, MEMBERS_MAX, MemberQuery};
+
+use crate::failure::Failure;
+use crate::output::{Column, Style, Table, dated, local, stream_pages};
+use crate::session::Session;
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Those whose id, nickname or verified name holds this
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    search: Option<String>,
+    /// How many, 1 to 1000 [default: 100, with --ndjson all]
+    #[arg(long, value_name = "N")]
+    limit: Option<i64>,
+    /// Those after this id
+    #[arg(long, value_name = "ID")]
+    after: Option<String>,
+}
+
+pub(super) fn run(session: &Session, options: &Options) -> Result<ExitCode, Failure> {
+    session.operator_only()?;
+    let Session { tidings, out, .. } = session;
+    let Options { search, limit, after } = options;
+    let query = |after, limit| MemberQuery { search: search.clone(), limit, after };
+    if out.streams() {
+        return stream_pages(*limit, after.clone(), |after, left| {
+            let page = account::list(tidings, &query(after, Some(left.min(MEMBERS_MAX))))?;
+            Ok((page.members, page.next))
+        });
+    }
+    let members = account::list(tidings, &query(after.clone(), *limit))?;
+    out.answer(&members, |page| {
+        let columns = [
+            Column::whole("ID"),
+            Column::text("Nickname"),
+            Column::whole("Is"),
+            Column::whole(dated("Signed up")).optional(),
+            Column::text("Name").optional(),
+            Column::text("Major").optional(),
+        ];
+        let mut table = Table::new(columns);
+        for member in &members.members {
+            let (is, style) = match (member.admin, member.blacklisted) {
+                (_, 1) => ("blacklisted", Style::Faint),
+                (1, _) => ("admin", Style::Plain),
+                _ => ("", Style::Plain),
+            };
+            let name = if member.user_name == member.nickname { "" } else { &member.user_name };
+            let cells = [
+                member.user_id.clone(),
+                member.nickname.clone(),
+                is.to_owned(),
+                local(member.date),
+                name.to_owned(),
+                member.user_major.clone(),
+            ];
+            table.styled_row(style, cells);
+        }
+        page.table(&table, "There are no such members.");
+        if let Some(next) = &members.next {
+            page.note(&format!("There are more: --after {next}"));
+        }
+    })
+}

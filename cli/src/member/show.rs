@@ -1,0 +1,67 @@
+//! `tidings member show` and `lists`: what is known of a member.
+
+use std::process::ExitCode;
+
+use tidings_core::account::Caller;
+use tidings_core::profile::{self, PostRecord};
+
+use crate::failure::Failure;
+use crate::output::{Column, Page, Style, Table, dated, grouped, local};
+use crate::session::Session;
+
+pub(super) fn info(session: &Session, member: &Caller) -> Result<ExitCode, Failure> {
+    let info = profile::user_info(&session.tidings, member)?;
+    session.out.answer(&info, |page| {
+        let yes = |flag: i64| if flag == 1 { "yes" } else { "no" }.to_owned();
+        page.fields(&[
+            ("ID", info.user_id.clone()),
+            ("Nickname", info.nickname.clone()),
+            ("Name", info.user_name.clone()),
+            ("Major", info.user_major.clone()),
+            ("Administrator", yes(info.admin)),
+            ("Auto-login", yes(info.auto_login)),
+            ("Likes", grouped(info.user_fav_list.len().try_into().unwrap_or(i64::MAX))),
+        ]);
+    })
+}
+
+pub(super) fn lists(session: &Session, member: &Caller, kind: u8) -> Result<ExitCode, Failure> {
+    let lists = profile::lists(&session.tidings, member, &kind.to_string())?;
+    session.out.answer(&lists, |page| {
+        for (name, list) in [("Likes", &lists.fav_list), ("Views", &lists.view_list)] {
+            if let Some(list) = list {
+                posts(page, name, list);
+            }
+        }
+        if let Some(list) = &lists.search_list {
+            let mut table = Table::new([Column::whole(dated("Date")), Column::text("Search")]);
+            for search in list {
+                table.row([local(search.date), search.original.clone()]);
+            }
+            titled(page, "Searches", &table);
+        }
+        if let Some(list) = &lists.newsfeed_list {
+            let mut table = Table::new([Column::whole(dated("Date")), Column::text("Newsfeed")]);
+            for access in list {
+                table.row([local(access.date), access.newsfeed_name.clone()]);
+            }
+            titled(page, "Newsfeeds", &table);
+        }
+    })
+}
+
+fn posts(page: &mut Page, name: &str, list: &[PostRecord]) {
+    let columns = [Column::whole(dated("Date")), Column::text("Title"), Column::text("Address").optional()];
+    let mut table = Table::new(columns);
+    for post in list {
+        table.row([local(post.date), post.title.clone(), post.url.clone()]);
+    }
+    titled(page, name, &table);
+}
+
+/// A table under its name; said to be empty where it is.
+fn titled(page: &mut Page, name: &str, table: &Table) {
+    page.styled(Style::Strong, name);
+    page.table(table, &format!("{name}: none."));
+    page.line("");
+}

@@ -1,0 +1,193 @@
+//! Tables, fitted to the terminal by the cells that characters take.
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row};
+use unicode_width::UnicodeWidthStr as _;
+
+use super::{Style, paint, text};
+
+/// Cells between two columns.
+const GAP: u16 = 2;
+/// Cells that a text is left with at least before a column that may be left out is.
+const TEXT_MIN: usize = 16;
+
+/// A column of a table.
+pub(crate) struct Column {
+    name: String,
+    kind: Kind,
+    optional: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Shown whole, as an id.
+    Whole,
+    /// Shown whole, to the right.
+    Number,
+    /// Cut with an ellipsis where it does not fit.
+    Text,
+}
+
+impl Column {
+    /// A column that is shown whole, as an id or a date.
+    pub(crate) fn whole(name: impl Into<String>) -> Self {
+        Self { name: name.into(), kind: Kind::Whole, optional: false }
+    }
+
+    /// A column of numbers.
+    pub(crate) fn number(name: impl Into<String>) -> Self {
+        Self { name: name.into(), kind: Kind::Number, optional: false }
+    }
+
+    /// A column of texts, which are cut with an ellipsis where the terminal is too narrow.
+    pub(crate) fn text(name: impl Into<String>) -> Self {
+        Self { name: name.into(), kind: Kind::Text, optional: false }
+    }
+
+    /// This column, left out where the terminal is too narrow; the last such column first.
+    pub(crate) fn optional(self) -> Self {
+        Self { optional: true, ..self }
+    }
+}
+
+/// A table that is being filled.
+pub(crate) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<(Style, Vec<String>)>,
+}
+
+impl Table {
+    /// A table with these columns and no rows yet.
+    pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Self { columns: columns.into_iter().collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
+        self.styled_row(Style::Plain, cells);
+    }
+
+    /// Adds a row that stands out.
+    pub(crate) fn styled_row<const N: usize>(&mut self, style: Style, cells: [String; N]) {
+        debug_assert_eq!(N, self.columns.len(), "a cell for each column");
+        let fit = |cell: String| text::line(&cell).into_owned();
+        self.rows.push((style, cells.map(fit).into()));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table as text; whole where there is no `width`.
+    pub(super) fn render(&self, width: Option<usize>, colour: bool) -> String {
+        let (shown, fits) = self.shown(width);
+        let pick = |cells: &[String]| shown.iter().map(|&n| cells[n].clone()).collect::<Vec<_>>();
+        let row = |cells: Vec<String>| {
+            let mut row = Row::from(cells);
+            row.max_height(1);
+            row
+        };
+        let mut table = comfy_table::Table::new();
+        table.load_style(NOTHING);
+        let names: Vec<String> = self.columns.iter().map(|column| column.name.clone()).collect();
+        table.set_header(row(pick(&names)));
+        table.add_rows(self.rows.iter().map(|(_, cells)| row(pick(cells))));
+        if let Some(width) = width {
+            let cells = u16::try_from(width).unwrap_or(u16::MAX);
+            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(cells);
+        }
+        for (place, &n) in shown.iter().enumerate() {
+            let Some(column) = table.column_mut(place) else { continue };
+            let gap = if place + 1 < shown.len() { GAP } else { 0 };
+            // A delimiter that no text has: texts are cut between any two characters, not between words.
+            column.set_padding((0, gap)).set_delimiter('\0');
+            if self.columns[n].kind == Kind::Number {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+            if self.columns[n].kind != Kind::Text && fits {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+        let styles = std::iter::once(Style::Strong).chain(self.rows.iter().map(|(style, _)| *style));
+        let lines = table.trim_fmt();
+        lines.lines().zip(styles).map(|(line, style)| paint(line.trim_end(), style, colour) + "\n").collect()
+    }
+
+    /// The columns for which there is room, by their places, and whether all that is shown whole fits.
+    fn shown(&self, width: Option<usize>) -> (Vec<usize>, bool) {
+        let mut shown: Vec<usize> = (0..self.columns.len()).collect();
+        let Some(width) = width else { return (shown, true) };
+        loop {
+            let needed: usize = shown.iter().map(|&n| self.needed(n) + usize::from(GAP)).sum();
+            if needed <= width + usize::from(GAP) {
+                return (shown, true);
+            }
+            match shown.iter().rposition(|&n| self.columns[n].optional) {
+                Some(place) => drop(shown.remove(place)),
+                None => return (shown, false),
+            }
+        }
+    }
+
+    /// The cells that a column needs at least.
+    fn needed(&self, n: usize) -> usize {
+        let width = self.width(n);
+        if self.columns[n].kind == Kind::Text { width.min(TEXT_MIN) } else { width }
+    }
+
+    /// The cells that a column takes when nothing of it is cut.
+    fn width(&self, n: usize) -> usize {
+        let cells = self.rows.iter().map(|(_, cells)| cells[n].width());
+        cells.max().unwrap_or_default().max(self.columns[n].name.width())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let columns = [
+            Column::whole("ID"),
+            Column::text("Title"),
+            Column::number("Views"),
+            Column::whole("Date").optional(),
+            Column::text("Text").optional(),
+        ];
+        let mut table = Table::new(columns);
+        let row = |id: &str, title: &str, views: &str, text: &str| {
+            [id.into(), title.into(), views.into(), "2026-11-20".into(), text.into()]
+        };
+        table.row(row("1", "A library that is open until ten at night", "1,234", "all of it\nhere"));
+        table.row(row("22", "도서관은 밤 열 시까지 열려 있습니다", "5", "모두"));
+        table.styled_row(Style::Faint, row("333", "👩‍👩‍👧 🇰🇷 🦀🦀🦀🦀🦀🦀🦀🦀🦀", "67", "🦀"));
+        table
+    }
+
+    #[test]
+    fn a_table_that_nobody_sees_is_whole_and_plain() {
+        insta::assert_snapshot!(table().render(None, false));
+    }
+
+    #[test]
+    fn a_table_is_cut_to_the_terminals_cells() {
+        for width in [80, 60, 40, 20] {
+            let text = table().render(Some(width), false);
+            assert!(text.lines().all(|line| line.width() <= width), "{width}:\n{text}");
+            assert_eq!(text.lines().count(), 4, "{width}:\n{text}");
+        }
+        insta::assert_snapshot!("80", table().render(Some(80), false));
+        insta::assert_snapshot!("40", table().render(Some(40), false));
+    }
+
+    #[test]
+    fn colour_is_in_whole_lines_and_takes_no_cells() {
+        let text = table().render(Some(40), true);
+        let mut lines = text.lines();
+        assert!(
+            lines.next().is_some_and(|line| line.starts_with("\u{1b}[1m") && line.ends_with("\u{1b}[0m"))
+        );
+        assert!(lines.next().is_some_and(|line| !line.contains('\u{1b}')));
+        assert!(lines.last().is_some_and(|line| line.starts_with("\u{1b}[2m")));
+    }
+}

@@ -1,0 +1,87 @@
+//! What every command on the database works with: the database, who acts, and where answers go.
+
+use tidings_core::account::Caller;
+use tidings_core::{Error, Tidings};
+
+use crate::args::Global;
+use crate::failure::Failure;
+use crate::output::{self, Output, text};
+use crate::password;
+
+/// The open database, who acts, and where answers go.
+pub(crate) struct Session {
+    pub(crate) tidings: Tidings,
+    pub(crate) out: Output,
+    /// The operator, or the member whom `--as` names.
+    pub(crate) caller: Caller,
+}
+
+impl Session {
+    /// Opens the database that the options name.
+    ///
+    /// # Errors
+    /// When it does not open; when `--as` names nobody, or a member who may not act.
+    pub(crate) fn open(global: &Global) -> Result<Self, Failure> {
+        let tidings = crate::open(global)?;
+        let caller = match &global.acting {
+            Some(id) => Caller::acting_as(&tidings, id).map_err(|error| unknown(error, id))?,
+            None => Caller::Operator,
+        };
+        Ok(Self { tidings, out: Output::new(global), caller })
+    }
+
+    /// Refuses a command that no member has.
+    ///
+    /// # Errors
+    /// `Not admin` when `--as` names somebody.
+    pub(crate) fn operator_only(&self) -> Result<(), Failure> {
+        if matches!(self.caller, Caller::Operator) {
+            return Ok(());
+        }
+        let why = "this is for whoever may read the database file, not for members: leave --as out";
+        Err(Failure::refused(&Error::Forbidden, why))
+    }
+
+    /// The member who acts, for what only a member does.
+    ///
+    /// # Errors
+    /// A usage failure when `--as` names nobody.
+    pub(crate) fn acting_member(&self) -> Result<&Caller, Failure> {
+        match &self.caller {
+            Caller::Operator => Err(Failure::usage("only a member does this: name one with --as ID")),
+            member => Ok(member),
+        }
+    }
+
+    /// Asks before something is lost for good; `what` ends the question, as `remove the notice "Library"`.
+    ///
+    /// # Errors
+    /// A usage failure where nobody can be asked and `yes` was not given; a refusal when the answer is no.
+    pub(crate) fn confirm(&self, yes: bool, what: &str) -> Result<(), Failure> {
+        confirm(&self.out, yes, what)
+    }
+}
+
+/// As [`Session::confirm`], for a command that has no session.
+pub(crate) fn confirm(out: &Output, yes: bool, what: &str) -> Result<(), Failure> {
+    if yes {
+        return Ok(());
+    }
+    if out.is_for_programs() || !output::is_interactive() {
+        let what = text::line(what);
+        return Err(Failure::usage(format!("this would {what}, and nobody can be asked: say --yes")));
+    }
+    let question = format!("Really {}? [y/N] ", text::line(what));
+    match password::ask(&question)?.as_deref() {
+        Some("y" | "Y" | "yes" | "Yes") => Ok(()),
+        _ => Err(Failure::declined()),
+    }
+}
+
+/// Says who is unknown.
+pub(crate) fn unknown(error: Error, id: &str) -> Failure {
+    match error {
+        Error::NotFound => Failure::refused(&error, format!("there is no member {id:?}")),
+        error => error.into(),
+    }
+}

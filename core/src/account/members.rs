@@ -1,0 +1,302 @@
+//! What whoever may read the database file does with members: lists them, acts as one or for one, gives one a new
+//! password.
+
+use serde::Serialize;
+
+use super::{Caller, Identity, find, fold, is_password, revoke_tokens};
+use crate::Tidings;
+use crate::clock::Time;
+use crate::error::{Error, Outcome, Result};
+
+/// How many members a page of the list may have.
+pub const MEMBERS_MAX: i64 = 1_000;
+/// How many members a page of the list has, unless it is said.
+const MEMBERS: i64 = 100;
+
+impl Caller {
+    /// The member `id`, with their rights and no others, by right of whoever may read the database file.
+    ///
+    /// # Errors
+    /// `Not found` when there is no such member; `blacklist user` when they may not sign in either.
+    pub fn acting_as(tidings: &Tidings, id: &str) -> Result<Self> {
+        tidings.store().read(|tx| match find(tx, id)? {
+            None => Err(Error::NotFound),
+            Some(member) if member.blacklisted => Err(Outcome::BlacklistUser.into()),
+            Some(member) => Ok(Self::Member(member.id)),
+        })
+    }
+
+    /// Who `self` is in an operation of members on themselves, for the member `id`: an operator may be anybody,
+    /// who is blacklisted too; a member only who they are.
+    ///
+    /// # Errors
+    /// `Not found` when there is no such member; for a member, `Not admin` when it is not they.
+    pub fn on_behalf_of(&self, tidings: &Tidings, id: &str) -> Result<Self> {
+        let identity = self.identify(tidings);
+        tidings.store().read(|tx| {
+            let acting = match identity {
+                Identity::Operator => None,
+                _ => Some(identity.member(tx)?.key),
+            };
+            let member = find(tx, id)?;
+            if acting.is_some() && acting != member.as_ref().map(|member| member.key) {
+                return Err(Error::Forbidden);
+            }
+            Ok(Self::Member(member.ok_or(Error::NotFound)?.id))
+        })
+    }
+}
+
+/// Which members to list.
+#[derive(Clone, Debug, Default)]
+pub struct MemberQuery {
+    /// What their id, nickname or verified name holds, ASCII letters in either case; `None` for all.
+    pub search: Option<String>,
+    /// How many at most, 1 to 1,000; 100 when not said.
+    pub limit: Option<i64>,
+    /// The `next` of the page before; the first page when not said.
+    pub after: Option<String>,
+}
+
+/// A page of members.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Members {
+    /// In the order of their ids.
+    pub members: Vec<MemberEntry>,
+    /// What continues the list; `null` at its end.
+    pub next: Option<String>,
+}
+
+/// A member, as the list shows them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MemberEntry {
+    /// The id as registered.
+    pub user_id: String,
+    /// The nickname.
+    pub nickname: String,
+    /// The name that the university verified; the nickname of a member who never verified.
+    pub user_name: String,
+    /// The subject that the university verified, or `""`.
+    pub user_major: String,
+    /// Whether they administer: 0 or 1.
+    pub admin: i64,
+    /// Whether they are blacklisted: 0 or 1.
+    pub blacklisted: i64,
+    /// When they signed up.
+    pub date: Time,
+}
+
+/// The members, page by page. Somebody who signs up meanwhile is listed if their id is yet to come.
+///
+/// A page is read along the index of ids; a search reads past those that it does not fit.
+///
+/// # Errors
+/// `bad request` when the limit breaks its rule.
+pub fn list(tidings: &Tidings, query: &MemberQuery) -> Result<Members> {
+    let limit = query.limit.unwrap_or(MEMBERS);
+    if !(1..=MEMBERS_MAX).contains(&limit) {
+        return Err(Error::BadRequest("limit is 1 to 1,000"));
+    }
+    let after = query.after.as_deref().map(fold).unwrap_or_default();
+    tidings.store().read(|tx| {
+        // One more than is shown, to know whether there are more.
+        let mut members = sql::list(tx, query.search.as_deref(), &after, limit + 1)?;
+        let shown = usize::try_from(limit).unwrap_or(usize::MAX);
+        let more = members.len() > shown;
+        members.truncate(shown);
+        let next = members.last().filter(|_| more).map(|member| member.user_id.clone());
+        Ok(Members { members, next })
+    })
+}
+
+/// Gives a member a new password, whatever the old one was; every token of theirs stops.
+///
+/// # Errors
+/// `Not found` when there is no such member; `wrong user info` when the password breaks its rule; `overloaded` when
+/// too many passwords wait to be hashed.
+pub fn set_password(tidings: &Tidings, id: &str, pw: &str) -> Result<()> {
+    // Asked before the hash is made, so that an unknown id costs nothing.
+    let known = tidings.store().read(|tx| Ok(find(tx, id)?))?;
+    let member = known.ok_or(Error::NotFound)?;
+    if !is_password(tidings.config(), pw) {
+        return Err(Outcome::WrongUserInfo.into());
+    }
+    let password = tidings.hasher().hash(pw)?;
+    tidings.store().write(move |tx| {
+        if !sql::set_password(tx, member.key, &password)? {
+            return Err(Error::NotFound);
+        }
+        revoke_tokens(tx, member.key)?;
+        Ok(())
+    })
+}
+
+mod sql {
+    use super::{MemberEntry, Time, fold};
+    use crate::store::{Row, StoreError, Tx};
+
+    pub(super) fn list(
+        tx: &mut dyn Tx,
+        search: Option<&str>,
+        after: &str,
+        limit: i64,
+    ) -> Result<Vec<MemberEntry>, StoreError> {
+        let columns =
+            "SELECT id, nickname, name, major, admin IS NOT NULL, blacklisted IS NOT NULL, date FROM member";
+        let rows = match search {
+            None => {
+                let sql = format!("{columns} WHERE folded > $1 ORDER BY folded LIMIT $2");
+                tx.rows(&sql, &[after.into(), limit.into()])?
+            }
+            Some(search) => {
+                let sql = format!(
+                    "{columns} WHERE folded > $1 AND (folded LIKE $3 ESCAPE '!' OR lower(nickname) LIKE $3 ESCAPE '!'
+                     OR lower(name) LIKE $3 ESCAPE '!') ORDER BY folded LIMIT $2"
+                );
+                tx.rows(&sql, &[after.into(), limit.into(), (&pattern(search)).into()])?
+            }
+        };
+        let member = |mut row: Row| {
+            let (user_id, nickname, name): (_, String, Option<String>) =
+                (row.take(0)?, row.take(1)?, row.take(2)?);
+            Ok(MemberEntry {
+                user_id,
+                user_name: name.unwrap_or_else(|| nickname.clone()),
+                nickname,
+                user_major: row.take::<Option<String>>(3)?.unwrap_or_default(),
+                admin: row.take(4)?,
+                blacklisted: row.take(5)?,
+                date: Time(row.take(6)?),
+            })
+        };
+        rows.into_iter().map(member).collect()
+    }
+
+    /// What holds `text`, as LIKE writes it.
+    fn pattern(text: &str) -> String {
+        let text = fold(&crate::text::composed(text));
+        format!("%{}%", text.replace('!', "!!").replace('%', "!%").replace('_', "!_"))
+    }
+
+    /// False when there is no such member any more.
+    pub(super) fn set_password(tx: &mut dyn Tx, key: i64, password: &str) -> Result<bool, StoreError> {
+        let sql = "UPDATE member SET password = $2 WHERE key = $1";
+        Ok(tx.run(sql, &[key.into(), password.into()])? > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{NOW, Service, service};
+    use crate::{account, admin, profile};
+
+    fn ids(service: &Service, query: &MemberQuery) -> (Vec<String>, Option<String>) {
+        let Members { members, next } = list(service, query).unwrap();
+        (members.into_iter().map(|member| member.user_id).collect(), next)
+    }
+
+    fn text<T>(result: Result<T>) -> String {
+        result.err().map_or_else(|| "success".to_owned(), |error| error.to_string())
+    }
+
+    #[test]
+    fn members_are_listed_by_id_in_pages_that_meet() {
+        let service = service();
+        for id in ["Ben", "ann", "dot", "Cid", "eve"] {
+            service.member(id);
+        }
+        let mut query = MemberQuery { limit: Some(2), ..MemberQuery::default() };
+        assert_eq!(ids(&service, &query), (vec!["ann".into(), "Ben".into()], Some("Ben".into())));
+        query.after = Some("Ben".into());
+        assert_eq!(ids(&service, &query), (vec!["Cid".into(), "dot".into()], Some("dot".into())));
+        // Who goes and who comes meanwhile moves nobody else.
+        admin::remove_user(&service, &Caller::Operator, "dot").unwrap();
+        service.member("dotty");
+        query.after = Some("dot".into());
+        assert_eq!(ids(&service, &query), (vec!["dotty".into(), "eve".into()], None));
+        query.after = Some("zed".into());
+        assert_eq!(ids(&service, &query), (vec![], None));
+        for limit in [0, -1, 1_001] {
+            query.limit = Some(limit);
+            assert_eq!(text(list(&service, &query)), "bad request", "{limit}");
+        }
+    }
+
+    #[test]
+    fn a_search_looks_in_ids_and_names_and_takes_no_letter_for_more_than_it_is() {
+        let service = service();
+        for id in ["Ann_B", "annxb", "cid"] {
+            service.member(id);
+        }
+        let cid = Caller::Member("cid".into());
+        profile::change_nickname(&service, &cid, "100% 홍길동").unwrap();
+        let found = |text: &str| {
+            let query = MemberQuery { search: Some(text.into()), ..MemberQuery::default() };
+            ids(&service, &query).0
+        };
+        assert_eq!(found("NN"), ["Ann_B", "annxb"]);
+        assert_eq!(found("n_b"), ["Ann_B"]);
+        assert_eq!(found("0%"), ["cid"]);
+        assert_eq!(found("길동"), ["cid"]);
+        assert!(found("!").is_empty() && found("nobody").is_empty());
+        assert_eq!(found("").len(), 3);
+    }
+
+    #[test]
+    fn the_list_says_who_administers_and_who_is_blacklisted() {
+        let service = service();
+        service.admin("ann");
+        service.member("ben");
+        admin::push_blacklist(&service, &Caller::Operator, "ben").unwrap();
+        let members = list(&service, &MemberQuery::default()).unwrap().members;
+        let flags: Vec<_> = members.iter().map(|m| (m.admin, m.blacklisted, m.date.0)).collect();
+        assert_eq!(flags, [(1, 0, NOW), (0, 1, NOW)]);
+        assert_eq!((members[0].user_name.as_str(), members[0].user_major.as_str()), ("ann", ""));
+    }
+
+    #[test]
+    fn an_operator_acts_as_a_member_who_may_sign_in() {
+        let service = service();
+        service.member("Ann");
+        let ann = Caller::acting_as(&service, "aNN").unwrap();
+        assert_eq!(profile::user_info(&service, &ann).unwrap().user_id, "Ann");
+        assert_eq!(text(admin::check(&service, &ann)), "Not admin");
+        assert_eq!(text(Caller::acting_as(&service, "nobody")), "Not found");
+        admin::push_blacklist(&service, &Caller::Operator, "ann").unwrap();
+        assert_eq!(text(Caller::acting_as(&service, "ann")), "blacklist user");
+    }
+
+    #[test]
+    fn an_operator_is_anybody_and_a_member_nobody_else() {
+        let service = service();
+        let (ann, ben) = (service.admin("ann"), service.member("ben"));
+        admin::push_blacklist(&service, &Caller::Operator, "ben").unwrap();
+        let operators = Caller::Operator.on_behalf_of(&service, "BEN").unwrap();
+        assert_eq!(profile::user_info(&service, &operators).unwrap().user_id, "ben");
+        assert_eq!(text(Caller::Operator.on_behalf_of(&service, "nobody")), "Not found");
+        assert_eq!(text(ann.on_behalf_of(&service, "Ann")), "success");
+        for other in ["ben", "nobody"] {
+            assert_eq!(text(ann.on_behalf_of(&service, other)), "Not admin", "{other}");
+        }
+        for caller in [&ben, &Caller::Nobody, &Caller::Member("gone".into())] {
+            assert_eq!(text(caller.on_behalf_of(&service, "ben")), "bad token", "{caller:?}");
+        }
+    }
+
+    #[test]
+    fn a_password_that_is_given_ends_what_the_old_one_opened() {
+        let service = service();
+        let ann = service.member("ann");
+        assert_eq!(text(set_password(&service, "ann", "short")), "wrong user info");
+        assert_eq!(text(set_password(&service, "nobody", "a new password")), "Not found");
+        profile::user_info(&service, &ann).unwrap();
+        set_password(&service, "ANN", "a new password").unwrap();
+        assert_eq!(text(profile::user_info(&service, &ann)), "not found");
+        let sign_in = |pw: &str| text(account::sign_in(&service, "ann", pw, None));
+        assert_eq!(
+            (sign_in("password of ann"), sign_in("a new password")),
+            ("incorrect pw".into(), "success".into())
+        );
+    }
+}
