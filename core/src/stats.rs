@@ -18,19 +18,23 @@ pub struct Stats {
     pub wal_bytes: u64,
     /// Milliseconds since the feeds last followed the posts; `None` before they are first asked for.
     pub feeds_age_ms: Option<i64>,
+    /// Milliseconds since the word model was made; `None` while there is none.
+    pub words_age_ms: Option<i64>,
 }
 
 impl Stats {
     /// How the service is doing now.
     pub fn of(tidings: &Tidings) -> Self {
         let store = tidings.store();
+        let age = |made: Option<i64>| made.map(|made| tidings.now().saturating_sub(made));
         Self {
             writes_waiting: store.waiting(),
             records_waiting: tidings.analysis().records_waiting(),
             commits: store.commits(),
             database_bytes: store.database_bytes(),
             wal_bytes: store.wal_bytes(),
-            feeds_age_ms: tidings.feeds().followed().map(|at| tidings.now().saturating_sub(at)),
+            feeds_age_ms: age(tidings.feeds().followed()),
+            words_age_ms: age(tidings.words().made()),
         }
     }
 }
@@ -53,7 +57,7 @@ mod tests {
         let draft = Draft { title: Some("t".into()), url: Some("https://a.b/".into()), ..Draft::default() };
         post::insert(&service, &Caller::Operator, &draft).unwrap();
         let after = Stats::of(&service);
-        assert_eq!(after.feeds_age_ms, Some(500));
+        assert_eq!((after.feeds_age_ms, after.words_age_ms), (Some(500), None));
         assert!(after.wal_bytes > 0 && after.database_bytes > 0);
         let (commits, earlier) = (after.commits, before.commits);
         assert_eq!((commits.count, commits.works), (earlier.count + 1, earlier.works + 1));

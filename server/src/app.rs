@@ -60,7 +60,7 @@ impl App {
         Arc::new(Self {
             lanes: Lanes::new(config.operations, config.operation_queue, tidings.config().hash_queue),
             rate_limit: config.rate_limit.map(RateLimit::new),
-            metrics: config.metrics_listen.map(|_| Metrics::default()),
+            metrics: config.metrics_listen.map(|_| Metrics::new()),
             bodies: Semaphore::new(config.bodies_limit),
             table: Table::new(routes(&config)),
             stopping: AtomicBool::new(false),

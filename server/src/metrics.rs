@@ -1,13 +1,9 @@
 //! What the server tells whoever watches over it: Prometheus text, on a listener of its own.
-//!
-//! Source of the form: Prometheus, *Exposition formats*, the text-based format, version 0.0.4.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::fmt::{Display, Write as _};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,7 +12,11 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
-use tidings_core::stats::Stats;
+use prometheus::proto::{Bucket, Histogram, Metric, MetricFamily, MetricType};
+use prometheus::{
+    Gauge, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TEXT_FORMAT, TextEncoder,
+};
+use tidings_core::stats::{Commits, Stats};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -25,6 +25,8 @@ use tokio::time::timeout;
 use crate::app::App;
 use crate::reply::Refusal;
 
+/// What every name begins with.
+const NAMESPACE: &str = "tidings";
 /// Upper bounds of the latencies that are told apart, in seconds.
 const LATENCIES: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
 /// How long a connection may last.
@@ -32,139 +34,110 @@ const CONNECTION: Duration = Duration::from_secs(30);
 /// Connections at a time.
 const CONNECTIONS: usize = 16;
 
-/// The requests that were answered, by their operations.
-#[derive(Default)]
-pub(crate) struct Metrics(Mutex<BTreeMap<(&'static str, &'static str), Tally>>);
-
-/// The requests of an operation.
-#[derive(Default)]
-struct Tally {
-    /// By the `result` of their answers.
-    results: BTreeMap<Cow<'static, str>, u64>,
-    /// By their latencies: those of at most so long, each counted once; behind them, longer ones.
-    latencies: [u64; LATENCIES.len() + 1],
-    seconds: f64,
+/// The requests that were answered.
+pub(crate) struct Metrics {
+    registry: Registry,
+    /// By method, path and result.
+    requests: IntCounterVec,
+    /// By method and path.
+    durations: HistogramVec,
 }
 
 impl Metrics {
+    /// No requests yet.
+    pub(crate) fn new() -> Self {
+        Self::registered().expect("these names keep the rules of Prometheus, and none stands twice")
+    }
+
+    fn registered() -> prometheus::Result<Self> {
+        let requests = Opts::new("requests_total", "Answered requests by operation and result.");
+        let durations =
+            HistogramOpts::new("request_duration_seconds", "How long answers took, by operation.");
+        let metrics = Self {
+            registry: Registry::new_custom(Some(NAMESPACE.to_owned()), None)?,
+            requests: IntCounterVec::new(requests, &["method", "path", "result"])?,
+            durations: HistogramVec::new(durations.buckets(LATENCIES.into()), &["method", "path"])?,
+        };
+        metrics.registry.register(Box::new(metrics.requests.clone()))?;
+        metrics.registry.register(Box::new(metrics.durations.clone()))?;
+        Ok(metrics)
+    }
+
     /// Counts a request to the operation of a path; of a path that has none, it is empty.
-    pub(crate) fn count(
-        &self,
-        path: &'static str,
-        method: &Method,
-        refusal: Option<&Refusal>,
-        took: Duration,
-    ) {
+    pub(crate) fn count(&self, path: &str, method: &Method, refusal: Option<&Refusal>, took: Duration) {
         // Of what anybody may make up there is one.
-        let method = if *method == Method::GET {
-            "GET"
-        } else if *method == Method::POST {
-            "POST"
-        } else {
-            "other"
+        let method = match *method {
+            Method::GET => "GET",
+            Method::POST => "POST",
+            _ => "other",
         };
         let result = refusal.map_or(Cow::Borrowed("success"), |refusal| Cow::Owned(refusal.to_string()));
-        let took = took.as_secs_f64();
-        let latency = LATENCIES.iter().position(|bound| took <= *bound).unwrap_or(LATENCIES.len());
-        let mut operations = self.lock();
-        let tally = operations.entry((path, method)).or_default();
-        *tally.results.entry(result).or_insert(0) += 1;
-        tally.latencies[latency] += 1;
-        tally.seconds += took;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<(&'static str, &'static str), Tally>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A page of metrics that is being written.
-#[derive(Default)]
-struct Page(String);
-
-impl Page {
-    /// Begins a metric.
-    fn metric(&mut self, name: &str, kind: &str, help: &str) {
-        // A text takes all that is written to it.
-        let _ = writeln!(self.0, "# HELP tidings_{name} {help}\n# TYPE tidings_{name} {kind}");
-    }
-
-    /// Writes a sample; `labels` as they stand between the braces.
-    fn sample(&mut self, name: &str, labels: &str, value: impl Display) {
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
-        let _ = writeln!(self.0, "tidings_{name}{labels} {value}");
-    }
-
-    /// Writes a metric of one sample.
-    fn single(&mut self, name: &str, kind: &str, help: &str, value: impl Display) {
-        self.metric(name, kind, help);
-        self.sample(name, "", value);
-    }
-
-    /// Writes the buckets of a histogram, each with the counts of the smaller ones, and its sum.
-    fn histogram<B: Display>(
-        &mut self,
-        name: &str,
-        labels: &str,
-        buckets: impl Iterator<Item = (B, u64)>,
-        (count, sum): (u64, impl Display),
-    ) {
-        let comma = if labels.is_empty() { "" } else { "," };
-        let bucket = format!("{name}_bucket");
-        for (bound, count) in buckets {
-            self.sample(&bucket, &format!("{labels}{comma}le=\"{bound}\""), count);
-        }
-        self.sample(&bucket, &format!("{labels}{comma}le=\"+Inf\""), count);
-        self.sample(&format!("{name}_sum"), labels, sum);
-        self.sample(&format!("{name}_count"), labels, count);
+        self.requests.with_label_values(&[method, path, &*result]).inc();
+        self.durations.with_label_values(&[method, path]).observe(took.as_secs_f64());
     }
 }
 
 /// The metrics of a server as they stand.
-pub(crate) fn page(app: &App) -> String {
-    let mut page = Page::default();
-    if let Some(metrics) = &app.metrics {
-        requests(&mut page, &metrics.lock());
-    }
-    page.metric("operations_waiting", "gauge", "Operations that wait for their turn, by lane.");
-    for (lane, depth) in app.lanes.waiting() {
-        page.sample("operations_waiting", &format!("lane=\"{lane}\""), depth);
-    }
+fn page(app: &App) -> prometheus::Result<String> {
+    let mut families = app.metrics.as_ref().map(|metrics| metrics.registry.gather()).unwrap_or_default();
     let stats = Stats::of(&app.tidings);
-    page.single("writes_waiting", "gauge", "Writes that wait for the writer.", stats.writes_waiting);
-    page.single("records_waiting", "gauge", "Log lines that wait for a commit.", stats.records_waiting);
-    page.metric("commit_works", "histogram", "Commits by the works that each carried.");
-    let commits = stats.commits;
-    page.histogram("commit_works", "", commits.up_to.into_iter(), (commits.count, commits.works));
-    page.single("wal_bytes", "gauge", "Size of the write-ahead log.", stats.wal_bytes);
-    if let Some(age) = stats.feeds_age_ms {
-        let seconds = Duration::from_millis(u64::try_from(age).unwrap_or_default()).as_secs_f64();
-        let help = "Seconds since the feeds last followed a change of the posts.";
-        page.single("feed_snapshot_age_seconds", "gauge", help, seconds);
-    }
-    page.0
+    families.append(&mut gauges(app, &stats)?.gather());
+    families.push(commit_sizes(&stats.commits));
+    TextEncoder::new().encode_to_string(&families)
 }
 
-fn requests(page: &mut Page, operations: &BTreeMap<(&'static str, &'static str), Tally>) {
-    page.metric("requests_total", "counter", "Answered requests by operation and result.");
-    for ((path, method), tally) in operations {
-        for (result, count) in &tally.results {
-            let labels = format!("method=\"{method}\",path=\"{path}\",result=\"{result}\"");
-            page.sample("requests_total", &labels, count);
+/// What is looked up anew each time.
+#[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
+fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
+    let gauges = Registry::new_custom(Some(NAMESPACE.to_owned()), None)?;
+    let waiting = Opts::new("operations_waiting", "Operations that wait for their turn, by lane.");
+    let waiting = GaugeVec::new(waiting, &["lane"])?;
+    for (lane, depth) in app.lanes.waiting() {
+        waiting.with_label_values(&[lane]).set(depth as f64);
+    }
+    gauges.register(Box::new(waiting))?;
+    let seconds = |ms: i64| ms as f64 / 1_000.0;
+    for (name, help, value) in [
+        ("writes_waiting", "Writes that wait for the writer.", Some(stats.writes_waiting as f64)),
+        ("records_waiting", "Log lines that wait for a commit.", Some(stats.records_waiting as f64)),
+        ("database_bytes", "Size of the database file.", Some(stats.database_bytes as f64)),
+        ("wal_bytes", "Size of the write-ahead log.", Some(stats.wal_bytes as f64)),
+        (
+            "feed_snapshot_age_seconds",
+            "Seconds since the feeds last followed a change of the posts.",
+            stats.feeds_age_ms.map(seconds),
+        ),
+        ("words_age_seconds", "Seconds since the word model was made.", stats.words_age_ms.map(seconds)),
+    ] {
+        if let Some(value) = value {
+            let gauge = Gauge::new(name, help)?;
+            gauge.set(value);
+            gauges.register(Box::new(gauge))?;
         }
     }
-    page.metric("request_duration_seconds", "histogram", "How long answers took, by operation.");
-    for ((path, method), tally) in operations {
-        let mut count = 0;
-        let buckets = LATENCIES.iter().zip(&tally.latencies).map(|(bound, n)| {
-            count += n;
-            (bound, count)
-        });
-        let buckets: Vec<_> = buckets.collect();
-        let count = tally.latencies.iter().sum();
-        let labels = format!("method=\"{method}\",path=\"{path}\"");
-        page.histogram("request_duration_seconds", &labels, buckets.into_iter(), (count, tally.seconds));
-    }
+    Ok(gauges)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
+fn commit_sizes(commits: &Commits) -> MetricFamily {
+    let bucket = |(works, count): &(u64, u64)| {
+        let mut bucket = Bucket::default();
+        bucket.set_upper_bound(*works as f64);
+        bucket.set_cumulative_count(*count);
+        bucket
+    };
+    let mut sizes = Histogram::default();
+    sizes.set_bucket(commits.up_to.iter().map(bucket).collect());
+    sizes.set_sample_count(commits.count);
+    sizes.set_sample_sum(commits.works as f64);
+    let mut metric = Metric::default();
+    metric.set_histogram(sizes);
+    let mut family = MetricFamily::default();
+    family.set_name(format!("{NAMESPACE}_commit_works"));
+    family.set_help("Commits by the works that each carried.".into());
+    family.set_field_type(MetricType::HISTOGRAM);
+    family.set_metric(vec![metric]);
+    family
 }
 
 /// A listener for metrics.
@@ -172,7 +145,10 @@ fn requests(page: &mut Page, operations: &BTreeMap<(&'static str, &'static str),
 /// # Errors
 /// When it cannot be opened there.
 pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
-    let listener = TcpListener::bind(address).await?;
+    let failed = |e: std::io::Error| {
+        std::io::Error::new(e.kind(), format!("metrics cannot be served on {address}: {e}"))
+    };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
     tracing::info!(address = %listener.local_addr()?, "metrics are served");
     Ok(listener)
 }
@@ -205,16 +181,20 @@ pub(crate) async fn serve(app: Arc<App>, listener: TcpListener) {
 }
 
 fn answer(app: &App, method: &Method, path: &str) -> Response<Full<Bytes>> {
-    let found = path == "/metrics";
-    let body = if found && method == Method::GET { page(app) } else { String::new() };
-    let mut response = Response::new(Full::from(body));
-    *response.status_mut() = match (found, method == Method::GET) {
-        (false, _) => StatusCode::NOT_FOUND,
-        (true, false) => StatusCode::METHOD_NOT_ALLOWED,
-        (true, true) => StatusCode::OK,
+    let (status, body) = match (path, method) {
+        ("/metrics", &Method::GET) => match page(app) {
+            Ok(page) => (StatusCode::OK, page),
+            Err(error) => {
+                tracing::error!(%error, "metrics cannot be written");
+                (StatusCode::INTERNAL_SERVER_ERROR, String::new())
+            }
+        },
+        ("/metrics", _) => (StatusCode::METHOD_NOT_ALLOWED, String::new()),
+        _ => (StatusCode::NOT_FOUND, String::new()),
     };
-    let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    response.headers_mut().insert(CONTENT_TYPE, text);
+    let mut response = Response::new(Full::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(TEXT_FORMAT));
     response
 }
 
@@ -240,15 +220,15 @@ mod tests {
             service.answer_of(&app, request(method, path)).await;
         }
         service.answer_of(&app, post("/sign_in", "application/json", r#"{"id":"ann","pw":"x"}"#)).await;
-        let page = page(&app);
+        let page = page(&app).unwrap();
         let requests = page.lines().filter_map(|line| line.strip_prefix("tidings_requests_total"));
         let expected = [
             r#"{method="GET",path="",result="Not found"} 1"#,
             r#"{method="GET",path="/get_device",result="success"} 2"#,
-            r#"{method="other",path="/get_device",result="method not allowed"} 1"#,
             r#"{method="GET",path="/get_userinfo",result="not found"} 1"#,
             r#"{method="GET",path="/post_view/{post_obi}",result="Not found"} 1"#,
             r#"{method="POST",path="/sign_in",result="No member"} 1"#,
+            r#"{method="other",path="/get_device",result="method not allowed"} 1"#,
         ];
         assert_eq!(requests.collect::<Vec<_>>(), expected);
         for line in [

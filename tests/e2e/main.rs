@@ -15,6 +15,7 @@ mod main_info;
 mod main_job;
 mod matrix;
 mod meanwhile;
+mod metrics;
 mod newsfeed;
 mod notice;
 mod post;

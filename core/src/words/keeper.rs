@@ -153,6 +153,14 @@ impl Words {
         self.shared.current.load_full()
     }
 
+    /// When the present model was made, if there is one in memory: milliseconds UTC.
+    pub(crate) fn made(&self) -> Option<i64> {
+        let seen = *self.shared.seen();
+        let (Some(_), Seen::File(made, _)) = (self.shared.current.load().as_ref(), seen) else { return None };
+        let since = made.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_millis()).ok()
+    }
+
     /// Starts the thread that keeps the model up with the posts, where that is wanted; it ends with the service.
     pub(super) fn follow(&self) -> Result<()> {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);

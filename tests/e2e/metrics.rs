@@ -1,0 +1,99 @@
+//! Metrics, as whoever watches over a server reads them.
+
+use std::cell::RefCell;
+use std::net::{SocketAddr, TcpListener};
+
+use serde_json::json;
+use tidings_tests::{Server, command, run, sample, wait_until};
+
+/// A server that tells its metrics, and where.
+fn watched() -> (Server, SocketAddr) {
+    let server = Server::with(|serve| {
+        serve.args(["--metrics-listen", "127.0.0.1:0"]);
+    });
+    let address = RefCell::new(None);
+    wait_until("metrics are served", || {
+        let log = server.log();
+        let line = log.lines().find(|line| line.contains("metrics are served"));
+        *address.borrow_mut() = line.and_then(|line| line.rsplit_once("address=")?.1.trim().parse().ok());
+        address.borrow().is_some()
+    });
+    (server, address.take().unwrap())
+}
+
+/// What is asked there is answered with this status and body.
+fn ask(address: SocketAddr, path: &str) -> (u16, String) {
+    use std::io::{Read as _, Write as _};
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: metrics\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+/// The value of a sample, named as it stands in the text.
+fn value(page: &str, name: &str) -> Option<f64> {
+    page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
+#[test]
+fn what_was_answered_and_how_the_store_does_stands_in_the_metrics() {
+    let (server, metrics) = watched();
+    let ann = server.member("ann");
+    let admin = server.admin();
+    let id = admin.post("/insert_post", sample::post("News")).succeeded().text("/_id");
+    for _ in 0..3 {
+        let _ = ann.get(&format!("/post_like/{id}")).succeeded();
+    }
+    assert_eq!(ann.post("/insert_notice", json!({})).said(), "200 Not admin");
+    let _ = server.anyone().get("/get_popularity_newsfeed").succeeded();
+
+    let (status, page) = ask(metrics, "/metrics");
+    assert_eq!(status, 200);
+    let requests = |labels: &str| value(&page, &format!("tidings_requests_total{{{labels}}}"));
+    assert_eq!(requests(r#"method="GET",path="/post_like/{post_obi}",result="success""#), Some(3.0));
+    assert_eq!(requests(r#"method="POST",path="/insert_notice",result="Not admin""#), Some(1.0));
+    let likes = r#"tidings_request_duration_seconds_count{method="GET",path="/post_like/{post_obi}"}"#;
+    assert_eq!(value(&page, likes), Some(3.0));
+    assert!(value(&page, "tidings_commit_works_count").unwrap() >= 5.0, "{page}");
+    for name in ["database_bytes", "wal_bytes", "commit_works_sum"] {
+        assert!(value(&page, &format!("tidings_{name}")).is_some_and(|n| n > 0.0), "{name}: {page}");
+    }
+    for lane in ["read", "store", "password", "university", "import"] {
+        let waiting = value(&page, &format!("tidings_operations_waiting{{lane=\"{lane}\"}}"));
+        assert_eq!(waiting, Some(0.0), "{lane}: {page}");
+    }
+    for name in ["writes_waiting", "records_waiting", "feed_snapshot_age_seconds"] {
+        assert!(value(&page, &format!("tidings_{name}")).is_some(), "{name}: {page}");
+    }
+    assert!(!page.contains("tidings_words_age_seconds"), "there is no model");
+    for personal in ["ann", "127.0.0.1", &id] {
+        assert!(!page.contains(personal), "{personal}: {page}");
+    }
+
+    let _ = server.cli(["words", "train"]).succeeded();
+    wait_until("the server has the model", || {
+        ask(metrics, "/metrics").1.contains("tidings_words_age_seconds")
+    });
+}
+
+#[test]
+fn metrics_are_on_their_own_listener_alone() {
+    let (server, metrics) = watched();
+    assert_eq!(server.anyone().get("/metrics").status, 404);
+    assert_eq!(ask(metrics, "/get_device").0, 404);
+}
+
+#[test]
+fn a_listener_that_cannot_be_had_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let directory = tempfile::tempdir().unwrap();
+    let mut serve = command();
+    serve.current_dir(&directory);
+    serve.args(["serve", "--listen", "127.0.0.1:0", "--metrics-listen", &address]);
+    let output = run(serve, "");
+    assert_eq!(output.status, 3, "{output:?}");
+    assert!(output.stderr.contains(&address) && output.stderr.contains("metrics"), "{output:?}");
+}
