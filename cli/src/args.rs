@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::{admin, analysis, init, member, post, roster, search, settings, words};
+use crate::{act, admin, analysis, init, member, post, roster, search, settings, words};
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, over one SQLite file.
 #[derive(Debug, Parser)]
@@ -67,6 +67,9 @@ pub(crate) enum Command {
     /// Posts
     #[command(subcommand)]
     Post(post::Post),
+    /// What members did elsewhere, before they moved in
+    #[command(subcommand)]
+    Act(act::Act),
     /// Searches
     #[command(subcommand)]
     Search(search::Search),

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use tidings_core::Tidings;
 
+mod act;
 mod admin;
 mod analysis;
 mod args;
@@ -16,6 +17,7 @@ mod member;
 mod output;
 mod password;
 mod post;
+mod progress;
 mod roster;
 mod search;
 mod serve;
@@ -49,6 +51,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Member(command) => member::run(&Session::open(global)?, &command),
         Command::Admin(command) => admin::run(&Session::open(global)?, &command),
         Command::Post(command) => post::run(&Session::open(global)?, &command),
+        Command::Act(command) => act::run(&Session::open(global)?, &command),
         Command::Search(command) => search::run(&Session::open(global)?, &command),
         Command::Analysis(command) => analysis::run(&Session::open(global)?, &command),
         Command::Roster(command) => roster::run(&Session::open(global)?, &command),

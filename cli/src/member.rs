@@ -1,5 +1,6 @@
 //! `tidings member`: members, as they act and as the operator looks after them.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -7,7 +8,9 @@ use tidings_core::account::{self, Caller, SignUp};
 use tidings_core::{Error, Outcome, Tidings, admin, profile};
 
 use crate::failure::Failure;
+use crate::input;
 use crate::password::{self, Password};
+use crate::progress::Watch;
 use crate::session::{Session, unknown};
 
 mod list;
@@ -87,6 +90,16 @@ pub(crate) enum Member {
         #[arg(long)]
         yes: bool,
     },
+    /// Import members of another system, with the password hashes they had there
+    #[command(
+        after_help = "A line:\n  {\"id\": \"ann\", \"nickname\": \"Ann\", \"password_hash\": \"scrypt:32768:8:1$…$…\", \
+                      \"name\": \"Ann Lee\", \"major\": \"Physics\", \"date\": \"2024-03-01T09:00:00Z\"}\n\
+                      Example: tidings member import members.jsonl"
+    )]
+    Import {
+        /// The file, one JSON object a line or one JSON array, or - for standard input
+        file: PathBuf,
+    },
 }
 
 /// Who, and where their password comes from.
@@ -134,7 +147,18 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
         }
         Member::Password(Credentials { id, password }) => give_password(session, id, password),
         Member::Remove { id, yes } => remove(session, id, *yes),
+        Member::Import { file } => import(session, file),
     }
+}
+
+fn import(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
+    let watch = Watch::start("members");
+    let file = input::open(file)?;
+    let report =
+        account::import_members(&session.tidings, &session.caller, file, &mut |done| watch.told(done))?;
+    watch.answer(&session.out, &report, |page| {
+        page.imported(report.inserted, None, report.skipped, &report.errors);
+    })
 }
 
 /// The member `id`, for what members do with themselves and an operator with anybody.

@@ -37,7 +37,8 @@ fn feeds(criterion: &mut Criterion) {
     let dir = tempfile::tempdir().expect("there is room for a database");
     let path = dir.path().join("bench.db");
     let tidings = Tidings::open(&path).expect("the database opens");
-    post::import(&tidings, &Caller::Operator, posts().as_bytes(), &mut |_| {}).expect("the posts are good");
+    post::import(&tidings, &Caller::Operator, posts().as_bytes(), &mut tidings_core::import::to_the_end)
+        .expect("the posts are good");
     let pw = String::from("correct horse");
     let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
     let ann = Caller::token(account::sign_up(&tidings, &form).expect("the id is free").access_token);

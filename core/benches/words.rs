@@ -47,7 +47,8 @@ fn word(subject: u64, n: u64) -> u64 {
 fn open(lines: &str) -> (Tidings, TempDir) {
     let dir = tempfile::tempdir().expect("there is room for a database");
     let tidings = Tidings::open(dir.path().join("bench.db")).expect("the database opens");
-    let report = post::import(&tidings, &Caller::Operator, lines.as_bytes(), &mut |_| {});
+    let report =
+        post::import(&tidings, &Caller::Operator, lines.as_bytes(), &mut tidings_core::import::to_the_end);
     assert!(report.expect("the posts are read").errors.is_empty());
     (tidings, dir)
 }

@@ -18,6 +18,7 @@ use crate::store::{StoreError, Topic, Tx};
 use crate::text;
 use token::Claims;
 
+mod import;
 mod members;
 pub(crate) mod password;
 mod roster;
@@ -26,6 +27,7 @@ pub(crate) mod throttle;
 pub(crate) mod token;
 pub(crate) mod verify;
 
+pub use import::import_members;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberQuery, Members, list, set_password};
 pub use roster::{RosterEntry, RosterReport, import_roster};
 pub use session::{AccessToken, NewPassword, SignUp, change_pw, sign_in, sign_in_up, sign_out_all, sign_up};
@@ -239,6 +241,16 @@ fn is_password(config: &Config, password: &str) -> bool {
 /// The nickname as it is kept; `None` when it may not be one.
 pub(crate) fn nickname(config: &Config, text: &str) -> Option<String> {
     text::line(text, config.nickname_length)
+}
+
+/// A member's name as their nickname: without what a nickname may not have, cut to its length; their id
+/// where nothing is left.
+fn cut_nickname(config: &Config, name: &str, id: &str) -> String {
+    let cut = |text: &str| {
+        let shown = text.nfc().filter(|c| !c.is_control()).take(config.nickname_length.max);
+        nickname(config, &shown.collect::<String>())
+    };
+    cut(name).or_else(|| cut(id)).unwrap_or_else(|| "member".to_owned())
 }
 
 /// A generation that no earlier token has. Below 2^53, so that every JSON reader keeps it exactly.

@@ -31,7 +31,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 mod tidy;
-mod trends;
+pub(crate) mod trends;
 pub(crate) mod visitor;
 
 pub use browse::{LogFilter, LogPage, LogPlace, browse};
@@ -296,7 +296,7 @@ fn whose(tx: &mut dyn Tx, id: &str) -> Result<Whose> {
 impl State {
     /// Has what was recorded written before a report is made, where that is worth it. A report that cannot have
     /// it shows what is there.
-    fn settle(&self, now: i64) {
+    pub(crate) fn settle(&self, now: i64) {
         if self.journal.wants_settling(&self.store, now)
             && let Err(error) = self.journal.settle(&self.store, now)
         {

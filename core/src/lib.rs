@@ -40,16 +40,18 @@
 //! | [`post`] | posts, their import, views and likes |
 //! | [`search`] | search over posts, search records |
 //! | [`newsfeed`] | the popular, topic and recommended feeds |
+//! | [`act`] | what members did elsewhere, before they moved in |
 //! | [`analysis`] | access log, counters, reports |
 //! | [`words`] | how text becomes tokens, similar words |
 //!
-//! Below them stand the store, [`clock`], [`id`], [`error`], [`config`], [`stats`],
+//! Below them stand the store, [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],
 //! [`changes`] and [`answer`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub mod account;
+pub mod act;
 pub mod admin;
 pub mod analysis;
 pub mod answer;
@@ -59,6 +61,7 @@ pub mod config;
 pub mod error;
 pub mod feedback;
 pub mod id;
+pub mod import;
 pub mod main_info;
 pub mod newsfeed;
 pub mod notice;

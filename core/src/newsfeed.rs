@@ -85,6 +85,17 @@ pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) ->
     Ok(answer)
 }
 
+/// The name of a topic's feed as it is recorded, and the tags that are recorded with it, had the feed been opened
+/// at some time.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn opened_at(tidings: &Tidings, name: &str, at: i64) -> Result<(String, Vec<String>)> {
+    let name: String = name.nfc().collect();
+    let tags = tidings.feeds().library()?.topic_tags(&name, at);
+    Ok((name, tags))
+}
+
 fn record(tidings: &Tidings, caller: &Caller, name: String, tags: Vec<String>, now: i64) -> Result<()> {
     let identity = caller.identify(tidings);
     tidings.store().write(move |tx| {

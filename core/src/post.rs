@@ -30,7 +30,7 @@ mod terms;
 pub(crate) mod texts;
 
 pub use draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
-pub use import::{ERRORS_MAX, ImportReport, LINE_MAX, import};
+pub use import::{ImportReport, import};
 
 use draft::Change;
 use heat::{Decay, VIEW_WEIGHT};
@@ -215,12 +215,11 @@ pub fn view(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     };
     tidings.store().submit(move |tx| {
         let visitor = identity.visitor(tx)?;
-        let mut standing = sql::standing(tx, &id)?;
+        let mut standing = sql::by_id(tx, &id)?.ok_or(Error::NotFound)?;
         if let Some(member) = visitor {
             history::view(tx, member.key, standing.post, now)?;
         }
-        standing.view += 1;
-        standing.heat = standing.decay.add(standing.heat, VIEW_WEIGHT, now);
+        standing.view(now);
         standing.keep(tx)?;
         calendar.count(tx, Counter::View, now)
     })
@@ -235,8 +234,7 @@ pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     let calendar = Arc::clone(&tidings.analysis().calendar);
     by_member(tidings, caller, id, move |tx, member, mut standing| {
         if history::like(tx, member, standing.post, now)? {
-            standing.fav += 1;
-            standing.heat = standing.decay.add(standing.heat, weight, now);
+            standing.like(weight, now);
             standing.keep(tx)?;
             calendar.count(tx, Counter::Like, now)?;
         }
@@ -254,8 +252,7 @@ pub fn unlike(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     let calendar = Arc::clone(&tidings.analysis().calendar);
     by_member(tidings, caller, id, move |tx, member, mut standing| {
         if let Some(liked) = history::unlike(tx, member, standing.post)? {
-            standing.fav -= 1;
-            standing.heat = standing.decay.take(standing.heat, weight, liked);
+            standing.unlike(weight, liked);
             standing.keep(tx)?;
             calendar.count(tx, Counter::Unlike, now)?;
         }
@@ -277,14 +274,14 @@ fn by_member(
     let id = ObjectId::parse(id);
     tidings.store().submit(move |tx| {
         let member = identity.member(tx)?;
-        let standing = sql::standing(tx, &known(id)?)?;
+        let standing = sql::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
         act(tx, member.key, standing)
     })
 }
 
 /// What acts change of a post.
-struct Standing {
-    post: i64,
+pub(crate) struct Standing {
+    pub(crate) post: i64,
     view: i64,
     fav: i64,
     heat: Option<f64>,
@@ -292,7 +289,31 @@ struct Standing {
 }
 
 impl Standing {
-    fn keep(self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+    /// That of the post with this address.
+    pub(crate) fn of_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Self>, StoreError> {
+        sql::by_url(tx, url)
+    }
+
+    /// Counts a view.
+    pub(crate) fn view(&mut self, at: i64) {
+        self.view += 1;
+        self.heat = self.decay.add(self.heat, VIEW_WEIGHT, at);
+    }
+
+    /// Counts a like.
+    pub(crate) fn like(&mut self, weight: f64, at: i64) {
+        self.fav += 1;
+        self.heat = self.decay.add(self.heat, weight, at);
+    }
+
+    /// Counts a like no longer that was given at some time.
+    pub(crate) fn unlike(&mut self, weight: f64, at: i64) {
+        self.fav -= 1;
+        self.heat = self.decay.take(self.heat, weight, at);
+    }
+
+    /// Writes it.
+    pub(crate) fn keep(self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         sql::keep_standing(tx, &self)?;
         tx.touch(Topic::Posts);
         Ok(())
@@ -341,17 +362,27 @@ mod sql {
         rows.into_iter().map(category).collect()
     }
 
-    pub(super) fn standing(tx: &mut dyn Tx, id: &str) -> Result<Standing> {
+    pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Standing>, StoreError> {
         let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
                    FROM standing WHERE post = (SELECT key FROM post WHERE id = $1)";
-        let mut row = tx.row(sql, &[id.into()])?.ok_or(Error::NotFound)?;
-        Ok(Standing {
+        standing(tx, sql, id)
+    }
+
+    pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Standing>, StoreError> {
+        let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
+                   FROM standing WHERE post = (SELECT key FROM post WHERE url = $1)";
+        standing(tx, sql, url)
+    }
+
+    fn standing(tx: &mut dyn Tx, sql: &str, post: &str) -> Result<Option<Standing>, StoreError> {
+        let Some(mut row) = tx.row(sql, &[post.into()])? else { return Ok(None) };
+        Ok(Some(Standing {
             post: row.take(0)?,
             view: row.take(1)?,
             fav: row.take(2)?,
             heat: row.take(3)?,
             decay: Decay::new(row.take(4)?),
-        })
+        }))
     }
 
     pub(super) fn keep_standing(tx: &mut dyn Tx, standing: &Standing) -> Result<(), StoreError> {

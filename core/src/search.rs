@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::post::Post;
 use crate::post::index::{self, Query};
 use crate::profile::history::{self, SearchRecord};
-use crate::store::{Pending, Topic};
+use crate::store::{Pending, StoreError, Topic, Tx};
 use crate::text;
 pub use crate::words::SEARCH;
 use crate::words::{self, SEARCH_RULE, tokens};
@@ -139,25 +139,60 @@ pub fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
 /// `bad request` when the search breaks its rule; `overloaded`.
 pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &str) -> Pending<()> {
     let (identity, now) = (caller.identify(tidings), tidings.now());
-    let search = match checked(search) {
+    let search = match Search::new(tidings, search) {
         Ok(search) => search,
         Err(error) => return Pending::given(Err(error)),
     };
     let calendar = Arc::clone(&tidings.analysis().calendar);
-    let (term, tokens) = (tokens::normalise_term(&search), tokens::tokens(&search));
-    let similar = similar_words(tidings, &tokens::distinct(tokens.clone())).join(" ");
-    let tokens = tokens.join(" ");
     tidings.store().submit(move |tx| {
         let member = identity.visitor(tx)?.map(|member| member.key);
         let visitor = member.or(guest.map(Guest::number)).unwrap_or_default();
-        let sql = "INSERT INTO term (term, visitor, date) VALUES ($1, $2, $3)";
-        tx.run(sql, &[(&term).into(), visitor.into(), now.into()])?;
-        tx.touch(Topic::Terms);
+        search.count_term(tx, visitor, now)?;
         if let Some(member) = member {
-            history::search(tx, member, &search, &tokens, &similar, now)?;
+            search.list(tx, member, now)?;
         }
         calendar.count(tx, Counter::Search, now)
     })
+}
+
+/// A search as it is recorded.
+pub(crate) struct Search {
+    /// As it was written.
+    pub(crate) original: String,
+    term: String,
+    /// Blanks between.
+    tokens: String,
+    similar: String,
+}
+
+impl Search {
+    /// A search that keeps its rule.
+    ///
+    /// # Errors
+    /// `bad request` when it does not.
+    pub(crate) fn new(tidings: &Tidings, search: &str) -> Result<Self> {
+        let original = checked(search)?;
+        let tokens = tokens::tokens(&original);
+        Ok(Self {
+            term: tokens::normalise_term(&original),
+            similar: similar_words(tidings, &tokens::distinct(tokens.clone())).join(" "),
+            tokens: tokens.join(" "),
+            original,
+        })
+    }
+
+    /// Counts it among what is searched just now.
+    pub(crate) fn count_term(&self, tx: &mut dyn Tx, visitor: i64, at: i64) -> Result<(), StoreError> {
+        let sql = "INSERT INTO term (term, visitor, date) VALUES ($1, $2, $3)";
+        tx.run(sql, &[(&self.term).into(), visitor.into(), at.into()])?;
+        tx.touch(Topic::Terms);
+        Ok(())
+    }
+
+    /// Records it in a member's list of searches.
+    pub(crate) fn list(&self, tx: &mut dyn Tx, member: i64, at: i64) -> Result<(), StoreError> {
+        history::search(tx, member, &self.original, &self.tokens, &self.similar, at)
+    }
 }
 
 /// The member's newest searches, at most `num` (1 to 300).

@@ -186,7 +186,7 @@ pub(crate) async fn import_posts(mut call: Call) -> Answer {
     let (reader, feed) = call.reader(&[NDJSON, JSON])?;
     let import = call.answer_in(
         |lanes| &lanes.import,
-        move |tidings, caller| post::import(tidings, caller, reader, &mut |_| {}),
+        move |tidings, caller| post::import(tidings, caller, reader, &mut tidings_core::import::to_the_end),
     );
     let mut import = pin!(import);
     // Who may not import is told so without having sent a body, so the import may end before what feeds it.

@@ -44,7 +44,13 @@ mod tests {
         });
         let posts = posts.collect::<String>();
         let operator = tidings_core::account::Caller::Operator;
-        tidings_core::post::import(&service.tidings, &operator, posts.as_bytes(), &mut |_| {}).unwrap();
+        tidings_core::post::import(
+            &service.tidings,
+            &operator,
+            posts.as_bytes(),
+            &mut tidings_core::import::to_the_end,
+        )
+        .unwrap();
         tidings_core::words::train(&service.tidings, &mut |_| {}).unwrap();
 
         let search = r#"{"search":"Harbour and zyx"}"#;

@@ -16,6 +16,7 @@ mod main_job;
 mod matrix;
 mod meanwhile;
 mod metrics;
+mod moving;
 mod newsfeed;
 mod notice;
 mod post;

@@ -1,13 +1,17 @@
-//! Passwords: Argon2id, at most one hash per core at a time.
+//! Passwords: Argon2id, at most one hash per core at a time. What other systems hashed is checked too (`stored`).
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
-use argon2::{Algorithm, Argon2, Params, PasswordHash, Version};
+use argon2::password_hash::PasswordHasher as _;
+use argon2::{Algorithm, Argon2, Params, Version};
 use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Result};
+
+pub(super) mod stored;
+
+use stored::Stored;
 
 /// Memory and passes of a hash: 19 MiB, two passes, one lane.
 ///
@@ -41,8 +45,8 @@ pub(crate) enum Check {
     Wrong,
     /// It is.
     Right,
-    /// It is, and its hash is weaker than today's: keep a new one.
-    RightButWeak,
+    /// It is, and its hash is not made as today's are: keep a new one.
+    RightButOld,
 }
 
 impl Hasher {
@@ -63,21 +67,27 @@ impl Hasher {
         hash.map(|hash| hash.to_string()).map_err(|e| Error::Internal(e.to_string().into()))
     }
 
-    /// Whether `password` is the one that `hash` (a PHC string) was made of; `None` stands for the hash of
-    /// an account that does not exist, and is never right but takes as long.
+    /// Whether `password` is the one that `hash` ([`Stored`]) was made of; `None` stands for the hash of an account
+    /// that does not exist, and is never right but takes as long. So does an account without a password.
     ///
     /// # Errors
     /// `overloaded` at once when the queue is full; an internal error for a hash that is none.
     pub(crate) fn check(&self, password: &str, hash: Option<&str>) -> Result<Check> {
-        let password = normalised(password);
-        let parsed = PasswordHash::new(hash.unwrap_or(NOBODY));
-        let parsed = parsed.map_err(|e| Error::Internal(format!("a stored password: {e}").into()))?;
+        let hash = hash.filter(|hash| !hash.is_empty());
+        let stored = Stored::parse(hash.unwrap_or(NOBODY));
+        let stored =
+            stored.map_err(|reason| Error::Internal(format!("a stored password: {reason}").into()))?;
+        let composed = normalised(password);
         let _permit = self.permit()?;
-        let right = argon2().verify_password(password.as_bytes(), &parsed).is_ok();
-        Ok(match (right && hash.is_some(), is_weak(&parsed)) {
+        let mut right = stored.is_of(composed.as_bytes());
+        if !right && *composed != password {
+            // Other systems took passwords as they were typed.
+            right = stored.is_of(password.as_bytes());
+        }
+        Ok(match (right && hash.is_some(), stored.is_made_with(&params())) {
             (false, _) => Check::Wrong,
-            (true, false) => Check::Right,
-            (true, true) => Check::RightButWeak,
+            (true, true) => Check::Right,
+            (true, false) => Check::RightButOld,
         })
     }
 
@@ -112,15 +122,11 @@ impl Drop for Permit<'_> {
 }
 
 fn argon2() -> Argon2<'static> {
-    let params = Params::new(MEMORY_KIB, PASSES, LANES, None).expect("the parameters are within bounds");
-    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params())
 }
 
-/// Whether a hash was made with less than today's parameters.
-fn is_weak(hash: &PasswordHash) -> bool {
-    let params = Params::try_from(hash);
-    hash.algorithm.as_str() != Algorithm::Argon2id.as_str()
-        || params.is_ok_and(|params| params.m_cost() < MEMORY_KIB || params.t_cost() < PASSES)
+fn params() -> Params {
+    Params::new(MEMORY_KIB, PASSES, LANES, None).expect("the parameters are within bounds")
 }
 
 /// One password, however the keyboard composed it: in NFC. Wiped from memory after use.
@@ -143,10 +149,26 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_of_lesser_parameters_is_right_but_weak() {
-        let weak = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
-        let hash = weak.hash_password(b"long enough").unwrap().to_string();
-        assert_eq!(Hasher::new(8).check("long enough", Some(&hash)).unwrap(), Check::RightButWeak);
+    fn a_hash_of_other_parameters_is_right_but_old() {
+        let other = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
+        let hash = other.hash_password(b"long enough").unwrap().to_string();
+        assert_eq!(Hasher::new(8).check("long enough", Some(&hash)).unwrap(), Check::RightButOld);
+    }
+
+    #[test]
+    fn a_hash_of_another_system_is_right_but_old_in_whatever_form_the_password_was_typed_there() {
+        let hasher = Hasher::new(8);
+        for hash in [
+            "849346315e78d833de1bc9b3eda02a596e3d99fc4204be25905de1e492e38ae9",
+            "492e87fa32603d70cc65996366facd6b4d8051854e149c2d0dedc60397b83fbf",
+        ] {
+            let hash = format!("pbkdf2:sha256:1000$abcDEF0123456789${hash}");
+            let typed: String = "비밀번호여덟글자".nfd().collect();
+            assert_eq!(hasher.check(&typed, Some(&hash)).unwrap(), Check::RightButOld);
+            assert_eq!(hasher.check("비밀번호여덟글", Some(&hash)).unwrap(), Check::Wrong);
+        }
+        assert_eq!(hasher.check("", Some("")).unwrap(), Check::Wrong);
+        assert!(matches!(hasher.check("long enough", Some("plain")), Err(Error::Internal(_))));
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Signing up, in and out, and changing a password.
 
 use serde::Serialize;
-use unicode_normalization::UnicodeNormalization as _;
 
 use super::password::Check;
 use super::throttle::{Attempt, Client};
 use super::verify::Verdict;
-use super::{Caller, RESERVED_IDS, find, fold, is_id, is_password, new_generation, nickname, revoke_tokens};
+use super::{
+    Caller, RESERVED_IDS, cut_nickname, find, fold, is_id, is_password, new_generation, nickname,
+    revoke_tokens,
+};
 use crate::Tidings;
 use crate::error::{Error, Outcome, Result};
 use crate::store::{Arg, StoreError, Tx};
@@ -82,7 +84,7 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
     if stored.blacklisted {
         return Err(Outcome::BlacklistUser.into());
     }
-    if check == Check::RightButWeak {
+    if check == Check::RightButOld {
         let (key, generation) = (stored.key, stored.generation);
         let password = tidings.hasher().hash(pw)?;
         // Only where it still is the password that was checked.
@@ -115,7 +117,7 @@ pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>)
         None => Check::Wrong,
     };
     let Some(stored) = stored else {
-        let nickname = cut_nickname(tidings, &name, id);
+        let nickname = cut_nickname(tidings.config(), &name, id);
         let password = tidings.hasher().hash(pw)?;
         succeeded(attempt);
         return insert(tidings, New { id: id.to_owned(), nickname, password, verified: Some((name, major)) });
@@ -223,17 +225,6 @@ fn failed(tidings: &Tidings, attempt: Option<Attempt<'_>>, outcome: Outcome) -> 
 
 fn issue(tidings: &Tidings, id: &str, generation: i64) -> Result<AccessToken> {
     Ok(AccessToken { access_token: tidings.keys().sign(id, generation, tidings.now())? })
-}
-
-/// A member's name as their nickname: without what a nickname may not have, cut to its length; their id
-/// where nothing is left.
-fn cut_nickname(tidings: &Tidings, name: &str, id: &str) -> String {
-    let config = tidings.config();
-    let cut = |text: &str| {
-        let shown = text.nfc().filter(|c| !c.is_control()).take(config.nickname_length.max);
-        nickname(config, &shown.collect::<String>())
-    };
-    cut(name).or_else(|| cut(id)).unwrap_or_else(|| "member".to_owned())
 }
 
 struct New {

@@ -80,6 +80,14 @@ pub(super) struct Entry {
     pub(super) request: i64,
 }
 
+/// When a member asked for something in a stretch of time, as far as the log reaches.
+pub(crate) fn times(tx: &mut dyn Tx, member: i64, from: i64, until: i64) -> Result<Vec<i64>, StoreError> {
+    let sql = "SELECT key FROM log WHERE member = $1 AND key >= $2 AND key < $3";
+    let [from, until] = [from, until].map(|at| at << NUMBER_BITS);
+    let rows = tx.rows(sql, &[member.into(), from.into(), until.into()])?;
+    rows.into_iter().map(|mut row| Ok(row.take::<i64>(0)? >> NUMBER_BITS)).collect()
+}
+
 /// The keys of requests, so that most lines need not ask for theirs.
 #[derive(Default)]
 pub(super) struct Requests {

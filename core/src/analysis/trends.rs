@@ -16,7 +16,7 @@ use crate::store::{Store, StoreError, Topic, Tx, version_in};
 use crate::words::tokens;
 
 /// How long a search counts.
-const WINDOW_MS: i64 = DAY_MS;
+pub(crate) const WINDOW_MS: i64 = DAY_MS;
 /// How long the store keeps a search beyond that.
 const LATE_MS: i64 = 60 * 60 * SECOND_MS;
 /// Terms that are shown.

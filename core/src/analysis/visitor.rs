@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 use siphasher::sip::SipHasher24;
 use zeroize::Zeroizing;
 
-use super::bucket::Slot;
+use super::bucket::{HOURS, Slot};
 use super::calendar::Calendar;
 use super::counters::{Counter, hour};
 use super::{State, crawler};
@@ -27,7 +27,7 @@ use crate::Tidings;
 use crate::clock::SECOND_MS;
 use crate::error::Result;
 use crate::id::random;
-use crate::store::{Store, StoreError, Tx};
+use crate::store::{Store, StoreError, Topic, Tx};
 
 /// A gap between two requests that ends a visit.
 pub(crate) const GAP_MS: i64 = 30 * 60 * SECOND_MS;
@@ -170,7 +170,7 @@ impl Visits {
                     }
                     (stay.gaps + 1, stay.hours)
                 }
-                Some(Visited { hours, seen }) => {
+                Some(Visited { hours, seen, .. }) => {
                     let comes_again = stay.first - seen >= GAP_MS || seen - stay.last >= GAP_MS;
                     (stay.gaps + i64::from(comes_again), stay.hours & !hours)
                 }
@@ -199,8 +199,77 @@ fn last_hour(hours: i64) -> u8 {
     (0..24).rev().find(|hour| hours & (1 << hour) != 0).unwrap_or_default()
 }
 
+/// Adds the moments at which a member was there on a day that may be long over, to those that are `known`.
+///
+/// Unlike those of [`Visits`] they come in any order: one may stand between two visits and make them one.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn add_past(
+    tx: &mut dyn Tx,
+    calendar: &Calendar,
+    (day, member): (i64, i64),
+    mut known: Vec<i64>,
+    new: &[i64],
+) -> Result<()> {
+    let (Some(first), Some(last)) = (new.iter().min(), new.iter().max()) else { return Ok(()) };
+    let hours = new.iter().fold(0, |hours, at| hours | 1 << calendar.slot(*at).hour);
+    let there = sql::visits(tx, day, member)?;
+    let (visits, known_hours) = there.map_or((0, 0), |there| (there.visits, there.hours));
+    let slot = |hour| Slot { day, hour };
+    let came = slot(first_hour(hours | known_hours));
+    if visits == 0 && known_hours == 0 {
+        calendar.count_in(tx, Counter::Visitor, came, 1)?;
+        calendar.count_in(tx, Counter::MemberVisitor, came, 1)?;
+    } else if slot(first_hour(known_hours)) != came {
+        // They came earlier than they seemed to.
+        calendar.count_in(tx, Counter::Visitor, slot(first_hour(known_hours)), -1)?;
+        calendar.count_in(tx, Counter::Visitor, came, 1)?;
+    }
+    for h in (0..24).filter(|h| hours & !known_hours & (1 << h) != 0) {
+        calendar.add(tx, hour(h), day, 1)?;
+    }
+    let before = visits_by_hour(calendar, &mut known);
+    known.extend(new);
+    let after = visits_by_hour(calendar, &mut known);
+    let mut more = 0;
+    for (h, (after, before)) in (0..).zip(after.into_iter().zip(before)) {
+        if after != before {
+            calendar.count_in(tx, Counter::MemberVisit, slot(h), after - before)?;
+            more += after - before;
+        }
+    }
+    // What the log no longer holds may have made one visit of what seem to be two.
+    let missing = 1 - (visits + more);
+    if missing > 0 {
+        calendar.count_in(tx, Counter::MemberVisit, came, missing)?;
+        more += missing;
+    }
+    let stay = Stay { first: *first, last: *last, gaps: 0, hours };
+    sql::keep_visits(tx, day, member, more, &stay)?;
+    // Visits alone are no counter of every report.
+    tx.touch(Topic::Counts);
+    if day != calendar.today() {
+        tx.touch(Topic::History);
+    }
+    Ok(())
+}
+
+/// How many visits begin in each hour, of a visitor who was there at these moments.
+fn visits_by_hour(calendar: &Calendar, moments: &mut [i64]) -> [i64; HOURS] {
+    moments.sort_unstable();
+    let mut hours = [0; HOURS];
+    for (n, at) in moments.iter().enumerate() {
+        if n == 0 || at - moments[n - 1] >= GAP_MS {
+            hours[usize::from(calendar.slot(*at).hour)] += 1;
+        }
+    }
+    hours
+}
+
 /// What is known of a visitor on a day.
 struct Visited {
+    visits: i64,
     hours: i64,
     seen: i64,
 }
@@ -245,9 +314,10 @@ mod sql {
     }
 
     pub(super) fn visits(tx: &mut dyn Tx, day: i64, visitor: i64) -> Result<Option<Visited>, StoreError> {
-        let sql = "SELECT hours, seen FROM visitor WHERE day = $1 AND visitor = $2";
+        let sql = "SELECT visits, hours, seen FROM visitor WHERE day = $1 AND visitor = $2";
         let row = tx.row(sql, &[day.into(), visitor.into()])?;
-        row.map(|mut row| Ok(Visited { hours: row.take(0)?, seen: row.take(1)? })).transpose()
+        row.map(|mut row| Ok(Visited { visits: row.take(0)?, hours: row.take(1)?, seen: row.take(2)? }))
+            .transpose()
     }
 
     pub(super) fn keep_visits(

@@ -236,6 +236,15 @@ impl Library {
         counts.into_iter().take(10).map(|(tag, _)| tag.to_owned()).collect()
     }
 
+    /// The commonest tags of the first page of a topic's feed, as it was at some time.
+    pub(super) fn topic_tags(&self, name: &str, at: i64) -> Vec<String> {
+        let shown =
+            |key: &i64| self.item(*key).is_some_and(|item| item.about.date <= at && !item.is_over(at));
+        let keys = self.topic(name).into_iter().flat_map(|order| order.from(0)).map(|(_, key)| key);
+        let keys: Vec<i64> = keys.filter(shown).take(LIMIT).collect();
+        self.commonest_tags(&keys)
+    }
+
     /// Hottest first; posts without acts follow, newest first.
     fn most_popular(&self, now: i64) -> Vec<i64> {
         let shown = || self.items.iter().filter(|item| !item.is_over(now));

@@ -93,7 +93,7 @@ impl Order {
     }
 
     /// The keys from place `at` on, each with the place behind it.
-    fn from(&self, at: usize) -> impl Iterator<Item = (usize, i64)> {
+    pub(super) fn from(&self, at: usize) -> impl Iterator<Item = (usize, i64)> {
         let head = self.head.iter().copied().enumerate().skip(at);
         let tail = self.tail.iter().copied().enumerate().skip(at.saturating_sub(self.head.len()));
         let tail = tail.filter(|(_, key)| self.skip.binary_search(key).is_err());

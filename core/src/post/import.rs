@@ -1,7 +1,7 @@
 //! Many posts at once, from a file or another system.
 
 use std::io::BufRead;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::Serialize;
 
@@ -9,30 +9,17 @@ use super::draft::TITLE_MISSING;
 use super::keep::{self, New, Rest};
 use super::terms::Terms;
 use crate::Tidings;
-use crate::account::{Caller, Identity};
+use crate::account::Caller;
 use crate::answer::LineError;
 use crate::clock::Clock;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::id::ObjectId;
-use crate::store::{Pending, Tx};
+use crate::import::{self, BATCH_TIME, Kind, Progress, Tally, Written};
+use crate::store::Tx;
 
 mod line;
-mod records;
 
 use line::Line;
-use records::{Record, Records};
-
-/// The most bytes of a line, or of an element of an array.
-pub const LINE_MAX: usize = 1 << 20;
-/// The most lines that a report names; of those beyond it says how many there are.
-pub const ERRORS_MAX: usize = 1_000;
-
-/// The most posts that are written together, and the most bytes of text: what bounds the memory of an import.
-const BATCH: usize = 500;
-const BATCH_BYTES: usize = 512 << 10;
-/// How long an import writes before others who wait to write have their turn. The index and the disk come on
-/// top of it, with about as much again.
-const BATCH_TIME: Duration = Duration::from_millis(15);
 
 /// What an import did.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
@@ -62,175 +49,58 @@ pub struct ImportReport {
 ///
 /// The input is read as a stream. What is written is written in batches that let others write in between, so an
 /// import that ends early leaves what came before; doing it again does no harm. `progress` is told how many
-/// records were dealt with, batch by batch.
+/// records were dealt with, batch by batch, and may stop it.
 ///
 /// # Errors
-/// `bad token`, `Not admin`; [`Error::Input`] when the input cannot be read to its end; `overloaded`.
+/// `bad token`, `Not admin`; [`Error::Input`](crate::Error::Input) when the input cannot be read to its end;
+/// `overloaded`.
 pub fn import(
     tidings: &Tidings,
     caller: &Caller,
     input: impl BufRead,
-    progress: &mut dyn FnMut(u64),
+    progress: Progress<'_>,
 ) -> Result<ImportReport> {
-    let identity = caller.identify(tidings);
-    tidings.store().read(|tx| identity.admin(tx).map(drop))?;
-    let mut import = Import::new(tidings, identity, progress);
-    let read = import.read(input);
-    // What was read is written, however the reading ended.
-    let report = import.finish()?;
-    read.map(|()| report)
+    let posts = Posts { clock: tidings.clock().clone() };
+    let Tally { inserted, updated, skipped, errors } = import::run(tidings, caller, posts, input, progress)?;
+    Ok(ImportReport { inserted, updated, skipped, errors })
 }
 
-/// An import on its way: while one batch is written, the next gathers.
-struct Import<'t> {
-    tidings: &'t Tidings,
-    identity: Identity,
-    progress: &'t mut dyn FnMut(u64),
-    report: Report,
-    batch: Vec<Line>,
-    bytes: usize,
-    written: Option<Pending<Written>>,
-    done: u64,
+/// Posts, as an import writes them.
+struct Posts {
+    clock: Clock,
 }
 
-impl<'t> Import<'t> {
-    fn new(tidings: &'t Tidings, identity: Identity, progress: &'t mut dyn FnMut(u64)) -> Self {
-        let (report, batch) = (Report::default(), Vec::new());
-        Self { tidings, identity, progress, report, batch, bytes: 0, written: None, done: 0 }
+impl Kind for Posts {
+    type Line = Line;
+    const BATCH: usize = 500;
+
+    fn parse(_: &Tidings, number: u64, text: &[u8]) -> Result<Line, String> {
+        Line::parse(number, text)
     }
 
-    fn read(&mut self, input: impl BufRead) -> Result<()> {
-        let mut records = Records::new(input).map_err(Error::Input)?;
-        let mut text = Vec::new();
-        while let Some((number, record)) = records.next(&mut text).map_err(Error::Input)? {
-            self.take(number, record, &text)?;
-        }
-        Ok(())
-    }
-
-    fn take(&mut self, number: u64, record: Record, text: &[u8]) -> Result<()> {
-        let line = match record {
-            Record::Text => Line::parse(number, text),
-            Record::Broken(reason) => Err(reason.to_owned()),
-        };
-        match line {
-            Ok(line) => {
-                self.batch.push(line);
-                self.bytes += text.len();
-            }
-            Err(reason) => {
-                self.report.refuse(LineError { line: number, reason });
-                self.done += 1;
+    fn write(&self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
+        let began = Instant::now();
+        let (mut written, mut rest) = (Written::default(), Rest::default());
+        let mut lines = batch.into_iter();
+        for line in lines.by_ref() {
+            write_line(tx, &self.clock, line, &mut written, &mut rest)?;
+            if began.elapsed() > BATCH_TIME {
+                break;
             }
         }
-        if self.batch.len() >= BATCH || self.bytes >= BATCH_BYTES { self.write_batch() } else { Ok(()) }
-    }
-
-    /// Hands over what has gathered, once the batch before it is written.
-    fn write_batch(&mut self) -> Result<()> {
-        self.settle()?;
-        let batch = std::mem::take(&mut self.batch);
-        self.bytes = 0;
-        self.submit(batch);
-        Ok(())
-    }
-
-    fn submit(&mut self, batch: Vec<Line>) {
-        let (identity, clock) = (self.identity.clone(), self.tidings.clock().clone());
-        self.written = Some(self.tidings.store().submit(move |tx| write(tx, &identity, &clock, batch)));
-    }
-
-    /// Waits until the batch that was handed over is written, all of it.
-    fn settle(&mut self) -> Result<()> {
-        while let Some(written) = self.written.take() {
-            let Written { inserted, updated, skipped, errors, left } = written.wait()?;
-            self.report.counted.inserted += inserted;
-            self.report.counted.updated += updated;
-            self.report.counted.skipped += skipped;
-            self.done += inserted + updated + skipped + errors.len() as u64;
-            for error in errors {
-                self.report.refuse(error);
-            }
-            (self.progress)(self.done);
-            // Before any other batch, or two lines with one url could change places.
-            if !left.is_empty() {
-                self.submit(left);
-            }
+        written.left = lines.collect();
+        if written.inserted + written.updated > 0 {
+            rest.write(tx)?;
         }
-        Ok(())
+        Ok(written)
     }
-
-    fn finish(mut self) -> Result<ImportReport> {
-        self.write_batch()?;
-        self.settle()?;
-        Ok(self.report.finish())
-    }
-}
-
-/// The report as it grows.
-#[derive(Default)]
-struct Report {
-    counted: ImportReport,
-    /// The number of lines that were left out and are not named, and the last of them.
-    unnamed: u64,
-    last: u64,
-}
-
-impl Report {
-    fn refuse(&mut self, error: LineError) {
-        if self.counted.errors.len() < ERRORS_MAX {
-            self.counted.errors.push(error);
-        } else {
-            self.unnamed += 1;
-            self.last = self.last.max(error.line);
-        }
-    }
-
-    fn finish(mut self) -> ImportReport {
-        // What the rules refuse is known before what the store does.
-        self.counted.errors.sort_by_key(|error| error.line);
-        if self.unnamed > 0 {
-            let reason = format!("{} more lines, up to this one, were left out", self.unnamed);
-            self.counted.errors.push(LineError { line: self.last, reason });
-        }
-        self.counted
-    }
-}
-
-/// What a batch did.
-#[derive(Default)]
-struct Written {
-    inserted: u64,
-    updated: u64,
-    skipped: u64,
-    errors: Vec<LineError>,
-    /// What its time did not suffice for.
-    left: Vec<Line>,
-}
-
-fn write(tx: &mut dyn Tx, identity: &Identity, clock: &Clock, batch: Vec<Line>) -> Result<Written> {
-    identity.admin(tx)?;
-    let began = Instant::now();
-    let (mut written, mut rest) = (Written::default(), Rest::default());
-    let mut lines = batch.into_iter();
-    for line in lines.by_ref() {
-        write_line(tx, clock, line, &mut written, &mut rest)?;
-        if began.elapsed() > BATCH_TIME {
-            break;
-        }
-    }
-    written.left = lines.collect();
-    if written.inserted + written.updated > 0 {
-        rest.write(tx)?;
-    }
-    Ok(written)
 }
 
 fn write_line(
     tx: &mut dyn Tx,
     clock: &Clock,
     line: Line,
-    written: &mut Written,
+    written: &mut Written<Line>,
     rest: &mut Rest,
 ) -> Result<()> {
     let Line { number, url, change, terms, id, view, fav } = line;
@@ -250,7 +120,7 @@ fn write_line(
         _ => None,
     };
     if let Some(reason) = refused {
-        written.errors.push(LineError { line: number, reason: reason.to_owned() });
+        written.refuse(number, reason);
         return Ok(());
     }
     let content = change.into_new(clock.now())?;

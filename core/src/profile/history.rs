@@ -124,6 +124,19 @@ pub(crate) fn like(tx: &mut dyn Tx, member: i64, post: i64, now: i64) -> Result<
     Ok(new)
 }
 
+/// When the member liked a post, if they do.
+pub(crate) fn liked_at(tx: &mut dyn Tx, member: i64, post: i64) -> Result<Option<i64>, StoreError> {
+    let sql = "SELECT date FROM liked WHERE member = $1 AND post = $2";
+    tx.row(sql, &[member.into(), post.into()])?.map(|mut row| row.take(0)).transpose()
+}
+
+/// Gives a like another time.
+pub(crate) fn date_like(tx: &mut dyn Tx, member: i64, post: i64, at: i64) -> Result<(), StoreError> {
+    let sql = "UPDATE liked SET date = $3 WHERE member = $1 AND post = $2";
+    tx.run(sql, &[member.into(), post.into(), at.into()])?;
+    acted(tx, member)
+}
+
 /// Takes a like back; when it was given, or `None` when there was none.
 pub(crate) fn unlike(tx: &mut dyn Tx, member: i64, post: i64) -> Result<Option<i64>, StoreError> {
     let sql = "DELETE FROM liked WHERE member = $1 AND post = $2 RETURNING date";
@@ -132,10 +145,10 @@ pub(crate) fn unlike(tx: &mut dyn Tx, member: i64, post: i64) -> Result<Option<i
     row.take(0).map(Some)
 }
 
-/// Records a view; an earlier one of the same post gives way to it.
+/// Records a view; of those of the same post the latest stays.
 pub(crate) fn view(tx: &mut dyn Tx, member: i64, post: i64, now: i64) -> Result<(), StoreError> {
     let sql = "INSERT INTO viewed (member, post, date) VALUES ($1, $2, $3)
-               ON CONFLICT (member, post) DO UPDATE SET date = excluded.date";
+               ON CONFLICT (member, post) DO UPDATE SET date = excluded.date WHERE viewed.date < excluded.date";
     tx.run(sql, &[member.into(), post.into(), now.into()])?;
     clear(tx, "viewed", member)?;
     acted(tx, member)
@@ -181,9 +194,15 @@ pub(crate) fn forget(tx: &mut dyn Tx, member: i64) -> Result<(), StoreError> {
 
 /// Now and then, deletes what is older than the entries that a list keeps.
 fn clear(tx: &mut dyn Tx, table: &str, member: i64) -> Result<(), StoreError> {
-    if tx.revision() % CLEAR_EVERY != 0 {
-        return Ok(());
-    }
+    if tx.revision() % CLEAR_EVERY != 0 { Ok(()) } else { trim(tx, table, member) }
+}
+
+/// Deletes what is older than the entries that the lists keep.
+pub(crate) fn trim_lists(tx: &mut dyn Tx, member: i64) -> Result<(), StoreError> {
+    ["viewed", "searched", "opened"].into_iter().try_for_each(|table| trim(tx, table, member))
+}
+
+fn trim(tx: &mut dyn Tx, table: &str, member: i64) -> Result<(), StoreError> {
     let sql = format!(
         "DELETE FROM {table} WHERE member = $1 AND date <
          (SELECT date FROM {table} WHERE member = $1 ORDER BY date DESC LIMIT 1 OFFSET $2)"

@@ -15,8 +15,11 @@ use super::{Arg, Row, StoreError, Topic, Tx, Value};
 use crate::error::Result;
 
 /// The schema's steps, each applied once and in order; a released one is never edited.
-const MIGRATIONS: [&str; 2] =
-    [include_str!("sqlite/0001_initial.sql"), include_str!("sqlite/0002_analysis.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("sqlite/0001_initial.sql"),
+    include_str!("sqlite/0002_analysis.sql"),
+    include_str!("sqlite/0003_acts.sql"),
+];
 
 /// The schema that this program writes: the number of its migrations.
 #[expect(clippy::cast_possible_wrap, reason = "a handful of migrations")]

@@ -39,7 +39,8 @@ fn posts(count: usize, seed: u64) -> String {
 
 fn import(service: &Service, count: usize, seed: u64) {
     let posts = posts(count, seed);
-    let report = post::import(service, &Caller::Operator, posts.as_bytes(), &mut |_| {}).unwrap();
+    let report =
+        post::import(service, &Caller::Operator, posts.as_bytes(), &mut crate::import::to_the_end).unwrap();
     assert_eq!(report.errors, []);
 }
 

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
+use crate::import::{self, FieldKind};
 use crate::post::draft::{Change, Draft};
 use crate::post::terms::Terms;
 
@@ -16,6 +17,20 @@ const ID_RULE: &str = "_id is 24 hex digits; leave it out for a new one";
 const VIEW_RULE: &str = "view is a whole number, at least 0";
 const FAV_RULE: &str = "fav_cnt is a whole number, at least 0";
 const URL_MISSING: &str = "url is missing: it tells which post this is";
+
+const FIELDS: [(&str, FieldKind); 11] = [
+    ("_id", FieldKind::Text),
+    ("title", FieldKind::Text),
+    ("post", FieldKind::Text),
+    ("url", FieldKind::Text),
+    ("img", FieldKind::Text),
+    ("topic", FieldKind::List),
+    ("tag", FieldKind::List),
+    ("date", FieldKind::Text),
+    ("end_date", FieldKind::Text),
+    ("view", FieldKind::Count),
+    ("fav_cnt", FieldKind::Count),
+];
 
 /// A line that keeps the rules.
 pub(super) struct Line {
@@ -36,10 +51,7 @@ impl Line {
     /// # Errors
     /// What is wrong with it, for people.
     pub(super) fn parse(number: u64, json: &[u8]) -> Result<Self, String> {
-        let json = json.trim_ascii();
-        // An array of the values would do for the reader, too.
-        let object = json.starts_with(b"{").then(|| serde_json::from_slice(json));
-        let Some(Ok(fields)) = object else { return Err(explain(json)) };
+        let fields = import::fields(json, &FIELDS, "a post is written as {\"title\": …, \"url\": …}")?;
         Self::check(number, fields).map_err(|error| error.detail().unwrap_or_else(|| error.to_string()))
     }
 
@@ -126,56 +138,5 @@ impl<'de> Deserialize<'de> for Names {
             }
         }
         deserializer.deserialize_any(Lists)
-    }
-}
-
-/// Why a line could not be read, so that a person can mend it.
-fn explain(json: &[u8]) -> String {
-    const TEXT: &str = "a text in quotes";
-    const LIST: &str = "a list of texts in quotes";
-    const COUNT: &str = "a whole number";
-    const FIELDS: [(&str, &str); 11] = [
-        ("_id", TEXT),
-        ("title", TEXT),
-        ("post", TEXT),
-        ("url", TEXT),
-        ("img", TEXT),
-        ("topic", LIST),
-        ("tag", LIST),
-        ("date", TEXT),
-        ("end_date", TEXT),
-        ("view", COUNT),
-        ("fav_cnt", COUNT),
-    ];
-    if std::str::from_utf8(json).is_err() {
-        return "it is not UTF-8: save the file in that encoding".to_owned();
-    }
-    if let Err(error) = serde_json::from_slice::<IgnoredAny>(json) {
-        let reason = error.to_string();
-        let (reason, column) = (reason.split(" at line ").next().unwrap_or_default(), error.column());
-        return match error.line() {
-            1 => format!("it is not JSON: {reason} at byte {column}"),
-            line => format!("it is not JSON: {reason} in its line {line} at byte {column}"),
-        };
-    }
-    if !json.starts_with(b"{") {
-        return "it is not a JSON object: a post is written as {\"title\": …, \"url\": …}".to_owned();
-    }
-    let Ok(object) = serde_json::from_slice::<serde_json::Map<_, serde_json::Value>>(json) else {
-        return "a field is nested too deeply: its value is a text or a list of texts".to_owned();
-    };
-    let fits = |kind: &str, value: &serde_json::Value| match kind {
-        _ if value.is_null() => true,
-        TEXT => value.is_string(),
-        COUNT => value.is_i64(),
-        _ => {
-            value.is_string()
-                || value.as_array().is_some_and(|list| list.iter().all(serde_json::Value::is_string))
-        }
-    };
-    let wrong = FIELDS.iter().find(|(name, kind)| object.get(*name).is_some_and(|value| !fits(kind, value)));
-    match wrong {
-        Some((name, kind)) => format!("{name} is not {kind}"),
-        None => "a field is given twice".to_owned(),
     }
 }

@@ -1,11 +1,14 @@
 //! Tests of the import.
 
 use std::io::{self, BufReader, Read};
+use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::error::Error;
+use crate::import::{LINE_MAX, to_the_end};
 use crate::post::{Draft, cards, categories, get, insert};
 use crate::store::Topic;
 use crate::testing::{self, NOW, Service};
@@ -13,7 +16,7 @@ use crate::testing::{self, NOW, Service};
 const RUST_BLOG: &str = include_str!("../../../../tests/data/rust-blog.jsonl");
 
 fn import_from(service: &Service, input: &str) -> ImportReport {
-    import(service, &Caller::Operator, input.as_bytes(), &mut |_| ()).unwrap()
+    import(service, &Caller::Operator, input.as_bytes(), &mut to_the_end).unwrap()
 }
 
 fn report(inserted: u64, updated: u64, skipped: u64, errors: &[(u64, &str)]) -> ImportReport {
@@ -44,7 +47,10 @@ fn found(service: &Service, n: u64) -> Value {
 fn real_posts_are_imported_once_and_found() {
     let service = testing::service();
     let mut told = Vec::new();
-    let imported = import(&service, &Caller::Operator, RUST_BLOG.as_bytes(), &mut |done| told.push(done));
+    let imported = import(&service, &Caller::Operator, RUST_BLOG.as_bytes(), &mut |done| {
+        told.push(done);
+        ControlFlow::Continue(())
+    });
     assert_eq!(imported.unwrap(), report(40, 0, 0, &[]));
     assert_eq!(told.last(), Some(&40));
     let version = service.store().version(Topic::Posts);
@@ -112,7 +118,7 @@ fn a_bad_line_is_reported_with_its_number_and_stops_no_other() {
             "_id is 24 hex digits; leave it out for a new one",
         ),
         (&taken, "another post has this _id: leave it out for a new one"),
-        (&long, "it is longer than 1 MiB: shorten the text of the post"),
+        (&long, "it is longer than 1 MiB: shorten its texts"),
         (&deep, "a field is nested too deeply: its value is a text or a list of texts"),
     ];
     let mut input = String::new();
@@ -126,7 +132,7 @@ fn a_bad_line_is_reported_with_its_number_and_stops_no_other() {
     let reason = "it is not JSON: expected `:` in its line 2 at byte 4";
     assert_eq!(import_from(&service, "[{\n\"a\", 1}]"), report(0, 0, 0, &[(1, reason)]));
     let input = [b"{\"title\": \"\xff\"}\n".as_slice(), post(99).to_string().as_bytes()].concat();
-    let imported = import(&service, &Caller::Operator, &input[..], &mut |_| ()).unwrap();
+    let imported = import(&service, &Caller::Operator, &input[..], &mut to_the_end).unwrap();
     assert_eq!(imported, report(1, 0, 0, &[(1, "it is not UTF-8: save the file in that encoding")]));
 }
 
@@ -225,7 +231,7 @@ fn an_input_that_breaks_off_says_so_and_what_came_before_is_kept() {
     let service = testing::service();
     let posts: Vec<Value> = (0..1_100).map(post).collect();
     let input = BufReader::new(Broken(io::Cursor::new(lines(&posts))));
-    let refused = import(&service, &Caller::Operator, input, &mut |_| ());
+    let refused = import(&service, &Caller::Operator, input, &mut to_the_end);
     assert!(matches!(refused, Err(Error::Input(cause)) if cause.to_string() == "too large"));
     assert_eq!(all(&service).len(), 1_100);
 }

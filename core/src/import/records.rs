@@ -8,10 +8,10 @@ use super::LINE_MAX;
 /// UTF-8's byte order mark, which some programs put before a text.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-const TOO_LONG: &str = "it is longer than 1 MiB: shorten the text of the post";
-const MISSING: &str = "there is nothing where a post should be: remove a comma";
+const TOO_LONG: &str = "it is longer than 1 MiB: shorten its texts";
+const MISSING: &str = "there is nothing where an element should be: remove a comma";
 const NOT_CLOSED: &str = "the input ends within the array: its end is lost, or a ] is missing";
-const MORE: &str = "there is more after the ] that closes the array: put all posts into one array";
+const MORE: &str = "there is more after the ] that closes the array: put everything into one array";
 
 /// Cuts an input into records.
 pub(super) struct Records<R> {

@@ -1,0 +1,37 @@
+//! `tidings act`: what members did elsewhere, before they moved in.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use tidings_core::act;
+
+use crate::failure::Failure;
+use crate::input;
+use crate::progress::Watch;
+use crate::session::Session;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Act {
+    /// Import views, likes, searches and opened newsfeeds of another system; they count on the days of their dates
+    #[command(
+        after_help = "Lines:\n  {\"id\": \"ann\", \"type\": \"view\", \"url\": \"https://…\", \"date\": \"2024-03-01T09:00:00Z\"}\n  \
+                      {\"id\": \"ann\", \"type\": \"search\", \"search\": \"…\", \"date\": \"…\"}\n\
+                      The types: view and like with url, search with search, newsfeed with newsfeed_name\n\
+                      Example: tidings act import acts.jsonl"
+    )]
+    Import {
+        /// The file, one JSON object a line or one JSON array, or - for standard input
+        file: PathBuf,
+    },
+}
+
+pub(crate) fn run(session: &Session, command: &Act) -> Result<ExitCode, Failure> {
+    let Act::Import { file } = command;
+    let watch = Watch::start("acts");
+    let report =
+        act::import(&session.tidings, &session.caller, input::open(file)?, &mut |done| watch.told(done))?;
+    watch.answer(&session.out, &report, |page| {
+        page.imported(report.inserted, None, report.skipped, &report.errors);
+    })
+}

@@ -1,0 +1,94 @@
+//! Long work: a count while somebody is looking, and Ctrl-C, which ends it with the next batch.
+
+use std::io::IsTerminal as _;
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::{Output, Page, note};
+
+/// The exit status of who was interrupted, as shells have it: 128 and the number of the signal.
+const INTERRUPTED: u8 = 130;
+
+/// How long a work may take to end.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Watches a work that goes on batch by batch.
+pub(crate) struct Watch {
+    bar: ProgressBar,
+    interrupted: Arc<AtomicBool>,
+}
+
+/// What a work did before it was interrupted.
+#[derive(Serialize)]
+struct Interrupted<'a, T> {
+    result: &'static str,
+    #[serde(flatten)]
+    body: &'a T,
+}
+
+impl Watch {
+    /// Begins to count `things`. From here on Ctrl-C asks the work to end, and ends the program when it does not:
+    /// it may wait for input.
+    pub(crate) fn start(things: &str) -> Self {
+        let interrupted = Arc::<AtomicBool>::default();
+        let asked = Arc::clone(&interrupted);
+        let handled = ctrlc::set_handler(move || {
+            asked.store(true, Ordering::Relaxed);
+            std::thread::sleep(PATIENCE);
+            note(
+                "tidings: interrupted: what was read is done, but for the last of it; begin again, and it goes on",
+            );
+            std::process::exit(INTERRUPTED.into());
+        });
+        if let Err(error) = handled {
+            // The signal ends the program then, which leaves what is written.
+            tracing::debug!(%error, "the signal cannot be handled");
+        }
+        let template = format!("{{spinner}} {{human_pos}} {things}, {{per_sec}}");
+        let bar =
+            if std::io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        let style = ProgressStyle::with_template(&template).expect("the template is well-formed");
+        Self { bar: bar.with_style(style), interrupted }
+    }
+
+    /// Is told how far the work is; says whether to go on.
+    pub(crate) fn told(&self, done: u64) -> ControlFlow<()> {
+        self.bar.set_position(done);
+        if self.is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Says what the work did, and whether it came to its end.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn answer<T: Serialize>(
+        &self,
+        out: &Output,
+        body: &T,
+        people: impl FnOnce(&mut Page),
+    ) -> Result<ExitCode, Failure> {
+        self.bar.finish_and_clear();
+        if !self.is_interrupted() {
+            return out.answer(body, people);
+        }
+        if out.is_for_programs() {
+            let object = serde_json::to_vec(&Interrupted { result: "interrupted", body });
+            out.object(&object.expect("a report has text keys and nothing that fails"))?;
+        } else {
+            out.answer(body, people)?;
+        }
+        note("tidings: interrupted: what is counted here is done; begin again, and it goes on from there");
+        Ok(ExitCode::from(INTERRUPTED))
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}

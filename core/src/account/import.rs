@@ -1,0 +1,333 @@
+//! Members who move in from another system, with the password hashes they had there.
+
+use std::io::BufRead;
+
+use serde::Deserialize;
+use zeroize::Zeroizing;
+
+use super::password::stored::Stored;
+use super::{Caller, cut_nickname, fold, is_id, new_generation, nickname};
+use crate::Tidings;
+use crate::clock;
+use crate::config::{Bounds, Config};
+use crate::error::Result;
+use crate::import::{self, BATCH_TIME, FieldKind, Kind, MoveReport, Progress, Written};
+use crate::store::{Arg, StoreError, Topic, Tx};
+use crate::text;
+
+/// Characters of a verified name, and of a major.
+const NAME: Bounds = Bounds { min: 1, max: 100 };
+const MAJOR: Bounds = Bounds { min: 0, max: 100 };
+
+const NAME_RULE: &str = "name is at most 100 characters on one line";
+const MAJOR_RULE: &str = "major is at most 100 characters on one line";
+const MAJOR_ALONE: &str = "major is given without a name: the university verifies both, or neither";
+const DATE_RULE: &str = "date is written like 2026-11-20T08:36:00Z, and is not in the future";
+
+const EXAMPLE: &str = "a member is written as {\"id\": …, \"nickname\": …, \"password_hash\": …}";
+const FIELDS: [(&str, FieldKind); 6] = [
+    ("id", FieldKind::Text),
+    ("nickname", FieldKind::Text),
+    ("password_hash", FieldKind::Text),
+    ("name", FieldKind::Text),
+    ("major", FieldKind::Text),
+    ("date", FieldKind::Text),
+];
+
+/// Imports members: one JSON object a line (NDJSON), or one JSON array of them, with the fields `id`, `nickname`,
+/// `password_hash`, `name`, `major` and `date`; others are ignored.
+///
+/// Only the id is needed, by the rule of those who sign up. Without a nickname the name is one, cut to its length,
+/// or else the id. `password_hash` is an Argon2 PHC string or what Werkzeug writes of PBKDF2 and scrypt; its member
+/// signs in as before, which gives them a hash of ours. Who has none cannot sign in until they are given a
+/// password. `name` and `major` are what the university verified, for whom it did; `date` is when they signed up,
+/// now where it is left out.
+///
+/// A member who is there already, in whatever case the id is written, is skipped and stays as they are. A line that
+/// breaks a rule is reported and stops no other. It is read and written as [`crate::post::import`] does.
+///
+/// # Errors
+/// `bad token`, `Not admin`; [`Error::Input`](crate::Error::Input) when the input cannot be read to its end;
+/// `overloaded`.
+pub fn import_members(
+    tidings: &Tidings,
+    caller: &Caller,
+    input: impl BufRead,
+    progress: Progress<'_>,
+) -> Result<MoveReport> {
+    Ok(import::run(tidings, caller, Members, input, progress)?.into())
+}
+
+/// Members, as an import writes them.
+struct Members;
+
+/// The fields of a line; others are no concern of ours.
+#[derive(Deserialize)]
+struct Fields {
+    id: Option<String>,
+    nickname: Option<String>,
+    password_hash: Option<Zeroizing<String>>,
+    name: Option<String>,
+    major: Option<String>,
+    date: Option<String>,
+}
+
+/// A line that keeps the rules.
+struct Line {
+    id: String,
+    folded: String,
+    nickname: String,
+    password: Zeroizing<String>,
+    name: Option<String>,
+    major: Option<String>,
+    date: i64,
+}
+
+impl Line {
+    fn check(config: &Config, now: i64, fields: Fields) -> Result<Self, String> {
+        let Fields { id, nickname: shown, password_hash, name, major, date } = fields;
+        let id = id.filter(|id| is_id(config, id)).ok_or_else(|| id_rule(config))?;
+        let name = name.filter(|name| !name.is_empty()).map(|name| text::line(&name, NAME).ok_or(NAME_RULE));
+        let name = name.transpose()?;
+        let major = major.map(|major| text::line(&major, MAJOR).ok_or(MAJOR_RULE)).transpose()?;
+        let major = match (&name, major.filter(|major| !major.is_empty())) {
+            (None, Some(_)) => return Err(MAJOR_ALONE.to_owned()),
+            (None, None) => None,
+            (Some(_), major) => Some(major.unwrap_or_default()),
+        };
+        let nickname = match shown {
+            Some(shown) => nickname(config, &shown).ok_or_else(|| nickname_rule(config))?,
+            None => cut_nickname(config, name.as_deref().unwrap_or(&id), &id),
+        };
+        let password = password_hash.unwrap_or_default();
+        Stored::parse(&password)?;
+        let date = date.map_or(Some(now), |date| clock::parse(&date)).filter(|date| *date <= now);
+        let date = date.ok_or(DATE_RULE)?;
+        Ok(Self { folded: fold(&id), id, nickname, password, name, major, date })
+    }
+}
+
+fn id_rule(config: &Config) -> String {
+    let Bounds { min, max } = config.id_length;
+    format!(
+        "id is {min} to {max} ASCII letters, digits, _ - or ., a letter or digit first, and not guest or removed"
+    )
+}
+
+fn nickname_rule(config: &Config) -> String {
+    let Bounds { min, max } = config.nickname_length;
+    format!("nickname is {min} to {max} characters on one line; leave it out to have the name, or the id")
+}
+
+impl Kind for Members {
+    type Line = Line;
+    const BATCH: usize = 500;
+
+    fn parse(tidings: &Tidings, _: u64, text: &[u8]) -> Result<Line, String> {
+        Line::check(tidings.config(), tidings.now(), import::fields(text, &FIELDS, EXAMPLE)?)
+    }
+
+    fn write(&self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
+        let began = std::time::Instant::now();
+        let mut written = Written::default();
+        let mut lines = batch.into_iter();
+        for line in lines.by_ref() {
+            let new = sql::insert(tx, &line)?;
+            *(if new { &mut written.inserted } else { &mut written.skipped }) += 1;
+            if began.elapsed() > BATCH_TIME {
+                break;
+            }
+        }
+        written.left = lines.collect();
+        if written.inserted > 0 {
+            tx.touch(Topic::Members);
+        }
+        Ok(written)
+    }
+}
+
+mod sql {
+    use super::{Arg, Line, StoreError, Tx, new_generation};
+
+    /// Keeps a member; false when one has the id.
+    pub(super) fn insert(tx: &mut dyn Tx, line: &Line) -> Result<bool, StoreError> {
+        let sql = "INSERT INTO member (id, folded, password, generation, nickname, name, major, date)
+                   VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (folded) DO NOTHING";
+        let Line { id, folded, nickname, password, name, major, date } = line;
+        let args: [Arg<'_>; 8] = [
+            id.into(),
+            folded.into(),
+            password.as_str().into(),
+            new_generation().into(),
+            nickname.into(),
+            name.as_ref().into(),
+            major.as_ref().into(),
+            (*date).into(),
+        ];
+        Ok(tx.run(sql, &args)? > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::account::password::stored::tests::FOREIGN;
+    use crate::account::{SignUp, sign_in, sign_up};
+    use crate::answer::LineError;
+    use crate::import::to_the_end;
+    use crate::profile;
+    use crate::testing::{self, NOW, Service};
+
+    fn import(service: &Service, members: &[Value]) -> MoveReport {
+        let lines: String = members.iter().map(|member| member.to_string() + "\n").collect();
+        import_members(service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap()
+    }
+
+    fn report(inserted: u64, skipped: u64, errors: &[(u64, &str)]) -> MoveReport {
+        let error = |(line, reason): &(u64, &str)| LineError { line: *line, reason: (*reason).to_owned() };
+        MoveReport { inserted, skipped, errors: errors.iter().map(error).collect() }
+    }
+
+    fn password(service: &Service, id: &str) -> (String, i64) {
+        let read = service.store().read(|tx| {
+            let sql = "SELECT password, generation FROM member WHERE folded = $1";
+            let mut row = tx.one(sql, &[id.into()])?;
+            Ok((row.take(0)?, row.take(1)?))
+        });
+        read.unwrap()
+    }
+
+    #[test]
+    fn who_moves_in_signs_in_as_before_and_has_a_hash_of_ours_then() {
+        let service = testing::service();
+        for (n, hash) in FOREIGN.iter().enumerate() {
+            let id = format!("Ann{n}");
+            assert_eq!(import(&service, &[json!({"id": id, "password_hash": hash})]), report(1, 0, &[]));
+            let folded = fold(&id);
+            let (kept, generation) = password(&service, &folded);
+            assert_eq!(&kept, hash);
+            assert_eq!(
+                sign_in(&service, &id, "correct horsf", None).err().map(|e| e.to_string()),
+                Some("incorrect pw".to_owned())
+            );
+            let token = sign_in(&service, &id, "correct horse", None).unwrap();
+            let (kept, same) = password(&service, &folded);
+            assert!(kept.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{kept}");
+            assert_eq!(same, generation, "tokens stay");
+            sign_in(&service, &id, "correct horse", None).unwrap();
+            assert_eq!(password(&service, &folded).0, kept);
+            let info = profile::user_info(&service, &Caller::token(token.access_token)).unwrap();
+            assert_eq!((info.user_id, info.nickname), (id.clone(), id));
+        }
+    }
+
+    #[test]
+    fn what_the_university_verified_and_the_date_of_signing_up_come_along() {
+        let service = testing::service();
+        let ann = json!({
+            "id": "Ann", "nickname": "Annie", "name": "김안나", "major": "CS", "date": "2024-02-29T12:00:00+09:00",
+            "password_hash": null, "unknown": [1],
+        });
+        let long = "이름이 아주 긴 학생".repeat(4);
+        let ben = json!({"id": "ben", "name": long, "password_hash": ""});
+        let cid = json!({"id": "cid", "name": "", "major": ""});
+        assert_eq!(import(&service, &[ann, ben, cid]), report(3, 0, &[]));
+        let rows = service.store().read(|tx| {
+            let rows = tx.rows("SELECT nickname, name, major, date FROM member ORDER BY key", &[])?;
+            let member =
+                |mut row: crate::store::Row| Ok((row.take(0)?, row.take(1)?, row.take(2)?, row.take(3)?));
+            rows.into_iter()
+                .map(member)
+                .collect::<Result<Vec<(String, Option<String>, Option<String>, i64)>>>()
+        });
+        let text = |text: &str| Some(text.to_owned());
+        let cut: String = long.chars().take(30).collect();
+        assert_eq!(
+            rows.unwrap(),
+            [
+                ("Annie".into(), text("김안나"), text("CS"), clock::parse("2024-02-29T03:00:00Z").unwrap()),
+                (cut, text(&long), text(""), NOW),
+                ("cid".into(), None, None, NOW),
+            ]
+        );
+    }
+
+    #[test]
+    fn who_has_no_password_cannot_sign_in() {
+        let service = testing::service();
+        import(&service, &[json!({"id": "ann"})]);
+        for pw in ["", "ann", "correct horse"] {
+            let refused = sign_in(&service, "ann", pw, None).err().map(|error| error.to_string());
+            assert_eq!(refused.as_deref(), Some("incorrect pw"), "{pw:?}");
+        }
+    }
+
+    #[test]
+    fn who_is_known_in_whatever_case_is_skipped_and_stays() {
+        let service = testing::service();
+        service.member("Ann");
+        let before = password(&service, "ann");
+        let lines = [json!({"id": "aNN", "nickname": "Other"}), json!({"id": "ben"}), json!({"id": "BEN"})];
+        assert_eq!(import(&service, &lines), report(1, 2, &[]));
+        assert_eq!(import(&service, &lines), report(0, 3, &[]));
+        assert_eq!(password(&service, "ann"), before);
+        let form = SignUp {
+            id: "Ben".into(),
+            pw: "long enough".into(),
+            pw_check: "long enough".into(),
+            nickname: "b".into(),
+        };
+        assert_eq!(sign_up(&service, &form).err().map(|e| e.to_string()).as_deref(), Some("already id"));
+    }
+
+    #[test]
+    fn each_bad_line_is_named_with_its_reason_and_the_others_are_kept() {
+        let service = testing::service();
+        let id_rule = "id is 3 to 30 ASCII letters, digits, _ - or ., a letter or digit first, and not guest or removed";
+        let hash = "password_hash is an Argon2 PHC string, or as Werkzeug writes pbkdf2 and scrypt";
+        let bad = [
+            (json!({"nickname": "no id"}), id_rule),
+            (json!({"id": "an"}), id_rule),
+            (json!({"id": "Guest"}), id_rule),
+            (json!({"id": 5}), "id is not a text in quotes"),
+            (
+                json!({"id": "ann", "nickname": " "}),
+                "nickname is 1 to 30 characters on one line; leave it out to have the name, or the id",
+            ),
+            (json!({"id": "ann", "password_hash": "secret"}), hash),
+            (json!({"id": "ann", "name": "a\nb"}), NAME_RULE),
+            (json!({"id": "ann", "name": "a", "major": "b".repeat(101)}), MAJOR_RULE),
+            (json!({"id": "ann", "major": "CS"}), MAJOR_ALONE),
+            (json!({"id": "ann", "date": "yesterday"}), DATE_RULE),
+            (json!({"id": "ann", "date": "2026-11-20T08:36:00.001Z"}), DATE_RULE),
+            (
+                json!(["ann"]),
+                "it is not a JSON object: a member is written as {\"id\": …, \"nickname\": …, \
+                              \"password_hash\": …}",
+            ),
+        ];
+        let lines: Vec<Value> =
+            bad.iter().map(|(line, _)| line.clone()).chain([json!({"id": "ben"})]).collect();
+        let errors: Vec<(u64, &str)> = (1..).zip(bad.iter().map(|(_, reason)| *reason)).collect();
+        assert_eq!(import(&service, &lines), report(1, 0, &errors));
+    }
+
+    #[test]
+    fn only_administrators_import_and_one_that_is_stopped_says_how_far_it_came() {
+        let service = testing::service();
+        let ann = service.member("ann");
+        for (caller, refused) in [(Caller::Nobody, "bad token"), (ann, "Not admin")] {
+            let error = import_members(&service, &caller, &b""[..], &mut to_the_end).unwrap_err();
+            assert_eq!(error.to_string(), refused);
+        }
+        let lines: String =
+            (0..2_000).map(|n| json!({"id": format!("member-{n}")}).to_string() + "\n").collect();
+        let mut stop = |_| std::ops::ControlFlow::Break(());
+        let stopped = import_members(&service, &Caller::Operator, lines.as_bytes(), &mut stop).unwrap();
+        assert!((1..2_000).contains(&stopped.inserted), "{stopped:?}");
+        let rest = import_members(&service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
+        assert_eq!((rest.inserted, rest.skipped), (2_000 - stopped.inserted, stopped.inserted));
+    }
+}

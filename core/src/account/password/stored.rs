@@ -1,0 +1,280 @@
+//! Password hashes as the database keeps them: ours, and those of the systems that members moved in from.
+//!
+//! Argon2 is written as a PHC string. PBKDF2 and scrypt are written as Werkzeug's `generate_password_hash` does:
+//! `pbkdf2:sha256:600000$salt$hex` and `scrypt:32768:8:1$salt$hex`, the salt being the bytes of the text itself.
+//! An empty text is no password: its member cannot sign in until they are given one.
+//!
+//! What a hash costs is bounded, so that one that was made to hurt is refused before it does.
+
+use argon2::password_hash::PasswordVerifier as _;
+use argon2::{Algorithm, Argon2, Params, PasswordHash, Version};
+use subtle::ConstantTimeEq as _;
+
+/// The memory that Argon2 or scrypt may use: 256 MiB …
+const MEMORY_KIB_MAX: u64 = 256 << 10;
+/// … and how much of it they may pass over: 1 GiB, about a second.
+const WORK_KIB_MAX: u64 = 1 << 20;
+/// Iterations of PBKDF2: twice what is advised for the quickest of its digests.
+const ITERATIONS_MAX: u32 = 2_800_000;
+/// Bytes of a salt that Werkzeug wrote.
+const SALT_MAX: usize = 128;
+/// Bytes of a hash that Werkzeug's scrypt makes.
+const SCRYPT_LEN: usize = 64;
+
+const FORM: &str = "password_hash is an Argon2 PHC string, or as Werkzeug writes pbkdf2 and scrypt";
+const COSTLY: &str =
+    "password_hash is too costly to check: at most 256 MiB, 1 GiB in all passes, 2800000 iterations";
+const NO_ITERATIONS: &str = "password_hash does not say how many iterations it was made with";
+
+/// A password hash.
+pub(crate) enum Stored {
+    /// No password is right.
+    Nothing,
+    Argon2(Box<PasswordHash>),
+    Pbkdf2 {
+        digest: Digest,
+        iterations: u32,
+        salt: Vec<u8>,
+        hash: Vec<u8>,
+    },
+    Scrypt {
+        params: scrypt::Params,
+        salt: Vec<u8>,
+        hash: Vec<u8>,
+    },
+}
+
+/// The digest of a PBKDF2.
+#[derive(Clone, Copy)]
+pub(crate) enum Digest {
+    Sha1,
+    Sha256,
+    Sha512,
+}
+
+impl Digest {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "sha1" => Some(Self::Sha1),
+            "sha256" => Some(Self::Sha256),
+            "sha512" => Some(Self::Sha512),
+            _ => None,
+        }
+    }
+
+    const fn len(self) -> usize {
+        match self {
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
+            Self::Sha512 => 64,
+        }
+    }
+}
+
+impl Stored {
+    /// Reads a hash.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+        if text.is_empty() {
+            return Ok(Self::Nothing);
+        }
+        if text.starts_with("$argon2") {
+            return argon2_hash(text);
+        }
+        let mut parts = text.splitn(3, '$');
+        let (Some(method), Some(salt), Some(hash)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(FORM);
+        };
+        let hash = hex(hash).ok_or(FORM)?;
+        if salt.is_empty() || salt.len() > SALT_MAX {
+            return Err(FORM);
+        }
+        let salt = salt.as_bytes().to_vec();
+        let method: Vec<&str> = method.split(':').collect();
+        match method[..] {
+            ["pbkdf2", digest, iterations] => {
+                let digest = Digest::named(digest).filter(|digest| digest.len() == hash.len()).ok_or(FORM)?;
+                let iterations = number(iterations).ok_or(FORM)?;
+                let iterations =
+                    u32::try_from(iterations).ok().filter(|n| *n <= ITERATIONS_MAX).ok_or(COSTLY)?;
+                Ok(Self::Pbkdf2 { digest, iterations, salt, hash })
+            }
+            ["pbkdf2"] | ["pbkdf2", _] => Err(NO_ITERATIONS),
+            ["scrypt", n, r, p] if hash.len() == SCRYPT_LEN => {
+                let (n, r, p) = (number(n).ok_or(FORM)?, number(r).ok_or(FORM)?, number(p).ok_or(FORM)?);
+                Ok(Self::Scrypt { params: scrypt_params(n, r, p)?, salt, hash })
+            }
+            _ => Err(FORM),
+        }
+    }
+
+    /// Whether it is the hash of this password.
+    pub(super) fn is_of(&self, password: &[u8]) -> bool {
+        match self {
+            Self::Nothing => false,
+            // The parameters are the hash's own.
+            Self::Argon2(hash) => Argon2::default().verify_password(password, &**hash).is_ok(),
+            Self::Pbkdf2 { digest, iterations, salt, hash } => {
+                let mut made = vec![0; hash.len()];
+                match digest {
+                    Digest::Sha1 => pbkdf2::pbkdf2_hmac::<sha1::Sha1>(password, salt, *iterations, &mut made),
+                    Digest::Sha256 => {
+                        pbkdf2::pbkdf2_hmac::<sha2::Sha256>(password, salt, *iterations, &mut made);
+                    }
+                    Digest::Sha512 => {
+                        pbkdf2::pbkdf2_hmac::<sha2::Sha512>(password, salt, *iterations, &mut made);
+                    }
+                }
+                made.ct_eq(hash).into()
+            }
+            Self::Scrypt { params, salt, hash } => {
+                let mut made = vec![0; hash.len()];
+                scrypt::scrypt(password, salt, params, &mut made).is_ok() && bool::from(made.ct_eq(hash))
+            }
+        }
+    }
+
+    /// Whether it was made with these parameters of Argon2id.
+    pub(super) fn is_made_with(&self, params: &Params) -> bool {
+        let Self::Argon2(hash) = self else { return false };
+        let cost = |params: &Params| (params.m_cost(), params.t_cost(), params.p_cost());
+        hash.algorithm.as_str() == Algorithm::Argon2id.as_str()
+            && hash.version == Some(Version::V0x13.into())
+            && Params::try_from(&**hash).is_ok_and(|made| cost(&made) == cost(params))
+    }
+}
+
+fn argon2_hash(text: &str) -> Result<Stored, &'static str> {
+    let hash = PasswordHash::new(text).map_err(|_| FORM)?;
+    let params = Params::try_from(&hash).map_err(|_| FORM)?;
+    let known =
+        Algorithm::try_from(hash.algorithm.as_str()).is_ok() && hash.salt.is_some() && hash.hash.is_some();
+    if !known {
+        return Err(FORM);
+    }
+    let memory = u64::from(params.m_cost());
+    affordable(memory, memory.saturating_mul(params.t_cost().into()))?;
+    Ok(Stored::Argon2(hash.into()))
+}
+
+/// The parameters of a scrypt of `n` times `128 · r` bytes, `p` times over.
+fn scrypt_params(n: u64, r: u64, p: u64) -> Result<scrypt::Params, &'static str> {
+    let memory = n.saturating_mul(r).div_ceil(8);
+    affordable(memory, memory.saturating_mul(p))?;
+    let log_n = u8::try_from(n.ilog2()).ok().filter(|_| n.is_power_of_two()).ok_or(FORM)?;
+    let (r, p) = (u32::try_from(r).map_err(|_| FORM)?, u32::try_from(p).map_err(|_| FORM)?);
+    scrypt::Params::new(log_n, r, p).map_err(|_| FORM)
+}
+
+fn affordable(memory_kib: u64, work_kib: u64) -> Result<(), &'static str> {
+    if memory_kib <= MEMORY_KIB_MAX && work_kib <= WORK_KIB_MAX { Ok(()) } else { Err(COSTLY) }
+}
+
+/// A number above 0, written in digits alone.
+fn number(text: &str) -> Option<u64> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| digits && *number > 0)
+}
+
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let bytes = pairs.iter().map(|[high, low]| u8::try_from(digit(*high)? << 4 | digit(*low)?).ok());
+    bytes.collect::<Option<_>>().filter(|_| rest.is_empty())
+}
+
+#[cfg(test)]
+pub(in crate::account) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Hashes that Werkzeug and the reference implementation of Argon2 made of `correct horse`.
+    pub(in crate::account) const FOREIGN: [&str; 5] = [
+        "pbkdf2:sha1:1000$abcDEF0123456789$a47d0122e619ec1ea2a2207aaf013764d91b7fde",
+        "pbkdf2:sha256:1000$abcDEF0123456789$c4a753c699272d707372cc2e394122a883a176a5661bebeac3098df02f7b532d",
+        "pbkdf2:sha512:1000$abcDEF0123456789$cdc655aaeffdfab04d4da6953f987c23176d18ca6893b769def88c24a30a582ed798aa\
+         2932eb6dbfaf65e7da3d61acbda87bb56ff7adb86c29a1328ecd26717b",
+        "scrypt:1024:8:1$abcDEF0123456789$88d9c36506e82e4d9f27cb8a97fcacbb07e659ea07e37969d4f94fb9593a22100bbb39970\
+         23cbab4da97c41b49d644a31efe06af90d6fa3b2d7d4167e8015fab",
+        "scrypt:16:1:2$abcDEF0123456789$09753a2fc870c3fcb7e102a49b590f603a8b103d93b104033ff6de6cdbeea0c4505d0378539\
+         39d94ec9a05d562734f9f5ec5190572c209579c2ea971afaf5192",
+    ];
+
+    #[test]
+    fn werkzeugs_hashes_are_of_their_password_and_of_no_other() {
+        for text in FOREIGN {
+            let stored = Stored::parse(text).unwrap();
+            assert!(stored.is_of(b"correct horse"), "{text}");
+            assert!(!stored.is_of(b"correct horsf") && !stored.is_of(b""), "{text}");
+        }
+    }
+
+    #[test]
+    fn argon2_of_each_kind_and_with_parameters_of_its_own_is_checked() {
+        for (algorithm, m, t, p) in [
+            (Algorithm::Argon2i, 64, 3, 1),
+            (Algorithm::Argon2d, 128, 1, 4),
+            (Algorithm::Argon2id, 256, 2, 2),
+        ] {
+            use argon2::password_hash::PasswordHasher as _;
+            let params = Params::new(m, t, p, Some(24)).unwrap();
+            let hasher = Argon2::new(algorithm, Version::V0x13, params.clone());
+            let text = hasher.hash_password(b"correct horse").unwrap().to_string();
+            let stored = Stored::parse(&text).unwrap();
+            assert!(stored.is_of(b"correct horse") && !stored.is_of(b"correct"), "{text}");
+            assert_eq!(stored.is_made_with(&params), algorithm == Algorithm::Argon2id);
+        }
+    }
+
+    #[test]
+    fn an_empty_hash_is_of_no_password() {
+        let nothing = Stored::parse("").unwrap();
+        assert!(!nothing.is_of(b"") && !nothing.is_of(b"correct horse"));
+    }
+
+    #[test]
+    fn hashes_that_cost_too_much_or_are_none_are_refused() {
+        let hex = |bytes: usize| "ab".repeat(bytes);
+        for (text, reason) in [
+            (format!("scrypt:1048576:8:1$salt${}", hex(64)), COSTLY),
+            (format!("scrypt:32768:8:1024$salt${}", hex(64)), COSTLY),
+            (format!("scrypt:18446744073709551615:8:1$salt${}", hex(64)), COSTLY),
+            (format!("scrypt:1000:8:1$salt${}", hex(64)), FORM),
+            (format!("scrypt:0:8:1$salt${}", hex(64)), FORM),
+            (format!("scrypt:1024:8:1$salt${}", hex(32)), FORM),
+            (format!("pbkdf2:sha256:4000000000$salt${}", hex(32)), COSTLY),
+            (format!("pbkdf2:sha256:99999999999$salt${}", hex(32)), COSTLY),
+            (format!("pbkdf2:sha256$salt${}", hex(32)), NO_ITERATIONS),
+            (format!("pbkdf2:sha256:0$salt${}", hex(32)), FORM),
+            (format!("pbkdf2:sha256:+9$salt${}", hex(32)), FORM),
+            (format!("pbkdf2:md5:1000$salt${}", hex(16)), FORM),
+            (format!("pbkdf2:sha256:1000$${}", hex(32)), FORM),
+            ("pbkdf2:sha256:1000$salt$abc".to_owned(), FORM),
+            ("sha1$salt$abcd".to_owned(), FORM),
+            ("correct horse".to_owned(), FORM),
+            ("$2b$12$abcdefghijklmnopqrstuv".to_owned(), FORM),
+            ("$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5bm9ib2R5".to_owned(), FORM),
+            (
+                "$argon2id$v=19$m=4194304,t=1,p=1$bm9ib2R5bm9ib2R5bm9ib2R5bm9ib2R5$bm9ib2R5bm9ib2R5bm9ib2R5"
+                    .to_owned(),
+                COSTLY,
+            ),
+            (
+                "$argon2id$v=19$m=19456,t=4000000,p=1$bm9ib2R5bm9ib2R5$bm9ib2R5bm9ib2R5bm9ib2R5".to_owned(),
+                COSTLY,
+            ),
+        ] {
+            assert_eq!(Stored::parse(&text).err(), Some(reason), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "(pbkdf2|scrypt|\\$argon2id?)?[:$,=a-z0-9]{0,60}") {
+            let _ = Stored::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Acts that members bring along from another system: what they viewed, liked, searched and opened there, and when.
+//!
+//! They count as if they had been done here: in the lists and the interest of their member, in the views, likes and
+//! popularity of their post, and in the views, likes, searches, visitors and visits of their day. They are no
+//! communications of this service, so the access log has no lines of them.
+//!
+//! Each counts once. What was imported is kept, as a few bytes an act, so files may overlap, and acts may come in any
+//! order. An act is its member, its kind, what it was done to, and its time.
+
+use std::io::BufRead;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::Tidings;
+use crate::account::{Caller, fold};
+use crate::clock;
+use crate::config::Bounds;
+use crate::error::Result;
+use crate::import::{self, FieldKind, Kind, MoveReport, Progress, Written};
+use crate::newsfeed;
+use crate::post;
+use crate::search::Search;
+use crate::store::Tx;
+use crate::text;
+use crate::words::SEARCH_RULE;
+
+#[cfg(test)]
+mod tests;
+mod write;
+
+use write::Writer;
+
+/// Characters of a newsfeed's name.
+const NEWSFEED: Bounds = post::NAME;
+
+const ID_MISSING: &str = "id is missing: it tells whose act this is";
+const TYPE_RULE: &str = "type is view, like, search or newsfeed";
+const URL_MISSING: &str = "url is missing: it tells which post this is about";
+const SEARCH_MISSING: &str = "search is missing: it is what was searched";
+const NEWSFEED_RULE: &str = "newsfeed_name is 1 to 100 characters on one line";
+const DATE_MISSING: &str = "date is missing: it tells when this was done";
+const DATE_RULE: &str = "date is written like 2026-11-20T08:36:00Z, from 1970 on";
+const FUTURE: &str = "date is in the future";
+
+const EXAMPLE: &str = "an act is written as {\"id\": …, \"type\": \"view\", \"url\": …, \"date\": …}, or with search or newsfeed_name";
+const FIELDS: [(&str, FieldKind); 6] = [
+    ("id", FieldKind::Text),
+    ("type", FieldKind::Text),
+    ("url", FieldKind::Text),
+    ("search", FieldKind::Text),
+    ("newsfeed_name", FieldKind::Text),
+    ("date", FieldKind::Text),
+];
+
+/// Imports acts: one JSON object a line (NDJSON), or one JSON array of them, with the fields `id` (the member's),
+/// `type` (`view`, `like`, `search` or `newsfeed`), `url`, `search` or `newsfeed_name` after the type, and `date`;
+/// others are ignored.
+///
+/// An act that was imported before is skipped, and so is a like of a post that the member had liked already by then;
+/// of two likes the earlier stands. What was done before the member began the measurement of interest anew is counted,
+/// but not listed. A newsfeed is listed with the tags that the posts which are there now would have given it then.
+///
+/// A line that breaks a rule, or names a member or a post that is not there, is reported and stops no other. It is
+/// read and written as [`crate::post::import`] does.
+///
+/// # Errors
+/// `bad token`, `Not admin`; [`Error::Input`](crate::Error::Input) when the input cannot be read to its end;
+/// `overloaded`.
+pub fn import(
+    tidings: &Tidings,
+    caller: &Caller,
+    input: impl BufRead,
+    progress: Progress<'_>,
+) -> Result<MoveReport> {
+    // The visits of a day that is still going on are told by the log.
+    tidings.analysis().settle(tidings.now());
+    let acts = Acts {
+        calendar: Arc::clone(&tidings.analysis().calendar),
+        like_weight: tidings.config().feed.like_weight,
+        clock: tidings.clock().clone(),
+    };
+    Ok(import::run(tidings, caller, acts, input, progress)?.into())
+}
+
+/// Acts, as an import writes them.
+struct Acts {
+    calendar: Arc<crate::analysis::calendar::Calendar>,
+    like_weight: f64,
+    clock: clock::Clock,
+}
+
+/// The fields of a line; others are no concern of ours.
+#[derive(Deserialize)]
+struct Fields {
+    id: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    url: Option<String>,
+    search: Option<String>,
+    newsfeed_name: Option<String>,
+    date: Option<String>,
+}
+
+/// A line that keeps the rules.
+struct Line {
+    number: u64,
+    /// The member's id, in lower case.
+    member: String,
+    at: i64,
+    deed: Deed,
+}
+
+/// What was done.
+enum Deed {
+    /// The post with this address was viewed.
+    View(String),
+    /// The post with this address was liked.
+    Like(String),
+    Search(Search),
+    /// A topic's feed was opened, which had these tags.
+    Newsfeed {
+        name: String,
+        tags: Vec<String>,
+    },
+}
+
+impl Line {
+    fn check(tidings: &Tidings, number: u64, fields: Fields) -> Result<Self, String> {
+        let Fields { id, kind, url, search, newsfeed_name, date } = fields;
+        let member = fold(&id.ok_or(ID_MISSING)?);
+        let at = clock::parse(&date.ok_or(DATE_MISSING)?).filter(|at| *at >= 0).ok_or(DATE_RULE)?;
+        if at > tidings.now() {
+            return Err(FUTURE.to_owned());
+        }
+        let url = || url.map(|url| url.trim().to_owned()).ok_or(URL_MISSING);
+        let deed = match kind.as_deref() {
+            Some("view") => Deed::View(url()?),
+            Some("like") => Deed::Like(url()?),
+            Some("search") => {
+                Deed::Search(Search::new(tidings, &search.ok_or(SEARCH_MISSING)?).map_err(|_| SEARCH_RULE)?)
+            }
+            Some("newsfeed") => {
+                let name = newsfeed_name.and_then(|name| text::line(&name, NEWSFEED)).ok_or(NEWSFEED_RULE)?;
+                let opened = newsfeed::opened_at(tidings, &name, at);
+                let (name, tags) = opened.map_err(|error| error.to_string())?;
+                Deed::Newsfeed { name, tags }
+            }
+            _ => return Err(TYPE_RULE.to_owned()),
+        };
+        Ok(Self { number, member, at, deed })
+    }
+}
+
+impl Kind for Acts {
+    type Line = Line;
+    const BATCH: usize = 400;
+
+    fn parse(tidings: &Tidings, number: u64, text: &[u8]) -> Result<Line, String> {
+        Line::check(tidings, number, import::fields(text, &FIELDS, EXAMPLE)?)
+    }
+
+    fn write(&self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
+        Writer::new(self).write(tx, batch)
+    }
+}

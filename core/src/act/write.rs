@@ -1,0 +1,202 @@
+//! How a batch of acts is written: member by member and day by day, so that each day's visits are told once.
+
+use std::collections::BTreeMap;
+use std::hash::Hasher as _;
+use std::time::Instant;
+
+use rustc_hash::FxHashMap;
+use siphasher::sip::SipHasher24;
+
+use super::{Acts, Deed, Line};
+use crate::account::{self, Member};
+use crate::analysis::counters::Counter;
+use crate::analysis::trends::WINDOW_MS;
+use crate::analysis::{log, visitor};
+use crate::error::Result;
+use crate::import::{BATCH_TIME, Written};
+use crate::post::Standing;
+use crate::profile::history;
+use crate::store::{StoreError, Tx};
+
+const NO_MEMBER: &str = "there is no member with this id: import members first";
+const NO_POST: &str = "there is no post with this url: import posts first";
+
+/// The members and posts of a batch, each looked for once.
+pub(super) struct Writer<'a> {
+    acts: &'a Acts,
+    members: FxHashMap<String, Option<Member>>,
+    posts: FxHashMap<String, Option<Post>>,
+    written: Written<Line>,
+}
+
+struct Post {
+    standing: Standing,
+    changed: bool,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(acts: &'a Acts) -> Self {
+        let (members, posts) = (FxHashMap::default(), FxHashMap::default());
+        Self { acts, members, posts, written: Written::default() }
+    }
+
+    pub(super) fn write(mut self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
+        let began = Instant::now();
+        let mut days: BTreeMap<(String, i64), Vec<Line>> = BTreeMap::new();
+        for line in batch {
+            let day = self.acts.calendar.slot(line.at).day;
+            days.entry((line.member.clone(), day)).or_default().push(line);
+        }
+        for ((member, day), lines) in days {
+            if began.elapsed() > BATCH_TIME {
+                self.written.left.extend(lines);
+            } else if let Some(member) = self.member(tx, member)? {
+                self.write_day(tx, &member, day, lines)?;
+            } else {
+                for line in lines {
+                    self.written.refuse(line.number, NO_MEMBER);
+                }
+            }
+        }
+        for post in self.posts.into_values().flatten().filter(|post| post.changed) {
+            post.standing.keep(tx)?;
+        }
+        Ok(self.written)
+    }
+
+    fn member(&mut self, tx: &mut dyn Tx, id: String) -> Result<Option<Member>, StoreError> {
+        if let Some(found) = self.members.get(&id) {
+            return Ok(found.clone());
+        }
+        let found = account::find(tx, &id)?;
+        Ok(self.members.entry(id).or_insert(found).clone())
+    }
+
+    /// Writes what a member did on a day.
+    fn write_day(&mut self, tx: &mut dyn Tx, member: &Member, day: i64, lines: Vec<Line>) -> Result<()> {
+        let cutter = self.acts.calendar.cutter();
+        let (from, until) = (cutter.begins(day), cutter.begins(day + 1));
+        let mut known = sql::times(tx, member.key, from, until)?;
+        known.extend(log::times(tx, member.key, from, until)?);
+        let mut new = Vec::new();
+        for line in lines {
+            let Some(act) = self.act(tx, &line.deed)? else {
+                self.written.refuse(line.number, NO_POST);
+                continue;
+            };
+            let counts = sql::keep(tx, member.key, line.at, act)?;
+            if counts {
+                new.push(line.at);
+            }
+            let done = counts && self.apply(tx, member, line.at, &line.deed)?;
+            *(if done { &mut self.written.inserted } else { &mut self.written.skipped }) += 1;
+        }
+        if !new.is_empty() {
+            visitor::add_past(tx, &self.acts.calendar, (day, member.key), known, &new)?;
+            history::trim_lists(tx, member.key)?;
+        }
+        Ok(())
+    }
+
+    /// What tells an act from others of its member at the same time; `None` when its post is not there.
+    fn act(&mut self, tx: &mut dyn Tx, deed: &Deed) -> Result<Option<i64>, StoreError> {
+        Ok(match deed {
+            Deed::View(url) => self.post(tx, url)?.map(|post| post.standing.post * 2),
+            Deed::Like(url) => self.post(tx, url)?.map(|post| post.standing.post * 2 + 1),
+            Deed::Search(search) => Some(hash(b"search", &search.original)),
+            Deed::Newsfeed { name, .. } => Some(hash(b"newsfeed", name)),
+        })
+    }
+
+    fn post(&mut self, tx: &mut dyn Tx, url: &str) -> Result<Option<&mut Post>, StoreError> {
+        if !self.posts.contains_key(url) {
+            let standing = Standing::of_url(tx, url)?;
+            self.posts.insert(url.to_owned(), standing.map(|standing| Post { standing, changed: false }));
+        }
+        Ok(self.posts.get_mut(url).and_then(Option::as_mut))
+    }
+
+    /// Does an act that is new; false when it changes nothing, being a like of what was liked.
+    fn apply(&mut self, tx: &mut dyn Tx, member: &Member, at: i64, deed: &Deed) -> Result<bool> {
+        let calendar = &self.acts.calendar;
+        // A reset has emptied the lists of what was done before it.
+        let listed = at >= member.measured;
+        match deed {
+            Deed::View(url) => {
+                calendar.count(tx, Counter::View, at)?;
+                let Some(post) = self.post(tx, url)? else { return Ok(false) };
+                post.standing.view(at);
+                post.changed = true;
+                if listed {
+                    history::view(tx, member.key, post.standing.post, at)?;
+                }
+            }
+            Deed::Like(url) => return self.like(tx, member.key, at, url),
+            Deed::Search(search) => {
+                calendar.count(tx, Counter::Search, at)?;
+                if at > self.acts.clock.now() - WINDOW_MS {
+                    search.count_term(tx, member.key, at)?;
+                }
+                if listed {
+                    search.list(tx, member.key, at)?;
+                }
+            }
+            Deed::Newsfeed { name, tags } => {
+                if listed {
+                    history::open(tx, member.key, name, tags, at)?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Gives a like; of two of the same post the earlier stands.
+    fn like(&mut self, tx: &mut dyn Tx, member: i64, at: i64, url: &str) -> Result<bool> {
+        let (weight, calendar) = (self.acts.like_weight, &self.acts.calendar);
+        let Some(post) = self.post(tx, url)? else { return Ok(false) };
+        let key = post.standing.post;
+        match history::liked_at(tx, member, key)? {
+            Some(before) if before <= at => return Ok(false),
+            Some(before) => {
+                post.standing.unlike(weight, before);
+                calendar.count_in(tx, Counter::Like, calendar.slot(before), -1)?;
+                history::date_like(tx, member, key, at)?;
+            }
+            None => {
+                history::like(tx, member, key, at)?;
+            }
+        }
+        post.standing.like(weight, at);
+        post.changed = true;
+        calendar.count(tx, Counter::Like, at)?;
+        Ok(true)
+    }
+}
+
+/// A number below 0 that stands for what was searched, or for the name of a newsfeed. It stands in the database, so
+/// how it is made may not change.
+fn hash(kind: &[u8], text: &str) -> i64 {
+    let mut hasher = SipHasher24::new();
+    hasher.write(kind);
+    hasher.write_u8(0);
+    hasher.write(text.as_bytes());
+    hasher.finish().cast_signed() | i64::MIN
+}
+
+mod sql {
+    use super::{StoreError, Tx};
+
+    /// When acts were done that a member brought along, in a stretch of time.
+    pub(super) fn times(tx: &mut dyn Tx, member: i64, from: i64, until: i64) -> Result<Vec<i64>, StoreError> {
+        let sql = "SELECT DISTINCT date FROM moved_act WHERE member = $1 AND date >= $2 AND date < $3";
+        let rows = tx.rows(sql, &[member.into(), from.into(), until.into()])?;
+        rows.into_iter().map(|mut row| row.take(0)).collect()
+    }
+
+    /// Keeps an act; false when it is there.
+    pub(super) fn keep(tx: &mut dyn Tx, member: i64, at: i64, act: i64) -> Result<bool, StoreError> {
+        let sql = "INSERT INTO moved_act (member, date, act) VALUES ($1, $2, $3)
+                   ON CONFLICT (member, date, act) DO NOTHING";
+        Ok(tx.run(sql, &[member.into(), at.into(), act.into()])? > 0)
+    }
+}

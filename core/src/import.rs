@@ -1,0 +1,341 @@
+//! What imports share: records are read one after another, written in batches, and reported.
+//!
+//! A kind of import ([`Kind`]) says what a record may be and how a batch is written. While one batch is written,
+//! the next gathers; what is written lets others write in between, so an import that ends early, or is stopped,
+//! leaves what came before, and doing it again goes on from there.
+
+use std::fmt;
+use std::io::BufRead;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::IgnoredAny;
+
+use crate::Tidings;
+use crate::account::{Caller, Identity};
+use crate::answer::LineError;
+use crate::error::{Error, Result};
+use crate::store::{Pending, Tx};
+
+mod records;
+
+use records::{Record, Records};
+
+/// The most bytes of a line, or of an element of an array.
+pub const LINE_MAX: usize = 1 << 20;
+/// The most lines that a report names; of those beyond it says how many there are.
+pub const ERRORS_MAX: usize = 1_000;
+
+/// The most bytes of text that are written together: what bounds the memory of an import.
+const BATCH_BYTES: usize = 512 << 10;
+/// How long an import writes before others who wait to write have their turn. The index and the disk come on
+/// top of it, with about as much again.
+pub(crate) const BATCH_TIME: Duration = Duration::from_millis(15);
+
+/// Is told how many records were dealt with, batch by batch, and says whether to go on.
+pub type Progress<'p> = &'p mut dyn FnMut(u64) -> ControlFlow<()>;
+
+/// The progress of an import that nobody watches and nobody stops.
+pub fn to_the_end(_: u64) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// What an import of things that never change did.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MoveReport {
+    /// What was new.
+    pub inserted: u64,
+    /// What was known already.
+    pub skipped: u64,
+    /// Lines that were left out, the first 1,000 of them, in order; when there are more, a last entry says how
+    /// many.
+    pub errors: Vec<LineError>,
+}
+
+/// What is imported: what a line of it may be, and how lines are written.
+///
+/// What it holds goes to the writing thread, so it may not be the service itself.
+pub(crate) trait Kind: Send + Sync + 'static {
+    /// A line that keeps the rules.
+    type Line: Send + 'static;
+    /// The most lines that are written together.
+    const BATCH: usize;
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    fn parse(tidings: &Tidings, number: u64, text: &[u8]) -> Result<Self::Line, String>;
+
+    /// Writes lines, by an administrator's right.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn write(&self, tx: &mut dyn Tx, batch: Vec<Self::Line>) -> Result<Written<Self::Line>>;
+}
+
+/// What a batch did.
+pub(crate) struct Written<L> {
+    pub(crate) inserted: u64,
+    pub(crate) updated: u64,
+    pub(crate) skipped: u64,
+    pub(crate) errors: Vec<LineError>,
+    /// What its time did not suffice for.
+    pub(crate) left: Vec<L>,
+}
+
+impl<L> Default for Written<L> {
+    fn default() -> Self {
+        Self { inserted: 0, updated: 0, skipped: 0, errors: Vec::new(), left: Vec::new() }
+    }
+}
+
+impl<L> Written<L> {
+    /// Leaves a line out.
+    pub(crate) fn refuse(&mut self, line: u64, reason: impl Into<String>) {
+        self.errors.push(LineError { line, reason: reason.into() });
+    }
+}
+
+/// What an import did.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) inserted: u64,
+    pub(crate) updated: u64,
+    pub(crate) skipped: u64,
+    pub(crate) errors: Vec<LineError>,
+}
+
+impl From<Tally> for MoveReport {
+    fn from(Tally { inserted, skipped, errors, .. }: Tally) -> Self {
+        Self { inserted, skipped, errors }
+    }
+}
+
+/// Imports the records of `input`: one JSON object a line, or one JSON array of them, which the first byte tells.
+///
+/// # Errors
+/// `bad token`, `Not admin`; [`Error::Input`] when the input cannot be read to its end; `overloaded`.
+pub(crate) fn run<K: Kind>(
+    tidings: &Tidings,
+    caller: &Caller,
+    kind: K,
+    input: impl BufRead,
+    progress: Progress<'_>,
+) -> Result<Tally> {
+    let identity = caller.identify(tidings);
+    tidings.store().read(|tx| identity.admin(tx).map(drop))?;
+    let mut import = Import::new(tidings, identity, kind, progress);
+    let read = import.read(input);
+    // What was read is written, however the reading ended.
+    let tally = import.finish()?;
+    read.map(|()| tally)
+}
+
+/// An import on its way.
+struct Import<'t, K: Kind> {
+    tidings: &'t Tidings,
+    identity: Identity,
+    kind: Arc<K>,
+    progress: Progress<'t>,
+    report: Report,
+    batch: Vec<K::Line>,
+    bytes: usize,
+    written: Option<Pending<Written<K::Line>>>,
+    done: u64,
+    stopped: bool,
+}
+
+impl<'t, K: Kind> Import<'t, K> {
+    fn new(tidings: &'t Tidings, identity: Identity, kind: K, progress: Progress<'t>) -> Self {
+        Self {
+            tidings,
+            identity,
+            kind: Arc::new(kind),
+            progress,
+            report: Report::default(),
+            batch: Vec::new(),
+            bytes: 0,
+            written: None,
+            done: 0,
+            stopped: false,
+        }
+    }
+
+    fn read(&mut self, input: impl BufRead) -> Result<()> {
+        let mut records = Records::new(input).map_err(Error::Input)?;
+        let mut text = Vec::new();
+        while let Some((number, record)) = records.next(&mut text).map_err(Error::Input)? {
+            self.take(number, record, &text)?;
+            if self.stopped {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, number: u64, record: Record, text: &[u8]) -> Result<()> {
+        let line = match record {
+            Record::Text => K::parse(self.tidings, number, text),
+            Record::Broken(reason) => Err(reason.to_owned()),
+        };
+        match line {
+            Ok(line) => {
+                self.batch.push(line);
+                self.bytes += text.len();
+            }
+            Err(reason) => {
+                self.report.refuse(LineError { line: number, reason });
+                self.done += 1;
+            }
+        }
+        if self.batch.len() >= K::BATCH || self.bytes >= BATCH_BYTES { self.write_batch() } else { Ok(()) }
+    }
+
+    /// Hands over what has gathered, once the batch before it is written.
+    fn write_batch(&mut self) -> Result<()> {
+        self.settle()?;
+        let batch = std::mem::take(&mut self.batch);
+        self.bytes = 0;
+        self.submit(batch);
+        Ok(())
+    }
+
+    fn submit(&mut self, batch: Vec<K::Line>) {
+        let (identity, kind) = (self.identity.clone(), Arc::clone(&self.kind));
+        self.written = Some(self.tidings.store().submit(move |tx| {
+            identity.admin(tx)?;
+            kind.write(tx, batch)
+        }));
+    }
+
+    /// Waits until the batch that was handed over is written, all of it.
+    fn settle(&mut self) -> Result<()> {
+        while let Some(written) = self.written.take() {
+            let Written { inserted, updated, skipped, errors, left } = written.wait()?;
+            self.report.tally.inserted += inserted;
+            self.report.tally.updated += updated;
+            self.report.tally.skipped += skipped;
+            self.done += inserted + updated + skipped + errors.len() as u64;
+            for error in errors {
+                self.report.refuse(error);
+            }
+            self.stopped |= (self.progress)(self.done).is_break();
+            // Before any other batch, or two lines of one thing could change places.
+            if !left.is_empty() {
+                self.submit(left);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Tally> {
+        self.write_batch()?;
+        self.settle()?;
+        Ok(self.report.finish())
+    }
+}
+
+/// The report as it grows.
+#[derive(Default)]
+struct Report {
+    tally: Tally,
+    /// The number of lines that were left out and are not named, and the last of them.
+    unnamed: u64,
+    last: u64,
+}
+
+impl Report {
+    fn refuse(&mut self, error: LineError) {
+        if self.tally.errors.len() < ERRORS_MAX {
+            self.tally.errors.push(error);
+        } else {
+            self.unnamed += 1;
+            self.last = self.last.max(error.line);
+        }
+    }
+
+    fn finish(mut self) -> Tally {
+        // What the rules refuse is known before what the store does.
+        self.tally.errors.sort_by_key(|error| error.line);
+        if self.unnamed > 0 {
+            let reason = format!("{} more lines, up to this one, were left out", self.unnamed);
+            self.tally.errors.push(LineError { line: self.last, reason });
+        }
+        self.tally
+    }
+}
+
+/// What the value of a field is, as far as reading it depends on it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FieldKind {
+    Text,
+    List,
+    Count,
+}
+
+impl fmt::Display for FieldKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text => "a text in quotes",
+            Self::List => "a list of texts in quotes",
+            Self::Count => "a whole number",
+        })
+    }
+}
+
+impl FieldKind {
+    fn fits(self, value: &serde_json::Value) -> bool {
+        match self {
+            _ if value.is_null() => true,
+            Self::Text => value.is_string(),
+            Self::Count => value.is_i64(),
+            Self::List => {
+                value.is_string()
+                    || value.as_array().is_some_and(|list| list.iter().all(serde_json::Value::is_string))
+            }
+        }
+    }
+}
+
+/// Reads the fields of a line, a JSON object. `kinds` are the fields it may have, and `example` how it is written.
+///
+/// # Errors
+/// What is wrong with it, so that a person can mend it.
+pub(crate) fn fields<F: serde::de::DeserializeOwned>(
+    json: &[u8],
+    kinds: &[(&str, FieldKind)],
+    example: &str,
+) -> Result<F, String> {
+    let json = json.trim_ascii();
+    // An array of the values would do for the reader, too.
+    let object = json.starts_with(b"{").then(|| serde_json::from_slice(json));
+    if let Some(Ok(fields)) = object { Ok(fields) } else { Err(explain(json, kinds, example)) }
+}
+
+fn explain(json: &[u8], kinds: &[(&str, FieldKind)], example: &str) -> String {
+    if std::str::from_utf8(json).is_err() {
+        return "it is not UTF-8: save the file in that encoding".to_owned();
+    }
+    if let Err(error) = serde_json::from_slice::<IgnoredAny>(json) {
+        let reason = error.to_string();
+        let (reason, column) = (reason.split(" at line ").next().unwrap_or_default(), error.column());
+        return match error.line() {
+            1 => format!("it is not JSON: {reason} at byte {column}"),
+            line => format!("it is not JSON: {reason} in its line {line} at byte {column}"),
+        };
+    }
+    if !json.starts_with(b"{") {
+        return format!("it is not a JSON object: {example}");
+    }
+    let Ok(object) = serde_json::from_slice::<serde_json::Map<_, serde_json::Value>>(json) else {
+        return "a field is nested too deeply: its value is a text or a list of texts".to_owned();
+    };
+    let wrong = kinds.iter().find(|(name, kind)| object.get(*name).is_some_and(|value| !kind.fits(value)));
+    match wrong {
+        Some((name, kind)) => format!("{name} is not {kind}"),
+        None => "a field is given twice".to_owned(),
+    }
+}

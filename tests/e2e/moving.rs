@@ -1,0 +1,174 @@
+//! Members and acts that move in from another system, by the command line.
+
+use std::io::Write as _;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, OpenFlags};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tidings_tests::{Server, command, sample};
+
+fn lines(lines: &[Value]) -> String {
+    lines.iter().map(|line| line.to_string() + "\n").collect()
+}
+
+/// What Werkzeug made of `correct horse`.
+const SCRYPT: &str = "scrypt:1024:8:1$abcDEF0123456789$88d9c36506e82e4d9f27cb8a97fcacbb07e659ea07e37969d4f94fb9593a2210\
+                      0bbb3997023cbab4da97c41b49d644a31efe06af90d6fa3b2d7d4167e8015fab";
+const PBKDF2: &str =
+    "pbkdf2:sha256:1000$abcDEF0123456789$c4a753c699272d707372cc2e394122a883a176a5661bebeac3098df02f7b532d";
+
+fn members(database: &std::path::Path) -> u64 {
+    let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let count: i64 = connection.query_row("SELECT count(*) FROM member", [], |row| row.get(0)).unwrap();
+    count.try_into().unwrap()
+}
+
+#[test]
+fn members_move_in_while_the_server_runs_and_sign_in_as_before() {
+    let server = Server::start();
+    server.member("taken");
+    let input = lines(&[
+        json!({"id": "Ann", "nickname": "Annie", "password_hash": SCRYPT, "name": "김안나", "major": "CS"}),
+        json!({"id": "ben", "password_hash": PBKDF2, "date": "2024-03-01T09:00:00Z"}),
+        json!({"id": "TAKEN", "nickname": "Somebody else"}),
+        json!({"id": "cid", "password_hash": "md5$x$y"}),
+        json!({"id": "dan"}),
+    ]);
+    let output = server.cli_with_input(["member", "import", "-", "--json"], &input).succeeded();
+    insta::assert_json_snapshot!(output.json(), @r#"
+    {
+      "errors": [
+        {
+          "line": 4,
+          "reason": "password_hash is an Argon2 PHC string, or as Werkzeug writes pbkdf2 and scrypt"
+        }
+      ],
+      "inserted": 3,
+      "result": "success",
+      "skipped": 1
+    }
+    "#);
+    let sign_in = |id: &str, pw: &str| server.anyone().post("/sign_in", json!({"id": id, "pw": pw}));
+    for id in ["ann", "BEN", "ann"] {
+        assert_eq!(sign_in(id, "wrong horse").said(), "200 incorrect pw");
+        assert_eq!(sign_in(id, "correct horse").said(), "200 success");
+    }
+    assert_eq!(sign_in("dan", "").said(), "200 incorrect pw");
+    let token = sign_in("ann", "correct horse").body["access_token"].as_str().unwrap().to_owned();
+    let info = server.anyone().with_token("ann", token).get("/get_userinfo").body;
+    let shown = ["user_id", "user_name", "user_major", "nickname"].map(|name| info[name].clone());
+    assert_eq!(shown, ["Ann", "김안나", "CS", "Annie"].map(Value::from), "{info}");
+
+    let file = server.database().with_file_name("members.jsonl");
+    std::fs::write(&file, &input).unwrap();
+    let again = server.cli([std::ffi::OsStr::new("member"), "import".as_ref(), file.as_ref()]).succeeded();
+    insta::assert_snapshot!(again.stdout, @"0 inserted, 4 already the same, 1 left out");
+    insta::assert_snapshot!(again.stderr, @"line 4: password_hash is an Argon2 PHC string, or as Werkzeug writes pbkdf2 and scrypt");
+}
+
+#[test]
+fn acts_move_in_while_the_server_runs_and_count_on_their_days() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    let posts =
+        server.cli_with_input(["post", "import", "-", "--json"], sample::RUST_BLOG).succeeded().json();
+    assert_eq!(posts["errors"], json!([]));
+    let url = sample::rust_blog()[0]["url"].clone();
+    let input = lines(&[
+        json!({"id": "ANN", "type": "view", "url": url, "date": "2025-03-01T09:00:00Z"}),
+        json!({"id": "ann", "type": "like", "url": url, "date": "2025-03-01T09:10:00Z"}),
+        json!({"id": "ann", "type": "search", "search": "Async Rust", "date": "2025-03-01T09:50:00Z"}),
+        json!({"id": "ann", "type": "newsfeed", "newsfeed_name": "no such topic", "date": "2025-03-01T10:00:00Z"}),
+        json!({"id": "ann", "type": "like", "url": url, "date": "2025-03-02T09:10:00Z"}),
+        json!({"id": "ben", "type": "view", "url": url, "date": "2025-03-01T09:00:00Z"}),
+        json!({"id": "ann", "type": "view", "url": "https://nowhere.example.org", "date": "2025-03-01T09:00:00Z"}),
+        json!({"id": "ann", "type": "view", "url": url, "date": "2999-03-01T09:00:00Z"}),
+    ]);
+    let output = server.cli_with_input(["act", "import", "-", "--json"], &input).succeeded();
+    insta::assert_json_snapshot!(output.json(), @r#"
+    {
+      "errors": [
+        {
+          "line": 6,
+          "reason": "there is no member with this id: import members first"
+        },
+        {
+          "line": 7,
+          "reason": "there is no post with this url: import posts first"
+        },
+        {
+          "line": 8,
+          "reason": "date is in the future"
+        }
+      ],
+      "inserted": 4,
+      "result": "success",
+      "skipped": 1
+    }
+    "#);
+    let day = || {
+        server.anyone().get("/get_everyday_analysis_specific_days/2025/3/1").succeeded().body["analysis"]
+            .clone()
+    };
+    let counted = |day: &Value| {
+        let hours: Vec<i64> =
+            (0..24).map(|h| day["today_time_visitor"][h]["visitor"].as_i64().unwrap()).collect();
+        assert_eq!((hours[9], hours[10], hours.iter().sum()), (1, 1, 2), "{day}");
+        (
+            day["today_visitor"].clone(),
+            day["today_view"].clone(),
+            day["today_fav"].clone(),
+            day["today_student_visitor"].clone(),
+        )
+    };
+    let before = day();
+    assert_eq!(
+        counted(&before),
+        (json!(1), json!(1), json!(1), json!([{"student_num": "ann", "count": 2}])),
+        "{before}"
+    );
+    let lists = ann.get("/get_specific_userinfo/0").succeeded().body;
+    for (list, length) in [("fav_list", 1), ("view_list", 1), ("search_list", 1), ("newsfeed_list", 1)] {
+        assert_eq!(lists[list].as_array().map(Vec::len), Some(length), "{lists}");
+    }
+    let again = server.cli_with_input(["act", "import", "-"], &input).succeeded();
+    insta::assert_snapshot!(again.stdout, @"0 inserted, 5 already the same, 3 left out");
+    assert_eq!(day(), before);
+}
+
+#[test]
+fn an_import_that_is_interrupted_says_how_far_it_came_and_goes_on_another_time() {
+    let server = Server::start();
+    let mut import = command();
+    import.args(["--json", "member", "import", "-", "--db"]).arg(server.database());
+    let mut import =
+        import.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = import.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        // Until nobody reads any more.
+        let mut n = 0;
+        while writeln!(stdin, "{{\"id\": \"member-{n}\"}}").is_ok() {
+            n += 1;
+        }
+    });
+    let began = Instant::now();
+    while members(server.database()) == 0 {
+        assert!(began.elapsed() < Duration::from_mins(1), "nothing is imported");
+        std::thread::yield_now();
+    }
+    kill_process(Pid::from_child(&import), Signal::INT).unwrap();
+    let output = import.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let there = members(server.database());
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&said["result"], &said["inserted"]), (&json!("interrupted"), &json!(there)));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("begin again"));
+    assert_eq!(server.integrity(), "ok");
+    let input: String =
+        (0..there + 10).map(|n| json!({"id": format!("member-{n}")}).to_string() + "\n").collect();
+    let rest = server.cli_with_input(["--json", "member", "import", "-"], &input).succeeded().json();
+    assert_eq!((&rest["inserted"], &rest["skipped"]), (&json!(10), &json!(there)));
+}
