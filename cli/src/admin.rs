@@ -39,7 +39,8 @@ pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failur
         Admin::Grant { id } => change(session, id, admin::grant, "is an administrator."),
         Admin::Revoke { id } => change(session, id, admin::revoke, "is an administrator no longer."),
         Admin::Check { id } => {
-            let member = session.caller.on_behalf_of(&session.tidings, id).map_err(|e| unknown(e, id))?;
+            let member =
+                session.caller.on_behalf_of(&session.tidings, id).map_err(|e| unknown(e, "member", id))?;
             admin::check(&session.tidings, &member)?;
             session.out.answer(&(), |page| page.line(format!("{id} is an administrator.")))
         }
@@ -57,7 +58,6 @@ fn change(
     session.operator_only()?;
     act(&session.tidings, id).map_err(|error| match error {
         Error::NotFound => Failure::refused(&error, format!("there is no member {id:?}: sign up first")),
-        Error::LastAdministrator => Failure::refused(&error, "make another member an administrator first"),
         error => error.into(),
     })?;
     session.out.answer(&(), |page| page.line(format!("{id} {done}")))

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::{act, admin, analysis, init, member, post, roster, search, settings, words};
+use crate::{
+    act, admin, analysis, blacklist, feed, feedback, init, member, notice, post, roster, search, settings,
+    words,
+};
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, over one SQLite file.
 #[derive(Debug, Parser)]
@@ -64,12 +67,24 @@ pub(crate) enum Command {
     /// Administrators
     #[command(subcommand)]
     Admin(admin::Admin),
+    /// Members who may not sign in
+    #[command(subcommand)]
+    Blacklist(blacklist::Blacklist),
+    /// What administrators tell everybody
+    #[command(subcommand)]
+    Notice(notice::Notice),
+    /// What members write to the administrators
+    #[command(subcommand)]
+    Feedback(feedback::Feedback),
     /// Posts
     #[command(subcommand)]
     Post(post::Post),
     /// What members did elsewhere, before they moved in
     #[command(subcommand)]
     Act(act::Act),
+    /// Newsfeeds
+    #[command(subcommand)]
+    Feed(feed::Feed),
     /// Searches
     #[command(subcommand)]
     Search(search::Search),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use tidings_core::{Error, StoreError, answer};
+use tidings_core::{Error, Outcome, StoreError, answer};
 
 use crate::output::{self, Output, Style, text};
 
@@ -40,10 +40,9 @@ impl Failure {
         Self { message, status: exit_status(error), json: answer::failure(error) }
     }
 
-    /// Somebody was asked and said no.
-    pub(crate) fn declined() -> Self {
-        let message = String::from("nothing was done");
-        Self { message, status: REFUSED, json: answer::refusal("bad request") }
+    /// Somebody was asked and wants it no more.
+    pub(crate) fn declined(message: impl Into<String>) -> Self {
+        Self { message: message.into(), status: REFUSED, json: answer::refusal("bad request") }
     }
 
     /// Prints the failure: for programs its object on standard output, for people its message on standard error.
@@ -58,11 +57,33 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let message = match error.detail() {
-            Some(detail) => format!("{error}: {detail}"),
-            None => error.to_string(),
-        };
+        let advice = error.detail().or_else(|| advice(&error).map(str::to_owned));
+        let message = advice.map_or_else(|| error.to_string(), |advice| format!("{error}: {advice}"));
         Self { message, status: exit_status(&error), json: answer::failure(&error) }
+    }
+}
+
+/// What to do about an error that does not say so itself.
+fn advice(error: &Error) -> Option<&'static str> {
+    match error {
+        Error::Forbidden | Error::Documented(Outcome::NotAdmin) => {
+            Some("this is for administrators: leave --as out, or name one")
+        }
+        Error::BadToken => Some("only a member does this: name one with --as ID"),
+        Error::Overloaded => Some("the database is busy: try again in a moment"),
+        Error::DuplicateUrl => Some("another post has this address"),
+        Error::LastAdministrator => Some("make another member an administrator first"),
+        Error::Documented(outcome) => match outcome {
+            Outcome::NoMember => Some("nobody has this id"),
+            Outcome::IncorrectPw | Outcome::PwIncorrect => Some("this is not the member's password"),
+            Outcome::BlacklistUser => Some("let them back with tidings blacklist remove ID"),
+            Outcome::NotSchool => Some("the university does not know this id"),
+            Outcome::ApiError => {
+                Some("the university's system did not answer, or there is none: see --verifier")
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -118,8 +139,6 @@ pub(crate) fn cannot_open(path: &Path, error: Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use tidings_core::Outcome;
-
     use super::*;
 
     /// The exit status of each failure stands in the README.

@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
 
 use crate::failure::Failure;
 
@@ -18,4 +20,35 @@ pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
         Box::new(opened.map_err(|e| Failure::system(format!("cannot read {}: {e}", file.display())))?)
     };
     Ok(Box::new(BufReader::with_capacity(1 << 18, input)))
+}
+
+/// The most bytes of a text that are read: above what any of ours may have.
+const TEXT_MAX: u64 = 4 << 20;
+
+/// A text, given or in a file.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct Text {
+    /// The text
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    post: Option<String>,
+    /// A file with the text, or - for standard input
+    #[arg(long, value_name = "F")]
+    post_file: Option<PathBuf>,
+}
+
+impl Text {
+    /// The text, without the line break that ends a file; `None` when it is not given.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is not text.
+    pub(crate) fn read(&self) -> Result<Option<String>, Failure> {
+        let Some(file) = &self.post_file else { return Ok(self.post.clone()) };
+        let mut text = String::new();
+        let read = open(file)?.take(TEXT_MAX).read_to_string(&mut text);
+        read.map_err(|e| Failure::system(format!("cannot read {}: {e}", file.display())))?;
+        let end = text.strip_suffix('\n').map(|text| text.strip_suffix('\r').unwrap_or(text).len());
+        text.truncate(end.unwrap_or(text.len()));
+        Ok(Some(text))
+    }
 }

@@ -10,10 +10,14 @@ mod act;
 mod admin;
 mod analysis;
 mod args;
+mod blacklist;
 mod failure;
+mod feed;
+mod feedback;
 mod init;
 mod input;
 mod member;
+mod notice;
 mod output;
 mod password;
 mod post;
@@ -50,8 +54,12 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Init(args) => init::run(&Session::open(global)?, &args),
         Command::Member(command) => member::run(&Session::open(global)?, &command),
         Command::Admin(command) => admin::run(&Session::open(global)?, &command),
+        Command::Blacklist(command) => blacklist::run(&Session::open(global)?, &command),
+        Command::Notice(command) => notice::run(&Session::open(global)?, &command),
+        Command::Feedback(command) => feedback::run(&Session::open(global)?, &command),
         Command::Post(command) => post::run(&Session::open(global)?, &command),
         Command::Act(command) => act::run(&Session::open(global)?, &command),
+        Command::Feed(command) => feed::run(&Session::open(global)?, &command),
         Command::Search(command) => search::run(&Session::open(global)?, &command),
         Command::Analysis(command) => analysis::run(&Session::open(global)?, &command),
         Command::Roster(command) => roster::run(&Session::open(global)?, &command),

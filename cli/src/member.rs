@@ -163,7 +163,7 @@ fn import(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
 
 /// The member `id`, for what members do with themselves and an operator with anybody.
 fn member(session: &Session, id: &str) -> Result<Caller, Failure> {
-    session.caller.on_behalf_of(&session.tidings, id).map_err(|error| unknown(error, id))
+    session.caller.on_behalf_of(&session.tidings, id).map_err(|error| unknown(error, "member", id))
 }
 
 fn give_password(session: &Session, id: &str, password: &Password) -> Result<ExitCode, Failure> {
@@ -197,13 +197,7 @@ fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {
         Some(member) => profile::remove_mine(tidings, member),
         None => admin::remove_user(tidings, caller, id),
     };
-    removed.map_err(|error| match error {
-        Error::LastAdministrator => Failure::refused(&error, "make another member an administrator first"),
-        Error::Documented(Outcome::NotFound) => {
-            Failure::refused(&error, format!("there is no member {id:?}"))
-        }
-        error => error.into(),
-    })?;
+    removed.map_err(|error| unknown(error, "member", id))?;
     out.answer(&(), |page| page.line(format!("{id} is removed.")))
 }
 

@@ -17,7 +17,7 @@ mod page;
 mod table;
 pub(crate) mod text;
 
-pub(crate) use page::{Page, bar, dated, grouped, local};
+pub(crate) use page::{Page, bar, dated, grouped, local, zone};
 pub(crate) use table::{Column, Table};
 
 /// Where answers go, and in which form.
@@ -116,6 +116,17 @@ impl Output {
         })
     }
 
+    /// As [`Output::answer`], of an answer that is encoded already.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn encoded(&self, json: &[u8], people: impl FnOnce(&mut Page)) -> Result<ExitCode, Failure> {
+        match self.form {
+            Form::Page => self.page(people),
+            Form::Json | Form::Lines => self.object(json),
+        }
+    }
+
     /// Prints an object for programs; for people, nothing.
     ///
     /// # Errors
@@ -167,7 +178,7 @@ pub(crate) fn stream_pages<I: Serialize>(
         let (mut left, mut from) = (limit.unwrap_or(i64::MAX), from);
         loop {
             let (items, next) = fetch(from, left)?;
-            for item in items {
+            for item in items.into_iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
                 if !lines.item(&item)? {
                     return Ok(());
                 }

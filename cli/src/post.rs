@@ -4,24 +4,114 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tidings_core::post;
 
 use crate::failure::Failure;
-use crate::session::Session;
+use crate::session::{Session, unknown};
 
+mod fields;
 mod import;
+mod show;
+
+use fields::Fields;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Post {
+    /// Publish a post
+    #[command(
+        after_help = "Example: tidings post add --title \"Rust 1.80\" --url https://example.org/rust --topic Rust"
+    )]
+    Add(Fields),
+    /// Change the fields of a post that are given
+    #[command(after_help = "Example: tidings post edit 6560c1a2ffeeddccbbaa0001 --tag release --tag rust")]
+    Edit {
+        /// The post
+        id: String,
+        #[command(flatten)]
+        fields: Fields,
+    },
     /// Import posts, one JSON object a line or one JSON array; the same url updates
     #[command(after_help = "Example: tidings post import posts.jsonl")]
     Import {
         /// The file, or - for standard input
         file: PathBuf,
     },
+    /// The posts, newest first
+    #[command(
+        after_help = "Examples:\n  tidings post list --topic Rust\n  tidings post list --ndjson | jq .url"
+    )]
+    List(show::Window),
+    /// A whole post
+    #[command(after_help = "Example: tidings post show 6560c1a2ffeeddccbbaa0001")]
+    Show {
+        /// The post
+        id: String,
+    },
+    /// Remove a post
+    #[command(after_help = "Example: tidings post remove 6560c1a2ffeeddccbbaa0001 --yes")]
+    Remove {
+        /// The post
+        id: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Count a view of a post, a member's or a guest's
+    #[command(after_help = "Example: tidings --as ann post view 6560c1a2ffeeddccbbaa0001")]
+    View {
+        /// The post
+        id: String,
+    },
+    /// Like a post as a member
+    #[command(after_help = "Example: tidings --as ann post like 6560c1a2ffeeddccbbaa0001")]
+    Like {
+        /// The post
+        id: String,
+    },
+    /// Take a member's like back
+    #[command(after_help = "Example: tidings --as ann post unlike 6560c1a2ffeeddccbbaa0001")]
+    Unlike {
+        /// The post
+        id: String,
+    },
 }
 
 pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure> {
+    let Session { tidings, out, caller } = session;
+    let missing = |id: &str| {
+        let id = id.to_owned();
+        move |error| unknown(error, "post", &id)
+    };
     match command {
+        Post::Add(fields) => {
+            let inserted = post::insert(tidings, caller, &fields.draft()?)?;
+            out.answer(&inserted, |page| page.line(inserted.id.to_string()))
+        }
+        Post::Edit { id, fields } => {
+            post::update(tidings, caller, id, &fields.draft()?).map_err(missing(id))?;
+            out.answer(&(), |page| page.line("The post is changed."))
+        }
         Post::Import { file } => import::run(session, file),
+        Post::List(window) => show::list(session, window),
+        Post::Show { id } => show::one(session, id),
+        Post::Remove { id, yes } => {
+            if let Ok(found) = post::get(tidings, id) {
+                session.confirm(*yes, &format!("remove the post \"{}\"", found.post.shown.title))?;
+            }
+            post::remove(tidings, caller, id).map_err(missing(id))?;
+            out.answer(&(), |page| page.line("The post is removed."))
+        }
+        Post::View { id } => {
+            post::view(tidings, caller, id).wait().map_err(missing(id))?;
+            out.answer(&(), |page| page.line("The view is counted."))
+        }
+        Post::Like { id } => {
+            post::like(tidings, session.acting_member()?, id).wait().map_err(missing(id))?;
+            out.answer(&(), |page| page.line("The post is liked."))
+        }
+        Post::Unlike { id } => {
+            post::unlike(tidings, session.acting_member()?, id).wait().map_err(missing(id))?;
+            out.answer(&(), |page| page.line("The like is taken back."))
+        }
     }
 }

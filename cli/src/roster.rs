@@ -8,6 +8,7 @@ use tidings_core::account;
 
 use crate::failure::Failure;
 use crate::input;
+use crate::output::{Column, Table, stream_pages};
 use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
@@ -18,13 +19,49 @@ pub(crate) enum Roster {
         /// The file, or - for standard input
         file: PathBuf,
     },
+    /// Who stands on the roster, by id
+    #[command(after_help = "Example: tidings roster list --ndjson")]
+    List,
 }
+
+/// How many entries are read at a time.
+const PAGE: i64 = 1_000;
 
 pub(crate) fn run(session: &Session, command: &Roster) -> Result<ExitCode, Failure> {
     session.operator_only()?;
-    let Roster::Import { file } = command;
-    let report = account::import_roster(&session.tidings, input::open(file)?)?;
-    session.out.answer(&report, |page| {
-        page.imported(report.inserted, Some(report.updated), report.skipped, &report.errors);
+    match command {
+        Roster::Import { file } => {
+            let report = account::import_roster(&session.tidings, input::open(file)?)?;
+            session.out.answer(&report, |page| {
+                page.imported(report.inserted, Some(report.updated), report.skipped, &report.errors);
+            })
+        }
+        Roster::List => list(session),
+    }
+}
+
+fn list(session: &Session) -> Result<ExitCode, Failure> {
+    let page = |after: Option<String>| {
+        let members = account::roster(&session.tidings, &after.unwrap_or_default(), PAGE)?.roster;
+        let next = members.last().map(|member| member.id.clone());
+        Ok::<_, Failure>((members, next))
+    };
+    if session.out.streams() {
+        return stream_pages(None, None, |after, _| page(after));
+    }
+    let (mut roster, mut next) = page(None)?;
+    while next.is_some() {
+        let (members, after) = page(next)?;
+        roster.extend(members);
+        next = after;
+    }
+    let roster = account::Roster { roster };
+    session.out.answer(&roster, |page| {
+        let columns = [Column::whole("ID"), Column::text("Name"), Column::text("Major").optional()];
+        let mut table = Table::new(columns);
+        for member in &roster.roster {
+            table.row([member.id.clone(), member.name.clone(), member.major.clone()]);
+        }
+        page.table(&table, "Nobody stands on the roster: tidings roster import FILE.csv");
     })
 }

@@ -11,6 +11,24 @@ use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Search {
+    /// Search posts, the best first; nothing is recorded
+    #[command(after_help = "Example: tidings search run \"borrow checker\" --category Rust --limit 10")]
+    Run {
+        /// What is searched, 1 to 200 characters
+        text: String,
+        /// Among the posts of this topic or tag
+        #[arg(long, value_name = "C", allow_hyphen_values = true)]
+        category: Option<String>,
+        /// The most posts, 1 to 300
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: i64,
+    },
+    /// Record a search, a member's or a guest's
+    #[command(after_help = "Example: tidings --as ann search log \"borrow checker\"")]
+    Log {
+        /// What is searched, 1 to 200 characters
+        text: String,
+    },
     /// Show the words that posts use like those of a search
     #[command(after_help = "Example: tidings search similar \"borrow checker\"")]
     Similar {
@@ -31,10 +49,36 @@ pub(crate) enum Search {
 
 pub(crate) fn run(session: &Session, command: &Search) -> Result<ExitCode, Failure> {
     match command {
+        Search::Run { text, category, limit } => find(session, text, category.as_deref(), *limit),
+        Search::Log { text } => {
+            search::log(&session.tidings, &session.caller, None, text).wait()?;
+            session.out.answer(&(), |page| page.line("The search is recorded."))
+        }
         Search::Similar { text } => similar(session, text),
         Search::Realtime => realtime(session),
         Search::Recent { limit } => recent(session, *limit),
     }
+}
+
+fn find(session: &Session, text: &str, category: Option<&str>, limit: i64) -> Result<ExitCode, Failure> {
+    let found = match category {
+        Some(category) => search::in_category(&session.tidings, category, text, limit)?,
+        None => search::run(&session.tidings, text, limit)?,
+    };
+    session.out.list(&found, &found.search_result, |page| {
+        let columns = [
+            Column::number("Fits"),
+            Column::text("Title"),
+            Column::whole(dated("Date")).optional(),
+            Column::text("Address").optional(),
+        ];
+        let mut table = Table::new(columns);
+        for hit in &found.search_result {
+            let (fits, post) = (format!("{:.2}", hit.similarity), &hit.post);
+            table.row([fits, post.title.clone(), local(post.date), post.url.clone()]);
+        }
+        page.table(&table, "Nothing is found.");
+    })
 }
 
 fn similar(session: &Session, text: &str) -> Result<ExitCode, Failure> {

@@ -1,7 +1,7 @@
 //! What every command on the database works with: the database, who acts, and where answers go.
 
 use tidings_core::account::Caller;
-use tidings_core::{Error, Tidings};
+use tidings_core::{Error, Outcome, Tidings};
 
 use crate::args::Global;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ impl Session {
     pub(crate) fn open(global: &Global) -> Result<Self, Failure> {
         let tidings = crate::open(global)?;
         let caller = match &global.acting {
-            Some(id) => Caller::acting_as(&tidings, id).map_err(|error| unknown(error, id))?,
+            Some(id) => Caller::acting_as(&tidings, id).map_err(|error| unknown(error, "member", id))?,
             None => Caller::Operator,
         };
         Ok(Self { tidings, out: Output::new(global), caller })
@@ -74,14 +74,16 @@ pub(crate) fn confirm(out: &Output, yes: bool, what: &str) -> Result<(), Failure
     let question = format!("Really {}? [y/N] ", text::line(what));
     match password::ask(&question)?.as_deref() {
         Some("y" | "Y" | "yes" | "Yes") => Ok(()),
-        _ => Err(Failure::declined()),
+        _ => Err(Failure::declined("nothing is done")),
     }
 }
 
-/// Says who is unknown.
-pub(crate) fn unknown(error: Error, id: &str) -> Failure {
+/// Says what is unknown: of this `kind`, by this `id`.
+pub(crate) fn unknown(error: Error, kind: &str, id: &str) -> Failure {
     match error {
-        Error::NotFound => Failure::refused(&error, format!("there is no member {id:?}")),
+        Error::NotFound | Error::Documented(Outcome::NotFound) => {
+            Failure::refused(&error, format!("there is no {kind} {id:?}"))
+        }
         error => error.into(),
     }
 }

@@ -42,7 +42,7 @@ fn feeds(criterion: &mut Criterion) {
     let pw = String::from("correct horse");
     let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
     let ann = Caller::token(account::sign_up(&tidings, &form).expect("the id is free").access_token);
-    let page = Page { limit: Some(300), next: None };
+    let page = Page { limit: Some(300), ..Page::default() };
     let first = newsfeed::popular(&tidings, &page).expect("there are posts");
     let first: serde_json::Value = serde_json::from_slice(first.body.json()).expect("it is JSON");
     let ids: Vec<String> = first["newsfeed"]

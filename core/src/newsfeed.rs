@@ -37,6 +37,9 @@ pub struct Page<'a> {
     pub limit: Option<i64>,
     /// The `next` of the page before; the first page when not said.
     pub next: Option<&'a str>,
+    /// Whether a `next` whose order is kept no longer goes on in the present order, from its place: for a process
+    /// that ends between two pages, as a command does.
+    pub resumes: bool,
 }
 
 /// A page of a feed: the complete answer `{"result": "success", "newsfeed": […], "next": …}`.
@@ -153,6 +156,7 @@ impl<'t> Reader<'t> {
         let shared = &self.tidings.feeds().shared;
         let next = Next::read(next).ok_or(Error::BadRequest("next is not one that a page gave"))?;
         let order = shared.orders.find(next, kinds, current, self.now);
+        let order = order.or_else(|| current.filter(|_| page.resumes).map(Arc::clone));
         let order = order.ok_or(Error::BadRequest("next has expired: begin again with the first page"))?;
         Ok(self.render(&order, next.place, next.limit))
     }

@@ -26,11 +26,13 @@ pub(crate) mod heat;
 mod import;
 pub(crate) mod index;
 mod keep;
+mod list;
 mod terms;
 pub(crate) mod texts;
 
 pub use draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
 pub use import::{ImportReport, import};
+pub use list::{LIST_MAX, ListQuery, PostList, list};
 
 use draft::Change;
 use heat::{Decay, VIEW_WEIGHT};
@@ -331,7 +333,7 @@ fn taken(error: Error) -> Error {
 }
 
 /// A list of texts that the store keeps as JSON.
-fn list(json: &str) -> Result<Vec<String>> {
+fn texts_in(json: &str) -> Result<Vec<String>> {
     serde_json::from_str(json).map_err(|cause| Error::Internal(cause.into()))
 }
 

@@ -147,7 +147,7 @@ async fn answer(
 
 impl PageFields {
     fn page(&self) -> Page<'_> {
-        Page { limit: self.limit, next: self.next.as_deref() }
+        Page { limit: self.limit, next: self.next.as_deref(), ..Page::default() }
     }
 }
 

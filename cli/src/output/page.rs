@@ -50,6 +50,12 @@ impl Page {
         self.text.push('\n');
     }
 
+    /// A text of several lines, as they are.
+    pub(crate) fn block(&mut self, block: &str) {
+        self.text.push_str(&text::block(block));
+        self.text.push('\n');
+    }
+
     /// Names and values, the values one below the other.
     pub(crate) fn fields(&mut self, fields: &[(&str, String)]) {
         let widest = fields.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
@@ -102,16 +108,22 @@ pub(crate) fn local(time: Time) -> String {
     }
 }
 
-/// The name of a column or a field with times, and their zone: `Date, Asia/Seoul`.
+/// The name of a column with times, and their zone: `Date, Asia/Seoul`.
 pub(crate) fn dated(name: &str) -> String {
+    format!("{name}, {}", zone())
+}
+
+/// The zone of local times.
+pub(crate) fn zone() -> String {
     let zone = TimeZone::system();
     match zone.iana_name() {
         // A machine that does not say its zone is taken to be in UTC.
-        _ if zone.is_unknown() => format!("{name}, UTC"),
-        Some("Etc/UTC") => format!("{name}, UTC"),
-        Some(zone) => format!("{name}, {zone}"),
-        None => format!("{name}, local time"),
+        _ if zone.is_unknown() => "UTC",
+        Some("Etc/UTC") => "UTC",
+        Some(zone) => zone,
+        None => "local time",
     }
+    .to_owned()
 }
 
 /// A number in groups of three digits.
@@ -161,9 +173,10 @@ mod tests {
         let mut page = Page::new(None, false);
         page.line("\u{1b}[2J");
         page.fields(&[("Name", "a\nb".into()), ("한글", "c".into())]);
+        page.block("one\n\u{7}");
         page.note("\u{9b}");
         let (text, notes) = page.into_parts();
-        assert_eq!(text, "\\u{1b}[2J\nName  a\\nb\n한글  c\n");
+        assert_eq!(text, "\\u{1b}[2J\nName  a\\nb\n한글  c\none\n\\u{7}\n");
         assert_eq!(notes, ["\\u{9b}"]);
     }
 }

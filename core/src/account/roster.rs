@@ -34,6 +34,39 @@ pub struct RosterReport {
     pub errors: Vec<LineError>,
 }
 
+/// The roster, or a part of it.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Roster {
+    /// In the order of their ids.
+    pub roster: Vec<RosterMember>,
+}
+
+/// Who stands on the roster.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct RosterMember {
+    /// The id that the university gave.
+    pub id: String,
+    /// The name the member goes by.
+    pub name: String,
+    /// The subject the member studies, or `""`.
+    pub major: String,
+}
+
+/// Who stands on the roster behind the id `after`, `""` for the first, at most `limit`.
+///
+/// # Errors
+/// When the store fails.
+pub fn roster(tidings: &Tidings, after: &str, limit: i64) -> Result<Roster> {
+    let sql = "SELECT id, name, major FROM roster WHERE folded > $1 ORDER BY folded LIMIT $2";
+    let after = fold(after);
+    tidings.store().read(|tx| {
+        let rows = tx.rows(sql, &[(&after).into(), limit.into()])?.into_iter();
+        let members = rows
+            .map(|mut row| Ok(RosterMember { id: row.take(0)?, name: row.take(1)?, major: row.take(2)? }));
+        Ok(Roster { roster: members.collect::<Result<_, StoreError>>()? })
+    })
+}
+
 /// A line of the file, under its header `id,name,major,password`.
 #[derive(Deserialize)]
 struct Line {
@@ -101,4 +134,24 @@ pub(super) fn find(tx: &mut dyn Tx, folded: &str) -> Result<Option<RosterEntry>,
     let entry = row
         .map(|mut row| Ok(RosterEntry { name: row.take(0)?, major: row.take(1)?, password: row.take(2)? }));
     entry.transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::service;
+
+    #[test]
+    fn the_roster_is_listed_by_id_page_by_page() {
+        let service = service();
+        let csv = "id,name,major,password\nS2,Kim,Physics,pw\ns1,Lee,,pw\ns3,Park,Law,pw\n";
+        import_roster(&service, csv.as_bytes()).unwrap();
+        let names = |after: &str, limit| {
+            let roster = roster(&service, after, limit).unwrap().roster;
+            roster.into_iter().map(|member| member.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names("", 2), ["Lee", "Kim"]);
+        assert_eq!(names("S2", 2), ["Park"]);
+        assert!(names("s3", 2).is_empty());
+    }
 }

@@ -58,7 +58,11 @@ fn all(mut page: impl FnMut(&Page<'_>) -> Result<FeedAnswer>, limit: i64) -> Vec
     let mut all = Vec::new();
     let mut next: Option<String> = None;
     loop {
-        let answer = json(page(&Page { limit: next.is_none().then_some(limit), next: next.as_deref() }));
+        let answer = json(page(&Page {
+            limit: next.is_none().then_some(limit),
+            next: next.as_deref(),
+            ..Page::default()
+        }));
         all.extend(ids(&answer));
         match answer["next"].as_str() {
             Some(text) => next = Some(text.to_owned()),
@@ -113,24 +117,25 @@ fn limits_and_nexts_out_of_their_bounds_are_bad_requests() {
     let first = json(popular(&service, &Page::default()));
     let next = first["next"].as_str();
     for page in [
-        Page { limit: Some(0), next: None },
-        Page { limit: Some(301), next: None },
-        Page { limit: Some(-1), next: None },
-        Page { limit: None, next: Some("") },
-        Page { limit: None, next: Some("0123456789abcdef0000000000a") },
+        Page { limit: Some(0), ..Page::default() },
+        Page { limit: Some(301), ..Page::default() },
+        Page { limit: Some(-1), ..Page::default() },
+        Page { next: Some(""), ..Page::default() },
+        Page { next: Some("0123456789abcdef0000000000a"), ..Page::default() },
     ] {
         assert!(matches!(popular(&service, &page), Err(Error::BadRequest(_))), "{page:?}");
     }
-    let elsewhere = recommended(&service, &Caller::Nobody, &Page { limit: None, next });
+    let elsewhere = recommended(&service, &Caller::Nobody, &Page { next, ..Page::default() });
     assert!(matches!(elsewhere, Err(Error::BadRequest(_))), "the next of another feed");
 }
 
 #[test]
 fn the_next_of_a_topic_is_no_other_topics_even_when_its_order_has_passed() {
     let service = stocked();
-    let first = json(topic(&service, &Caller::Nobody, "cats", &Page { limit: Some(10), next: None }));
-    let page =
-        |name| topic(&service, &Caller::Nobody, name, &Page { limit: None, next: first["next"].as_str() });
+    let first = json(topic(&service, &Caller::Nobody, "cats", &Page { limit: Some(10), ..Page::default() }));
+    let page = |name| {
+        topic(&service, &Caller::Nobody, name, &Page { next: first["next"].as_str(), ..Page::default() })
+    };
     for passed in [false, true] {
         if passed {
             let draft = post::Draft {
@@ -152,7 +157,7 @@ fn the_next_of_a_topic_is_no_other_topics_even_when_its_order_has_passed() {
 fn a_next_holds_for_ten_minutes_after_the_order_has_passed() {
     let service = stocked();
     let next = json(popular(&service, &Page::default()))["next"].as_str().unwrap().to_owned();
-    let again = || popular(&service, &Page { limit: None, next: Some(&next) });
+    let again = || popular(&service, &Page { next: Some(&next), ..Page::default() });
     post::view(&service, &Caller::Nobody, &ids(&json(popular(&service, &Page::default())))[0])
         .wait()
         .unwrap();
@@ -161,6 +166,11 @@ fn a_next_holds_for_ten_minutes_after_the_order_has_passed() {
     assert_eq!(ids(&json(again())).len(), 50);
     service.clock().advance(1);
     assert!(matches!(again(), Err(Error::BadRequest(_))));
+    // A process that has never kept it goes on from its place.
+    let resumed = popular(&service, &Page { next: Some(&next), resumes: true, ..Page::default() });
+    assert_eq!(ids(&json(resumed)).len(), 50);
+    let none = popular(&service, &Page { next: Some("none"), resumes: true, ..Page::default() });
+    assert!(matches!(none, Err(Error::BadRequest(_))));
 }
 
 #[test]
@@ -185,9 +195,9 @@ fn a_like_weighs_three_views_in_the_popular_feed() {
 fn the_first_page_of_a_topic_that_has_posts_is_recorded_for_a_member() {
     let service = stocked();
     let reader = service.member("reader");
-    let page = json(topic(&service, &reader, "cats", &Page { limit: Some(10), next: None }));
+    let page = json(topic(&service, &reader, "cats", &Page { limit: Some(10), ..Page::default() }));
     assert!(titles(&page).iter().all(|title| title.starts_with("cats")));
-    topic(&service, &reader, "cats", &Page { limit: None, next: page["next"].as_str() }).unwrap();
+    topic(&service, &reader, "cats", &Page { next: page["next"].as_str(), ..Page::default() }).unwrap();
     assert_eq!(json(topic(&service, &reader, "dogs", &Page::default()))["newsfeed"], Value::Array(vec![]));
     topic(&service, &Caller::token("forged"), "rust", &Page::default()).unwrap();
     let lists = serde_json::to_value(profile::lists(&service, &reader, "4").unwrap()).unwrap();
@@ -233,7 +243,7 @@ fn searches_are_measured_too_and_the_same_state_gives_the_same_feed() {
     }
     let first = json(recommended(&service, &reader, &Page::default()));
     assert_eq!(titles(&first)[..5].iter().filter(|title| title.starts_with("rust")).count(), 5);
-    let again = json(recommended(&service, &reader, &Page { limit: Some(150), next: None }));
+    let again = json(recommended(&service, &reader, &Page { limit: Some(150), ..Page::default() }));
     assert_eq!(ids(&first), ids(&again));
 }
 

@@ -1,6 +1,6 @@
 //! What newsfeeds are made of: posts without their text, as they change.
 
-use super::{Tx, list};
+use super::{Tx, texts_in};
 use crate::error::Result;
 use crate::store::Row;
 
@@ -70,8 +70,8 @@ fn card(mut row: Row) -> Result<Card> {
         url: row.take(3)?,
         host: row.take(4)?,
         img: row.take(5)?,
-        topic: list(&topic)?,
-        tag: list(&tag)?,
+        topic: texts_in(&topic)?,
+        tag: texts_in(&tag)?,
         keyword: row.take(8)?,
         date: row.take(9)?,
         end_date: row.take(10)?,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::draft::{Address, Content};
 use super::terms::Terms;
-use super::{index, list};
+use super::{index, texts_in};
 use crate::analysis::counters::Counter;
 use crate::error::Result;
 use crate::profile::history::json_list;
@@ -113,8 +113,8 @@ fn stored(tx: &mut dyn Tx, sql: &str, arg: &str) -> Result<Option<Stored>> {
             title: row.take(3)?,
             post: row.take(4)?,
             img: row.take(5)?,
-            topic: list(&topic)?,
-            tag: list(&tag)?,
+            topic: texts_in(&topic)?,
+            tag: texts_in(&tag)?,
             date: row.take(8)?,
             end_date: row.take(9)?,
         },

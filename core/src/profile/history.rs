@@ -78,6 +78,14 @@ pub struct NewsfeedAccess {
 /// A list of texts as the store keeps it, JSON, and as it is sent.
 pub struct JsonList(pub(crate) String);
 
+impl JsonList {
+    /// The texts.
+    pub fn texts(&self) -> Vec<String> {
+        // The store keeps what `json_list` wrote, and nothing else.
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+}
+
 impl Serialize for JsonList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let list: &RawValue = serde_json::from_str(&self.0).map_err(S::Error::custom)?;

@@ -1,0 +1,55 @@
+//! `tidings blacklist`: members who may not sign in.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use tidings_core::admin;
+
+use crate::failure::Failure;
+use crate::output::{Column, Table, dated, local};
+use crate::session::{Session, unknown};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Blacklist {
+    /// The members who may not sign in, newest first
+    #[command(after_help = "Example: tidings blacklist list")]
+    List,
+    /// Blacklist a member: they are signed out everywhere and cannot sign in
+    #[command(after_help = "Example: tidings blacklist add mallory")]
+    Add {
+        /// The member
+        id: String,
+    },
+    /// Let a member back, who has to sign in again
+    #[command(after_help = "Example: tidings blacklist remove mallory")]
+    Remove {
+        /// The member
+        id: String,
+    },
+}
+
+pub(crate) fn run(session: &Session, command: &Blacklist) -> Result<ExitCode, Failure> {
+    let Session { tidings, out, caller } = session;
+    match command {
+        Blacklist::List => list(session),
+        Blacklist::Add { id } => {
+            admin::push_blacklist(tidings, caller, id).map_err(|error| unknown(error, "member", id))?;
+            out.answer(&(), |page| page.line(format!("{id} is blacklisted.")))
+        }
+        Blacklist::Remove { id } => {
+            admin::pop_blacklist(tidings, caller, id).map_err(|error| unknown(error, "member", id))?;
+            out.answer(&(), |page| page.line(format!("{id} may sign in again.")))
+        }
+    }
+}
+
+fn list(session: &Session) -> Result<ExitCode, Failure> {
+    let blacklist = admin::blacklist(&session.tidings, &session.caller)?;
+    session.out.list(&blacklist, &blacklist.blacklist, |page| {
+        let mut table = Table::new([Column::whole("ID"), Column::whole(dated("Since"))]);
+        for member in &blacklist.blacklist {
+            table.row([member.user_id.clone(), local(member.date)]);
+        }
+        page.table(&table, "Nobody is blacklisted.");
+    })
+}

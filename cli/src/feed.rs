@@ -1,0 +1,118 @@
+//! `tidings feed`: newsfeeds, as a member or a guest sees them.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tidings_core::clock;
+use tidings_core::newsfeed::{self, FeedAnswer, LIMIT_MAX, Page};
+
+use crate::failure::Failure;
+use crate::output::{Column, Table, dated, grouped, local, stream_pages};
+use crate::session::Session;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Feed {
+    /// Posts recommended to a member by their interest; fresh and popular ones to a guest
+    #[command(after_help = "Example: tidings --as ann feed recommended --limit 20")]
+    Recommended(Window),
+    /// Popular posts
+    #[command(after_help = "Example: tidings feed popular --limit 20")]
+    Popular(Window),
+    /// The posts of a topic, newest first; for a member the visit is recorded
+    #[command(after_help = "Example: tidings feed topic Rust")]
+    Topic {
+        /// The topic or tag
+        name: String,
+        #[command(flatten)]
+        window: Window,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Window {
+    /// How many posts, 1 to 300 [default: 150, with --ndjson all]
+    #[arg(long, value_name = "N")]
+    limit: Option<i64>,
+    /// Go on where a page ended: what it gave as next
+    #[arg(long, value_name = "X")]
+    next: Option<String>,
+}
+
+/// What a page of a feed holds, its posts as they are.
+#[derive(Deserialize)]
+struct Posts<'a> {
+    #[serde(borrow)]
+    newsfeed: Vec<&'a RawValue>,
+    next: Option<String>,
+}
+
+/// What people see of a post.
+#[derive(Deserialize)]
+struct Shown {
+    title: String,
+    date: String,
+    fav_cnt: i64,
+    view: i64,
+    url: String,
+}
+
+pub(crate) fn run(session: &Session, command: &Feed) -> Result<ExitCode, Failure> {
+    let Session { tidings, caller, .. } = session;
+    match command {
+        Feed::Recommended(window) => {
+            answer(session, window, |page| newsfeed::recommended(tidings, caller, page))
+        }
+        Feed::Popular(window) => answer(session, window, |page| newsfeed::popular(tidings, page)),
+        Feed::Topic { name, window } => {
+            answer(session, window, |page| newsfeed::topic(tidings, caller, name, page))
+        }
+    }
+}
+
+fn answer(
+    session: &Session,
+    window: &Window,
+    feed: impl Fn(&Page<'_>) -> tidings_core::Result<FeedAnswer>,
+) -> Result<ExitCode, Failure> {
+    let out = &session.out;
+    let read = |limit, next: Option<&str>| feed(&Page { limit, next, resumes: true });
+    if out.streams() {
+        return stream_pages(window.limit, window.next.clone(), |next, left| {
+            let most = i64::try_from(LIMIT_MAX).unwrap_or(i64::MAX);
+            let answer = read(Some(left.min(most)), next.as_deref())?;
+            let page = posts(answer.body.json())?;
+            Ok((page.newsfeed.into_iter().map(ToOwned::to_owned).collect(), page.next))
+        });
+    }
+    let answer = read(window.limit, window.next.as_deref())?;
+    let json = answer.body.json();
+    let page = posts(json)?;
+    let shown: Vec<Shown> = page.newsfeed.iter().map(|post| decoded(post.get())).collect::<Result<_, _>>()?;
+    out.encoded(json, |screen| {
+        let mut table = Table::new([
+            Column::text("Title"),
+            Column::number("Views"),
+            Column::number("Likes"),
+            Column::whole(dated("Date")).optional(),
+            Column::text("Address").optional(),
+        ]);
+        for post in shown {
+            let date = clock::parse(&post.date).map_or(post.date, |date| local(clock::Time(date)));
+            table.row([post.title, grouped(post.view), grouped(post.fav_cnt), date, post.url]);
+        }
+        screen.table(&table, "There are no posts.");
+        if let Some(next) = &page.next {
+            screen.note(&format!("There are more: --next {next}"));
+        }
+    })
+}
+
+fn posts(json: &[u8]) -> Result<Posts<'_>, Failure> {
+    serde_json::from_slice(json).map_err(|e| Failure::system(format!("cannot read the feed: {e}")))
+}
+
+fn decoded(post: &str) -> Result<Shown, Failure> {
+    serde_json::from_str(post).map_err(|e| Failure::system(format!("cannot read the feed: {e}")))
+}

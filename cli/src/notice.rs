@@ -1,0 +1,159 @@
+//! `tidings notice`: what administrators tell everybody.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use tidings_core::account::Caller;
+use tidings_core::admin;
+use tidings_core::notice::{self, Draft};
+
+use crate::failure::Failure;
+use crate::input::Text;
+use crate::output::{Column, Style, Table, dated, grouped, local, zone};
+use crate::session::{Session, unknown};
+
+mod editor;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Notice {
+    /// Publish a notice
+    #[command(after_help = "Examples:\n  tidings notice add --title Library --post \"Open until ten.\"\n  \
+                      tidings notice add --title Library --post-file - --hidden < library.txt")]
+    Add {
+        /// The title, one line of up to 200 characters
+        #[arg(long, value_name = "T", allow_hyphen_values = true)]
+        title: String,
+        #[command(flatten)]
+        post: Text,
+        /// Keep it from all but administrators
+        #[arg(long)]
+        hidden: bool,
+    },
+    /// The notices, newest first
+    #[command(after_help = "Example: tidings notice list --all")]
+    List {
+        /// The hidden ones too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Read a notice, which counts a view
+    #[command(after_help = "Example: tidings notice show 6560c1a2ffeeddccbbaa0001")]
+    Show {
+        /// The notice
+        id: String,
+    },
+    /// Change a notice; without fields, in $VISUAL or $EDITOR
+    #[command(after_help = "Examples:\n  tidings notice edit 6560c1a2ffeeddccbbaa0001 --activation 0\n  \
+                      EDITOR=nano tidings notice edit 6560c1a2ffeeddccbbaa0001")]
+    Edit(Edit),
+    /// Remove a notice; feedback on it stays
+    #[command(after_help = "Example: tidings notice remove 6560c1a2ffeeddccbbaa0001 --yes")]
+    Remove {
+        /// The notice
+        id: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Edit {
+    /// The notice
+    id: String,
+    /// Its new title
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    title: Option<String>,
+    #[command(flatten)]
+    post: Text,
+    /// 1 to show it to everybody, 0 to hide it
+    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1))]
+    activation: Option<i64>,
+}
+
+pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failure> {
+    let Session { tidings, out, caller } = session;
+    match command {
+        Notice::Add { title, post, hidden } => {
+            let post = post.read()?;
+            if post.is_none() {
+                return Err(Failure::usage("a notice has a text: give it with --post or --post-file"));
+            }
+            let draft = Draft { title: Some(title.clone()), post, activation: hidden.then_some(0) };
+            let inserted = notice::insert(tidings, caller, &draft)?;
+            out.answer(&inserted, |page| page.line(inserted.id.to_string()))
+        }
+        Notice::List { all } => list(session, *all),
+        Notice::Show { id } => show(session, id),
+        Notice::Edit(edit) => edit.run(session),
+        Notice::Remove { id, yes } => {
+            if let Some(notice) = find(session, id)? {
+                session.confirm(*yes, &format!("remove the notice \"{}\"", notice.title))?;
+            }
+            notice::remove(tidings, caller, id).map_err(|error| unknown(error, "notice", id))?;
+            out.answer(&(), |page| page.line("The notice is removed."))
+        }
+    }
+}
+
+impl Edit {
+    fn run(&self, session: &Session) -> Result<ExitCode, Failure> {
+        let Session { tidings, out, caller } = session;
+        let Self { id, title, activation, .. } = self;
+        let draft = Draft { title: title.clone(), post: self.post.read()?, activation: *activation };
+        if draft.title.is_some() || draft.post.is_some() || draft.activation.is_some() {
+            notice::update(tidings, caller, id, &draft).map_err(|error| unknown(error, "notice", id))?;
+            return out.answer(&(), |page| page.line("The notice is changed."));
+        }
+        // Before anybody writes what they may not keep.
+        admin::check(tidings, caller)?;
+        let missing = || unknown(tidings_core::Error::NotFound, "notice", id);
+        let notice = find(session, id)?.ok_or_else(missing)?;
+        editor::edit(session, &notice)
+    }
+}
+
+/// The notice with this id among those that the caller sees; looking counts no view.
+fn find(session: &Session, id: &str) -> Result<Option<notice::Notice>, Failure> {
+    let notices = notice::list(&session.tidings, &session.caller)?;
+    Ok(notices.notices().iter().find(|notice| notice.id.to_string().eq_ignore_ascii_case(id)).cloned())
+}
+
+fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
+    let reader = if all { &session.caller } else { &Caller::Nobody };
+    let notices = notice::list(&session.tidings, reader)?;
+    session.out.list(&notices, notices.notices(), |page| {
+        let columns = [
+            Column::whole("ID"),
+            Column::text("Title"),
+            Column::number("Views").optional(),
+            Column::whole(dated("Date")).optional(),
+            Column::whole("Shown").optional(),
+        ];
+        let mut table = Table::new(columns);
+        for notice in notices.notices() {
+            let (shown, style) =
+                if notice.activation == 1 { ("yes", Style::Plain) } else { ("hidden", Style::Faint) };
+            let (id, date) = (notice.id.to_string(), local(notice.date));
+            table.styled_row(
+                style,
+                [id, notice.title.to_string(), grouped(notice.view), date, shown.to_owned()],
+            );
+        }
+        page.table(&table, "There are no notices.");
+    })
+}
+
+fn show(session: &Session, id: &str) -> Result<ExitCode, Failure> {
+    let notice = notice::get(&session.tidings, &session.caller, id);
+    let notice = notice.map_err(|error| unknown(error, "notice", id))?;
+    session.out.answer(&notice, |page| {
+        let notice = &notice.notice_list;
+        page.styled(Style::Strong, &notice.title);
+        let hidden = if notice.activation == 1 { "" } else { ", hidden" };
+        let (date, views) = (local(notice.date), grouped(notice.view));
+        page.styled(Style::Faint, format!("{date} ({}), {views} views{hidden}", zone()));
+        page.line("");
+        page.block(&notice.post);
+    })
+}

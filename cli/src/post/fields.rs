@@ -1,0 +1,58 @@
+//! The fields of a post, as arguments.
+
+use clap::Args;
+use tidings_core::post::Draft;
+
+use crate::failure::Failure;
+use crate::input::Text;
+
+/// Fields of a post: those that are given.
+#[derive(Debug, Args)]
+pub(crate) struct Fields {
+    /// The title, one line of up to 300 characters
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    title: Option<String>,
+    /// The address, which no other post has
+    #[arg(long, value_name = "U")]
+    url: Option<String>,
+    #[command(flatten)]
+    post: Text,
+    /// The address of an image, empty for none
+    #[arg(long, value_name = "U")]
+    img: Option<String>,
+    /// A category; may be repeated, empty for none
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    topic: Option<Vec<String>>,
+    /// A tag; may be repeated, empty for none
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    tag: Option<Vec<String>>,
+    /// When it was published, such as 2026-11-20 or 2026-11-20T17:36:00+09:00 [default: now]
+    #[arg(long, value_name = "D")]
+    date: Option<String>,
+    /// When it stops being shown, empty for never
+    #[arg(long, value_name = "D")]
+    end_date: Option<String>,
+}
+
+impl Fields {
+    /// The draft that they make.
+    ///
+    /// # Errors
+    /// When the file with the text cannot be read.
+    pub(super) fn draft(&self) -> Result<Draft, Failure> {
+        let names = |list: &Option<Vec<String>>| {
+            let given = |list: &Vec<String>| list.iter().filter(|name| !name.is_empty()).cloned().collect();
+            list.as_ref().map(given)
+        };
+        Ok(Draft {
+            title: self.title.clone(),
+            post: self.post.read()?,
+            url: self.url.clone(),
+            img: self.img.clone(),
+            topic: names(&self.topic),
+            tag: names(&self.tag),
+            date: self.date.clone(),
+            end_date: self.end_date.clone(),
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! `tidings post list` and `show`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use tidings_core::post::{self, LIST_MAX, ListQuery};
+
+use crate::failure::Failure;
+use crate::output::{Column, Style, Table, dated, grouped, local, stream_pages, zone};
+use crate::session::{Session, unknown};
+
+#[derive(Debug, Args)]
+pub(crate) struct Window {
+    /// Those of this topic or tag
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    topic: Option<String>,
+    /// How many, 1 to 1000 [default: 100, with --ndjson all]
+    #[arg(long, value_name = "N")]
+    limit: Option<i64>,
+    /// Go on where a page ended: what it gave as next
+    #[arg(long, value_name = "X")]
+    next: Option<String>,
+}
+
+pub(super) fn list(session: &Session, window: &Window) -> Result<ExitCode, Failure> {
+    let Session { tidings, out, .. } = session;
+    let topic = window.topic.as_deref();
+    if out.streams() {
+        return stream_pages(window.limit, window.next.clone(), |next, left| {
+            let query = ListQuery { topic, limit: Some(left.min(LIST_MAX)), next: next.as_deref() };
+            let page = post::list(tidings, &query)?;
+            Ok((page.posts, page.next))
+        });
+    }
+    let query = ListQuery { topic, limit: window.limit, next: window.next.as_deref() };
+    let posts = post::list(tidings, &query)?;
+    out.answer(&posts, |page| {
+        let mut table = Table::new([
+            Column::whole("ID"),
+            Column::text("Title"),
+            Column::number("Views").optional(),
+            Column::number("Likes").optional(),
+            Column::whole(dated("Date")).optional(),
+            Column::text("Address").optional(),
+        ]);
+        for post in &posts.posts {
+            let (id, title, url) = (post.id.clone(), post.title.clone(), post.url.clone());
+            table.row([id, title, grouped(post.view), grouped(post.fav_cnt), local(post.date), url]);
+        }
+        page.table(&table, "There are no posts.");
+        if let Some(next) = &posts.next {
+            page.note(&format!("There are more: --next {next}"));
+        }
+    })
+}
+
+pub(super) fn one(session: &Session, id: &str) -> Result<ExitCode, Failure> {
+    let found = post::get(&session.tidings, id).map_err(|error| unknown(error, "post", id))?;
+    session.out.answer(&found, |page| {
+        let (shown, detail) = (&found.post.shown, &found.post);
+        page.styled(Style::Strong, &shown.title);
+        page.line(&shown.url);
+        let (views, likes) = (grouped(shown.view), grouped(shown.fav_cnt));
+        page.styled(
+            Style::Faint,
+            format!("{} ({}), {views} views, {likes} likes", local(shown.date), zone()),
+        );
+        let (topics, tags) = (detail.topic.texts().join(", "), detail.tag.texts().join(", "));
+        let end = shown.end_date.map(local).unwrap_or_default();
+        let fields = [("Topics", topics), ("Tags", tags), ("Image", shown.img.clone()), ("Shown until", end)];
+        let given: Vec<_> = fields.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+        page.fields(&given);
+        if !detail.post.is_empty() {
+            page.line("");
+            page.block(&detail.post);
+        }
+    })
+}

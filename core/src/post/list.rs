@@ -1,0 +1,156 @@
+//! Every post, newest first, page by page: for who looks after them. Unlike a newsfeed it shows those past their end
+//! too, and a page continues where the one before ended, whatever has come or gone since.
+
+use serde::Serialize;
+
+use super::Post;
+use crate::Tidings;
+use crate::error::{Error, Result};
+use crate::id::ObjectId;
+use crate::store::{Arg, StoreError, Tx};
+
+/// How many posts a page of the list may have.
+pub const LIST_MAX: i64 = 1_000;
+/// How many posts a page of the list has, unless it is said.
+const LIST: i64 = 100;
+
+/// Which posts to list.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ListQuery<'a> {
+    /// Those whose topics or tags hold this name; `None` for all.
+    pub topic: Option<&'a str>,
+    /// How many at most, 1 to 1,000; 100 when not said.
+    pub limit: Option<i64>,
+    /// The `next` of the page before; the first page when not said.
+    pub next: Option<&'a str>,
+}
+
+/// A page of posts.
+#[derive(Debug, Serialize)]
+pub struct PostList {
+    /// The posts, newest first.
+    pub posts: Vec<Post>,
+    /// What continues the list; `null` at its end.
+    pub next: Option<String>,
+}
+
+/// The posts, newest first.
+///
+/// # Errors
+/// `bad request` when the limit breaks its rule or `next` is none.
+pub fn list(tidings: &Tidings, query: &ListQuery<'_>) -> Result<PostList> {
+    let limit = query.limit.unwrap_or(LIST);
+    if !(1..=LIST_MAX).contains(&limit) {
+        return Err(Error::BadRequest("limit is 1 to 1,000"));
+    }
+    let before = query.next.map_or(Some(Place::NEWEST), Place::parse);
+    let before = before.ok_or(Error::BadRequest("next is what the page before answered"))?;
+    tidings.store().read(|tx| {
+        // One more than is shown, to know whether there are more.
+        let mut posts = select(tx, query.topic, &before, limit + 1)?;
+        let shown = usize::try_from(limit).unwrap_or(usize::MAX);
+        let more = posts.len() > shown;
+        posts.truncate(shown);
+        let next = posts.last().filter(|_| more);
+        let next = next.map(|post| Place { date: post.date.0, id: post.id.clone() }.written());
+        Ok(PostList { posts, next })
+    })
+}
+
+/// Where in the list a page ended.
+struct Place {
+    date: i64,
+    id: String,
+}
+
+impl Place {
+    /// Before every post.
+    const NEWEST: Self = Self { date: i64::MAX, id: String::new() };
+
+    fn written(&self) -> String {
+        format!("{}.{}", self.date, self.id)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let (date, id) = text.split_once('.')?;
+        Some(Self { date: date.parse().ok()?, id: ObjectId::parse(id)?.to_string() })
+    }
+}
+
+fn select(tx: &mut dyn Tx, topic: Option<&str>, before: &Place, limit: i64) -> Result<Vec<Post>, StoreError> {
+    let labelled = if topic.is_some() { "JOIN label l ON l.post = p.key AND l.name = $4" } else { "" };
+    let sql = format!(
+        "SELECT {} FROM post p JOIN standing s ON s.post = p.key {labelled}
+         WHERE (p.date, p.id) < ($1, $2) ORDER BY p.date DESC, p.id DESC LIMIT $3",
+        Post::COLUMNS
+    );
+    let args = [before.date.into(), (&before.id).into(), limit.into(), Arg::from(topic)];
+    let used = if topic.is_some() { &args[..] } else { &args[..3] };
+    tx.rows(&sql, used)?.iter_mut().map(Post::take).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Caller;
+    use crate::post::{Draft, insert, remove};
+    use crate::testing::{Service, service};
+
+    fn publish(service: &Service, title: &str, date: &str, topic: &str) -> String {
+        let draft = Draft {
+            title: Some(title.into()),
+            url: Some(format!("https://example.org/{title}")),
+            date: Some(date.into()),
+            topic: Some(vec![topic.into()]),
+            end_date: Some("2026-01-01".into()),
+            ..Draft::default()
+        };
+        insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+    }
+
+    fn titles(service: &Service, query: &ListQuery<'_>) -> (Vec<String>, Option<String>) {
+        let PostList { posts, next } = list(service, query).unwrap();
+        (posts.into_iter().map(|post| post.title).collect(), next)
+    }
+
+    #[test]
+    fn posts_are_listed_newest_first_in_pages_that_meet() {
+        let service = service();
+        let days = ["2025-01-01", "2025-01-03", "2025-01-02", "2025-01-02"];
+        let ids: Vec<_> = (0..4).map(|n| publish(&service, &format!("p{n}"), days[n], "news")).collect();
+        let mut query = ListQuery { limit: Some(2), ..ListQuery::default() };
+        let (first, next) = titles(&service, &query);
+        assert_eq!(first, ["p1", "p3"], "past their end, too; of one date the later id first");
+        // What goes and what comes meanwhile moves nothing else.
+        remove(&service, &Caller::Operator, &ids[3]).unwrap();
+        publish(&service, "p4", "2025-02-01", "news");
+        query.next = next.as_deref();
+        assert_eq!(titles(&service, &query), (vec!["p2".into(), "p0".into()], None));
+    }
+
+    #[test]
+    fn a_topic_lists_what_has_it() {
+        let service = service();
+        for (title, topic) in [("a", "news"), ("b", "sport"), ("c", "news")] {
+            publish(&service, title, "2025-01-01", topic);
+        }
+        let of = |topic| titles(&service, &ListQuery { topic: Some(topic), ..ListQuery::default() }).0;
+        assert_eq!(
+            (of("news"), of("sport"), of("none")),
+            (vec!["c".into(), "a".into()], vec!["b".into()], vec![])
+        );
+    }
+
+    #[test]
+    fn what_is_no_next_and_a_limit_out_of_bounds_are_refused() {
+        let service = service();
+        for next in ["", "1", "1.x", "x.6560c1a2ffeeddccbbaa0001"] {
+            let query = ListQuery { next: Some(next), ..ListQuery::default() };
+            assert!(matches!(list(&service, &query), Err(Error::BadRequest(_))), "{next}");
+        }
+        for limit in [0, 1_001] {
+            let query = ListQuery { limit: Some(limit), ..ListQuery::default() };
+            assert!(matches!(list(&service, &query), Err(Error::BadRequest(_))), "{limit}");
+        }
+    }
+}
