@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::{
-    act, admin, analysis, blacklist, feed, feedback, init, member, notice, post, roster, search, settings,
-    words,
+    act, admin, analysis, blacklist, demo, feed, feedback, init, member, notice, post, roster, search,
+    settings, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, over one SQLite file.
@@ -61,6 +61,9 @@ pub(crate) enum Command {
         after_help = "Example: tidings serve --listen 0.0.0.0:8080 --cors-origin https://app.example.org"
     )]
     Serve(Box<settings::Settings>),
+    /// Fill an empty database with made-up members, posts and weeks of traffic, to try everything with
+    #[command(after_help = "Example: tidings --db demo.db demo --days 60")]
+    Demo(demo::Demo),
     /// Members
     #[command(subcommand)]
     Member(member::Member),

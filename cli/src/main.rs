@@ -11,6 +11,7 @@ mod admin;
 mod analysis;
 mod args;
 mod blacklist;
+mod demo;
 mod failure;
 mod feed;
 mod feedback;
@@ -52,6 +53,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Serve(settings) => serve::run(global, *settings),
         Command::Init(args) => init::run(&Session::open(global)?, &args),
+        Command::Demo(args) => demo::run(&Session::open(global)?, &args),
         Command::Member(command) => member::run(&Session::open(global)?, &command),
         Command::Admin(command) => admin::run(&Session::open(global)?, &command),
         Command::Blacklist(command) => blacklist::run(&Session::open(global)?, &command),

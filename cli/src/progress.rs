@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -22,6 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Watches a work that goes on batch by batch.
 pub(crate) struct Watch {
     bar: ProgressBar,
+    /// What is said to whoever interrupts it.
+    then: &'static str,
     interrupted: Arc<AtomicBool>,
 }
 
@@ -37,25 +39,35 @@ impl Watch {
     /// Begins to count `things`. From here on Ctrl-C asks the work to end, and ends the program when it does not:
     /// it may wait for input.
     pub(crate) fn start(things: &str) -> Self {
+        let template = format!("{{spinner}} {{human_pos}} {things}, {{per_sec}}");
+        let then = "what is counted here is done; begin again, and it goes on from there";
+        Self::with(ProgressBar::new_spinner(), &template, then)
+    }
+
+    /// As [`Watch::start`], of a work that is done after `all` of `things`; `then` is said when it is interrupted.
+    pub(crate) fn towards(all: u64, things: &str, then: &'static str) -> Self {
+        let template = format!("{{bar:40}} {{human_pos}} of {{human_len}} {things}, {{elapsed}}");
+        Self::with(ProgressBar::new(all), &template, then)
+    }
+
+    fn with(bar: ProgressBar, template: &str, then: &'static str) -> Self {
         let interrupted = Arc::<AtomicBool>::default();
         let asked = Arc::clone(&interrupted);
         let handled = ctrlc::set_handler(move || {
             asked.store(true, Ordering::Relaxed);
             std::thread::sleep(PATIENCE);
-            note(
-                "tidings: interrupted: what was read is done, but for the last of it; begin again, and it goes on",
-            );
+            note("tidings: interrupted while it waited; what was done before is kept");
             std::process::exit(INTERRUPTED.into());
         });
         if let Err(error) = handled {
             // The signal ends the program then, which leaves what is written.
             tracing::debug!(%error, "the signal cannot be handled");
         }
-        let template = format!("{{spinner}} {{human_pos}} {things}, {{per_sec}}");
-        let bar =
-            if std::io::stderr().is_terminal() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-        let style = ProgressStyle::with_template(&template).expect("the template is well-formed");
-        Self { bar: bar.with_style(style), interrupted }
+        if !std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        let style = ProgressStyle::with_template(template).expect("the template is well-formed");
+        Self { bar: bar.with_style(style), then, interrupted }
     }
 
     /// Is told how far the work is; says whether to go on.
@@ -84,7 +96,7 @@ impl Watch {
         } else {
             out.answer(body, people)?;
         }
-        note("tidings: interrupted: what is counted here is done; begin again, and it goes on from there");
+        note(&format!("tidings: interrupted: {}", self.then));
         Ok(ExitCode::from(INTERRUPTED))
     }
 

@@ -75,16 +75,11 @@ pub fn import(
 ) -> Result<MoveReport> {
     // The visits of a day that is still going on are told by the log.
     tidings.analysis().settle(tidings.now());
-    let acts = Acts {
-        calendar: Arc::clone(&tidings.analysis().calendar),
-        like_weight: tidings.config().feed.like_weight,
-        clock: tidings.clock().clone(),
-    };
-    Ok(import::run(tidings, caller, acts, input, progress)?.into())
+    Ok(import::run(tidings, caller, Acts::new(tidings), input, progress)?.into())
 }
 
 /// Acts, as an import writes them.
-struct Acts {
+pub(crate) struct Acts {
     calendar: Arc<crate::analysis::calendar::Calendar>,
     like_weight: f64,
     clock: clock::Clock,
@@ -103,16 +98,16 @@ struct Fields {
 }
 
 /// A line that keeps the rules.
-struct Line {
-    number: u64,
+pub(crate) struct Line {
+    pub(crate) number: u64,
     /// The member's id, in lower case.
-    member: String,
-    at: i64,
-    deed: Deed,
+    pub(crate) member: String,
+    pub(crate) at: i64,
+    pub(crate) deed: Deed,
 }
 
 /// What was done.
-enum Deed {
+pub(crate) enum Deed {
     /// The post with this address was viewed.
     View(String),
     /// The post with this address was liked.
@@ -123,6 +118,30 @@ enum Deed {
         name: String,
         tags: Vec<String>,
     },
+}
+
+impl Acts {
+    pub(crate) fn new(tidings: &Tidings) -> Self {
+        Self {
+            calendar: Arc::clone(&tidings.analysis().calendar),
+            like_weight: tidings.config().feed.like_weight,
+            clock: tidings.clock().clone(),
+        }
+    }
+
+    /// Writes acts to the last, however long others have to wait; how many were new.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) fn write_all(&self, tx: &mut dyn Tx, mut lines: Vec<Line>) -> Result<u64> {
+        let mut inserted = 0;
+        while !lines.is_empty() {
+            let written = self.write(tx, lines)?;
+            inserted += written.inserted;
+            lines = written.left;
+        }
+        Ok(inserted)
+    }
 }
 
 impl Line {

@@ -26,6 +26,7 @@ mod crawler;
 mod journal;
 mod live;
 pub(crate) mod log;
+pub(crate) mod past;
 mod period;
 mod report;
 #[cfg(test)]

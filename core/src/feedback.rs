@@ -9,6 +9,7 @@ use crate::config::Bounds;
 use crate::error::{Error, Outcome, Result};
 use crate::id::ObjectId;
 use crate::notice;
+use crate::store::{StoreError, Tx};
 use crate::text;
 
 /// Characters of a type.
@@ -51,6 +52,17 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
         Ok(sql::insert(tx, id, &kind, &post, member.key, &notice, now)?)
     });
     written.map_err(|e| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
+}
+
+/// Keeps what a member wrote on no notice, long ago.
+pub(crate) fn insert_past(
+    tx: &mut dyn Tx,
+    id: ObjectId,
+    (kind, post): (&str, &str),
+    member: i64,
+    date: i64,
+) -> Result<(), StoreError> {
+    sql::insert(tx, id, kind, post, member, "", date)
 }
 
 /// What members wrote.

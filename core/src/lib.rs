@@ -42,6 +42,7 @@
 //! | [`newsfeed`] | the popular, topic and recommended feeds |
 //! | [`act`] | what members did elsewhere, before they moved in |
 //! | [`analysis`] | access log, counters, reports |
+//! | [`demo`] | made-up data to try it all with |
 //! | [`words`] | how text becomes tokens, similar words |
 //!
 //! Below them stand the store, [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],
@@ -58,6 +59,7 @@ pub mod answer;
 pub mod changes;
 pub mod clock;
 pub mod config;
+pub mod demo;
 pub mod error;
 pub mod feedback;
 pub mod id;

@@ -15,7 +15,7 @@ use crate::clock::Time;
 use crate::config::Bounds;
 use crate::error::{Error, Outcome, Result};
 use crate::id::ObjectId;
-use crate::store::{Topic, Tx};
+use crate::store::{StoreError, Topic, Tx};
 use crate::text;
 
 mod board;
@@ -153,6 +153,24 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
         Ok(Inserted { id })
     });
     written.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
+}
+
+/// A notice of long ago, with the views it had since.
+pub(crate) struct Past {
+    pub(crate) id: ObjectId,
+    pub(crate) title: &'static str,
+    pub(crate) post: &'static str,
+    pub(crate) is_shown: bool,
+    pub(crate) view: i64,
+    pub(crate) date: i64,
+}
+
+/// Keeps a notice of long ago.
+pub(crate) fn insert_past(tx: &mut dyn Tx, past: &Past) -> Result<(), StoreError> {
+    sql::insert(tx, past.id, past.title, past.post, i64::from(past.is_shown), past.date)?;
+    sql::add_views(tx, past.id, past.view)?;
+    tx.touch(Topic::Notices);
+    Ok(())
 }
 
 /// Changes the fields of a notice that the draft gives; its date and its views stay.

@@ -44,6 +44,15 @@ pub(crate) fn service_at(now: i64, config: Config) -> Service {
 }
 
 impl Service {
+    /// The same database at the same time, opened by another process: nothing in memory is older than it.
+    pub(crate) fn reopened(self) -> Self {
+        let Self { tidings, dir } = self;
+        let (config, clock) = (tidings.config().clone(), tidings.clock().clone());
+        drop(tidings);
+        let builder = Tidings::builder(dir.path().join("test.db")).config(config).clock(clock);
+        Self { tidings: builder.open().unwrap(), dir }
+    }
+
     /// The database file.
     pub(crate) fn path(&self) -> std::path::PathBuf {
         self.dir.path().join("test.db")

@@ -38,7 +38,7 @@ mod matrix;
 mod model;
 mod near;
 mod ppmi;
-mod random;
+pub(crate) mod random;
 mod stop;
 mod subword;
 mod svd;

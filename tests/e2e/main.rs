@@ -6,6 +6,7 @@ mod account;
 mod admin;
 mod analysis;
 mod cli;
+mod demo;
 mod faults;
 mod feedback;
 mod form;

@@ -9,7 +9,7 @@ use super::*;
 use crate::account::{self, Caller};
 use crate::analysis::{self, Communication, Operation};
 use crate::answer::LineError;
-use crate::clock::{Clock, DAY_MS, rfc3339};
+use crate::clock::{DAY_MS, rfc3339};
 use crate::config::Config;
 use crate::import::to_the_end;
 use crate::newsfeed::Page;
@@ -169,15 +169,6 @@ fn rows(tx: &mut dyn Tx, table: &str, columns: &str, which: &str) -> Result<Vec<
     Ok(rows.into_iter().map(|row: Row| format!("{table} {row:?}")).collect())
 }
 
-/// The same database, opened by a new process.
-fn reopened(service: Service) -> Service {
-    let Service { tidings, dir } = service;
-    let config = tidings.config().clone();
-    drop(tidings);
-    let opened = Tidings::builder(dir.path().join("test.db")).config(config).clock(Clock::fixed(NOW)).open();
-    Service { tidings: opened.unwrap(), dir }
-}
-
 #[test]
 fn acts_that_moved_in_show_as_they_would_had_they_been_done_here() {
     let acts = history();
@@ -195,7 +186,7 @@ fn acts_that_moved_in_show_as_they_would_had_they_been_done_here() {
     assert_eq!((reports_of[2].inserted, reports_of[2].skipped), (0, acts.len() as u64));
     assert!(repeated > 0, "some were liked again");
 
-    let (here, there) = (reopened(here), reopened(there));
+    let (here, there) = (here.reopened(), there.reopened());
     assert_eq!(counted(&here), counted(&there));
     let (here, there) = (reports(&here), reports(&there));
     for (name, report) in here.as_object().unwrap() {

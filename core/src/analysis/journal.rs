@@ -159,7 +159,12 @@ impl Journal {
 }
 
 /// Writes records, which are in the order of time.
-fn write(tx: &mut dyn Tx, calendar: &Calendar, requests: &mut Requests, records: &[Record]) -> Result<()> {
+pub(super) fn write(
+    tx: &mut dyn Tx,
+    calendar: &Calendar,
+    requests: &mut Requests,
+    records: &[Record],
+) -> Result<()> {
     let (mut people, mut visits) = (People::default(), Visits::default());
     let (mut lines, mut days) = (Vec::with_capacity(records.len()), FxHashMap::default());
     let today = calendar.today();

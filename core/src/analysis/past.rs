@@ -1,0 +1,76 @@
+//! Requests of long ago: recorded as they would have been when they were made, with the visits of who made them.
+
+use super::calendar::Calendar;
+use super::journal::{self, Record};
+use super::log::{Operation, Requests};
+use super::visitor::Guest;
+use crate::account::Seen;
+use crate::error::Result;
+use crate::store::Tx;
+
+/// A request that was answered long ago.
+pub(crate) struct Request {
+    pub(crate) at: i64,
+    pub(crate) operation: Operation,
+    pub(crate) path: String,
+    pub(crate) status: u16,
+    pub(crate) who: Who,
+}
+
+/// Who made a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// The member with this key.
+    Member(i64),
+    /// A guest by a number, from 1 on, which is theirs for a day.
+    Guest(i64),
+    Crawler,
+}
+
+impl Who {
+    /// As the table of visitors has them; 0 for nobody in particular.
+    pub(crate) const fn number(self) -> i64 {
+        match self {
+            Self::Member(key) => key,
+            Self::Guest(number) => i64::MIN | number,
+            Self::Crawler => 0,
+        }
+    }
+}
+
+/// Writes requests of the past.
+#[derive(Default)]
+pub(crate) struct Scribe(Requests);
+
+impl Scribe {
+    /// Writes requests, in the order of time, by the clock's hours, so that each visit stands in the hour in which it
+    /// began.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) fn write(
+        &mut self,
+        tx: &mut dyn Tx,
+        calendar: &Calendar,
+        mut requests: Vec<Request>,
+    ) -> Result<()> {
+        requests.sort_by_key(|request| request.at);
+        for hour in requests.chunk_by(|a, b| calendar.slot(a.at) == calendar.slot(b.at)) {
+            let records: Vec<Record> = hour.iter().map(record).collect();
+            journal::write(tx, calendar, &mut self.0, &records)?;
+        }
+        Ok(())
+    }
+}
+
+fn record(request: &Request) -> Record {
+    let Request { at, operation, path, status, who } = request;
+    Record {
+        at: *at,
+        operation: *operation,
+        path: operation.varying(path),
+        status: *status,
+        seen: if let Who::Member(key) = who { Seen::Member(*key) } else { Seen::Guest },
+        guest: Guest(matches!(who, Who::Guest(_)).then(|| who.number())),
+    }
+}

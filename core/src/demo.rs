@@ -1,0 +1,189 @@
+//! Demo data: made-up members and posts, and some weeks in which they meet, so that feeds and reports have something
+//! to show.
+//!
+//! What there is follows from a seed and from the present time, at which it ends: the same of both gives the same
+//! members, posts, acts and figures. It is written as it would have been had it happened: the acts by the import of
+//! acts ([`crate::act`]), the requests as requests of their time.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::account::{self, Caller};
+use crate::act::Acts;
+use crate::analysis::calendar::Calendar;
+use crate::analysis::counters::Counter;
+use crate::analysis::past::Scribe;
+use crate::error::{Error, Result};
+use crate::id::ObjectId;
+use crate::import::{Progress, to_the_end};
+use crate::post::Standing;
+use crate::store::Tx;
+use crate::{Tidings, feedback, main_info, notice, post, words};
+
+#[cfg(test)]
+mod tests;
+mod texts;
+mod traffic;
+mod world;
+
+use traffic::{Guest, Script, Traffic};
+use world::World;
+
+/// The most members, posts and days.
+pub const MEMBERS_MAX: u32 = 10_000;
+/// The most posts.
+pub const POSTS_MAX: u32 = 100_000;
+/// The most days.
+pub const DAYS_MAX: u32 = 366;
+
+/// The password of every made-up member.
+pub const PASSWORD: &str = "made-up member";
+
+const RULE: &str = "demo data has 1 to 10000 members, 1 to 100000 posts and 1 to 366 days";
+const IN_USE: &str = "the database holds posts, or members who are no administrators";
+
+/// How much demo data there is to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Another number gives other data.
+    pub seed: u64,
+    /// Members, 1 to 10,000.
+    pub members: u32,
+    /// Posts, 1 to 100,000.
+    pub posts: u32,
+    /// Days of traffic, the present one included, 1 to 366.
+    pub days: u32,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self { seed: 1, members: 200, posts: 600, days: 30 }
+    }
+}
+
+/// The demo data that was made.
+#[derive(Debug, Serialize)]
+pub struct Demo {
+    /// Members.
+    pub members: u64,
+    /// Posts.
+    pub posts: u64,
+    /// Views, likes, searches and opened newsfeeds.
+    pub acts: u64,
+    /// A member who does much; their password is [`PASSWORD`].
+    #[serde(skip)]
+    pub keen: String,
+}
+
+/// Makes demo data in a database that holds no posts, and no members but administrators. Administrators stay; no
+/// made-up member is one. `progress` is told how many days are written, and may stop it.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `bad request` for a size out of its bounds, and for a database that is in use.
+pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'_>) -> Result<Demo> {
+    let identity = caller.identify(tidings);
+    let within = |n: u32, max| (1..=max).contains(&n);
+    tidings.store().read(|tx| {
+        identity.admin(tx)?;
+        let Size { members, posts, days, .. } = size;
+        if !(within(members, MEMBERS_MAX) && within(posts, POSTS_MAX) && within(days, DAYS_MAX)) {
+            return Err(Error::BadRequest(RULE));
+        }
+        if sql::is_in_use(tx)? { Err(Error::BadRequest(IN_USE)) } else { Ok(()) }
+    })?;
+    let calendar = Arc::clone(&tidings.analysis().calendar);
+    let mut world = World::new(size, tidings.now(), calendar.cutter());
+    let posts = post::import(tidings, caller, world.posts_as_lines().as_bytes(), &mut to_the_end)?.inserted;
+    let hash = tidings.hasher().hash(PASSWORD)?;
+    let members = world.members_as_lines(&hash);
+    let members = account::import_members(tidings, caller, members.as_bytes(), &mut to_the_end)?.inserted;
+    for person in &mut world.people {
+        let found = tidings.store().read(|tx| Ok(account::find(tx, &person.id)?))?;
+        person.key = found.map_or(0, |member| member.key);
+    }
+    announce(tidings, caller, &world)?;
+
+    let keen = world.people[0].id.clone();
+    let mut demo = Demo { members, posts, acts: 0, keen };
+    let mut traffic = Traffic::new(tidings, world);
+    let (acts, mut scribe) = (Arc::new(Acts::new(tidings)), Scribe::default());
+    for (done, day) in (1..).zip(traffic.days()) {
+        let script = traffic.day(day)?;
+        let (acts, calendar) = (Arc::clone(&acts), Arc::clone(&calendar));
+        let written = tidings.store().write(move |tx| {
+            let done = perform(tx, &calendar, &acts, &mut scribe, script)?;
+            Ok((scribe, done))
+        })?;
+        scribe = written.0;
+        demo.acts += written.1;
+        if let ControlFlow::Break(()) = progress(done) {
+            return Ok(demo);
+        }
+    }
+    words::train(tidings, &mut |_| ())?;
+    Ok(demo)
+}
+
+/// Writes what happened on a day; how many acts it was.
+fn perform(
+    tx: &mut dyn Tx,
+    calendar: &Calendar,
+    acts: &Acts,
+    scribe: &mut Scribe,
+    script: Script,
+) -> Result<u64> {
+    scribe.write(tx, calendar, script.requests)?;
+    let mut done = acts.write_all(tx, script.acts)?;
+    for (at, guest) in script.guests {
+        match guest {
+            Guest::Views(url) => {
+                let Some(mut standing) = Standing::of_url(tx, &url)? else { continue };
+                standing.view(at);
+                standing.keep(tx)?;
+                calendar.count(tx, Counter::View, at)?;
+            }
+            Guest::Searches { search, visitor, lately } => {
+                if lately {
+                    search.count_term(tx, visitor, at)?;
+                }
+                calendar.count(tx, Counter::Search, at)?;
+            }
+        }
+        done += 1;
+    }
+    for (at, device) in script.devices {
+        calendar.count(tx, device, at)?;
+    }
+    Ok(done)
+}
+
+/// Publishes notices, takes feedback, and sets the lines of the front page.
+fn announce(tidings: &Tidings, caller: &Caller, world: &World) -> Result<()> {
+    let notices = world.notices();
+    let feedback: Vec<(ObjectId, (&str, &str), i64, i64)> = world.feedback();
+    tidings.store().write(move |tx| {
+        notices.iter().try_for_each(|notice| notice::insert_past(tx, notice))?;
+        for (id, text, member, date) in feedback {
+            feedback::insert_past(tx, id, text, member, date)?;
+        }
+        Ok(())
+    })?;
+    let lines = main_info::Draft {
+        new_info_1: Some("Everybody here is made up".to_owned()),
+        new_info_2: Some("둘러보세요!".to_owned()),
+    };
+    main_info::update(tidings, caller, &lines)
+}
+
+mod sql {
+    use super::Tx;
+    use crate::store::StoreError;
+
+    /// Whether there are posts, or members who are no administrators.
+    pub(super) fn is_in_use(tx: &mut dyn Tx) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM post) OR EXISTS (SELECT 1 FROM member WHERE admin IS NULL)";
+        tx.one(sql, &[])?.take(0)
+    }
+}

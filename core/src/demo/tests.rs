@@ -1,0 +1,149 @@
+//! Tests of demo data.
+
+use serde_json::Value;
+
+use super::*;
+use crate::analysis::{self, LOG_MAX, Window, period};
+use crate::config::Config;
+use crate::newsfeed::{self, Page};
+use crate::testing::{self, NOW, Service, service_at};
+
+const SMALL: Size = Size { seed: 7, members: 30, posts: 60, days: 6 };
+
+fn made(size: Size) -> (Service, Demo) {
+    let mut config = Config::default();
+    config.analysis.timezone = Some("Asia/Seoul".parse().unwrap());
+    let service = service_at(NOW, config);
+    let demo = make(&service, &Caller::Operator, size, &mut to_the_end).unwrap();
+    (service.reopened(), demo)
+}
+
+fn value<T: Serialize>(report: T) -> Value {
+    serde_json::to_value(report).unwrap()
+}
+
+fn feed(answer: &newsfeed::FeedAnswer) -> Value {
+    serde_json::from_slice::<Value>(answer.body.json()).unwrap()["newsfeed"].take()
+}
+
+fn count(service: &Service, sql: &str) -> i64 {
+    service.store().read(|tx| Ok(tx.one(sql, &[])?.take(0)?)).unwrap()
+}
+
+#[test]
+fn parts_agree_with_totals_and_with_the_rows_they_count() {
+    let (service, demo) = made(SMALL);
+    assert_eq!((demo.members, demo.posts), (30, 60));
+    let figures = analysis::summary(&service).unwrap().analysis;
+    assert_eq!(figures.posts_count, 60);
+    assert_eq!(figures.total_view, count(&service, "SELECT sum(view) FROM standing"));
+    assert_eq!(figures.total_fav, count(&service, "SELECT sum(fav) FROM standing"));
+    assert_eq!(figures.total_fav, count(&service, "SELECT count(*) FROM liked"));
+    assert_eq!(figures.communication_avg, count(&service, "SELECT count(*) FROM log"));
+    assert_eq!(figures.total_visitor, count(&service, "SELECT count(*) FROM visitor"));
+    assert!(figures.total_visitor > 20 && figures.total_view > 60 && figures.total_fav > 5, "{figures:?}");
+
+    let dates = ["2026-11-15", "2026-11-20"];
+    let period = period(&service, &Caller::Operator, dates[0], dates[1]).unwrap();
+    assert_eq!(period.days.len(), 6);
+    let sum = |of: fn(&analysis::DayFigures) -> i64| period.days.iter().map(of).sum::<i64>();
+    assert_eq!(sum(|day| day.visitor), figures.total_visitor);
+    assert_eq!(sum(|day| day.view), figures.total_view);
+    assert_eq!(sum(|day| day.like), figures.total_fav);
+    assert_eq!(sum(|day| day.search), figures.search_count);
+    assert_eq!(sum(|day| day.communication), figures.communication_avg);
+    assert_eq!(sum(|day| day.visit), count(&service, "SELECT sum(visits) FROM visitor"));
+    assert_eq!(sum(|day| day.visit), period.students.iter().map(|s| s.count).sum::<i64>());
+    assert!(period.days.iter().all(|day| day.visitor > 0 && day.visit >= day.visitor), "{period:?}");
+    // What is counted by the hour is what is counted by the day.
+    for (counter, hourly) in [(1, 224), (2, 248), (3, 272), (5, 320), (8, 392), (14, 536)] {
+        let by =
+            |range: String| count(&service, &format!("SELECT sum(n) FROM day_count WHERE counter {range}"));
+        assert_eq!(
+            by(format!("= {counter}")),
+            by(format!("BETWEEN {hourly} AND {}", hourly + 23)),
+            "{counter}"
+        );
+    }
+    let acts = "SELECT (SELECT count(*) FROM moved_act) +
+                (SELECT sum(CASE counter WHEN 2 THEN n WHEN 5 THEN n ELSE 0 END) FROM total_count)
+                - (SELECT count(*) FROM moved_act WHERE act >= 0 AND act % 2 = 0)
+                - (SELECT count(*) FROM searched)";
+    assert!(demo.acts <= u64::try_from(count(&service, acts)).unwrap());
+}
+
+#[test]
+fn everything_has_something_to_show() {
+    let (service, demo) = made(Size { days: 30, ..SMALL });
+    let keen = Caller::Member(demo.keen.clone());
+    let page = Page::default();
+    let popular = feed(&newsfeed::popular(&service, &page).unwrap());
+    let recommended = feed(&newsfeed::recommended(&service, &keen, &page).unwrap());
+    assert!(popular[0]["view"].as_i64() > Some(3), "{}", popular[0]);
+    assert_ne!(recommended, feed(&newsfeed::recommended(&service, &Caller::Nobody, &page).unwrap()));
+    assert!(!analysis::realtime(&service).unwrap().search_realtime.is_empty());
+    let devices = analysis::devices(&service).unwrap();
+    assert!(devices.mobile > devices.tablet && devices.tablet > 0, "{devices:?}");
+    let lists = value(crate::profile::lists(&service, &keen, "0").unwrap());
+    for list in ["fav_list", "view_list", "search_list", "newsfeed_list"] {
+        assert!(!lists[list].as_array().unwrap().is_empty(), "{list}");
+    }
+    let log =
+        analysis::log_date(&service, &Caller::Operator, Window { days: 6, ..Window::default() }, LOG_MAX);
+    let log = log.unwrap().log;
+    assert!(log.iter().all(|line| line.date.0 <= NOW) && log.iter().any(|line| line.user_id == demo.keen));
+    assert_eq!(notice::list(&service, &Caller::Operator).unwrap().notices().len(), 7);
+    assert_eq!(feedback::list(&service, &Caller::Operator).unwrap().feedback_list.len(), 8);
+    assert!(account::sign_in(&service, &demo.keen, PASSWORD, None).is_ok());
+    assert!(!words::similar(&service, "telescope").unwrap().similarity_word.is_empty());
+}
+
+#[test]
+fn the_same_seed_and_time_give_the_same_and_another_seed_another() {
+    let shown = |seed| {
+        let (service, demo) = made(Size { seed, ..SMALL });
+        let days = analysis::days_ago(&service, &Caller::Operator, 10).unwrap();
+        let popular = feed(&newsfeed::popular(&service, &Page::default()).unwrap());
+        let figures = value(analysis::summary(&service).unwrap());
+        [value((demo.acts, demo.keen)), figures, value(days), popular]
+    };
+    let first = shown(1);
+    for (again, first) in shown(1).iter().zip(&first) {
+        assert!(again == first, "{}", again.to_string().chars().take(200).collect::<String>());
+    }
+    assert_ne!(shown(2)[0], first[0]);
+}
+
+#[test]
+fn a_database_in_use_and_a_size_out_of_bounds_are_refused_and_administrators_stay() {
+    let service = testing::service();
+    let admin = service.admin("ann");
+    let sizes = [(0, 1, 1), (1, 0, 1), (1, 1, 0), (10_001, 1, 1), (1, 100_001, 1), (1, 1, 367)];
+    for (members, posts, days) in sizes {
+        let refused = make(&service, &admin, Size { seed: 1, members, posts, days }, &mut to_the_end);
+        assert!(matches!(refused, Err(Error::BadRequest(RULE))), "{members} {posts} {days}");
+    }
+    let one = Size { seed: 1, members: 1, posts: 1, days: 1 };
+    let demo = make(&service, &admin, one, &mut to_the_end).unwrap();
+    assert_eq!((demo.members, demo.posts), (1, 1));
+    assert!(matches!(make(&service, &admin, one, &mut to_the_end), Err(Error::BadRequest(IN_USE))));
+
+    let service = testing::service();
+    let ann = service.member("ann");
+    assert!(matches!(make(&service, &ann, one, &mut to_the_end), Err(Error::Forbidden)));
+    let refused = make(&service, &Caller::Operator, one, &mut to_the_end);
+    assert!(matches!(refused, Err(Error::BadRequest(IN_USE))));
+    assert_eq!(count(&service, "SELECT count(*) FROM post"), 0);
+}
+
+#[test]
+fn one_that_is_stopped_leaves_what_came_before() {
+    let service = testing::service();
+    let demo = make(&service, &Caller::Operator, SMALL, &mut |done| {
+        if done < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    let figures = analysis::summary(&service).unwrap().analysis;
+    assert!(demo.unwrap().acts > 0);
+    assert_eq!(count(&service, "SELECT count(DISTINCT day) FROM day_count WHERE counter = 1"), 3);
+    assert_eq!(figures.total_view, count(&service, "SELECT sum(view) FROM standing"));
+}

@@ -1,0 +1,298 @@
+//! What happens in demo data, day by day: who comes when, reads what, likes and searches what.
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::texts::{CRAWLED, SUBJECTS};
+use super::world::{World, between, chance, share};
+use crate::Tidings;
+use crate::act::{Deed, Line};
+use crate::analysis::counters::Counter;
+use crate::analysis::log::Operation;
+use crate::analysis::past::{Request, Who};
+use crate::analysis::trends::WINDOW_MS;
+use crate::clock::{DAY_MS, SECOND_MS};
+use crate::error::Result;
+use crate::newsfeed;
+use crate::search::Search;
+
+/// How busy each hour of a day is, beside others.
+const HOURS: [f32; 24] = [
+    2.0, 1.0, 0.5, 0.3, 0.3, 0.5, 1.5, 4.0, 7.0, 8.0, 7.5, 7.0, 9.0, 8.0, 7.0, 7.0, 6.5, 6.0, 6.0, 7.0, 8.0,
+    8.0, 6.0, 4.0,
+];
+/// How busy each day of a week is, from Monday on.
+const WEEK: [f32; 7] = [1.0, 1.05, 1.0, 0.95, 0.8, 0.5, 0.55];
+/// The devices that apps report, some more often than others.
+const DEVICES: [(&str, Counter); 6] = [
+    ("mobile", Counter::Mobile),
+    ("mobile", Counter::Mobile),
+    ("mobile", Counter::Mobile),
+    ("pc", Counter::Pc),
+    ("pc", Counter::Pc),
+    ("tablet", Counter::Tablet),
+];
+/// Guests for each member on a busy day.
+const GUESTS: f32 = 0.3;
+/// How many times crawlers come in a day.
+const CRAWLERS: usize = 14;
+/// Days in which a post draws half as many readers.
+const FRESH_DAYS: f32 = 5.0;
+
+/// Goes through the days.
+pub(super) struct Traffic<'t> {
+    tidings: &'t Tidings,
+    world: World,
+    /// By subject, and of all: the posts of the day, with the sum of their pull up to there.
+    pulls: Vec<Vec<(usize, f32)>>,
+}
+
+/// What happens on a day.
+#[derive(Default)]
+pub(super) struct Script {
+    pub(super) requests: Vec<Request>,
+    /// What members do.
+    pub(super) acts: Vec<Line>,
+    /// What guests do.
+    pub(super) guests: Vec<(i64, Guest)>,
+    pub(super) devices: Vec<(i64, Counter)>,
+}
+
+/// What a guest does.
+pub(super) enum Guest {
+    /// Views the post with this address.
+    Views(String),
+    /// Searches; `lately`: within the time of which real-time terms are told.
+    Searches { search: Search, visitor: i64, lately: bool },
+}
+
+/// One visit on its way.
+struct Visit<'a> {
+    who: Who,
+    /// The member's id.
+    id: Option<&'a str>,
+    /// Places in [`SUBJECTS`].
+    taste: [usize; 2],
+    at: i64,
+    /// The visit ends before.
+    until: i64,
+}
+
+impl<'t> Traffic<'t> {
+    pub(super) fn new(tidings: &'t Tidings, world: World) -> Self {
+        Self { tidings, world, pulls: Vec::new() }
+    }
+
+    /// The days, by their numbers.
+    pub(super) fn days(&self) -> std::ops::RangeInclusive<i64> {
+        self.world.first_day..=self.world.today
+    }
+
+    /// What happens on a day.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) fn day(&mut self, day: i64) -> Result<Script> {
+        let cutter = self.tidings.analysis().calendar.cutter();
+        let (begins, ends) = (cutter.begins(day), cutter.begins(day + 1));
+        let until = ends.min(self.world.now + 1);
+        self.measure_pulls(begins, until);
+        // 1970-01-01 was a Thursday.
+        let week = WEEK[usize::try_from((day + 3).rem_euclid(7)).unwrap_or_default()];
+        let busy = week * (0.9 + 0.2 * share(&mut self.world.random));
+        let mut script = Script::default();
+        for n in 0..self.world.people.len() {
+            let person = &self.world.people[n];
+            let (who, taste, joined) = (Who::Member(person.key), person.taste, person.joined);
+            let (id, keenness) = (person.id.clone(), person.keenness);
+            while chance(&mut self.world.random, keenness * busy) {
+                let at = self.moment(begins, ends);
+                if at >= until || at < joined {
+                    break;
+                }
+                let visit = Visit { who, id: Some(&id), taste, at, until };
+                self.visit(visit, &mut script)?;
+                // Some come again on the same day.
+                if chance(&mut self.world.random, 0.6) {
+                    break;
+                }
+            }
+        }
+        #[expect(clippy::cast_precision_loss, reason = "at most ten thousand members")]
+        let guests = self.world.people.len() as f32 * GUESTS * busy;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number above 0")]
+        for _ in 0..guests.ceil() as usize {
+            let number = between(&mut self.world.random, 1, i64::MAX);
+            let at = self.moment(begins, ends);
+            let random = &mut self.world.random;
+            let taste = [random.below(SUBJECTS.len()), random.below(SUBJECTS.len())];
+            if at < until {
+                self.visit(Visit { who: Who::Guest(number), id: None, taste, at, until }, &mut script)?;
+            }
+        }
+        for _ in 0..CRAWLERS {
+            let (at, path) = (
+                between(&mut self.world.random, begins, ends),
+                CRAWLED[self.world.random.below(CRAWLED.len())],
+            );
+            if at < until {
+                script.ask(Who::Crawler, at, "GET", path, path.to_owned());
+            }
+        }
+        Ok(script)
+    }
+
+    /// A moment of a day, in one of its busy hours rather than in another.
+    fn moment(&mut self, begins: i64, ends: i64) -> i64 {
+        let random = &mut self.world.random;
+        let mut left = share(random) * HOURS.iter().sum::<f32>();
+        let hour = HOURS.iter().position(|weight| {
+            left -= weight;
+            left < 0.0
+        });
+        let hour = i64::try_from(hour.unwrap_or(12)).unwrap_or_default();
+        let length = (ends - begins) / 24;
+        begins + hour * length + between(random, 0, length)
+    }
+
+    /// How much each post that is there by the end of a day draws readers on it.
+    fn measure_pulls(&mut self, begins: i64, until: i64) {
+        self.pulls = vec![Vec::new(); SUBJECTS.len() + 1];
+        for (at, post) in self.world.posts.iter().enumerate().filter(|(_, post)| post.date < until) {
+            #[expect(clippy::cast_precision_loss, reason = "ages are small")]
+            let age = (begins - post.date).max(0) as f32 / DAY_MS as f32;
+            let pull = post.appeal * (-age / FRESH_DAYS).exp2();
+            for list in [post.subject, SUBJECTS.len()] {
+                let sum = self.pulls[list].last().map_or(0.0, |(_, sum)| *sum);
+                self.pulls[list].push((at, sum + pull));
+            }
+        }
+    }
+
+    /// A post that draws a reader of some taste at some time, if there is one yet.
+    fn post(&mut self, taste: [usize; 2], at: i64) -> Option<usize> {
+        let random = &mut self.world.random;
+        let luck = share(random);
+        let list = match luck {
+            _ if luck < 0.55 => taste[0],
+            _ if luck < 0.8 => taste[1],
+            _ => SUBJECTS.len(),
+        };
+        let list = &self.pulls[list];
+        let wanted = share(random) * list.last()?.1;
+        let found = list.partition_point(|(_, sum)| *sum < wanted).min(list.len() - 1);
+        Some(list[found].0).filter(|post| self.world.posts[*post].date <= at)
+    }
+
+    /// A visit: a feed, perhaps a search and a topic, and some posts.
+    fn visit(&mut self, mut visit: Visit<'_>, script: &mut Script) -> Result<()> {
+        let is_member = visit.id.is_some();
+        if is_member && chance(&mut self.world.random, 0.08) {
+            script.ask(visit.who, visit.at, "POST", "/sign_in", "/sign_in".to_owned());
+            visit.at += 900;
+        }
+        if chance(&mut self.world.random, 0.3) {
+            let (device, counter) = DEVICES[self.world.random.below(DEVICES.len())];
+            script.ask(
+                visit.who,
+                visit.at,
+                "GET",
+                "/insert_device/{device}",
+                format!("/insert_device/{device}"),
+            );
+            script.devices.push((visit.at, counter));
+        }
+        let feed = if is_member { "/get_recommendation_newsfeed" } else { "/get_popularity_newsfeed" };
+        script.ask(visit.who, visit.at, "GET", feed, feed.to_owned());
+        if chance(&mut self.world.random, 0.1) {
+            script.ask(visit.who, visit.at + 1, "GET", "/get_all_notice", "/get_all_notice".to_owned());
+        }
+        if chance(&mut self.world.random, 0.18) && self.wait(&mut visit) {
+            self.search(&visit, script)?;
+        }
+        if is_member && chance(&mut self.world.random, 0.2) && self.wait(&mut visit) {
+            self.open_topic(&visit, script)?;
+        }
+        let likes = if is_member { [0.3, 0.06] } else { [0.0; 2] };
+        while self.wait(&mut visit) {
+            self.read(&visit, likes, script);
+            if chance(&mut self.world.random, 0.35) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets some time pass; false when the visit's time is over.
+    fn wait(&mut self, visit: &mut Visit<'_>) -> bool {
+        visit.at += between(&mut self.world.random, 4 * SECOND_MS, 150 * SECOND_MS);
+        visit.at < visit.until
+    }
+
+    fn search(&mut self, visit: &Visit<'_>, script: &mut Script) -> Result<()> {
+        let random = &mut self.world.random;
+        // What everybody talks about is searched more than the rest.
+        let talk = chance(random, 0.4);
+        let subject =
+            if talk { usize::try_from(self.world.today % 9).unwrap_or_default() } else { visit.taste[0] };
+        let nouns = &SUBJECTS[subject % SUBJECTS.len()].nouns;
+        let noun = nouns[if talk { random.below(3) } else { random.below(nouns.len()) }];
+        let search = Search::new(self.tidings, noun)?;
+        script.ask(visit.who, visit.at, "POST", "/search_logging", "/search_logging".to_owned());
+        script.ask(visit.who, visit.at, "POST", "/priority_search/{num}", "/priority_search/20".to_owned());
+        if let Some(id) = visit.id {
+            script.act(id, visit.at, Deed::Search(search));
+        } else {
+            let (lately, visitor) = (visit.at > self.world.now - WINDOW_MS, visit.who.number());
+            script.guests.push((visit.at, Guest::Searches { search, visitor, lately }));
+        }
+        Ok(())
+    }
+
+    fn open_topic(&mut self, visit: &Visit<'_>, script: &mut Script) -> Result<()> {
+        let topic = SUBJECTS[visit.taste[self.world.random.below(2)]].topic;
+        let path = format!("/get_newsfeed_of_topic/{}", utf8_percent_encode(topic, NON_ALPHANUMERIC));
+        script.ask(visit.who, visit.at, "GET", "/get_newsfeed_of_topic/{category_name}", path);
+        let (name, tags) = newsfeed::opened_at(self.tidings, topic, visit.at)?;
+        if let Some(id) = visit.id {
+            script.act(id, visit.at, Deed::Newsfeed { name, tags });
+        }
+        Ok(())
+    }
+
+    /// Reads a post, and likes it as often as `likes` says of what is to the reader's taste, and of the rest.
+    fn read(&mut self, visit: &Visit<'_>, likes: [f32; 2], script: &mut Script) {
+        let Some(post) = self.post(visit.taste, visit.at) else { return };
+        let is_to_taste = visit.taste.contains(&self.world.posts[post].subject);
+        let is_liked = chance(&mut self.world.random, likes[usize::from(!is_to_taste)]);
+        let post = &self.world.posts[post];
+        let path = |operation: &str| format!("/{operation}/{}", post.id);
+        script.ask(visit.who, visit.at, "GET", "/get_post/{post_obi}", path("get_post"));
+        script.ask(visit.who, visit.at, "GET", "/post_view/{post_obi}", path("post_view"));
+        let Some(id) = visit.id else {
+            script.guests.push((visit.at, Guest::Views(post.url.clone())));
+            return;
+        };
+        script.act(id, visit.at, Deed::View(post.url.clone()));
+        let at = visit.at + 3 * SECOND_MS;
+        if is_liked && at < visit.until {
+            script.ask(visit.who, at, "GET", "/post_like/{post_obi}", path("post_like"));
+            script.act(id, at, Deed::Like(post.url.clone()));
+        }
+    }
+}
+
+impl Script {
+    fn ask(&mut self, who: Who, at: i64, method: &str, template: &'static str, path: String) {
+        self.requests.push(Request {
+            at,
+            operation: Operation::new(method, template),
+            path,
+            status: 200,
+            who,
+        });
+    }
+
+    fn act(&mut self, member: &str, at: i64, deed: Deed) {
+        self.acts.push(Line { number: 0, member: member.to_owned(), at, deed });
+    }
+}

@@ -1,0 +1,231 @@
+//! Who and what there is in demo data: people with tastes, posts with subjects. Pure: no store, no clock.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::Size;
+use super::texts::{COMMON, ENGLISH, FAMILY, FEEDBACK, GIVEN, MAJORS, NOTICES, SUBJECTS};
+use crate::analysis::bucket::{Cutter, date_text};
+use crate::clock::{DAY_MS, rfc3339};
+use crate::id::ObjectId;
+use crate::notice;
+use crate::words::random::Random;
+
+/// Everybody and everything.
+pub(super) struct World {
+    pub(super) people: Vec<Person>,
+    /// Oldest first.
+    pub(super) posts: Vec<Post>,
+    pub(super) random: Random,
+    /// The days of traffic, by their numbers.
+    pub(super) first_day: i64,
+    pub(super) today: i64,
+    pub(super) now: i64,
+    begins: i64,
+}
+
+/// A made-up member.
+pub(super) struct Person {
+    /// A student number: the year they came, and a number.
+    pub(super) id: String,
+    /// In the store; 0 until they are there.
+    pub(super) key: i64,
+    pub(super) joined: i64,
+    /// How likely they are to come on a day, 0 to 1.
+    pub(super) keenness: f32,
+    /// What they like best, and what they like too: places in [`SUBJECTS`].
+    pub(super) taste: [usize; 2],
+    nickname: String,
+    /// Name and major, as the university verified them.
+    verified: Option<(String, &'static str)>,
+}
+
+/// A made-up post.
+pub(super) struct Post {
+    pub(super) id: ObjectId,
+    pub(super) url: String,
+    pub(super) subject: usize,
+    pub(super) date: i64,
+    /// How much it draws readers, beside others.
+    pub(super) appeal: f32,
+    title: String,
+    text: String,
+    tags: Vec<&'static str>,
+    has_image: bool,
+    ends: Option<i64>,
+}
+
+impl World {
+    /// The world of a seed at some time.
+    pub(super) fn new(size: Size, now: i64, cutter: &Cutter) -> Self {
+        let mut random = Random::new(size.seed);
+        let days = i64::from(size.days);
+        let today = cutter.slot(now).day;
+        let first_day = today - (days - 1);
+        let begins = cutter.begins(first_day);
+        let year = date_text(today).get(..4).and_then(|year| year.parse().ok()).unwrap_or(2026);
+        let people = (0..size.members).map(|n| Person::new(&mut random, n, year, begins, now)).collect();
+        // As many days before the traffic begins as there are of it.
+        let mut dates: Vec<i64> =
+            (0..size.posts).map(|_| now - between(&mut random, 0, 2 * days * DAY_MS)).collect();
+        dates.sort_unstable();
+        let posts = (0..).zip(dates).map(|(n, date)| Post::new(&mut random, n, date, size.seed)).collect();
+        Self { people, posts, random, first_day, today, now, begins }
+    }
+
+    /// The posts, as their import reads them.
+    pub(super) fn posts_as_lines(&self) -> String {
+        let mut lines = String::new();
+        for post in &self.posts {
+            let line = json!({
+                "_id": post.id,
+                "title": post.title,
+                "post": post.text,
+                "url": post.url,
+                "img": if post.has_image { "/img/demo.jpg" } else { "" },
+                "topic": [SUBJECTS[post.subject].topic],
+                "tag": post.tags,
+                "date": rfc3339(post.date),
+                "end_date": post.ends.map(rfc3339),
+            });
+            // A text takes all that is written to it.
+            let _ = writeln!(lines, "{line}");
+        }
+        lines
+    }
+
+    /// The members, as their import reads them, all with the same hash of a password.
+    pub(super) fn members_as_lines(&self, hash: &str) -> String {
+        let mut lines = String::new();
+        for person in &self.people {
+            let (name, major) = person.verified.as_ref().map(|(name, major)| (name, major)).unzip();
+            let line = json!({
+                "id": person.id,
+                "nickname": person.nickname,
+                "password_hash": hash,
+                "name": name,
+                "major": major,
+                "date": rfc3339(person.joined),
+            });
+            let _ = writeln!(lines, "{line}");
+        }
+        lines
+    }
+
+    /// The notices, oldest first.
+    pub(super) fn notices(&self) -> Vec<notice::Past> {
+        let span = self.now - self.begins;
+        let count = i64::try_from(NOTICES.len()).unwrap_or(i64::MAX);
+        let notice = |(n, (title, post, is_shown)): (i64, &(&'static str, &'static str, bool))| {
+            let date = self.begins + span * n / count;
+            let readers = i64::try_from(self.people.len()).unwrap_or(i64::MAX);
+            let view = if *is_shown { readers * (count - n) / count } else { 0 };
+            notice::Past { id: id(date, n, "00000001"), title, post, is_shown: *is_shown, view, date }
+        };
+        (0..).zip(&NOTICES).map(notice).collect()
+    }
+
+    /// Feedback: id, type and text, the key of the member, date.
+    pub(super) fn feedback(&self) -> Vec<(ObjectId, (&'static str, &'static str), i64, i64)> {
+        let span = self.now - self.begins;
+        let count = i64::try_from(FEEDBACK.len()).unwrap_or(i64::MAX);
+        let feedback = |(n, text): (i64, &(&'static str, &'static str))| {
+            let person = &self.people[usize::try_from(n).unwrap_or_default() % self.people.len()];
+            let date = self.begins + span * (n + 1) / (count + 1);
+            (id(date, n, "00000002"), *text, person.key, date)
+        };
+        (0..).zip(&FEEDBACK).map(feedback).collect()
+    }
+}
+
+impl Person {
+    fn new(random: &mut Random, n: u32, year: i64, begins: i64, now: i64) -> Self {
+        let (given, family) = (GIVEN[random.below(GIVEN.len())], FAMILY[random.below(FAMILY.len())]);
+        let is_korean = chance(random, 0.4);
+        let name =
+            if is_korean { format!("{}{}", family.1, given.1) } else { format!("{} {}", given.0, family.0) };
+        let nickname = if is_korean { given.1.to_owned() } else { given.0.to_owned() };
+        let came = year - between(random, 0, 6);
+        let major = MAJORS[random.below(MAJORS.len())];
+        let is_verified = chance(random, 0.8);
+        // Most were there before; some join while it goes on.
+        let joined = if chance(random, 0.85) || n == 0 {
+            begins - between(random, 1, 300 * DAY_MS)
+        } else {
+            between(random, begins, now)
+        };
+        // Few come every day, most now and then.
+        let keenness = if n == 0 { 0.95 } else { 0.04 + 0.76 * share(random).powi(3) };
+        let taste = [random.below(SUBJECTS.len()), random.below(SUBJECTS.len())];
+        let verified = is_verified.then_some((name, major));
+        Self { id: format!("{came}{:04}", n + 1), key: 0, joined, keenness, taste, nickname, verified }
+    }
+}
+
+impl Post {
+    fn new(random: &mut Random, n: i64, date: i64, seed: u64) -> Self {
+        let at = random.below(SUBJECTS.len());
+        let subject = &SUBJECTS[at];
+        let title = subject.titles[random.below(subject.titles.len())];
+        let title = fill(random, title, &subject.nouns);
+        let sentences = 3 + random.below(5);
+        let text: Vec<String> = (0..sentences)
+            .map(|_| {
+                let is_common = at < ENGLISH && chance(random, 0.3);
+                let sentences: &[&str] = if is_common { &COMMON } else { &subject.sentences };
+                let sentence = sentences[random.below(sentences.len())];
+                fill(random, sentence, &subject.nouns)
+            })
+            .collect();
+        let mut tags: Vec<&str> = (0..=random.below(3)).map(|_| subject.tags[random.below(5)]).collect();
+        tags.sort_unstable();
+        tags.dedup();
+        Self {
+            id: id(date, n, &format!("{:08x}", seed & 0xffff_ffff)),
+            url: format!("https://{}/{n}", subject.site),
+            subject: at,
+            date,
+            appeal: 1.0 / (0.03 + share(random)),
+            title,
+            text: text.join(" "),
+            tags,
+            has_image: chance(random, 0.25),
+            ends: chance(random, 0.06).then(|| date + between(random, 5, 40) * DAY_MS),
+        }
+    }
+}
+
+/// An id in the layout of all, made at some time; `middle` is eight hex digits.
+fn id(date: i64, n: i64, middle: &str) -> ObjectId {
+    let seconds = date.div_euclid(1_000).clamp(0, 0xffff_ffff);
+    ObjectId::parse(&format!("{seconds:08x}{middle}{:08x}", n & 0xffff_ffff)).expect("it is 24 hex digits")
+}
+
+/// A template with a noun in each gap, beginning with a capital letter.
+fn fill(random: &mut Random, template: &str, nouns: &[&str]) -> String {
+    let mut parts = template.split("{}");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text += nouns[random.below(nouns.len())];
+        text += part;
+    }
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// A number from 0 to 1.
+pub(super) fn share(random: &mut Random) -> f32 {
+    f32::midpoint(random.uniform(), 1.0)
+}
+
+/// True as often as `probability` says.
+pub(super) fn chance(random: &mut Random, probability: f32) -> bool {
+    share(random) < probability
+}
+
+/// A number from `from` on, below `until`.
+pub(super) fn between(random: &mut Random, from: i64, until: i64) -> i64 {
+    let width = usize::try_from(until - from).unwrap_or_default().max(1);
+    from + i64::try_from(random.below(width)).unwrap_or_default()
+}

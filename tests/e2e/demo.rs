@@ -1,0 +1,82 @@
+//! `tidings demo`: a new user tries everything with made-up data.
+
+use serde_json::{Value, json};
+use tidings_tests::{Output, Server, command, run};
+
+/// Makes demo data in a database; it takes a moment.
+fn demo(database: &std::path::Path, args: &[&str]) -> Output {
+    let mut demo = command();
+    demo.args(["demo", "--members", "40", "--posts", "80", "--days", "8"])
+        .args(args)
+        .arg("--db")
+        .arg(database);
+    run(demo, "")
+}
+
+#[test]
+fn what_demo_makes_is_served_and_its_figures_agree() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("tidings.db");
+    let made = demo(&database, &[]).succeeded();
+    assert!(made.stdout.starts_with("40 members, 80 posts and "), "{made:?}");
+    let id = made.stdout.lines().find_map(|line| line.trim().strip_prefix("id ")?.split(',').next()).unwrap();
+
+    let server = Server::at(&database, |_| {});
+    let signed_in = server.anyone().post("/sign_in", json!({"id": id, "pw": "made-up member"})).succeeded();
+    let member = server.anyone().with_token(id, signed_in.body["access_token"].as_str().unwrap());
+    let lists = member.get("/get_specific_userinfo/0").succeeded();
+    assert!(!lists.list("view_list").is_empty() && !lists.list("fav_list").is_empty());
+    let newsfeed = |path: &str| member.get(path).succeeded().list("newsfeed").to_vec();
+    let [popular, recommended] = ["/get_popularity_newsfeed", "/get_recommendation_newsfeed"].map(newsfeed);
+    assert!(popular.len() > 50 && !recommended.is_empty() && popular != recommended);
+
+    let analysis = server.anyone().get("/get_analysis").succeeded().body["analysis"].clone();
+    let days = server.anyone().get("/get_everyday_analysis_days_ago/7").succeeded().body["analysis"].clone();
+    let sum = |name: &str| days.as_array().unwrap().iter().filter_map(|day| day[name].as_i64()).sum::<i64>();
+    // The member has just been here, and may have been there today already.
+    assert!(
+        (0..=1).contains(&(sum("today_visitor") - (analysis["total_visitor"].as_i64().unwrap() - 1))),
+        "{analysis}"
+    );
+    assert_eq!(json!(sum("today_view")), analysis["total_view"]);
+    assert_eq!(json!(sum("today_fav")), analysis["total_fav"]);
+    assert_eq!(analysis["posts_count"], 80);
+    let realtime = server.anyone().get("/get_search_realtime").succeeded();
+    assert!(!realtime.list("search_realtime").is_empty());
+    let similar = server.anyone().post("/get_similarity_words", json!({"search": "telescope"})).succeeded();
+    assert!(similar.body["similarity_word"][0]["telescope"].is_array(), "{:?}", similar.body);
+    let notices = server.anyone().get("/get_all_notice").succeeded();
+    assert_eq!(notices.list("notice_list").len(), 6, "one is a draft");
+}
+
+#[test]
+fn the_numbers_are_told_as_json_and_the_same_seed_gives_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let made = |name: &str, seed: &str| -> Value {
+        demo(&directory.path().join(name), &["--json", "--seed", seed]).succeeded().json()
+    };
+    let first = made("1.db", "3");
+    let fields: Vec<&String> = first.as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["acts", "members", "posts", "result"]);
+    assert_eq!(
+        (&first["result"], &first["members"], &first["posts"]),
+        (&json!("success"), &json!(40), &json!(80))
+    );
+    assert!(first["acts"].as_i64() > Some(100), "{first}");
+    assert_ne!(made("2.db", "4")["acts"], first["acts"]);
+}
+
+#[test]
+fn a_database_in_use_is_left_alone_and_administrators_may_be_there() {
+    let server = Server::start();
+    let _admin = server.admin();
+    assert_eq!(demo(server.database(), &[]).status, 0);
+    let before = server.dump();
+    let again = demo(server.database(), &["--json"]);
+    assert_eq!((again.status, again.json()), (1, json!({"result": "bad request"})));
+    insta::assert_snapshot!(again.stderr, @"tidings: bad request: the database holds posts, or members who are no administrators; name a new file, as --db demo.db");
+    assert_eq!(server.dump(), before);
+    let [zero, many] =
+        [["--days", "0"], ["--members", "10001"]].map(|args| server.cli(["demo"].iter().chain(&args)));
+    assert_eq!((zero.status, many.status), (2, 2));
+}
