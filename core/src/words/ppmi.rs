@@ -2,7 +2,7 @@
 
 use super::corpus::END;
 use super::matrix::{ROWS_A_TIME, Sparse, share};
-use super::{Go, Stopped};
+use super::{Go, Stopped, part};
 
 /// The power that the frequencies of contexts are raised to, so that rare ones tell less.
 ///
@@ -10,48 +10,122 @@ use super::{Go, Stopped};
 /// embeddings*, TACL 3, 2015, section 3.2.
 const SMOOTHING: f64 = 0.75;
 
+/// The width of the steps in which values are told apart when the weakest are left out, and how many there are: no two
+/// words stand together `e^20` times more often than chance has it.
+const STEP: f64 = 0.02;
+const STEPS: usize = 1_000;
+
 /// For each pair of `words` words the positive pointwise mutual information, in a stream in which each post ends
 /// with [`END`]: `max(0, ln(n(w, c) · Σ n(x)^¾ / (n(w) · n(c)^¾)))`, where `n(w, c)` says how often `c` stands
 /// within `window` words of `w`, and `n(w)` how many such neighbours `w` has in all.
 ///
-/// Row by row, each from the places where its word stands: so the pairs, of which there are many times more than
-/// words, are never all in memory, nor sorted.
-pub(super) fn ppmi(stream: &[u32], words: usize, window: usize, go: Go<'_>) -> Result<Sparse, Stopped> {
-    let neighbours = neighbours(stream, words, window);
-    let smoothed: Vec<f64> = neighbours.iter().map(|n| n.powf(SMOOTHING)).collect();
-    let sum: f64 = smoothed.iter().sum();
-    let places = Places::of(stream, words);
+/// Of more than `pairs_max` pairs the weakest are left out, for which all are counted twice.
+pub(super) fn ppmi(
+    stream: &[u32],
+    words: usize,
+    window: usize,
+    pairs_max: usize,
+    go: Go<'_>,
+) -> Result<Sparse, Stopped> {
+    let mut pairs = Pairs::of(stream, words, window);
+    let (mut least, mut done) = (0.0, 0.0);
+    if pairs.at_most() > pairs_max {
+        done = 0.5;
+        least = pairs.least_of(pairs_max, &mut part(go, 0.0, done))?;
+    }
     let mut matrix = Sparse { starts: vec![0], columns: Vec::new(), values: Vec::new() };
-    let (mut counts, mut seen) = (vec![0_u32; words], Vec::new());
-    for (word, neighbours) in neighbours.into_iter().enumerate() {
+    let mut go = part(go, done, 1.0);
+    for word in 0..words {
         if word % ROWS_A_TIME == 0 {
             go(share(word, words))?;
         }
-        for place in places.of_word(word) {
-            let (before, after) = (&stream[..place], &stream[place + 1..]);
-            let before = before.iter().rev().take(window).take_while(|other| **other != END);
-            let after = after.iter().take(window).take_while(|other| **other != END);
+        pairs.row(word, |other, value| {
+            if value > least {
+                matrix.columns.push(other);
+                #[expect(clippy::cast_possible_truncation, reason = "counts do not know more digits")]
+                matrix.values.push(value as f32);
+            }
+        });
+        matrix.starts.push(matrix.columns.len());
+    }
+    Ok(matrix)
+}
+
+/// The pairs of words that stand near each other.
+///
+/// Row by row, each from the places where its word stands: so the pairs, of which there are many times more than
+/// words, are never all in memory, nor sorted.
+struct Pairs<'a> {
+    stream: &'a [u32],
+    window: usize,
+    places: Places,
+    neighbours: Vec<f64>,
+    smoothed: Vec<f64>,
+    /// Of `smoothed`.
+    sum: f64,
+    /// Of the row at hand; 0 between rows.
+    counts: Vec<u32>,
+    seen: Vec<u32>,
+}
+
+impl<'a> Pairs<'a> {
+    fn of(stream: &'a [u32], words: usize, window: usize) -> Self {
+        let neighbours = neighbours(stream, words, window);
+        let smoothed: Vec<f64> = neighbours.iter().map(|n| n.powf(SMOOTHING)).collect();
+        let sum = smoothed.iter().sum();
+        let places = Places::of(stream, words);
+        Self { stream, window, places, neighbours, smoothed, sum, counts: vec![0; words], seen: Vec::new() }
+    }
+
+    /// How many different pairs there are at most.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of counts")]
+    fn at_most(&self) -> usize {
+        self.neighbours.iter().sum::<f64>() as usize
+    }
+
+    /// Hands the words that stand near `word`, with their values above 0, to `take`.
+    fn row(&mut self, word: usize, mut take: impl FnMut(u32, f64)) {
+        for place in self.places.of_word(word) {
+            let (before, after) = (&self.stream[..place], &self.stream[place + 1..]);
+            let before = before.iter().rev().take(self.window).take_while(|other| **other != END);
+            let after = after.iter().take(self.window).take_while(|other| **other != END);
             for other in before.chain(after) {
-                let count = &mut counts[*other as usize];
+                let count = &mut self.counts[*other as usize];
                 if *count == 0 {
-                    seen.push(*other);
+                    self.seen.push(*other);
                 }
                 *count += 1;
             }
         }
-        let row = sum / neighbours;
-        for other in seen.drain(..) {
-            let count = std::mem::take(&mut counts[other as usize]);
-            let ratio = f64::from(count) * row / smoothed[other as usize];
+        let row = self.sum / self.neighbours[word];
+        for other in self.seen.drain(..) {
+            let count = std::mem::take(&mut self.counts[other as usize]);
+            let ratio = f64::from(count) * row / self.smoothed[other as usize];
             if ratio > 1.0 {
-                matrix.columns.push(other);
-                #[expect(clippy::cast_possible_truncation, reason = "counts do not know more digits")]
-                matrix.values.push(ratio.ln() as f32);
+                take(other, ratio.ln());
             }
         }
-        matrix.starts.push(matrix.columns.len());
     }
-    Ok(matrix)
+
+    /// The value above which at most `pairs_max` pairs are.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a value above 0, in steps")]
+    fn least_of(&mut self, pairs_max: usize, go: Go<'_>) -> Result<f64, Stopped> {
+        let words = self.neighbours.len();
+        let mut steps = vec![0; STEPS];
+        for word in 0..words {
+            if word % ROWS_A_TIME == 0 {
+                go(share(word, words))?;
+            }
+            self.row(word, |_, value| steps[((value / STEP) as usize).min(STEPS - 1)] += 1);
+        }
+        let (mut least, mut above) = (STEPS, 0);
+        while least > 0 && above + steps[least - 1] <= pairs_max {
+            least -= 1;
+            above += steps[least];
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a thousand steps")]
+        Ok(least as f64 * STEP)
+    }
 }
 
 /// How many neighbours each word has in all.
@@ -108,6 +182,8 @@ mod tests {
     use super::*;
     use crate::words::go_on;
 
+    const ALL: usize = usize::MAX;
+
     /// The formula, pair by pair.
     fn plainly(stream: &[u32], words: usize, window: usize) -> FxHashMap<(u32, u32), f64> {
         let mut pairs: FxHashMap<(u32, u32), f64> = FxHashMap::default();
@@ -129,15 +205,15 @@ mod tests {
 
     #[test]
     fn windows_end_with_their_post() {
-        let matrix = ppmi(&[0, 1, END, 2, 3, END, END, 0, END], 4, 10, &mut go_on).unwrap();
+        let matrix = ppmi(&[0, 1, END, 2, 3, END, END, 0, END], 4, 10, ALL, &mut go_on).unwrap();
         assert_eq!(matrix.columns, [1, 0, 3, 2]);
         assert_eq!(matrix.starts, [0, 1, 2, 3, 4]);
     }
 
     #[test]
     fn a_stream_without_words_has_no_pairs() {
-        assert_eq!(ppmi(&[], 0, 10, &mut go_on).unwrap().starts, [0]);
-        assert_eq!(ppmi(&[END, 0, END], 1, 10, &mut go_on).unwrap().starts, [0, 0]);
+        assert_eq!(ppmi(&[], 0, 10, ALL, &mut go_on).unwrap().starts, [0]);
+        assert_eq!(ppmi(&[END, 0, END], 1, 10, ALL, &mut go_on).unwrap().starts, [0, 0]);
     }
 
     proptest! {
@@ -147,7 +223,7 @@ mod tests {
             window in 1_usize..5,
         ) {
             let stream: Vec<u32> = posts.into_iter().flat_map(|post| post.into_iter().chain([END])).collect();
-            let matrix = ppmi(&stream, 6, window, &mut go_on).unwrap();
+            let matrix = ppmi(&stream, 6, window, ALL, &mut go_on).unwrap();
             let mut expected = plainly(&stream, 6, window);
             for word in 0..6_u32 {
                 for at in matrix.starts[word as usize]..matrix.starts[word as usize + 1] {
@@ -160,6 +236,28 @@ mod tests {
                 }
             }
             prop_assert!(expected.is_empty(), "{expected:?}");
+        }
+
+        #[test]
+        fn of_too_many_pairs_the_strongest_are_kept(
+            posts in prop::collection::vec(prop::collection::vec(0_u32..9, 0..12), 0..9),
+            most in 0_usize..40,
+        ) {
+            let stream: Vec<u32> = posts.into_iter().flat_map(|post| post.into_iter().chain([END])).collect();
+            let all = ppmi(&stream, 9, 3, ALL, &mut go_on).unwrap();
+            let kept = ppmi(&stream, 9, 3, most, &mut go_on).unwrap();
+            prop_assert!(kept.values.len() <= most && kept.starts.len() == 10);
+            // What was left out is no stronger than what was kept, but for a step.
+            let mut rest = all.values;
+            for value in &kept.values {
+                let at = rest.iter().position(|other| other.to_bits() == value.to_bits());
+                rest.swap_remove(at.expect("it is one of all"));
+            }
+            let weakest = kept.values.iter().copied().fold(f32::INFINITY, f32::min);
+            prop_assert!(rest.iter().all(|value| *value <= weakest + 0.02), "{weakest} {rest:?}");
+            if rest.is_empty() {
+                prop_assert_eq!(kept.columns, all.columns);
+            }
         }
     }
 }

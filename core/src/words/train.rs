@@ -21,6 +21,9 @@ const DIMENSIONS_MIN: usize = 10;
 /// In a store of few posts words of fewer posts are learned: of at least two, one more with each so many posts.
 const POSTS_A_POST: u32 = 250;
 
+/// Pairs of words that are learned from, with 8 bytes each: several times those of 100,000 short posts.
+const PAIRS_MAX: usize = 40_000_000;
+
 /// Learns the words of `corpus`.
 pub(super) fn learn(corpus: Corpus, recipe: &Recipe, changes: i64, go: Go<'_>) -> Result<Model, Stopped> {
     let posts = corpus.posts();
@@ -28,7 +31,7 @@ pub(super) fn learn(corpus: Corpus, recipe: &Recipe, changes: i64, go: Go<'_>) -
     let min_posts = recipe.min_posts.min(2 + posts / POSTS_A_POST);
     let Vocabulary { words, counts, stream } = corpus.vocabulary(min_posts, recipe.words);
     let words: Vec<Arc<str>> = words.into_iter().map(Arc::from).collect();
-    let matrix = ppmi(&stream, words.len(), recipe.window, &mut part(go, 0.0, 0.2))?;
+    let matrix = ppmi(&stream, words.len(), recipe.window, PAIRS_MAX, &mut part(go, 0.0, 0.2))?;
     drop(stream);
     let rank = recipe.dimensions.min(dimensions(words.len()));
     let found = truncated(&matrix, rank, recipe.seed, &mut part(go, 0.2, 0.8))?;
