@@ -266,6 +266,15 @@ pub(crate) fn revoke_tokens(tx: &mut dyn Tx, key: i64) -> Result<i64, StoreError
     Ok(generation)
 }
 
+/// Ends every token there is.
+pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx) -> Result<()> {
+    let members = tx.rows("SELECT key FROM member", &[])?;
+    for mut member in members {
+        revoke_tokens(tx, member.take(0)?)?;
+    }
+    Ok(())
+}
+
 /// Removes a member with their lists and their interest.
 ///
 /// # Errors

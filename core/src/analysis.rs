@@ -28,6 +28,7 @@ mod live;
 pub(crate) mod log;
 pub(crate) mod past;
 mod period;
+pub(crate) mod recount;
 mod report;
 #[cfg(test)]
 mod tests;

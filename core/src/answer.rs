@@ -11,7 +11,7 @@ use crate::id::ObjectId;
 /// `{"result": "success", …}`: the fields of `T` behind the result.
 #[derive(Serialize)]
 struct Success<'a, T> {
-    result: &'static str,
+    result: &'a str,
     #[serde(flatten)]
     body: &'a T,
 }
@@ -33,6 +33,11 @@ struct Failure<'a> {
 /// ```
 pub fn success<T: Serialize>(body: &T) -> Vec<u8> {
     encode(&Success { result: "success", body })
+}
+
+/// The object of an operation whose result is another than success, with the fields of `body`.
+pub fn with_result<T: Serialize>(result: &str, body: &T) -> Vec<u8> {
+    encode(&Success { result, body })
 }
 
 /// The object of an operation that was refused with this `result` text.

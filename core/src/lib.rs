@@ -44,6 +44,8 @@
 //! | [`analysis`] | access log, counters, reports |
 //! | [`demo`] | made-up data to try it all with |
 //! | [`words`] | how text becomes tokens, similar words |
+//! | [`backup`] | copies of the database, and putting one in its place |
+//! | [`check`] | whether a database is sound, and counting anew what is not |
 //!
 //! Below them stand the store, [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],
 //! [`changes`] and [`answer`].
@@ -56,12 +58,15 @@ pub mod act;
 pub mod admin;
 pub mod analysis;
 pub mod answer;
+pub mod backup;
 pub mod changes;
+pub mod check;
 pub mod clock;
 pub mod config;
 pub mod demo;
 pub mod error;
 pub mod feedback;
+mod files;
 pub mod id;
 pub mod import;
 pub mod main_info;
@@ -71,6 +76,7 @@ pub mod post;
 pub mod profile;
 pub mod search;
 pub mod stats;
+mod stop;
 mod store;
 #[cfg(test)]
 mod testing;

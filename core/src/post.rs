@@ -27,6 +27,7 @@ mod import;
 pub(crate) mod index;
 mod keep;
 mod list;
+pub(crate) mod recount;
 mod terms;
 pub(crate) mod texts;
 

@@ -24,6 +24,7 @@ mod writer;
 
 pub use gauges::Commits;
 pub use sqlite::SCHEMA_VERSION;
+pub(crate) use sqlite::{copy, inspect};
 pub use writer::Pending;
 
 /// Why the store could not do it, named by meaning.
@@ -60,6 +61,12 @@ pub enum StoreError {
     /// The file is a database, but not one of ours.
     #[error("the file is no tidings database")]
     Foreign,
+    /// The file is not whole any more; what SQLite says of it.
+    #[error("{0}")]
+    Damaged(String),
+    /// Whoever asked for it wanted it stopped.
+    #[error("it was stopped")]
+    Interrupted,
     /// Anything else: a full disk, a damaged file, a mistake in a statement.
     #[error("{0}")]
     Other(Arc<dyn StdError + Send + Sync>),

@@ -49,7 +49,7 @@ pub mod tokens;
 mod train;
 mod vectors;
 
-pub(crate) use keeper::Words;
+pub(crate) use keeper::{Words, file_of};
 
 /// Characters of a search.
 pub const SEARCH: Bounds = Bounds { min: 1, max: 200 };

@@ -8,6 +8,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::files::{beside, private};
 use crate::id::random;
 
 /// Bytes of a signing key, as many as the hash of HS256 has.
@@ -79,14 +80,17 @@ impl Keys {
     }
 }
 
+/// The file with the signing key of a database.
+pub(crate) fn key_file(database: &Path) -> PathBuf {
+    beside(database, ".key")
+}
+
 /// The signing key in the file beside the database, made at the first start, readable by its owner alone.
 ///
 /// # Errors
 /// When the file cannot be read, or made, or holds too little.
 pub(crate) fn key_beside(database: &Path) -> Result<Vec<u8>> {
-    let mut path = database.as_os_str().to_owned();
-    path.push(".key");
-    let path = PathBuf::from(path);
+    let path = key_file(database);
     let failed = |what: &str, e: &std::io::Error| {
         Error::Internal(format!("cannot {what} the token key {}: {e}", path.display()).into())
     };
@@ -109,11 +113,7 @@ pub(crate) fn key_beside(database: &Path) -> Result<Vec<u8>> {
 }
 
 fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = private(OpenOptions::new().write(true).create_new(true)).open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

@@ -74,6 +74,19 @@ pub(super) fn remove(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Posts that are not in the index, and what is in it without being a post.
+pub(super) fn strangers(tx: &mut dyn Tx) -> Result<Vec<i64>, StoreError> {
+    let sql = "SELECT key FROM (SELECT key FROM post EXCEPT SELECT rowid FROM post_index)
+               UNION ALL SELECT rowid FROM (SELECT rowid FROM post_index EXCEPT SELECT key FROM post)";
+    tx.rows(sql, &[])?.into_iter().map(|mut row| row.take(0)).collect()
+}
+
+/// Empties the index, whatever state it is in.
+pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
+    tx.run("INSERT INTO post_index (post_index) VALUES ('delete-all')", &[])?;
+    Ok(())
+}
+
 /// The posts that match best, at most `num`, each with its relevance above 0; those past their end at `now`
 /// are left out, and with a `category` those that have no such topic or tag.
 ///

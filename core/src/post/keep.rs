@@ -150,7 +150,7 @@ pub(super) fn insert(tx: &mut dyn Tx, new: New<'_>, rest: &mut Rest) -> Result<(
     let sql = "INSERT INTO standing (post, view, fav, heat, revision) VALUES ($1, $2, $3, NULL, $4)";
     let revision = tx.revision();
     tx.run(sql, &[key.into(), new.view.into(), new.fav.into(), revision.into()])?;
-    label(tx, key, new.content)?;
+    label(tx, key, topic, tag)?;
     rest.count(topic, 1);
     rest.posts += 1;
     rest.index.push(Indexing::Insert(key, terms));
@@ -192,8 +192,7 @@ pub(super) fn update(
         rest.index.push(Indexing::Update(key, terms));
     }
     if (&old.content.topic, &old.content.tag) != (&new.topic, &new.tag) {
-        tx.run("DELETE FROM label WHERE post = $1", &[key.into()])?;
-        label(tx, key, new)?;
+        relabel(tx, key, &new.topic, &new.tag)?;
         rest.count(&old.content.topic, -1);
         rest.count(&new.topic, 1);
     }
@@ -214,14 +213,23 @@ pub(super) fn remove(tx: &mut dyn Tx, post: &Stored, rest: &mut Rest) -> Result<
     Ok(())
 }
 
-/// Labels a post that has no labels with its topics, and with its tags that are no topics of it.
-fn label(tx: &mut dyn Tx, key: i64, content: &Content) -> Result<(), StoreError> {
+/// Labels a post anew.
+pub(super) fn relabel(tx: &mut dyn Tx, key: i64, topic: &[String], tag: &[String]) -> Result<(), StoreError> {
+    tx.run("DELETE FROM label WHERE post = $1", &[key.into()])?;
+    label(tx, key, topic, tag)
+}
+
+/// Labels a post that has no labels.
+fn label(tx: &mut dyn Tx, key: i64, topic: &[String], tag: &[String]) -> Result<(), StoreError> {
     let sql = "INSERT INTO label (name, post, topic) VALUES ($1, $2, $3)";
-    for name in &content.topic {
-        tx.run(sql, &[name.into(), key.into(), 1.into()])?;
-    }
-    for name in content.tag.iter().filter(|name| !content.topic.contains(name)) {
-        tx.run(sql, &[name.into(), key.into(), 0.into()])?;
+    for (name, is_topic) in labels(topic, tag) {
+        tx.run(sql, &[name.into(), key.into(), i64::from(is_topic).into()])?;
     }
     Ok(())
+}
+
+/// The labels of a post: its topics, and its tags that are no topics of it.
+pub(super) fn labels<'p>(topic: &'p [String], tag: &'p [String]) -> impl Iterator<Item = (&'p String, bool)> {
+    let tags = tag.iter().filter(|name| !topic.contains(name));
+    topic.iter().map(|name| (name, true)).chain(tags.map(|name| (name, false)))
 }

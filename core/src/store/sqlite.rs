@@ -13,6 +13,10 @@ use rusqlite::{ErrorCode, ffi};
 
 use super::{Arg, Row, StoreError, Topic, Tx, Value};
 use crate::error::Result;
+use crate::files::{self, beside, private};
+
+pub(crate) mod copy;
+pub(crate) mod inspect;
 
 /// The schema's steps, each applied once and in order; a released one is never edited.
 const MIGRATIONS: [&str; 3] = [
@@ -52,10 +56,7 @@ const NAMES: [&str; 16] =
 /// A connection as every process opens it.
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = Connection::open(path)?;
-    connection.busy_handler(Some(|tries| {
-        std::thread::sleep(Duration::from_millis(1));
-        tries < BUSY_TRIES
-    }))?;
+    wait_patiently(&mut connection)?;
     connection.set_prepared_statement_cache_capacity(256);
     // Or every cached statement with a join or a limit is planned anew at each use, for the values bound to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -64,6 +65,14 @@ pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
     Ok(connection)
+}
+
+/// Makes a connection wait while another process holds the database.
+fn wait_patiently(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_handler(Some(|tries| {
+        std::thread::sleep(Duration::from_millis(1));
+        tries < BUSY_TRIES
+    }))
 }
 
 /// A connection that refuses to write.
@@ -75,8 +84,21 @@ fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// The first connection: makes the file, readable by its owner alone, and brings its schema up to date.
+///
+/// While it waited for its turn, a restore may have put another file in the place of the one it opened. From here on
+/// none can: the connection keeps a lock for as long as it is open, which a restore would need.
 pub(super) fn open_and_migrate(path: &Path) -> Result<Connection, StoreError> {
-    make_private(path)?;
+    loop {
+        make_private(path)?;
+        let before = files::identity(path);
+        let connection = migrated(path)?;
+        if before == files::identity(path) {
+            return Ok(connection);
+        }
+    }
+}
+
+fn migrated(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = open(path)?;
     let begin = rusqlite::TransactionBehavior::Immediate;
     let tx = connection.transaction_with_behavior(begin)?;
@@ -104,14 +126,17 @@ pub(super) fn open_and_migrate(path: &Path) -> Result<Connection, StoreError> {
 }
 
 /// Makes the file for its owner alone; SQLite gives the files beside it the same mode.
+///
+/// One that is there is not opened, only asked about: to close it again would take the locks away that other
+/// connections of this process have on it.
 fn make_private(path: &Path) -> Result<(), StoreError> {
-    let mut options = OpenOptions::new();
-    options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let opened = options.open(path);
-    opened.map_err(|e| StoreError::other(format!("cannot open {} for writing: {e}", path.display())))?;
-    Ok(())
+    let made = match files::writable(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            private(OpenOptions::new().create(true).append(true)).open(path).map(drop)
+        }
+        asked => asked,
+    };
+    made.map_err(|e| StoreError::other(format!("cannot open {} for writing: {e}", path.display())))
 }
 
 /// Says when another process has committed: the number changes with each commit of another connection.
@@ -123,6 +148,18 @@ pub(super) fn data_version(connection: &Connection) -> Result<i64, StoreError> {
 /// Brings the write-ahead log into the file and empties it.
 pub(super) fn checkpoint(connection: &Connection) -> Result<(), StoreError> {
     Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+}
+
+/// Runs `work` in a transaction of its own, on a connection that is not the writer's.
+fn write<T>(connection: &Connection, work: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
+    let mut tx = SqliteTx::begin_write(connection)?;
+    match work(&mut tx) {
+        Ok(value) => Ok(tx.commit().map(|_| value)?),
+        Err(error) => {
+            tx.rollback();
+            Err(error)
+        }
+    }
 }
 
 /// An open transaction on one connection.
@@ -316,6 +353,8 @@ impl From<rusqlite::Error> for StoreError {
             Some((_, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY)) => Self::Duplicate,
             Some((_, ffi::SQLITE_CONSTRAINT_FOREIGNKEY)) => Self::Dangling,
             Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => Self::Overloaded,
+            Some((ErrorCode::OperationInterrupted, _)) => Self::Interrupted,
+            Some((ErrorCode::DatabaseCorrupt, _)) => Self::Damaged(error.to_string()),
             _ => Self::other(error),
         }
     }
@@ -355,9 +394,7 @@ impl Readers {
 
     /// Bytes of the write-ahead log beside the file.
     pub(super) fn wal_bytes(&self) -> u64 {
-        let mut wal = self.path.clone().into_os_string();
-        wal.push("-wal");
-        std::fs::metadata(wal).map_or(0, |file| file.len())
+        std::fs::metadata(beside(&self.path, "-wal")).map_or(0, |file| file.len())
     }
 
     fn take(&self) -> Result<Connection, StoreError> {

@@ -18,6 +18,7 @@ use super::vectors::Vectors;
 use super::{Go, Recipe, Stopped, file, part, train};
 use crate::config;
 use crate::error::{Error, Result};
+use crate::files::{beside, private};
 use crate::post::texts;
 use crate::store::Store;
 
@@ -126,12 +127,17 @@ impl Current {
     }
 }
 
+/// The file with the model of a database.
+pub(crate) fn file_of(database: &Path) -> PathBuf {
+    beside(database, ".words")
+}
+
 impl Words {
     /// The model of the database at `database`.
     pub(crate) fn new(store: Arc<Store>, database: &Path, config: config::Words) -> Self {
         let shared = Shared {
             store,
-            path: beside(database, ".words"),
+            path: file_of(database),
             config,
             current: ArcSwapOption::empty(),
             seen: Mutex::new(Seen::Nothing),
@@ -319,17 +325,4 @@ impl Shared {
 fn stamp(path: &Path) -> Seen {
     let looked = fs::metadata(path).and_then(|about| Ok(Seen::File(about.modified()?, about.len())));
     looked.unwrap_or(Seen::Missing)
-}
-
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut path = path.as_os_str().to_owned();
-    path.push(end);
-    path.into()
-}
-
-/// The same, making files for their owner alone.
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
 }

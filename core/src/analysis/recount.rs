@@ -1,0 +1,79 @@
+//! What is counted of what happens, compared with what follows from rows that are kept, and made from them anew.
+//!
+//! Most of it follows from nothing else: searches and views leave no row for good, lines of the access log are let go
+//! of after a time, guests with their day. But each total is the sum of its days, and on no day were there fewer
+//! visitors than rows of them are left.
+
+use super::counters::Counter;
+use crate::error::Result;
+use crate::store::inspect::Inspected;
+use crate::store::{Row, StoreError, Topic, Tx};
+
+/// Days on which fewer visitors are counted than there are rows of.
+pub(crate) fn wrong_visitors(database: &Inspected) -> Result<Vec<String>> {
+    let days = database.read(|tx| Ok(sql::days_with_fewer_visitors(tx)?))?;
+    Ok(days.into_iter().map(|(day, _)| date(day)).collect())
+}
+
+/// Counts as many visitors as there are rows of, where fewer are counted.
+pub(crate) fn count_visitors(database: &Inspected) -> Result<()> {
+    database.write(|tx| {
+        for (day, missing) in sql::days_with_fewer_visitors(tx)? {
+            tx.count(Counter::Visitor as i64, Some(day), missing);
+        }
+        tx.touch(Topic::History);
+        Ok(())
+    })
+}
+
+/// Totals that are not the sums of their days.
+pub(crate) fn wrong_totals(database: &Inspected) -> Result<Vec<String>> {
+    let totals = database.read(|tx| Ok(sql::totals(tx)?))?;
+    let wrong =
+        |(counter, total, sum): (i64, i64, i64)| format!("counter {counter} says {total}, its days {sum}");
+    Ok(totals.into_iter().map(wrong).collect())
+}
+
+/// Makes totals the sums of their days.
+pub(crate) fn sum_totals(database: &Inspected) -> Result<()> {
+    database.write(|tx| {
+        for (counter, total, sum) in sql::totals(tx)? {
+            tx.count(counter, None, sum - total);
+        }
+        Ok(())
+    })
+}
+
+/// The date of a day by its number.
+fn date(day: i64) -> String {
+    let day = i32::try_from(day).ok().and_then(|day| {
+        jiff::civil::date(1970, 1, 1).checked_add(jiff::Span::new().try_days(day).ok()?).ok()
+    });
+    day.map_or_else(|| "a day of no calendar".to_owned(), |date| date.to_string())
+}
+
+mod sql {
+    use super::{Counter, Row, StoreError, Tx};
+
+    /// Days with the visitors that are missing in their count.
+    pub(super) fn days_with_fewer_visitors(tx: &mut dyn Tx) -> Result<Vec<(i64, i64)>, StoreError> {
+        let sql = "SELECT v.day, v.n - coalesce(c.n, 0) FROM (SELECT day, count(*) AS n FROM visitor GROUP BY day) v
+                   LEFT JOIN day_count c ON c.day = v.day AND c.counter = $1
+                   WHERE v.n > coalesce(c.n, 0) ORDER BY v.day";
+        let day = |mut row: Row| Ok((row.take(0)?, row.take(1)?));
+        tx.rows(sql, &[(Counter::Visitor as i64).into()])?.into_iter().map(day).collect()
+    }
+
+    /// Counters with a wrong total, it, and the sum of their days. Those that are not counted by days are left out, and
+    /// those of hours, which have no total.
+    pub(super) fn totals(tx: &mut dyn Tx) -> Result<Vec<(i64, i64, i64)>, StoreError> {
+        let sql = "SELECT counter, sum(total), sum(days) FROM (
+                       SELECT counter, n AS total, 0 AS days FROM total_count
+                       UNION ALL SELECT counter, 0, n FROM day_count) counted
+                   WHERE counter NOT IN ($1, $2) AND counter < 200
+                   GROUP BY counter HAVING sum(total) <> sum(days) ORDER BY counter";
+        let total = |mut row: Row| Ok((row.take(0)?, row.take(1)?, row.take(2)?));
+        let not_by_days = [Counter::Posts, Counter::Wording].map(|counter| (counter as i64).into());
+        tx.rows(sql, &not_by_days)?.into_iter().map(total).collect()
+    }
+}

@@ -1,0 +1,293 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use super::*;
+use crate::account::{self, Caller};
+use crate::notice::{self, Draft};
+use crate::post;
+use crate::testing::{NOW, Service, service};
+use crate::{Tidings, words};
+
+fn nothing(_: Step) {}
+
+fn copy(database: &Path, to: &Path) -> Result<Report> {
+    backup(database, to, &mut nothing, &Stop::default())
+}
+
+fn put(database: &Path, from: &Path) -> Result<Restored> {
+    restore(database, from, &Clock::fixed(NOW), &mut nothing, &Stop::default())
+}
+
+fn notice(tidings: &Tidings, title: &str) {
+    let draft = Draft { title: Some(title.into()), post: Some("p".into()), activation: None };
+    notice::insert(tidings, &Caller::Operator, &draft).unwrap();
+}
+
+fn titles(database: &Path) -> Vec<String> {
+    let tidings = Tidings::open(database).unwrap();
+    let list = notice::list(&tidings, &Caller::Operator).unwrap();
+    list.notices().iter().map(|notice| notice.title.to_string()).collect()
+}
+
+/// The names in a directory.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A service that is closed: its directory, the database with one notice, and a copy of it.
+fn closed() -> (tempfile::TempDir, PathBuf, PathBuf) {
+    let Service { tidings, dir } = service();
+    notice(&tidings, "one");
+    drop(tidings);
+    let (database, file) = (dir.path().join("test.db"), dir.path().join("copy.db"));
+    copy(&database, &file).unwrap();
+    (dir, database, file)
+}
+
+#[test]
+fn a_copy_holds_one_moment_of_a_database_that_is_written_meanwhile() {
+    let service = service();
+    let text = "x".repeat(20_000);
+    let draft = |n: u64| Draft { title: Some(n.to_string()), post: Some(text.clone()), activation: None };
+    for n in 0..300 {
+        notice::insert(&service, &Caller::Operator, &draft(n)).unwrap();
+    }
+    let file = service.dir.path().join("copy.db");
+    let (over, written) = (AtomicBool::new(false), AtomicU64::new(300));
+    let mut steps = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                let n = written.load(Ordering::Relaxed);
+                notice::insert(&service, &Caller::Operator, &draft(n)).unwrap();
+                written.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        for _ in 0..3 {
+            let before = written.load(Ordering::Relaxed);
+            let report =
+                backup(&service.path(), &file, &mut |step| steps.push(step), &Stop::default()).unwrap();
+            let after = written.load(Ordering::Relaxed) + 1;
+            assert_eq!(report.bytes, fs::metadata(&file).unwrap().len());
+            let copy = Tidings::open(&file).unwrap();
+            let list = notice::list(&copy, &Caller::Operator).unwrap();
+            let count = list.notices().len() as u64;
+            assert!((before..=after).contains(&count), "{before} {count} {after}");
+            let numbers: Vec<u64> = list.notices().iter().map(|n| n.title.parse().unwrap()).collect();
+            assert!(numbers.iter().rev().copied().eq(0..count), "every one up to that moment");
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    assert!(steps.contains(&Step::Checking));
+    assert!(steps.len() > 10, "in steps");
+}
+
+#[test]
+fn a_copy_is_one_private_file_that_replaces_an_older_one_and_nothing_else() {
+    let (dir, database, file) = closed();
+    let before = names(dir.path());
+    assert_eq!(before, ["copy.db", "test.db", "test.db.key"], "no log, no draft");
+    let tidings = Tidings::open(&database).unwrap();
+    notice(&tidings, "two");
+    let report = copy(&database, &file).unwrap();
+    drop(tidings);
+    assert!(report.rows > 0 && report.bytes > 0);
+    assert_eq!(titles(&file), ["two", "one"]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    let letter = dir.path().join("letter.txt");
+    fs::write(&letter, "Dear Ann, ".repeat(100)).unwrap();
+    assert!(matches!(copy(&database, &letter), Err(BackupError::Occupied(_))));
+    assert!(fs::read_to_string(&letter).unwrap().starts_with("Dear Ann"));
+    let empty = dir.path().join("empty.db");
+    fs::write(&empty, "").unwrap();
+    copy(&database, &empty).unwrap();
+    for itself in ["test.db", "test.db.key", "test.db-wal", "test.db.words", "./test.db"] {
+        let refused = copy(&database, &dir.path().join(itself));
+        assert!(matches!(refused, Err(BackupError::Itself(_))), "{itself}: {refused:?}");
+    }
+    assert!(matches!(copy(&database, dir.path()), Err(BackupError::File { .. })));
+    let used = dir.path().join("used.db");
+    let other = Tidings::open(&used).unwrap();
+    assert!(matches!(copy(&database, &used), Err(BackupError::InUse(_))));
+    drop(other);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed() {
+    use std::os::unix::fs::symlink;
+    let (dir, database, file) = closed();
+    let (link, there) = (dir.path().join("link.db"), dir.path().join("there.db"));
+    symlink(&file, &link).unwrap();
+    copy(&database, &link).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink(), "the link stays");
+    symlink(&database, &there).unwrap();
+    assert!(matches!(copy(&database, &there), Err(BackupError::Itself(_))));
+    put(&there, &file).unwrap();
+    assert!(fs::symlink_metadata(&there).unwrap().is_symlink());
+    assert_eq!(titles(&database), ["one"]);
+}
+
+#[test]
+fn what_cannot_be_copied_leaves_the_older_copy_and_nothing_else() {
+    let (dir, database, file) = closed();
+    let before = fs::read(&file).unwrap();
+    let stop = Stop::default();
+    let stopped = backup(&database, &file, &mut |_| stop.ask(), &stop);
+    assert!(matches!(stopped, Err(BackupError::Stopped)), "{stopped:?}");
+    let none = copy(&dir.path().join("none.db"), &file);
+    assert!(matches!(none, Err(BackupError::Missing(_))), "{none:?}");
+    fs::write(dir.path().join("letter.txt"), "Dear Ann, ".repeat(1_000)).unwrap();
+    assert!(copy(&dir.path().join("letter.txt"), &file).is_err());
+    assert_eq!(fs::read(&file).unwrap(), before);
+    assert_eq!(names(dir.path()), ["copy.db", "letter.txt", "test.db", "test.db.key"]);
+}
+
+#[test]
+fn what_a_killed_copy_has_left_goes_with_a_later_one() {
+    let (dir, database, file) = closed();
+    let (old, new) = (dir.path().join(".copy.db.abcdef.part"), dir.path().join(".copy.db.ghijkl.part"));
+    for draft in [&old, &new] {
+        fs::write(draft, "half").unwrap();
+    }
+    #[expect(clippy::disallowed_methods, reason = "files have the system's time")]
+    let long_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+    File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
+    copy(&database, &file).unwrap();
+    assert!(!old.exists(), "nobody writes it any more");
+    assert!(new.exists(), "somebody may be at it");
+}
+
+#[test]
+fn a_restore_keeps_the_old_database_and_ends_every_token() {
+    let service = service();
+    let ann = service.member("ann");
+    notice(&service, "one");
+    let (database, file) = (service.path(), service.dir.path().join("copy.db"));
+    copy(&database, &file).unwrap();
+    notice(&service, "two");
+    let Service { tidings, dir } = service;
+    drop(tidings);
+    fs::write(words::file_of(&database), "words").unwrap();
+    let key = fs::read(key_file(&database)).unwrap();
+    let restored = put(&database, &file).unwrap();
+    let kept = dir.path().join("test.db.20261120T083600Z");
+    assert_eq!(restored.kept.as_ref(), Some(&kept));
+    assert_eq!(
+        names(dir.path()),
+        ["copy.db", "test.db", "test.db.20261120T083600Z", "test.db.20261120T083600Z.words"],
+        "no key, no words"
+    );
+    assert_eq!(titles(&database), ["one"]);
+    assert_ne!(fs::read(key_file(&database)).unwrap(), key);
+    // Not even with the old key, which a setting may have given.
+    fs::write(key_file(&database), &key).unwrap();
+    let tidings = Tidings::open(&database).unwrap();
+    let asked = crate::profile::user_info(&tidings, &ann);
+    assert_eq!(asked.err().unwrap().to_string(), "not found");
+    account::sign_in(&tidings, "ann", "password of ann", None).unwrap();
+    drop(tidings);
+    assert_eq!(titles(&kept), ["two", "one"]);
+    // Once more at the same second, and back to what was kept.
+    let again = put(&database, &kept).unwrap();
+    assert_eq!(again.kept, Some(dir.path().join("test.db.20261120T083600Z-2")));
+    assert_eq!(titles(&database), ["two", "one"]);
+}
+
+#[test]
+fn nothing_is_put_in_the_place_of_a_database_that_is_open() {
+    let (_dir, database, file) = closed();
+    let open = Tidings::open(&database).unwrap();
+    let refused = put(&database, &file);
+    assert!(matches!(refused, Err(BackupError::InUse(_))), "{refused:?}");
+    // Its locks are still there.
+    assert!(matches!(put(&database, &file), Err(BackupError::InUse(_))));
+    notice(&open, "two");
+    drop(open);
+    put(&database, &file).unwrap();
+    assert_eq!(titles(&database), ["one"]);
+}
+
+#[test]
+fn what_is_no_whole_copy_is_not_put_in_place() {
+    let (dir, database, file) = closed();
+    let path = |name: &str| dir.path().join(name);
+    let before = fs::read(&database).unwrap();
+    let whole = fs::read(&file).unwrap();
+    let mut damaged = whole.clone();
+    damaged[4_096..8 * 4_096].fill(0x5a);
+    let newer = {
+        let mut newer = whole.clone();
+        newer[60..64].copy_from_slice(&7_777_u32.to_be_bytes());
+        newer
+    };
+    for (name, content) in [
+        ("damaged.db", &damaged[..]),
+        ("cut.db", &whole[..whole.len() / 2]),
+        ("newer.db", &newer),
+        ("letter.txt", "Dear Ann, ".repeat(1_000).as_bytes()),
+        ("empty.db", b""),
+    ] {
+        fs::write(path(name), content).unwrap();
+        let refused = put(&database, &path(name));
+        assert!(refused.is_err(), "{name}");
+        assert_eq!(fs::read(path(name)).unwrap(), content, "left as it is");
+    }
+    assert!(matches!(put(&database, &path("newer.db")), Err(BackupError::Newer { found: 7_777, .. })));
+    assert!(matches!(put(&database, &path("none.db")), Err(BackupError::Missing(_))));
+    assert!(matches!(put(&database, &database), Err(BackupError::Itself(_))));
+    assert!(matches!(put(&database, dir.path()), Err(BackupError::File { .. })));
+    assert!(matches!(put(&path("letter.txt"), &file), Err(BackupError::Foreign(_))));
+    assert_eq!(fs::read(&database).unwrap(), before);
+}
+
+#[test]
+fn a_damaged_database_is_kept_as_it_is_and_gives_way() {
+    let (dir, database, file) = closed();
+    let mut damaged = fs::read(&database).unwrap();
+    damaged[100..4_096].fill(0x5a);
+    fs::write(&database, &damaged).unwrap();
+    fs::write(beside(&database, "-wal"), "what is left of a log").unwrap();
+    put(&database, &file).unwrap();
+    assert!(!beside(&database, "-wal").exists());
+    assert_eq!(titles(&database), ["one"]);
+    assert_eq!(fs::read(dir.path().join("test.db.20261120T083600Z")).unwrap(), damaged);
+}
+
+#[test]
+fn a_copy_is_put_where_there_was_no_database() {
+    let (dir, _, file) = closed();
+    let elsewhere = dir.path().join("elsewhere.db");
+    assert_eq!(put(&elsewhere, &file).unwrap().kept, None);
+    assert_eq!(titles(&elsewhere), ["one"]);
+    assert!(put(&dir.path().join("no").join("where.db"), &file).is_err());
+}
+
+#[test]
+fn posts_are_found_in_what_was_restored() {
+    let (dir, database, _) = closed();
+    let tidings = Tidings::open(&database).unwrap();
+    let draft = post::Draft {
+        title: Some("A borrowed checker".into()),
+        url: Some("https://a.example/".into()),
+        ..post::Draft::default()
+    };
+    post::insert(&tidings, &Caller::Operator, &draft).unwrap();
+    let file = dir.path().join("posts.db");
+    copy(&database, &file).unwrap();
+    drop(tidings);
+    put(&database, &file).unwrap();
+    let tidings = Tidings::open(&database).unwrap();
+    let found = crate::search::run(&tidings, "checker", 10).unwrap();
+    assert_eq!(found.search_result.len(), 1);
+}

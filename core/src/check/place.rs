@@ -1,0 +1,103 @@
+//! Whether the place that a database is in is fit for it: the program, the file system, the files beside it.
+
+use std::fs;
+use std::path::Path;
+
+use super::Check;
+#[cfg(unix)]
+use crate::account::token::key_file;
+use crate::files::{self, beside, directory};
+use crate::store::inspect;
+
+/// Below this version SQLite can, rarely, damage a write-ahead log that several processes use.
+///
+/// Source: <https://sqlite.org/wal.html#walresetbug>.
+const SQLITE_MIN: i32 = 3_051_003;
+/// A write-ahead log of so many bytes has not been brought into the file for long.
+const LOG_MAX: u64 = 256 << 20;
+/// Bytes that should be free, beside a tenth of the database: room for the log, and some.
+const FREE_MIN: u64 = 128 << 20;
+
+/// Looks at the place of a database of so many bytes.
+pub(super) fn look(database: &Path, key: Option<&Path>, bytes: Option<u64>) -> Vec<Check> {
+    let mut checks = vec![sqlite(), file_system(database), log(database)];
+    #[cfg(unix)]
+    checks.push(permissions(database, key));
+    #[cfg(not(unix))]
+    let _ = key;
+    checks.extend(free_space(database, bytes));
+    checks
+}
+
+fn sqlite() -> Check {
+    let (text, number) = inspect::version();
+    let ok = number >= SQLITE_MIN;
+    let detail = if ok { text.to_owned() } else { format!("{text} is too old: build with 3.51.3 or newer") };
+    Check::new("sqlite", ok, detail)
+}
+
+fn file_system(database: &Path) -> Check {
+    match files::network_file_system(database) {
+        None => Check::new("file_system", true, "of this machine"),
+        Some(name) => {
+            let what = format!(
+                "{name}: locks between machines are not to be relied on; move the database to a disk of this machine"
+            );
+            Check::new("file_system", false, what)
+        }
+    }
+}
+
+fn log(database: &Path) -> Check {
+    let bytes = fs::metadata(beside(database, "-wal")).map_or(0, |about| about.len());
+    let size = size(bytes);
+    if bytes <= LOG_MAX {
+        return Check::new("wal", true, size);
+    }
+    let what = format!(
+        "{size}: somebody reads without end; look for a stopped process that has the database open, or restart the \
+         server"
+    );
+    Check::new("wal", false, what)
+}
+
+/// Whether others than the owner and, to read, its group may do anything with the files.
+#[cfg(unix)]
+fn permissions(database: &Path, key: Option<&Path>) -> Check {
+    use std::os::unix::fs::PermissionsExt as _;
+    const NOT_THEIRS: u32 = 0o027;
+    let own_key = key_file(database);
+    let mut open = Vec::new();
+    for file in [database.to_owned(), beside(database, "-wal"), key.unwrap_or(&own_key).to_owned()] {
+        let mode = fs::metadata(&file).map_or(0, |about| about.permissions().mode() & 0o777);
+        if mode & NOT_THEIRS != 0 {
+            open.push(format!("chmod 600 {}", file.display()));
+        }
+    }
+    if open.is_empty() {
+        return Check::new("permissions", true, "nobody else may read or write the database and the key");
+    }
+    Check::new("permissions", false, format!("others may read or write: {}", open.join("; ")))
+}
+
+fn free_space(database: &Path, bytes: Option<u64>) -> Option<Check> {
+    let place = database.canonicalize().unwrap_or_else(|_| database.to_owned());
+    let free = files::free_bytes(directory(&place))?;
+    let needed = FREE_MIN + bytes.unwrap_or_default() / 10;
+    let ok = free >= needed;
+    let detail = format!("{} free, the database has {}", size(free), size(bytes.unwrap_or_default()));
+    if ok {
+        return Some(Check::new("free_space", ok, detail));
+    }
+    Some(Check::new("free_space", ok, format!("{detail}; make room: {} at least", size(needed))))
+}
+
+/// Bytes as people say them.
+fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit);
+    unit.map_or_else(
+        || format!("{bytes} bytes"),
+        |(unit, name)| format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
+    )
+}

@@ -1,0 +1,224 @@
+use std::path::Path;
+
+use super::*;
+use crate::account::Caller;
+use crate::post::{self, Draft};
+use crate::store::Tx;
+use crate::testing::{Service, service};
+use crate::{Tidings, search};
+
+fn look_at(database: &Path) -> Checks {
+    check(database, None, &mut |_| {}, &Stop::default()).unwrap()
+}
+
+fn mend(database: &Path) {
+    repair(database, &mut |_| {}, &Stop::default()).unwrap();
+}
+
+/// The names of what is not as it should be.
+fn wrong(database: &Path) -> Vec<&'static str> {
+    look_at(database).checks.iter().filter(|check| !check.ok).map(|check| check.name).collect()
+}
+
+/// A service with some of everything: posts with topics and tags, likes, views, visitors.
+fn lively() -> Service {
+    let service = service();
+    let ann = service.member("ann");
+    for n in 0..5 {
+        let draft = Draft {
+            title: Some(format!("Post {n} about crabs")),
+            url: Some(format!("https://a.example/{n}")),
+            topic: Some(vec!["sea".into(), format!("topic {n}")]),
+            tag: Some(vec!["sea".into(), "crab".into()]),
+            ..Draft::default()
+        };
+        let id = post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string();
+        post::view(&service, &ann, &id).wait().unwrap();
+        post::like(&service, &ann, &id).wait().unwrap();
+    }
+    service
+}
+
+fn change(tidings: &Tidings, statements: &'static [&'static str]) {
+    let work = move |tx: &mut dyn Tx| {
+        for sql in statements {
+            tx.run(sql, &[])?;
+        }
+        Ok(())
+    };
+    tidings.store().write(work).unwrap();
+}
+
+/// What is kept beside rows.
+fn kept(tidings: &Tidings) -> Vec<String> {
+    let read = |sql: &str| {
+        let rows = tidings.store().read(|tx| Ok(tx.rows(sql, &[])?)).unwrap();
+        format!("{rows:?}")
+    };
+    [
+        "SELECT counter, n FROM total_count ORDER BY counter",
+        "SELECT name, posts FROM category ORDER BY name",
+        "SELECT name, post, topic FROM label ORDER BY name, post",
+        "SELECT post, view, fav, heat FROM standing ORDER BY post",
+        "SELECT rowid FROM post_index ORDER BY rowid",
+    ]
+    .map(read)
+    .into()
+}
+
+#[test]
+fn a_sound_database_is_said_to_be_so_while_it_is_used() {
+    let service = lively();
+    let checks = look_at(&service.path());
+    assert!(checks.ok(), "{checks:#?}");
+    assert!(!checks.repairable());
+    let names: Vec<&str> = checks.checks.iter().map(|check| check.name).collect();
+    let expected = [
+        "integrity",
+        "foreign_keys",
+        "posts",
+        "labels",
+        "categories",
+        "likes_and_views",
+        "search_index",
+        "visitors",
+        "totals",
+        "schema",
+        "journal",
+        "sqlite",
+        "file_system",
+        "wal",
+        "permissions",
+        "free_space",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn each_counter_that_is_wrong_is_told_and_made_right_again() {
+    let service = lively();
+    let path = service.path();
+    let before = kept(&service);
+    for (name, statements) in [
+        ("posts", &["UPDATE total_count SET n = n + 3 WHERE counter = 12"][..]),
+        ("posts", &["DELETE FROM total_count WHERE counter = 12"]),
+        ("labels", &["UPDATE label SET topic = 0 WHERE name = 'topic 1'", "UPDATE category SET posts = 1"]),
+        ("labels", &["DELETE FROM label WHERE name = 'crab' AND post = 2"]),
+        ("categories", &["UPDATE category SET posts = 9 WHERE name = 'sea'"]),
+        ("categories", &["DELETE FROM category WHERE name = 'sea'"]),
+        ("categories", &["INSERT INTO category (name, posts) VALUES ('land', 2)"]),
+        ("likes_and_views", &["UPDATE standing SET fav = 0 WHERE post = 3"]),
+        ("likes_and_views", &["UPDATE standing SET view = 0 WHERE post = 3"]),
+        ("search_index", &["DELETE FROM post_index WHERE rowid = 2"]),
+        ("search_index", &["INSERT INTO post_index (rowid, title, post) VALUES (99, 'crab', 'crab')"]),
+        ("totals", &["UPDATE total_count SET n = n + 1 WHERE counter = 2"]),
+        ("totals", &["DELETE FROM total_count WHERE counter = 3"]),
+    ] {
+        change(&service, statements);
+        let found = wrong(&path);
+        assert!(found.contains(&name), "{statements:?}: {found:?}");
+        assert!(look_at(&path).repairable(), "{statements:?}");
+        mend(&path);
+        assert_eq!(wrong(&path), [] as [&str; 0], "{statements:?}");
+        assert_eq!(kept(&service), before, "{statements:?}");
+        assert_eq!(search::run(&service, "crabs", 10).unwrap().search_result.len(), 5);
+    }
+}
+
+#[test]
+fn visitors_are_at_least_as_many_as_there_are_rows_of() {
+    let service = lively();
+    change(
+        &service,
+        &[
+            "INSERT INTO visitor (day, visitor, visits, hours, seen) VALUES (20000, 1, 1, 1, 1)",
+            "INSERT INTO visitor (day, visitor, visits, hours, seen) VALUES (20000, 2, 1, 1, 1)",
+            "INSERT INTO day_count (day, counter, n) VALUES (20001, 1, 7)",
+            "INSERT INTO total_count (counter, n) VALUES (1, 7)",
+        ],
+    );
+    assert_eq!(wrong(&service.path()), ["visitors"]);
+    let checks = look_at(&service.path());
+    assert!(checks.checks.iter().any(|check| check.detail.contains("2024-10-04")), "{checks:#?}");
+    mend(&service.path());
+    assert_eq!(wrong(&service.path()), [] as [&str; 0]);
+    let sql = "SELECT n FROM total_count WHERE counter = 1";
+    let mut total = service.store().read(|tx| Ok(tx.one(sql, &[])?)).unwrap();
+    assert_eq!(total.take::<i64>(0).unwrap(), 9);
+}
+
+#[test]
+fn likes_and_views_that_lists_do_not_show_stay_counted() {
+    let service = lively();
+    change(
+        &service,
+        &["UPDATE standing SET fav = 40, view = 50 WHERE post = 1", "DELETE FROM standing WHERE post = 2"],
+    );
+    assert_eq!(wrong(&service.path()), ["likes_and_views"]);
+    mend(&service.path());
+    let sql = "SELECT fav, view FROM standing WHERE post <= 2 ORDER BY post";
+    let rows = service.store().read(|tx| Ok(tx.rows(sql, &[])?)).unwrap();
+    let counts: Vec<(i64, i64)> =
+        rows.into_iter().map(|mut row| (row.take(0).unwrap(), row.take(1).unwrap())).collect();
+    assert_eq!(counts, [(40, 50), (1, 1)]);
+}
+
+#[test]
+fn a_search_index_that_is_broken_is_made_anew() {
+    let Service { tidings, dir } = lively();
+    drop(tidings);
+    let path = dir.path().join("test.db");
+    // SQLite lets nobody do this who has not asked for it.
+    let broken = rusqlite::Connection::open(&path).unwrap();
+    broken.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false).unwrap();
+    broken.execute_batch("DELETE FROM post_index_data WHERE id > 10").unwrap();
+    drop(broken);
+    assert!(wrong(&path).contains(&"integrity"), "{:?}", look_at(&path));
+    assert!(look_at(&path).repairable());
+    mend(&path);
+    assert_eq!(wrong(&path), [] as [&str; 0]);
+    let tidings = Tidings::open(&path).unwrap();
+    assert_eq!(search::run(&tidings, "crabs", 10).unwrap().search_result.len(), 5);
+}
+
+#[test]
+fn a_damaged_file_is_told_and_not_mended() {
+    let Service { tidings, dir } = lively();
+    drop(tidings);
+    let path = dir.path().join("test.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0x5a);
+    std::fs::write(&path, &bytes).unwrap();
+    let checks = look_at(&path);
+    assert!(!checks.checks[0].ok && checks.checks[0].detail.contains("tidings restore"), "{checks:#?}");
+    std::fs::write(&path, "Dear Ann, ".repeat(1_000)).unwrap();
+    let checks = look_at(&path);
+    assert!(!checks.checks[0].ok && !checks.repairable(), "{checks:#?}");
+}
+
+#[test]
+fn where_there_is_no_database_none_is_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("none.db");
+    assert!(check(&path, None, &mut |_| {}, &Stop::default()).is_err());
+    assert!(!path.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_others_may_read_are_named_with_what_to_do() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let service = lively();
+    let key = key_file_of(&service);
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let checks = look_at(&service.path());
+    let found = checks.checks.iter().find(|check| !check.ok).unwrap();
+    assert_eq!(found.name, "permissions");
+    assert!(found.detail.contains(&format!("chmod 600 {}", key.display())), "{}", found.detail);
+}
+
+#[cfg(unix)]
+fn key_file_of(service: &Service) -> std::path::PathBuf {
+    crate::account::token::key_file(&service.path())
+}

@@ -1,0 +1,275 @@
+//! What is kept of posts beside their rows, compared with the rows it follows from, and made from them anew.
+//!
+//! Not all of it follows from rows that are kept. Likes and views are at least as many as members' lists show, for
+//! those of guests, of imports and of members who are gone count as well; what a post's heat was made of is kept
+//! nowhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::terms::Terms;
+use super::{index, keep, texts_in};
+use crate::analysis::counters::Counter;
+use crate::error::Result;
+use crate::store::inspect::Inspected;
+use crate::store::{Row, StoreError, Topic, Tx};
+
+/// Posts that are compared at one moment.
+const PAGE: i64 = 1_000;
+/// Posts that one transaction mends: others have the database between two.
+const BATCH: usize = 100;
+
+/// The counter of posts, when it is wrong.
+pub(crate) fn wrong_count(database: &Inspected) -> Result<Vec<String>> {
+    let (kept, there) = database.read(|tx| Ok(sql::counts(tx)?))?;
+    Ok(if kept == there { Vec::new() } else { vec![format!("{kept} are counted, and {there} are there")] })
+}
+
+/// Counts the posts.
+pub(crate) fn count(database: &Inspected) -> Result<()> {
+    database.write(|tx| {
+        let (kept, there) = sql::counts(tx)?;
+        tx.count(Counter::Posts as i64, None, there - kept);
+        Ok(())
+    })
+}
+
+/// Posts whose labels are not their topics and tags.
+pub(crate) fn wrong_labels(database: &Inspected) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    let mut after = 0;
+    while let Some(page) = Labelled::page(database, after)? {
+        wrong.extend(page.posts.iter().filter(|post| !post.is_right()).map(|post| post.id.clone()));
+        after = page.last;
+    }
+    Ok(wrong)
+}
+
+/// Labels posts with their topics and tags.
+pub(crate) fn label(database: &Inspected) -> Result<()> {
+    let mut after = 0;
+    while let Some(page) = Labelled::page(database, after)? {
+        after = page.last;
+        let wrong: Vec<&Labelled> = page.posts.iter().filter(|post| !post.is_right()).collect();
+        for batch in wrong.chunks(BATCH) {
+            database.write(|tx| {
+                for post in batch {
+                    // As they are by now.
+                    if let Some((topic, tag)) = sql::lists(tx, post.key)? {
+                        keep::relabel(tx, post.key, &texts_in(&topic)?, &texts_in(&tag)?)?;
+                        sql::touch(tx, post.key)?;
+                    }
+                }
+                tx.touch(Topic::Posts);
+                Ok(())
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// A post with its lists and its labels.
+struct Labelled {
+    key: i64,
+    id: String,
+    topic: Vec<String>,
+    tag: Vec<String>,
+    labels: BTreeSet<(String, bool)>,
+}
+
+struct Page {
+    posts: Vec<Labelled>,
+    last: i64,
+}
+
+impl Labelled {
+    /// The next posts; `None` behind the last.
+    fn page(database: &Inspected, after: i64) -> Result<Option<Page>> {
+        database.read(|tx| {
+            let mut posts = sql::labelled(tx, after)?;
+            let Some(last) = posts.last().map(|post| post.key) else { return Ok(None) };
+            let mut labels = sql::labels(tx, after, last)?;
+            for post in &mut posts {
+                post.labels = labels.remove(&post.key).unwrap_or_default();
+            }
+            Ok(Some(Page { posts, last }))
+        })
+    }
+
+    fn is_right(&self) -> bool {
+        let labels = keep::labels(&self.topic, &self.tag);
+        let labels: BTreeSet<(String, bool)> = labels.map(|(name, topic)| (name.clone(), topic)).collect();
+        labels == self.labels
+    }
+}
+
+/// Categories that do not say how many posts have the topic.
+pub(crate) fn wrong_categories(database: &Inspected) -> Result<Vec<String>> {
+    database.read(|tx| {
+        let (kept, there) = (sql::categories(tx)?, sql::topics(tx)?);
+        let names: BTreeSet<&String> = kept.keys().chain(there.keys()).collect();
+        Ok(names.into_iter().filter(|name| kept.get(*name) != there.get(*name)).cloned().collect())
+    })
+}
+
+/// Counts the posts of categories.
+pub(crate) fn count_categories(database: &Inspected) -> Result<()> {
+    for batch in wrong_categories(database)?.chunks(BATCH) {
+        database.write(|tx| {
+            batch.iter().try_for_each(|name| sql::count_category(tx, name))?;
+            tx.touch(Topic::Posts);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Posts that say of fewer likes or views than members' lists show, or of none at all.
+pub(crate) fn wrong_standing(database: &Inspected) -> Result<Vec<String>> {
+    database.read(|tx| Ok(sql::wrong_standing(tx)?.into_iter().map(|wrong| wrong.id).collect()))
+}
+
+/// Makes likes and views as many as members' lists show, where they are fewer.
+pub(crate) fn count_standing(database: &Inspected) -> Result<()> {
+    let wrong = database.read(|tx| Ok(sql::wrong_standing(tx)?))?;
+    for batch in wrong.chunks(BATCH) {
+        database.write(|tx| {
+            batch.iter().try_for_each(|wrong| sql::raise_standing(tx, wrong))?;
+            tx.touch(Topic::Posts);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// What is in the search index without being a post, and posts that are not in it.
+pub(crate) fn wrong_index(database: &Inspected) -> Result<Vec<String>> {
+    let keys = database.read(|tx| Ok(index::strangers(tx)?))?;
+    Ok(keys.iter().map(|key| format!("post number {key}")).collect())
+}
+
+/// Makes the search index anew; until that is done searches find fewer posts.
+pub(crate) fn index(database: &Inspected) -> Result<()> {
+    database.write(|tx| Ok(index::clear(tx)?))?;
+    let mut before = i64::MAX;
+    loop {
+        // The newest first, as they are searched for most.
+        let next = database.write(|tx| {
+            let page = super::texts::page(tx, before)?;
+            for post in &page {
+                let terms = Terms::of(&post.title, &post.post);
+                // It may be there again: others write meanwhile.
+                index::remove(tx, post.key)?;
+                index::insert(tx, post.key, &terms)?;
+            }
+            Ok(page.last().map(|post| post.key))
+        })?;
+        match next {
+            Some(last) => before = last,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// A post whose standing is wrong, and the least that it may be.
+struct Wrong {
+    key: i64,
+    id: String,
+}
+
+mod sql {
+    use super::{BTreeMap, BTreeSet, Counter, Labelled, PAGE, Result, Row, StoreError, Tx, Wrong, texts_in};
+
+    /// How many posts are counted, and how many there are.
+    pub(super) fn counts(tx: &mut dyn Tx) -> Result<(i64, i64), StoreError> {
+        let sql =
+            "SELECT coalesce((SELECT n FROM total_count WHERE counter = $1), 0), (SELECT count(*) FROM post)";
+        let mut row = tx.one(sql, &[(Counter::Posts as i64).into()])?;
+        Ok((row.take(0)?, row.take(1)?))
+    }
+
+    pub(super) fn labelled(tx: &mut dyn Tx, after: i64) -> Result<Vec<Labelled>> {
+        let sql = "SELECT key, id, topic, tag FROM post WHERE key > $1 ORDER BY key LIMIT $2";
+        let post = |mut row: Row| {
+            let (topic, tag): (String, String) = (row.take(2)?, row.take(3)?);
+            Ok(Labelled {
+                key: row.take(0)?,
+                id: row.take(1)?,
+                topic: texts_in(&topic)?,
+                tag: texts_in(&tag)?,
+                labels: BTreeSet::new(),
+            })
+        };
+        tx.rows(sql, &[after.into(), PAGE.into()])?.into_iter().map(post).collect()
+    }
+
+    type Labels = BTreeMap<i64, BTreeSet<(String, bool)>>;
+
+    pub(super) fn labels(tx: &mut dyn Tx, after: i64, last: i64) -> Result<Labels, StoreError> {
+        let sql = "SELECT post, name, topic FROM label WHERE post > $1 AND post <= $2";
+        let mut labels = Labels::new();
+        for mut row in tx.rows(sql, &[after.into(), last.into()])? {
+            labels.entry(row.take(0)?).or_default().insert((row.take(1)?, row.take(2)?));
+        }
+        Ok(labels)
+    }
+
+    /// The topics and tags of a post, as they are kept.
+    pub(super) fn lists(tx: &mut dyn Tx, key: i64) -> Result<Option<(String, String)>, StoreError> {
+        let row = tx.row("SELECT topic, tag FROM post WHERE key = $1", &[key.into()])?;
+        row.map(|mut row| Ok((row.take(0)?, row.take(1)?))).transpose()
+    }
+
+    /// Says that a post changed.
+    pub(super) fn touch(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
+        let revision = tx.revision();
+        tx.run("UPDATE standing SET revision = $2 WHERE post = $1", &[key.into(), revision.into()])?;
+        Ok(())
+    }
+
+    pub(super) fn categories(tx: &mut dyn Tx) -> Result<BTreeMap<String, i64>, StoreError> {
+        counted(tx, "SELECT name, posts FROM category")
+    }
+
+    /// The topics of posts, and how many have each.
+    pub(super) fn topics(tx: &mut dyn Tx) -> Result<BTreeMap<String, i64>, StoreError> {
+        counted(tx, "SELECT name, count(*) FROM label WHERE topic = 1 GROUP BY name")
+    }
+
+    fn counted(tx: &mut dyn Tx, sql: &str) -> Result<BTreeMap<String, i64>, StoreError> {
+        tx.rows(sql, &[])?.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
+    }
+
+    pub(super) fn count_category(tx: &mut dyn Tx, name: &str) -> Result<(), StoreError> {
+        tx.run("DELETE FROM category WHERE name = $1", &[name.into()])?;
+        let sql = "INSERT INTO category (name, posts)
+                   SELECT name, count(*) FROM label WHERE name = $1 AND topic = 1 GROUP BY name";
+        tx.run(sql, &[name.into()])?;
+        Ok(())
+    }
+
+    pub(super) fn wrong_standing(tx: &mut dyn Tx) -> Result<Vec<Wrong>, StoreError> {
+        let sql = "SELECT p.key, p.id FROM post p
+                   LEFT JOIN standing s ON s.post = p.key
+                   LEFT JOIN (SELECT post, count(*) AS n FROM liked GROUP BY post) l ON l.post = p.key
+                   LEFT JOIN (SELECT post, count(*) AS n FROM viewed GROUP BY post) v ON v.post = p.key
+                   WHERE s.post IS NULL OR s.fav < coalesce(l.n, 0) OR s.view < coalesce(v.n, 0)
+                   ORDER BY p.key";
+        let wrong = |mut row: Row| Ok(Wrong { key: row.take(0)?, id: row.take(1)? });
+        tx.rows(sql, &[])?.into_iter().map(wrong).collect()
+    }
+
+    pub(super) fn raise_standing(tx: &mut dyn Tx, wrong: &Wrong) -> Result<(), StoreError> {
+        // The lists are kept by member, so each count reads them all; few posts are ever wrong.
+        let sql = "INSERT INTO standing (post, view, fav, heat, revision)
+                   SELECT key, (SELECT count(*) FROM viewed WHERE post = $1),
+                          (SELECT count(*) FROM liked WHERE post = $1), NULL, $2
+                   FROM post WHERE key = $1
+                   ON CONFLICT (post) DO UPDATE SET
+                       view = CASE WHEN standing.view < excluded.view THEN excluded.view ELSE standing.view END,
+                       fav = CASE WHEN standing.fav < excluded.fav THEN excluded.fav ELSE standing.fav END,
+                       revision = excluded.revision";
+        let revision = tx.revision();
+        tx.run(sql, &[wrong.key.into(), revision.into()])?;
+        Ok(())
+    }
+}
