@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::{
-    act, admin, analysis, blacklist, demo, feed, feedback, init, member, notice, post, roster, search,
-    settings, words,
+    act, admin, analysis, backup, blacklist, check, demo, describe, feed, feedback, init, member, notice,
+    post, roster, search, settings, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, over one SQLite file.
@@ -100,4 +100,27 @@ pub(crate) enum Command {
     /// The words of posts, and which are similar
     #[command(subcommand)]
     Words(words::Words),
+    /// Copy the database to a file, while servers and commands use it
+    #[command(after_help = "Example: tidings backup /backups/tidings-$(date +%F).db")]
+    Backup(backup::Backup),
+    /// Put a backup in the place of the database, which is kept
+    #[command(after_help = "Example: tidings restore /backups/tidings-2026-11-20.db")]
+    Restore(backup::Restore),
+    /// Look whether the database is sound, and its place fit for it
+    #[command(after_help = "Examples:\n  tidings check\n  tidings check --repair --yes")]
+    Check(check::Check),
+    /// Show the settings in force, and where each comes from
+    #[command(after_help = "Example: tidings config --listen 0.0.0.0:8080")]
+    Config(Box<settings::Settings>),
+    /// Print what a shell needs to complete commands
+    #[command(
+        after_help = "Examples:\n  tidings completions bash > /usr/share/bash-completion/completions/tidings\n  tidings completions zsh > \"${fpath[1]}/_tidings\"\n  tidings completions fish > ~/.config/fish/completions/tidings.fish"
+    )]
+    Completions(describe::Completions),
+    /// Write the manual pages, one for each command
+    #[command(after_help = "Example: tidings man /usr/local/share/man/man1")]
+    Man(describe::Man),
+    /// Print the OpenAPI document of the HTTP API, as the server answers it
+    #[command(after_help = "Example: tidings openapi > openapi.json")]
+    Openapi,
 }

@@ -17,11 +17,13 @@ pub(crate) struct Failure {
 }
 
 /// An operation's result is a failure.
-const REFUSED: u8 = 1;
+pub(crate) const REFUSED: u8 = 1;
 /// The command line, or a setting, is wrong.
 const USAGE: u8 = 2;
 /// The database or the system failed.
 const SYSTEM: u8 = 3;
+/// Somebody pressed Ctrl-C; as shells have it, 128 and the number of the signal.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 impl Failure {
     /// The command line, or a setting, is wrong.
@@ -38,6 +40,26 @@ impl Failure {
     pub(crate) fn refused(error: &Error, message: impl Into<String>) -> Self {
         let message = format!("{error}: {}", message.into());
         Self { message, status: exit_status(error), json: answer::failure(error) }
+    }
+
+    /// Somebody pressed Ctrl-C, and the work has stopped; `message` says how that left things.
+    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
+        Self { message: message.into(), status: INTERRUPTED, json: answer::refusal("interrupted") }
+    }
+
+    /// A process has what the command would change.
+    pub(crate) fn in_use(message: impl Into<String>) -> Self {
+        Self { message: message.into(), status: SYSTEM, json: answer::failure(&Error::Overloaded) }
+    }
+
+    /// What is told.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// This failure, told to be at some place.
+    pub(crate) fn at(self, place: &str) -> Self {
+        Self { message: format!("{place}: {}", self.message), ..self }
     }
 
     /// Somebody was asked and wants it no more.
@@ -128,6 +150,10 @@ pub(crate) fn cannot_open(path: &Path, error: Error) -> Failure {
             Failure::system(format!("{path} is not a tidings database: name another file with --db"))
         }
         Error::Store(error @ StoreError::Newer { .. }) => Failure::system(format!("{path}: {error}")),
+        Error::Store(error @ StoreError::Damaged(_)) => Failure::system(format!(
+            "the database {path} is damaged: {error}: tidings check says more; a backup can take its place: tidings \
+             restore FILE"
+        )),
         // The setting is wrong, not the database.
         Error::Store(error @ StoreError::Zone { .. }) => Failure::usage(format!("{path}: {error}")),
         error => {

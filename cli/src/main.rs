@@ -10,13 +10,18 @@ mod act;
 mod admin;
 mod analysis;
 mod args;
+mod backup;
 mod blacklist;
+mod check;
+mod config;
 mod demo;
+mod describe;
 mod failure;
 mod feed;
 mod feedback;
 mod init;
 mod input;
+mod interrupt;
 mod member;
 mod notice;
 mod output;
@@ -66,6 +71,13 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Analysis(command) => analysis::run(&Session::open(global)?, &command),
         Command::Roster(command) => roster::run(&Session::open(global)?, &command),
         Command::Words(command) => words::run(&Session::open(global)?, &command),
+        Command::Backup(args) => backup::run(global, &args),
+        Command::Restore(args) => backup::restore(global, &args),
+        Command::Check(args) => check::run(global, &args),
+        Command::Config(settings) => config::run(global, *settings),
+        Command::Completions(args) => describe::completions(&args),
+        Command::Man(args) => describe::man(global, &args),
+        Command::Openapi => describe::openapi(global),
     }
 }
 
@@ -80,8 +92,17 @@ fn open_with(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
     builder.open().map_err(|error| cannot_open(path, error))
 }
 
+/// The database file where it is all that is needed of the settings.
+fn database_of(global: &Global) -> Result<PathBuf, Failure> {
+    let settings = Settings::default().complete(global.config.as_deref())?;
+    Ok(database(global, &settings))
+}
+
+/// Where the database is when nothing says so.
+const DATABASE: &str = "./tidings.db";
+
 /// The database file: the flag or variable, else what the TOML file names, else the default.
 fn database(global: &Global, settings: &Settings) -> PathBuf {
     let named = global.db.as_deref().or(settings.db());
-    named.map_or_else(|| PathBuf::from("./tidings.db"), Path::to_owned)
+    named.map_or_else(|| PathBuf::from(DATABASE), Path::to_owned)
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tidings_core::answer;
 
 use crate::args::{Color, Global};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 
 mod page;
 mod table;
@@ -91,6 +91,23 @@ impl Output {
             Form::Page => self.page(people),
             Form::Json | Form::Lines => self.object(&answer::success(body)),
         }
+    }
+
+    /// As [`Output::answer`], of an operation whose result is `result` and not success.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn answer_otherwise<T: Serialize>(
+        &self,
+        result: &str,
+        body: &T,
+        people: impl FnOnce(&mut Page),
+    ) -> Result<ExitCode, Failure> {
+        match self.form {
+            Form::Page => self.page(people)?,
+            Form::Json | Form::Lines => self.object(&answer::with_result(result, body))?,
+        };
+        Ok(ExitCode::from(failure::REFUSED))
     }
 
     /// As [`Output::answer`], of a body whose list `items` is printed element by element where that is asked for.
@@ -253,7 +270,7 @@ pub(crate) fn colours(when: Color, terminal: bool) -> bool {
 }
 
 /// Whether what was written is read; false when the reader has gone away.
-fn kept(written: std::io::Result<()>) -> Result<bool, Failure> {
+pub(crate) fn kept(written: std::io::Result<()>) -> Result<bool, Failure> {
     match written {
         Ok(()) => Ok(true),
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(false),

@@ -10,11 +10,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
 use crate::output::{Output, Page, note};
-
-/// The exit status of who was interrupted, as shells have it: 128 and the number of the signal.
-const INTERRUPTED: u8 = 130;
 
 /// How long a work may take to end.
 const PATIENCE: Duration = Duration::from_secs(3);

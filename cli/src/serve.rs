@@ -1,7 +1,7 @@
 //! `tidings serve`: the HTTP API.
 
 use std::io::IsTerminal as _;
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::process::ExitCode;
 
 use tidings_core::{Tidings, admin, newsfeed, words};
@@ -10,7 +10,7 @@ use tracing_subscriber::EnvFilter;
 use crate::args::Global;
 use crate::failure::Failure;
 use crate::output::{colours, note, print};
-use crate::settings::{LogFormat, Settings};
+use crate::settings::{LISTEN, LOG_FORMAT, LogFormat, Settings};
 
 pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failure> {
     let settings = settings.complete(global.config.as_deref())?;
@@ -18,7 +18,7 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     let config = settings.server()?;
     let database = crate::database(global, &settings);
     let tidings = crate::open_with(&database, &settings)?;
-    let address = settings.listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8080)));
+    let address = settings.listen.unwrap_or(LISTEN);
     let listener = TcpListener::bind(address).map_err(|e| {
         Failure::system(format!("cannot listen on {address}: {e}; choose another address with --listen"))
     })?;
@@ -70,7 +70,7 @@ fn log_to_stderr(settings: &Settings, colour: bool) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let log =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
-    match settings.log_format.unwrap_or(LogFormat::Text) {
+    match settings.log_format.unwrap_or(LOG_FORMAT) {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().init(),
     }

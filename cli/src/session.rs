@@ -35,11 +35,7 @@ impl Session {
     /// # Errors
     /// `Not admin` when `--as` names somebody.
     pub(crate) fn operator_only(&self) -> Result<(), Failure> {
-        if matches!(self.caller, Caller::Operator) {
-            return Ok(());
-        }
-        let why = "this is for whoever may read the database file, not for members: leave --as out";
-        Err(Failure::refused(&Error::Forbidden, why))
+        operator_only(!matches!(self.caller, Caller::Operator))
     }
 
     /// The member who acts, for what only a member does.
@@ -60,6 +56,15 @@ impl Session {
     pub(crate) fn confirm(&self, yes: bool, what: &str) -> Result<(), Failure> {
         confirm(&self.out, yes, what)
     }
+}
+
+/// As [`Session::operator_only`], for a command that has no session: whether `--as` names somebody is told.
+pub(crate) fn operator_only(acting: bool) -> Result<(), Failure> {
+    if !acting {
+        return Ok(());
+    }
+    let why = "this is for whoever may read the database file, not for members: leave --as out";
+    Err(Failure::refused(&Error::Forbidden, why))
 }
 
 /// As [`Session::confirm`], for a command that has no session.

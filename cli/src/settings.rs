@@ -5,11 +5,21 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, Parser, ValueEnum};
+use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use tidings_core::config::{Analysis, Bounds, Config, Feed, Interest, Secret, Verifier, Words};
 
 use crate::failure::Failure;
+
+mod defaults;
+mod layers;
+
+pub(crate) use defaults::{LISTEN, LOG_FORMAT};
+use layers::FromFile;
+pub(crate) use layers::found;
+
+/// The variable that holds the key itself that tokens are signed with: a secret has no flag, and no line in a file.
+pub(crate) const TOKEN_KEY: &str = "TIDINGS_TOKEN_KEY";
 
 /// Every setting as it may be given; what is not stays `None` and has its default where it is used.
 ///
@@ -32,7 +42,7 @@ pub(crate) struct Settings {
     /// Requests a second that one client may make [default: any number]
     #[arg(long, env = "TIDINGS_RATE_LIMIT", value_name = "N")]
     rate_limit: Option<NonZeroU32>,
-    /// Connections at a time; more wait [default: 4096]
+    /// Connections at a time; more wait [default: 10000]
     #[arg(long, env = "TIDINGS_MAX_CONNECTIONS", value_name = "N")]
     max_connections: Option<NonZeroUsize>,
     /// Serve metrics for Prometheus on this address, at /metrics [default: nowhere]
@@ -199,6 +209,10 @@ pub(crate) struct Settings {
     /// The database file, for the TOML file alone: the flag stands before every command
     #[arg(skip)]
     db: Option<PathBuf>,
+    /// What of it the TOML file gave.
+    #[arg(skip)]
+    #[serde(skip)]
+    file: FromFile,
 }
 
 /// The form of the log.
@@ -226,16 +240,23 @@ enum VerifierKind {
 }
 
 impl Settings {
-    /// These settings, with those of the environment (for a command that has no flags for them) and then
-    /// those of the TOML file in the place of what is not given.
-    pub(crate) fn complete(self, file: Option<&Path>) -> Result<Self, Failure> {
-        let file = read_file(file)?;
-        let given = overlay(from_environment()?, self)?;
-        overlay(file, given)
+    /// What the core is set to.
+    ///
+    /// # Errors
+    /// When a setting makes no sense, with its line where the TOML file gave it.
+    pub(crate) fn core(&self) -> Result<Config, Failure> {
+        self.read(Self::core_of)
     }
 
-    /// What the core is set to.
-    pub(crate) fn core(&self) -> Result<Config, Failure> {
+    /// What the server is set to.
+    ///
+    /// # Errors
+    /// As [`Settings::core`].
+    pub(crate) fn server(&self) -> Result<tidings_server::Config, Failure> {
+        self.read(Self::server_of)
+    }
+
+    fn core_of(&self) -> Result<Config, Failure> {
         let default = Config::default();
         let bounds = |name: &str, min: Option<usize>, max: Option<usize>, default: Bounds| {
             let bounds = Bounds { min: min.unwrap_or(default.min), max: max.unwrap_or(default.max) };
@@ -264,8 +285,7 @@ impl Settings {
         })
     }
 
-    /// What the server is set to.
-    pub(crate) fn server(&self) -> Result<tidings_server::Config, Failure> {
+    fn server_of(&self) -> Result<tidings_server::Config, Failure> {
         let default = tidings_server::Config::default();
         let base_path = self.base_path.as_deref().unwrap_or_default().parse();
         let origins = self.cors_origin.iter().flatten();
@@ -299,8 +319,13 @@ impl Settings {
         self.db.as_deref()
     }
 
+    /// The file with the key that tokens are signed with, where it is not beside the database.
+    pub(crate) fn token_key_file(&self) -> Option<&Path> {
+        self.token_key_file.as_deref()
+    }
+
     fn token_key(&self) -> Result<Option<Secret>, Failure> {
-        if let Some(key) = std::env::var_os("TIDINGS_TOKEN_KEY") {
+        if let Some(key) = std::env::var_os(TOKEN_KEY) {
             return Ok(Some(Secret(key.into_encoded_bytes().into())));
         }
         let Some(path) = &self.token_key_file else { return Ok(None) };
@@ -316,7 +341,8 @@ impl Settings {
             Some(VerifierKind::Http) => {
                 let url = self.verifier_url.clone();
                 let url = url.ok_or_else(|| Failure::usage("the http verifier needs a verifier-url"))?;
-                let timeout = Duration::from_secs(self.verifier_timeout.unwrap_or(5));
+                let timeout =
+                    Duration::from_secs(self.verifier_timeout.unwrap_or(defaults::VERIFIER_TIMEOUT));
                 let school_ids = self.school_ids.as_deref().map(Verifier::school_ids).transpose();
                 let school_ids = school_ids.map_err(|e| Failure::usage(format!("school-ids: {e}")))?;
                 Ok(Verifier::Http { url, timeout, school_ids })
@@ -390,39 +416,4 @@ impl Settings {
         words.check().map_err(Failure::usage)?;
         Ok(words)
     }
-}
-
-/// The settings that the environment gives, for a command that has no flags for them.
-fn from_environment() -> Result<Settings, Failure> {
-    /// No flags, only what stands behind them.
-    #[derive(Parser)]
-    struct Environment {
-        #[command(flatten)]
-        settings: Settings,
-    }
-    let environment = Environment::try_parse_from(["tidings"]);
-    environment.map(|e| e.settings).map_err(|e| Failure::usage(e.to_string()))
-}
-
-/// The settings of the TOML file: the one named, or `tidings.toml` if there is one.
-fn read_file(path: Option<&Path>) -> Result<Settings, Failure> {
-    let (path, named) = path.map_or((Path::new("tidings.toml"), false), |path| (path, true));
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound && !named => return Ok(Settings::default()),
-        Err(e) => return Err(Failure::usage(format!("cannot read {}: {e}", path.display()))),
-    };
-    toml::from_str(&text).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))
-}
-
-/// `base` with what `over` gives in its place.
-fn overlay(base: Settings, over: Settings) -> Result<Settings, Failure> {
-    let fields = |settings: Settings| serde_json::to_value(settings);
-    let merged = fields(base).and_then(|mut merged| {
-        if let (Some(merged), serde_json::Value::Object(over)) = (merged.as_object_mut(), fields(over)?) {
-            merged.extend(over.into_iter().filter(|(_, value)| !value.is_null()));
-        }
-        serde_json::from_value(merged)
-    });
-    merged.map_err(|e| Failure::usage(e.to_string()))
 }

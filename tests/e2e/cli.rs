@@ -6,6 +6,11 @@ use std::path::Path;
 use serde_json::json;
 use tidings_tests::{Output, Server, command, run};
 
+mod backup;
+mod check;
+mod config;
+mod describe;
+
 /// Runs a command in a directory of its own, on a database there.
 fn tidings(directory: &Path, args: &[&str], input: &str) -> Output {
     let mut tidings = command();

@@ -53,7 +53,7 @@ fn tidings(database: &Path, args: &[&str]) -> Command {
 }
 
 /// The same command, started by another one, which has to become it.
-fn through(command: &Command, by: &[&str]) -> Command {
+pub(crate) fn through(command: &Command, by: &[&str]) -> Command {
     let mut through = Command::new(by[0]);
     through.args(&by[1..]).arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
     for (name, value) in command.get_envs() {
@@ -67,3 +67,11 @@ fn through(command: &Command, by: &[&str]) -> Command {
     }
     through
 }
+
+/// Makes permissions hold for the administrator of the machine, too, when it is they who run the tests.
+pub(crate) const WITHOUT_PRIVILEGES: [&str; 4] = [
+    "setpriv",
+    "--inh-caps=-dac_override,-dac_read_search",
+    "--bounding-set=-dac_override,-dac_read_search",
+    "--",
+];

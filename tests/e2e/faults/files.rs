@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use tidings_tests::{Output, Server};
 
-use super::{ends, through, tidings};
+use super::{WITHOUT_PRIVILEGES, ends, through, tidings};
 
 const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 const COMMANDS: [&[&str]; 4] = [&SERVE, &["init"], &["admin", "grant", "ann"], &["post", "import", "-"]];
@@ -92,14 +92,6 @@ fn a_directory_and_a_place_that_does_not_exist_are_refused() {
     assert!(output.stderr.contains("where.db"), "{output:?}");
     assert!(!nowhere.parent().unwrap().exists());
 }
-
-/// Makes permissions hold for the administrator of the machine, too, when it is they who run the tests.
-const WITHOUT_PRIVILEGES: [&str; 4] = [
-    "setpriv",
-    "--inh-caps=-dac_override,-dac_read_search",
-    "--bounding-set=-dac_override,-dac_read_search",
-    "--",
-];
 
 #[test]
 fn a_file_that_may_only_be_read_is_refused() {

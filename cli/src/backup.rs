@@ -1,0 +1,152 @@
+//! `tidings backup` and `tidings restore`: copies of the database, and putting one in its place.
+
+use std::fs;
+use std::io::{ErrorKind, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use tidings_core::backup::{self, BackupError, Report, Step};
+use tidings_core::clock::Clock;
+
+use crate::args::Global;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::Output;
+use crate::session::{confirm, operator_only};
+
+#[derive(Debug, Args)]
+pub(crate) struct Backup {
+    /// The file; a backup that is there is replaced, any other file is not
+    file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Restore {
+    /// The backup
+    file: PathBuf,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(crate) fn run(global: &Global, Backup { file }: &Backup) -> Result<ExitCode, Failure> {
+    operator_only(global.acting.is_some())?;
+    let database = crate::database_of(global)?;
+    let (out, bar) = (Output::new(global), Bar::new());
+    let stop = interrupt::stop()?;
+    let done = backup::backup(&database, file, &mut |step| bar.show(step), &stop);
+    bar.clear();
+    let report = done.map_err(|error| explained(&error, Work::Backup))?;
+    out.answer(&report, |page| page.line(format!("{} is a backup: {}.", file.display(), figures(&report))))
+}
+
+pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Result<ExitCode, Failure> {
+    operator_only(global.acting.is_some())?;
+    let database = crate::database_of(global)?;
+    let out = Output::new(global);
+    let replace = question(&database, file);
+    confirm(&out, *yes, &replace)?;
+    let (stop, bar) = (interrupt::stop()?, Bar::new());
+    let done = backup::restore(&database, file, &Clock::system(), &mut |step| bar.show(step), &stop);
+    bar.clear();
+    let restored = done.map_err(|error| explained(&error, Work::Restore))?;
+    out.answer(&restored, |page| {
+        let (database, file) = (database.display(), file.display());
+        page.line(format!("{database} is what {file} was: {}.", figures(&restored.report)));
+        match &restored.kept {
+            Some(kept) => page.line(format!(
+                "The database from before is kept as {}. Everybody has to sign in again.",
+                kept.display()
+            )),
+            None => page.line("There was no database before. Everybody has to sign in again."),
+        }
+    })
+}
+
+/// What somebody is asked before a restore.
+fn question(database: &Path, file: &Path) -> String {
+    let size = |path: &Path| fs::metadata(path).map(|about| HumanBytes(about.len()).to_string());
+    let (old, new) = (database.display(), file.display());
+    match (size(database), size(file)) {
+        (Ok(old_size), Ok(new_size)) => format!(
+            "put {new} ({new_size}) in the place of the database {old} ({old_size}), which is kept, and sign \
+             everybody out"
+        ),
+        _ => format!("make {new} the database {old}"),
+    }
+}
+
+fn figures(report: &Report) -> String {
+    format!("{} rows, {}, checked", HumanCount(report.rows), HumanBytes(report.bytes))
+}
+
+/// What a command was at when it failed.
+#[derive(Clone, Copy)]
+enum Work {
+    Backup,
+    Restore,
+}
+
+/// What went wrong, and what to do about it.
+fn explained(error: &BackupError, work: Work) -> Failure {
+    let advice = match (error, work) {
+        (BackupError::Newer { .. }, _) => return Failure::system(error.to_string()),
+        (BackupError::Stopped, _) => return Failure::interrupted("interrupted: all is as it was"),
+        (BackupError::Itself(_), _) => return Failure::usage(format!("{error}: name another file")),
+        (BackupError::InUse(_), Work::Backup) => {
+            return Failure::in_use(format!("{error}: name another file"));
+        }
+        (BackupError::InUse(_), Work::Restore) => {
+            return Failure::in_use(format!("{error}: stop the server and whatever else uses it first"));
+        }
+        (BackupError::Missing(_), Work::Backup) => "name the database with --db",
+        (BackupError::Missing(_) | BackupError::Foreign(_), _) => "name another file",
+        (BackupError::Damaged { .. }, Work::Backup) => {
+            "tidings check says more; an older backup can take its place"
+        }
+        (BackupError::Damaged { .. }, Work::Restore) => "take another backup",
+        (BackupError::Occupied(_), _) => "name another file, or remove this one",
+        (BackupError::NoRoom { .. }, Work::Backup) => "make room, or name a file on another disk",
+        (BackupError::NoRoom { .. }, Work::Restore) => "make room",
+        (BackupError::File { cause, .. }, _) => match cause.kind() {
+            ErrorKind::IsADirectory => "name a file",
+            ErrorKind::NotFound => "make the directory first",
+            _ => "look at its permissions, and whether the disk is full",
+        },
+        (BackupError::Store { .. }, _) => "look whether the disk is full or broken",
+    };
+    Failure::system(format!("{error}: {advice}"))
+}
+
+/// How far it is, while somebody is looking.
+struct Bar(ProgressBar);
+
+impl Bar {
+    fn new() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {bytes} of {total_bytes}, {elapsed}");
+        Self(ProgressBar::new(0).with_style(style.expect("the template is well-formed")))
+    }
+
+    fn show(&self, step: Step) {
+        match step {
+            Step::Copying { done, of } => {
+                self.0.set_message("copying");
+                self.0.set_length(of);
+                self.0.set_position(done);
+            }
+            Step::Checking => {
+                self.0.set_message("checking");
+                self.0.tick();
+            }
+        }
+    }
+
+    fn clear(self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,113 @@
+//! `tidings check`: whether the database is sound.
+
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use tidings_core::check::{self, Checks, Stop};
+use tidings_core::{Error, StoreError};
+
+use crate::args::Global;
+use crate::failure::{Failure, cannot_open};
+use crate::interrupt;
+use crate::output::{Output, Page, Style};
+use crate::session::{confirm, operator_only};
+use crate::settings::Settings;
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Make counters, labels and the search index right where they are wrong, in small steps, while others work
+    #[arg(long)]
+    repair: bool,
+    /// Do not ask
+    #[arg(long, requires = "repair")]
+    yes: bool,
+}
+
+pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<ExitCode, Failure> {
+    operator_only(global.acting.is_some())?;
+    let settings = Settings::default().complete(global.config.as_deref())?;
+    let database = crate::database(global, &settings);
+    let (out, stop) = (Output::new(global), interrupt::stop()?);
+    let look = || look(&database, settings.token_key_file(), &stop);
+    let mut checks = look()?;
+    if *repair {
+        // Also where nothing is wrong, so that a script learns at once what it lacks.
+        let what = if checks.repairable() { format!(": {}", wrong(&checks)) } else { String::new() };
+        if checks.repairable() || out.is_for_programs() || !crate::output::is_interactive() {
+            confirm(&out, *yes, &format!("make right what is wrong in {}{what}", database.display()))?;
+        }
+        if checks.repairable() {
+            mend(&database, &stop)?;
+            checks = look()?;
+        }
+    }
+    if checks.ok() {
+        return out.answer(&checks, |page| show(page, &checks));
+    }
+    out.answer_otherwise("fail", &checks, |page| show(page, &checks))
+}
+
+/// The names of what is wrong.
+fn wrong(checks: &Checks) -> String {
+    let wrong = checks.checks.iter().filter(|check| !check.ok).map(|check| words(check.name));
+    wrong.collect::<Vec<_>>().join(", ")
+}
+
+fn look(database: &Path, key: Option<&Path>, stop: &Stop) -> Result<Checks, Failure> {
+    let spinner = Spinner::new();
+    let checks = check::check(database, key, &mut |name| spinner.show("looking at", name), stop);
+    spinner.0.finish_and_clear();
+    checks.map_err(|error| failed(database, error))
+}
+
+fn mend(database: &Path, stop: &Stop) -> Result<(), Failure> {
+    let spinner = Spinner::new();
+    let mended = check::repair(database, &mut |name| spinner.show("mending", name), stop);
+    spinner.0.finish_and_clear();
+    mended.map_err(|error| failed(database, error))
+}
+
+fn failed(database: &Path, error: Error) -> Failure {
+    match error {
+        Error::Store(StoreError::Interrupted) => {
+            Failure::interrupted("interrupted: what was mended stays so, the rest is as it was")
+        }
+        error => cannot_open(database, error),
+    }
+}
+
+/// Each check in a line: a sign, a word, its name, and how it is.
+fn show(page: &mut Page, checks: &Checks) {
+    let widest = checks.checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
+    for check in &checks.checks {
+        let (style, sign) = if check.ok { (Style::Plain, "✓ ok   ") } else { (Style::Bad, "✗ wrong") };
+        page.styled(style, format!("{sign}  {:widest$}  {}", words(check.name), check.detail));
+    }
+}
+
+/// A name as people write it.
+fn words(name: &str) -> String {
+    name.replace('_', " ")
+}
+
+/// What is done at the moment, while somebody is looking.
+struct Spinner(ProgressBar);
+
+impl Spinner {
+    fn new() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
+        let spinner = ProgressBar::new_spinner().with_style(style.expect("the template is well-formed"));
+        spinner.enable_steady_tick(std::time::Duration::from_millis(100));
+        Self(spinner)
+    }
+
+    fn show(&self, what: &str, name: &str) {
+        self.0.set_message(format!("{what} {}", words(name)));
+    }
+}

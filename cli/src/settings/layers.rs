@@ -1,0 +1,128 @@
+//! How flags, variables and the TOML file are laid over each other.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use serde_json::{Map, Value};
+
+use super::Settings;
+use crate::failure::Failure;
+
+/// The TOML file that is read where none is named.
+const FILE: &str = "tidings.toml";
+
+/// What the TOML file gave of the settings that are in force.
+#[derive(Debug, Default)]
+pub(super) struct FromFile {
+    path: PathBuf,
+    /// The line of each key, from 1.
+    lines: BTreeMap<String, usize>,
+}
+
+impl Settings {
+    /// These settings, with those of the environment (for a command that has no flags for them) and then
+    /// those of the TOML file in the place of what is not given.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or has an unknown key or a value of another kind, with its line.
+    pub(crate) fn complete(self, file: Option<&Path>) -> Result<Self, Failure> {
+        let file = read_file(file)?;
+        let given = overlay(from_environment()?, &self)?;
+        overlay(file, &given)
+    }
+
+    /// What `read` makes of these settings; a failure with the place in the TOML file, where that is to blame.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub(super) fn read<T>(&self, read: impl Fn(&Self) -> Result<T, Failure>) -> Result<T, Failure> {
+        read(self).map_err(|failure| {
+            // Without which all would be well.
+            let to_blame = |key: &str| self.without(key).is_ok_and(|others| read(&others).is_ok());
+            let named = |key: &str| {
+                let mut words = failure.message().split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+                words.any(|word| word == key)
+            };
+            let lines = self.file.lines.iter().map(|(key, line)| (&**key, *line));
+            let mut suspects: Vec<(&str, usize)> =
+                lines.filter(|(key, _)| named(key) || to_blame(key)).collect();
+            suspects.sort_by_key(|(key, line)| (!(named(key) && to_blame(key)), !to_blame(key), *line));
+            match suspects.first() {
+                Some((key, line)) => {
+                    let place = format!("{}, line {line}, {key}", self.file.path.display());
+                    failure.at(&place)
+                }
+                None => failure,
+            }
+        })
+    }
+
+    /// These settings without one of them.
+    fn without(&self, key: &str) -> Result<Self, Failure> {
+        let mut values = self.values()?;
+        values.remove(key);
+        serde_json::from_value(Value::Object(values)).map_err(|e| Failure::usage(e.to_string()))
+    }
+
+    /// Whether the TOML file gave this key, and nothing else did.
+    pub(crate) fn is_from_file(&self, key: &str) -> bool {
+        self.file.lines.contains_key(key)
+    }
+
+    /// Every setting by its name, `null` where it is not given.
+    pub(crate) fn values(&self) -> Result<Map<String, Value>, Failure> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(values)) => Ok(values),
+            other => Err(Failure::system(format!("the settings are no object: {other:?}"))),
+        }
+    }
+}
+
+/// The TOML file that is in force: the one named, else the default one, if there is one.
+pub(crate) fn found(named: Option<&Path>) -> Option<PathBuf> {
+    named.map(Path::to_owned).or_else(|| Path::new(FILE).exists().then(|| PathBuf::from(FILE)))
+}
+
+/// The settings that the environment gives, for a command that has no flags for them.
+fn from_environment() -> Result<Settings, Failure> {
+    /// No flags, only what stands behind them.
+    #[derive(Parser)]
+    struct Environment {
+        #[command(flatten)]
+        settings: Settings,
+    }
+    let environment = Environment::try_parse_from(["tidings"]);
+    environment.map(|e| e.settings).map_err(|e| Failure::usage(e.to_string()))
+}
+
+/// The settings of the TOML file.
+fn read_file(named: Option<&Path>) -> Result<Settings, Failure> {
+    let path = named.unwrap_or(Path::new(FILE));
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && named.is_none() => {
+            return Ok(Settings::default());
+        }
+        Err(e) => return Err(Failure::usage(format!("cannot read {}: {e}", path.display()))),
+    };
+    let wrong = |e: toml::de::Error| Failure::usage(format!("{}: {e}", path.display()));
+    let table = toml::de::DeTable::parse(&text).map_err(wrong)?;
+    let line = |at: usize| 1 + text[..at].matches('\n').count();
+    let lines =
+        table.get_ref().keys().map(|key| (key.get_ref().to_string(), line(key.span().start))).collect();
+    let settings = toml::from_str::<Settings>(&text).map_err(wrong)?;
+    Ok(Settings { file: FromFile { path: path.to_owned(), lines }, ..settings })
+}
+
+/// `base` with what `over` gives in its place.
+fn overlay(base: Settings, over: &Settings) -> Result<Settings, Failure> {
+    let (mut merged, given) = (base.values()?, over.values()?);
+    let mut file = base.file;
+    for (key, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {
+        file.lines.remove(&key);
+        merged.insert(key, value);
+    }
+    let merged = serde_json::from_value(Value::Object(merged));
+    merged.map(|merged| Settings { file, ..merged }).map_err(|e| Failure::usage(e.to_string()))
+}

@@ -1,0 +1,282 @@
+//! `tidings backup` and `tidings restore`: a whole copy at every moment, and nothing lost on the way.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use serde_json::json;
+use tidings_tests::{Output, Server, WAIT_MAX, command, run, sample};
+
+use crate::meanwhile::{Act, meanwhile};
+
+mod killed;
+mod restore;
+
+/// The longest that a write may take while a backup runs, on a machine that runs other tests as well. Whoever is
+/// locked out waits for far longer.
+const WRITE_MAX: Duration = Duration::from_secs(5);
+
+fn tidings(database: &Path, args: &[&str]) -> Command {
+    let mut tidings = command();
+    tidings.current_dir(database.parent().unwrap()).arg("--db").arg(database).args(args);
+    tidings
+}
+
+fn done(database: &Path, args: &[&str]) -> Output {
+    run(tidings(database, args), "")
+}
+
+/// A closed database with some notices and so many posts with long texts, in a directory of its own.
+fn closed(posts: usize) -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("tidings.db");
+    let line = |n: usize| {
+        let mut post = sample::post(&format!("post {n}"));
+        post["post"] = json!(format!("{n} words ").repeat(5_000));
+        post.to_string()
+    };
+    let lines: Vec<String> = (0..posts).map(line).collect();
+    let imported = run(tidings(&database, &["post", "import", "-", "--json"]), lines.join("\n")).succeeded();
+    assert_eq!(imported.json()["inserted"], posts);
+    (directory, database)
+}
+
+/// The names in a directory.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// How many posts a database has that is sound in every respect.
+#[track_caller]
+fn posts(database: &Path) -> i64 {
+    let checked = done(database, &["check", "--json"]);
+    assert_eq!(checked.status, 0, "{checked:?}");
+    let connection = Connection::open(database).unwrap();
+    connection.query_row("SELECT count(*) FROM post", [], |row| row.get(0)).unwrap()
+}
+
+/// Looks again and again, without a pause, until `condition` holds or the process has ended.
+fn spin(child: &mut Child, mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() && child.try_wait().unwrap().is_none() {
+        assert!(began.elapsed() < WAIT_MAX, "waited in vain");
+    }
+}
+
+fn start(mut command: Command) -> Child {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn is_draft(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == "part")
+}
+
+fn drafts(directory: &Path) -> usize {
+    names(directory).iter().filter(|name| is_draft(name)).count()
+}
+
+#[test]
+fn a_backup_is_whole_and_holds_no_write_up_while_a_server_is_written_to() {
+    let server = Server::start();
+    let admin = server.admin();
+    let members: Vec<_> = (0..3).map(|n| server.member(&format!("member-{n}"))).collect();
+    let insert = |n: usize| {
+        let mut post = sample::post(&format!("post {n}"));
+        post["post"] = json!(format!("{n} words ").repeat(2_000));
+        admin.post("/insert_post", post).text("/_id")
+    };
+    let ids: Vec<String> = (0..100).map(insert).collect();
+    let (longest, writes, inserted) = (AtomicU64::new(0), AtomicUsize::new(0), AtomicI64::new(0));
+    let timed = |write: &dyn Fn()| {
+        let began = Instant::now();
+        write();
+        longest.fetch_max(u64::try_from(began.elapsed().as_micros()).unwrap(), Ordering::Relaxed);
+        writes.fetch_add(1, Ordering::Relaxed);
+    };
+    let (ids, timed) = (&ids, &timed);
+    let mut acts: Vec<Act> = Vec::new();
+    for (n, member) in members.iter().enumerate() {
+        let mut next = n;
+        acts.push(Box::new(move || {
+            next = (next + 7) % ids.len();
+            for act in ["view", "like", "unlike", "like"] {
+                timed(&|| drop(member.get(&format!("/post_{act}/{}", ids[next])).succeeded()));
+            }
+        }));
+    }
+    acts.push(Box::new(|| {
+        let n = inserted.fetch_add(1, Ordering::Relaxed);
+        timed(&|| drop(admin.post("/insert_notice", sample::notice(&n.to_string())).succeeded()));
+    }));
+    let directory = server.database().parent().unwrap();
+    let copy = directory.join("copy.db");
+    let (mut sizes, mut before) = (Vec::new(), 0);
+    meanwhile(acts, || {
+        for _ in 0..5 {
+            let report = server.cli(["backup", "copy.db", "--json"]).succeeded().json();
+            assert_eq!(report["bytes"], fs::metadata(&copy).unwrap().len());
+            let kept = fs::read(&copy).unwrap();
+            // Every like that is counted stands in a list, and so on: it is of one moment.
+            assert_eq!(posts(&copy), 100);
+            sizes.push(report["rows"].as_u64().unwrap());
+            assert!(writes.swap(0, Ordering::Relaxed) > 0, "others write meanwhile");
+            let notices: i64 = Connection::open(&copy)
+                .unwrap()
+                .query_row("SELECT count(*) FROM notice", [], |row| row.get(0))
+                .unwrap();
+            assert!((before..=inserted.load(Ordering::Relaxed)).contains(&notices), "{before} {notices}");
+            before = notices;
+            fs::write(directory.join("earlier.db"), kept).unwrap();
+        }
+    });
+    let longest = Duration::from_micros(longest.into_inner());
+    assert!(longest < WRITE_MAX, "a write took {longest:?}");
+    assert!(sizes.is_sorted(), "{sizes:?}");
+    assert_eq!(drafts(directory), 0);
+    assert_eq!(server.integrity(), "ok");
+    let log = server.log();
+    assert!(!log.contains("ERROR") && !log.contains("locked"), "{log}");
+}
+
+#[test]
+fn a_backup_says_what_it_holds_and_is_its_owners_alone() {
+    let (directory, database) = closed(3);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let mut wide = tidings(&database, &["backup", "copy.db"]);
+    wide.env("LC_ALL", "C");
+    let people = run(wide, "").succeeded();
+    let rows = people.stdout.split(": ").nth(1).unwrap();
+    insta::with_settings!({ filters => [(r"\d[\d,.]* (rows|KiB|MiB)", "[n] $1")] }, {
+        insta::assert_snapshot!(people.stdout.trim_end(), @"copy.db is a backup: [n] rows, [n] KiB, checked.");
+    });
+    assert!(rows.starts_with(|c: char| c.is_ascii_digit()));
+    let copy = directory.path().join("copy.db");
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o644)).unwrap();
+    let object = done(&database, &["--json", "backup", "copy.db"]).succeeded().json();
+    assert_eq!(object["result"], "success");
+    assert_eq!(object["bytes"], fs::metadata(&copy).unwrap().len());
+    assert_eq!(object.as_object().unwrap().len(), 3, "{object}");
+    assert_eq!(mode(&copy), 0o600, "also where the one before was others', too");
+    assert_eq!(names(directory.path()), ["copy.db", "tidings.db", "tidings.db.key"]);
+    let key = fs::read(directory.path().join("tidings.db.key")).unwrap();
+    let copied = fs::read(&copy).unwrap();
+    assert!(!copied.windows(key.len()).any(|bytes| bytes == key), "the key is no part of it");
+    assert_eq!(posts(&copy), 3);
+}
+
+#[test]
+fn what_cannot_be_backed_up_is_said_and_harms_nothing() {
+    let (directory, database) = closed(1);
+    let path = |name: &str| directory.path().join(name);
+    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let copy = fs::read(path("copy.db")).unwrap();
+    fs::write(path("letter.txt"), "Dear Ann, ".repeat(100)).unwrap();
+    fs::create_dir(path("sub")).unwrap();
+    let before = names(directory.path());
+    let refused = |database: &str, file: &str| {
+        let output = done(&path(database), &["backup", file, "--json"]);
+        let result = output.json()["result"].as_str().unwrap().to_owned();
+        let people = output.stderr.replace(directory.path().to_str().unwrap(), "[dir]");
+        format!("{} {result}: {}", output.status, people.trim_end())
+    };
+    let all = [
+        refused("none.db", "copy.db"),
+        refused("letter.txt", "copy.db"),
+        refused("sub", "copy.db"),
+        refused("tidings.db", "letter.txt"),
+        refused("tidings.db", "tidings.db"),
+        refused("tidings.db", "./tidings.db"),
+        refused("tidings.db", "tidings.db.key"),
+        refused("tidings.db", "sub"),
+        refused("tidings.db", "no/where.db"),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+    let acting = done(&database, &["--as", "ann", "backup", "copy.db"]);
+    assert_eq!(acting.status, 1, "{acting:?}");
+    assert_eq!(names(directory.path()), before, "nothing was made");
+    assert_eq!(fs::read(path("copy.db")).unwrap(), copy);
+    assert!(fs::read_to_string(path("letter.txt")).unwrap().starts_with("Dear Ann"));
+}
+
+#[test]
+fn a_full_disk_leaves_the_older_backup_and_nothing_half() {
+    let (directory, database) = closed(50);
+    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let copy = fs::read(directory.path().join("copy.db")).unwrap();
+    let before = names(directory.path());
+    let backup = tidings(&database, &["backup", "copy.db", "--json"]);
+    // A file of at most 500 blocks of 512 bytes: the disk fills up on the way.
+    let little = ["sh", "-c", "trap '' XFSZ; ulimit -f 500; exec \"$@\"", "sh"];
+    let full = run(crate::faults::through(&backup, &little), "");
+    assert_eq!(full.status, 3, "{full:?}");
+    assert_eq!(full.json(), json!({ "result": "internal error" }));
+    assert!(full.stderr.contains("copy.db") && full.stderr.contains("disk is full"), "{full:?}");
+    assert_eq!(names(directory.path()), before);
+    assert_eq!(fs::read(directory.path().join("copy.db")).unwrap(), copy);
+
+    // A disk that says beforehand that there is too little room.
+    let small = tempfile::tempdir().unwrap();
+    let place = small.path().display();
+    let script = format!(
+        "mount -t tmpfs -o size=256k none '{place}' || exit 77; \"$@\" '{place}/copy.db'; s=$?; ls -A '{place}'; exit $s"
+    );
+    let by = ["unshare", "--map-root-user", "--mount", "sh", "-c", &script, "sh"];
+    let mounted = Command::new("unshare").args(["--map-root-user", "--mount", "true"]).output();
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        eprintln!("not tested: this system lets nobody mount a disk of their own");
+        return;
+    }
+    let full = run(crate::faults::through(&tidings(&database, &["backup"]), &by), "");
+    if full.status == 77 {
+        eprintln!("not tested: this system lets nobody mount a disk of their own");
+        return;
+    }
+    assert_eq!((full.status, &*full.stdout), (3, ""), "{full:?}");
+    assert!(full.stderr.contains("room") && full.stderr.contains("another disk"), "{full:?}");
+}
+
+#[test]
+fn a_directory_that_may_only_be_read_is_backed_up_from_and_not_into() {
+    let (directory, database) = closed(1);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let copy = elsewhere.path().join("copy.db");
+    let by = rustix::process::getuid().is_root().then_some(&crate::faults::WITHOUT_PRIVILEGES[..]);
+    let done = |args: &[&str]| {
+        let command = tidings(&database, args);
+        run(by.map_or_else(|| tidings(&database, args), |by| crate::faults::through(&command, by)), "")
+    };
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
+    let into = done(&["backup", "copy.db"]);
+    let from = done(&["backup", copy.to_str().unwrap()]);
+    let check = done(&["check"]);
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(into.status, 3, "{into:?}");
+    assert!(into.stderr.contains("ermission denied"), "{into:?}");
+    let _ = from.succeeded();
+    let _ = check.succeeded();
+    assert_eq!(posts(&copy), 1);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let (_directory, database) = closed(1);
+    for args in [&["check"][..], &["config"], &["completions", "bash"], &["openapi"], &["backup", "copy.db"]]
+    {
+        let mut child =
+            tidings(&database, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let _ = child.stdin.take().map(|mut stdin| stdin.write_all(b""));
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{args:?}");
+    }
+}

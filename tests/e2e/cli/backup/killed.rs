@@ -1,0 +1,98 @@
+//! Backups and restores that are ended on the way: what was there before is there, or what was to be there.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tidings_tests::{run, sample};
+
+use super::{closed, done, drafts, is_draft, names, posts, spin, start, tidings};
+
+#[test]
+fn ctrl_c_leaves_the_older_backup_and_nothing_half() {
+    let (directory, database) = closed(200);
+    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let copy = directory.path().join("copy.db");
+    let mut interrupted = 0;
+    for signal in [Signal::INT, Signal::TERM].repeat(3) {
+        let old = fs::metadata(&copy).unwrap().modified().unwrap();
+        let mut backup = start(tidings(&database, &["backup", "copy.db"]));
+        spin(&mut backup, || drafts(directory.path()) > 0);
+        // It may have ended just now.
+        let _ = kill_process(Pid::from_child(&backup), signal);
+        let status = backup.wait().unwrap().code();
+        assert_eq!(drafts(directory.path()), 0);
+        assert_eq!(posts(&copy), 200);
+        match status {
+            Some(130) => {
+                interrupted += 1;
+                assert_eq!(fs::metadata(&copy).unwrap().modified().unwrap(), old, "the older one");
+            }
+            status => assert_eq!(status, Some(0)),
+        }
+    }
+    assert!(interrupted > 0, "none was interrupted in time");
+}
+
+#[test]
+fn a_backup_that_is_killed_leaves_the_older_one_whole() {
+    let (directory, database) = closed(100);
+    let copy = directory.path().join("copy.db");
+    let mut killed = 0;
+    for round in 0..12_u32 {
+        let begun = Instant::now();
+        let mut backup = start(tidings(&database, &["backup", "copy.db"]));
+        // At another moment each time: at once, from the first draft on, and up to the end.
+        spin(&mut backup, || round == 0 || drafts(directory.path()) > 0);
+        spin(&mut backup, || begun.elapsed() >= Duration::from_millis(15) * round);
+        backup.kill().unwrap();
+        let ended = backup.wait().unwrap().code();
+        killed += u32::from(ended.is_none());
+        if copy.exists() {
+            assert_eq!(posts(&copy), 100);
+        }
+        for name in names(directory.path()).iter().filter(|name| is_draft(name)) {
+            fs::remove_file(directory.path().join(name)).unwrap();
+        }
+    }
+    assert!(killed > 0, "none was killed in time");
+    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    assert_eq!(posts(&copy), 100);
+}
+
+#[test]
+fn a_restore_that_is_killed_leaves_the_old_database_or_the_new_one() {
+    let (directory, database) = closed(60);
+    let copy = directory.path().join("copy.db");
+    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let more: Vec<String> = (0..10).map(|n| sample::post(&format!("more {n}")).to_string()).collect();
+    let _ = run(tidings(&database, &["post", "import", "-"]), more.join("\n")).succeeded();
+    let _ = done(&database, &["backup", "new.db"]).succeeded();
+    let (mut killed, mut seen) = (0, [0, 0]);
+    for round in 0..16_u32 {
+        let before = names(directory.path()).len();
+        let begun = Instant::now();
+        let mut restore = start(tidings(&database, &["restore", "copy.db", "--yes"]));
+        match round % 4 {
+            // When it begins, when the copy is being made, and when the old one is just being kept.
+            0 => {}
+            1 => spin(&mut restore, || drafts(directory.path()) > 0),
+            2 => spin(&mut restore, || names(directory.path()).iter().any(|name| name.contains(".db.20"))),
+            _ => spin(&mut restore, || begun.elapsed() >= Duration::from_millis(20) * round),
+        }
+        restore.kill().unwrap();
+        killed += u32::from(restore.wait().unwrap().code().is_none());
+        let left = posts(&database);
+        assert!([60, 70].contains(&left), "round {round}: {left}, {before} files before");
+        seen[usize::from(left == 60)] += 1;
+        // It simply works the next time, and so does everything else.
+        let _ = done(&database, &["restore", "new.db", "--yes"]).succeeded();
+        for name in names(directory.path()) {
+            if is_draft(&name) || name.contains(".db.20") {
+                fs::remove_file(directory.path().join(name)).unwrap();
+            }
+        }
+    }
+    assert!(killed > 0 && seen[0] > 0, "{killed} {seen:?}");
+    assert!(copy.exists());
+}

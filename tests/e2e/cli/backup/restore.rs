@@ -1,0 +1,117 @@
+//! `tidings restore`: a backup in the place of the database, which is kept.
+
+use std::fs;
+
+use rusqlite::Connection;
+use serde_json::json;
+use tidings_tests::{Server, command, run, sample};
+
+use super::{closed, done, names, posts, tidings};
+
+#[test]
+fn a_restore_puts_the_backup_in_place_keeps_the_old_and_signs_everybody_out() {
+    let mut server = Server::start();
+    let (admin, ann) = (server.admin(), server.member("ann"));
+    let titles = |server: &Server| server.anyone().get("/get_all_notice").column("notice_list", "title");
+    let _ = admin.post("/insert_notice", sample::notice("before")).succeeded();
+    let _ = server.cli(["backup", "copy.db"]).succeeded();
+    let _ = admin.post("/insert_notice", sample::notice("after")).succeeded();
+    // Nothing has happened for a while; the database is in use all the same.
+    let idle = server.cli(["restore", "copy.db", "--yes", "--json"]);
+    assert_eq!((idle.status, idle.json()), (3, json!({ "result": "overloaded" })));
+    assert!(idle.stderr.contains("in use") && idle.stderr.contains("stop the server"), "{idle:?}");
+    assert_eq!(titles(&server), ["after", "before"]);
+
+    // A killed one has nothing in use any more.
+    server.kill();
+    let asked = server.cli(["restore", "copy.db"]);
+    assert_eq!(asked.status, 2, "{asked:?}");
+    assert!(asked.stderr.contains("--yes"), "{asked:?}");
+    let restored = server.cli(["restore", "copy.db", "--yes"]).succeeded();
+    insta::with_settings!({ filters => [
+        (r"/\S*/", "[dir]/"),
+        (r"\d[\d,.]* (rows|KiB|MiB)", "[n] $1"),
+        (r"\d{8}T\d{6}Z", "[time]"),
+    ] }, {
+        insta::assert_snapshot!(restored.stdout.trim_end());
+    });
+    let directory = server.database().parent().unwrap().to_owned();
+    let kept: Vec<String> = names(&directory)
+        .into_iter()
+        .filter(|name| name.starts_with("tidings.db.20") && name.ends_with('Z'))
+        .collect();
+    assert_eq!(kept.len(), 1, "{:?}", names(&directory));
+    assert!(!directory.join("tidings.db.key").exists() && !directory.join("tidings.db-wal").exists());
+    server.restart();
+    assert_eq!(titles(&server), ["before"]);
+    assert_eq!(ann.get("/get_userinfo").said(), "200 not found", "the old token is nobody's");
+    assert_eq!(admin.get("/check_admin").said(), "200 Not admin");
+    let form = json!({ "id": "ann", "pw": tidings_tests::PASSWORD });
+    let token = server.anyone().post("/sign_in", form).text("/access_token");
+    let _ = server.anyone().with_token("ann", token).get("/get_userinfo").succeeded();
+    let old = Server::at(directory.join(&kept[0]), |_| {});
+    assert_eq!(titles(&old), ["after", "before"]);
+    assert!(server.stop().status.success());
+    let object = server.cli(["--json", "restore", "copy.db", "--yes"]).succeeded().json();
+    assert_eq!(object.as_object().unwrap().keys().collect::<Vec<_>>(), ["bytes", "result", "rows"]);
+}
+
+#[test]
+fn what_cannot_be_restored_is_said_and_harms_nothing() {
+    let (directory, database) = closed(2);
+    let path = |name: &str| directory.path().join(name);
+    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let whole = fs::read(path("copy.db")).unwrap();
+    let mut damaged = whole.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle..].fill(0x5a);
+    fs::write(path("damaged.db"), damaged).unwrap();
+    fs::write(path("cut.db"), &whole[..middle]).unwrap();
+    fs::write(path("letter.txt"), "Dear Ann, ".repeat(1_000)).unwrap();
+    fs::write(path("empty.db"), "").unwrap();
+    fs::create_dir(path("sub")).unwrap();
+    fs::copy(path("copy.db"), path("newer.db")).unwrap();
+    Connection::open(path("newer.db")).unwrap().pragma_update(None, "user_version", 7_777).unwrap();
+    Connection::open(path("other.db")).unwrap().execute_batch("CREATE TABLE member (x)").unwrap();
+    let before = (names(directory.path()), fs::read(&database).unwrap());
+    let refused = |database: &str, file: &str| {
+        let mut restore = tidings(&path(database), &["restore", file, "--yes", "--json"]);
+        let output = run(std::mem::replace(restore.current_dir(directory.path()), command()), "");
+        let result = output.json()["result"].as_str().unwrap().to_owned();
+        // SQLite's words for what is damaged are its own.
+        let people = output.stderr.replace(directory.path().to_str().unwrap(), "[dir]");
+        let people = people.split("is damaged: ").next().unwrap().trim_end().to_owned();
+        format!("{} {result}: {people}", output.status)
+    };
+    let all = [
+        refused("tidings.db", "none.db"),
+        refused("tidings.db", "damaged.db"),
+        refused("tidings.db", "cut.db"),
+        refused("tidings.db", "letter.txt"),
+        refused("tidings.db", "empty.db"),
+        refused("tidings.db", "sub"),
+        refused("tidings.db", "newer.db"),
+        refused("tidings.db", "other.db"),
+        refused("tidings.db", "tidings.db"),
+        refused("letter.txt", "copy.db"),
+        refused("no/where.db", "copy.db"),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+    assert_eq!((names(directory.path()), fs::read(&database).unwrap()), before);
+}
+
+#[test]
+fn a_backup_of_an_older_program_is_brought_up_to_date_at_the_next_start() {
+    let (directory, database) = closed(1);
+    let older = directory.path().join("older.db");
+    let connection = Connection::open(&older).unwrap();
+    connection.execute_batch(include_str!("../../../../core/src/store/sqlite/0001_initial.sql")).unwrap();
+    connection.pragma_update(None, "application_id", 0x7464_6e67).unwrap();
+    connection.pragma_update(None, "user_version", 1).unwrap();
+    drop(connection);
+    let _ = done(&database, &["restore", "older.db", "--yes"]).succeeded();
+    let checked = done(&database, &["check"]).succeeded();
+    assert!(checked.stdout.contains("version 1"), "{checked:?}");
+    let _ = done(&database, &["analysis", "summary"]).succeeded();
+    assert_eq!(posts(&database), 0);
+}

@@ -1,0 +1,186 @@
+//! `tidings check`: what is said of a database that is sound, and of one that is not.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tidings_tests::{Output, Server, sample};
+
+use super::tidings;
+use crate::meanwhile::{Act, meanwhile};
+
+/// A closed database with two posts that a member likes, in a directory of its own.
+fn closed() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let mut server = Server::at(directory.path().join("tidings.db"), |_| {});
+    let (admin, ann) = (server.admin(), server.member("ann"));
+    for n in 0..2 {
+        let mut post = sample::post(&format!("post {n}"));
+        post["topic"] = json!(["sea"]);
+        let id = admin.post("/insert_post", post).text("/_id");
+        let _ = ann.get(&format!("/post_like/{id}")).succeeded();
+    }
+    assert!(server.stop().status.success());
+    directory
+}
+
+fn change(directory: &Path, sql: &str) {
+    Connection::open(directory.join("tidings.db")).unwrap().execute_batch(sql).unwrap();
+}
+
+/// What differs from one machine and one program to the next left out.
+fn plain(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.contains("sqlite") && !line.contains("free space"));
+    lines.map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+/// The names of what an object says is wrong.
+fn wrong(output: &Output) -> Vec<String> {
+    let object = output.json();
+    let checks = object["checks"].as_array().unwrap();
+    let wrong = checks.iter().filter(|check| check["ok"] == json!(false));
+    wrong.map(|check| check["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_sound_database_is_said_to_be_so() {
+    let directory = closed();
+    let people = tidings(directory.path(), &["check"], "").succeeded();
+    assert_eq!(people.stderr, "");
+    insta::assert_snapshot!(plain(&people.stdout));
+    let object = tidings(directory.path(), &["check", "--json"], "").succeeded();
+    assert_eq!(object.json()["result"], "success");
+    assert_eq!(wrong(&object), [] as [&str; 0]);
+    for check in object.json()["checks"].as_array().unwrap() {
+        let fields: Vec<&String> = check.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["detail", "name", "ok"], "{check}");
+    }
+    // Nothing wrong, nothing to mend.
+    let again = tidings(directory.path(), &["check", "--repair", "--yes"], "").succeeded();
+    assert_eq!(plain(&again.stdout), plain(&people.stdout));
+    let left = fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(left, 2, "the database and the key");
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_to_do_and_mended_when_asked_to() {
+    let directory = closed();
+    change(
+        directory.path(),
+        "UPDATE total_count SET n = 9 WHERE counter IN (3, 12);
+         UPDATE category SET posts = 40 WHERE name = 'sea';
+         DELETE FROM label WHERE post = 1;
+         UPDATE standing SET fav = 0;
+         DELETE FROM post_index WHERE rowid = 2;",
+    );
+    fs::set_permissions(directory.path().join("tidings.db"), fs::Permissions::from_mode(0o644)).unwrap();
+    let people = tidings(directory.path(), &["check"], "");
+    assert_eq!(people.status, 1, "{people:?}");
+    insta::with_settings!({ filters => [(r"[0-9a-f]{24}", "[id]")] }, {
+        insta::assert_snapshot!(plain(&people.stdout));
+    });
+    let object = tidings(directory.path(), &["check", "--json"], "");
+    assert_eq!((object.status, &object.json()["result"]), (1, &json!("fail")));
+    let all = ["posts", "labels", "categories", "likes_and_views", "search_index", "totals", "permissions"];
+    assert_eq!(wrong(&object), all);
+
+    let unasked = tidings(directory.path(), &["check", "--repair"], "");
+    assert_eq!(unasked.status, 2, "{unasked:?}");
+    assert!(unasked.stderr.contains("--yes") && unasked.stderr.contains("search index"), "{unasked:?}");
+    assert_eq!(wrong(&tidings(directory.path(), &["check", "--json"], "")), all);
+
+    let mended = tidings(directory.path(), &["check", "--repair", "--yes", "--json"], "");
+    assert_eq!((mended.status, wrong(&mended)), (1, vec!["permissions".to_owned()]));
+    fs::set_permissions(directory.path().join("tidings.db"), fs::Permissions::from_mode(0o600)).unwrap();
+    let _ = tidings(directory.path(), &["check"], "").succeeded();
+    let server = Server::at(directory.path().join("tidings.db"), |_| {});
+    let categories = server.anyone().get("/get_categories").succeeded();
+    assert_eq!(categories.list("categories"), &[json!({ "category_name": "sea", "posts": 2 })]);
+    let found = server.anyone().post("/priority_search/10", json!({ "search": "post" })).succeeded();
+    let likes: Vec<&Value> = found.list("search_result").iter().map(|post| &post["fav_cnt"]).collect();
+    assert_eq!(likes, [1, 1]);
+}
+
+#[test]
+fn a_damaged_database_is_said_to_be_so_and_what_is_none_is_refused() {
+    let directory = closed();
+    let path = |name: &str| directory.path().join(name);
+    let mut bytes = fs::read(path("tidings.db")).unwrap();
+    let half = bytes.len() / 2;
+    bytes[half..].fill(0x5a);
+    fs::write(path("tidings.db"), &bytes).unwrap();
+    let damaged = tidings(directory.path(), &["check", "--json"], "");
+    assert_eq!(damaged.status, 1, "{damaged:?}");
+    assert_eq!(wrong(&damaged)[0], "integrity");
+    assert!(damaged.stdout.contains("tidings restore"), "{damaged:?}");
+    assert!(!damaged.stdout.contains("panicked"));
+
+    Connection::open(path("other.db")).unwrap().execute_batch("CREATE TABLE member (x)").unwrap();
+    for (name, says) in [("none.db", "none.db"), ("other.db", "not a tidings database")] {
+        let output = tidings(directory.path(), &["--db", name, "check"], "");
+        assert_eq!((output.status, &*output.stdout), (3, ""), "{output:?}");
+        assert!(output.stderr.contains(says), "{output:?}");
+    }
+    assert!(!path("none.db").exists());
+    let member = tidings(directory.path(), &["--as", "ann", "check"], "");
+    assert_eq!(member.status, 1, "{member:?}");
+    let yes = tidings(directory.path(), &["check", "--yes"], "");
+    assert_eq!(yes.status, 2, "{yes:?}");
+}
+
+#[test]
+fn a_check_under_load_raises_no_false_alarm_and_a_repair_is_in_nobodys_way() {
+    let server = Server::start();
+    let admin = server.admin();
+    let members: Vec<_> = (0..3).map(|n| server.member(&format!("member-{n}"))).collect();
+    let insert = |n: usize| {
+        let mut post = sample::post(&format!("post {n}"));
+        post["topic"] = json!(["sea", format!("topic {}", n % 3)]);
+        admin.post("/insert_post", post).text("/_id")
+    };
+    let ids: Vec<String> = (0..20).map(insert).collect();
+    let ids = &ids;
+    let mut acts: Vec<Act> = Vec::new();
+    for (n, member) in members.iter().enumerate() {
+        let mut next = n;
+        acts.push(Box::new(move || {
+            next = (next + 7) % ids.len();
+            for act in ["view", "like", "unlike"] {
+                let _ = member.get(&format!("/post_{act}/{}", ids[next])).succeeded();
+            }
+        }));
+    }
+    let mut next = 100;
+    acts.push(Box::new(|| {
+        next += 1;
+        let id = insert(next);
+        if next % 2 == 0 {
+            let _ = admin.get(&format!("/remove_post/{id}")).succeeded();
+        }
+    }));
+    meanwhile(acts, || {
+        for round in 0..5 {
+            let checked = server.cli(["check", "--json"]);
+            assert_eq!(wrong(&checked), [] as [&str; 0], "round {round}: {checked:?}");
+        }
+        let connection = Connection::open(server.database()).unwrap();
+        connection.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
+        for _ in 0..3 {
+            connection
+                .execute_batch(
+                    "UPDATE total_count SET n = n + 5 WHERE counter IN (2, 12);
+                     UPDATE category SET posts = 40 WHERE name = 'sea';
+                     DELETE FROM label WHERE name = 'topic 1';
+                     DELETE FROM post_index WHERE rowid <= 3;",
+                )
+                .unwrap();
+            let mended = server.cli(["check", "--repair", "--yes", "--json"]);
+            assert_eq!(wrong(&mended), [] as [&str; 0], "{mended:?}");
+        }
+    });
+    let checked = server.cli(["check", "--json"]);
+    assert_eq!(wrong(&checked), [] as [&str; 0], "{checked:?}");
+    assert!(!server.log().contains("ERROR"), "{}", server.log());
+}

@@ -1,0 +1,207 @@
+//! `tidings config`: which settings are in force, and where each comes from.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tidings_tests::{Output, command, run};
+
+use super::tidings;
+
+/// Values of the settings that have no default, each another one than nothing.
+const WITHOUT_DEFAULT: [(&str, &str); 11] = [
+    ("base-path", "/api"),
+    ("cors-origin", "https://app.example.org"),
+    ("trust-proxy", "10.0.0.0/8"),
+    ("rate-limit", "50"),
+    ("metrics-listen", "127.0.0.1:9100"),
+    ("token-key-file", "the.key"),
+    ("verifier-url", "https://campus.example.org/verify"),
+    ("school-ids", "^s"),
+    ("timezone", "Asia/Seoul"),
+    ("student-num-chars", "4"),
+    ("trend-blocklist", "blocked.txt"),
+];
+
+/// Settings that are no flags of `serve`.
+const OTHERS: [&str; 3] = ["config", "db", "token-key"];
+
+type Settings = BTreeMap<String, (Value, String)>;
+
+fn settings(output: &Output) -> Settings {
+    let object = output.json();
+    let setting = |setting: &Value| {
+        let text = |name: &str| setting[name].as_str().unwrap().to_owned();
+        (text("name"), (setting["value"].clone(), text("source")))
+    };
+    object["settings"].as_array().unwrap().iter().map(setting).collect()
+}
+
+/// A value for every setting of `serve`, by its name.
+fn values(directory: &Path) -> BTreeMap<String, String> {
+    let defaults = settings(&tidings(directory, &["config", "--json"], "").succeeded());
+    let mut values: BTreeMap<String, String> = defaults
+        .into_iter()
+        .filter(|(name, _)| !OTHERS.contains(&&**name))
+        .map(|(name, (value, source))| {
+            assert_eq!(source, "default", "{name}");
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let given = WITHOUT_DEFAULT.iter().find(|(other, _)| *other == name);
+            (name, given.map_or(value, |(_, value)| (*value).to_owned()))
+        })
+        .collect();
+    assert!(values.values().all(|value| value != "null"), "{values:?}");
+    values.insert("no-docs".into(), "true".into());
+    values
+}
+
+fn directory() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("the.key"), "k".repeat(32)).unwrap();
+    std::fs::write(directory.path().join("blocked.txt"), "spam\n").unwrap();
+    directory
+}
+
+#[test]
+fn every_setting_is_a_flag_a_variable_and_a_line_of_the_file_with_one_meaning() {
+    let directory = directory();
+    let values = values(directory.path());
+    let toml = |value: &str| match value {
+        "true" | "false" => value.to_owned(),
+        number if number.parse::<f64>().is_ok() => number.to_owned(),
+        text => format!("{text:?}"),
+    };
+    let lists = ["cors-origin", "trust-proxy"];
+    let lines = values.iter().map(|(name, value)| {
+        let value = toml(value);
+        let value = if lists.contains(&&**name) { format!("[{value}]") } else { value };
+        format!("{name} = {value}\n")
+    });
+    std::fs::write(directory.path().join("all.toml"), lines.collect::<String>()).unwrap();
+    let from = |configure: &dyn Fn(&mut std::process::Command)| {
+        let mut config = command();
+        config.current_dir(directory.path()).args(["config", "--json"]);
+        configure(&mut config);
+        settings(&run(config, "").succeeded())
+    };
+    let file = from(&|config| {
+        config.args(["--config", "all.toml"]);
+    });
+    let environment = from(&|config| {
+        for (name, value) in &values {
+            config.env(format!("TIDINGS_{}", name.replace('-', "_").to_uppercase()), value);
+        }
+    });
+    let flags = from(&|config| {
+        for (name, value) in &values {
+            config.arg(format!("--{name}={value}"));
+        }
+    });
+    for name in values.keys() {
+        let (value, source) = &file[name];
+        assert_eq!(source, "file", "{name}");
+        assert_eq!(environment[name], (value.clone(), "environment".to_owned()), "{name}");
+        assert_eq!(flags[name], (value.clone(), "flag".to_owned()), "{name}");
+        assert!(!value.is_null(), "{name}");
+    }
+    // A flag before a variable before the file.
+    let mixed = from(&|config| {
+        config.args(["--config", "all.toml", "--pw-min", "9"]).env("TIDINGS_PW_MIN", "10");
+        config.env("TIDINGS_ID_MIN", "4").env("TIDINGS_DB", "there.db");
+    });
+    assert_eq!(mixed["pw-min"], (json!(9), "flag".to_owned()));
+    assert_eq!(mixed["id-min"], (json!(4), "environment".to_owned()));
+    assert_eq!(mixed["id-max"], (json!(30), "file".to_owned()));
+    assert_eq!(mixed["db"], (json!("there.db"), "environment".to_owned()));
+    assert_eq!(mixed["config"], (json!("all.toml"), "flag".to_owned()));
+}
+
+#[test]
+fn the_help_of_serve_names_every_setting_with_its_variable() {
+    let directory = directory();
+    let help = tidings(directory.path(), &["serve", "--help"], "").succeeded().stdout;
+    for name in values(directory.path()).keys() {
+        assert!(help.contains(&format!("--{name} ")) || help.contains(&format!("--{name}[")), "{name}");
+        assert!(help.contains(&format!("TIDINGS_{}=", name.replace('-', "_").to_uppercase())), "{name}");
+    }
+}
+
+#[test]
+fn the_settings_in_force_are_a_table_for_people() {
+    let directory = directory();
+    std::fs::write(directory.path().join("tidings.toml"), "pw-min = 12\ndb = \"campus.db\"\n").unwrap();
+    let people = tidings(directory.path(), &["config", "--listen", "0.0.0.0:80"], "").succeeded();
+    let first: Vec<&str> = people.stdout.lines().take(6).map(str::trim_end).collect();
+    insta::assert_snapshot!(first.join("\n"), @r"
+    Setting                 Value         From
+    config                  tidings.toml  default
+    db                      campus.db     file
+    token-key                             default
+    listen                  0.0.0.0:80    flag
+    base-path                             default
+    ");
+    let line = people.stdout.lines().find(|line| line.starts_with("pw-min ")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["pw-min", "12", "file"]);
+    assert!(!directory.path().join("campus.db").exists(), "nothing is opened");
+}
+
+#[test]
+fn secrets_are_masked() {
+    let directory = directory();
+    let mut config = command();
+    config.current_dir(directory.path()).args(["config", "--json"]);
+    config.env("TIDINGS_TOKEN_KEY", "a key that nobody may ever read, by no means");
+    config.env("TIDINGS_VERIFIER_URL", "https://tidings:hunter2@campus.example.org/verify");
+    let output = run(config, "").succeeded();
+    let settings = settings(&output);
+    assert_eq!(settings["token-key"], (json!("***"), "environment".to_owned()));
+    assert_eq!(settings["verifier-url"].0, "https://tidings:***@campus.example.org/verify");
+    assert!(!output.stdout.contains("nobody may") && !output.stdout.contains("hunter2"), "{output:?}");
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_named_with_its_line_also_where_nobody_named_the_file() {
+    let directory = directory();
+    for (text, line, named) in [
+        ("pw-min = 8\npassword-min = 8\n", 2, "password-min"),
+        ("# a remark\n\nnickname-max = \"many\"\n", 3, "nickname-max"),
+        ("pw-min = 8\nverifier = \"oracle\"\n", 2, "oracle"),
+        ("pw-min = 8\npw-min = 9\n", 2, "pw-min"),
+        ("pw-min = \n", 1, ""),
+        ("no-docs = true\n\nbase-path = \"/a b\"\n", 3, "base-path"),
+        ("no-docs = true\ntrust-proxy = [\"localhost\"]\n", 2, "trust-proxy"),
+        ("id-max = 40\npw-min = 500\n", 2, "pw-min"),
+        (
+            "\nschool-ids = \"(\"\nverifier = \"http\"\nverifier-url = \"http://127.0.0.1:1/\"\n",
+            2,
+            "school-ids",
+        ),
+        ("\n\nverifier = \"http\"\n", 3, "verifier-url"),
+        ("timezone = \"Mars/Olympus\"\n", 1, "timezone"),
+        ("\npopular-half-life = -1\n", 2, "popular-half-life"),
+        ("\nwords-dimensions = 0\n", 2, "words-dimensions"),
+    ] {
+        std::fs::write(directory.path().join("tidings.toml"), text).unwrap();
+        for args in [&["config"][..], &["init"], &["serve", "--listen", "127.0.0.1:0"]] {
+            // `init` opens no listener.
+            if args == ["init"] && ["base-path", "trust-proxy"].contains(&named) {
+                continue;
+            }
+            let output = tidings(directory.path(), args, "");
+            assert_eq!((output.status, &*output.stdout), (2, ""), "{text:?} {args:?} {output:?}");
+            let says = |text: &str| output.stderr.contains(text);
+            assert!(
+                says("tidings.toml") && says(&format!("line {line}")) && says(named),
+                "{text:?} {output:?}"
+            );
+        }
+    }
+    // A flag that makes it right is heard.
+    std::fs::write(directory.path().join("tidings.toml"), "base-path = \"/a b\"\n").unwrap();
+    let _ = tidings(directory.path(), &["config", "--base-path", "/a"], "").succeeded();
+    let flag = tidings(directory.path(), &["config", "--base-path", "/c d"], "");
+    assert_eq!(flag.status, 2);
+    assert!(!flag.stderr.contains("tidings.toml"), "the file is not to blame: {flag:?}");
+    let object = tidings(directory.path(), &["config", "--json"], "");
+    assert_eq!((object.status, object.json()), (2, json!({ "result": "bad request" })));
+}

@@ -1,0 +1,80 @@
+//! `tidings completions`, `man` and `openapi`: what the program says of itself.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use tidings_tests::{Server, run};
+
+use super::tidings;
+
+/// The commands that a help names.
+fn commands(help: &str) -> BTreeSet<String> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = lines.take_while(|line| !line.is_empty()).filter_map(|line| {
+        line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')).and_then(|rest| rest.split(' ').next())
+    });
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn each_shell_gets_its_completions() {
+    let directory = tempfile::tempdir().unwrap();
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        let script = tidings(directory.path(), &["completions", shell], "").succeeded().stdout;
+        for word in ["backup", "restore", "--repair", "--listen"] {
+            assert!(script.contains(word.trim_start_matches('-')), "{shell} {word}");
+        }
+        // Where the shell is there, it reads it without a word.
+        let mut read = Command::new(shell);
+        read.arg("-n");
+        if shell != "powershell" && Command::new(shell).arg("-c").arg("true").output().is_ok() {
+            let output = run(read, &script);
+            assert_eq!((output.status, &*output.stderr), (0, ""), "{shell}");
+        }
+    }
+    assert_eq!(tidings(directory.path(), &["completions", "csh"], "").status, 2);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "no database is made for it");
+}
+
+#[test]
+fn each_command_gets_a_manual_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = tidings(directory.path(), &["man", "share/man1"], "").succeeded();
+    assert!(said.stdout.contains("man ./share/man1/tidings.1"), "{said:?}");
+    let mut expected = BTreeSet::from(["tidings.1".to_owned()]);
+    for command in commands(&tidings(directory.path(), &["--help"], "").succeeded().stdout) {
+        expected.insert(format!("tidings-{command}.1"));
+        let help = tidings(directory.path(), &[&command, "--help"], "").succeeded().stdout;
+        expected.extend(commands(&help).iter().map(|inner| format!("tidings-{command}-{inner}.1")));
+    }
+    let pages = fs::read_dir(directory.path().join("share/man1")).unwrap();
+    let pages: BTreeSet<String> =
+        pages.map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(pages.is_superset(&expected), "{:?}", expected.difference(&pages));
+    assert!(expected.contains("tidings-words-train.1"), "{expected:?}");
+    let page = fs::read_to_string(directory.path().join("share/man1/tidings-backup.1")).unwrap();
+    assert!(page.contains(".TH tidings-backup 1") && page.contains("Example"), "{page}");
+    fs::write(directory.path().join("file"), "").unwrap();
+    let refused = tidings(directory.path(), &["man", "file"], "");
+    assert_eq!(refused.status, 3, "{refused:?}");
+    assert!(refused.stderr.contains("file"), "{refused:?}");
+    let object = tidings(directory.path(), &["man", "share/man1", "--json"], "").succeeded();
+    assert_eq!(object.json(), serde_json::json!({ "result": "success" }));
+}
+
+#[test]
+fn the_document_of_the_api_is_the_servers_byte_for_byte() {
+    for base in ["", "/api"] {
+        let server = Server::with(move |serve| {
+            serve.env("TIDINGS_BASE_PATH", base);
+        });
+        let answer = server.anyone().get(&format!("{base}/openapi.json"));
+        let directory = tempfile::tempdir().unwrap();
+        let mut openapi = tidings_tests::command();
+        openapi.current_dir(directory.path()).arg("openapi").env("TIDINGS_BASE_PATH", base);
+        let printed = run(openapi, "").succeeded().stdout;
+        assert!(printed.as_bytes() == answer.bytes, "{base}");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "no database is made for it");
+    }
+}
