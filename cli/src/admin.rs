@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::{Error, admin};
+use tidings_core::{Error, Outcome, admin};
 
 use crate::failure::Failure;
 use crate::output::{Column, Table, dated, local};
@@ -41,7 +41,13 @@ pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failur
         Admin::Check { id } => {
             let member =
                 session.caller.on_behalf_of(&session.tidings, id).map_err(|e| unknown(e, "member", id))?;
-            admin::check(&session.tidings, &member)?;
+            let checked = admin::check(&session.tidings, &member);
+            checked.map_err(|error| match error {
+                Error::Documented(Outcome::NotAdmin) => {
+                    Failure::refused(&error, format!("{id:?} is no administrator"))
+                }
+                error => error.into(),
+            })?;
             session.out.answer(&(), |page| page.line(format!("{id} is an administrator.")))
         }
         Admin::List => list(session),

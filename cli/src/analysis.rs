@@ -8,7 +8,7 @@ use tidings_core::analysis::{self, Day, Log, OneDay, Window};
 
 use crate::failure::Failure;
 use crate::output::{Column, Page, Table, bar, dated, grouped, local};
-use crate::session::Session;
+use crate::session::{Session, unknown};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Analysis {
@@ -69,7 +69,7 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
         }
         Analysis::Day { date } => {
             let day = one_day(session, date.as_deref())?;
-            out.answer(&day, |page| of_day(page, &day.analysis))
+            out.answer(&day, |page| of_day(page, &day.analysis, analysis::zone(tidings)))
         }
         Analysis::Days { days } => {
             let days = analysis::days_ago(tidings, caller, *days)?;
@@ -114,7 +114,8 @@ fn log(session: &Session, args: &LogArgs) -> Result<Log, Failure> {
     let window = if given { window } else { Window { days: 1, ..window } };
     let limit = i64::from(args.limit);
     Ok(match &args.member {
-        Some(id) => analysis::log_user_date(tidings, caller, id, window, limit)?,
+        Some(id) => analysis::log_user_date(tidings, caller, id, window, limit)
+            .map_err(|error| unknown(error, "member", id))?,
         None => analysis::log_date(tidings, caller, window, limit)?,
     })
 }
@@ -133,9 +134,9 @@ fn figures(page: &mut Page, figures: &analysis::Analysis) {
     ]);
 }
 
-fn of_day(page: &mut Page, day: &Day) {
+fn of_day(page: &mut Page, day: &Day, zone: &str) {
     page.fields(&[
-        ("Day", day.date.clone()),
+        ("Day", format!("{} ({zone})", day.date)),
         ("Visitors", grouped(day.today_visitor)),
         ("Views", grouped(day.today_view)),
         ("Likes", grouped(day.today_fav)),

@@ -9,7 +9,7 @@ use tidings_core::notice::{self, Draft};
 
 use crate::failure::Failure;
 use crate::input::Text;
-use crate::output::{Column, Style, Table, dated, grouped, local, zone};
+use crate::output::{Column, Style, Table, counted, dated, grouped, local, zone};
 use crate::session::{Session, unknown};
 
 mod editor;
@@ -151,8 +151,8 @@ fn show(session: &Session, id: &str) -> Result<ExitCode, Failure> {
         let notice = &notice.notice_list;
         page.styled(Style::Strong, &notice.title);
         let hidden = if notice.activation == 1 { "" } else { ", hidden" };
-        let (date, views) = (local(notice.date), grouped(notice.view));
-        page.styled(Style::Faint, format!("{date} ({}), {views} views{hidden}", zone()));
+        let (date, views) = (local(notice.date), counted(notice.view, "view"));
+        page.styled(Style::Faint, format!("{date} ({}), {views}{hidden}", zone()));
         page.line("");
         page.block(&notice.post);
     })

@@ -84,7 +84,7 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
     };
     match command {
         Post::Add(fields) => {
-            let inserted = post::insert(tidings, caller, &fields.draft()?)?;
+            let inserted = post::insert(tidings, caller, &fields.whole_draft()?)?;
             out.answer(&inserted, |page| page.line(inserted.id.to_string()))
         }
         Post::Edit { id, fields } => {

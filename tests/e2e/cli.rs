@@ -1,4 +1,4 @@
-//! The command line as far as it sets a server up: settings, the first administrator, exit statuses.
+//! The command line: settings, the first administrator, exit statuses; in the modules, what every command prints.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -7,9 +7,16 @@ use serde_json::json;
 use tidings_tests::{Output, Server, command, run};
 
 mod backup;
+mod busy;
 mod check;
+mod compare;
 mod config;
 mod describe;
+mod odd;
+mod page;
+mod pipe;
+mod screen;
+mod world;
 
 /// Runs a command in a directory of its own, on a database there.
 fn tidings(directory: &Path, args: &[&str], input: &str) -> Output {

@@ -27,6 +27,7 @@ mod raw;
 pub mod sample;
 mod server;
 mod store;
+mod terminal;
 mod wait;
 
 pub use answer::Answer;
@@ -35,4 +36,5 @@ pub use caller::{Caller, PASSWORD, Request};
 pub use operation::{Access, OPERATIONS, Operation};
 pub use raw::read_answer;
 pub use server::{Server, Stopped};
+pub use terminal::Terminal;
 pub use wait::{WAIT_MAX, wait_until};

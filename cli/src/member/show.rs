@@ -59,9 +59,13 @@ fn posts(page: &mut Page, name: &str, list: &[PostRecord]) {
     titled(page, name, &table);
 }
 
-/// A table under its name; said to be empty where it is.
+/// A table under its name.
 fn titled(page: &mut Page, name: &str, table: &Table) {
     page.styled(Style::Strong, name);
-    page.table(table, &format!("{name}: none."));
+    if table.is_empty() {
+        page.styled(Style::Faint, "none");
+    } else {
+        page.table(table, "");
+    }
     page.line("");
 }

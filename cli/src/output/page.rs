@@ -132,6 +132,11 @@ pub(crate) fn grouped(number: i64) -> String {
     format!("{sign}{}", HumanCount(number.unsigned_abs()))
 }
 
+/// How many of a thing: `1 view`, `2 views`.
+pub(crate) fn counted(number: i64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 /// A bar as long as `value` is of `most`, at most `cells` long, to an eighth of a cell.
 pub(crate) fn bar(value: i64, most: i64, cells: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

@@ -9,7 +9,7 @@ use super::{Style, paint, text};
 /// Cells between two columns.
 const GAP: u16 = 2;
 /// Cells that a text is left with at least before a column that may be left out is.
-const TEXT_MIN: usize = 16;
+const TEXT_MIN: usize = 14;
 
 /// A column of a table.
 pub(crate) struct Column {
@@ -74,7 +74,8 @@ impl Table {
         self.rows.push((style, cells.map(fit).into()));
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether it has no rows.
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 

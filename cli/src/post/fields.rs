@@ -35,6 +35,17 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
+    /// The draft of a new post that they make.
+    ///
+    /// # Errors
+    /// A usage failure without a title and an address; when the file with the text cannot be read.
+    pub(super) fn whole_draft(&self) -> Result<Draft, Failure> {
+        if self.title.is_none() || self.url.is_none() {
+            return Err(Failure::usage("a post has a title and an address: give --title and --url"));
+        }
+        self.draft()
+    }
+
     /// The draft that they make.
     ///
     /// # Errors

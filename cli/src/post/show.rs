@@ -6,7 +6,7 @@ use clap::Args;
 use tidings_core::post::{self, LIST_MAX, ListQuery};
 
 use crate::failure::Failure;
-use crate::output::{Column, Style, Table, dated, grouped, local, stream_pages, zone};
+use crate::output::{Column, Style, Table, counted, dated, grouped, local, stream_pages, zone};
 use crate::session::{Session, unknown};
 
 #[derive(Debug, Args)]
@@ -60,11 +60,8 @@ pub(super) fn one(session: &Session, id: &str) -> Result<ExitCode, Failure> {
         let (shown, detail) = (&found.post.shown, &found.post);
         page.styled(Style::Strong, &shown.title);
         page.line(&shown.url);
-        let (views, likes) = (grouped(shown.view), grouped(shown.fav_cnt));
-        page.styled(
-            Style::Faint,
-            format!("{} ({}), {views} views, {likes} likes", local(shown.date), zone()),
-        );
+        let (views, likes) = (counted(shown.view, "view"), counted(shown.fav_cnt, "like"));
+        page.styled(Style::Faint, format!("{} ({}), {views}, {likes}", local(shown.date), zone()));
         let (topics, tags) = (detail.topic.texts().join(", "), detail.tag.texts().join(", "));
         let end = shown.end_date.map(local).unwrap_or_default();
         let fields = [("Topics", topics), ("Tags", tags), ("Image", shown.img.clone()), ("Shown until", end)];

@@ -1,0 +1,161 @@
+//! What is odd and allowed, and what is merely odd: names that look like flags, control characters, other members'
+//! rights, and what programs get of all this.
+
+use serde_json::{Value, json};
+use tidings_tests::PASSWORD;
+
+use super::world::{LIBRARY, World};
+
+#[test]
+fn texts_that_others_wrote_do_nothing_to_the_terminal() {
+    let world = World::new();
+    let bell = "Title \u{7}\u{1b}[2J";
+    let refused = world.run(&["notice", "add", "--title", bell, "--post", "x"]);
+    assert_eq!(refused.status, 1, "{refused:?}");
+    // A name may hold whatever somebody is called, and what the university says of its members is not looked at.
+    let _ = world.done(&["member", "nickname", "ann", "a\u{202e}b \"quoted\" 'too'"]);
+    let list = world.done(&["member", "list"]);
+    assert!(list.contains("a\\u{202e}b \"quoted\" 'too'"), "{list}");
+    let roster = "id,name,major,password\ns1,\"\u{1b}[31mred\u{7}\nline\",\t,secret\n";
+    let _ = world.with_input(&["roster", "import", "-"], roster).succeeded();
+    let list = world.done(&["roster", "list"]);
+    assert!(list.contains("\\u{1b}[31mred\\u{7}\\nline") && !list.contains('\u{1b}'), "{list}");
+    for unknown in ["\u{1b}[31m", "a\nb", "a b", "\"", "'; DROP TABLE member; --", "\u{202e}"] {
+        let output = world.run(&["member", "show", unknown]);
+        assert_eq!((output.status, output.stdout.as_str()), (1, ""), "{output:?}");
+        assert!(!output.stderr.trim_end().contains(['\u{1b}', '\u{202e}', '\n']), "{output:?}");
+        assert_eq!(
+            world.run(&["member", "show", unknown, "--json"]).json(),
+            json!({ "result": "Not found" })
+        );
+    }
+}
+
+#[test]
+fn names_that_look_like_flags_are_names_where_they_may_be() {
+    let world = World::new();
+    let id = world.done(&["notice", "add", "--title", "--hidden", "--post", "-5 %\t\"off\""]);
+    let shown = world.done(&["notice", "list"]);
+    assert!(shown.contains("--hidden"), "{shown}");
+    assert!(world.done(&["notice", "show", id.trim()]).ends_with("-5 %\\t\"off\"\n"));
+    let _ = world.done(&["member", "nickname", "ann", "--", "--json"]);
+    assert!(world.done(&["member", "list"]).contains("--json"));
+    let unknown = world.run(&["member", "show", "--", "--json"]);
+    assert_eq!((unknown.status, unknown.stdout.as_str()), (1, ""), "{unknown:?}");
+    let _ = world.done(&["--as", "ann", "feedback", "send", "--type", "-", "--", "--type"]);
+    let list = world.done(&["feedback", "list", "--json"]);
+    assert!(list.contains(r#""type":"-","post":"--type""#), "{list}");
+}
+
+#[test]
+fn a_member_whom_the_operator_acts_as_has_their_own_rights_and_records() {
+    let world = World::new();
+    let as_ann = |args: &[&str]| world.run(&[&["--as", "ANN", "--json"], args].concat());
+    for (args, result) in [
+        (&["member", "show", "ben"][..], "Not admin"),
+        (&["member", "show", "nobody"], "Not admin"),
+        (&["member", "nickname", "ben", "x"], "Not admin"),
+        (&["member", "list"], "Not admin"),
+        (&["member", "password", "ann", "--password-stdin"], "Not admin"),
+        (&["member", "remove", "ben", "--yes"], "Not admin"),
+        (&["admin", "grant", "ann"], "Not admin"),
+        (&["admin", "list"], "Not admin"),
+        (&["roster", "list"], "Not admin"),
+        (&["init"], "Not admin"),
+        (&["post", "add", "--title", "T", "--url", "https://example.org/"], "Not admin"),
+        (&["words", "train"], "Not admin"),
+        (&["member", "show", "ann"], "success"),
+        (&["post", "like", LIBRARY], "success"),
+        (&["feed", "topic", "Rust"], "success"),
+    ] {
+        let output = as_ann(args);
+        assert_eq!(output.json()["result"], result, "{args:?}: {output:?}");
+        assert_eq!(output.status, i32::from(result != "success"), "{args:?}: {output:?}");
+    }
+    let lists: Value = serde_json::from_str(&world.done(&["member", "lists", "ann", "--json"])).unwrap();
+    assert_eq!(lists["fav_list"][0]["_id"], LIBRARY);
+    assert_eq!(lists["newsfeed_list"].as_array().unwrap().len(), 2);
+    for (who, result) in [("nobody", "Not found"), ("ben", "blacklist user"), ("", "Not found")] {
+        let output = world.run(&["feed", "popular", "--json", "--as", who]);
+        assert_eq!((output.status, output.json()), (1, json!({ "result": result })), "{output:?}");
+    }
+}
+
+#[test]
+fn a_failure_is_one_document_too_and_keeps_its_status() {
+    let world = World::new();
+    for (args, status, result) in [
+        (&["notice", "show", "x"][..], 1, "Not found"),
+        (&["notice", "edit", &world.notice], 2, "bad request"),
+        (&["notice", "remove", &world.notice], 2, "bad request"),
+        (&["notice", "list", "--color", "sometimes"], 2, "bad request"),
+        (&["notice"], 2, "bad request"),
+        (&["member", "sign-in", "ann"], 2, "bad request"),
+        (&["post", "import", "nowhere.jsonl"], 3, "internal error"),
+        (&["--db", "nowhere/tidings.db", "notice", "list"], 3, "internal error"),
+        (&["--config", "nowhere.toml", "notice", "list"], 2, "bad request"),
+    ] {
+        for form in ["--json", "--ndjson"] {
+            let output = world.with_input(&[&[form], args].concat(), PASSWORD);
+            assert_eq!((output.status, output.json()), (status, json!({ "result": result })), "{output:?}");
+            assert!(!output.stderr.is_empty(), "{output:?}");
+        }
+    }
+    let both = world.run(&["notice", "list", "--json", "--ndjson"]);
+    assert_eq!(both.status, 2, "{both:?}");
+}
+
+#[test]
+fn lists_come_element_by_element_where_they_are_long() {
+    let world = World::new();
+    let lines = |args: &[&str]| {
+        let text = world.done(&[args, &["--ndjson"]].concat());
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
+    };
+    let object = |args: &[&str], list: &str| {
+        let text = world.done(&[args, &["--json"]].concat());
+        serde_json::from_str::<Value>(&text).unwrap()[list].as_array().unwrap().clone()
+    };
+    for (args, list) in [
+        (&["member", "list"][..], "members"),
+        (&["admin", "list"], "admins"),
+        (&["blacklist", "list"], "blacklist"),
+        (&["notice", "list", "--all"], "notice_list"),
+        (&["feedback", "list"], "feedback_list"),
+        (&["post", "list"], "posts"),
+        (&["feed", "popular"], "newsfeed"),
+        (&["feed", "topic", "Rust"], "newsfeed"),
+        (&["search", "run", "release"], "search_result"),
+        (&["search", "realtime"], "search_realtime"),
+        (&["--as", "ann", "search", "recent"], "lately_search_list"),
+        (&["analysis", "days", "3"], "analysis"),
+        (&["analysis", "log"], "log"),
+        (&["roster", "list"], "roster"),
+    ] {
+        assert_eq!(lines(args), object(args, list), "{args:?}");
+    }
+    assert_eq!(lines(&["member", "show", "ann"])[0]["result"], "success", "what is no list is one line");
+    // As many as are asked for, beyond a page; and on from where a page ended.
+    let post = |n: u32| {
+        let url = format!("https://example.org/many/{n}");
+        json!({ "title": format!("Post {n}"), "url": url, "date": "2023-01-01T00:00:00Z" }).to_string()
+    };
+    let posts: Vec<String> = (0..1_250).map(post).collect();
+    let _ = world.with_input(&["post", "import", "-"], &posts.join("\n")).succeeded();
+    let all = lines(&["post", "list"]);
+    assert_eq!(all.len(), 1_253);
+    assert_eq!(lines(&["post", "list", "--limit", "1100"]), all[..1_100]);
+    assert_eq!(lines(&["feed", "popular"]).len(), 1_252, "without what is past its end");
+    assert_eq!(lines(&["feed", "popular", "--limit", "310"]).len(), 310);
+    for (list, args) in [("posts", ["post", "list"]), ("newsfeed", ["feed", "popular"])] {
+        let page = |more: &[&str]| -> Value {
+            let text = world.done(&[&args[..], &["--limit", "200", "--json"], more].concat());
+            serde_json::from_str(&text).unwrap()
+        };
+        let first = page(&[]);
+        let second = page(&["--next", first["next"].as_str().unwrap()]);
+        let expected = lines(&args);
+        assert_eq!(first[list].as_array().unwrap()[..], expected[..200]);
+        assert_eq!(second[list].as_array().unwrap()[..], expected[200..400]);
+    }
+}

@@ -1,0 +1,261 @@
+//! What each command prints for people, where nobody sees how wide it is: whole, plain, and with its exit status.
+
+use std::fmt::Write as _;
+
+use super::world::{LIBRARY, NOTHING, RELEASE, World, steadily};
+
+/// Runs commands one after the other, and writes down what each of them printed.
+fn session(world: &World, commands: &[&[&str]]) -> String {
+    let mut text = String::new();
+    for args in commands {
+        let output = world.run(args);
+        let shown: Vec<String> = args.iter().map(|arg| format!("{arg:?}")).collect();
+        writeln!(text, "$ tidings {}", shown.join(" ").replace('"', "'")).unwrap();
+        text.push_str(&output.stdout);
+        for line in output.stderr.lines() {
+            writeln!(text, "! {line}").unwrap();
+        }
+        if output.status != 0 {
+            writeln!(text, "? {}", output.status).unwrap();
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[test]
+fn members_administrators_and_the_blacklist() {
+    let world = World::new();
+    let text = session(
+        &world,
+        &[
+            &["member", "list"],
+            &["member", "list", "--search", "N"],
+            &["member", "list", "--limit", "1", "--after", "ann"],
+            &["member", "list", "--search", "nobody"],
+            &["member", "list", "--limit", "0"],
+            &["member", "show", "s2026001"],
+            &["member", "show", "nobody"],
+            &["member", "lists", "ANN"],
+            &["member", "lists", "ann", "--type", "5"],
+            &["member", "nickname", "ann", "Ann of the library"],
+            &["member", "nickname", "ann", " "],
+            &["member", "auto-login", "ann", "1"],
+            &["member", "show", "ann"],
+            &["member", "reset", "ann"],
+            &["member", "lists", "ann", "--type", "2"],
+            &["admin", "list"],
+            &["admin", "check", "boss"],
+            &["admin", "check", "ann"],
+            &["admin", "grant", "ann"],
+            &["admin", "revoke", "ann"],
+            &["admin", "revoke", "boss"],
+            &["admin", "grant", "nobody"],
+            &["blacklist", "list"],
+            &["blacklist", "add", "boss"],
+            &["blacklist", "remove", "ben"],
+            &["blacklist", "remove", "nobody"],
+            &["blacklist", "list"],
+            &["member", "remove", "ben"],
+            &["member", "remove", "ben", "--yes"],
+            &["member", "remove", "ben", "--yes"],
+            &["member", "remove", "boss", "--yes"],
+            &["roster", "list"],
+        ],
+    );
+    steadily(|| insta::assert_snapshot!(text));
+}
+
+#[test]
+fn passwords() {
+    let world = World::new();
+    let with = |args: &[&str], input: &str| {
+        let output = world.with_input(args, input);
+        (output.status, output.stdout.trim().starts_with("eyJ"), output.stderr)
+    };
+    let sign_in = |pw: &str| with(&["member", "sign-in", "ann", "--password-stdin"], pw);
+    assert_eq!(sign_in("correct horse"), (0, true, String::new()));
+    let set = ["member", "password", "ann", "--password-stdin"];
+    assert_eq!(with(&set, "short").0, 1);
+    assert_eq!(with(&set, "battery staple\n"), (0, false, String::new()));
+    assert_eq!(sign_in("battery staple\n"), (0, true, String::new()));
+    let refusals: Vec<String> = [
+        (&["member", "sign-in", "ann", "--password-stdin"][..], "correct horse"),
+        (&["member", "sign-in", "nobody", "--password-stdin"], "correct horse"),
+        (&["member", "sign-in", "ben", "--password-stdin"], "correct horse"),
+        (&["member", "sign-in", "ann"], "battery staple"),
+        (&["member", "sign-in", "ann", "--password-file", "nowhere"], ""),
+        (&["member", "sign-in-up", "nobody", "--password-stdin"], "x"),
+        (&["member", "sign-in-up", "s2026001", "--password-stdin"], "x"),
+        (&["member", "password", "nobody", "--password-stdin"], "battery staple"),
+        (&["member", "password", "ann", "--password-stdin"], "short"),
+        (&["member", "sign-up", "ann", "--nickname", "A", "--password-stdin"], "battery staple"),
+        (&["member", "sign-up", "a!", "--nickname", "A", "--password-stdin"], "battery staple"),
+        (&["member", "sign-up", "cid", "--nickname", "C"], "battery staple"),
+    ]
+    .into_iter()
+    .map(|(args, input)| {
+        let (status, _, stderr) = with(args, input);
+        format!("{status} {stderr}")
+    })
+    .collect();
+    insta::assert_snapshot!(refusals.concat());
+}
+
+#[test]
+fn notices_and_feedback() {
+    let world = World::new();
+    let (notice, hidden) = (world.notice.as_str(), world.hidden.as_str());
+    std::fs::write(world.directory().join("text.txt"), "From a file.\n\n").unwrap();
+    let text = session(
+        &world,
+        &[
+            &["notice", "list"],
+            &["notice", "list", "--all"],
+            &["--as", "ann", "notice", "list", "--all"],
+            &["notice", "show", notice],
+            &["notice", "show", hidden],
+            &["--as", "ann", "notice", "show", hidden],
+            &["notice", "edit", hidden, "--title", "-5 % off", "--activation", "1"],
+            &["notice", "edit", notice, "--post-file", "text.txt"],
+            &["notice", "show", notice],
+            &["notice", "edit", notice],
+            &["notice", "edit", NOTHING, "--activation", "0"],
+            &["notice", "edit", notice, "--title", ""],
+            &["--as", "ann", "notice", "edit", notice, "--title", "Mine"],
+            &["notice", "add", "--title", "Without a text"],
+            &["notice", "add", "--title", "Both", "--post", "a", "--post-file", "text.txt"],
+            &["notice", "add", "--title", "Nowhere", "--post-file", "nowhere.txt"],
+            &["notice", "remove", notice],
+            &["notice", "remove", notice, "--yes"],
+            &["notice", "remove", notice, "--yes"],
+            &["--as", "ann", "notice", "remove", hidden, "--yes"],
+            &["notice", "list"],
+            &["feedback", "list"],
+            &["feedback", "send", "As nobody"],
+            &["--as", "ann", "feedback", "send", "General"],
+            &["--as", "ann", "feedback", "send", "--notice", notice, "On what is gone"],
+            &["--as", "ann", "feedback", "send", ""],
+            &["--as", "ann", "feedback", "list"],
+            &["feedback", "done", NOTHING],
+        ],
+    );
+    steadily(|| insta::assert_snapshot!(text));
+}
+
+#[test]
+fn feedback_is_open_until_it_is_done() {
+    let world = World::new();
+    let list: serde_json::Value = serde_json::from_str(&world.done(&["feedback", "list", "--json"])).unwrap();
+    let id = list["feedback_list"][0]["_id"].as_str().unwrap().to_owned();
+    let text = session(
+        &world,
+        &[
+            &["feedback", "done", &id],
+            &["feedback", "list"],
+            &["feedback", "list", "--all"],
+            &["feedback", "done", &id, "--undo"],
+            &["feedback", "list"],
+        ],
+    );
+    steadily(|| insta::assert_snapshot!(text));
+}
+
+#[test]
+fn posts_feeds_and_searches() {
+    let world = World::new();
+    let text = session(
+        &world,
+        &[
+            &["post", "list"],
+            &["post", "list", "--topic", "캠퍼스"],
+            &["post", "list", "--topic", "none"],
+            &["post", "list", "--next", "nonsense"],
+            &["post", "show", RELEASE],
+            &["post", "show", NOTHING],
+            &["post", "edit", RELEASE, "--title", "A release", "--topic", "", "--end-date", "2099-01-01"],
+            &["post", "show", RELEASE],
+            &["post", "edit", RELEASE],
+            &["post", "edit", RELEASE, "--url", "ftp://example.org"],
+            &["post", "add", "--title", "Again", "--url", "https://news.example.org/release"],
+            &["post", "add", "--title", "No address"],
+            &["post", "view", LIBRARY],
+            &["post", "like", LIBRARY],
+            &["--as", "ann", "post", "like", LIBRARY],
+            &["--as", "ann", "post", "unlike", RELEASE],
+            &["--as", "ann", "post", "like", NOTHING],
+            &["--as", "ann", "post", "edit", RELEASE, "--title", "Mine"],
+            &["--as", "ben", "post", "like", RELEASE],
+            &["--as", "nobody", "feed", "popular"],
+            &["post", "remove", RELEASE],
+            &["feed", "popular"],
+            &["feed", "popular", "--limit", "1"],
+            &["feed", "topic", "Release"],
+            &["feed", "topic", "none"],
+            &["--as", "ann", "feed", "recommended", "--limit", "1"],
+            &["feed", "recommended", "--limit", "301"],
+            &["search", "run", "release"],
+            &["search", "run", "release", "--category", "캠퍼스"],
+            &["search", "run", ""],
+            &["search", "log", "crabs"],
+            &["search", "realtime"],
+            &["search", "similar", "crabs"],
+            &["--as", "ann", "search", "recent"],
+            &["search", "recent"],
+            &["post", "remove", RELEASE, "--yes"],
+            &["post", "remove", RELEASE, "--yes"],
+        ],
+    );
+    steadily(|| insta::assert_snapshot!(text));
+}
+
+#[test]
+fn figures() {
+    let world = World::new();
+    let _ = world.done(&["analysis", "device", "pc"]);
+    let _ = world.done(&["analysis", "device", "pc"]);
+    let _ = world.done(&["analysis", "device", "mobile"]);
+    let text = session(
+        &world,
+        &[
+            &["analysis", "summary"],
+            &["analysis", "day", "2024-01-01"],
+            &["analysis", "day", "2024-02-30"],
+            &["analysis", "day", "yesterday"],
+            &["analysis", "days", "1"],
+            &["analysis", "days", "367"],
+            &["analysis", "device"],
+            &["analysis", "device", "phone"],
+            &["analysis", "log"],
+            &["analysis", "log", "--member", "nobody", "--hours", "1"],
+            &["analysis", "log", "--days", "1", "--hours", "1"],
+            &["--as", "ann", "analysis", "log"],
+        ],
+    );
+    steadily(|| insta::assert_snapshot!(text));
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let world = World::new();
+    let mut commands = vec![vec![]];
+    let mut seen = 0;
+    while let Some(command) = commands.pop() {
+        let help = world.done(&[&command[..], &["--help"]].concat());
+        let subcommands: Vec<&str> = help
+            .split("\nCommands:\n")
+            .nth(1)
+            .map(|rest| rest.lines().take_while(|line| !line.is_empty()).collect())
+            .unwrap_or_default();
+        let names = subcommands.iter().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        let names: Vec<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
+        for name in names.into_iter().filter(|name| *name != "help") {
+            commands.push([&command[..], &[&*String::from(name).leak()]].concat());
+        }
+        if !help.contains("\nCommands:\n") {
+            seen += 1;
+            assert!(help.contains("Example") && help.contains("tidings "), "{command:?}: {help}");
+        }
+    }
+    assert!(seen > 50, "{seen} commands");
+}

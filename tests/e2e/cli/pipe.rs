@@ -1,0 +1,81 @@
+//! A reader that has gone away, and a disk that is full.
+
+use std::fs::File;
+use std::process::Stdio;
+
+use super::world::{RELEASE, World};
+
+#[test]
+fn a_reader_that_has_gone_away_ends_a_command_quietly() {
+    let world = World::new();
+    let commands: [&[&str]; 30] = [
+        &["--help"],
+        &["member", "--help"],
+        &["--version"],
+        &["init"],
+        &["member", "list"],
+        &["member", "list", "--ndjson"],
+        &["member", "show", "ann"],
+        &["member", "lists", "ann"],
+        &["member", "reset", "ann"],
+        &["admin", "list"],
+        &["admin", "check", "boss"],
+        &["blacklist", "list"],
+        &["notice", "list", "--all"],
+        &["notice", "list", "--json"],
+        &["notice", "add", "--title", "T", "--post", "P"],
+        &["notice", "show", &world.notice],
+        &["feedback", "list"],
+        &["post", "list"],
+        &["post", "list", "--ndjson"],
+        &["post", "show", RELEASE],
+        &["post", "view", RELEASE],
+        &["feed", "popular"],
+        &["feed", "popular", "--ndjson"],
+        &["search", "run", "release"],
+        &["search", "realtime"],
+        &["analysis", "summary"],
+        &["analysis", "day"],
+        &["analysis", "days", "300", "--ndjson"],
+        &["analysis", "log"],
+        &["roster", "list"],
+    ];
+    for args in commands {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = world.command(args);
+        let child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        drop(command);
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.success() && !stderr.contains("panic"),
+            "{args:?}: {:?} {stderr}",
+            output.status
+        );
+        assert!(!stderr.contains("pipe"), "{args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn nobody_to_tell_is_no_reason_to_panic() {
+    let world = World::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = world.command(&["notice", "show", "x"]);
+    let status = command.stdout(writer.try_clone().unwrap()).stderr(writer).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_a_failure() {
+    let world = World::new();
+    for args in [&["notice", "list"][..], &["notice", "list", "--json"], &["member", "list", "--ndjson"]] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let child = world.command(args).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{args:?}: {stderr}");
+        assert!(stderr.contains("cannot write the answer"), "{args:?}: {stderr}");
+    }
+}

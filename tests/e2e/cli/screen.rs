@@ -1,0 +1,136 @@
+//! What people see at a terminal: tables that fit it, colours, questions, an editor.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use tidings_tests::{PASSWORD, Terminal};
+
+use super::world::{RELEASE, World, steadily};
+
+fn shown(mut command: Command, cells: u16) -> String {
+    command.env("TZ", "Asia/Seoul");
+    Terminal::start(command, cells).end().1
+}
+
+#[test]
+fn tables_fit_the_terminal() {
+    let world = World::new();
+    for cells in [80, 40] {
+        let commands: [&[&str]; 9] = [
+            &["member", "list"],
+            &["member", "show", "s2026001"],
+            &["notice", "list", "--all"],
+            &["feedback", "list"],
+            &["post", "list"],
+            &["post", "show", RELEASE],
+            &["feed", "popular"],
+            &["search", "run", "release 도서관"],
+            &["analysis", "days", "1"],
+        ];
+        let text: String = commands.map(|args| shown(world.command(args), cells) + "\n").concat();
+        steadily(|| insta::assert_snapshot!(format!("{cells}"), text));
+    }
+}
+
+#[test]
+fn colour_is_for_terminals_and_for_who_wants_it() {
+    let world = World::new();
+    let coloured = |text: &str| text.contains('\u{1b}');
+    let at_terminal = |args: &[&str], no_color: Option<&str>| {
+        let mut command = world.command(args);
+        command.env_remove("NO_COLOR");
+        command.envs(no_color.map(|value| ("NO_COLOR", value)));
+        shown(command, 80)
+    };
+    let list = ["notice", "list"];
+    assert!(coloured(&at_terminal(&list, None)) && coloured(&at_terminal(&list, Some(""))));
+    assert!(!coloured(&at_terminal(&list, Some("1"))));
+    assert!(coloured(&at_terminal(&["notice", "list", "--color", "always"], Some("1"))));
+    assert!(!coloured(&at_terminal(&["--color", "never", "notice", "list"], None)));
+    assert!(coloured(&at_terminal(&["notice", "show", "x"], None)), "a failure stands out");
+    assert!(coloured(&world.done(&["notice", "list", "--color=always"])));
+    let mut piped = world.command(&list);
+    piped.env_remove("NO_COLOR");
+    assert!(!coloured(&tidings_tests::run(piped, "").stdout));
+}
+
+#[test]
+fn what_is_lost_for_good_is_named_and_asked_about() {
+    let world = World::new();
+    let ask = |answer: &str| {
+        let command = world.command(&["notice", "remove", &world.notice]);
+        Terminal::start(command, 80).answer("[y/N] ", answer).end()
+    };
+    for no in ["", "n", "what?"] {
+        let (status, text) = ask(no);
+        assert_eq!(status, 1, "{text}");
+        assert!(text.contains("remove the notice \"Library\"? [y/N]"), "{text}");
+    }
+    assert!(world.done(&["notice", "list"]).contains("Library"));
+    assert_eq!(ask("y").0, 0);
+    assert!(!world.done(&["notice", "list"]).contains("Library"));
+    // Programs are not asked.
+    let command = world.command(&["--json", "member", "remove", "ann"]);
+    assert_eq!(Terminal::start(command, 80).end().0, 2);
+}
+
+#[test]
+fn a_password_is_asked_for_twice_when_it_is_new_and_never_shown() {
+    let world = World::new();
+    let command = world.command(&["member", "password", "ann"]);
+    let terminal = Terminal::start(command, 80);
+    let (status, text) =
+        terminal.answer("Password: ", "battery staple").answer("again: ", "battery staple").end();
+    assert_eq!(status, 0, "{text}");
+    assert!(!text.contains("battery"), "{text}");
+    let command = world.command(&["member", "sign-in", "ann"]);
+    let (status, text) = Terminal::start(command, 80).answer("Password: ", "battery staple").end();
+    assert!(status == 0 && text.contains("eyJ"), "{text}");
+    let command = world.command(&["member", "password", "ann"]);
+    let (status, text) =
+        Terminal::start(command, 80).answer("Password: ", PASSWORD).answer("again: ", "x").end();
+    assert!(status == 2 && text.contains("the passwords differ"), "{text}");
+}
+
+/// An editor that does what `script` says with the file `$1`, and notes the file's rights.
+fn editor(world: &World, script: &str) -> String {
+    let path = world.directory().join("editor.sh");
+    let script = format!("#!/bin/sh\nstat -c %a \"$1\" > rights\n{script}\n");
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_notice_is_edited_in_an_editor() {
+    let world = World::new();
+    let temporary = world.directory().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let edit = |script: &str| {
+        let mut command = world.command(&["notice", "edit", &world.notice]);
+        command.env("EDITOR", editor(&world, script)).env_remove("VISUAL").env("TMPDIR", &temporary);
+        Terminal::start(command, 80).end()
+    };
+    let left = || std::fs::read_dir(&temporary).unwrap().count();
+    let (status, text) = edit("cat \"$1\" > seen; sed -i 's/^Library$/Libraries/; s/ten/eleven/' \"$1\"");
+    assert!(status == 0 && text.contains("The notice is changed."), "{text}");
+    let read = |name: &str| std::fs::read_to_string(world.directory().join(name)).unwrap();
+    assert_eq!(read("seen"), "Library\n\nOpen until ten.\nNot on Sundays.\n");
+    assert_eq!(read("rights"), "600\n");
+    let shown = world.done(&["notice", "show", &world.notice]);
+    assert!(
+        shown.starts_with("Libraries\n") && shown.ends_with("Open until eleven.\nNot on Sundays.\n"),
+        "{shown}"
+    );
+
+    let (status, text) = edit("true");
+    assert!(status == 0 && text.contains("Nothing is changed."), "{text}");
+    let (status, text) = edit("exit 3");
+    assert!(status == 1 && text.contains("nothing is changed"), "{text}");
+    assert_eq!(left(), 0);
+    // What breaks a rule is not lost.
+    let (status, text) = edit("printf '\\n\\nA long text' > \"$1\"");
+    assert!(status == 1 && text.contains("kept in"), "{text}");
+    assert_eq!(left(), 1);
+    assert_eq!(world.done(&["notice", "show", &world.notice]).lines().next(), Some("Libraries"));
+}

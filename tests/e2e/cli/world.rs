@@ -1,0 +1,99 @@
+//! A database with something of everything, made by commands alone.
+
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+use tidings_tests::{Output, PASSWORD, command, run};
+
+/// Posts with ids of their own, as `post import` keeps them.
+const POSTS: &str = r#"
+{"_id": "650000000000000000000001", "title": "Announcing a release with a name that is a good deal longer than any terminal has cells", "url": "https://news.example.org/release", "post": "First line.\nSecond line.", "topic": ["Rust", "Release"], "tag": ["compiler"], "date": "2024-01-02T03:04:05Z", "img": "https://news.example.org/a.png"}
+{"_id": "650000000000000000000002", "title": "도서관은 밤 열 시까지 열려 있습니다 그리고 일요일에는 쉽니다", "url": "https://news.example.org/도서관", "post": "모두", "topic": ["캠퍼스"], "date": "2024-02-03T04:05:06Z", "view": 12345, "fav_cnt": 67}
+{"_id": "650000000000000000000003", "title": "🦀🦀 crabs 👩‍👩‍👧 families", "url": "https://news.example.org/crabs", "date": "2023-03-04T05:06:07Z", "end_date": "2023-04-04T00:00:00Z"}
+"#;
+
+pub(crate) const RELEASE: &str = "650000000000000000000001";
+pub(crate) const LIBRARY: &str = "650000000000000000000002";
+/// The id of nothing.
+pub(crate) const NOTHING: &str = "650000000000000000000009";
+
+/// A database, and commands on it.
+pub(crate) struct World {
+    directory: TempDir,
+    /// A notice that everybody sees.
+    pub(crate) notice: String,
+    /// A notice that administrators see.
+    pub(crate) hidden: String,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut world = Self { directory, notice: String::new(), hidden: String::new() };
+        let _ = world.with_input(&["init", "--admin", "boss", "--password-stdin"], PASSWORD).succeeded();
+        for (id, nickname) in [("ann", "앤 🦀"), ("ben", "Ben \"the\" Quote")] {
+            let args = ["member", "sign-up", id, "--nickname", nickname, "--password-stdin"];
+            let _ = world.with_input(&args, PASSWORD).succeeded();
+        }
+        let roster = "id,name,major,password\ns2026001,김지우,물리학,secret password\n";
+        let _ = world.with_input(&["roster", "import", "-"], roster).succeeded();
+        let args = ["member", "sign-in-up", "s2026001", "--password-stdin"];
+        let _ = world.with_input(&args, "secret password").succeeded();
+        let _ = world.with_input(&["post", "import", "-"], POSTS.trim_start()).succeeded();
+        let add = ["notice", "add", "--title", "Library", "--post", "Open until ten.\nNot on Sundays."];
+        world.notice = String::from(world.done(&add).trim());
+        let add = ["notice", "add", "--title", "곧 공개될 공지입니다 🎉", "--post", "Later.", "--hidden"];
+        world.hidden = String::from(world.done(&add).trim());
+        for act in [
+            &["post", "view", RELEASE][..],
+            &["post", "like", RELEASE],
+            &["feed", "topic", "Rust"],
+            &["search", "log", "borrow checker"],
+            &["feedback", "send", "--type", "idea", "--notice", &world.notice, "Open on Sundays, too"],
+        ] {
+            let _ = world.done(&[&["--as", "ann"], act].concat());
+        }
+        let _ = world.done(&["blacklist", "add", "ben"]);
+        world
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A command on the database, to be run.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut tidings = command();
+        tidings.current_dir(self.directory()).args(args);
+        tidings
+    }
+
+    /// Runs a command.
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
+        self.with_input(args, "")
+    }
+
+    /// Runs a command with this on its standard input.
+    pub(crate) fn with_input(&self, args: &[&str], input: &str) -> Output {
+        run(self.command(args), input)
+    }
+
+    /// What a command that succeeds prints.
+    #[track_caller]
+    pub(crate) fn done(&self, args: &[&str]) -> String {
+        self.run(args).succeeded().stdout
+    }
+}
+
+/// `assert` with ids and moments of this run replaced by others of their length.
+pub(crate) fn steadily(assert: impl FnOnce()) {
+    let filters = [
+        (r"\b6[a-f][0-9a-f]{22}\b", "[notice or feedback id]~"),
+        (r"\b20(?:2[6-9]|[3-8]\d)-\d\d-\d\d \d\d:\d\d", "[this moment...]"),
+        (r"\b20(?:2[6-9]|[3-8]\d)-\d\d-\d\d\b", "[today...]"),
+        (r"\beyJ[\w.-]+", "[token]"),
+        (r"\b[0-9a-f]{27}\b", "[next of a feed, 27 digits]"),
+    ];
+    insta::with_settings!({ filters => filters }, { assert() });
+}
