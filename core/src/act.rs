@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::import::{self, FieldKind, Kind, MoveReport, Progress, Written};
 use crate::newsfeed;
 use crate::post;
-use crate::search::Search;
+use crate::search::{ListedSearch, Search};
 use crate::store::Tx;
 use crate::text;
 use crate::words::SEARCH_RULE;
@@ -112,7 +112,7 @@ pub(crate) enum Deed {
     View(String),
     /// The post with this address was liked.
     Like(String),
-    Search(Search),
+    Search(ListedSearch),
     /// A topic's feed was opened, which had these tags.
     Newsfeed {
         name: String,
@@ -157,7 +157,8 @@ impl Line {
             Some("view") => Deed::View(url()?),
             Some("like") => Deed::Like(url()?),
             Some("search") => {
-                Deed::Search(Search::new(tidings, &search.ok_or(SEARCH_MISSING)?).map_err(|_| SEARCH_RULE)?)
+                let search = Search::new(&search.ok_or(SEARCH_MISSING)?).map_err(|_| SEARCH_RULE)?;
+                Deed::Search(search.listed(tidings))
             }
             Some("newsfeed") => {
                 let name = newsfeed_name.and_then(|name| text::line(&name, NEWSFEED)).ok_or(NEWSFEED_RULE)?;

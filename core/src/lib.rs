@@ -235,7 +235,7 @@ impl Builder {
         Ok(Tidings(Arc::new(Inner {
             feeds: newsfeed::Feeds::new(Arc::clone(&store), config.feed.clone(), clock.clone()),
             analysis: analysis::State::open(&store, &config.analysis, &clock)?,
-            words: words::Words::new(Arc::clone(&store), &path, config.words.clone()),
+            words: words::Words::new(Arc::clone(&store), &path, config.words.clone(), clock.clone()),
             board: notice::Board::default(),
             store,
             keys: Keys::new(&secret.0, config.token_days)?,

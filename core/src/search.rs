@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::Caller;
+use crate::account::{Caller, Identity};
 use crate::analysis::Guest;
 use crate::analysis::counters::Counter;
 use crate::error::{Error, Result};
@@ -139,27 +139,35 @@ pub fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
 /// `bad request` when the search breaks its rule; `overloaded`.
 pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &str) -> Pending<()> {
     let (identity, now) = (caller.identify(tidings), tidings.now());
-    let search = match Search::new(tidings, search) {
+    let search = match Search::new(search) {
         Ok(search) => search,
         Err(error) => return Pending::given(Err(error)),
     };
+    // A guest has no list in which it would stand.
+    let listed = matches!(identity, Identity::Named { .. }).then(|| search.clone().listed(tidings));
     let calendar = Arc::clone(&tidings.analysis().calendar);
     tidings.store().submit(move |tx| {
         let member = identity.visitor(tx)?.map(|member| member.key);
         let visitor = member.or(guest.map(Guest::number)).unwrap_or_default();
         search.count_term(tx, visitor, now)?;
-        if let Some(member) = member {
-            search.list(tx, member, now)?;
+        if let (Some(member), Some(listed)) = (member, &listed) {
+            listed.insert(tx, member, now)?;
         }
         calendar.count(tx, Counter::Search, now)
     })
 }
 
 /// A search as it is recorded.
+#[derive(Clone)]
 pub(crate) struct Search {
     /// As it was written.
     pub(crate) original: String,
     term: String,
+}
+
+/// A search as it stands in a member's list.
+pub(crate) struct ListedSearch {
+    pub(crate) search: Search,
     /// Blanks between.
     tokens: String,
     similar: String,
@@ -170,15 +178,16 @@ impl Search {
     ///
     /// # Errors
     /// `bad request` when it does not.
-    pub(crate) fn new(tidings: &Tidings, search: &str) -> Result<Self> {
+    pub(crate) fn new(search: &str) -> Result<Self> {
         let original = checked(search)?;
-        let tokens = tokens::tokens(&original);
-        Ok(Self {
-            term: tokens::normalise_term(&original),
-            similar: similar_words(tidings, &tokens::distinct(tokens.clone())).join(" "),
-            tokens: tokens.join(" "),
-            original,
-        })
+        Ok(Self { term: tokens::normalise_term(&original), original })
+    }
+
+    /// It with the words that stand beside it in a list: finding these takes its time.
+    pub(crate) fn listed(self, tidings: &Tidings) -> ListedSearch {
+        let tokens = tokens::tokens(&self.original);
+        let similar = similar_words(tidings, &tokens::distinct(tokens.clone())).join(" ");
+        ListedSearch { search: self, tokens: tokens.join(" "), similar }
     }
 
     /// Counts it among what is searched just now.
@@ -188,10 +197,12 @@ impl Search {
         tx.touch(Topic::Terms);
         Ok(())
     }
+}
 
+impl ListedSearch {
     /// Records it in a member's list of searches.
-    pub(crate) fn list(&self, tx: &mut dyn Tx, member: i64, at: i64) -> Result<(), StoreError> {
-        history::search(tx, member, &self.original, &self.tokens, &self.similar, at)
+    pub(crate) fn insert(&self, tx: &mut dyn Tx, member: i64, at: i64) -> Result<(), StoreError> {
+        history::search(tx, member, &self.search.original, &self.tokens, &self.similar, at)
     }
 }
 

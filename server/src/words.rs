@@ -15,7 +15,8 @@ pub(crate) fn routes() -> Vec<Route> {
 /// For each token of a search the words of posts that are most like it
 ///
 /// In the order of the tokens: `[{"token": [{"word": 0.83}, …]}, …]`, the most alike word first, each with how alike it
-/// is, up to 1. The list of a token that nothing is like is empty.
+/// is: at most 10 words, from 0.5 to 1, unless the settings say otherwise. A token that no post has, mistyped or
+/// inflected, is taken for the words that are written much like it; the list of one that is like none is empty.
 #[utoipa::path(
     post,
     path = "/get_similarity_words",

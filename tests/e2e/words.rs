@@ -91,6 +91,8 @@ fn the_server_learns_the_words_of_the_posts_by_itself() {
     }
     assert_eq!(found[3].1, [], "written like none, it is like none");
     assert!(is_about(&words(&anyone, "compielr")[0], SUBJECTS[0]), "mistyped");
+    let inflected = similar(&anyone, "도서관에서만");
+    assert!(is_about(&inflected[0].1[0].0, SUBJECTS[2]), "{inflected:?}");
 }
 
 #[test]
@@ -167,12 +169,14 @@ fn vectors_go_out_and_come_in_in_the_text_form_of_word2vec() {
     let _ = server.cli(["words", "load", "vectors.txt"]).succeeded();
     assert_eq!(words(&anyone, "cargo"), learned);
 
-    // Others' vectors say otherwise, and only words that stand in posts are answered.
-    let others = "4 2\ncargo 1 0\noven 0.9 0.1\nfreight 1 0\nflour 0 1\n";
-    let loaded = server.cli_with_input(["--json", "words", "load", "-"], others).succeeded().json();
-    assert_eq!(loaded["words"], 4);
-    wait_until("the server has them", || words(&anyone, "cargo") == ["oven"]);
-    assert_eq!(words(&anyone, "freight"), ["cargo", "oven"]);
+    // Others' vectors, here as fastText and GloVe write them, say otherwise, and only words that stand in posts are answered.
+    let rows = "cargo 1 0 \noven 0.9 0.1 \nfreight 1 0 \nflour 0 1 \n";
+    for others in [format!("4 2\n{rows}"), rows.replace(" \n", "\n")] {
+        let loaded = server.cli_with_input(["--json", "words", "load", "-"], others).succeeded().json();
+        assert_eq!(loaded["words"], 4);
+        wait_until("the server has them", || words(&anyone, "cargo") == ["oven"]);
+        assert_eq!(words(&anyone, "freight"), ["cargo", "oven"]);
+    }
     let _ = server.cli(["words", "train"]).succeeded();
     wait_until("learned words are back", || words(&anyone, "cargo") == learned);
 }

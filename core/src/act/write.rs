@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
         Ok(match deed {
             Deed::View(url) => self.post(tx, url)?.map(|post| post.standing.post * 2),
             Deed::Like(url) => self.post(tx, url)?.map(|post| post.standing.post * 2 + 1),
-            Deed::Search(search) => Some(hash(b"search", &search.original)),
+            Deed::Search(listed) => Some(hash(b"search", &listed.search.original)),
             Deed::Newsfeed { name, .. } => Some(hash(b"newsfeed", name)),
         })
     }
@@ -132,13 +132,13 @@ impl<'a> Writer<'a> {
                 }
             }
             Deed::Like(url) => return self.like(tx, member.key, at, url),
-            Deed::Search(search) => {
+            Deed::Search(searched) => {
                 calendar.count(tx, Counter::Search, at)?;
                 if at > self.acts.clock.now() - WINDOW_MS {
-                    search.count_term(tx, member.key, at)?;
+                    searched.search.count_term(tx, member.key, at)?;
                 }
                 if listed {
-                    search.list(tx, member.key, at)?;
+                    searched.insert(tx, member.key, at)?;
                 }
             }
             Deed::Newsfeed { name, tags } => {

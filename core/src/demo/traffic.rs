@@ -236,11 +236,11 @@ impl<'t> Traffic<'t> {
             if talk { usize::try_from(self.world.today % 9).unwrap_or_default() } else { visit.taste[0] };
         let nouns = &SUBJECTS[subject % SUBJECTS.len()].nouns;
         let noun = nouns[if talk { random.below(3) } else { random.below(nouns.len()) }];
-        let search = Search::new(self.tidings, noun)?;
+        let search = Search::new(noun)?;
         script.ask(visit.who, visit.at, "POST", "/search_logging", "/search_logging".to_owned());
         script.ask(visit.who, visit.at, "POST", "/priority_search/{num}", "/priority_search/20".to_owned());
         if let Some(id) = visit.id {
-            script.act(id, visit.at, Deed::Search(search));
+            script.act(id, visit.at, Deed::Search(search.listed(self.tidings)));
         } else {
             let (lately, visitor) = (visit.at > self.world.now - WINDOW_MS, visit.who.number());
             script.guests.push((visit.at, Guest::Searches { search, visitor, lately }));

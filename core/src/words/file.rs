@@ -9,7 +9,7 @@
 //! | 4 | the version |
 //! | 1 | 0: learned from posts, 1: loaded from a file |
 //! | 4 4 4 4 4 8 | how it was learned: dimensions, window, least posts, most words, most words read, seed |
-//! | 4 8 | posts seen, changes of posts' words until then |
+//! | 4 8 8 | posts seen, changes of posts' words until then, when it was made |
 //! | 4 4 4 4 | words, bytes of their texts, dimensions, neighbours |
 //! | | for each word the bytes of its text (2), whether it may be answered (1), how many neighbours it has (1) |
 //! | | the texts |
@@ -30,7 +30,7 @@ use super::vectors::Vectors;
 const MAGIC: &[u8; 8] = b"tidwords";
 const VERSION: u32 = 1;
 /// Bytes of everything before the words.
-const HEAD: u64 = 8 + 4 + 1 + (5 * 4 + 8) + (4 + 8) + 4 * 4;
+const HEAD: u64 = 8 + 4 + 1 + (5 * 4 + 8) + (4 + 8 + 8) + 4 * 4;
 /// The most dimensions of a model.
 pub(super) const DIMENSIONS_MAX: usize = 2_000;
 
@@ -40,7 +40,7 @@ pub(super) fn write(model: &Model, out: impl Write) -> io::Result<()> {
         io::BufWriter::with_capacity(1 << 16, Summing { inner: out, sum: crc32fast::Hasher::new() });
     out.write_all(MAGIC)?;
     out.write_all(&VERSION.to_le_bytes())?;
-    let Origin { source, posts, changes } = &model.origin;
+    let Origin { source, posts, changes, made } = &model.origin;
     let (kind, recipe) = match source {
         Source::Posts(recipe) => (0, recipe.clone()),
         Source::File => (1, Recipe::default()),
@@ -53,6 +53,7 @@ pub(super) fn write(model: &Model, out: impl Write) -> io::Result<()> {
     out.write_all(&seed.to_le_bytes())?;
     out.write_all(&posts.to_le_bytes())?;
     out.write_all(&changes.to_le_bytes())?;
+    out.write_all(&made.to_le_bytes())?;
     let texts = model.words().iter().map(|word| word.len()).sum();
     let (vectors, near) = (model.vectors(), model.near());
     for number in [model.len(), texts, vectors.dimensions(), near.words.len()] {
@@ -93,6 +94,7 @@ pub(super) fn read(input: impl Read, length: u64) -> io::Result<Model> {
     };
     let posts = u32::from_le_bytes(input.array()?);
     let changes = i64::from_le_bytes(input.array()?);
+    let made = i64::from_le_bytes(input.array()?);
     let [words, texts, dimensions, neighbours] = input.sizes()?;
     // Compared before anything is made room for.
     let [n, t, d, e] = [words, texts, dimensions, neighbours].map(|number| number as u64);
@@ -122,7 +124,7 @@ pub(super) fn read(input: impl Read, length: u64) -> io::Result<Model> {
         return Err(damaged("its neighbours are not those of its words"));
     }
     let shown = table.into_iter().map(|(_, shown, _)| shown).collect();
-    Ok(Model::kept(Origin { source, posts, changes }, words, shown, vectors, near))
+    Ok(Model::kept(Origin { source, posts, changes, made }, words, shown, vectors, near))
 }
 
 /// `texts` in pieces of these lengths, if that is all of it and no two are the same.
@@ -224,7 +226,7 @@ mod tests {
             vectors.push(&vector);
         }
         let counts = vec![1; words.len()];
-        let origin = Origin { source, posts: 7, changes: 1 << 40 };
+        let origin = Origin { source, posts: 7, changes: 1 << 40, made: 1 << 41 };
         let words = words.iter().map(|word| Arc::from(*word)).collect();
         Model::make(origin, words, &counts, vectors, &mut go_on).unwrap()
     }
@@ -249,7 +251,8 @@ mod tests {
                 let read = again(&bytes(&model)).unwrap();
                 let expected = (source == Source::File).then_some(Source::File);
                 assert_eq!(read.origin.source, expected.unwrap_or(source.clone()));
-                assert_eq!((read.origin.posts, read.origin.changes), (7, 1 << 40));
+                let Origin { posts, changes, made, .. } = read.origin;
+                assert_eq!((posts, changes, made), (7, 1 << 40, 1 << 41));
                 assert_eq!(read.words(), model.words());
                 assert_eq!(read.shown(), model.shown());
                 assert_eq!((read.vectors(), read.near()), (model.vectors(), model.near()));

@@ -5,7 +5,7 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
@@ -14,8 +14,10 @@ use lru::LruCache;
 
 use super::corpus::Corpus;
 use super::model::Model;
+use super::train::{self, Moment};
 use super::vectors::Vectors;
-use super::{Go, Recipe, Stopped, file, part, train};
+use super::{Go, Recipe, Stopped, file, part};
+use crate::clock::Clock;
 use crate::config;
 use crate::error::{Error, Result};
 use crate::files::{beside, private};
@@ -52,20 +54,17 @@ struct Shared {
     store: Arc<Store>,
     path: PathBuf,
     config: config::Words,
+    clock: Clock,
     current: ArcSwapOption<Current>,
+    /// The first look at the file.
+    looked: Once,
+    /// What the latest look saw.
     seen: Mutex<Seen>,
     stopped: AtomicBool,
 }
 
-/// What was last seen of the file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    /// It was never looked for.
-    Nothing,
-    Missing,
-    /// As it was then.
-    File(SystemTime, u64),
-}
+/// What is seen of the file, if it is there: when it was changed, and its length.
+type Seen = Option<(SystemTime, u64)>;
 
 /// The right to make a model, until it is dropped.
 struct Turn {
@@ -134,13 +133,15 @@ pub(crate) fn file_of(database: &Path) -> PathBuf {
 
 impl Words {
     /// The model of the database at `database`.
-    pub(crate) fn new(store: Arc<Store>, database: &Path, config: config::Words) -> Self {
+    pub(crate) fn new(store: Arc<Store>, database: &Path, config: config::Words, clock: Clock) -> Self {
         let shared = Shared {
             store,
             path: file_of(database),
             config,
+            clock,
             current: ArcSwapOption::empty(),
-            seen: Mutex::new(Seen::Nothing),
+            looked: Once::new(),
+            seen: Mutex::default(),
             stopped: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared), thread: Mutex::default() }
@@ -152,19 +153,14 @@ impl Words {
         if current.is_some() {
             return current;
         }
-        // Who comes while another reads the file waits until that is done.
-        if *self.shared.seen() == Seen::Nothing {
-            self.shared.look();
-        }
+        // Who comes while another reads the file for the first time waits until that is done.
+        self.shared.looked.call_once(|| self.shared.look());
         self.shared.current.load_full()
     }
 
     /// When the present model was made, if there is one in memory: milliseconds UTC.
     pub(crate) fn made(&self) -> Option<i64> {
-        let seen = *self.shared.seen();
-        let (Some(_), Seen::File(made, _)) = (self.shared.current.load().as_ref(), seen) else { return None };
-        let since = made.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-        i64::try_from(since.as_millis()).ok()
+        self.shared.current.load().as_ref().map(|current| current.model.origin.made)
     }
 
     /// Starts the thread that keeps the model up with the posts, where that is wanted; it ends with the service.
@@ -197,9 +193,9 @@ impl Words {
         go: Go<'_>,
     ) -> Result<Arc<Current>> {
         self.make(go, |shared, go| {
-            let (corpus, changes) = shared.read_posts(&mut part(go, 0.0, READING))?;
+            let (corpus, at) = shared.read_posts(&mut part(go, 0.0, READING))?;
             let (words, vectors) = read(&corpus)?;
-            Ok(train::adopt(words, vectors, &corpus, changes, &mut part(go, READING, 1.0))?)
+            Ok(train::adopt(words, vectors, &corpus, at, &mut part(go, READING, 1.0))?)
         })
     }
 
@@ -248,7 +244,7 @@ impl Shared {
             return;
         }
         *seen = now;
-        let Seen::File(_, length) = now else { return };
+        let Some((_, length)) = now else { return };
         match File::open(&self.path).and_then(|file| file::read(file, length)) {
             Ok(model) => drop(self.swap(model)),
             // Learned again when the time has come; nothing else is lost.
@@ -287,8 +283,9 @@ impl Shared {
         }
     }
 
-    /// Reads the words of the posts, the newest first, and how often they had changed before.
-    fn read_posts(&self, go: Go<'_>) -> Result<(Corpus, i64), Ended> {
+    /// Reads the words of the posts, the newest first, and when that began.
+    fn read_posts(&self, go: Go<'_>) -> Result<(Corpus, Moment), Ended> {
+        let date = self.clock.now();
         let changes = self.store.read(|tx| Ok(texts::changes(tx)?))?;
         let mut corpus = Corpus::new(self.config.corpus);
         let (mut before, mut newest) = (i64::MAX, None);
@@ -304,13 +301,13 @@ impl Shared {
             #[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
             go(1.0 - before as f64 / newest as f64)?;
         }
-        Ok((corpus, changes))
+        Ok((corpus, Moment { changes, date }))
     }
 
     /// Learns from the posts.
     fn learn(&self, go: Go<'_>) -> Result<Model, Ended> {
-        let (corpus, changes) = self.read_posts(&mut part(go, 0.0, READING))?;
-        Ok(train::learn(corpus, &self.recipe(), changes, &mut part(go, READING, 1.0))?)
+        let (corpus, at) = self.read_posts(&mut part(go, 0.0, READING))?;
+        Ok(train::learn(corpus, &self.recipe(), at, &mut part(go, READING, 1.0))?)
     }
 
     fn is_stopped(&self) -> bool {
@@ -323,6 +320,6 @@ impl Shared {
 }
 
 fn stamp(path: &Path) -> Seen {
-    let looked = fs::metadata(path).and_then(|about| Ok(Seen::File(about.modified()?, about.len())));
-    looked.unwrap_or(Seen::Missing)
+    let about = fs::metadata(path).ok()?;
+    Some((about.modified().ok()?, about.len()))
 }

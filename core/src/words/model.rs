@@ -1,6 +1,6 @@
 //! A word model: words, their vectors and their neighbours.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -36,6 +36,8 @@ pub(super) struct Origin {
     pub(super) posts: u32,
     /// How many changes of posts' words there had been, ever.
     pub(super) changes: i64,
+    /// When it was made: milliseconds UTC.
+    pub(super) made: i64,
 }
 
 /// Words with their vectors and neighbours. A word has a number.
@@ -47,8 +49,7 @@ pub(super) struct Model {
     shown: Vec<bool>,
     vectors: Vectors,
     near: Near,
-    /// Made when first needed.
-    subwords: OnceLock<Subwords>,
+    subwords: Subwords,
 }
 
 impl Model {
@@ -65,7 +66,8 @@ impl Model {
         let targets: Vec<u32> =
             (0..).zip(&shown).filter(|(_, shown)| **shown).map(|(word, _)| word).collect();
         let near = Near::find(&vectors, &targets, go)?;
-        Ok(Self { origin, words, numbers, shown, vectors, near, subwords: OnceLock::new() })
+        let subwords = subwords(&words);
+        Ok(Self { origin, words, numbers, shown, vectors, near, subwords })
     }
 
     /// A model that was made before.
@@ -76,7 +78,8 @@ impl Model {
         vectors: Vectors,
         near: Near,
     ) -> Self {
-        Self { origin, numbers: number(&words), words, shown, vectors, near, subwords: OnceLock::new() }
+        let (numbers, subwords) = (number(&words), subwords(&words));
+        Self { origin, words, numbers, shown, vectors, near, subwords }
     }
 
     /// How many words it knows.
@@ -137,9 +140,8 @@ impl Model {
     /// The words that lend an unknown one their vectors, and how much they share with it: those that are written
     /// much like it, before all the one of which it is a slip of two fingers.
     fn lenders(&self, word: &str) -> Vec<(u32, f32)> {
-        let subwords = self.subwords.get_or_init(|| Subwords::of(self.words.iter().map(|word| &**word)));
         let slip = subword::slips(word).filter_map(|meant| self.number(&meant)).min();
-        slip.map(|meant| (meant, 1.0)).into_iter().chain(subwords.like(word)).collect()
+        slip.map(|meant| (meant, 1.0)).into_iter().chain(self.subwords.like(word)).collect()
     }
 
     /// The mean of the vectors of `lenders`, as the only one.
@@ -170,6 +172,10 @@ impl Model {
 
 fn number(words: &[Arc<str>]) -> FxHashMap<Arc<str>, u32> {
     words.iter().cloned().zip(0..).collect()
+}
+
+fn subwords(words: &[Arc<str>]) -> Subwords {
+    Subwords::of(words.iter().map(|word| &**word))
 }
 
 /// Which words may be answered as neighbours: those that stand in posts, have a letter (what has none, a year or a
@@ -207,7 +213,7 @@ mod tests {
         }
         let counts: Vec<u32> = words.iter().map(|(_, count, _)| *count).collect();
         let words = words.iter().map(|(word, ..)| Arc::from(*word)).collect();
-        let origin = Origin { source: Source::File, posts: 0, changes: 0 };
+        let origin = Origin { source: Source::File, posts: 0, changes: 0, made: 0 };
         Model::make(origin, words, &counts, vectors, &mut go_on).unwrap()
     }
 

@@ -43,10 +43,11 @@ pub(super) fn read(
 ) -> Result<(Vec<Arc<str>>, Vectors)> {
     let mut lines = Lines { input, line: Vec::new() };
     let Some(first) = lines.next()? else { return Err(Error::BadRequest(RULE)) };
-    let is_head = first.split_ascii_whitespace().count() == 2;
-    let dimensions = match first.split_ascii_whitespace().nth(1) {
-        Some(dimensions) if is_head => dimensions.parse().map_err(|_| Error::BadRequest(RULE))?,
-        _ => first.split_ascii_whitespace().count().saturating_sub(1),
+    let fields: Vec<&str> = first.split_ascii_whitespace().collect();
+    let head: Option<Vec<usize>> = fields.iter().map(|field| field.parse().ok()).collect();
+    let (is_head, dimensions) = match head.as_deref() {
+        Some([_, dimensions]) => (true, *dimensions),
+        _ => (false, fields.len().saturating_sub(1)),
     };
     if !(1..=DIMENSIONS_MAX).contains(&dimensions) {
         return Err(Error::BadRequest("vectors have 1 to 2000 components"));
@@ -62,6 +63,9 @@ pub(super) fn read(
     }
     while let Some(line) = lines.next()? {
         reading.take(&line, &mut wanted)?;
+    }
+    if reading.words.is_empty() {
+        return Err(Error::BadRequest(RULE));
     }
     Ok((reading.words, reading.vectors))
 }
@@ -184,7 +188,7 @@ mod tests {
             }
             let words: Vec<Arc<str>> = words.into_iter().map(Arc::from).collect();
             let counts = vec![1; words.len()];
-            let origin = Origin { source: Source::File, posts: 1, changes: 1 };
+            let origin = Origin { source: Source::File, posts: 1, changes: 1, made: 1 };
             let model = Model::make(origin, words.clone(), &counts, vectors.clone(), &mut go_on).unwrap();
             let mut text = Vec::new();
             write(&model, &mut text).unwrap();

@@ -24,10 +24,20 @@ const POSTS_A_POST: u32 = 250;
 /// Pairs of words that are learned from, with 8 bytes each: several times those of 100,000 short posts.
 const PAIRS_MAX: usize = 40_000_000;
 
-/// Learns the words of `corpus`.
-pub(super) fn learn(corpus: Corpus, recipe: &Recipe, changes: i64, go: Go<'_>) -> Result<Model, Stopped> {
+/// When posts were read.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    /// How many changes of posts' words there had been, ever.
+    pub(super) changes: i64,
+    /// Milliseconds UTC.
+    pub(super) date: i64,
+}
+
+/// Learns the words of `corpus`, read at a moment.
+pub(super) fn learn(corpus: Corpus, recipe: &Recipe, at: Moment, go: Go<'_>) -> Result<Model, Stopped> {
     let posts = corpus.posts();
-    let origin = Origin { source: Source::Posts(recipe.clone()), posts, changes };
+    let Moment { changes, date: made } = at;
+    let origin = Origin { source: Source::Posts(recipe.clone()), posts, changes, made };
     let min_posts = recipe.min_posts.min(2 + posts / POSTS_A_POST);
     let Vocabulary { words, counts, stream } = corpus.vocabulary(min_posts, recipe.words);
     let words: Vec<Arc<str>> = words.into_iter().map(Arc::from).collect();
@@ -63,10 +73,10 @@ pub(super) fn adopt(
     words: Vec<Arc<str>>,
     vectors: Vectors,
     corpus: &Corpus,
-    changes: i64,
+    Moment { changes, date: made }: Moment,
     go: Go<'_>,
 ) -> Result<Model, Stopped> {
-    let origin = Origin { source: Source::File, posts: corpus.posts(), changes };
+    let origin = Origin { source: Source::File, posts: corpus.posts(), changes, made };
     let counts: Vec<u32> = words.iter().map(|word| corpus.count(word)).collect();
     Model::make(origin, words, &counts, vectors, go)
 }

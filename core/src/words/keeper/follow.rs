@@ -21,9 +21,9 @@ impl Shared {
         match self.current.load_full().filter(|current| current.model.origin.source == Source::File) {
             None => self.learn(go),
             Some(current) => {
-                let (corpus, changes) = self.read_posts(&mut part(go, 0.0, READING))?;
+                let (corpus, at) = self.read_posts(&mut part(go, 0.0, READING))?;
                 let (words, vectors) = (current.model.words().to_vec(), current.model.vectors().clone());
-                Ok(train::adopt(words, vectors, &corpus, changes, &mut part(go, READING, 1.0))?)
+                Ok(train::adopt(words, vectors, &corpus, at, &mut part(go, READING, 1.0))?)
             }
         }
     }
@@ -33,6 +33,7 @@ impl Shared {
         lower_priority();
         let versions = self.store.versions();
         let mut patience = Patience::default();
+        self.looked.call_once(|| self.look());
         loop {
             self.look();
             match self.catch_up(&mut patience) {
@@ -137,7 +138,7 @@ mod tests {
         let service = testing::service_with(Config { words, ..Config::default() });
         let shared = &service.words().shared;
         let source = Source::Posts(shared.recipe());
-        shared.is_due(made.then_some(&Origin { source, posts: 100, changes: 1_000 }), changes)
+        shared.is_due(made.then_some(&Origin { source, posts: 100, changes: 1_000, made: 0 }), changes)
     }
 
     #[test]
