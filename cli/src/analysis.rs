@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use tidings_core::analysis::{self, Day, Log, OneDay, Window};
 
 use crate::failure::Failure;
-use crate::output::{Column, Page, Table, bar, dated, grouped, local};
+use crate::output::{Column, Page, Table, dated, grouped, local};
 use crate::session::{Session, unknown};
 
 #[derive(Debug, Subcommand)]
@@ -157,28 +157,21 @@ fn of_days(page: &mut Page, days: &[Arc<Day>]) {
         Column::number("Visitors"),
         Column::number("Views"),
         Column::number("Likes"),
-        Column::whole(""),
+        Column::bars(),
     ];
-    let most = days.iter().map(|day| day.today_visitor).max().unwrap_or_default();
     let mut table = Table::new(columns);
     for day in days {
-        let counts = [day.today_visitor, day.today_view, day.today_fav].map(grouped);
-        let [visitors, views, likes] = counts;
-        // What the other columns leave.
-        let cells = page.width().saturating_sub(40).clamp(4, 60);
-        table.row([day.date.clone(), visitors, views, likes, bar(day.today_visitor, most, cells)]);
+        let [visitors, views, likes] = [day.today_visitor, day.today_view, day.today_fav].map(grouped);
+        table.row([day.date.clone(), visitors, views, likes, day.today_visitor.to_string()]);
     }
     page.table(&table, "");
 }
 
 /// Names, counts and how the counts compare.
 fn bars(page: &mut Page, name: &str, counted: &str, counts: impl IntoIterator<Item = (String, i64)>) {
-    let counts: Vec<(String, i64)> = counts.into_iter().collect();
-    let most = counts.iter().map(|(_, count)| *count).max().unwrap_or_default();
-    let cells = page.width().saturating_sub(40).clamp(8, 60);
-    let mut table = Table::new([Column::text(name), Column::number(counted), Column::whole("")]);
+    let mut table = Table::new([Column::text(name), Column::number(counted), Column::bars()]);
     for (name, count) in counts {
-        table.row([name, grouped(count), bar(count, most, cells)]);
+        table.row([name, grouped(count), count.to_string()]);
     }
     page.table(&table, "");
 }

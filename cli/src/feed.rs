@@ -51,6 +51,8 @@ struct Posts<'a> {
 /// What people see of a post.
 #[derive(Deserialize)]
 struct Shown {
+    #[serde(rename = "_id")]
+    id: String,
     title: String,
     date: String,
     fav_cnt: i64,
@@ -96,11 +98,12 @@ fn answer(
             Column::number("Views"),
             Column::number("Likes"),
             Column::whole(dated("Date")).optional(),
+            Column::whole("ID").optional(),
             Column::text("Address").optional(),
         ]);
         for post in shown {
             let date = clock::parse(&post.date).map_or(post.date, |date| local(clock::Time(date)));
-            table.row([post.title, grouped(post.view), grouped(post.fav_cnt), date, post.url]);
+            table.row([post.title, grouped(post.view), grouped(post.fav_cnt), date, post.id, post.url]);
         }
         screen.table(&table, "There are no posts.");
         if let Some(next) = &page.next {

@@ -17,7 +17,7 @@ mod page;
 mod table;
 pub(crate) mod text;
 
-pub(crate) use page::{Page, bar, counted, dated, grouped, local, zone};
+pub(crate) use page::{Page, counted, dated, grouped, local, zone};
 pub(crate) use table::{Column, Table};
 
 /// Where answers go, and in which form.

@@ -70,12 +70,13 @@ fn find(session: &Session, text: &str, category: Option<&str>, limit: i64) -> Re
             Column::number("Fits"),
             Column::text("Title"),
             Column::whole(dated("Date")).optional(),
+            Column::whole("ID").optional(),
             Column::text("Address").optional(),
         ];
         let mut table = Table::new(columns);
         for hit in &found.search_result {
             let (fits, post) = (format!("{:.2}", hit.similarity), &hit.post);
-            table.row([fits, post.title.clone(), local(post.date), post.url.clone()]);
+            table.row([fits, post.title.clone(), local(post.date), post.id.clone(), post.url.clone()]);
         }
         page.table(&table, "Nothing is found.");
     })

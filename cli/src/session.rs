@@ -87,7 +87,7 @@ pub(crate) fn confirm(out: &Output, yes: bool, what: &str) -> Result<(), Failure
 pub(crate) fn unknown(error: Error, kind: &str, id: &str) -> Failure {
     match error {
         Error::NotFound | Error::Documented(Outcome::NotFound) => {
-            Failure::refused(&error, format!("there is no {kind} {id:?}"))
+            Failure::refused(&error, format!("there is no {kind} {id:?}: see tidings {kind} list"))
         }
         error => error.into(),
     }

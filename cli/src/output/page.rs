@@ -12,9 +12,6 @@ use unicode_width::UnicodeWidthStr as _;
 use super::table::Table;
 use super::{Style, paint, text};
 
-/// Cells of a line where nobody sees where it ends.
-const WIDTH: usize = 80;
-
 /// A page that is being written. What is put on it is made fit for a terminal here, and nowhere else.
 pub(crate) struct Page {
     width: Option<usize>,
@@ -31,11 +28,6 @@ impl Page {
     /// The text, and what is said beside it.
     pub(super) fn into_parts(self) -> (String, Vec<String>) {
         (self.text, self.notes)
-    }
-
-    /// Cells of a line: as many as the terminal has, 80 where there is none.
-    pub(crate) fn width(&self) -> usize {
-        self.width.unwrap_or(WIDTH)
     }
 
     /// A line.
@@ -138,7 +130,7 @@ pub(crate) fn counted(number: i64, thing: &str) -> String {
 }
 
 /// A bar as long as `value` is of `most`, at most `cells` long, to an eighth of a cell.
-pub(crate) fn bar(value: i64, most: i64, cells: usize) -> String {
+pub(super) fn bar(value: i64, most: i64, cells: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let share = |n: i64| u64::try_from(n).unwrap_or_default();
     let whole = (cells as u64) * 8;

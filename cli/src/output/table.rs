@@ -4,10 +4,15 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row};
 use unicode_width::UnicodeWidthStr as _;
 
+use super::page::bar;
 use super::{Style, paint, text};
 
 /// Cells between two columns.
 const GAP: u16 = 2;
+/// Cells of the longest bar, at least and at most.
+const BAR: (usize, usize) = (4, 60);
+/// Cells of a line where nobody sees where it ends, for bars.
+const LINE: usize = 80;
 /// Cells that a text is left with at least before a column that may be left out is.
 const TEXT_MIN: usize = 14;
 
@@ -26,6 +31,8 @@ enum Kind {
     Number,
     /// Cut with an ellipsis where it does not fit.
     Text,
+    /// Numbers, drawn as bars.
+    Bar,
 }
 
 impl Column {
@@ -42,6 +49,11 @@ impl Column {
     /// A column of texts, which are cut with an ellipsis where the terminal is too narrow.
     pub(crate) fn text(name: impl Into<String>) -> Self {
         Self { name: name.into(), kind: Kind::Text, optional: false }
+    }
+
+    /// A column of numbers drawn as bars: the longest takes what the other columns leave.
+    pub(crate) fn bars() -> Self {
+        Self { name: String::new(), kind: Kind::Bar, optional: true }
     }
 
     /// This column, left out where the terminal is too narrow; the last such column first.
@@ -82,7 +94,12 @@ impl Table {
     /// The table as text; whole where there is no `width`.
     pub(super) fn render(&self, width: Option<usize>, colour: bool) -> String {
         let (shown, fits) = self.shown(width);
-        let pick = |cells: &[String]| shown.iter().map(|&n| cells[n].clone()).collect::<Vec<_>>();
+        let bars = self.bars(&shown, width.unwrap_or(LINE));
+        let cell = |cells: &[String], n: usize| match self.columns[n].kind {
+            Kind::Bar => bars(&cells[n]),
+            _ => cells[n].clone(),
+        };
+        let pick = |cells: &[String]| shown.iter().map(|&n| cell(cells, n)).collect::<Vec<_>>();
         let row = |cells: Vec<String>| {
             let mut row = Row::from(cells);
             row.max_height(1);
@@ -105,7 +122,7 @@ impl Table {
             if self.columns[n].kind == Kind::Number {
                 column.set_cell_alignment(CellAlignment::Right);
             }
-            if self.columns[n].kind != Kind::Text && fits {
+            if matches!(self.columns[n].kind, Kind::Whole | Kind::Number) && fits {
                 column.set_constraint(ColumnConstraint::ContentWidth);
             }
         }
@@ -130,10 +147,25 @@ impl Table {
         }
     }
 
+    /// What draws the cells of the column of bars, in the cells that the other columns of a line leave.
+    fn bars(&self, shown: &[usize], line: usize) -> impl Fn(&str) -> String {
+        let number = |cell: &str| cell.parse::<i64>().unwrap_or_default();
+        let is_bar = |n: &usize| self.columns[*n].kind == Kind::Bar;
+        let others = shown.iter().filter(|n| !is_bar(n)).map(|&n| self.width(n) + usize::from(GAP)).sum();
+        let cells = line.saturating_sub(others).clamp(BAR.0, BAR.1);
+        let most =
+            shown.iter().find(|n| is_bar(n)).map(|&n| self.rows.iter().map(move |row| number(&row.1[n])));
+        let most = most.and_then(Iterator::max).unwrap_or_default();
+        move |cell| bar(number(cell), most, cells)
+    }
+
     /// The cells that a column needs at least.
     fn needed(&self, n: usize) -> usize {
-        let width = self.width(n);
-        if self.columns[n].kind == Kind::Text { width.min(TEXT_MIN) } else { width }
+        match self.columns[n].kind {
+            Kind::Text => self.width(n).min(TEXT_MIN),
+            Kind::Bar => BAR.0,
+            Kind::Whole | Kind::Number => self.width(n),
+        }
     }
 
     /// The cells that a column takes when nothing of it is cut.
@@ -179,6 +211,22 @@ mod tests {
         }
         insta::assert_snapshot!("80", table().render(Some(80), false));
         insta::assert_snapshot!("40", table().render(Some(40), false));
+    }
+
+    #[test]
+    fn bars_take_what_the_other_columns_leave() {
+        let mut table = Table::new([Column::text("Hour"), Column::number("Visitors"), Column::bars()]);
+        for (hour, visitors) in [("00", 5), ("01", 10), ("02", 0)] {
+            table.row([hour.into(), visitors.to_string(), visitors.to_string()]);
+        }
+        let text = table.render(Some(20), false);
+        assert_eq!(text, "Hour  Visitors\n00           5  ██\n01          10  ████\n02           0\n");
+        let longest = |width| {
+            let text = table.render(width, false);
+            text.lines().map(|line| line.matches('█').count()).max()
+        };
+        assert_eq!((longest(Some(40)), longest(None), longest(Some(500))), (Some(24), Some(60), Some(60)));
+        assert_eq!(longest(Some(16)), Some(0), "left out where there is no room");
     }
 
     #[test]
