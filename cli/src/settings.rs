@@ -109,13 +109,25 @@ pub(crate) struct Settings {
     /// Views that a like weighs for the popular feed [default: 3]
     #[arg(long, env = "TIDINGS_POPULAR_LIKE_WEIGHT", value_name = "X", help_heading = "Feeds")]
     popular_like_weight: Option<f64>,
-    /// Share of interest in the score of a recommended post [default: 1]
+    /// Share of interest in the score of a post recommended to a member [default: 1]
     #[arg(long, env = "TIDINGS_INTEREST_WEIGHT", value_name = "X", help_heading = "Feeds")]
     interest_weight: Option<f64>,
-    /// Share of freshness in the score of a recommended post [default: 0.25]
+    /// Share of how new it is to the member in the score of a recommended post [default: 0.5]
+    #[arg(long, env = "TIDINGS_NOVEL_WEIGHT", value_name = "X", help_heading = "Feeds")]
+    novel_weight: Option<f64>,
+    /// Acts of the member since a post came at which it is half as new to them [default: 3]
+    #[arg(long, env = "TIDINGS_NOVEL_HALF_LIFE", value_name = "ACTS", help_heading = "Feeds")]
+    novel_half_life: Option<f64>,
+    /// Share of how recent it is in its topics in the score of a recommended post [default: 0.15]
+    #[arg(long, env = "TIDINGS_RECENT_WEIGHT", value_name = "X", help_heading = "Feeds")]
+    recent_weight: Option<f64>,
+    /// Later posts of its topics at which a post is half as recent [default: 120]
+    #[arg(long, env = "TIDINGS_RECENT_HALF_LIFE", value_name = "POSTS", help_heading = "Feeds")]
+    recent_half_life: Option<f64>,
+    /// Share of freshness in the score of a post recommended to guests [default: 0.1]
     #[arg(long, env = "TIDINGS_FRESH_WEIGHT", value_name = "X", help_heading = "Feeds")]
     fresh_weight: Option<f64>,
-    /// Share of popularity in the score of a recommended post [default: 0.15]
+    /// Share of popularity in the score of a recommended post [default: 0.06]
     #[arg(long, env = "TIDINGS_POPULAR_WEIGHT", value_name = "X", help_heading = "Feeds")]
     popular_weight: Option<f64>,
     /// Days before the newest post at which freshness has halved [default: 60]
@@ -145,15 +157,18 @@ pub(crate) struct Settings {
     /// Weight of an opened topic feed for interest [default: 1]
     #[arg(long, env = "TIDINGS_INTEREST_OPEN_WEIGHT", value_name = "X", help_heading = "Feeds")]
     interest_open_weight: Option<f64>,
-    /// Share of topics in how alike posts are [default: 0.25]
+    /// Share of topics in how alike posts are [default: 0.4]
     #[arg(long, env = "TIDINGS_INTEREST_TOPIC_SHARE", value_name = "X", help_heading = "Feeds")]
     interest_topic_share: Option<f64>,
-    /// Share of tags in how alike posts are [default: 0.3]
+    /// Share of tags in how alike posts are [default: 0.2]
     #[arg(long, env = "TIDINGS_INTEREST_TAG_SHARE", value_name = "X", help_heading = "Feeds")]
     interest_tag_share: Option<f64>,
-    /// Share of words in how alike posts are [default: 0.45]
+    /// Share of words in how alike posts are [default: 0.2]
     #[arg(long, env = "TIDINGS_INTEREST_WORD_SHARE", value_name = "X", help_heading = "Feeds")]
     interest_word_share: Option<f64>,
+    /// Share of what the words mean, by the word model, in how alike posts are [default: 0.2]
+    #[arg(long, env = "TIDINGS_INTEREST_MEANING_SHARE", value_name = "X", help_heading = "Feeds")]
+    interest_meaning_share: Option<f64>,
     /// The time zone whose days and hours are counted, such as Asia/Seoul; it stays with the database once a day
     /// is counted [default: the database's, UTC in a new one]
     #[arg(long, env = "TIDINGS_TIMEZONE", value_name = "ZONE", help_heading = "Analytics")]
@@ -382,6 +397,7 @@ impl Settings {
             topic_share: self.interest_topic_share.unwrap_or(default.topic_share),
             tag_share: self.interest_tag_share.unwrap_or(default.tag_share),
             word_share: self.interest_word_share.unwrap_or(default.word_share),
+            meaning_share: self.interest_meaning_share.unwrap_or(default.meaning_share),
         };
         let default = Feed::default();
         let feed = Feed {
@@ -390,8 +406,12 @@ impl Settings {
             like_weight: self.popular_like_weight.unwrap_or(default.like_weight),
             interest,
             interest_weight: self.interest_weight.unwrap_or(default.interest_weight),
-            fresh_weight: self.fresh_weight.unwrap_or(default.fresh_weight),
+            novel_weight: self.novel_weight.unwrap_or(default.novel_weight),
+            recent_weight: self.recent_weight.unwrap_or(default.recent_weight),
             popular_weight: self.popular_weight.unwrap_or(default.popular_weight),
+            fresh_weight: self.fresh_weight.unwrap_or(default.fresh_weight),
+            novel_half_life_acts: self.novel_half_life.unwrap_or(default.novel_half_life_acts),
+            recent_half_life_posts: self.recent_half_life.unwrap_or(default.recent_half_life_posts),
             fresh_half_life_days: self.fresh_half_life.unwrap_or(default.fresh_half_life_days),
             diverse_max: self.diverse_max.unwrap_or(default.diverse_max),
             exploration: self.exploration.unwrap_or(default.exploration),

@@ -138,16 +138,24 @@ pub struct Feed {
     pub like_weight: f64,
     /// How interest is measured.
     pub interest: Interest,
-    /// Share of measured interest in the score of a recommended post …
+    /// Share of measured interest in the score of a post recommended to a member …
     pub interest_weight: f64,
-    /// … of its freshness …
-    pub fresh_weight: f64,
-    /// … and of its popularity.
+    /// … of how new it is to them …
+    pub novel_weight: f64,
+    /// … of how recent it is among the posts of its topics …
+    pub recent_weight: f64,
+    /// … and of its popularity. For guests this and `fresh_weight` are all there is.
     pub popular_weight: f64,
+    /// Share of freshness in the score of a post recommended to a guest.
+    pub fresh_weight: f64,
+    /// Acts of a member since a post came at which it is half as new to them.
+    pub novel_half_life_acts: f64,
+    /// Later posts of its topics at which a post is half as recent.
+    pub recent_half_life_posts: f64,
     /// Days before the store's newest post at which freshness has halved.
     pub fresh_half_life_days: f64,
     /// How many of ten recommended posts in a row may share a topic or a site, 1 to 10, as long as there are
-    /// others.
+    /// others. To a member for whom more of their acts were about it, more: up to 9.
     pub diverse_max: usize,
     /// Random noise in the score of a recommended post, 0 (none) to 1: how far the feed explores. It is
     /// another one each day.
@@ -173,8 +181,10 @@ pub struct Interest {
     pub topic_share: f64,
     /// … of the tags …
     pub tag_share: f64,
-    /// … and of the words.
+    /// … of the words …
     pub word_share: f64,
+    /// … and of what the words mean, by the word model.
+    pub meaning_share: f64,
 }
 
 /// The most similar words of a token that can be answered: as many are kept of each.
@@ -259,11 +269,14 @@ impl Feed {
     pub fn check(&self) -> Result<(), &'static str> {
         let interest = &self.interest;
         let half_lives = [self.popular_half_life_days, self.fresh_half_life_days, interest.half_life_days];
+        let counts = [self.novel_half_life_acts, self.recent_half_life_posts];
         let weights = [
             self.like_weight,
             self.interest_weight,
-            self.fresh_weight,
+            self.novel_weight,
+            self.recent_weight,
             self.popular_weight,
+            self.fresh_weight,
             interest.like_weight,
             interest.view_weight,
             interest.search_weight,
@@ -271,9 +284,13 @@ impl Feed {
             interest.topic_share,
             interest.tag_share,
             interest.word_share,
+            interest.meaning_share,
         ];
         if !half_lives.iter().all(|days| (0.001..=100_000.0).contains(days)) {
             return Err("a half-life is from 0.001 to 100000 days");
+        }
+        if !counts.iter().all(|count| (0.001..=1e9).contains(count)) {
+            return Err("novel-half-life and recent-half-life are from 0.001 to 1000000000");
         }
         if !weights.iter().all(|weight| (0.0..=1_000.0).contains(weight)) {
             return Err("weights and shares are from 0 to 1000");
@@ -309,8 +326,12 @@ impl Default for Feed {
             like_weight: 3.0,
             interest: Interest::default(),
             interest_weight: 1.0,
-            fresh_weight: 0.25,
-            popular_weight: 0.15,
+            novel_weight: 0.5,
+            recent_weight: 0.15,
+            popular_weight: 0.06,
+            fresh_weight: 0.1,
+            novel_half_life_acts: 3.0,
+            recent_half_life_posts: 120.0,
             fresh_half_life_days: 60.0,
             diverse_max: 5,
             exploration: 0.0,
@@ -327,9 +348,10 @@ impl Default for Interest {
             view_weight: 1.0,
             search_weight: 2.0,
             open_weight: 1.0,
-            topic_share: 0.25,
-            tag_share: 0.3,
-            word_share: 0.45,
+            topic_share: 0.4,
+            tag_share: 0.2,
+            word_share: 0.2,
+            meaning_share: 0.2,
         }
     }
 }

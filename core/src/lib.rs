@@ -102,7 +102,7 @@ struct Inner {
     // Declared first, so that the threads that keep them stop before the store closes.
     feeds: newsfeed::Feeds,
     analysis: analysis::State,
-    words: words::Words,
+    words: Arc<words::Words>,
     board: notice::Board,
     store: Arc<Store>,
     keys: Keys,
@@ -232,10 +232,14 @@ impl Builder {
             Some(secret) => secret.clone(),
             None => config::Secret(key_beside(&path)?.into()),
         };
+        let words =
+            Arc::new(words::Words::new(Arc::clone(&store), &path, config.words.clone(), clock.clone()));
+        let feeds =
+            newsfeed::Feeds::new(Arc::clone(&store), Arc::clone(&words), config.feed.clone(), clock.clone());
         Ok(Tidings(Arc::new(Inner {
-            feeds: newsfeed::Feeds::new(Arc::clone(&store), config.feed.clone(), clock.clone()),
+            feeds,
             analysis: analysis::State::open(&store, &config.analysis, &clock)?,
-            words: words::Words::new(Arc::clone(&store), &path, config.words.clone(), clock.clone()),
+            words,
             board: notice::Board::default(),
             store,
             keys: Keys::new(&secret.0, config.token_days)?,

@@ -18,6 +18,7 @@ mod features;
 mod interest;
 mod keeper;
 mod library;
+mod meaning;
 mod pages;
 mod personal;
 mod ranking;

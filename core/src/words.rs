@@ -49,7 +49,8 @@ pub mod tokens;
 mod train;
 mod vectors;
 
-pub(crate) use keeper::{Words, file_of};
+pub(crate) use keeper::{Current, Words, file_of};
+pub(crate) use vectors::{ONE, Vectors, product};
 
 /// Characters of a search.
 pub const SEARCH: Bounds = Bounds { min: 1, max: 200 };

@@ -54,6 +54,10 @@ impl Settings {
             popular_half_life: Some(core.feed.popular_half_life_days),
             popular_like_weight: Some(core.feed.like_weight),
             interest_weight: Some(core.feed.interest_weight),
+            novel_weight: Some(core.feed.novel_weight),
+            novel_half_life: Some(core.feed.novel_half_life_acts),
+            recent_weight: Some(core.feed.recent_weight),
+            recent_half_life: Some(core.feed.recent_half_life_posts),
             fresh_weight: Some(core.feed.fresh_weight),
             popular_weight: Some(core.feed.popular_weight),
             fresh_half_life: Some(core.feed.fresh_half_life_days),
@@ -68,6 +72,7 @@ impl Settings {
             interest_topic_share: Some(interest.topic_share),
             interest_tag_share: Some(interest.tag_share),
             interest_word_share: Some(interest.word_share),
+            interest_meaning_share: Some(interest.meaning_share),
             // The database's own.
             timezone: None,
             analytics: Some(switch(server.analytics)),

@@ -1,7 +1,7 @@
 //! What posts are about, as numbers: topics, tags and words, and the index that finds posts by them.
 //!
-//! A feature is the hash of its kind and name, so there is no dictionary to keep. Of 100,000 features one
-//! pair shares a hash, on average; what that does to one score is below its noise.
+//! A feature is its kind and the hash of its name, so there is no dictionary to keep. Of 100,000 words some five
+//! pairs share a hash, on average; what that does to one score is below its noise.
 
 use std::hash::{Hash as _, Hasher as _};
 
@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::config::Interest;
 
-/// The hash of a feature.
+/// A kind, in the lowest bits, and the hash of a name.
 pub(super) type Feature = u32;
 
 /// What a feature is the name of.
@@ -20,17 +20,38 @@ pub(super) enum Kind {
     Word,
 }
 
+/// How many bits of a feature are its kind.
+const KIND_BITS: u32 = 2;
+
+impl Kind {
+    /// Every kind, in the order of their numbers.
+    pub(super) const ALL: [Self; 3] = [Self::Topic, Self::Tag, Self::Word];
+
+    /// The kind of a feature.
+    pub(super) fn of(feature: Feature) -> Self {
+        Self::ALL[(feature & ((1 << KIND_BITS) - 1)) as usize]
+    }
+
+    /// Its share in how alike two posts are.
+    pub(super) fn share(self, config: &Interest) -> f64 {
+        match self {
+            Self::Topic => config.topic_share,
+            Self::Tag => config.tag_share,
+            Self::Word => config.word_share,
+        }
+    }
+}
+
 /// The feature of this name, in whatever case it is written.
 pub(super) fn feature(kind: Kind, name: &str) -> Feature {
     let mut hasher = FxHasher::default();
-    (kind as u8).hash(&mut hasher);
     name.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
-    (hasher.finish() >> 32) as Feature
+    ((hasher.finish() >> (32 + KIND_BITS)) as Feature) << KIND_BITS | kind as Feature
 }
 
 /// The features of one post, before anything is known of the others.
 #[derive(Debug)]
-pub(super) struct Features(Box<[(Kind, Feature, f32)]>);
+pub(super) struct Features(Box<[(Feature, f32)]>);
 
 impl Features {
     /// Of topics and tags, each weighing the same, and of keywords, which weigh less towards the end.
@@ -39,14 +60,19 @@ impl Features {
         tags: impl Iterator<Item = &'a str>,
         keywords: impl Iterator<Item = &'a str>,
     ) -> Self {
-        let topics = topics.map(|name| (Kind::Topic, feature(Kind::Topic, name), 1.0));
-        let tags = tags.map(|name| (Kind::Tag, feature(Kind::Tag, name), 1.0));
+        let topics = topics.map(|name| (feature(Kind::Topic, name), 1.0));
+        let tags = tags.map(|name| (feature(Kind::Tag, name), 1.0));
         let words = keywords.enumerate().map(|(rank, name)| {
             #[expect(clippy::cast_precision_loss, reason = "a few dozen keywords")]
             let weight = 1.0 / (1.0 + rank as f32 / 8.0);
-            (Kind::Word, feature(Kind::Word, name), weight)
+            (feature(Kind::Word, name), weight)
         });
         Self(topics.chain(tags).chain(words).collect())
+    }
+
+    /// The keywords, with their weights.
+    pub(super) fn words(&self) -> impl Iterator<Item = (Feature, f32)> {
+        self.0.iter().copied().filter(|(feature, _)| Kind::of(*feature) == Kind::Word)
     }
 }
 
@@ -74,7 +100,7 @@ impl Index {
     /// The index over posts, each named by its position.
     ///
     /// A post's vector has three blocks, one for each kind, each of unit length times the square root of its
-    /// share: the inner product of two vectors is the shares' mean of three cosines. Within a block a feature
+    /// share: the inner product of two vectors is the sum of three cosines, each times its share. Within a block a feature
     /// weighs as [`Features`] says, times its inverse document frequency.
     ///
     /// Source: Salton and Buckley, *Term-weighting approaches in automatic text retrieval*, Information
@@ -85,7 +111,7 @@ impl Index {
         let mut count = 0_usize;
         for post in posts.clone() {
             count += 1;
-            for (_, feature, _) in &post.0 {
+            for (feature, _) in &post.0 {
                 entries.entry(*feature).or_default().end += 1;
             }
         }
@@ -136,30 +162,27 @@ impl Index {
     }
 }
 
-fn weigh<'a>(
-    entries: &FxHashMap<Feature, Entry>,
-    post: &'a Features,
-    config: &Interest,
-) -> impl Iterator<Item = (Feature, f32)> + 'a + use<'a> {
-    let weights: Vec<f32> = post.0.iter().map(|(_, feature, raw)| raw * entries[feature].idf).collect();
-    let norm = |kind: Kind, share: f64| {
-        let block = post.0.iter().zip(&weights).filter(|((of, ..), _)| *of == kind);
-        let square: f32 = block.map(|(_, weight)| weight * weight).sum();
-        #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
-        let share = share.sqrt() as f32;
-        if square > 0.0 { share / square.sqrt() } else { 0.0 }
-    };
-    let topic = norm(Kind::Topic, config.topic_share);
-    let tag = norm(Kind::Tag, config.tag_share);
-    let word = norm(Kind::Word, config.word_share);
-    post.0.iter().zip(weights).map(move |((kind, feature, _), weight)| {
-        let norm = match kind {
-            Kind::Topic => topic,
-            Kind::Tag => tag,
-            Kind::Word => word,
-        };
-        (*feature, weight * norm)
-    })
+fn weigh(entries: &FxHashMap<Feature, Entry>, post: &Features, config: &Interest) -> Vec<(Feature, f32)> {
+    let mut vector: Vec<(Feature, f32)> =
+        post.0.iter().map(|(feature, raw)| (*feature, raw * entries[feature].idf)).collect();
+    normalise(&mut vector, config);
+    vector
+}
+
+/// Makes each kind's part of a vector as long as the square root of its share.
+pub(super) fn normalise(vector: &mut [(Feature, f32)], config: &Interest) {
+    let mut squares = [0.0; Kind::ALL.len()];
+    for (feature, weight) in &*vector {
+        squares[Kind::of(*feature) as usize] += weight * weight;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "shares need no more digits")]
+    let factors = Kind::ALL.map(|kind| match squares[kind as usize] {
+        square if square > 0.0 => (kind.share(config) as f32 / square).sqrt(),
+        _ => 0.0,
+    });
+    for (feature, weight) in vector {
+        *weight *= factors[Kind::of(*feature) as usize];
+    }
 }
 
 #[cfg(test)]
@@ -181,7 +204,8 @@ mod tests {
         let config = Interest::default();
         let index = Index::new(posts.iter(), &config);
         let scores = index.scores(index.vector(0), posts.len());
-        assert!((scores[0] - 1.0).abs() < 1e-5, "{scores:?}");
+        let shares: f64 = Kind::ALL.iter().map(|kind| kind.share(&config)).sum();
+        assert!((f64::from(scores[0]) - shares).abs() < 1e-5, "{scores:?}");
         assert!(scores[1] > 0.1 && scores[1] < scores[0], "{scores:?}");
         assert!(scores[2].abs() < f32::EPSILON, "{scores:?}");
     }
@@ -197,5 +221,6 @@ mod tests {
     #[test]
     fn names_of_different_kinds_are_different_features() {
         assert_ne!(feature(Kind::Tag, "rust"), feature(Kind::Topic, "rust"));
+        assert!(Kind::ALL.iter().all(|kind| Kind::of(feature(*kind, "rust")) == *kind));
     }
 }

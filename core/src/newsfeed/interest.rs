@@ -2,54 +2,74 @@
 
 use rustc_hash::FxHashMap;
 
-use super::features::{Feature, Index, Kind, feature};
+use super::features::{Feature, Index, Kind, feature, normalise};
+use super::library::Library;
 use crate::clock::DAY_MS;
-use crate::config::Interest;
+use crate::config;
 use crate::profile::history::Acts;
 
-/// The strongest features that are kept: enough for many interests, few enough to score every post by.
-const FEATURES_MAX: usize = 256;
+/// The strongest features of each kind that are kept: enough for many interests, few enough to score every post by.
+const fn features_max(kind: Kind) -> usize {
+    match kind {
+        Kind::Topic => 32,
+        Kind::Tag => 64,
+        Kind::Word => 160,
+    }
+}
 
-/// A member's interest as a vector of unit length over the features of posts.
-pub(super) struct Vector(pub(super) Vec<(Feature, f32)>);
+/// What is known of a member's interest.
+pub(super) struct Interest {
+    /// A vector over the features of posts, each kind's part as long as in a post's own: a few interests weigh as
+    /// much as many.
+    features: Vec<(Feature, f32)>,
+    /// The sum of the directions of what it was about; none without a word model.
+    meaning: Option<Vec<f32>>,
+    /// When they did something, the latest first, each time once.
+    pub(super) times: Vec<i64>,
+    /// The labels of the posts they acted on, with the share of the acts that were about each.
+    labels: FxHashMap<Feature, f32>,
+}
 
 /// The interest that `acts` show, or `None` when there are too few to say.
 ///
 /// Each act adds the vector of what it was about, weighing as its kind does and halved with every half-life
 /// of its age. Decay is the same for all as time goes on, so the direction changes only with new acts: ages
-/// are counted from the newest act.
-///
-/// `position` tells where a post stands in the index; a post that does not, says nothing.
-pub(super) fn measure(
-    acts: &Acts,
-    config: &Interest,
-    index: &Index,
-    position: impl Fn(i64) -> Option<u32>,
-) -> Option<Vector> {
+/// are counted from the newest act. A post that is not in the library says nothing.
+pub(super) fn measure(acts: &Acts, config: &config::Interest, library: &Library) -> Option<Interest> {
     let Acts { liked, viewed, searched, opened } = acts;
     if liked.len() + viewed.len() + searched.len() + opened.len() < config.min_acts {
         return None;
     }
-    let dates = liked.iter().chain(viewed).map(|(_, date)| *date);
-    let newest = dates.chain(searched.iter().chain(opened).map(|(_, date)| *date)).max()?;
+    let posts = liked.iter().chain(viewed).map(|(_, date)| *date);
+    let mut times: Vec<i64> = posts.chain(searched.iter().chain(opened).map(|(_, date)| *date)).collect();
+    times.sort_unstable_by_key(|time| std::cmp::Reverse(*time));
+    times.dedup();
+    let newest = *times.first()?;
     let decay = |date: i64| {
         #[expect(clippy::cast_precision_loss, reason = "a day more or less in a million years")]
         let days = (newest - date) as f64 / DAY_MS as f64;
         (-days / config.half_life_days).exp2()
     };
+    let (index, meanings) = (library.index(), library.meanings());
     let mut sum: FxHashMap<Feature, f32> = FxHashMap::default();
-    let mut add = |vector: &[(Feature, f32)], weight: f64| {
-        #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
-        let weight = weight as f32;
+    let mut add = |vector: &[(Feature, f32)], weight: f32| {
         for (feature, value) in vector {
             *sum.entry(*feature).or_default() += weight * value;
         }
     };
+    let mut meaning = meanings.map(super::meaning::Meanings::none);
+    let mut labels: FxHashMap<Feature, f32> = FxHashMap::default();
+    let mut all = 0.0;
     for (acts, weight) in [(liked, config.like_weight), (viewed, config.view_weight)] {
         for (post, date) in acts {
-            if let Some(position) = position(*post) {
-                add(index.vector(position), weight * decay(*date));
+            let Some(position) = library.position(*post) else { continue };
+            let weight = digits(weight * decay(*date));
+            add(index.vector(position), weight);
+            if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
+                meanings.add_post(meaning, position, weight);
             }
+            library.labels(position).iter().for_each(|label| *labels.entry(*label).or_default() += weight);
+            all += weight;
         }
     }
     for (words, date) in searched {
@@ -58,13 +78,45 @@ pub(super) fn measure(
             .split_ascii_whitespace()
             .flat_map(|word| [Kind::Word, Kind::Tag, Kind::Topic].map(|kind| feature(kind, word)));
         let named: Vec<Feature> = named.collect();
-        add(&unit(index, &named), config.search_weight * decay(*date));
+        let (named, weight) = (unit(index, &named), digits(config.search_weight * decay(*date)));
+        add(&named, weight);
+        if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
+            meanings.add_words(meaning, &named, weight);
+        }
     }
     for (name, date) in opened {
-        let named = [Kind::Topic, Kind::Tag].map(|kind| feature(kind, name));
-        add(&unit(index, &named), config.open_weight * decay(*date));
+        let topic = feature(Kind::Topic, name);
+        let weight = digits(config.open_weight * decay(*date));
+        add(&unit(index, &[topic, feature(Kind::Tag, name)]), weight);
+        *labels.entry(topic).or_default() += weight;
+        all += weight;
     }
-    strongest(sum)
+    for share in labels.values_mut() {
+        *share /= all;
+    }
+    let features = strongest(sum, config)?;
+    Some(Interest { features, meaning, times, labels })
+}
+
+impl Interest {
+    /// How much each post of the library is of interest, by position: 1 for all that could be wanted.
+    pub(super) fn scores(&self, library: &Library, config: &config::Interest) -> Vec<f32> {
+        let mut scores = library.index().scores(&self.features, library.len());
+        if let Some((meanings, meaning)) = library.meanings().zip(self.meaning.as_ref()) {
+            meanings.score(meaning, digits(config.meaning_share), &mut scores);
+        }
+        scores
+    }
+
+    /// The share of the acts on posts that were about posts with this label.
+    pub(super) fn share(&self, label: Feature) -> f32 {
+        self.labels.get(&label).copied().unwrap_or_default()
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
+fn digits(weight: f64) -> f32 {
+    weight as f32
 }
 
 /// The vector of unit length of features that were named, each weighing its inverse document frequency.
@@ -74,65 +126,65 @@ fn unit(index: &Index, named: &[Feature]) -> Vec<(Feature, f32)> {
     named.iter().map(|feature| (*feature, index.idf(*feature) * norm)).collect()
 }
 
-fn strongest(sum: FxHashMap<Feature, f32>) -> Option<Vector> {
+fn strongest(sum: FxHashMap<Feature, f32>, config: &config::Interest) -> Option<Vec<(Feature, f32)>> {
     let mut features: Vec<_> = sum.into_iter().filter(|(_, weight)| *weight > 0.0).collect();
     // Then by feature, so that the same acts always give the same vector.
-    let stronger = |a: &(Feature, f32), b: &(Feature, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-    if features.len() > FEATURES_MAX {
-        features.select_nth_unstable_by(FEATURES_MAX, stronger);
-        features.truncate(FEATURES_MAX);
-    }
-    features.sort_unstable_by(stronger);
-    let length = features.iter().map(|(_, weight)| weight * weight).sum::<f32>().sqrt();
-    if length <= 0.0 {
-        return None;
-    }
-    for (_, weight) in &mut features {
-        *weight /= length;
-    }
-    Some(Vector(features))
+    features.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let mut counts = [0; Kind::ALL.len()];
+    features.retain(|(feature, _)| {
+        let kind = Kind::of(*feature);
+        counts[kind as usize] += 1;
+        counts[kind as usize] <= features_max(kind)
+    });
+    normalise(&mut features, config);
+    (!features.is_empty()).then_some(features)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::newsfeed::features::Features;
+    use crate::config::Feed;
+    use crate::newsfeed::library::tests::card;
+    use crate::post::cards::Card;
+    use crate::testing::NOW;
 
-    fn posts() -> Vec<Features> {
-        let post = |topic: &'static str, words: &'static str| {
-            Features::new([topic].into_iter(), std::iter::empty(), words.split_whitespace())
-        };
-        vec![
-            post("rust", "borrow lifetime"),
-            post("cats", "fur purr"),
-            post("rust", "async await"),
-            post("dogs", "bark"),
-        ]
+    /// Posts of the keys 1 to 4, the first the newest.
+    fn library() -> Library {
+        let post =
+            |key, topic: &str, words: &str| Card { keyword: words.into(), ..card(key, NOW - key, topic) };
+        let cards = vec![
+            post(1, "rust", "borrow lifetime"),
+            post(2, "cats", "fur purr"),
+            post(3, "rust", "async await"),
+            post(4, "dogs", "bark"),
+        ];
+        Library::next(None, cards, &[], None, 1, NOW, &Feed::default())
     }
 
     fn acts() -> Acts {
         Acts { liked: vec![], viewed: vec![], searched: vec![], opened: vec![] }
     }
 
+    fn config() -> config::Interest {
+        config::Interest { min_acts: 1, ..config::Interest::default() }
+    }
+
     /// How interesting each of the posts is after `acts`.
     fn scores(acts: &Acts) -> Option<Vec<f32>> {
-        let (posts, config) = (posts(), Interest { min_acts: 1, ..Interest::default() });
-        let index = Index::new(posts.iter(), &config);
-        let position = |key: i64| u32::try_from(key).ok().filter(|at| (*at as usize) < posts.len());
-        let vector = measure(acts, &config, &index, position)?;
-        Some(index.scores(&vector.0, posts.len()))
+        let library = library();
+        Some(measure(acts, &config(), &library)?.scores(&library, &config()))
     }
 
     #[test]
     fn a_like_makes_posts_of_its_kind_interesting_and_weighs_more_than_a_view() {
-        let scores = scores(&Acts { liked: vec![(0, 0)], viewed: vec![(1, 0)], ..acts() }).unwrap();
+        let scores = scores(&Acts { liked: vec![(1, 0)], viewed: vec![(2, 0)], ..acts() }).unwrap();
         assert!(scores[0] > scores[1] && scores[2] > scores[3], "{scores:?}");
         assert!(scores[1] > 0.0 && scores[3].abs() < f32::EPSILON, "{scores:?}");
     }
 
     #[test]
     fn an_older_act_weighs_less() {
-        let scores = scores(&Acts { liked: vec![(1, 0), (0, 365 * DAY_MS)], ..acts() }).unwrap();
+        let scores = scores(&Acts { liked: vec![(2, 0), (1, 365 * DAY_MS)], ..acts() }).unwrap();
         assert!(scores[0] > 5.0 * scores[1], "{scores:?}");
     }
 
@@ -142,6 +194,28 @@ mod tests {
         assert!(searched[2] > 0.0 && searched[1] > 0.0 && searched[3].abs() < f32::EPSILON);
         let opened = scores(&Acts { opened: vec![("dogs".into(), 0)], ..acts() }).unwrap();
         assert!(opened[3] > opened[0]);
+    }
+
+    #[test]
+    fn many_tags_weigh_no_less_than_a_few() {
+        let (few, many) = (Acts { liked: vec![(1, 0)], ..acts() }, [(1, 0), (2, 0), (3, 0), (4, 0)]);
+        let length = |acts: &Acts, kind| -> f32 {
+            let features = measure(acts, &config(), &library()).unwrap().features;
+            features.iter().filter(|(feature, _)| Kind::of(*feature) == kind).map(|(_, w)| w * w).sum()
+        };
+        for kind in [Kind::Topic, Kind::Word] {
+            let of_many = length(&Acts { liked: many.into(), ..acts() }, kind);
+            assert!((length(&few, kind) - of_many).abs() < 1e-5, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn the_share_of_a_topic_is_that_of_the_acts_that_were_about_it() {
+        let acts = Acts { liked: vec![(1, 0)], viewed: vec![(2, 0)], ..acts() };
+        let interest = measure(&acts, &config(), &library()).unwrap();
+        let share = |name| interest.share(feature(Kind::Topic, name));
+        assert!((share("rust") - 0.75).abs() < 1e-6 && (share("cats") - 0.25).abs() < 1e-6);
+        assert!(share("dogs").abs() < f32::EPSILON);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 
 use super::library::Library;
+use super::meaning::{Lexicon, Meanings};
 use super::pages::Orders;
 use super::personal::Personals;
 use crate::clock::Clock;
@@ -15,6 +16,7 @@ use crate::config::Feed;
 use crate::error::{Error, Result};
 use crate::post::cards;
 use crate::store::{Store, Topic, version_in};
+use crate::words::Words;
 
 /// How long changes are gathered before the library follows them.
 const GATHER: Duration = Duration::from_millis(400);
@@ -30,6 +32,7 @@ pub(crate) struct Feeds {
 /// What the thread and the readers share.
 pub(super) struct Shared {
     store: Arc<Store>,
+    words: Arc<Words>,
     library: ArcSwapOption<Library>,
     pub(super) orders: Orders,
     pub(super) personals: Personals,
@@ -41,9 +44,10 @@ pub(super) struct Shared {
 }
 
 impl Feeds {
-    pub(crate) fn new(store: Arc<Store>, config: Feed, clock: Clock) -> Self {
+    pub(crate) fn new(store: Arc<Store>, words: Arc<Words>, config: Feed, clock: Clock) -> Self {
         let shared = Shared {
             store,
+            words,
             library: ArcSwapOption::empty(),
             orders: Orders::default(),
             personals: Personals::default(),
@@ -106,7 +110,9 @@ impl Shared {
         })?;
         let (since, changed) = changed;
         let base = before.as_deref().filter(|_| since > 0);
-        let library = Arc::new(Library::next(base, changed, &removed, revision, now, &self.config));
+        let lexicon = self.lexicon(before.as_deref());
+        let library = Library::next(base, changed, &removed, lexicon.as_ref(), revision, now, &self.config);
+        let library = Arc::new(library);
         if let Some(before) = before {
             // Before the swap, so that a page that was begun is always found in one place or the other.
             for order in before.orders_before(&library) {
@@ -116,6 +122,23 @@ impl Shared {
         self.library.store(Some(library));
         self.followed.store(now, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// The words of the present model, of the library `before` where they are the same.
+    fn lexicon(&self, before: Option<&Library>) -> Option<Arc<Lexicon>> {
+        let model = self.words.current()?;
+        let kept = before.and_then(Library::meanings).map(Meanings::lexicon);
+        let kept = kept.filter(|lexicon| lexicon.is_of(&model)).cloned();
+        Some(kept.unwrap_or_else(|| Arc::new(Lexicon::new(model))))
+    }
+
+    /// Whether the words that the library is made with are those of the present model.
+    fn knows_words(&self) -> bool {
+        let (library, model) = (self.library.load(), self.words.in_memory());
+        match (library.as_ref().and_then(|library| library.meanings()), model) {
+            (Some(meanings), Some(model)) => meanings.lexicon().is_of(&model),
+            (meanings, model) => meanings.is_none() && model.is_none(),
+        }
     }
 
     /// Follows changes until the store closes.
@@ -129,7 +152,8 @@ impl Shared {
                 .map_or((0, i64::MAX), |library| (library.revision, library.ends()));
             let until_end = u64::try_from(ends.saturating_sub(self.clock.now())).unwrap_or_default();
             let stopped = || self.stopped.load(Ordering::Acquire);
-            versions.wait_for(Topic::Posts, revision, Duration::from_millis(until_end), stopped);
+            let otherwise = || stopped() || !self.knows_words();
+            versions.wait_for(Topic::Posts, revision, Duration::from_millis(until_end), otherwise);
             if stopped() || !versions.sleep(GATHER, stopped) {
                 return;
             }

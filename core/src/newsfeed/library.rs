@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use super::features::{Feature, Features, Index, Kind, feature};
+use super::meaning::{Lexicon, Meanings};
 use super::pages::{FeedKind, LIMIT, Order, render};
 use super::ranking;
 use crate::answer::Encoded;
@@ -15,7 +16,7 @@ use crate::post::Post;
 use crate::post::cards::Card;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 /// How much of the guests' recommended feed is made diverse; behind it the ranking stands as it is.
 const DIVERSE_LENGTH: usize = 1_500;
@@ -47,10 +48,14 @@ struct About {
 struct Catalogue {
     positions: FxHashMap<i64, u32>,
     index: Index,
+    /// What the posts mean; none without a word model.
+    meanings: Option<Meanings>,
     /// The posts that carry a topic or a tag, newest first.
     topics: FxHashMap<Arc<str>, Arc<Order>>,
     /// Freshness, by position.
     fresh: Vec<f32>,
+    /// Recency, by position.
+    recent: Vec<f32>,
     /// The positions of the posts that have an end.
     ending: Vec<u32>,
 }
@@ -59,6 +64,8 @@ struct Catalogue {
 pub(super) struct Library {
     /// The revision of the database that it shows.
     pub(super) revision: i64,
+    /// How many came before it, by which two can be told apart.
+    pub(super) number: u64,
     /// Newest first, ties by greatest id.
     items: Vec<Arc<Item>>,
     catalogue: Arc<Catalogue>,
@@ -80,11 +87,12 @@ pub(super) struct Guests {
 }
 
 impl Library {
-    /// The library after `changed` and `removed` posts, made of the one `before`.
+    /// The library after `changed` and `removed` posts, made of the one `before`, with the words of a model.
     pub(super) fn next(
         before: Option<&Self>,
         changed: Vec<Card>,
         removed: &[i64],
+        lexicon: Option<&Arc<Lexicon>>,
         revision: i64,
         now: i64,
         config: &Feed,
@@ -97,7 +105,10 @@ impl Library {
         };
         let position = |key: i64| catalogue.and_then(|c| c.positions.get(&key)).map(|at| *at as usize);
         let mut items = items.clone();
-        let mut reshelved = before.is_none();
+        let same_words = |catalogue: &Arc<Catalogue>| {
+            catalogue.meanings.as_ref().map(|m| Arc::as_ptr(m.lexicon())) == lexicon.map(Arc::as_ptr)
+        };
+        let mut reshelved = !catalogue.is_some_and(same_words);
         let mut new = Vec::new();
         let mut gone: FxHashSet<i64> =
             removed.iter().copied().filter(|key| position(*key).is_some()).collect();
@@ -125,7 +136,7 @@ impl Library {
         }
         let catalogue = match catalogue.filter(|_| !reshelved) {
             Some(catalogue) => Arc::clone(catalogue),
-            None => Arc::new(Catalogue::new(&items, config)),
+            None => Arc::new(Catalogue::new(&items, lexicon, config)),
         };
         let hottest = items.iter().filter_map(|item| item.heat).fold(f64::NEG_INFINITY, f64::max);
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
@@ -133,6 +144,7 @@ impl Library {
         let ends = items.iter().filter_map(|item| item.end_date).filter(|end| *end > now).min();
         let mut library = Self {
             revision,
+            number: before.map_or(0, |before| before.number + 1),
             topic_pages: catalogue.topics.keys().map(|name| (Arc::clone(name), OnceLock::new())).collect(),
             items,
             catalogue,
@@ -194,9 +206,24 @@ impl Library {
         &self.catalogue.index
     }
 
+    /// What the posts mean, where there is a word model.
+    pub(super) fn meanings(&self) -> Option<&Meanings> {
+        self.catalogue.meanings.as_ref()
+    }
+
     /// Freshness and popularity, by position.
-    pub(super) fn standing(&self) -> impl Iterator<Item = (f32, f32)> {
+    fn standing(&self) -> impl Iterator<Item = (f32, f32)> {
         self.catalogue.fresh.iter().copied().zip(self.popular.iter().copied())
+    }
+
+    /// Recency and popularity, by position.
+    pub(super) fn lately(&self) -> impl Iterator<Item = (f32, f32)> {
+        self.catalogue.recent.iter().copied().zip(self.popular.iter().copied())
+    }
+
+    /// How many posts are newer than a time: those of the first positions.
+    pub(super) fn newer_than(&self, time: i64) -> usize {
+        self.items.partition_point(|item| item.about.date > time)
     }
 
     /// Whether answers made before `now` may show a post that has reached its end since.
@@ -264,7 +291,7 @@ impl Library {
         let mut best: Vec<u32> =
             self.positions().filter(|at| !self.items[*at as usize].is_over(now)).collect();
         best.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]));
-        let diverse = ranking::diversify(&best, |at| self.labels(at), config.diverse_max, DIVERSE_LENGTH);
+        let diverse = ranking::diversify(&best, |at| self.labels(at), |_| config.diverse_max, DIVERSE_LENGTH);
         let first: FxHashSet<u32> = diverse.iter().copied().collect();
         let rest = best.into_iter().filter(|at| !first.contains(at));
         diverse.iter().copied().chain(rest).map(|at| self.key(at)).collect()
@@ -359,7 +386,7 @@ impl Names {
 
 impl Catalogue {
     /// `items` stand newest first.
-    fn new(items: &[Arc<Item>], config: &Feed) -> Self {
+    fn new(items: &[Arc<Item>], lexicon: Option<&Arc<Lexicon>>, config: &Feed) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the settings hold far fewer posts")]
         let at_positions = || items.iter().enumerate().map(|(at, item)| (at as u32, item));
         let ending = at_positions().filter(|(_, item)| item.end_date.is_some()).map(|(at, _)| at).collect();
@@ -376,10 +403,15 @@ impl Catalogue {
         let newest = items.first().map_or(0, |item| item.about.date);
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let fresh = items.iter().map(|item| ranking::freshness(config, newest, item.about.date) as f32);
+        #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
+        let recent = later_of_topics(items).into_iter().map(|later| ranking::recency(config, later) as f32);
+        let features = || items.iter().map(|item| &item.about.features);
+        let index = Index::new(features(), &config.interest);
         Self {
             positions: at_positions().map(|(at, item)| (item.key, at)).collect(),
             ending,
-            index: Index::new(items.iter().map(|item| &item.about.features), &config.interest),
+            meanings: lexicon.map(|lexicon| Meanings::new(lexicon, features(), &index)),
+            index,
             topics: labelled
                 .into_iter()
                 .map(|(name, keys)| {
@@ -388,6 +420,22 @@ impl Catalogue {
                 })
                 .collect(),
             fresh: fresh.collect(),
+            recent: recent.collect(),
         }
     }
+}
+
+/// How many posts of its topics came after each post, newest first: in the topic of it that has most of them. For one
+/// without a topic all posts count.
+fn later_of_topics(items: &[Arc<Item>]) -> Vec<u32> {
+    let mut counts: FxHashMap<&str, u32> = FxHashMap::default();
+    let later = items.iter().zip(0..).map(|(item, all)| {
+        let later = item.about.topic.iter().map(|name| {
+            let count = counts.entry(name).or_default();
+            *count += 1;
+            *count - 1
+        });
+        later.max().unwrap_or(all)
+    });
+    later.collect()
 }

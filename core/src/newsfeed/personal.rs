@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-use super::interest::{Vector, measure};
+use super::features::Feature;
+use super::interest::{Interest, measure};
 use super::library::Library;
 use super::pages::Order;
 use super::ranking;
@@ -14,7 +15,7 @@ use crate::answer::Encoded;
 use crate::clock::DAY_MS;
 use crate::config::Feed;
 use crate::error::Result;
-use crate::profile::history;
+use crate::profile::history::{self, Acts};
 use crate::store::Tx;
 
 /// How many posts are ranked for the member alone; behind them stands what guests get.
@@ -25,7 +26,7 @@ const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 /// A member's feed as it was last made.
 pub(super) struct Personal {
     /// What it was made of: the library, the member's acts, the day.
-    made_of: (i64, i64, i64),
+    made_of: (u64, i64, i64),
     pub(super) order: Arc<Order>,
     /// The first page of the usual length.
     pub(super) first: Arc<Encoded>,
@@ -52,18 +53,15 @@ impl Personals {
         now: i64,
     ) -> Result<Option<Arc<Personal>>> {
         let day = if config.exploration > 0.0 { now.div_euclid(DAY_MS) } else { 0 };
-        let made_of = (library.revision, member.acted, day);
+        let made_of = (library.number, member.acted, day);
         let remembered = self.lock().get(&member.key).cloned();
         if let Some(personal) = remembered.filter(|p| p.made_of == made_of && !library.has_ended(now)) {
             return Ok(Some(personal));
         }
         let acts = history::acts(tx, member.key, member.measured)?;
-        let Some(interest) = measure(&acts, &config.interest, library.index(), |key| library.position(key))
-        else {
-            return Ok(None);
-        };
         let seen = history::seen(tx, member.key)?;
-        let order = Arc::new(rank(library, &interest, member.key, seen, config, now, day));
+        let Some(head) = recommend(library, &acts, &seen, member.key, config, now) else { return Ok(None) };
+        let order = Arc::new(Order::personal(member.key, head, &library.recommended_feed.order, seen));
         let first = super::pages::render(library, &order, 0, super::pages::LIMIT, now).answer;
         let personal = Arc::new(Personal { made_of, order, first: Arc::new(Encoded::new(first)) });
         self.lock().put(member.key, Arc::clone(&personal));
@@ -75,35 +73,46 @@ impl Personals {
     }
 }
 
-/// Ranks the library for one member.
-fn rank(
+/// The posts that are recommended to a member for their `acts`, the best first, without what they have `seen`;
+/// `None` when they have done too little to recommend by.
+pub(super) fn recommend(
     library: &Library,
-    interest: &Vector,
+    acts: &Acts,
+    seen: &[i64],
     member: i64,
-    seen: Vec<i64>,
     config: &Feed,
     now: i64,
-    day: i64,
-) -> Order {
+) -> Option<Vec<i64>> {
+    let interest = measure(acts, &config.interest, library)?;
     // By position, so that the loop over all posts reads nothing but rows of numbers.
     let mut left_out = vec![false; library.len()];
     let seen_at = seen.iter().filter_map(|key| library.position(*key));
     seen_at.chain(library.over(now)).for_each(|at| left_out[at as usize] = true);
-    #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-    let [interest_weight, fresh_weight, popular_weight, exploration] =
-        [config.interest_weight, config.fresh_weight, config.popular_weight, config.exploration]
-            .map(|w| w as f32);
-    let scores = library.index().scores(&interest.0, library.len());
-    let blended = scores.into_iter().zip(library.standing()).map(|(interest, (fresh, popular))| {
-        interest_weight * interest + fresh_weight * fresh + popular_weight * popular
+    let [interest_weight, novel_weight, recent_weight, popular_weight, exploration] = [
+        config.interest_weight,
+        config.novel_weight,
+        config.recent_weight,
+        config.popular_weight,
+        config.exploration,
+    ]
+    .map(digits);
+    let novelty = novelty(library, &interest.times, config);
+    let scores = interest.scores(library, &config.interest);
+    let signs = scores.into_iter().zip(novelty).zip(library.lately());
+    let blended = signs.map(|((interest, novelty), (recent, popular))| {
+        interest_weight * interest
+            + novel_weight * novelty
+            + recent_weight * recent
+            + popular_weight * popular
     });
+    let day = now.div_euclid(DAY_MS);
     let mut best: Vec<(f32, u32)> = Vec::with_capacity(library.len());
     for (score, at) in blended.zip(0_u32..) {
         if left_out[at as usize] {
             continue;
         }
-        #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-        let noise = if exploration > 0.0 { ranking::noise(member, library.key(at), day) as f32 } else { 0.0 };
+        let noise =
+            if exploration > 0.0 { digits(ranking::noise(member, library.key(at), day)) } else { 0.0 };
         best.push((score + exploration * noise, at));
     }
     // Ties by position: newest first.
@@ -114,7 +123,33 @@ fn rank(
     }
     best.sort_unstable_by(better);
     let best: Vec<u32> = best.into_iter().map(|(_, at)| at).collect();
-    let diverse = ranking::diversify(&best, |at| library.labels(at), config.diverse_max, RANKED);
-    let head = diverse.into_iter().map(|at| library.key(at)).collect();
-    Order::personal(member, head, &library.recommended_feed.order, seen)
+    let max = |label| places(&interest, label, config.diverse_max);
+    let diverse = ranking::diversify(&best, |at| library.labels(at), max, RANKED);
+    Some(diverse.into_iter().map(|at| library.key(at)).collect())
+}
+
+/// How new each post is to a member who did something at these times, the latest first; by position.
+fn novelty(library: &Library, times: &[i64], config: &Feed) -> Vec<f32> {
+    let mut novelty = Vec::with_capacity(library.len());
+    for (acts, time) in times.iter().enumerate() {
+        let value = digits(ranking::novelty(config, acts));
+        novelty.resize(library.newer_than(*time), value);
+    }
+    novelty.resize(library.len(), digits(ranking::novelty(config, times.len())));
+    novelty
+}
+
+/// How many of ten posts in a row may have a label: as many as of ten acts were on posts that have it, at least `max`,
+/// and where that leaves none of the ten, one less.
+///
+/// Source: Steck, *Calibrated recommendations*, `RecSys` 2018.
+fn places(interest: &Interest, label: Feature, max: usize) -> usize {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
+    let calibrated = (interest.share(label) * 10.0).round() as usize;
+    max.max(calibrated.min(ranking::WINDOW - 1))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
+fn digits(weight: f64) -> f32 {
+    weight as f32
 }

@@ -1,8 +1,18 @@
-//! The formulas behind the recommended feed: freshness, popularity, their blend with interest, diversity.
+//! The formulas behind the recommended feed: its four signs, their blend, diversity.
 //!
-//! A post's score is `interest_weight · interest + fresh_weight · freshness + popular_weight · popularity`,
-//! each of the three from 0 to 1; for a guest interest is 0. None depends on the present time, so the order
-//! changes only with posts and acts.
+//! To a member a post's score is `interest_weight · interest + novel_weight · novelty + recent_weight · recency +
+//! popular_weight · popularity`, to a guest `fresh_weight · freshness + popular_weight · popularity`, each of the signs
+//! from 0 to 1. None depends on the present time, so the order changes only with posts and acts.
+//!
+//! - *Interest* is measured in [`super::interest`].
+//! - *[Novelty](novelty)*: a post that was there while the member was about had its chance with them. What has come
+//!   since is new to them, however long ago that is.
+//! - *[Recency](recency)* is counted in posts, not in days: a topic with a post a month is no staler than one with ten
+//!   a day. Guests' *[freshness](freshness)* is counted in days, as it is to compare posts across topics.
+//! - *[Popularity](popularity)* is the decayed sum of the acts of all.
+//!
+//! The weights were set on histories of readers of question sites, with the command that [`super::evaluation`] is for:
+//! in broad steps, as the differences within them are noise.
 
 use std::collections::VecDeque;
 
@@ -20,6 +30,23 @@ pub(super) fn freshness(config: &Feed, newest: i64, date: i64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a day more or less in a million years")]
     let days = (newest - date).max(0) as f64 / DAY_MS as f64;
     (-days / config.fresh_half_life_days).exp2()
+}
+
+/// How new a post is to a member who has done something `acts` times since it came, from 0 to 1: halved with every
+/// `novel_half_life_acts`.
+///
+/// Source: the exposure of Liang, Charlin, `McInerney` and Blei, *Modeling user exposure in recommendation*, WWW 2016;
+/// what a member did tells when they were there to see.
+pub(super) fn novelty(config: &Feed, acts: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
+    let acts = acts as f64;
+    (-acts / config.novel_half_life_acts).exp2()
+}
+
+/// How recent a post is that `later` posts of its topics followed, from 0 to 1: halved with every
+/// `recent_half_life_posts`.
+pub(super) fn recency(config: &Feed, later: u32) -> f64 {
+    (-f64::from(later) / config.recent_half_life_posts).exp2()
 }
 
 /// How popular a post is beside the hottest of the store, from 0 (no acts) to 1: the square root of the share
@@ -43,15 +70,15 @@ pub(super) fn noise(member: i64, post: i64, day: i64) -> f64 {
 /// Reorders a ranking so that no label fills a window of ten, as long as there are others to put between.
 ///
 /// `labels` gives each post's labels (topics and site). From the best down, a post waits while any of its
-/// labels already stands `max` times among the nine before; the best one waiting goes first. A label that all
-/// of the ranking shares limits nothing. Only the first `length` places are filled.
+/// labels already stands as often among the nine before as `max` says for it; the best one waiting goes first. A label
+/// that all of the ranking shares limits nothing. Only the first `length` places are filled.
 ///
 /// The greedy re-ranking of Carbonell and Goldstein, *The use of MMR, diversity-based reranking for reordering
 /// documents and producing summaries*, SIGIR 1998, with a hard limit in place of a penalty.
 pub(super) fn diversify<'l>(
     ranking: &[u32],
     labels: impl Fn(u32) -> &'l [u32],
-    max: usize,
+    max: impl Fn(u32) -> usize,
     length: usize,
 ) -> Vec<u32> {
     let common = labels_of_all(ranking, &labels);
@@ -64,7 +91,7 @@ pub(super) fn diversify<'l>(
     while chosen.len() < length {
         let fits = |post: u32| {
             labels(post).iter().all(|label| {
-                window.iter().filter(|other| *other == label).count() < max || common.contains(label)
+                window.iter().filter(|other| *other == label).count() < max(*label) || common.contains(label)
             })
         };
         let found = if blind > 0 {
@@ -77,10 +104,12 @@ pub(super) fn diversify<'l>(
         };
         // Nothing fits: the best goes all the same, and it is a while before looking is worth its time.
         let next = found.or_else(|| {
-            if blind == 0 && !waiting.is_empty() {
-                blind = WINDOW - max.min(WINDOW - 1);
+            let best = waiting.pop_front();
+            if let Some(best) = best.filter(|_| blind == 0) {
+                let most = labels(best).iter().map(|label| max(*label)).max();
+                blind = WINDOW - most.unwrap_or_default().min(WINDOW - 1);
             }
-            waiting.pop_front().or_else(|| rest.next())
+            best.or_else(|| rest.next())
         });
         let Some(next) = next else { break };
         chosen.push(next);
@@ -136,6 +165,14 @@ mod tests {
     }
 
     #[test]
+    fn novelty_halves_with_acts_and_recency_with_later_posts() {
+        let config = Feed { novel_half_life_acts: 2.0, recent_half_life_posts: 50.0, ..Feed::default() };
+        let halved = |of: [f64; 3]| of.iter().zip([1.0, 0.5, 0.25]).all(|(a, b)| (a - b).abs() < 1e-12);
+        assert!(halved([0, 2, 4].map(|acts| novelty(&config, acts))));
+        assert!(halved([0, 50, 100].map(|later| recency(&config, later))));
+    }
+
+    #[test]
     fn popularity_is_1_for_the_hottest_and_0_without_acts() {
         assert!((popularity(9.0, Some(9.0)) - 1.0).abs() < 1e-12);
         assert!((popularity(9.0, Some(9.0 - 4_f64.ln())) - 0.5).abs() < 1e-12);
@@ -146,15 +183,22 @@ mod tests {
     #[test]
     fn the_best_that_fits_goes_next() {
         let labels: Vec<[u32; 1]> = [1, 1, 1, 1, 2, 2, 1].map(|label| [label]).to_vec();
-        let order = diversify(&[0, 1, 2, 3, 4, 5, 6], |post| &labels[post as usize], 2, 7);
+        let order = diversify(&[0, 1, 2, 3, 4, 5, 6], |post| &labels[post as usize], |_| 2, 7);
         assert_eq!(order, [0, 1, 4, 5, 2, 3, 6]);
+    }
+
+    #[test]
+    fn a_label_may_stand_as_often_as_it_may() {
+        let labels: Vec<[u32; 1]> = [1, 1, 1, 1, 2, 2, 2, 1].map(|label| [label]).to_vec();
+        let max = |label| if label == 1 { 3 } else { 1 };
+        assert_eq!(diversify(&[0, 1, 2, 3, 4, 5, 6, 7], |post| &labels[post as usize], max, 4), [0, 1, 2, 4]);
     }
 
     proptest! {
         #[test]
         fn every_post_is_there_once(labels in prop::collection::vec(prop::collection::vec(0_u32..4, 0..3), 0..200), max in 1_usize..11) {
             let ranking: Vec<u32> = (0..u32::try_from(labels.len()).unwrap()).collect();
-            let mut order = diversify(&ranking, |post| &labels[post as usize], max, labels.len());
+            let mut order = diversify(&ranking, |post| &labels[post as usize], |_| max, labels.len());
             order.sort_unstable();
             prop_assert_eq!(order, ranking);
         }
@@ -163,7 +207,7 @@ mod tests {
         fn no_label_fills_a_window_while_there_are_enough_others(labels in prop::collection::vec(0_u32..5, 60..200)) {
             let labels: Vec<[u32; 1]> = labels.into_iter().map(|label| [label]).collect();
             let ranking: Vec<u32> = (0..u32::try_from(labels.len()).unwrap()).collect();
-            let order = diversify(&ranking, |post| &labels[post as usize], 5, ranking.len());
+            let order = diversify(&ranking, |post| &labels[post as usize], |_| 5, ranking.len());
             // Towards the end the others may have run out.
             for window in order[..30].windows(WINDOW) {
                 let same = window.iter().all(|post| labels[*post as usize] == labels[window[0] as usize]);

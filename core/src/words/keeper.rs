@@ -40,7 +40,7 @@ pub(crate) struct Words {
 }
 
 /// A model in use.
-pub(super) struct Current {
+pub(crate) struct Current {
     pub(super) model: Model,
     /// The neighbours of unknown words that were asked for.
     unknown: Mutex<LruCache<Box<str>, Neighbours>>,
@@ -104,6 +104,16 @@ impl Current {
         Arc::new(Self { model, unknown: Mutex::new(LruCache::new(REMEMBERED)) })
     }
 
+    /// The words that it knows, in the order of their numbers.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        self.model.words().iter().map(|word| &**word)
+    }
+
+    /// The vectors of the words, by number.
+    pub(crate) fn vectors(&self) -> &Vectors {
+        self.model.vectors()
+    }
+
     /// Hands the neighbours of `word`, the nearest first, to `take`, as long as it wants more; of a word that the
     /// model does not know, those of the words that are written like it.
     pub(super) fn neighbours(&self, word: &str, mut take: impl FnMut(&Arc<str>, f32) -> bool) {
@@ -148,13 +158,18 @@ impl Words {
     }
 
     /// The present model, if there is one: in memory, else on disk.
-    pub(super) fn current(&self) -> Option<Arc<Current>> {
+    pub(crate) fn current(&self) -> Option<Arc<Current>> {
         let current = self.shared.current.load_full();
         if current.is_some() {
             return current;
         }
         // Who comes while another reads the file for the first time waits until that is done.
         self.shared.looked.call_once(|| self.shared.look());
+        self.shared.current.load_full()
+    }
+
+    /// The present model, if there is one in memory; the disk is not looked at.
+    pub(crate) fn in_memory(&self) -> Option<Arc<Current>> {
         self.shared.current.load_full()
     }
 
@@ -233,6 +248,8 @@ impl Shared {
     fn swap(&self, model: Model) -> Arc<Current> {
         let current = Current::new(model);
         self.current.store(Some(Arc::clone(&current)));
+        // Who waits for changes may be using the one before.
+        self.store.versions().wake();
         current
     }
 

@@ -3,11 +3,11 @@
 use super::matrix::Tall;
 
 /// What a component of 1 is kept as.
-const ONE: f32 = 32_767.0;
+pub(crate) const ONE: f32 = 32_767.0;
 
 /// Vectors of the same length, one for each word, by the word's number.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Vectors {
+pub(crate) struct Vectors {
     dimensions: usize,
     values: Vec<i16>,
 }
@@ -20,7 +20,7 @@ impl Vectors {
     }
 
     /// No vectors yet.
-    pub(super) fn none(dimensions: usize) -> Self {
+    pub(crate) fn none(dimensions: usize) -> Self {
         Self::new(dimensions, Vec::new())
     }
 
@@ -33,7 +33,7 @@ impl Vectors {
     }
 
     /// Adds the direction of `vector`; of a vector of zeros, or of what is no number, zeros.
-    pub(super) fn push(&mut self, vector: &[f32]) {
+    pub(crate) fn push(&mut self, vector: &[f32]) {
         debug_assert_eq!(vector.len(), self.dimensions);
         let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
         #[expect(clippy::cast_possible_truncation, reason = "components need no more digits")]
@@ -49,7 +49,7 @@ impl Vectors {
     }
 
     /// How many components each has.
-    pub(super) fn dimensions(&self) -> usize {
+    pub(crate) fn dimensions(&self) -> usize {
         self.dimensions
     }
 
@@ -64,12 +64,12 @@ impl Vectors {
     }
 
     /// The vectors, one after the other.
-    pub(super) fn all(&self) -> impl Iterator<Item = &[i16]> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &[i16]> {
         self.values.chunks_exact(self.dimensions)
     }
 
     /// The vector at a place.
-    pub(super) fn at(&self, place: usize) -> &[i16] {
+    pub(crate) fn at(&self, place: usize) -> &[i16] {
         &self.values[place * self.dimensions..][..self.dimensions]
     }
 
@@ -85,7 +85,7 @@ impl Vectors {
 }
 
 /// The inner product of two vectors as they are kept; [`similarity()`] makes it a cosine.
-pub(super) fn product(a: &[i16], b: &[i16]) -> i32 {
+pub(crate) fn product(a: &[i16], b: &[i16]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
 }
 

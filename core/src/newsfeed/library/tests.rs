@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::NOW;
 
-fn card(key: i64, date: i64, topic: &str) -> Card {
+/// A post that nobody has acted on.
+pub(in crate::newsfeed) fn card(key: i64, date: i64, topic: &str) -> Card {
     Card {
         key,
         id: format!("{key:024x}"),
@@ -26,7 +27,7 @@ fn card(key: i64, date: i64, topic: &str) -> Card {
 
 fn library(before: Option<&Library>, changed: Vec<Card>, removed: &[i64]) -> Library {
     let config = Feed { posts: 100, ..Feed::default() };
-    Library::next(before, changed, removed, 1, NOW, &config)
+    Library::next(before, changed, removed, None, 1, NOW, &config)
 }
 
 /// The keys of a feed, from its first page to its last.
@@ -98,6 +99,16 @@ fn a_store_of_old_posts_has_full_feeds_too() {
     let library = library(None, old, &[]);
     assert_eq!(keys(&library, &library.recommended_feed.order).len(), 20);
     assert!(library.standing().next().is_some_and(|(fresh, _)| (fresh - 1.0).abs() < 1e-6));
+}
+
+#[test]
+fn a_post_is_as_recent_as_few_posts_of_its_topics_follow_it() {
+    let both = Card { topic: vec!["a".into(), "b".into()], ..card(1, 1, "a") };
+    let none = Card { topic: vec![], ..card(2, 2, "a") };
+    let library = library(None, vec![both, none, card(3, 3, "a"), card(4, 4, "a"), card(5, 5, "b")], &[]);
+    // Newest first: 5, 4, 3, 2 and 1.
+    assert_eq!(later_of_topics(&library.items), [0, 0, 1, 3, 2]);
+    assert_eq!([6, 5, 3, 0].map(|time| library.newer_than(time)), [0, 0, 2, 5]);
 }
 
 #[test]
