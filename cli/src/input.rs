@@ -1,7 +1,7 @@
 //! What commands read: files, or standard input.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -17,9 +17,14 @@ pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
         Box::new(std::io::stdin())
     } else {
         let opened = File::open(file);
-        Box::new(opened.map_err(|e| Failure::system(format!("cannot read {}: {e}", file.display())))?)
+        Box::new(opened.map_err(|e| unreadable(file, &e))?)
     };
     Ok(Box::new(BufReader::with_capacity(1 << 18, input)))
+}
+
+/// Says that a file cannot be read.
+pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Failure {
+    Failure::system(format!("cannot read {}: {error}", file.display()))
 }
 
 /// The most bytes of a text that are read: above what any of ours may have.
@@ -46,7 +51,7 @@ impl Text {
         let Some(file) = &self.post_file else { return Ok(self.post.clone()) };
         let mut text = String::new();
         let read = open(file)?.take(TEXT_MAX).read_to_string(&mut text);
-        read.map_err(|e| Failure::system(format!("cannot read {}: {e}", file.display())))?;
+        read.map_err(|e| unreadable(file, &e))?;
         let end = text.strip_suffix('\n').map(|text| text.strip_suffix('\r').unwrap_or(text).len());
         text.truncate(end.unwrap_or(text.len()));
         Ok(Some(text))

@@ -33,6 +33,7 @@ mod search;
 mod serve;
 mod session;
 mod settings;
+mod whole_file;
 mod words;
 
 use args::{Cli, Command, Global};

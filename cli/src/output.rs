@@ -68,6 +68,11 @@ impl Output {
         self.form != Form::Page
     }
 
+    /// Whether one object is wanted.
+    pub(crate) fn is_json(&self) -> bool {
+        self.form == Form::Json
+    }
+
     /// Whether a list is wanted element by element, all of it: [`stream`].
     pub(crate) fn streams(&self) -> bool {
         self.form == Form::Lines

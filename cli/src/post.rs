@@ -9,6 +9,7 @@ use tidings_core::post;
 use crate::failure::Failure;
 use crate::session::{Session, unknown};
 
+mod export;
 mod fields;
 mod import;
 mod show;
@@ -30,10 +31,22 @@ pub(crate) enum Post {
         #[command(flatten)]
         fields: Fields,
     },
-    /// Import posts, one JSON object a line or one JSON array; the same url updates
-    #[command(after_help = "Example: tidings post import posts.jsonl")]
+    /// Import posts from JSON, CSV or a feed; the same url updates
+    #[command(
+        after_help = "Examples:\n  tidings post import posts.jsonl\n  tidings post import posts.csv\n  \
+                      curl -s https://blog.rust-lang.org/feed.xml | tidings post import -"
+    )]
     Import {
         /// The file, or - for standard input
+        file: PathBuf,
+        /// How posts are written in it; else its name or its beginning tells
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<import::Format>,
+    },
+    /// Write every post as a line of JSON, as import reads them
+    #[command(after_help = "Example: tidings post export posts.jsonl")]
+    Export {
+        /// The file, or - for standard output
         file: PathBuf,
     },
     /// The posts, newest first
@@ -91,7 +104,8 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
             post::update(tidings, caller, id, &fields.draft()?).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is changed."))
         }
-        Post::Import { file } => import::run(session, file),
+        Post::Import { file, format } => import::run(session, file, *format),
+        Post::Export { file } => export::run(session, file),
         Post::List(window) => show::list(session, window),
         Post::Show { id } => show::one(session, id),
         Post::Remove { id, yes } => {

@@ -97,7 +97,8 @@ impl Watch {
         Ok(ExitCode::from(INTERRUPTED))
     }
 
-    fn is_interrupted(&self) -> bool {
+    /// Whether somebody wants it to end.
+    pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 }

@@ -75,7 +75,10 @@ pub fn import(
 ) -> Result<MoveReport> {
     // The visits of a day that is still going on are told by the log.
     tidings.analysis().settle(tidings.now());
-    Ok(import::run(tidings, caller, Acts::new(tidings), input, progress)?.into())
+    let lines = import::json(input, |number, text| {
+        Line::check(tidings, number, import::fields(text, &FIELDS, EXAMPLE)?)
+    });
+    Ok(import::run(tidings, caller, Acts::new(tidings), lines, progress)?.into())
 }
 
 /// Acts, as an import writes them.
@@ -175,10 +178,6 @@ impl Line {
 impl Kind for Acts {
     type Line = Line;
     const BATCH: usize = 400;
-
-    fn parse(tidings: &Tidings, number: u64, text: &[u8]) -> Result<Line, String> {
-        Line::check(tidings, number, import::fields(text, &FIELDS, EXAMPLE)?)
-    }
 
     fn write(&self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
         Writer::new(self).write(tx, batch)

@@ -5,7 +5,7 @@
 //! leaves what came before, and doing it again goes on from there.
 
 use std::fmt;
-use std::io::BufRead;
+use std::io::{self, BufRead};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +54,7 @@ pub struct MoveReport {
     pub errors: Vec<LineError>,
 }
 
-/// What is imported: what a line of it may be, and how lines are written.
+/// What is imported, and how it is written.
 ///
 /// What it holds goes to the writing thread, so it may not be the service itself.
 pub(crate) trait Kind: Send + Sync + 'static {
@@ -63,17 +63,45 @@ pub(crate) trait Kind: Send + Sync + 'static {
     /// The most lines that are written together.
     const BATCH: usize;
 
-    /// Reads a line.
-    ///
-    /// # Errors
-    /// What is wrong with it, for people.
-    fn parse(tidings: &Tidings, number: u64, text: &[u8]) -> Result<Self::Line, String>;
-
     /// Writes lines, by an administrator's right.
     ///
     /// # Errors
     /// When the store fails.
     fn write(&self, tx: &mut dyn Tx, batch: Vec<Self::Line>) -> Result<Written<Self::Line>>;
+}
+
+/// A record as it was read.
+pub(crate) struct Item<L> {
+    /// The number of its line, from 1; in an array or a feed, its own.
+    pub(crate) number: u64,
+    pub(crate) bytes: usize,
+    /// What it holds, or what is wrong with it, for people.
+    pub(crate) line: Result<L, String>,
+}
+
+/// The records of `input`: one JSON object a line, or one JSON array of them, which the first byte tells.
+pub(crate) fn json<L>(
+    input: impl BufRead,
+    mut parse: impl FnMut(u64, &[u8]) -> Result<L, String>,
+) -> impl Iterator<Item = io::Result<Item<L>>> {
+    let (mut input, mut records, mut text) = (Some(input), None, Vec::new());
+    std::iter::from_fn(move || {
+        if let Some(input) = input.take() {
+            match Records::new(input) {
+                Ok(found) => records = Some(found),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        let (number, record) = match records.as_mut()?.next(&mut text).transpose()? {
+            Ok(next) => next,
+            Err(error) => return Some(Err(error)),
+        };
+        let line = match record {
+            Record::Text => parse(number, &text),
+            Record::Broken(reason) => Err(reason.to_owned()),
+        };
+        Some(Ok(Item { number, bytes: text.len(), line }))
+    })
 }
 
 /// What a batch did.
@@ -114,7 +142,7 @@ impl From<Tally> for MoveReport {
     }
 }
 
-/// Imports the records of `input`: one JSON object a line, or one JSON array of them, which the first byte tells.
+/// Imports items, which come from an input.
 ///
 /// # Errors
 /// `bad token`, `Not admin`; [`Error::Input`] when the input cannot be read to its end; `overloaded`.
@@ -122,13 +150,13 @@ pub(crate) fn run<K: Kind>(
     tidings: &Tidings,
     caller: &Caller,
     kind: K,
-    input: impl BufRead,
+    items: impl Iterator<Item = io::Result<Item<K::Line>>>,
     progress: Progress<'_>,
 ) -> Result<Tally> {
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| identity.admin(tx).map(drop))?;
     let mut import = Import::new(tidings, identity, kind, progress);
-    let read = import.read(input);
+    let read = import.read(items);
     // What was read is written, however the reading ended.
     let tally = import.finish()?;
     read.map(|()| tally)
@@ -164,11 +192,9 @@ impl<'t, K: Kind> Import<'t, K> {
         }
     }
 
-    fn read(&mut self, input: impl BufRead) -> Result<()> {
-        let mut records = Records::new(input).map_err(Error::Input)?;
-        let mut text = Vec::new();
-        while let Some((number, record)) = records.next(&mut text).map_err(Error::Input)? {
-            self.take(number, record, &text)?;
+    fn read(&mut self, items: impl Iterator<Item = io::Result<Item<K::Line>>>) -> Result<()> {
+        for item in items {
+            self.take(item.map_err(Error::Input)?)?;
             if self.stopped {
                 break;
             }
@@ -176,15 +202,11 @@ impl<'t, K: Kind> Import<'t, K> {
         Ok(())
     }
 
-    fn take(&mut self, number: u64, record: Record, text: &[u8]) -> Result<()> {
-        let line = match record {
-            Record::Text => K::parse(self.tidings, number, text),
-            Record::Broken(reason) => Err(reason.to_owned()),
-        };
+    fn take(&mut self, Item { number, bytes, line }: Item<K::Line>) -> Result<()> {
         match line {
             Ok(line) => {
                 self.batch.push(line);
-                self.bytes += text.len();
+                self.bytes += bytes;
             }
             Err(reason) => {
                 self.report.refuse(LineError { line: number, reason });

@@ -22,6 +22,7 @@ use crate::store::{Pending, Row, StoreError, Topic, Tx};
 
 pub(crate) mod cards;
 mod draft;
+mod export;
 pub(crate) mod heat;
 mod import;
 pub(crate) mod index;
@@ -32,7 +33,8 @@ mod terms;
 pub(crate) mod texts;
 
 pub use draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
-pub use import::{ImportReport, import};
+pub use export::{Exported, export};
+pub use import::{FEED_MAX, Format, ImportReport, import, import_as};
 pub use list::{LIST_MAX, ListQuery, PostList, list};
 
 use draft::Change;

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use tidings_tests::{Answer, Caller, Server, sample, wait_until};
 
+mod formats;
+
 const NDJSON: &str = "application/x-ndjson";
 const JSON: &str = "application/json";
 const MIB: usize = 1 << 20;

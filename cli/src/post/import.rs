@@ -1,8 +1,10 @@
 //! `tidings post import`: many posts at once.
 
+use std::io::BufRead as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::ValueEnum;
 use tidings_core::post;
 
 use crate::failure::Failure;
@@ -10,10 +12,38 @@ use crate::input;
 use crate::progress::Watch;
 use crate::session::Session;
 
-pub(crate) fn run(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
+/// How posts are written.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// One JSON object a line, or one JSON array
+    Jsonl,
+    /// Values with commas between, under a line that names the fields
+    Csv,
+    /// RSS, Atom or JSON Feed
+    Feed,
+}
+
+impl From<Format> for post::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Jsonl => Self::Json,
+            Format::Csv => Self::Csv,
+            Format::Feed => Self::Feed,
+        }
+    }
+}
+
+pub(crate) fn run(session: &Session, file: &Path, format: Option<Format>) -> Result<ExitCode, Failure> {
     let watch = Watch::start("posts");
+    let mut input = input::open(file)?;
+    let format = if let Some(format) = format {
+        format.into()
+    } else {
+        let head = input.fill_buf().map_err(|e| input::unreadable(file, &e))?;
+        post::Format::of(&file.to_string_lossy(), head)
+    };
     let told = &mut |done| watch.told(done);
-    let report = post::import(&session.tidings, &session.caller, input::open(file)?, told)?;
+    let report = post::import_as(&session.tidings, &session.caller, format, input, told)?;
     watch.answer(&session.out, &report, |page| {
         page.imported(report.inserted, Some(report.updated), report.skipped, &report.errors);
     })

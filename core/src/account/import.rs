@@ -55,7 +55,10 @@ pub fn import_members(
     input: impl BufRead,
     progress: Progress<'_>,
 ) -> Result<MoveReport> {
-    Ok(import::run(tidings, caller, Members, input, progress)?.into())
+    let (config, now) = (tidings.config(), tidings.now());
+    let lines =
+        import::json(input, |_, text| Line::check(config, now, import::fields(text, &FIELDS, EXAMPLE)?));
+    Ok(import::run(tidings, caller, Members, lines, progress)?.into())
 }
 
 /// Members, as an import writes them.
@@ -122,10 +125,6 @@ fn nickname_rule(config: &Config) -> String {
 impl Kind for Members {
     type Line = Line;
     const BATCH: usize = 500;
-
-    fn parse(tidings: &Tidings, _: u64, text: &[u8]) -> Result<Line, String> {
-        Line::check(tidings.config(), tidings.now(), import::fields(text, &FIELDS, EXAMPLE)?)
-    }
 
     fn write(&self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
         let began = std::time::Instant::now();

@@ -17,8 +17,11 @@ use crate::id::ObjectId;
 use crate::import::{self, BATCH_TIME, Kind, Progress, Tally, Written};
 use crate::store::Tx;
 
+mod csv;
+mod feed;
 mod line;
 
+pub use feed::FEED_MAX;
 use line::Line;
 
 /// What an import did.
@@ -36,7 +39,45 @@ pub struct ImportReport {
     pub errors: Vec<LineError>,
 }
 
-/// Imports posts: one JSON object a line (NDJSON), or one JSON array of them, which the first byte tells.
+/// How posts are written in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One JSON object a line (NDJSON), or one JSON array of them, which the first byte tells.
+    Json,
+    /// Values with commas between, under a line that names the fields.
+    Csv,
+    /// An RSS, Atom or JSON feed.
+    Feed,
+}
+
+impl Format {
+    /// The format of a file by its name, else by how it begins.
+    pub fn of(name: &str, head: &[u8]) -> Self {
+        let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+        match extension.as_deref() {
+            Some("jsonl" | "ndjson") => Self::Json,
+            Some("csv") => Self::Csv,
+            Some("rss" | "atom" | "xml") => Self::Feed,
+            _ => Self::beginning(head),
+        }
+    }
+
+    fn beginning(head: &[u8]) -> Self {
+        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+        // Every version of JSON Feed is named by an address there.
+        let names_a_feed = || head.windows(JSON_FEED.len()).any(|part| part == JSON_FEED);
+        match head.first() {
+            Some(b'<') => Self::Feed,
+            Some(b'{') if names_a_feed() => Self::Feed,
+            Some(b'{' | b'[') | None => Self::Json,
+            Some(_) => Self::Csv,
+        }
+    }
+}
+
+const JSON_FEED: &[u8] = b"jsonfeed.org/version/";
+
+/// Imports posts in JSON ([`Format::Json`]).
 ///
 /// The fields are those of [`Draft`](super::Draft), and of a post that is exported: `_id`, `view` and `fav_cnt`,
 /// which a new post takes over. Others are ignored. `topic` and `tag` may also be one text with commas. `null`
@@ -60,8 +101,37 @@ pub fn import(
     input: impl BufRead,
     progress: Progress<'_>,
 ) -> Result<ImportReport> {
+    import_as(tidings, caller, Format::Json, input, progress)
+}
+
+/// As [`import`], of posts in any format.
+///
+/// The columns of CSV have the names of the fields. An empty value of `post`, `img`, `topic`, `tag` and `end_date` is
+/// an empty one, of the others none; names in a list have commas or semicolons between.
+///
+/// Of the entries of a feed, the address is the url, the categories are the tags, and of the texts the longest is
+/// kept, without its markup. An entry without a title is called by how its text begins. A feed is read whole, up to
+/// [`FEED_MAX`] bytes.
+///
+/// # Errors
+/// As [`import`]; `bad request` for a feed that is none or too long.
+pub fn import_as(
+    tidings: &Tidings,
+    caller: &Caller,
+    format: Format,
+    input: impl BufRead,
+    progress: Progress<'_>,
+) -> Result<ImportReport> {
     let posts = Posts { clock: tidings.clock().clone() };
-    let Tally { inserted, updated, skipped, errors } = import::run(tidings, caller, posts, input, progress)?;
+    let tally = match format {
+        Format::Json => import::run(tidings, caller, posts, import::json(input, Line::parse), progress),
+        Format::Csv => import::run(tidings, caller, posts, csv::lines(input), progress),
+        Format::Feed => {
+            let entries = feed::entries(input)?;
+            import::run(tidings, caller, posts, entries, progress)
+        }
+    };
+    let Tally { inserted, updated, skipped, errors } = tally?;
     Ok(ImportReport { inserted, updated, skipped, errors })
 }
 
@@ -73,10 +143,6 @@ struct Posts {
 impl Kind for Posts {
     type Line = Line;
     const BATCH: usize = 500;
-
-    fn parse(_: &Tidings, number: u64, text: &[u8]) -> Result<Line, String> {
-        Line::parse(number, text)
-    }
 
     fn write(&self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
         let began = Instant::now();

@@ -14,8 +14,8 @@ use crate::post::terms::Terms;
 const COUNT_MAX: i64 = 1 << 53;
 
 const ID_RULE: &str = "_id is 24 hex digits; leave it out for a new one";
-const VIEW_RULE: &str = "view is a whole number, at least 0";
-const FAV_RULE: &str = "fav_cnt is a whole number, at least 0";
+pub(super) const VIEW_RULE: &str = "view is a whole number, at least 0";
+pub(super) const FAV_RULE: &str = "fav_cnt is a whole number, at least 0";
 const URL_MISSING: &str = "url is missing: it tells which post this is";
 
 const FIELDS: [(&str, FieldKind); 11] = [
@@ -52,6 +52,14 @@ impl Line {
     /// What is wrong with it, for people.
     pub(super) fn parse(number: u64, json: &[u8]) -> Result<Self, String> {
         let fields = import::fields(json, &FIELDS, "a post is written as {\"title\": …, \"url\": …}")?;
+        Self::new(number, fields)
+    }
+
+    /// The line with these fields.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    pub(super) fn new(number: u64, fields: Fields) -> Result<Self, String> {
         Self::check(number, fields).map_err(|error| error.detail().unwrap_or_else(|| error.to_string()))
     }
 
@@ -80,25 +88,25 @@ impl Line {
 }
 
 /// The fields of a line; others are no concern of ours.
-#[derive(serde::Deserialize)]
-struct Fields {
+#[derive(Default, serde::Deserialize)]
+pub(super) struct Fields {
     #[serde(rename = "_id")]
-    id: Option<String>,
-    title: Option<String>,
+    pub(super) id: Option<String>,
+    pub(super) title: Option<String>,
     #[serde(default, deserialize_with = "or_empty")]
-    post: Option<String>,
-    url: Option<String>,
+    pub(super) post: Option<String>,
+    pub(super) url: Option<String>,
     #[serde(default, deserialize_with = "or_empty")]
-    img: Option<String>,
+    pub(super) img: Option<String>,
     #[serde(default, deserialize_with = "or_empty")]
-    topic: Option<Names>,
+    pub(super) topic: Option<Names>,
     #[serde(default, deserialize_with = "or_empty")]
-    tag: Option<Names>,
-    date: Option<String>,
+    pub(super) tag: Option<Names>,
+    pub(super) date: Option<String>,
     #[serde(default, deserialize_with = "or_empty")]
-    end_date: Option<String>,
-    view: Option<i64>,
-    fav_cnt: Option<i64>,
+    pub(super) end_date: Option<String>,
+    pub(super) view: Option<i64>,
+    pub(super) fav_cnt: Option<i64>,
 }
 
 /// A field that is given, where null is given too: it stands for none.
@@ -112,7 +120,21 @@ where
 
 /// A list of names, or a text of names with commas between.
 #[derive(Default)]
-struct Names(Vec<String>);
+pub(super) struct Names(Vec<String>);
+
+impl Names {
+    /// The names in a text, with one of some characters between.
+    pub(super) fn split(text: &str, between: &[char]) -> Self {
+        let names = text.split(between).map(str::trim).filter(|name| !name.is_empty());
+        Self(names.map(str::to_owned).collect())
+    }
+}
+
+impl From<Vec<String>> for Names {
+    fn from(names: Vec<String>) -> Self {
+        Self(names)
+    }
+}
 
 impl<'de> Deserialize<'de> for Names {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -125,8 +147,7 @@ impl<'de> Deserialize<'de> for Names {
             }
 
             fn visit_str<E>(self, text: &str) -> Result<Names, E> {
-                let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-                Ok(Names(names.map(str::to_owned).collect()))
+                Ok(Names::split(text, &[',']))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Names, A::Error> {

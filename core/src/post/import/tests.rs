@@ -13,6 +13,8 @@ use crate::post::{Draft, cards, categories, get, insert};
 use crate::store::Topic;
 use crate::testing::{self, NOW, Service};
 
+mod formats;
+
 const RUST_BLOG: &str = include_str!("../../../../tests/data/rust-blog.jsonl");
 
 fn import_from(service: &Service, input: &str) -> ImportReport {

@@ -1,0 +1,60 @@
+//! `tidings post export`: every post, as import reads them.
+
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::ExitCode;
+
+use indicatif::HumanCount;
+use tidings_core::post::{self, Exported};
+
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Watch;
+use crate::session::Session;
+use crate::whole_file::WholeFile;
+
+pub(crate) fn run(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
+    if file.as_os_str() == "-" {
+        return to_stdout(session);
+    }
+    let watch = Watch::start("posts");
+    let mut whole = WholeFile::beside(file)?;
+    let exported = hand_on(session, |lines, posts| whole.append(lines).map(|()| watch.told(posts)))?;
+    if !watch.is_interrupted() {
+        whole.keep()?;
+    }
+    watch.answer(&session.out, &exported, |page| {
+        page.line(format!("{} posts exported", HumanCount(exported.posts)));
+    })
+}
+
+/// Writes the posts themselves to standard output, and nothing else.
+fn to_stdout(session: &Session) -> Result<ExitCode, Failure> {
+    if session.out.is_json() {
+        return Err(Failure::usage(
+            "the posts would stand among the answer: name a file, or leave --json out",
+        ));
+    }
+    let mut out = std::io::stdout().lock();
+    // A reader that has gone away wants no more.
+    let go_on = |read| if read { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    hand_on(session, |lines, _| output::kept(out.write_all(lines)).map(go_on))?;
+    output::kept(out.flush())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Hands the posts on to `write`, with how many they are, until it wants no more.
+fn hand_on(
+    session: &Session,
+    mut write: impl FnMut(&[u8], u64) -> Result<ControlFlow<()>, Failure>,
+) -> Result<Exported, Failure> {
+    let mut failed = None;
+    let exported = post::export(&session.tidings, &session.caller, &mut |lines, posts| {
+        write(lines, posts).unwrap_or_else(|failure| {
+            failed = Some(failure);
+            ControlFlow::Break(())
+        })
+    })?;
+    failed.map_or(Ok(exported), Err)
+}

@@ -1,0 +1,84 @@
+//! A file that is there when it is whole: written beside its place, and put there at the end.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::failure::Failure;
+
+/// A file that is being written.
+pub(crate) struct WholeFile {
+    path: PathBuf,
+    out: Out,
+}
+
+enum Out {
+    /// Beside its place.
+    Beside(BufWriter<NamedTempFile>),
+    /// What is no regular file has no place to be put in: a pipe, a device.
+    There(BufWriter<File>),
+}
+
+impl WholeFile {
+    /// Begins a file that will stand at `path`. Until [`WholeFile::keep`], what stands there stays.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn beside(path: &Path) -> Result<Self, Failure> {
+        let out = match fs::metadata(path) {
+            Ok(there) if !there.is_file() => {
+                File::options().write(true).open(path).map(|file| Out::There(BufWriter::new(file)))
+            }
+            _ => beside(path).map(|file| Out::Beside(BufWriter::with_capacity(1 << 16, file))),
+        };
+        Ok(Self { out: out.map_err(|e| unwritable(path, &e))?, path: path.to_owned() })
+    }
+
+    /// Writes more of it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let written = match &mut self.out {
+            Out::Beside(out) => out.write_all(bytes),
+            Out::There(out) => out.write_all(bytes),
+        };
+        written.map_err(|e| unwritable(&self.path, &e))
+    }
+
+    /// Puts the file in its place, on disk.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn keep(self) -> Result<(), Failure> {
+        let Self { path, out } = self;
+        let kept = match out {
+            Out::There(mut out) => out.flush(),
+            Out::Beside(out) => out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| {
+                file.as_file().sync_all()?;
+                // What the link names, not the link.
+                let place = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+                file.persist(place).map_err(|error| error.error)?;
+                Ok(())
+            }),
+        };
+        kept.map_err(|e| unwritable(&path, &e))
+    }
+}
+
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let directory = place.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".tidings-");
+    // As any file that a program makes, less what the umask takes.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(directory.unwrap_or(Path::new(".")))
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::system(format!("cannot write {}: {error}", path.display()))
+}

@@ -1,0 +1,100 @@
+//! Every post, as their import reads them.
+
+use std::ops::ControlFlow;
+
+use serde::Serialize;
+
+use crate::Tidings;
+use crate::account::Caller;
+use crate::clock::Time;
+use crate::error::{Error, Result};
+use crate::profile::history::JsonList;
+use crate::store::{Row, StoreError, Tx};
+
+/// Posts that are read together: what bounds the memory of an export.
+const PAGE: i64 = 100;
+
+/// What an export did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Exported {
+    /// Posts that were handed on.
+    pub posts: u64,
+}
+
+/// A post as a line of an export holds it.
+#[derive(Serialize)]
+struct Line {
+    #[serde(skip)]
+    key: i64,
+    #[serde(rename = "_id")]
+    id: String,
+    title: String,
+    post: String,
+    url: String,
+    img: String,
+    topic: JsonList,
+    tag: JsonList,
+    date: Time,
+    end_date: Option<Time>,
+    view: i64,
+    fav_cnt: i64,
+}
+
+/// Hands on every post, in the order in which they came, as lines of JSON that [`import`](super::import) reads: `take`
+/// is given some whole lines, and how many posts were handed on with them, and may stop it.
+///
+/// What is imported into an empty database and exported again is the same to the byte. Posts that come or go meanwhile
+/// may be among them or not.
+///
+/// # Errors
+/// `bad token`, `Not admin`.
+pub fn export(
+    tidings: &Tidings,
+    caller: &Caller,
+    take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
+) -> Result<Exported> {
+    let identity = caller.identify(tidings);
+    tidings.store().read(|tx| identity.admin(tx).map(drop))?;
+    let (mut behind, mut posts, mut lines) = (0, 0, Vec::new());
+    loop {
+        let page = tidings.store().read(|tx| Ok(sql::page(tx, behind)?))?;
+        let Some(last) = page.last() else { return Ok(Exported { posts }) };
+        behind = last.key;
+        lines.clear();
+        for line in &page {
+            serde_json::to_writer(&mut lines, line).map_err(|cause| Error::Internal(cause.into()))?;
+            lines.push(b'\n');
+        }
+        posts += page.len() as u64;
+        if take(&lines, posts).is_break() {
+            return Ok(Exported { posts });
+        }
+    }
+}
+
+mod sql {
+    use super::{JsonList, Line, PAGE, Row, StoreError, Time, Tx};
+
+    pub(super) fn page(tx: &mut dyn Tx, behind: i64) -> Result<Vec<Line>, StoreError> {
+        let sql = "SELECT p.key, p.id, p.title, p.post, p.url, p.img, p.topic, p.tag, p.date, p.end_date, s.view, s.fav
+                   FROM post p JOIN standing s ON s.post = p.key WHERE p.key > $1 ORDER BY p.key LIMIT $2";
+        let rows = tx.rows(sql, &[behind.into(), PAGE.into()])?;
+        let line = |mut row: Row| {
+            Ok(Line {
+                key: row.take(0)?,
+                id: row.take(1)?,
+                title: row.take(2)?,
+                post: row.take(3)?,
+                url: row.take(4)?,
+                img: row.take(5)?,
+                topic: JsonList(row.take(6)?),
+                tag: JsonList(row.take(7)?),
+                date: Time(row.take(8)?),
+                end_date: row.take::<Option<i64>>(9)?.map(Time),
+                view: row.take(10)?,
+                fav_cnt: row.take(11)?,
+            })
+        };
+        rows.into_iter().map(line).collect()
+    }
+}

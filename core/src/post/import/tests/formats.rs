@@ -1,0 +1,230 @@
+//! Tests of posts in CSV and in feeds, and of the export that an import reads.
+
+use super::*;
+use crate::post::export;
+
+fn import_csv(service: &Service, input: &[u8]) -> ImportReport {
+    import_as(service, &Caller::Operator, Format::Csv, input, &mut to_the_end).unwrap()
+}
+
+fn exported(service: &Service) -> String {
+    let mut lines = Vec::new();
+    let report = export(service, &Caller::Operator, &mut |some, _| {
+        lines.extend_from_slice(some);
+        ControlFlow::Continue(())
+    });
+    let text = String::from_utf8(lines).unwrap();
+    assert_eq!(report.unwrap().posts, text.lines().count() as u64);
+    text
+}
+
+/// The posts there are, as they are exported, by their urls.
+fn posts(service: &Service) -> Vec<Value> {
+    let mut posts: Vec<Value> =
+        exported(service).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    posts.sort_by_key(|post| post["url"].to_string());
+    posts
+}
+
+#[test]
+fn the_format_is_told_by_the_name_or_else_by_the_beginning() {
+    for (name, head, format) in [
+        ("posts.jsonl", "x", Format::Json),
+        ("posts.NDJSON", "", Format::Json),
+        ("posts.csv", "{", Format::Csv),
+        ("/a.b/feed.rss", "", Format::Feed),
+        ("feed.atom", "", Format::Feed),
+        ("feed.xml", "{", Format::Feed),
+        ("-", "\u{feff} <?xml", Format::Feed),
+        ("feed.json", "{\"version\": \"https://jsonfeed.org/version/1.1\"", Format::Feed),
+        ("posts.json", " [{\"title\"", Format::Json),
+        ("-", "{\"title\"", Format::Json),
+        ("-", "title,url\n", Format::Csv),
+        ("-", "", Format::Json),
+    ] {
+        assert_eq!(Format::of(name, head.as_bytes()), format, "{name} {head}");
+    }
+}
+
+#[test]
+fn csv_has_the_fields_by_the_names_of_its_columns() {
+    let service = testing::service();
+    let input = "\u{feff}Title, url ,post,topic,tag,date,end_date,view,fav_cnt,_id,unknown\r\n\
+                 \"One, and a half\",https://example.com/1,\"Some\ntext.\",\"a,b\",x;y,2026-01-01,,7,2,\
+                 0123456789abcdef01234567,z\r\n\
+                 \r\n\
+                 Two,https://example.com/2\n";
+    assert_eq!(import_csv(&service, input.as_bytes()), report(2, 0, 0, &[]));
+    let found = posts(&service);
+    let expected = json!({
+        "_id": "0123456789abcdef01234567", "title": "One, and a half", "post": "Some\ntext.",
+        "url": "https://example.com/1", "img": "", "topic": ["a", "b"], "tag": ["x", "y"],
+        "date": "2026-01-01T00:00:00.000Z", "end_date": null, "view": 7, "fav_cnt": 2,
+    });
+    assert_eq!(found[0], expected);
+    assert_eq!((&found[1]["title"], &found[1]["post"]), (&json!("Two"), &json!("")));
+    assert_eq!(import_csv(&service, input.as_bytes()), report(0, 0, 2, &[]));
+    assert_eq!(import_csv(&service, b"url,tag\nhttps://example.com/1,\n"), report(0, 1, 0, &[]));
+    assert_eq!(posts(&service)[0]["tag"], json!([]));
+}
+
+#[test]
+fn each_bad_line_of_csv_is_named_and_the_others_are_kept() {
+    let service = testing::service();
+    let input = b"url,title,view\n\
+                  https://example.com/1,One,x\n\
+                  \n\
+                  nowhere,Two,\n\
+                  https://example.com/3,\"Th\xffree\",\n\
+                  https://example.com/4,,\n\
+                  https://example.com/5,Five,5\n";
+    let errors = [
+        (2, "view is a whole number, at least 0"),
+        (4, "url is an address of at most 2000 characters that begins with http:// or https://"),
+        (5, "it is not UTF-8: save the file in that encoding"),
+        (6, "title is missing, and there is no post with this url yet"),
+    ];
+    assert_eq!(import_csv(&service, input), report(1, 0, 0, &errors));
+    let none = "the first line names the fields, and url is not among them: \
+                title,url,post,img,topic,tag,date,end_date";
+    assert_eq!(import_csv(&service, b"a,b\nc,d\n"), report(0, 0, 0, &[(1, none)]));
+    assert_eq!(import_csv(&service, b""), report(0, 0, 0, &[]));
+}
+
+#[test]
+fn a_quote_that_is_not_closed_does_not_take_the_memory() {
+    let service = testing::service();
+    let mut input = b"url,title\nhttps://example.com/1,One\nhttps://example.com/2,\"".to_vec();
+    let end = input.len();
+    input.resize(end + 4 * LINE_MAX, b'a');
+    let reason = "it is longer than 1 MiB, or a quote in it is not closed: what follows is not read";
+    assert_eq!(import_csv(&service, &input), report(1, 0, 0, &[(3, reason)]));
+    let fits = format!("url,title,post\nhttps://example.com/2,Two,{}\n", "a".repeat(90_000));
+    assert_eq!(import_csv(&service, fits.as_bytes()), report(1, 0, 0, &[]));
+}
+
+const RSS: &str = r#"<?xml version="1.0"?>
+<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:media="http://search.yahoo.com/mrss/">
+<channel><title>Campus</title><link>https://example.com/</link>
+<item><title>Tea &amp;amp; cake</title><link>https://example.com/1</link><guid>a</guid>
+  <description>&lt;p&gt;Short.&lt;/p&gt;</description>
+  <content:encoded><![CDATA[<p>Tea at <b>four</b>.</p><script>alert(1)</script><p>Cake at five.</p>]]></content:encoded>
+  <category>food</category><category>food</category><category>campus life</category>
+  <pubDate>Fri, 20 Nov 2026 08:00:00 +0900</pubDate>
+  <media:content url="https://example.com/1.jpg" type="image/jpeg"/></item>
+<item><title>No address</title><guid isPermaLink="false">b</guid></item>
+<item><link>https://example.com/3</link><description>Words without a title.</description></item>
+</channel></rss>"#;
+
+const ATOM: &str = r#"<feed xmlns="http://www.w3.org/2005/Atom"><title>A</title><id>urn:a</id>
+<updated>2026-01-01T00:00:00Z</updated>
+<entry><title type="html">1 &amp;lt; 2</title><id>urn:1</id><updated>2026-01-02T00:00:00Z</updated>
+<link rel="self" href="https://example.com/self"/><link rel="alternate" href="https://example.com/1"/>
+<category term="math" label="Mathematics"/><summary>Numbers.</summary></entry></feed>"#;
+
+const JSON_FEED: &str = r#"{"version": "https://jsonfeed.org/version/1.1", "title": "J", "items": [
+{"id": "1", "url": "https://example.com/1", "title": "One", "content_text": "Plain & simple.", "tags": ["x"],
+ "date_published": "2026-01-01T00:00:00Z"}]}"#;
+
+fn import_feed(service: &Service, input: &str) -> Result<ImportReport> {
+    import_as(service, &Caller::Operator, Format::Feed, input.as_bytes(), &mut to_the_end)
+}
+
+#[test]
+fn feeds_of_each_kind_are_posts() {
+    let service = testing::service();
+    let missing = [(2, "url is missing: it tells which post this is")];
+    assert_eq!(import_feed(&service, RSS).unwrap(), report(2, 0, 0, &missing));
+    let found = posts(&service);
+    let fields =
+        |post: &Value, names: &[&str]| names.iter().map(|name| post[name].clone()).collect::<Vec<_>>();
+    assert_eq!(
+        fields(&found[0], &["title", "post", "img", "topic", "tag", "date"]),
+        [
+            json!("Tea & cake"),
+            json!("Tea at four.\n\nCake at five."),
+            json!("https://example.com/1.jpg"),
+            json!([]),
+            json!(["food", "campus life"]),
+            json!("2026-11-19T23:00:00.000Z"),
+        ]
+    );
+    assert_eq!(
+        fields(&found[1], &["title", "post"]),
+        [json!("Words without a title."), json!("Words without a title.")]
+    );
+    assert_eq!(import_feed(&service, RSS).unwrap().skipped, 2);
+
+    let service = testing::service();
+    assert_eq!(import_feed(&service, ATOM).unwrap(), report(1, 0, 0, &[]));
+    let names = ["title", "post", "url", "tag", "date"];
+    let post = fields(&posts(&service)[0], &names);
+    let expected =
+        json!(["1 < 2", "Numbers.", "https://example.com/1", ["Mathematics"], "2026-01-02T00:00:00.000Z"]);
+    assert_eq!(json!(post), expected);
+
+    let service = testing::service();
+    assert_eq!(import_feed(&service, JSON_FEED).unwrap(), report(1, 0, 0, &[]));
+    let expected =
+        json!(["One", "Plain & simple.", "https://example.com/1", ["x"], "2026-01-01T00:00:00.000Z"]);
+    assert_eq!(json!(fields(&posts(&service)[0], &names)), expected);
+}
+
+#[test]
+fn what_is_no_feed_is_refused() {
+    let service = testing::service();
+    for input in ["", "hello", "<html><body></body></html>", "{}", "<rss><channel><item>"] {
+        assert!(
+            matches!(
+                import_feed(&service, input),
+                Err(Error::BadRequest(_)) | Ok(ImportReport { inserted: 0, .. })
+            ),
+            "{input}"
+        );
+    }
+    assert!(matches!(import_feed(&service, "hello"), Err(Error::BadRequest(_))));
+}
+
+#[test]
+fn what_is_exported_and_imported_elsewhere_is_exported_the_same_to_the_byte() {
+    let service = testing::service();
+    import_from(&service, RUST_BLOG);
+    let strange = json!({
+        "title": "한글 \"and\" \\ 🦀", "url": "https://example.com/?a=1&b=%20", "post": "tab\there\nline\u{2028}",
+        "topic": ["a,b", "c;d"], "tag": ["\u{1f980}"], "end_date": "2030-01-01T00:00:00.123Z", "view": 9, "fav_cnt": 4,
+    });
+    import_from(&service, &(0..250).map(|n| post(n).to_string() + "\n").collect::<String>());
+    import_from(&service, &strange.to_string());
+    let first = exported(&service);
+    assert_eq!(first.lines().count(), 291);
+
+    let other = testing::service();
+    assert_eq!(import_from(&other, &first), report(291, 0, 0, &[]));
+    assert!(exported(&other) == first, "to the byte");
+    assert_eq!(import_from(&service, &first), report(0, 0, 291, &[]));
+}
+
+#[test]
+fn an_export_may_be_stopped_and_is_for_administrators() {
+    let service = testing::service();
+    import_from(&service, &(0..250).map(|n| post(n).to_string() + "\n").collect::<String>());
+    let stopped = export(&service, &Caller::Operator, &mut |_, _| ControlFlow::Break(())).unwrap();
+    assert!((1..250).contains(&stopped.posts));
+    let ann = service.member("ann");
+    let mut nothing = |_: &[u8], _| panic!("nothing is handed on");
+    assert!(matches!(export(&service, &ann, &mut nothing), Err(Error::Forbidden)));
+    assert!(matches!(export(&service, &Caller::Nobody, &mut nothing), Err(Error::BadToken)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn no_csv_and_no_feed_panics(text: String, line in "[a-z,;\"\n]{0,80}") {
+        let service = testing::service();
+        import_csv(&service, text.as_bytes());
+        import_csv(&service, format!("url,title,topic,view\n{line}").as_bytes());
+        let _ = import_feed(&service, &text);
+        let _ = import_feed(&service, &RSS.replace("Cake", &text));
+    }
+}

@@ -1,0 +1,128 @@
+//! Posts in other formats, and the export that import reads, by the command line.
+
+use std::ffi::OsStr;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+use tidings_tests::{Output, Server, command, run, sample};
+
+fn tidings(database: &Path, args: &[&OsStr], input: &str) -> Output {
+    let mut tidings = command();
+    tidings.arg("--db").arg(database).args(args);
+    run(tidings, input)
+}
+
+/// Runs `tidings post` with these arguments.
+fn post(database: &Path, args: &[&str], input: &str) -> Output {
+    let args: Vec<&OsStr> = ["post"].iter().chain(args).map(OsStr::new).collect();
+    tidings(database, &args, input)
+}
+
+const CSV: &str = "title,url,topic,tag\nOne,https://example.org/1,news,a;b\n,https://example.org/2,,\n\
+                   Three,https://example.org/3,\"news,more\",\n";
+const RSS: &str = "<rss version=\"2.0\"><channel><title>T</title>\
+                   <item><title>One</title><link>https://example.org/1</link><category>a</category></item>\
+                   <item><title>Two</title></item></channel></rss>";
+
+#[test]
+fn csv_and_feeds_are_told_by_their_names_or_how_they_begin() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name);
+    let named = |name: &str, text: &str| {
+        std::fs::write(file(name), text).unwrap();
+        file(name).to_str().unwrap().to_owned()
+    };
+    let (csv, rss) = (named("posts.csv", CSV), named("feed.xml", RSS));
+    let import = |database: &str, args: &[&str], input: &str| {
+        let args: Vec<&str> = ["import", "--json"].iter().chain(args).copied().collect();
+        post(&file(database), &args, input).succeeded().json()
+    };
+    let of_csv = json!({
+        "result": "success", "inserted": 2, "updated": 0, "skipped": 0,
+        "errors": [{"line": 3, "reason": "title is missing, and there is no post with this url yet"}],
+    });
+    let of_rss = json!({
+        "result": "success", "inserted": 1, "updated": 0, "skipped": 0,
+        "errors": [{"line": 2, "reason": "url is missing: it tells which post this is"}],
+    });
+    assert_eq!(import("1.db", &[&csv], ""), of_csv);
+    assert_eq!(import("2.db", &["-"], CSV), of_csv);
+    assert_eq!(import("3.db", &["-", "--format", "csv"], CSV), of_csv);
+    assert_eq!(import("4.db", &[&rss], ""), of_rss);
+    assert_eq!(import("5.db", &["-"], RSS), of_rss);
+    let wrong = post(&file("6.db"), &["import", "-", "--json", "--format", "feed"], CSV);
+    assert_eq!((wrong.status, wrong.json()), (1, json!({"result": "bad request"})));
+    insta::assert_snapshot!(wrong.stderr, @"tidings: bad request: it is no RSS, Atom or JSON feed that can be read");
+    let people = post(&file("7.db"), &["import", &csv], "").succeeded();
+    insta::assert_snapshot!(people.stdout, @"2 inserted, 0 updated, 0 already the same, 1 left out");
+    insta::assert_snapshot!(people.stderr, @"line 3: title is missing, and there is no post with this url yet");
+}
+
+#[test]
+fn what_is_exported_while_the_server_runs_is_the_same_again_from_another_database() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    assert_eq!(server.cli_with_input(["post", "import", "-"], sample::RUST_BLOG).status, 0);
+    let first = server.cli(["post", "export", "-"]).succeeded().stdout;
+    let lines: Vec<Value> = first.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), sample::rust_blog().len());
+    let id = lines[0]["_id"].as_str().unwrap();
+    for act in ["post_view", "post_view", "post_like"] {
+        assert_eq!(ann.get(&format!("/{act}/{id}")).said(), "200 success");
+    }
+
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("posts.jsonl");
+    let export = |database: &Path, args: &[&str]| {
+        let args: Vec<&OsStr> = args.iter().map(OsStr::new).chain([file.as_os_str()]).collect();
+        tidings(database, &args, "")
+    };
+    let exported = export(server.database(), &["post", "export", "--json"]).succeeded();
+    assert_eq!(exported.json(), json!({"result": "success", "posts": lines.len()}));
+    let text = std::fs::read_to_string(&file).unwrap();
+    let acted: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!((&acted["view"], &acted["fav_cnt"]), (&json!(2), &json!(1)));
+
+    let other = directory.path().join("other.db");
+    let imported = export(&other, &["post", "import", "--json"]).succeeded().json();
+    assert_eq!((&imported["inserted"], &imported["errors"]), (&json!(lines.len()), &json!([])));
+    let again = export(&other, &["post", "export"]).succeeded();
+    insta::assert_snapshot!(again.stdout, @"40 posts exported");
+    assert!(std::fs::read_to_string(&file).unwrap() == text, "the same to the byte");
+    let names = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let beside: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with('.')).collect();
+    assert!(beside.is_empty(), "{beside:?}");
+}
+
+#[test]
+fn an_export_that_fails_leaves_the_file_that_was_there() {
+    let server = Server::start();
+    let _ann = server.member("ann");
+    let file = server.database().with_file_name("posts.jsonl");
+    std::fs::write(&file, "before").unwrap();
+    let args = ["post", "export", "--as", "ann"].map(OsStr::new);
+    let refused = server.cli(args.into_iter().chain([file.as_os_str()]));
+    assert_eq!(refused.status, 1, "{refused:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "before");
+    let nowhere = server.cli(["post", "export", "no/such/directory/posts.jsonl"]);
+    assert_eq!(nowhere.status, 3, "{nowhere:?}");
+    assert!(nowhere.stderr.contains("cannot write no/such/directory/posts.jsonl"), "{nowhere:?}");
+    let mixed = server.cli(["post", "export", "-", "--json"]);
+    assert_eq!((mixed.status, mixed.json()), (2, json!({"result": "bad request"})));
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_an_export_quietly() {
+    let server = Server::start();
+    let posts: String = (0..3_000).map(|n| sample::post(&format!("Post {n}")).to_string() + "\n").collect();
+    assert_eq!(server.cli_with_input(["post", "import", "-"], posts).status, 0);
+    let mut export = command();
+    export.args(["post", "export", "-", "--db"]).arg(server.database());
+    let mut export = export.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    assert!(BufReader::new(export.stdout.take().unwrap()).read_line(&mut line).unwrap() > 0);
+    let output = export.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}
