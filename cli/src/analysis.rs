@@ -182,7 +182,7 @@ fn of_log(page: &mut Page, log: &Log) {
         Column::whole("Member"),
         Column::whole("Method").optional(),
         Column::text("Path"),
-        Column::number("Status"),
+        Column::number("Status").optional(),
     ];
     let mut table = Table::new(columns);
     for entry in &log.log {

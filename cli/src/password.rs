@@ -1,13 +1,16 @@
 //! Passwords for commands: from a prompt without echo, standard input or a file.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read, Write as _};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+#[cfg(unix)]
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use zeroize::Zeroizing;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, INTERRUPTED};
 use crate::output::is_interactive;
 
 /// Where a password comes from when nobody can be asked: never from an argument, which others could read.
@@ -59,8 +62,53 @@ fn prompt(text: &str) -> Result<Zeroizing<String>, Failure> {
         let hint = "there is no terminal to ask for the password: use --password-stdin or --password-file";
         return Err(Failure::usage(hint));
     }
-    let answer = rpassword::prompt_password(text);
-    answer.map(Zeroizing::new).map_err(|e| Failure::system(format!("cannot read the password: {e}")))
+    interrupt_gently();
+    let failed = |e: std::io::Error| match e.kind() {
+        ErrorKind::Interrupted => Failure::interrupted("interrupted: nothing is done"),
+        _ => Failure::system(format!("cannot read the password: {e}")),
+    };
+    #[cfg(unix)]
+    let _unseen = Unseen::begin().map_err(failed)?;
+    rpassword::prompt_password(text).map(Zeroizing::new).map_err(failed)
+}
+
+/// Leaves a Ctrl-C at the question to the question, which puts the terminal right before it ends; elsewhere it ends
+/// the program, a moment later.
+fn interrupt_gently() {
+    const MOMENT: Duration = Duration::from_millis(500);
+    let ended = ctrlc::set_handler(|| {
+        std::thread::sleep(MOMENT);
+        std::process::exit(INTERRUPTED.into());
+    });
+    // Whoever was there first, as for the question before this one, ends the program just as well.
+    drop(ended);
+}
+
+/// A terminal that does not show what is typed: from before the question, or what is typed early would be seen.
+#[cfg(unix)]
+struct Unseen {
+    terminal: File,
+    before: Termios,
+}
+
+#[cfg(unix)]
+impl Unseen {
+    fn begin() -> std::io::Result<Self> {
+        let terminal = File::open("/dev/tty")?;
+        let before = tcgetattr(&terminal)?;
+        let mut unseen = before.clone();
+        unseen.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(&terminal, OptionalActions::Now, &unseen)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Unseen {
+    fn drop(&mut self) {
+        // A terminal that has gone away has nothing left to put right.
+        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
+    }
 }
 
 /// Asks for something that may be seen; `None` when nothing is answered.

@@ -10,9 +10,11 @@ use tracing_subscriber::EnvFilter;
 use crate::args::Global;
 use crate::failure::Failure;
 use crate::output::{colours, note, print};
+use crate::session::operator_only;
 use crate::settings::{LISTEN, LOG_FORMAT, LogFormat, Settings};
 
 pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failure> {
+    operator_only(global.acting.is_some())?;
     let settings = settings.complete(global.config.as_deref())?;
     log_to_stderr(&settings, colours(global.color, std::io::stderr().is_terminal()));
     let config = settings.server()?;

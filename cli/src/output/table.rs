@@ -15,6 +15,8 @@ const BAR: (usize, usize) = (4, 60);
 const LINE: usize = 80;
 /// Cells that a text is left with at least before a column that may be left out is.
 const TEXT_MIN: usize = 14;
+/// Cells that a text that may be left out has at least; with fewer it says too little.
+const OPTIONAL_MIN: usize = 24;
 
 /// A column of a table.
 pub(crate) struct Column {
@@ -162,6 +164,7 @@ impl Table {
     /// The cells that a column needs at least.
     fn needed(&self, n: usize) -> usize {
         match self.columns[n].kind {
+            Kind::Text if self.columns[n].optional => self.width(n).min(OPTIONAL_MIN),
             Kind::Text => self.width(n).min(TEXT_MIN),
             Kind::Bar => BAR.0,
             Kind::Whole | Kind::Number => self.width(n),

@@ -8,7 +8,8 @@ use super::world::{RELEASE, World};
 #[test]
 fn a_reader_that_has_gone_away_ends_a_command_quietly() {
     let world = World::new();
-    let commands: [&[&str]; 30] = [
+    std::fs::write(world.directory().join("vectors.txt"), "2 2\nrelease 1 0\ncrabs 0 1\n").unwrap();
+    let commands: &[&[&str]] = &[
         &["--help"],
         &["member", "--help"],
         &["--version"],
@@ -39,8 +40,42 @@ fn a_reader_that_has_gone_away_ends_a_command_quietly() {
         &["analysis", "days", "300", "--ndjson"],
         &["analysis", "log"],
         &["roster", "list"],
+        &["backup", "copy.db"],
+        &["check"],
+        &["config"],
+        &["completions", "bash"],
+        &["openapi"],
+        &["member", "nickname", "ann", "Annie"],
+        &["member", "auto-login", "ann", "1"],
+        &["admin", "grant", "ann"],
+        &["admin", "revoke", "ann"],
+        &["blacklist", "add", "ann"],
+        &["blacklist", "remove", "ann"],
+        &["notice", "edit", &world.notice, "--title", "T"],
+        &["notice", "remove", &world.notice, "--yes"],
+        &["--as", "ann", "feedback", "send", "Text"],
+        &["post", "add", "--title", "T", "--url", "https://example.org/pipe"],
+        &["post", "edit", RELEASE, "--title", "T"],
+        &["--as", "ann", "post", "like", RELEASE],
+        &["--as", "ann", "post", "unlike", RELEASE],
+        &["post", "remove", RELEASE, "--yes"],
+        &["post", "import", "/dev/null"],
+        &["member", "import", "/dev/null"],
+        &["act", "import", "/dev/null"],
+        &["roster", "import", "/dev/null"],
+        &["feed", "recommended"],
+        &["feed", "topic", "Rust"],
+        &["search", "log", "text"],
+        &["search", "similar", "text"],
+        &["--as", "ann", "search", "recent"],
+        &["analysis", "device", "pc"],
+        &["analysis", "device"],
+        &["words", "train"],
+        &["words", "export", "words.txt"],
+        &["words", "load", "vectors.txt"],
+        &["member", "remove", "ann", "--yes"],
     ];
-    for args in commands {
+    for args in commands.iter().copied() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = world.command(args);

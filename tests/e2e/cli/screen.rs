@@ -92,6 +92,23 @@ fn a_password_is_asked_for_twice_when_it_is_new_and_never_shown() {
     assert!(status == 2 && text.contains("the passwords differ"), "{text}");
 }
 
+#[test]
+fn an_interrupt_at_a_question_changes_nothing_and_leaves_the_terminal_as_it_was() {
+    let world = World::new();
+    // A shell of its own, which goes on at the same terminal.
+    let mut shell = Command::new("sh");
+    let tidings = world.command(&[]);
+    let line = format!(
+        "trap : INT; \"{}\" member password ann; echo \"status $?\"; stty -a | tr ' ;' '\\n\\n' | grep -x -e -*echo",
+        tidings.get_program().display()
+    );
+    shell.current_dir(world.directory()).args(["-c", &line]);
+    let (_, text) = Terminal::start(shell, 80).answer("Password: ", "\u{3}").end();
+    assert!(text.contains("status 130\necho\n"), "{text}");
+    let kept = world.with_input(&["member", "sign-in", "ann", "--password-stdin"], PASSWORD);
+    assert_eq!(kept.status, 0, "{kept:?}");
+}
+
 /// An editor that does what `script` says with the file `$1`, and notes the file's rights.
 fn editor(world: &World, script: &str) -> String {
     let path = world.directory().join("editor.sh");
