@@ -129,13 +129,13 @@ impl Bar {
             return Self(ProgressBar::hidden());
         }
         let style = ProgressStyle::with_template("{msg} {wide_bar} {bytes} of {total_bytes}, {elapsed}");
-        Self(ProgressBar::new(0).with_style(style.expect("the template is well-formed")))
+        let style = style.expect("the template is well-formed");
+        Self(ProgressBar::new(0).with_style(style).with_message("copying"))
     }
 
     fn show(&self, step: Step) {
         match step {
             Step::Copying { done, of } => {
-                self.0.set_message("copying");
                 self.0.set_length(of);
                 self.0.set_position(done);
             }

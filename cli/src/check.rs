@@ -10,7 +10,7 @@ use tidings_core::check::{self, Checks, Stop};
 use tidings_core::{Error, StoreError};
 
 use crate::args::Global;
-use crate::failure::{Failure, cannot_open};
+use crate::failure::{self, Failure, cannot_open};
 use crate::interrupt;
 use crate::output::{Output, Page, Style};
 use crate::session::{confirm, operator_only};
@@ -45,7 +45,12 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
         }
     }
     if checks.ok() {
-        return out.answer(&checks, |page| show(page, &checks));
+        return out.list(&checks, &checks.checks, |page| show(page, &checks));
+    }
+    if out.streams() {
+        // A line of each, as when all is well.
+        out.list(&checks, &checks.checks, |_| {})?;
+        return Ok(ExitCode::from(failure::REFUSED));
     }
     out.answer_otherwise("fail", &checks, |page| show(page, &checks))
 }

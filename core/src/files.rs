@@ -1,6 +1,6 @@
 //! What is done with files beside the database's own: names, modes, and what the disk says.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -48,17 +48,24 @@ pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
 
 /// What tells a file from every other one, whatever their names; `None` where there is no file, or no telling.
 pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt as _;
-        let about = std::fs::metadata(path).ok()?;
-        Some((about.dev(), about.ino()))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-        None
-    }
+    std::fs::metadata(path).ok().and_then(|about| number(&about))
+}
+
+/// As [`identity`], of a file that is open.
+pub(crate) fn identity_of(file: &File) -> Option<(u64, u64)> {
+    file.metadata().ok().and_then(|about| number(&about))
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is no number")]
+fn number(about: &Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    Some((about.dev(), about.ino()))
+}
+
+#[cfg(not(unix))]
+fn number(_: &Metadata) -> Option<(u64, u64)> {
+    None
 }
 
 /// Puts the names in a directory on disk: one that was just given survives a power cut.

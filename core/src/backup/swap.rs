@@ -55,9 +55,10 @@ pub(super) fn lock_out(database: &Path) -> Result<Option<File>> {
         if !files::lock_out_everybody(&file).map_err(BackupError::file(database))? {
             return Err(BackupError::InUse(database.to_owned()));
         }
-        // Somebody may have come, written and been killed in between.
+        // Somebody may have come, written and been killed in between, or put another file there.
         let log = fs::metadata(beside(database, "-wal")).map_or(0, |about| about.len());
-        if !settled || log == 0 {
+        let is_it = files::identity_of(&file) == files::identity(database);
+        if is_it && (!settled || log == 0) {
             return Ok(Some(file));
         }
     }

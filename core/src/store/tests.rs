@@ -242,3 +242,35 @@ fn a_closed_store_stops_its_threads_at_once() {
     assert!(began.elapsed() < Duration::from_secs(5));
     assert!(!dir.path().join("test.db-wal").exists(), "the log is brought into the file");
 }
+
+/// Whoever waits for a file that is about to lose its name has opened it already.
+#[cfg(target_os = "linux")]
+#[test]
+fn who_waits_while_a_file_is_replaced_opens_the_new_one_and_harms_neither() {
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for (dir, n) in [(&dir, 1), (&other, 2)] {
+        open(dir).write(move |tx| insert(tx, n)).unwrap();
+    }
+    let (path, kept) = (dir.path().join("test.db"), dir.path().join("kept.db"));
+    let holder = rusqlite::Connection::open(&path).unwrap();
+    holder.pragma_update(None, "journal_mode", "DELETE").unwrap();
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let opened = || {
+        let files = std::fs::read_dir("/proc/self/fd").unwrap();
+        let links = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+        links.filter(|link| *link == path).count()
+    };
+    let before = opened();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| numbers(&open(&dir)));
+        while opened() == before {
+            std::thread::yield_now();
+        }
+        std::fs::rename(&path, &kept).unwrap();
+        std::fs::rename(other.path().join("test.db"), &path).unwrap();
+        holder.execute_batch("COMMIT").unwrap();
+        assert_eq!(waiting.join().unwrap(), [2]);
+    });
+    let one: i64 = holder.query_row("SELECT n FROM number", [], |row| row.get(0)).unwrap();
+    assert_eq!(one, 1);
+}

@@ -57,6 +57,10 @@ fn a_sound_database_is_said_to_be_so() {
         let fields: Vec<&String> = check.as_object().unwrap().keys().collect();
         assert_eq!(fields, ["detail", "name", "ok"], "{check}");
     }
+    let lines = tidings(directory.path(), &["check", "--ndjson"], "").succeeded();
+    let lines: Vec<Value> = lines.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let names = |checks: &[Value]| checks.iter().map(|check| check["name"].clone()).collect::<Vec<_>>();
+    assert_eq!(names(&lines), names(object.json()["checks"].as_array().unwrap()));
     // Nothing wrong, nothing to mend.
     let again = tidings(directory.path(), &["check", "--repair", "--yes"], "").succeeded();
     assert_eq!(plain(&again.stdout), plain(&people.stdout));

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use rusqlite::backup::{Backup, StepResult};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{APPLICATION_ID, StoreError, Tx};
 use crate::error::Result;
-use crate::files::beside;
+use crate::files::{self, beside};
 use crate::stop::Stop;
 
 /// Pages that are copied in one go, 1 MiB at first; then as many as take about [`STEP_TIME`].
@@ -168,12 +169,18 @@ impl Copied {
 /// # Errors
 /// `Overloaded` when it is open anywhere, in this process too; another one when it is damaged, or not there.
 pub(crate) fn settle(path: &Path) -> Result<(), StoreError> {
+    let before = files::identity(path);
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    super::leave_log(&connection, true)?;
     connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     // In every mode of the journal this takes the lock that everybody who has it open keeps a part of.
     connection.execute_batch("BEGIN EXCLUSIVE; COMMIT")?;
+    if before != files::identity(path) {
+        return Err(StoreError::Overloaded);
+    }
+    super::leave_log(&connection, false)?;
     super::checkpoint(&connection)
 }
 
@@ -189,27 +196,37 @@ pub(crate) fn is_head_of_ours(head: &[u8; 72]) -> bool {
 /// Opens a database to read it, in a transaction that has begun, and changes nothing of it.
 pub(super) fn open_unchanged(path: &Path) -> rusqlite::Result<Connection> {
     let begin = |mut connection: Connection| -> rusqlite::Result<Connection> {
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.pragma_update(None, "query_only", true)?;
         super::wait_patiently(&mut connection)?;
         connection.execute_batch("BEGIN")?;
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(connection)
     };
-    // Not only to read where more is allowed, or the last one to close it leaves its log behind.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let failed = match Connection::open_with_flags(path, flags).and_then(begin) {
-        Ok(connection) => return Ok(connection),
-        Err(error) => error,
-    };
-    // In a place that may only be read SQLite cannot make the files that readers of a write-ahead log share. Where
-    // there is no such log the file is all there is, and nobody writes it.
-    let no_place = matches!(failed.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
-    if !no_place || !path.is_file() || fs::exists(beside(path, "-wal")).unwrap_or(true) {
-        return Err(failed);
+    loop {
+        let before = files::identity(path);
+        // Not only to read where more is allowed, or the last one to close it leaves its log behind.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let failed = match Connection::open_with_flags(path, flags).and_then(begin) {
+            // As with the first connection, a restore may have come before.
+            Ok(connection) if before == files::identity(path) => {
+                connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+                return Ok(connection);
+            }
+            Ok(_) => continue,
+            Err(error) => error,
+        };
+        // In a place that may only be read SQLite cannot make the files that readers of a write-ahead log share. Where
+        // there is no such log the file is all there is, and nobody writes it.
+        let no_place =
+            matches!(failed.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
+        if !no_place || !path.is_file() || fs::exists(beside(path, "-wal")).unwrap_or(true) {
+            return Err(failed);
+        }
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        return Connection::open_with_flags(immutable(path), flags).and_then(begin);
     }
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(immutable(path), flags).and_then(begin)
 }
 
 /// The address of a file that does not change.

@@ -3,10 +3,12 @@
 use std::fs;
 
 use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
-use tidings_tests::{Server, command, run, sample};
+use tidings_tests::{Server, command, run, sample, wait_until};
 
-use super::{closed, done, names, posts, tidings};
+use super::{closed, done, drafts, names, posts, spin, start, tidings};
+use crate::meanwhile::{Act, meanwhile};
 
 #[test]
 fn a_restore_puts_the_backup_in_place_keeps_the_old_and_signs_everybody_out() {
@@ -114,4 +116,73 @@ fn a_backup_of_an_older_program_is_brought_up_to_date_at_the_next_start() {
     assert!(checked.stdout.contains("version 1"), "{checked:?}");
     let _ = done(&database, &["analysis", "summary"]).succeeded();
     assert_eq!(posts(&database), 0);
+}
+
+#[test]
+fn a_full_disk_or_ctrl_c_leaves_the_database_as_it_was() {
+    let (directory, database) = closed(100);
+    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let before = (names(directory.path()), fs::read(&database).unwrap());
+    let now = || (names(directory.path()), fs::read(&database).unwrap());
+    let restore = tidings(&database, &["restore", "copy.db", "--yes", "--json"]);
+    let little = ["sh", "-c", "trap '' XFSZ; ulimit -f 500; exec \"$@\"", "sh"];
+    let full = run(crate::faults::through(&restore, &little), "");
+    assert_eq!((full.status, full.json()), (3, json!({ "result": "internal error" })), "{full:?}");
+    assert!(full.stderr.contains("disk is full"), "{full:?}");
+    assert!(now() == before, "{:?}", names(directory.path()));
+
+    let mut child = start(tidings(&database, &["restore", "copy.db", "--yes"]));
+    spin(&mut child, || drafts(directory.path()) > 0);
+    // Too late, once in a while; then it is done.
+    let _ = kill_process(Pid::from_child(&child), Signal::INT);
+    match child.wait().unwrap().code() {
+        Some(130) => assert!(now() == before, "{:?}", names(directory.path())),
+        status => assert_eq!(status, Some(0)),
+    }
+    assert_eq!((drafts(directory.path()), posts(&database)), (0, 100));
+}
+
+#[test]
+fn what_commands_write_between_restores_is_in_the_database_or_in_one_that_was_kept() {
+    const RESTORES: usize = 5;
+    let (directory, database) = closed(1);
+    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let written = std::sync::Mutex::new(Vec::new());
+    let mut n = 0;
+    let write: Act = Box::new(|| {
+        n += 1;
+        let title = format!("notice {n}");
+        // No command is ever told that the database is in use.
+        let _ = done(&database, &["notice", "add", "--title", &title, "--post", "text"]).succeeded();
+        written.lock().unwrap().push(title);
+        // Something else, in which a restore finds nobody at the database.
+        let _ = done(&database, &["completions", "bash"]).succeeded();
+    });
+    meanwhile(vec![write], || {
+        let mut restored = 0;
+        while restored < RESTORES {
+            let before = written.lock().unwrap().len();
+            let output = done(&database, &["restore", "copy.db", "--yes"]);
+            match output.status {
+                0 => restored += 1,
+                status => assert!(status == 3 && output.stderr.contains("in use"), "{output:?}"),
+            }
+            wait_until("a notice is written", || written.lock().unwrap().len() > before);
+        }
+    });
+    let databases = names(directory.path()).into_iter().filter(|name| {
+        name == "tidings.db"
+            || name.starts_with("tidings.db.20") && !name.ends_with("-wal") && !name.ends_with("-shm")
+    });
+    let mut found = std::collections::BTreeSet::new();
+    for name in databases {
+        let path = directory.path().join(name);
+        assert_eq!(posts(&path), 1);
+        let connection = Connection::open(&path).unwrap();
+        let mut notices = connection.prepare("SELECT title FROM notice").unwrap();
+        let titles = notices.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        found.extend(titles.map(Result::unwrap));
+    }
+    let written = written.into_inner().unwrap();
+    assert!(written.iter().all(|title| found.contains(title)), "{written:?} {found:?}");
 }

@@ -1,0 +1,141 @@
+//! Opening a database: its settings, its schema, and that it is the file that was meant.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+use super::StoreError;
+use crate::files::{self, private};
+
+/// The schema's steps, each applied once and in order; a released one is never edited.
+const MIGRATIONS: [&str; 3] =
+    [include_str!("0001_initial.sql"), include_str!("0002_analysis.sql"), include_str!("0003_acts.sql")];
+
+/// The schema that this program writes: the number of its migrations.
+#[expect(clippy::cast_possible_wrap, reason = "a handful of migrations")]
+pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// Marks the file as ours (`PRAGMA application_id`): "tdng".
+pub(super) const APPLICATION_ID: i64 = 0x7464_6e67;
+
+/// How long a transaction waits for another process's, in tries of a millisecond.
+///
+/// SQLite's own wait sleeps up to 100 ms between tries and so can miss, for seconds, the short moments in
+/// which a busy writer lets go.
+const BUSY_TRIES: i32 = 20_000;
+
+/// Memory for pages: the writer's, so that it need not read what it changes again and again, and each reader's.
+const WRITER_CACHE_KIB: i64 = 32 << 10;
+const READER_CACHE_KIB: i64 = 4 << 10;
+
+/// Pages of the write-ahead log after which the writer brings it into the file: 16 MiB, so that pages which change
+/// often are brought there once for many changes.
+const CHECKPOINT_PAGES: i64 = 4_096;
+
+/// A connection as every process opens it.
+pub(in crate::store) fn open(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection = Connection::open(path)?;
+    wait_patiently(&mut connection)?;
+    connection.set_prepared_statement_cache_capacity(256);
+    // Or every cached statement with a join or a limit is planned anew at each use, for the values bound to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
+    Ok(connection)
+}
+
+/// Makes a connection wait while another process holds the database.
+pub(super) fn wait_patiently(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_handler(Some(|tries| {
+        std::thread::sleep(Duration::from_millis(1));
+        tries < BUSY_TRIES
+    }))
+}
+
+/// A connection that refuses to write.
+pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
+    let connection = open(path)?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "cache_size", -READER_CACHE_KIB)?;
+    Ok(connection)
+}
+
+/// The first connection: makes the file, readable by its owner alone, and brings its schema up to date.
+///
+/// While it waited for its turn, a restore may have put another file in the place of the one it opened: then it begins
+/// anew. Once it has had its turn none can, for the connection keeps a lock as long as it is open.
+pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<Connection, StoreError> {
+    loop {
+        make_private(path)?;
+        let before = files::identity(path);
+        let mut connection = open(path)?;
+        leave_log(&connection, true)?;
+        let is_meant = || before == files::identity(path);
+        if !migrate(&mut connection, is_meant)? {
+            continue;
+        }
+        // A file that had another journal was nobody's for a moment.
+        leave_log(&connection, true)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        if is_meant() {
+            leave_log(&connection, false)?;
+            connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+            connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+            return Ok(connection);
+        }
+    }
+}
+
+/// Whether the last connection of a file to close leaves the log alone: it goes by the file's name, so that one whose
+/// file has lost the name to another would take that one's.
+pub(super) fn leave_log(connection: &Connection, leave: bool) -> Result<(), StoreError> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave)?;
+    Ok(())
+}
+
+/// Brings the schema up to date, unless the file turns out to be another one than was meant.
+fn migrate(connection: &mut Connection, is_meant: impl Fn() -> bool) -> Result<bool, StoreError> {
+    let begin = rusqlite::TransactionBehavior::Immediate;
+    let tx = connection.transaction_with_behavior(begin)?;
+    if !is_meant() {
+        return Ok(false);
+    }
+    leave_log(&tx, false)?;
+    let pragma = |name: &str| tx.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application, found) = (pragma("application_id")?, pragma("user_version")?);
+    let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if application != APPLICATION_ID && tables > 0 {
+        return Err(StoreError::Foreign);
+    }
+    if found > SCHEMA_VERSION {
+        return Err(StoreError::Newer { found, known: SCHEMA_VERSION });
+    }
+    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or_default()) {
+        tx.execute_batch(migration)?;
+    }
+    if found < SCHEMA_VERSION {
+        tx.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+        tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+    }
+    tx.commit()?;
+    Ok(true)
+}
+
+/// Makes the file for its owner alone; SQLite gives the files beside it the same mode.
+///
+/// One that is there is not opened, only asked about: to close it again would take the locks away that other
+/// connections of this process have on it.
+fn make_private(path: &Path) -> Result<(), StoreError> {
+    let made = match files::writable(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            private(OpenOptions::new().create(true).append(true)).open(path).map(drop)
+        }
+        asked => asked,
+    };
+    made.map_err(|e| StoreError::other(format!("cannot open {} for writing: {e}", path.display())))
+}
