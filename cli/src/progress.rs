@@ -1,5 +1,6 @@
 //! Long work: a count while somebody is looking, and Ctrl-C, which ends it with the next batch.
 
+use std::fmt;
 use std::io::IsTerminal as _;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde::Serialize;
 
 use crate::failure::{Failure, INTERRUPTED};
@@ -36,7 +37,7 @@ impl Watch {
     /// Begins to count `things`. From here on Ctrl-C asks the work to end, and ends the program when it does not:
     /// it may wait for input.
     pub(crate) fn start(things: &str) -> Self {
-        let template = format!("{{spinner}} {{human_pos}} {things}, {{per_sec}}");
+        let template = format!("{{spinner}} {{human_pos}} {things}, {{rate}}");
         let then = "what is counted here is done; begin again, and it goes on from there";
         Self::with(ProgressBar::new_spinner(), &template, then)
     }
@@ -64,6 +65,10 @@ impl Watch {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
         let style = ProgressStyle::with_template(template).expect("the template is well-formed");
+        let style = style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
+            // A text takes all that is written to it.
+            let _ = write!(out, "{:.0}/s", state.per_sec());
+        });
         Self { bar: bar.with_style(style), then, interrupted }
     }
 

@@ -47,6 +47,8 @@ fn what_demo_makes_is_served_and_its_figures_agree() {
     assert!(similar.body["similarity_word"][0]["telescope"].is_array(), "{:?}", similar.body);
     let notices = server.anyone().get("/get_all_notice").succeeded();
     assert_eq!(notices.list("notice_list").len(), 6, "one is a draft");
+    let checked = server.cli(["check"]);
+    assert_eq!(checked.status, 0, "{checked:?}");
 }
 
 #[test]

@@ -136,6 +136,8 @@ fn acts_move_in_while_the_server_runs_and_count_on_their_days() {
     let again = server.cli_with_input(["act", "import", "-"], &input).succeeded();
     insta::assert_snapshot!(again.stdout, @"0 inserted, 5 already the same, 3 left out");
     assert_eq!(day(), before);
+    let checked = server.cli(["check"]);
+    assert_eq!(checked.status, 0, "{checked:?}");
 }
 
 #[test]
