@@ -30,9 +30,10 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
     operator_only(global.acting.is_some())?;
     let settings = Settings::default().complete(global.config.as_deref())?;
     let database = crate::database(global, &settings);
-    let (out, stop) = (Output::new(global), interrupt::stop()?);
-    let look = || look(&database, settings.token_key_file(), &stop);
-    let mut checks = look()?;
+    let out = Output::new(global);
+    let look = |stop: &Stop| look(&database, settings.token_key_file(), stop);
+    // Whoever only looks, or is asked, may be ended at any moment.
+    let mut checks = look(&Stop::default())?;
     if *repair {
         // Also where nothing is wrong, so that a script learns at once what it lacks.
         let what = if checks.repairable() { format!(": {}", wrong(&checks)) } else { String::new() };
@@ -40,8 +41,9 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
             confirm(&out, *yes, &format!("make right what is wrong in {}{what}", database.display()))?;
         }
         if checks.repairable() {
+            let stop = interrupt::stop()?;
             mend(&database, &stop)?;
-            checks = look()?;
+            checks = look(&stop)?;
         }
     }
     if checks.ok() {
