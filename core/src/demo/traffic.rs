@@ -231,11 +231,10 @@ impl<'t> Traffic<'t> {
     fn search(&mut self, visit: &Visit<'_>, script: &mut Script) -> Result<()> {
         let random = &mut self.world.random;
         // What everybody talks about is searched more than the rest.
-        let talk = chance(random, 0.4);
-        let subject =
-            if talk { usize::try_from(self.world.today % 9).unwrap_or_default() } else { visit.taste[0] };
-        let nouns = &SUBJECTS[subject % SUBJECTS.len()].nouns;
-        let noun = nouns[if talk { random.below(3) } else { random.below(nouns.len()) }];
+        let is_talk = chance(random, 0.4);
+        let talk = usize::try_from(self.world.today).unwrap_or_default() % SUBJECTS.len();
+        let nouns = &SUBJECTS[if is_talk { talk } else { visit.taste[0] }].nouns;
+        let noun = nouns[if is_talk { random.below(3) } else { random.below(nouns.len()) }];
         let search = Search::new(noun)?;
         script.ask(visit.who, visit.at, "POST", "/search_logging", "/search_logging".to_owned());
         script.ask(visit.who, visit.at, "POST", "/priority_search/{num}", "/priority_search/20".to_owned());
