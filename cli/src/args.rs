@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::{
-    act, admin, analysis, backup, blacklist, check, demo, describe, feed, feedback, init, member, notice,
-    post, roster, search, settings, words,
+    act, admin, analysis, backup, bench, blacklist, check, demo, describe, feed, feedback, init, member,
+    notice, post, roster, search, settings, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, over one SQLite file.
@@ -100,6 +100,9 @@ pub(crate) enum Command {
     /// The words of posts, and which are similar
     #[command(subcommand)]
     Words(words::Words),
+    /// How good the service is, measured on its own data
+    #[command(subcommand)]
+    Bench(bench::Bench),
     /// Copy the database to a file, while servers and commands use it
     #[command(after_help = "Example: tidings backup /backups/tidings-$(date +%F).db")]
     Backup(backup::Backup),

@@ -11,6 +11,7 @@ mod admin;
 mod analysis;
 mod args;
 mod backup;
+mod bench;
 mod blacklist;
 mod check;
 mod config;
@@ -72,6 +73,7 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
         Command::Analysis(command) => analysis::run(&Session::open(global)?, &command),
         Command::Roster(command) => roster::run(&Session::open(global)?, &command),
         Command::Words(command) => words::run(&Session::open(global)?, &command),
+        Command::Bench(command) => bench::run(&Session::open(global)?, &command),
         Command::Backup(args) => backup::run(global, &args),
         Command::Restore(args) => backup::restore(global, &args),
         Command::Check(args) => check::run(global, &args),

@@ -107,3 +107,26 @@ impl Watch {
         self.interrupted.load(Ordering::Relaxed)
     }
 }
+
+/// How far a work is that knows its own end, while somebody is looking.
+pub(crate) struct Share(ProgressBar);
+
+impl Share {
+    pub(crate) fn start() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let style = ProgressStyle::with_template("{bar:40} {percent} %, {elapsed}");
+        Self(ProgressBar::new(100).with_style(style.expect("the template is well-formed")))
+    }
+
+    /// Is told how far the work is, from 0 to 1.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
+    pub(crate) fn told(&self, share: f64) {
+        self.0.set_position((share * 100.0) as u64);
+    }
+
+    pub(crate) fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}

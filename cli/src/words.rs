@@ -1,16 +1,16 @@
 //! `tidings words`: the word model.
 
 use std::fs::File;
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use indicatif::{HumanCount, ProgressBar, ProgressStyle};
+use indicatif::HumanCount;
 use tidings_core::{Error, words};
 
 use crate::failure::Failure;
 use crate::input;
+use crate::progress::Share;
 use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
@@ -35,9 +35,8 @@ pub(crate) enum Words {
 pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failure> {
     session.operator_only()?;
     let tidings = &session.tidings;
-    let progress = progress();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
-    let mut told = |share: f64| progress.set_position((share * 100.0) as u64);
+    let progress = Share::start();
+    let mut told = |share: f64| progress.told(share);
     let (done, text) = match command {
         Words::Train => (words::train(tidings, &mut told), "learned"),
         Words::Load { file } => (words::load(tidings, input::open(file)?, &mut told), "loaded"),
@@ -48,7 +47,7 @@ pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failur
             (words::export(tidings, out), "exported")
         }
     };
-    progress.finish_and_clear();
+    progress.finish();
     let report = done.map_err(|error| match error {
         Error::Overloaded => Failure::refused(&error, "another process is learning words: try again later"),
         Error::NotFound => Failure::refused(&error, "there are no words yet: tidings words train"),
@@ -56,13 +55,4 @@ pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failur
     })?;
     let words = HumanCount(report.words as u64);
     session.out.answer(&report, |page| page.line(format!("{words} words {text} in {:.2} s", report.seconds)))
-}
-
-/// A bar while somebody is looking.
-fn progress() -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:40} {percent} %, {elapsed}");
-    ProgressBar::new(100).with_style(style.expect("the template is well-formed"))
 }

@@ -14,6 +14,7 @@ use crate::answer::Encoded;
 use crate::error::{Error, Result};
 use crate::profile::history;
 
+pub mod evaluation;
 mod features;
 mod interest;
 mod keeper;

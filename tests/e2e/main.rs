@@ -5,6 +5,7 @@
 mod account;
 mod admin;
 mod analysis;
+mod bench;
 mod cli;
 mod demo;
 mod faults;

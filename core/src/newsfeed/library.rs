@@ -191,6 +191,11 @@ impl Library {
         self.items[position as usize].key
     }
 
+    /// The keys of all posts, the newest first.
+    pub(super) fn newest(&self) -> impl Iterator<Item = i64> {
+        self.items.iter().map(|item| item.key)
+    }
+
     /// Where the post with this key stands.
     pub(super) fn position(&self, key: i64) -> Option<u32> {
         self.catalogue.positions.get(&key).copied()

@@ -101,6 +101,11 @@ impl Order {
         head.chain(tail.map(move |(place, key)| (behind + place, key))).map(|(place, key)| (place + 1, key))
     }
 
+    /// All keys, from the first on.
+    pub(super) fn keys(&self) -> impl Iterator<Item = i64> {
+        self.from(0).map(|(_, key)| key)
+    }
+
     /// The memory it takes, about.
     fn bytes(&self) -> usize {
         let tail = if self.owns_tail { self.tail.len() } else { 0 };
@@ -275,7 +280,7 @@ mod tests {
     use super::*;
 
     fn keys(order: &Order) -> Vec<i64> {
-        order.from(0).map(|(_, key)| key).collect()
+        order.keys().collect()
     }
 
     fn order(kind: FeedKind, keys: Vec<i64>) -> Arc<Order> {

@@ -58,7 +58,7 @@ impl Personals {
         if let Some(personal) = remembered.filter(|p| p.made_of == made_of && !library.has_ended(now)) {
             return Ok(Some(personal));
         }
-        let acts = history::acts(tx, member.key, member.measured)?;
+        let acts = history::acts(tx, member.key, member.measured, i64::MAX)?;
         let seen = history::seen(tx, member.key)?;
         let Some(head) = recommend(library, &acts, &seen, member.key, config, now) else { return Ok(None) };
         let order = Arc::new(Order::personal(member.key, head, &library.recommended_feed.order, seen));

@@ -27,29 +27,38 @@ pub(crate) struct Card {
     pub(crate) heat: Option<f64>,
 }
 
+/// What a card is made of: [`card`] goes by the order.
+const COLUMNS: &str =
+    "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date,
+                       s.view, s.fav, s.heat";
+
 /// The posts that changed, or whose views or likes did, after the revision `since`; when that is 0, the newest
 /// `posts` there are. Newest first.
 ///
 /// # Errors
 /// When the store fails.
 pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<Card>> {
-    let columns = "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date,
-                   s.view, s.fav, s.heat";
-    let rows = if since == 0 {
-        let limit = i64::try_from(posts).unwrap_or(i64::MAX);
-        let sql = format!(
-            "SELECT {columns} FROM post p JOIN standing s ON s.post = p.key
-             ORDER BY p.date DESC, p.id DESC LIMIT $1"
-        );
-        tx.rows(&sql, &[limit.into()])?
-    } else {
-        let sql = format!(
-            "SELECT {columns} FROM standing s JOIN post p ON p.key = s.post
-             WHERE s.revision > $1 ORDER BY p.date DESC, p.id DESC"
-        );
-        tx.rows(&sql, &[since.into()])?
-    };
-    rows.into_iter().map(card).collect()
+    if since == 0 {
+        return until(tx, i64::MAX, posts);
+    }
+    let sql = format!(
+        "SELECT {COLUMNS} FROM standing s JOIN post p ON p.key = s.post
+         WHERE s.revision > $1 ORDER BY p.date DESC, p.id DESC"
+    );
+    tx.rows(&sql, &[since.into()])?.into_iter().map(card).collect()
+}
+
+/// The newest `posts` of those that are dated `at` or before. Newest first.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn until(tx: &mut dyn Tx, at: i64, posts: usize) -> Result<Vec<Card>> {
+    let limit = i64::try_from(posts).unwrap_or(i64::MAX);
+    let sql = format!(
+        "SELECT {COLUMNS} FROM post p JOIN standing s ON s.post = p.key
+         WHERE p.date <= $1 ORDER BY p.date DESC, p.id DESC LIMIT $2"
+    );
+    tx.rows(&sql, &[at.into(), limit.into()])?.into_iter().map(card).collect()
 }
 
 /// The keys of the posts that were removed after the revision `since`.

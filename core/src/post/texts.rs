@@ -1,6 +1,8 @@
 //! The texts of posts, for what learns from all of them.
 
+use super::texts_in;
 use crate::analysis::counters::{Counter, Counts};
+use crate::error::Result;
 use crate::store::{Row, StoreError, Tx};
 
 /// Posts of a page: few enough that even the longest texts take little memory.
@@ -22,6 +24,30 @@ pub(crate) fn page(tx: &mut dyn Tx, before: i64) -> Result<Vec<Text>, StoreError
     let sql = "SELECT key, title, post FROM post WHERE key < $1 ORDER BY key DESC LIMIT $2";
     let text = |mut row: Row| Ok(Text { key: row.take(0)?, title: row.take(1)?, post: row.take(2)? });
     tx.rows(sql, &[before.into(), PAGE.into()])?.into_iter().map(text).collect()
+}
+
+/// The words of a post, each once.
+pub(crate) struct Terms {
+    /// Its key in the store.
+    pub(crate) key: i64,
+    /// The tokens of title and text, blanks between.
+    pub(crate) token: String,
+    pub(crate) tag: Vec<String>,
+}
+
+/// The words of the posts with these keys, in their order; nothing of one that is gone.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn terms(tx: &mut dyn Tx, posts: &[i64]) -> Result<Vec<Terms>> {
+    let mut found = Vec::with_capacity(posts.len());
+    for key in posts {
+        let row = tx.row("SELECT token, tag FROM post WHERE key = $1", &[(*key).into()])?;
+        let Some(mut row) = row else { continue };
+        let (token, tag): (String, String) = (row.take(0)?, row.take(1)?);
+        found.push(Terms { key: *key, token, tag: texts_in(&tag)? });
+    }
+    Ok(found)
 }
 
 /// How often the words of posts have changed, ever: by posts that came, went or were written anew.

@@ -293,28 +293,28 @@ pub(crate) fn seen(tx: &mut dyn Tx, member: i64) -> Result<Vec<i64>, StoreError>
     tx.rows(sql, &[member.into()])?.into_iter().map(|mut row| row.take(0)).collect()
 }
 
-/// The acts since `measured` that interest is measured from, of each kind the newest.
-pub(crate) fn acts(tx: &mut dyn Tx, member: i64, measured: i64) -> Result<Acts, StoreError> {
+/// The acts since `measured` and before `until` that interest is measured from, of each kind the newest.
+pub(crate) fn acts(tx: &mut dyn Tx, member: i64, measured: i64, until: i64) -> Result<Acts, StoreError> {
     let mut posts = |table: &str| -> Result<Vec<(i64, i64)>, StoreError> {
         let sql = format!(
-            "SELECT post, date FROM {table} WHERE member = $1 AND date >= $2
-             ORDER BY date DESC, post DESC LIMIT $3"
+            "SELECT post, date FROM {table} WHERE member = $1 AND date >= $2 AND date < $3
+             ORDER BY date DESC, post DESC LIMIT $4"
         );
-        let rows = tx.rows(&sql, &[member.into(), measured.into(), LIST_MAX.into()])?;
+        let rows = tx.rows(&sql, &[member.into(), measured.into(), until.into(), LIST_MAX.into()])?;
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     };
     let (liked, viewed) = (posts("liked")?, posts("viewed")?);
     let mut texts = |sql: &str| -> Result<Vec<(String, i64)>, StoreError> {
-        let rows = tx.rows(sql, &[member.into(), measured.into(), LIST_MAX.into()])?;
+        let rows = tx.rows(sql, &[member.into(), measured.into(), until.into(), LIST_MAX.into()])?;
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     };
     let searched = texts(
-        "SELECT token || ' ' || similar, date FROM searched WHERE member = $1 AND date >= $2
-         ORDER BY date DESC, key DESC LIMIT $3",
+        "SELECT token || ' ' || similar, date FROM searched WHERE member = $1 AND date >= $2 AND date < $3
+         ORDER BY date DESC, key DESC LIMIT $4",
     )?;
     let opened = texts(
-        "SELECT newsfeed, date FROM opened WHERE member = $1 AND date >= $2
-         ORDER BY date DESC, key DESC LIMIT $3",
+        "SELECT newsfeed, date FROM opened WHERE member = $1 AND date >= $2 AND date < $3
+         ORDER BY date DESC, key DESC LIMIT $4",
     )?;
     Ok(Acts { liked, viewed, searched, opened })
 }

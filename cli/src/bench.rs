@@ -1,0 +1,54 @@
+//! `tidings bench`: how good the service is, measured on its own data.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use tidings_core::Error;
+use tidings_core::newsfeed::evaluation::{self, Evaluation};
+
+use crate::failure::Failure;
+use crate::output::{Column, Page, Table, grouped, local};
+use crate::progress::Share;
+use crate::session::Session;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// How well the recommended feed finds what members turned to, beside simpler rankings
+    #[command(after_help = "Example: tidings bench feed --at 2026-11-01")]
+    Feed {
+        /// Acts before it are history, those after it the test [default: a fifth of the acts are the test]
+        #[arg(long, value_name = "DATE")]
+        at: Option<String>,
+    },
+}
+
+pub(crate) fn run(session: &Session, command: &Bench) -> Result<ExitCode, Failure> {
+    session.operator_only()?;
+    match command {
+        Bench::Feed { at } => {
+            let progress = Share::start();
+            let mut told = |share| progress.told(share);
+            let evaluation = evaluation::evaluate(&session.tidings, at.as_deref(), &mut told);
+            progress.finish();
+            let evaluation = evaluation.map_err(|error| match error {
+                Error::BadRequest(why) => Failure::refused(&error, why),
+                error => error.into(),
+            })?;
+            session.out.answer(&evaluation, |page| describe(page, &evaluation))
+        }
+    }
+}
+
+fn describe(page: &mut Page, evaluation: &Evaluation) {
+    let Evaluation { at, members, posts, rows } = evaluation;
+    let columns = ["ndcg@10", "recall@30", "coverage"].map(Column::number);
+    let mut table = Table::new([Column::whole("ranking")].into_iter().chain(columns));
+    for row in rows {
+        let [ndcg, recall, coverage] =
+            [row.ndcg10, row.recall30, row.coverage].map(|figure| format!("{figure:.4}"));
+        table.row([row.ranking.to_owned(), ndcg, recall, coverage]);
+    }
+    page.table(&table, "");
+    let [members, posts] = [*members, *posts].map(|n| grouped(i64::try_from(n).unwrap_or(i64::MAX)));
+    page.note(&format!("{members} members who turned to posts from {} on, {posts} posts", local(*at)));
+}

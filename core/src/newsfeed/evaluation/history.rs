@@ -1,0 +1,119 @@
+//! What members had done by a moment of the past, and what they did from then on.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::config::Feed;
+use crate::error::Result;
+use crate::post::heat::{Decay, VIEW_WEIGHT};
+use crate::profile::history::{self, Acts};
+use crate::store::{Row, Store, StoreError, Tx};
+
+/// Acts that are read at a time, so that no transaction holds up the log for long.
+const PAGE: i64 = 20_000;
+
+/// The two lists of acts on posts.
+const TABLES: [&str; 2] = ["liked", "viewed"];
+
+/// The moment with a fifth of all likes and views at or after it; `None` when there are none.
+pub(super) fn fifth_from_last(store: &Store) -> Result<Option<i64>> {
+    store.read(|tx| {
+        let count = "SELECT (SELECT count(*) FROM liked) + (SELECT count(*) FROM viewed)";
+        let acts: i64 = tx.one(count, &[])?.take(0)?;
+        // Which list an act is in makes no difference, so both are sorted as one.
+        let sql = "SELECT date FROM (SELECT date FROM liked UNION ALL SELECT date FROM viewed) AS act
+                   ORDER BY date DESC LIMIT 1 OFFSET $1";
+        let row = tx.row(sql, &[((acts / 5 - 1).max(0)).into()])?;
+        Ok(row.map(|mut row| row.take(0)).transpose()?)
+    })
+}
+
+/// What all members had done.
+pub(super) struct Past {
+    /// How popular each post was.
+    pub(super) heats: FxHashMap<i64, f64>,
+    /// The members who did something with a post from then on, the first to sign up first.
+    pub(super) tested: Vec<Asked>,
+}
+
+/// A member of whom the feed is asked.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub(super) key: i64,
+    /// Interest counts acts from this time on.
+    measured: i64,
+}
+
+impl Past {
+    /// Reads all likes and views, and parts them at the moment `at`.
+    pub(super) fn read(store: &Store, at: i64, config: &Feed, progress: &mut dyn FnMut(f64)) -> Result<Self> {
+        let decay = Decay::new(config.popular_half_life_days);
+        let last: i64 =
+            store.read(|tx| Ok(tx.one("SELECT coalesce(max(key), 0) FROM member", &[])?.take(0)?))?;
+        let mut heats: FxHashMap<i64, f64> = FxHashMap::default();
+        let mut tested: FxHashSet<i64> = FxHashSet::default();
+        for (table, (name, weight)) in TABLES.iter().zip([config.like_weight, VIEW_WEIGHT]).enumerate() {
+            let mut after = (0, 0);
+            loop {
+                let page = store.read(|tx| Ok(acts_after(tx, name, after)?))?;
+                let Some((member, post, _)) = page.last().copied() else { break };
+                after = (member, post);
+                for (member, post, date) in page {
+                    if date >= at {
+                        tested.insert(member);
+                    } else if let Some(heat) = decay.add(heats.get(&post).copied(), weight, date) {
+                        heats.insert(post, heat);
+                    }
+                }
+                #[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
+                progress((table as f64 + member as f64 / last.max(1) as f64) / TABLES.len() as f64);
+            }
+        }
+        let mut keys: Vec<i64> = tested.into_iter().collect();
+        keys.sort_unstable();
+        let asked = |key: i64| -> Result<Option<Asked>> {
+            let row =
+                store.read(|tx| Ok(tx.row("SELECT measured FROM member WHERE key = $1", &[key.into()])?))?;
+            // Who has gone since is asked nothing.
+            Ok(row.map(|mut row| row.take(0).map(|measured| Asked { key, measured })).transpose()?)
+        };
+        let tested = keys.into_iter().filter_map(|key| asked(key).transpose()).collect::<Result<_>>()?;
+        Ok(Self { heats, tested })
+    }
+}
+
+/// The next page of a list of acts: member, post and date.
+fn acts_after(tx: &mut dyn Tx, table: &str, after: (i64, i64)) -> Result<Vec<(i64, i64, i64)>, StoreError> {
+    let sql = format!(
+        "SELECT member, post, date FROM {table} WHERE (member, post) > ($1, $2) ORDER BY member, post LIMIT $3"
+    );
+    let rows = tx.rows(&sql, &[after.0.into(), after.1.into(), PAGE.into()])?;
+    rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?, row.take(2)?))).collect()
+}
+
+/// What one member had done, and did.
+pub(super) struct Tested {
+    pub(super) acts: Acts,
+    /// The posts that they had liked or viewed.
+    pub(super) seen: Vec<i64>,
+    /// The posts that they liked or viewed from then on.
+    pub(super) turned_to: Vec<i64>,
+}
+
+impl Tested {
+    /// Reads what a member did, parted at the moment `at`.
+    pub(super) fn read(store: &Store, member: Asked, at: i64) -> Result<Self> {
+        store.read(|tx| {
+            let acts = history::acts(tx, member.key, member.measured, at)?;
+            let mut posts = |when: &str| -> Result<Vec<i64>, StoreError> {
+                let sql = format!(
+                    "SELECT post FROM liked WHERE member = $1 AND date {when} $2
+                     UNION SELECT post FROM viewed WHERE member = $1 AND date {when} $2"
+                );
+                let rows = tx.rows(&sql, &[member.key.into(), at.into()])?;
+                rows.into_iter().map(|mut row: Row| row.take(0)).collect()
+            };
+            let (seen, turned_to) = (posts("<")?, posts(">=")?);
+            Ok(Self { acts, seen, turned_to })
+        })
+    }
+}

@@ -1,0 +1,137 @@
+//! How good a ranking is, given what was relevant.
+
+use rustc_hash::FxHashSet;
+
+/// How many of a ranking are looked at.
+pub(super) const TOP: usize = 30;
+/// How many of it are on a first screen.
+const FIRST: usize = 10;
+
+/// The gain of the first ten, each found one weighing less the later it stands, as a share of what the best ranking
+/// would have. Nothing relevant: 0.
+///
+/// Source: Järvelin and Kekäläinen, *Cumulated gain-based evaluation of IR techniques*, ACM TOIS 20(4), 2002; with
+/// gains of 0 and 1 and the logarithm of base 2 from the first place on.
+pub(super) fn ndcg(ranking: &[i64], relevant: &FxHashSet<i64>) -> f64 {
+    let discounts = || (2_u32..).map(|place| 1.0 / f64::from(place).log2()).take(FIRST);
+    let gain: f64 = ranking
+        .iter()
+        .zip(discounts())
+        .filter(|(post, _)| relevant.contains(post))
+        .map(|(_, gain)| gain)
+        .sum();
+    let ideal: f64 = discounts().take(relevant.len()).sum();
+    if ideal > 0.0 { gain / ideal } else { 0.0 }
+}
+
+/// The share of what is relevant that stands among the first thirty. Nothing relevant: 0.
+#[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
+pub(super) fn recall(ranking: &[i64], relevant: &FxHashSet<i64>) -> f64 {
+    let found = ranking.iter().take(TOP).filter(|post| relevant.contains(post)).count();
+    found as f64 / relevant.len().max(1) as f64
+}
+
+/// Four digits: there is noise before the third.
+pub(super) fn rounded(figure: f64) -> f64 {
+    (figure * 1e4).round() / 1e4
+}
+
+/// The scores of one ranking over members.
+#[derive(Default)]
+pub(super) struct Scores {
+    members: usize,
+    ndcg: f64,
+    recall: f64,
+    shown: FxHashSet<i64>,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "members and posts are far fewer than 2^53")]
+impl Scores {
+    /// Adds what a member was shown, for whom some posts were relevant.
+    pub(super) fn add(&mut self, ranking: &[i64], relevant: &FxHashSet<i64>) {
+        self.members += 1;
+        self.ndcg += ndcg(ranking, relevant);
+        self.recall += recall(ranking, relevant);
+        self.shown.extend(ranking.iter().take(FIRST));
+    }
+
+    pub(super) fn members(&self) -> usize {
+        self.members
+    }
+
+    pub(super) fn ndcg10(&self) -> f64 {
+        self.ndcg / self.members.max(1) as f64
+    }
+
+    pub(super) fn recall30(&self) -> f64 {
+        self.recall / self.members.max(1) as f64
+    }
+
+    /// The share of all `posts` that stand in anybody's first ten.
+    pub(super) fn coverage(&self, posts: usize) -> f64 {
+        self.shown.len() as f64 / posts.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn set(posts: &[i64]) -> FxHashSet<i64> {
+        posts.iter().copied().collect()
+    }
+
+    fn close(one: f64, other: f64) -> bool {
+        (one - other).abs() < 1e-9
+    }
+
+    #[test]
+    fn a_hit_counts_less_the_later_it_stands() {
+        // 1/log2(2) = 1, 1/log2(3) = 0.6309…, 1/log2(4) = 0.5, 1/log2(11) = 0.2890…
+        assert!(close(ndcg(&[1, 2, 3], &set(&[1])), 1.0));
+        assert!(close(ndcg(&[2, 3, 1], &set(&[1])), 0.5));
+        assert!(close(ndcg(&[1, 2, 3], &set(&[1, 3])), 1.5 / (1.0 + 1.0 / 3_f64.log2())));
+        let ten: Vec<i64> = (0..11).collect();
+        assert!(close(ndcg(&ten, &set(&[9])), 1.0 / 11_f64.log2()));
+        assert!(close(ndcg(&ten, &set(&[10])), 0.0), "the eleventh is not looked at");
+        let many: Vec<i64> = (0..40).collect();
+        assert!(close(ndcg(&many, &set(&many)), 1.0), "ten are as good as it gets");
+    }
+
+    #[test]
+    fn recall_is_the_share_of_what_was_relevant_among_thirty() {
+        let ranking: Vec<i64> = (0..40).collect();
+        assert!(close(recall(&ranking, &set(&[0, 29, 30, 99])), 0.5));
+        assert!(close(recall(&[], &set(&[1])), 0.0) && close(recall(&ranking, &set(&[])), 0.0));
+    }
+
+    #[test]
+    fn means_are_over_members_and_coverage_over_posts() {
+        let mut scores = Scores::default();
+        scores.add(&[1, 2], &set(&[1]));
+        scores.add(&[2, 3], &set(&[1]));
+        assert!(close(scores.ndcg10(), 0.5) && close(scores.recall30(), 0.5));
+        assert!(close(scores.coverage(6), 0.5) && scores.members() == 2);
+        let none = Scores::default();
+        assert!(close(none.ndcg10(), 0.0) && close(none.coverage(0), 0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn figures_are_from_0_to_1_and_no_ranking_beats_the_relevant_ones_first(
+            relevant in prop::collection::hash_set(0_i64..60, 1..40),
+            ranking in Just((0_i64..60).collect::<Vec<_>>()).prop_shuffle(),
+        ) {
+            let relevant: FxHashSet<i64> = relevant.into_iter().collect();
+            let mut best = ranking.clone();
+            best.sort_by_key(|post| !relevant.contains(post));
+            for of in [ndcg, recall] {
+                prop_assert!((0.0..=1.0 + 1e-9).contains(&of(&ranking, &relevant)));
+                prop_assert!(of(&best, &relevant) >= of(&ranking, &relevant));
+            }
+            prop_assert!(close(ndcg(&best, &relevant), 1.0));
+        }
+    }
+}

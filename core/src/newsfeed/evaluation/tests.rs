@@ -1,0 +1,135 @@
+//! A look back at a store of which it is known what each ranking finds.
+
+use super::*;
+use crate::account::Caller;
+use crate::clock::{DAY_MS, rfc3339};
+use crate::post;
+use crate::testing::{NOW, Service, service};
+
+fn insert(service: &Service, name: &str, topic: &str, date: i64) -> String {
+    let draft = post::Draft {
+        title: Some(name.into()),
+        url: Some(format!("https://a.example/{name}")),
+        topic: Some(vec![topic.into()]),
+        date: Some(rfc3339(date)),
+        ..post::Draft::default()
+    };
+    post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+}
+
+/// Forty posts each of cats and dogs, an hour apart, the newest at [`NOW`]; the first is the oldest.
+fn stocked() -> (Service, Vec<String>, Vec<String>) {
+    let service = service();
+    let of = |topic: &str, off: i64| -> Vec<String> {
+        let date = |n: i64| NOW - (2 * (40 - n) + off) * 3_600_000;
+        (0..40).map(|n| insert(&service, &format!("{topic}{n}"), topic, date(n))).collect()
+    };
+    let (cats, dogs) = (of("cats", 1), of("dogs", 0));
+    (service, cats, dogs)
+}
+
+fn row<'e>(evaluation: &'e Evaluation, ranking: &str) -> &'e Quality {
+    evaluation.rows.iter().find(|row| row.ranking == ranking).unwrap()
+}
+
+fn evaluated(service: &Service, at: Option<&str>) -> Result<Evaluation> {
+    evaluate(service, at, &mut |_| {})
+}
+
+#[test]
+fn the_feed_finds_what_a_reader_of_one_topic_turned_to_and_the_newest_half_of_it() {
+    let (service, cats, dogs) = stocked();
+    let reader = service.member("reader");
+    for id in &cats[..5] {
+        post::like(&service, &reader, id).wait().unwrap();
+    }
+    service.clock().advance(DAY_MS);
+    let at = rfc3339(service.clock().now());
+    // What stands first of those they have not seen, but for the one place in ten that is another topic's.
+    post::view(&service, &reader, &cats[39]).wait().unwrap();
+    let evaluation = evaluated(&service, Some(&at)).unwrap();
+    assert_eq!((evaluation.members, evaluation.posts), (1, 80));
+    assert_eq!(evaluation.rows.iter().map(|row| row.ranking).collect::<Vec<_>>(), RANKINGS);
+    let exact = |ranking: &str, ndcg10: f64, coverage: f64| {
+        let Quality { ndcg10: found, recall30, coverage: covered, .. } = *row(&evaluation, ranking);
+        assert!((found - ndcg10).abs() < 1e-9, "{evaluation:?}");
+        assert!((recall30 - 1.0).abs() < 1e-9 && (covered - coverage).abs() < 1e-9, "{evaluation:?}");
+    };
+    exact("recommended", 1.0, 0.125);
+    // A dog stands before it: 1/log2(3).
+    exact("newest", 0.6309, 0.125);
+    drop(dogs);
+}
+
+#[test]
+fn what_was_seen_before_and_posts_of_later_are_nothing_to_be_found() {
+    let (service, cats, _) = stocked();
+    let reader = service.member("reader");
+    for id in &cats[..5] {
+        post::view(&service, &reader, id).wait().unwrap();
+    }
+    service.clock().advance(DAY_MS);
+    let at = rfc3339(service.clock().now());
+    let nobody = |at: &str| matches!(evaluated(&service, Some(at)), Err(Error::BadRequest(_)));
+    assert!(nobody(&at));
+    // A view again, and a post that was not there yet.
+    post::like(&service, &reader, &cats[0]).wait().unwrap();
+    let later = insert(&service, "later", "cats", service.clock().now() + 1);
+    post::view(&service, &reader, &later).wait().unwrap();
+    assert!(nobody(&at) && nobody("tomorrow"));
+}
+
+#[test]
+fn popularity_is_that_of_the_moment_and_a_member_without_history_gets_what_guests_get() {
+    let (service, cats, dogs) = stocked();
+    let [early, late] = ["early", "late"].map(|id| service.member(id));
+    post::like(&service, &early, &dogs[3]).wait().unwrap();
+    service.clock().advance(DAY_MS);
+    let at = rfc3339(service.clock().now());
+    post::like(&service, &late, &dogs[3]).wait().unwrap();
+    // Popular by then, but not before.
+    for caller in [&early, &late] {
+        post::like(&service, caller, &cats[4]).wait().unwrap();
+    }
+    let evaluation = evaluated(&service, Some(&at)).unwrap();
+    assert_eq!(evaluation.members, 2);
+    // Of late both, of which one stood first: 1 of 1 + 1/log2(3). Of early none.
+    let popular = row(&evaluation, "popular").ndcg10;
+    assert!((popular - metrics::rounded(0.5 / (1.0 + 1.0 / 3_f64.log2()))).abs() < 1e-9, "{evaluation:?}");
+    assert!(row(&evaluation, "recommended").recall30 > 0.0, "{evaluation:?}");
+}
+
+#[test]
+fn a_fifth_of_the_acts_are_the_test_when_nothing_is_said_and_the_same_store_gives_the_same() {
+    let (service, cats, _) = stocked();
+    let reader = service.member("reader");
+    for id in &cats[..10] {
+        service.clock().advance(1_000);
+        post::like(&service, &reader, id).wait().unwrap();
+    }
+    let evaluation = evaluated(&service, None).unwrap();
+    assert_eq!(evaluation.at.0, service.clock().now() - 1_000, "the last two of ten");
+    assert_eq!(evaluated(&service, None).unwrap(), evaluation);
+    assert_eq!(evaluated(&service, Some(&rfc3339(evaluation.at.0))).unwrap(), evaluation);
+}
+
+#[test]
+fn words_alike_find_more_than_dates() {
+    let service = service();
+    let reader = service.member("reader");
+    let title =
+        |n: i64| if n % 10 == 0 { format!("telescope-mirror-{n}") } else { format!("cooking-soup-{n}") };
+    let ids: Vec<String> = (0..100).map(|n| insert(&service, &title(n), "all", NOW - n * 60_000)).collect();
+    for id in [90, 80, 70] {
+        post::view(&service, &reader, &ids[id]).wait().unwrap();
+    }
+    service.clock().advance(DAY_MS);
+    let at = rfc3339(service.clock().now());
+    for id in [60, 50] {
+        post::view(&service, &reader, &ids[id]).wait().unwrap();
+    }
+    let evaluation = evaluated(&service, Some(&at)).unwrap();
+    assert!((row(&evaluation, "tf-idf").recall30 - 1.0).abs() < 1e-9, "{evaluation:?}");
+    assert!((row(&evaluation, "recommended").recall30 - 1.0).abs() < 1e-9, "{evaluation:?}");
+    assert!(row(&evaluation, "newest").recall30 < 1e-9, "{evaluation:?}");
+}

@@ -1,0 +1,97 @@
+//! The ranking that a feed should beat: of the newest posts those first that are written most like what the member
+//! had turned to.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::super::features::{Feature, Kind, feature};
+use super::super::library::Library;
+use super::super::pages::LIMIT;
+use crate::error::Result;
+use crate::post::texts;
+use crate::profile::history::Acts;
+use crate::store::Store;
+
+/// Posts that are read at a time.
+const PAGE: usize = 500;
+
+/// Posts as vectors over words and tags: each that stands in the post weighs its inverse document frequency.
+///
+/// Source: Salton and Buckley, *Term-weighting approaches in automatic text retrieval*, Information Processing &
+/// Management 24(5), 1988; binary term frequencies.
+pub(super) struct TfIdf {
+    posts: usize,
+    /// In how many posts each stands.
+    frequencies: FxHashMap<Feature, u32>,
+    /// The newest posts, as many as a page of a feed has, the newest first.
+    newest: Vec<(i64, Vec<(Feature, f32)>)>,
+}
+
+impl TfIdf {
+    /// Reads the words of the posts of a library.
+    pub(super) fn read(store: &Store, library: &Library) -> Result<Self> {
+        let mut frequencies: FxHashMap<Feature, u32> = FxHashMap::default();
+        let all: Vec<i64> = library.newest().collect();
+        for page in all.chunks(PAGE) {
+            for (_, features) in terms(store, page)? {
+                for feature in features {
+                    *frequencies.entry(feature).or_default() += 1;
+                }
+            }
+        }
+        let mut read = Self { posts: library.len(), frequencies, newest: Vec::new() };
+        let newest = &all[..all.len().min(LIMIT)];
+        let mut vectors: FxHashMap<i64, _> =
+            terms(store, newest)?.into_iter().map(|(key, features)| (key, read.vector(&features))).collect();
+        read.newest = newest.iter().filter_map(|key| Some((*key, vectors.remove(key)?))).collect();
+        Ok(read)
+    }
+
+    /// The newest posts, those first that are most like the mean of the posts that were liked or viewed.
+    pub(super) fn ranking(&self, store: &Store, acts: &Acts) -> Result<Vec<i64>> {
+        let posts: FxHashSet<i64> = acts.liked.iter().chain(&acts.viewed).map(|(post, _)| *post).collect();
+        // In an order of their own, so that sums are rounded alike each time.
+        let mut posts: Vec<i64> = posts.into_iter().collect();
+        posts.sort_unstable();
+        let mut mean: FxHashMap<Feature, f32> = FxHashMap::default();
+        for page in posts.chunks(PAGE) {
+            for (_, features) in terms(store, page)? {
+                for (feature, weight) in self.vector(&features) {
+                    *mean.entry(feature).or_default() += weight;
+                }
+            }
+        }
+        let mut ranking: Vec<(f32, i64)> = Vec::with_capacity(self.newest.len());
+        for (key, vector) in &self.newest {
+            let products = vector.iter().map(|(feature, weight)| weight * mean.get(feature).unwrap_or(&0.0));
+            ranking.push((products.sum(), *key));
+        }
+        // Stable, so that ties stay newest first.
+        ranking.sort_by(|a, b| b.0.total_cmp(&a.0));
+        Ok(ranking.into_iter().map(|(_, key)| key).collect())
+    }
+
+    /// A vector of unit length; what stands in no post of the library tells nothing.
+    #[expect(clippy::cast_precision_loss, reason = "weights need no more digits")]
+    fn vector(&self, features: &[Feature]) -> Vec<(Feature, f32)> {
+        let weighed = features.iter().filter_map(|feature| {
+            let posts = *self.frequencies.get(feature)?;
+            Some((*feature, (1.0 + self.posts as f32 / posts as f32).ln()))
+        });
+        let mut vector: Vec<(Feature, f32)> = weighed.collect();
+        let length = vector.iter().map(|(_, weight)| weight * weight).sum::<f32>().sqrt();
+        for (_, weight) in &mut vector {
+            *weight /= length;
+        }
+        vector
+    }
+}
+
+/// The distinct words and tags of posts, by key.
+fn terms(store: &Store, posts: &[i64]) -> Result<Vec<(i64, Vec<Feature>)>> {
+    let terms = store.read(|tx| texts::terms(tx, posts))?;
+    let features = terms.into_iter().map(|texts::Terms { key, token, tag }| {
+        let words = token.split_ascii_whitespace().map(|word| feature(Kind::Word, word));
+        (key, words.chain(tag.iter().map(|tag| feature(Kind::Tag, tag))).collect())
+    });
+    Ok(features.collect())
+}

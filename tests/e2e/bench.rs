@@ -1,0 +1,110 @@
+//! `tidings bench feed`: how good the recommended feed is, on stores of which it is known.
+
+use serde_json::{Value, json};
+use tidings_tests::Server;
+
+fn lines(lines: impl Iterator<Item = Value>) -> String {
+    lines.map(|line| line.to_string() + "\n").collect()
+}
+
+fn url(topic: &str, n: u32) -> String {
+    format!("https://{topic}.example/{n}")
+}
+
+/// Ann reads of cats and Ben of dogs, of which there are thirty posts each, a cat and a dog an hour. They read the
+/// first five each by the 10th of March, and the newest of them from the 11th on.
+fn stocked() -> Server {
+    let server = Server::start();
+    let readers = [("ann", "cats"), ("ben", "dogs")];
+    let posts = (0..60_u32).map(|n| {
+        let (topic, n) = (readers[n as usize % 2].1, n / 2);
+        let date =
+            format!("2025-03-0{}T{:02}:{:02}:00Z", 1 + n / 24, n % 24, if topic == "cats" { 30 } else { 0 });
+        json!({"title": format!("{topic} {n}"), "url": url(topic, n), "topic": [topic], "date": date})
+    });
+    let acts = readers.iter().flat_map(|(id, topic)| {
+        let act =
+            move |n: u32, date: &str| json!({"id": id, "type": "view", "url": url(topic, n), "date": date});
+        let early = (0..5).map(move |n| act(n, "2025-03-10T09:00:00Z"));
+        early.chain([act(29, "2025-03-11T00:00:00Z")])
+    });
+    let members = readers.iter().map(|(id, _)| json!({"id": id}));
+    for (group, input) in [("post", lines(posts)), ("member", lines(members)), ("act", lines(acts))] {
+        let report = server.cli_with_input([group, "import", "-", "--json"], &input).succeeded().json();
+        assert_eq!(report["errors"], json!([]), "{group}");
+    }
+    server
+}
+
+#[test]
+fn the_feed_finds_what_each_reader_turned_to_and_rankings_that_know_less_find_it_later() {
+    let server = stocked();
+    let output = server.cli(["bench", "feed", "--at", "2025-03-11", "--json"]).succeeded();
+    // The feed finds it at once. A cat is the newest of all, a dog the second. The other's five are the most popular of
+    // those not seen, and share their numbers, which are rare, with those that were.
+    insta::assert_json_snapshot!(output.json(), @r#"
+    {
+      "at": "2025-03-11T00:00:00.000Z",
+      "members": 2,
+      "posts": 60,
+      "result": "success",
+      "rows": [
+        {
+          "coverage": 0.3333,
+          "ndcg10": 1.0,
+          "ranking": "recommended",
+          "recall30": 1.0
+        },
+        {
+          "coverage": 0.1667,
+          "ndcg10": 0.8155,
+          "ranking": "newest",
+          "recall30": 1.0
+        },
+        {
+          "coverage": 0.25,
+          "ndcg10": 0.3448,
+          "ranking": "popular",
+          "recall30": 1.0
+        },
+        {
+          "coverage": 0.3333,
+          "ndcg10": 0.3562,
+          "ranking": "tf-idf",
+          "recall30": 1.0
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn a_table_tells_people_and_nothing_is_written() {
+    let server = stocked();
+    let before = server.anyone().get("/get_analysis").succeeded().body;
+    let output = server.cli(["bench", "feed"]).succeeded();
+    insta::assert_snapshot!(output.stdout, @r"
+    ranking      ndcg@10  recall@30  coverage
+    recommended   1.0000     1.0000    0.3333
+    newest        0.8155     1.0000    0.1667
+    popular       0.3448     1.0000    0.2500
+    tf-idf        0.3562     1.0000    0.3333
+    ");
+    assert!(output.stderr.contains("2 members"), "{output:?}");
+    assert_eq!(
+        server.anyone().get("/get_analysis").succeeded().body["analysis"]["total_view"],
+        before["analysis"]["total_view"]
+    );
+}
+
+#[test]
+fn a_moment_after_which_nothing_was_done_is_refused_and_so_is_a_member() {
+    let server = stocked();
+    let refused = server.cli(["bench", "feed", "--at", "2025-03-12"]);
+    insta::assert_snapshot!(refused.stderr, @"tidings: bad request: nobody turned to a post from then on that was there before");
+    assert_eq!(refused.status, 1);
+    let refused = server.cli(["bench", "feed", "--at", "soon", "--json"]);
+    assert_eq!((refused.status, &refused.json()["result"]), (1, &json!("bad request")));
+    let refused = server.cli(["--as", "ann", "bench", "feed"]);
+    assert_eq!(refused.status, 1);
+}
