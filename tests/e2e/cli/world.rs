@@ -89,7 +89,7 @@ impl World {
 /// `assert` with ids and moments of this run replaced by others of their length.
 pub(crate) fn steadily(assert: impl FnOnce()) {
     let filters = [
-        (r"\b6[a-f][0-9a-f]{22}\b", "[notice or feedback id]~"),
+        (r"\b(?:6[a-f]|7[0-9a-f])[0-9a-f]{22}\b", "[notice or feedback id]~"),
         (r"\b20(?:2[6-9]|[3-8]\d)-\d\d-\d\d \d\d:\d\d", "[this moment...]"),
         (r"\b20(?:2[6-9]|[3-8]\d)-\d\d-\d\d\b", "[today...]"),
         (r"\beyJ[\w.-]+", "[token]"),
