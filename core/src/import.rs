@@ -1,6 +1,6 @@
 //! What imports share: records are read one after another, written in batches, and reported.
 //!
-//! A kind of import ([`Kind`]) says what a record may be and how a batch is written. While one batch is written,
+//! A kind of import (`Kind`) says what a record may be and how a batch is written. While one batch is written,
 //! the next gathers; what is written lets others write in between, so an import that ends early, or is stopped,
 //! leaves what came before, and doing it again goes on from there.
 

@@ -104,7 +104,7 @@ pub fn import(
     import_as(tidings, caller, Format::Json, input, progress)
 }
 
-/// As [`import`], of posts in any format.
+/// As [`import()`], of posts in any format.
 ///
 /// The columns of CSV have the names of the fields. An empty value of `post`, `img`, `topic`, `tag` and `end_date` is
 /// an empty one, of the others none; names in a list have commas or semicolons between.
@@ -114,7 +114,7 @@ pub fn import(
 /// [`FEED_MAX`] bytes.
 ///
 /// # Errors
-/// As [`import`]; `bad request` for a feed that is none or too long.
+/// As [`import()`]; `bad request` for a feed that is none or too long.
 pub fn import_as(
     tidings: &Tidings,
     caller: &Caller,
