@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::catalogue::later_of_topics;
 use super::*;
 use crate::testing::NOW;
 
