@@ -127,15 +127,21 @@ fn unit(index: &Index, named: &[Feature]) -> Vec<(Feature, f32)> {
 }
 
 fn strongest(sum: FxHashMap<Feature, f32>, config: &config::Interest) -> Option<Vec<(Feature, f32)>> {
-    let mut features: Vec<_> = sum.into_iter().filter(|(_, weight)| *weight > 0.0).collect();
+    let mut kinds = Kind::ALL.map(|_| Vec::new());
+    for (feature, weight) in sum.into_iter().filter(|(_, weight)| *weight > 0.0) {
+        kinds[Kind::of(feature) as usize].push((feature, weight));
+    }
     // Then by feature, so that the same acts always give the same vector.
-    features.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let mut counts = [0; Kind::ALL.len()];
-    features.retain(|(feature, _)| {
-        let kind = Kind::of(*feature);
-        counts[kind as usize] += 1;
-        counts[kind as usize] <= features_max(kind)
-    });
+    let stronger = |a: &(Feature, f32), b: &(Feature, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+    for (features, kind) in kinds.iter_mut().zip(Kind::ALL) {
+        let max = features_max(kind);
+        if features.len() > max {
+            features.select_nth_unstable_by(max, stronger);
+            features.truncate(max);
+        }
+        features.sort_unstable_by(stronger);
+    }
+    let mut features = kinds.concat();
     normalise(&mut features, config);
     (!features.is_empty()).then_some(features)
 }
