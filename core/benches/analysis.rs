@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
-use tidings_core::analysis::{self, Communication, Operation, Question, Window};
+use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question, Window};
 use tidings_core::post::{self, Draft};
 
 const AGENT: &[u8] = b"Mozilla/5.0 (Linux; Android 14; SM-S918B) AppleWebKit/537.36 (KHTML, like Gecko) \
@@ -83,6 +83,14 @@ fn benches(c: &mut Criterion) {
             b.iter(|| analysis::answer_in_memory(&tidings, &Caller::Nobody, question).expect("it is kept"));
         });
     }
+    // What a screen that shows the day as it goes asks for each second, while something changes.
+    c.bench_function("the day as it goes", |b| {
+        b.iter(|| analysis::live(&tidings, &Caller::Operator).expect("figures"));
+    });
+    c.bench_function("60 lines of the log, as a screen shows them", |b| {
+        let all = LogFilter::default();
+        b.iter(|| analysis::browse(&tidings, &Caller::Operator, &all, None, 60).expect("lines"));
+    });
     let window = Window { days: 1, ..Window::default() };
     c.bench_function("100 lines of the log", |b| {
         b.iter(|| analysis::log_date(&tidings, &Caller::Operator, window, 100).expect("lines"));

@@ -25,11 +25,23 @@ pub(crate) use board::Board;
 use board::Sheet;
 
 /// Characters of a title.
-const TITLE: Bounds = Bounds { min: 1, max: 200 };
+pub const TITLE: Bounds = Bounds { min: 1, max: 200 };
 /// Characters of a text.
-const POST: Bounds = Bounds { min: 1, max: 20_000 };
+pub const POST: Bounds = Bounds { min: 1, max: 20_000 };
 /// What `activation` is of a notice that everybody sees; of one that is hidden it is 0.
 const SHOWN: i64 = 1;
+
+/// How long a title or a text is, as its bounds count it.
+///
+/// ```
+/// use tidings_core::notice::{TITLE, length};
+///
+/// assert_eq!(length("도서관"), 3);
+/// assert!(length("Library hours") <= TITLE.max);
+/// ```
+pub fn length(text: &str) -> usize {
+    text::composed(text).chars().count()
+}
 
 /// A notice. The names and the order of its fields are the interface's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

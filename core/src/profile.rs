@@ -9,7 +9,7 @@ use crate::store::{Topic, Tx};
 
 pub(crate) mod history;
 
-pub use history::{NewsfeedAccess, PostRecord, SearchRecord};
+pub use history::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, Words};
 
 /// The most entries of each list that are kept (of likes: answered).
 pub const LIST_MAX: i64 = 300;
@@ -51,7 +51,7 @@ pub fn user_info(tidings: &Tidings, caller: &Caller) -> Result<UserInfo> {
 }
 
 /// The lists of a member: those that were asked for.
-#[derive(Default, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Lists {
     /// The id as registered.

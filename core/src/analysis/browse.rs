@@ -28,8 +28,15 @@ pub struct LogFilter {
 }
 
 /// A place in the log: before which line to go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LogPlace(i64);
+
+impl LogEntry {
+    /// Where it stands: no other line stands there.
+    pub const fn place(&self) -> LogPlace {
+        LogPlace(self.key)
+    }
+}
 
 /// A page of the log.
 #[derive(Debug, PartialEq, Eq)]

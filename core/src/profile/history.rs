@@ -13,7 +13,7 @@ use crate::store::{Row, StoreError, Tx};
 const CLEAR_EVERY: i64 = 32;
 
 /// A post that a member liked or viewed: an element of `fav_list` and `view_list`.
-#[derive(serde::Serialize)]
+#[derive(Debug, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PostRecord {
     /// The post.
@@ -43,7 +43,7 @@ pub struct PostRecord {
 }
 
 /// A search of a member: an element of `search_list`.
-#[derive(serde::Serialize)]
+#[derive(Debug, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchRecord {
     /// What was searched, as it was written.
@@ -62,7 +62,7 @@ pub struct SearchRecord {
 }
 
 /// A topic feed that a member opened: an element of `newsfeed_list`.
-#[derive(serde::Serialize)]
+#[derive(Debug, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewsfeedAccess {
     /// The feed.
@@ -76,6 +76,7 @@ pub struct NewsfeedAccess {
 }
 
 /// A list of texts as the store keeps it, JSON, and as it is sent.
+#[derive(Debug)]
 pub struct JsonList(pub(crate) String);
 
 impl JsonList {
@@ -94,6 +95,7 @@ impl Serialize for JsonList {
 }
 
 /// A list of words as the store keeps it, blanks between; sent as a list of texts.
+#[derive(Debug)]
 pub struct Words(pub(crate) String);
 
 impl Serialize for Words {
