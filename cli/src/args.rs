@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::{
     act, admin, analysis, backup, bench, blacklist, check, demo, describe, feed, feedback, init, member,
-    notice, post, roster, search, settings, words,
+    notice, post, roster, search, settings, tui, words,
 };
 
 /// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, over one SQLite file.
@@ -61,6 +61,9 @@ pub(crate) enum Command {
         after_help = "Example: tidings serve --listen 0.0.0.0:8080 --cors-origin https://app.example.org"
     )]
     Serve(Box<settings::Settings>),
+    /// Open the administrators' screens in this terminal
+    #[command(after_help = "Example: tidings tui --db campus.db")]
+    Tui(tui::Screens),
     /// Fill an empty database with made-up members, posts and weeks of traffic, to try everything with
     #[command(after_help = "Example: tidings --db demo.db demo --days 60")]
     Demo(demo::Demo),

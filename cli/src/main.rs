@@ -34,6 +34,7 @@ mod search;
 mod serve;
 mod session;
 mod settings;
+mod tui;
 mod whole_file;
 mod words;
 
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
 fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Serve(settings) => serve::run(global, *settings),
+        Command::Tui(screens) => tui::run(global, &screens),
         Command::Init(args) => init::run(&Session::open(global)?, &args),
         Command::Demo(args) => demo::run(&Session::open(global)?, &args),
         Command::Member(command) => member::run(&Session::open(global)?, &command),

@@ -24,4 +24,5 @@ mod notice;
 mod post;
 mod profile;
 mod search;
+mod tui;
 mod words;

@@ -29,6 +29,7 @@ mod server;
 mod store;
 mod terminal;
 mod wait;
+mod window;
 
 pub use answer::Answer;
 pub use binary::{Output, command, run};
@@ -38,3 +39,4 @@ pub use raw::read_answer;
 pub use server::{Server, Stopped};
 pub use terminal::Terminal;
 pub use wait::{WAIT_MAX, wait_until};
+pub use window::Window;

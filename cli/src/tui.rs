@@ -1,0 +1,50 @@
+//! `tidings tui`: the administrators' screens.
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+use clap::Args;
+use tidings_tui::Options;
+
+use crate::args::{Color, Global};
+use crate::failure::Failure;
+use crate::output;
+use crate::settings::Settings;
+
+/// How the screens are to be.
+#[derive(Debug, Args)]
+pub(crate) struct Screens {
+    /// Leave the mouse to the terminal, which selects text with it
+    #[arg(long, env = "TIDINGS_NO_MOUSE", num_args = 0..=1, default_missing_value = "true")]
+    no_mouse: Option<bool>,
+}
+
+/// Opens the screens, and returns when they are quit.
+///
+/// # Errors
+/// A usage failure where there is no terminal, where an answer for programs is asked for, or where `--as` names a
+/// member; what opening the database fails with; when the terminal goes away.
+pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failure> {
+    if global.json || global.ndjson {
+        return Err(Failure::usage("the screens are for people: leave --json and --ndjson out"));
+    }
+    if global.acting.is_some() {
+        return Err(Failure::usage("the screens are the operator's: leave --as out"));
+    }
+    if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+        let hint = "the screens need a terminal: run tidings tui in one, or see tidings --help for the commands \
+                    that scripts use";
+        return Err(Failure::usage(hint));
+    }
+    let settings = Settings::default().complete(global.config.as_deref())?;
+    let database = crate::database(global, &settings);
+    let tidings = crate::open_with(&database, &settings)?;
+    let options = Options {
+        database,
+        mouse: !screens.no_mouse.unwrap_or(false),
+        colour: global.color != Color::Never && output::colours(global.color, true),
+    };
+    tidings_tui::run(&tidings, &options)
+        .map_err(|error| Failure::system(format!("the terminal failed: {error}")))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,245 @@
+//! The administrators' screens in a real terminal, beside a running server.
+
+use std::fs;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tidings_tests::{Caller, Server, Window, command, run, sample, wait_until};
+
+/// The screens on the database of a server.
+struct Screens {
+    terminal: Window,
+    server: Server,
+}
+
+impl Screens {
+    fn open() -> Self {
+        Self::on(Server::start(), "")
+    }
+
+    /// With something before the command, such as a variable.
+    fn on(server: Server, before: &str) -> Self {
+        let terminal = Window::open(100, 30);
+        let screens = Self { terminal, server };
+        screens.terminal.runs("stty -a > before; echo before: $?");
+        screens.terminal.waits_for("before: 0");
+        screens.run(before);
+        screens
+    }
+
+    fn run(&self, before: &str) {
+        let binary = command().get_program().to_string_lossy().into_owned();
+        let database = self.server.database().display();
+        // The process id is the shell's, which becomes the program.
+        let program = format!("{before} sh -c 'echo $$ > pid; exec {binary} --db {database} tui'");
+        self.terminal.runs(&format!("{program}; echo ended: $?"));
+        self.terminal.waits_for("Visitors by the hour");
+    }
+
+    fn pid(&self) -> Pid {
+        let pid = fs::read_to_string(self.terminal.directory().join("pid")).unwrap();
+        Pid::from_raw(pid.trim().parse().unwrap()).unwrap()
+    }
+
+    /// Waits until the program has ended so, and sees to it that the terminal is as it was.
+    #[track_caller]
+    fn ended(&self, status: &str) {
+        self.terminal.waits_for(&format!("ended: {status}"));
+        self.terminal.waits_until_gone("Overview");
+        self.terminal.runs("stty -a > after; echo written: $?");
+        self.terminal.waits_for("written: 0");
+        let read = |name: &str| fs::read_to_string(self.terminal.directory().join(name)).unwrap();
+        assert_eq!(read("after"), read("before"));
+    }
+}
+
+fn notices(caller: &Caller) -> Vec<Value> {
+    caller.get("/get_all_notice").succeeded().body["notice_list"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_notice_is_written_seen_over_http_hidden_and_removed() {
+    let Screens { terminal, server } = Screens::open();
+    terminal.press(&["2"]);
+    terminal.waits_for("There are no notices.");
+    terminal.press(&["n"]);
+    terminal.waits_for("A new notice");
+    terminal.types("도서관 hours");
+    terminal.press(&["Enter"]);
+    terminal.types("Open until ten. 👍");
+    terminal.waits_for("text 17/20,000");
+    terminal.press(&["C-s"]);
+    terminal.waits_for("Published “도서관 hours”.");
+    let list = notices(&server.anyone());
+    assert_eq!((&list[0]["title"], &list[0]["post"]), (&json!("도서관 hours"), &json!("Open until ten. 👍")));
+
+    terminal.press(&["Space"]);
+    terminal.waits_for("○ hidden");
+    wait_until("the server hides it", || notices(&server.anyone()).is_empty());
+    terminal.press(&["x"]);
+    terminal.waits_for("Remove the notice “도서관 hours”?");
+    let admin = server.admin();
+    assert_eq!(notices(&admin).len(), 1);
+    terminal.press(&["y"]);
+    terminal.waits_for("Removed “도서관 hours”.");
+    wait_until("the server has it no more", || notices(&admin).is_empty());
+}
+
+#[test]
+fn what_changes_over_http_is_seen() {
+    let Screens { terminal, server } = Screens::open();
+    let (admin, ann) = (server.admin(), server.member("ann"));
+    terminal.press(&["2"]);
+    let _ = admin.post("/insert_notice", sample::notice("from afar")).succeeded();
+    terminal.waits_for("from afar");
+    let _ = ann.post("/send_feedback", json!({ "type": "bug", "post": "the door is closed" })).succeeded();
+    terminal.waits_for("3 Feedback 1!");
+    terminal.press(&["3"]);
+    terminal.waits_for("the door is closed");
+    terminal.press(&["4"]);
+    terminal.waits_for("ann");
+    server.member("later");
+    terminal.waits_for("later");
+    terminal.press(&["5"]);
+    let _ = admin.post("/insert_post", sample::post("A post from afar")).succeeded();
+    terminal.waits_for("A post from afar");
+    terminal.press(&["7"]);
+    terminal.waits_for("/insert_post");
+    let _ = ann.get("/get_userinfo").succeeded();
+    terminal.waits_for("/get_userinfo");
+    terminal.press(&["1"]);
+    terminal.waits_for("/get_userinfo");
+}
+
+#[test]
+fn the_terminal_is_given_back_when_one_quits() {
+    let screens = Screens::open();
+    screens.terminal.press(&["q"]);
+    screens.ended("0");
+}
+
+#[test]
+fn the_terminal_is_given_back_after_a_signal_and_drafts_are_kept() {
+    let screens = Screens::open();
+    screens.terminal.press(&["2", "n"]);
+    screens.terminal.types("half a title");
+    screens.terminal.waits_for("title 12/200");
+    kill_process(screens.pid(), Signal::TERM).unwrap();
+    screens.ended("0");
+    screens.terminal.runs("clear");
+    screens.run("");
+    screens.terminal.press(&["2"]);
+    screens.terminal.waits_for("half a title");
+    screens.terminal.waits_for("✎ draft");
+    kill_process(screens.pid(), Signal::HUP).unwrap();
+    screens.ended("0");
+}
+
+#[test]
+fn what_was_typed_outlives_a_crash() {
+    let screens = Screens::open();
+    screens.terminal.press(&["2", "n"]);
+    screens.terminal.types("half a title");
+    let mut drafts = screens.server.database().to_owned().into_os_string();
+    drafts.push(".drafts");
+    let kept = || {
+        let files = fs::read_dir(&drafts).into_iter().flatten().filter_map(Result::ok);
+        let mut whole =
+            files.filter(|file| file.path().extension().is_some_and(|extension| extension == "json"));
+        whole.any(|file| fs::read_to_string(file.path()).is_ok_and(|text| text.contains("half a title")))
+    };
+    wait_until("the draft is on disk", kept);
+    kill_process(screens.pid(), Signal::KILL).unwrap();
+    screens.terminal.waits_for("ended: 137");
+    // The terminal is left as it was taken: what ends a line is another key.
+    screens.terminal.types("stty sane; clear");
+    screens.terminal.press(&["C-j"]);
+    screens.terminal.waits_until_gone("half a title");
+    screens.run("");
+    screens.terminal.press(&["2"]);
+    screens.terminal.waits_for("✎ draft");
+    screens.terminal.press(&["Enter"]);
+    screens.terminal.waits_for("title 12/200");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_screens_end_with_their_terminal() {
+    let screens = Screens::open();
+    let state = format!("/proc/{}/stat", screens.pid().as_raw_nonzero());
+    // One that has ended may stand there until somebody asks what became of it.
+    let runs = || fs::read_to_string(&state).is_ok_and(|state| !state.contains(") Z "));
+    assert!(runs());
+    drop(screens.terminal);
+    wait_until("the program has ended", || !runs());
+}
+
+/// A panic is made with a key that only development builds have, and only where this variable is set.
+#[cfg(debug_assertions)]
+#[test]
+fn the_terminal_is_given_back_after_a_panic() {
+    let screens = Screens::on(Server::start(), "TIDINGS_TEST_PANIC=1");
+    screens.terminal.press(&["F12"]);
+    screens.ended("101");
+    screens.terminal.waits_for("a panic for the tests");
+}
+
+#[test]
+fn the_screens_go_to_the_background_and_come_back() {
+    let screens = Screens::open();
+    for foreground in ["fg", "fg"] {
+        screens.terminal.press(&["C-z"]);
+        screens.terminal.waits_for("Stopped");
+        screens.terminal.runs("stty -a > after; echo written: $?");
+        screens.terminal.waits_for("written: 0");
+        screens.terminal.runs(&format!("clear; {foreground}"));
+        screens.terminal.waits_for("Visitors by the hour");
+    }
+    let read = |name: &str| fs::read_to_string(screens.terminal.directory().join(name)).unwrap();
+    assert_eq!(read("after"), read("before"));
+    screens.terminal.press(&["2"]);
+    screens.terminal.waits_for("There are no notices.");
+}
+
+#[test]
+fn the_screens_follow_the_size_of_the_window() {
+    let Screens { terminal, .. } = Screens::open();
+    terminal.resize(38, 10);
+    terminal.waits_for("This window has 38 columns and 10");
+    terminal.resize(40, 12);
+    terminal.waits_for("1 Overview  2  3");
+    terminal.resize(160, 50);
+    terminal.waits_for("7 Log");
+    terminal.waits_for("Newest in the log");
+}
+
+#[test]
+fn without_a_terminal_there_is_a_hint_and_exit_status_2() {
+    let server = Server::start();
+    let refused = server.cli(["tui"]);
+    assert_eq!(refused.status, 2);
+    assert!(refused.stderr.contains("the screens need a terminal"), "{refused:?}");
+    for option in [&["--json"][..], &["--ndjson"], &["--as", "ann"]] {
+        let refused = server.cli(["tui"].iter().chain(option));
+        assert_eq!(refused.status, 2, "{refused:?}");
+        assert!(refused.stderr.contains(option[0]), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_database_that_does_not_open_is_told_and_no_terminal_is_touched() {
+    let terminal = Window::open(100, 30);
+    fs::write(terminal.directory().join("no.db"), "this is no database at all, it is a text").unwrap();
+    let binary = command().get_program().to_string_lossy().into_owned();
+    terminal.runs(&format!("{binary} --db no.db tui; echo ended: $?"));
+    terminal.waits_for("ended: 3");
+    terminal.waits_for("no.db");
+}
+
+#[test]
+fn help_names_the_screens() {
+    let mut help = command();
+    help.args(["tui", "--help"]);
+    let help = run(help, "").succeeded();
+    assert!(help.stdout.contains("--no-mouse"), "{help:?}");
+}

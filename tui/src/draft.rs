@@ -1,0 +1,191 @@
+//! Drafts of notices, kept on disk while they are written: nothing that was typed is lost with the terminal, the
+//! program or the machine.
+//!
+//! They stand beside the database, in `<database>.drafts`, one file each, which its owner alone may read. A draft
+//! that is published, or given up, is deleted.
+
+use std::collections::HashMap;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Problem;
+
+/// A draft as it is kept. The names of its fields stand in files and may not change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    /// The draft's own name, which is its file's.
+    pub(crate) key: String,
+    /// The notice that it changes; a new one where there is none.
+    pub(crate) notice: Option<String>,
+    pub(crate) title: String,
+    pub(crate) post: String,
+    /// Whether the notice is to be shown.
+    pub(crate) shown: bool,
+    /// When it was kept, in milliseconds UTC.
+    pub(crate) date: i64,
+}
+
+/// Where drafts are kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Drafts {
+    directory: PathBuf,
+    /// What was done last with each draft, so that what comes late, from another thread, undoes nothing later.
+    latest: Arc<Mutex<HashMap<String, Latest>>>,
+}
+
+/// What was done last with a draft.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    date: i64,
+    removed: bool,
+}
+
+impl Drafts {
+    /// The drafts beside a database.
+    pub(crate) fn beside(database: &Path) -> Self {
+        let mut directory = database.to_owned().into_os_string();
+        directory.push(".drafts");
+        Self { directory: directory.into(), latest: Arc::default() }
+    }
+
+    fn file(&self, key: &str) -> PathBuf {
+        // Keys are ours; whatever a file holds, it names none elsewhere.
+        let safe: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
+        self.directory.join(safe + ".json")
+    }
+
+    /// Keeps a draft in the place of what was kept of it before.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn keep(&self, draft: &Kept) -> Result<(), Problem> {
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        let late = |done: &Latest| done.date > draft.date || (done.removed && done.date == draft.date);
+        if latest.get(&draft.key).is_some_and(late) {
+            return Ok(());
+        }
+        let (file, new) = (self.file(&draft.key), self.file(&draft.key).with_extension("new"));
+        let written = make_private(&self.directory).and_then(|()| {
+            // Whole or not at all, also when the machine stops in the middle.
+            let mut options = OpenOptions::new();
+            options.create(true).write(true).truncate(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let mut opened = options.open(&new)?;
+            opened.write_all(&serde_json::to_vec(draft)?)?;
+            opened.sync_all()?;
+            fs::rename(&new, &file)
+        });
+        written.map_err(|error| Problem::file("keep the draft in", &file, &error))?;
+        latest.insert(draft.key.clone(), Latest { date: draft.date, removed: false });
+        Ok(())
+    }
+
+    /// Deletes a draft, if it is there, with all that was typed of it by `date`.
+    ///
+    /// # Errors
+    /// When it cannot be deleted.
+    pub(crate) fn remove(&self, key: &str, date: i64) -> Result<(), Problem> {
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        latest.insert(key.to_owned(), Latest { date, removed: true });
+        let file = self.file(key);
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(Problem::file("delete the draft in", &file, &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Every draft, the one kept last first. What is no draft is left out.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub(crate) fn all(&self) -> Result<Vec<Kept>, Problem> {
+        let files = match fs::read_dir(&self.directory) {
+            Ok(files) => files,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Problem::file("read the drafts in", &self.directory, &error)),
+        };
+        let files = files.filter_map(Result::ok).map(|file| file.path());
+        let files = files.filter(|file| file.extension().is_some_and(|extension| extension == "json"));
+        let drafts = files.filter_map(|file| serde_json::from_slice(&fs::read(file).ok()?).ok());
+        let mut drafts: Vec<Kept> = drafts.collect();
+        drafts.sort_by(|a, b| b.date.cmp(&a.date).then_with(|| a.key.cmp(&b.key)));
+        Ok(drafts)
+    }
+}
+
+/// Makes a directory, where there is none, for its owner alone.
+fn make_private(directory: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(directory) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(key: &str, title: &str, date: i64) -> Kept {
+        Kept { key: key.into(), notice: None, title: title.into(), post: "열 시".into(), shown: true, date }
+    }
+
+    #[test]
+    fn a_draft_is_kept_until_it_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let drafts = Drafts::beside(&dir.path().join("t.db"));
+        assert_eq!(drafts.all().unwrap(), []);
+        drafts.keep(&kept("a1", "one", 1)).unwrap();
+        drafts.keep(&kept("b2", "two", 2)).unwrap();
+        drafts.keep(&kept("a1", "one, longer", 3)).unwrap();
+        assert_eq!(drafts.all().unwrap(), [kept("a1", "one, longer", 3), kept("b2", "two", 2)]);
+        drafts.remove("a1", 4).unwrap();
+        drafts.remove("a1", 4).unwrap();
+        assert_eq!(drafts.all().unwrap(), [kept("b2", "two", 2)]);
+    }
+
+    #[test]
+    fn a_draft_that_comes_late_undoes_no_later_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let drafts = Drafts::beside(&dir.path().join("t.db"));
+        drafts.keep(&kept("a1", "later", 2)).unwrap();
+        drafts.keep(&kept("a1", "earlier", 1)).unwrap();
+        assert_eq!(drafts.all().unwrap()[0].title, "later");
+        drafts.remove("a1", 3).unwrap();
+        drafts.keep(&kept("a1", "typed before it was removed", 3)).unwrap();
+        assert_eq!(drafts.all().unwrap(), []);
+        drafts.keep(&kept("a1", "typed since", 4)).unwrap();
+        assert_eq!(drafts.all().unwrap()[0].title, "typed since");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_reads_drafts() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let drafts = Drafts::beside(&dir.path().join("t.db"));
+        drafts.keep(&kept("a1", "one", 1)).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&dir.path().join("t.db.drafts")), 0o700);
+        assert_eq!(mode(&dir.path().join("t.db.drafts/a1.json")), 0o600);
+    }
+
+    #[test]
+    fn a_name_never_leads_out_of_the_directory_and_what_is_no_draft_is_left_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let drafts = Drafts::beside(&dir.path().join("t.db"));
+        drafts.keep(&kept("../../x", "one", 1)).unwrap();
+        assert!(dir.path().join("t.db.drafts/x.json").exists());
+        fs::write(dir.path().join("t.db.drafts/y.json"), "{").unwrap();
+        assert_eq!(drafts.all().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,123 @@
+//! Changing something by the core, or on disk.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tidings_core::account::Caller;
+use tidings_core::{admin, feedback, notice, post, profile};
+
+use super::{Service, panicked};
+use crate::draft::Kept;
+use crate::event::{Event, Problem};
+use crate::sheet::{self, Sheet};
+
+/// A change.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Act {
+    SaveNotice { target: Option<String>, draft: String, title: String, post: String, shown: bool, at: i64 },
+    ShowNotice { id: String, title: String, shown: bool },
+    RemoveNotice { id: String, title: String },
+    KeepDraft(Kept),
+    DropDraft { key: String, at: i64 },
+    FeedbackDone { id: String, done: bool },
+    RemovePost { id: String, title: String },
+    Blacklist { id: String, on: bool },
+    Administrate { id: String, on: bool },
+    ResetMember { id: String },
+    RemoveMember { id: String },
+    Export { path: PathBuf, sheet: Arc<Sheet>, replace: bool },
+}
+
+impl Act {
+    /// What it is while it runs.
+    pub(crate) const fn doing(&self) -> &'static str {
+        match self {
+            Self::SaveNotice { .. }
+            | Self::ShowNotice { .. }
+            | Self::FeedbackDone { .. }
+            | Self::Blacklist { .. }
+            | Self::Administrate { .. }
+            | Self::ResetMember { .. } => "saving",
+            Self::RemoveNotice { .. } | Self::RemovePost { .. } | Self::RemoveMember { .. } => "removing",
+            Self::KeepDraft(_) | Self::DropDraft { .. } => "keeping the draft",
+            Self::Export { .. } => "writing",
+        }
+    }
+
+    /// What it was when it is done; nothing that goes without saying.
+    pub(crate) fn says(&self) -> Option<String> {
+        Some(match self {
+            Self::SaveNotice { target: None, title, shown: true, .. } => format!("Published “{title}”."),
+            Self::SaveNotice { target: None, title, .. } => format!("Kept “{title}”, hidden."),
+            Self::SaveNotice { title, .. } => format!("Saved “{title}”."),
+            Self::ShowNotice { title, shown: true, .. } => format!("“{title}” is shown to everybody."),
+            Self::ShowNotice { title, .. } => format!("“{title}” is hidden."),
+            Self::RemoveNotice { title, .. } | Self::RemovePost { title, .. } => {
+                format!("Removed “{title}”.")
+            }
+            Self::FeedbackDone { done: true, .. } => "Done.".to_owned(),
+            Self::FeedbackDone { .. } => "Open again.".to_owned(),
+            Self::Export { path, sheet, .. } => {
+                format!("Wrote {} rows to {}.", sheet.rows.len(), path.display())
+            }
+            Self::Blacklist { id, on: true } => {
+                format!("{id} is blacklisted: every sign-in of theirs has ended.")
+            }
+            Self::Blacklist { id, .. } => format!("{id} may sign in again."),
+            Self::Administrate { id, on: true } => format!("{id} is an administrator."),
+            Self::Administrate { id, .. } => format!("{id} is no administrator any more."),
+            Self::ResetMember { id } => format!("The interest of {id} is measured anew."),
+            Self::RemoveMember { id } => format!("Removed the member {id}."),
+            Self::KeepDraft(_) | Self::DropDraft { .. } => return None,
+        })
+    }
+}
+
+impl Act {
+    /// Changes what it is about.
+    pub(crate) fn run(self, service: &Service) -> Event {
+        let result = catch_unwind(AssertUnwindSafe(|| self.change(service)));
+        let result = result.unwrap_or_else(|panic| Err(panicked(&*panic)));
+        Event::Acted { act: self, result }
+    }
+
+    fn change(&self, service: &Service) -> Result<(), Problem> {
+        let (tidings, operator) = (&service.tidings, &Caller::Operator);
+        match self {
+            Self::SaveNotice { target, draft, title, post, shown, at } => {
+                let new = notice::Draft {
+                    title: Some(title.clone()),
+                    post: Some(post.clone()),
+                    activation: Some(i64::from(*shown)),
+                };
+                match target {
+                    Some(id) => notice::update(tidings, operator, id, &new)?,
+                    None => drop(notice::insert(tidings, operator, &new)?),
+                }
+                service.drafts.remove(draft, *at)
+            }
+            Self::ShowNotice { id, shown, .. } => {
+                let change =
+                    notice::Draft { activation: Some(i64::from(*shown)), ..notice::Draft::default() };
+                Ok(notice::update(tidings, operator, id, &change)?)
+            }
+            Self::RemoveNotice { id, .. } => Ok(notice::remove(tidings, operator, id)?),
+            Self::KeepDraft(kept) => service.drafts.keep(kept),
+            Self::DropDraft { key, at } => service.drafts.remove(key, *at),
+            Self::FeedbackDone { id, done } => {
+                Ok(feedback::set_activation(tidings, operator, id, i64::from(!done))?)
+            }
+            Self::RemovePost { id, .. } => Ok(post::remove(tidings, operator, id)?),
+            Self::Blacklist { id, on: true } => Ok(admin::push_blacklist(tidings, operator, id)?),
+            Self::Blacklist { id, .. } => Ok(admin::pop_blacklist(tidings, operator, id)?),
+            Self::Administrate { id, on: true } => Ok(admin::grant(tidings, id)?),
+            Self::Administrate { id, .. } => Ok(admin::revoke(tidings, id)?),
+            Self::ResetMember { id } => {
+                Ok(profile::reset_measurement(tidings, &operator.on_behalf_of(tidings, id)?)?)
+            }
+            Self::RemoveMember { id } => Ok(admin::remove_user(tidings, operator, id)?),
+            Self::Export { path, sheet, replace } => sheet::write(path, sheet, *replace),
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! The keys: one table each for everywhere, for lists, for texts that are read, for the editor and for each screen.
+//! What a key does, what `?` lists and what the footer shows are all read from these.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// What a key asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Quit,
+    Suspend,
+    Help,
+    Screen(usize),
+    NextScreen,
+    PreviousScreen,
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Top,
+    Bottom,
+    Open,
+    Back,
+    Filter,
+    Refresh,
+    More,
+    New,
+    Edit,
+    Toggle,
+    Remove,
+    Sort,
+    Kind,
+    Export,
+    Copy,
+    Done,
+    Follow,
+    Blacklist,
+    Reset,
+    Admin,
+    Earlier,
+    Later,
+    Today,
+    GoTo,
+    Wider,
+    NextView,
+    PreviousView,
+    Save,
+    NextField,
+    Preview,
+    CopyText,
+    CutText,
+    PasteText,
+    KeepDraft,
+    DropDraft,
+    No,
+    /// Nothing of ours: the editor knows what to do.
+    Type,
+}
+
+/// A key with what is held down beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chord(pub(crate) KeyCode, pub(crate) KeyModifiers);
+
+const fn ch(c: char) -> Chord {
+    Chord(KeyCode::Char(c), KeyModifiers::NONE)
+}
+
+const fn ctrl(c: char) -> Chord {
+    Chord(KeyCode::Char(c), KeyModifiers::CONTROL)
+}
+
+const fn key(code: KeyCode) -> Chord {
+    Chord(code, KeyModifiers::NONE)
+}
+
+impl Chord {
+    /// The chord of a key that was pressed. Shift stands in the character itself.
+    pub(crate) fn of(event: &KeyEvent) -> Self {
+        let held = match event.code {
+            KeyCode::Char(_) | KeyCode::BackTab => event.modifiers - KeyModifiers::SHIFT,
+            _ => event.modifiers,
+        };
+        Self(event.code, held & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT))
+    }
+
+    /// As it is written on keys.
+    pub(crate) fn name(self) -> String {
+        let name = match self.0 {
+            KeyCode::Char(' ') => "Space".to_owned(),
+            KeyCode::Char(c) if self.1.contains(KeyModifiers::CONTROL) => c.to_ascii_uppercase().to_string(),
+            KeyCode::Char(c) => c.to_string(),
+            KeyCode::Up => "↑".to_owned(),
+            KeyCode::Down => "↓".to_owned(),
+            KeyCode::Left => "←".to_owned(),
+            KeyCode::Right => "→".to_owned(),
+            KeyCode::PageUp => "PgUp".to_owned(),
+            KeyCode::PageDown => "PgDn".to_owned(),
+            KeyCode::BackTab => "Shift-Tab".to_owned(),
+            KeyCode::F(n) => format!("F{n}"),
+            other => format!("{other:?}"),
+        };
+        let held =
+            [(KeyModifiers::CONTROL, "Ctrl-"), (KeyModifiers::ALT, "Alt-"), (KeyModifiers::SHIFT, "Shift-")];
+        let held: String =
+            held.iter().filter(|(key, _)| self.1.contains(*key)).map(|(_, name)| *name).collect();
+        held + &name
+    }
+}
+
+/// Some keys, and what they do.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    pub(crate) chords: &'static [Chord],
+    pub(crate) action: Action,
+    /// What it does, for the list of keys.
+    pub(crate) says: &'static str,
+    /// The same in a word, for the footer; `""` where it does not stand there.
+    pub(crate) short: &'static str,
+}
+
+const fn binding(
+    chords: &'static [Chord],
+    action: Action,
+    says: &'static str,
+    short: &'static str,
+) -> Binding {
+    Binding { chords, action, says, short }
+}
+
+/// A table of keys, and what it is about.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) title: &'static str,
+    pub(crate) keys: &'static [Binding],
+}
+
+/// What the first of some tables says that a key does.
+pub(crate) fn find(tables: &[&'static Table], event: &KeyEvent) -> Option<Action> {
+    let chord = Chord::of(event);
+    let mut keys = tables.iter().flat_map(|table| table.keys);
+    keys.find(|binding| binding.chords.contains(&chord)).map(|binding| binding.action)
+}
+
+/// Everywhere but where text is typed.
+pub(crate) static GLOBAL: Table = Table {
+    title: "Everywhere",
+    keys: &[
+        binding(&[ch('?'), key(KeyCode::F(1))], Action::Help, "the keys of this screen", "help"),
+        binding(&[ch('1')], Action::Screen(0), "Overview", ""),
+        binding(&[ch('2')], Action::Screen(1), "Notices", ""),
+        binding(&[ch('3')], Action::Screen(2), "Feedback", ""),
+        binding(&[ch('4')], Action::Screen(3), "Members", ""),
+        binding(&[ch('5')], Action::Screen(4), "Posts", ""),
+        binding(&[ch('6')], Action::Screen(5), "Analytics", ""),
+        binding(&[ch('7')], Action::Screen(6), "Log", ""),
+        binding(&[key(KeyCode::Tab)], Action::NextScreen, "the next screen", ""),
+        binding(&[key(KeyCode::BackTab)], Action::PreviousScreen, "the screen before", ""),
+        binding(&[key(KeyCode::Esc)], Action::Back, "back", ""),
+        binding(&[ctrl('l'), key(KeyCode::F(5))], Action::Refresh, "read and draw everything anew", ""),
+        binding(&[ctrl('z')], Action::Suspend, "to the shell; fg comes back", ""),
+        binding(&[ch('q'), ctrl('c')], Action::Quit, "quit", "quit"),
+    ],
+};
+
+/// Where one walks through rows or a text.
+pub(crate) static SCROLL: Table = Table {
+    title: "Moving",
+    keys: &[
+        binding(&[key(KeyCode::Up), ch('k')], Action::Up, "up", ""),
+        binding(&[key(KeyCode::Down), ch('j')], Action::Down, "down", ""),
+        binding(&[key(KeyCode::PageUp), ctrl('b')], Action::PageUp, "a page up", ""),
+        binding(&[key(KeyCode::PageDown), ctrl('f')], Action::PageDown, "a page down", ""),
+        binding(&[key(KeyCode::Home), ch('g')], Action::Top, "the first", ""),
+        binding(&[key(KeyCode::End), ch('G')], Action::Bottom, "the last", ""),
+        binding(&[ch('/')], Action::Filter, "filter", "filter"),
+        binding(&[ch('E')], Action::Export, "export the table as CSV or JSON", "export"),
+        binding(&[ch('y')], Action::Copy, "copy", ""),
+    ],
+};
+
+/// Where something is listed that has a text.
+pub(crate) static LIST: Table = Table {
+    title: "Reading",
+    keys: &[
+        binding(
+            &[key(KeyCode::Enter), key(KeyCode::Right), ch('l')],
+            Action::Open,
+            "read what is selected",
+            "read",
+        ),
+        binding(&[key(KeyCode::Left), ch('h')], Action::Back, "back to the list", ""),
+    ],
+};
+
+/// Where a line is typed.
+pub(crate) static INPUT: Table = Table {
+    title: "Typing",
+    keys: &[
+        binding(&[key(KeyCode::Enter)], Action::Open, "take it", "take"),
+        binding(&[key(KeyCode::Esc)], Action::Back, "leave", "leave"),
+        binding(&[key(KeyCode::Up)], Action::Up, "up", ""),
+        binding(&[key(KeyCode::Down)], Action::Down, "down", ""),
+        binding(&[key(KeyCode::PageUp)], Action::PageUp, "a page up", ""),
+        binding(&[key(KeyCode::PageDown)], Action::PageDown, "a page down", ""),
+        binding(&[ctrl('c')], Action::Quit, "quit", ""),
+    ],
+};
+
+/// Where keys are listed.
+pub(crate) static HELP: Table = Table {
+    title: "Help",
+    keys: &[
+        binding(
+            &[key(KeyCode::Esc), ch('?'), ch('q'), key(KeyCode::F(1)), key(KeyCode::Enter)],
+            Action::Back,
+            "close",
+            "close",
+        ),
+        binding(&[key(KeyCode::Up), ch('k')], Action::Up, "up", ""),
+        binding(&[key(KeyCode::Down), ch('j')], Action::Down, "down", ""),
+        binding(&[key(KeyCode::PageUp)], Action::PageUp, "a page up", ""),
+        binding(&[key(KeyCode::PageDown), ch(' ')], Action::PageDown, "a page down", ""),
+        binding(&[ctrl('c')], Action::Quit, "quit", ""),
+    ],
+};
+
+/// Where a question stands.
+pub(crate) static QUESTION: Table =
+    Table { title: "Question", keys: &[binding(&[key(KeyCode::Esc), ch('n')], Action::No, "no", "no")] };
+
+pub(crate) static OVERVIEW: Table = Table {
+    title: "Overview",
+    keys: &[
+        binding(&[ch('r')], Action::Refresh, "read everything anew", "refresh"),
+        binding(&[key(KeyCode::Up), ch('k')], Action::Up, "up in the log", ""),
+        binding(&[key(KeyCode::Down), ch('j')], Action::Down, "down in the log", ""),
+        binding(&[key(KeyCode::Enter)], Action::Open, "open the log", "log"),
+        binding(&[ch('/')], Action::Filter, "filter the newest lines of the log", "filter"),
+    ],
+};
+
+pub(crate) static NOTICES: Table = Table {
+    title: "Notices",
+    keys: &[
+        binding(&[ch('n')], Action::New, "write a notice", "new"),
+        binding(&[ch('e')], Action::Edit, "edit, or go on with a draft", "edit"),
+        binding(&[ch(' ')], Action::Toggle, "show or hide", "show/hide"),
+        binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
+        binding(&[ch('s')], Action::Sort, "sort by date, title, views or state", "sort"),
+    ],
+};
+
+pub(crate) static EDITOR: Table = Table {
+    title: "Editor",
+    keys: &[
+        binding(&[ctrl('s')], Action::Save, "save", "save"),
+        binding(&[key(KeyCode::Esc)], Action::Back, "leave (asks, and keeps a draft)", "leave"),
+        binding(&[key(KeyCode::Tab), key(KeyCode::BackTab)], Action::NextField, "title, text", "field"),
+        binding(&[ctrl('p')], Action::Preview, "preview, and back", "preview"),
+        binding(&[ctrl('t')], Action::Toggle, "to be shown or hidden", "shown/hidden"),
+        binding(&[ctrl('c')], Action::CopyText, "copy what is selected", ""),
+        binding(&[ctrl('x')], Action::CutText, "cut what is selected", ""),
+        binding(&[ctrl('v')], Action::PasteText, "paste", ""),
+        binding(&[ctrl('z')], Action::Suspend, "to the shell; fg comes back", ""),
+        binding(
+            &[Chord(KeyCode::Left, KeyModifiers::SHIFT), Chord(KeyCode::Right, KeyModifiers::SHIFT)],
+            Action::Type,
+            "select; also by words with Ctrl, and with Home and End",
+            "",
+        ),
+        binding(&[ctrl('u')], Action::Type, "undo", ""),
+        binding(&[ctrl('r')], Action::Type, "redo", ""),
+        binding(&[ctrl('w')], Action::Type, "delete the word before", ""),
+        binding(&[ctrl('k')], Action::Type, "delete to the end of the line", ""),
+    ],
+};
+
+pub(crate) static FEEDBACK: Table = Table {
+    title: "Feedback",
+    keys: &[
+        binding(&[ch(' '), ch('d')], Action::Done, "done, or open again", "done/open"),
+        binding(&[ch('a')], Action::Toggle, "open items, or all", "all"),
+        binding(&[ch('t')], Action::Kind, "of the next type, or of all", "type"),
+        binding(&[ch('N')], Action::GoTo, "to the notice it is about", ""),
+    ],
+};
+
+pub(crate) static MEMBERS: Table = Table {
+    title: "Members",
+    keys: &[
+        binding(&[ch('b')], Action::Blacklist, "blacklist, or let back (asks)", "blacklist"),
+        binding(&[ch('a')], Action::Admin, "grant or revoke administrator (asks)", "admin"),
+        binding(&[ch('R')], Action::Reset, "begin the measurement of interest anew (asks)", "reset"),
+        binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
+        binding(&[ch('v')], Action::NextView, "facts, likes, views, searches, feeds, log", "view"),
+        binding(&[ch('V')], Action::PreviousView, "the view before", ""),
+        binding(&[ch('L')], Action::GoTo, "to the member's log", ""),
+    ],
+};
+
+pub(crate) static POSTS: Table = Table {
+    title: "Posts",
+    keys: &[
+        binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
+        binding(&[ch('r')], Action::Refresh, "read the feed anew", "refresh"),
+    ],
+};
+
+pub(crate) static ANALYTICS: Table = Table {
+    title: "Analytics",
+    keys: &[
+        binding(
+            &[key(KeyCode::Left), ch('h')],
+            Action::Earlier,
+            "a day (or a whole range) earlier",
+            "earlier",
+        ),
+        binding(&[key(KeyCode::Right), ch('l')], Action::Later, "a day (or a whole range) later", "later"),
+        binding(&[ch('t')], Action::Today, "today", "today"),
+        binding(&[ch('d'), key(KeyCode::Enter)], Action::GoTo, "to a day or a range", "day/range"),
+        binding(&[ch('w')], Action::Wider, "a day, 7 days, 30 days, 365 days", "wider"),
+        binding(&[ch('v'), ch(' ')], Action::NextView, "hours, days, students, terms, devices", "view"),
+        binding(&[ch('V')], Action::PreviousView, "the view before", ""),
+    ],
+};
+
+pub(crate) static LOG: Table = Table {
+    title: "Log",
+    keys: &[
+        binding(&[ch('f')], Action::Follow, "follow: new lines as they come", "follow"),
+        binding(&[ch('m')], Action::More, "look further back", "more"),
+    ],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tables as they are looked through together.
+    fn together() -> Vec<Vec<&'static Table>> {
+        vec![
+            vec![&OVERVIEW, &GLOBAL],
+            vec![&NOTICES, &LIST, &SCROLL, &GLOBAL],
+            vec![&FEEDBACK, &LIST, &SCROLL, &GLOBAL],
+            vec![&MEMBERS, &LIST, &SCROLL, &GLOBAL],
+            vec![&POSTS, &LIST, &SCROLL, &GLOBAL],
+            vec![&LOG, &LIST, &SCROLL, &GLOBAL],
+            vec![&ANALYTICS, &SCROLL, &GLOBAL],
+            vec![&EDITOR],
+            vec![&INPUT],
+            vec![&HELP],
+            vec![&QUESTION],
+        ]
+    }
+
+    #[test]
+    fn no_key_hides_another() {
+        for tables in together() {
+            let chords: Vec<_> = tables.iter().flat_map(|t| t.keys).flat_map(|b| b.chords).collect();
+            for (i, chord) in chords.iter().enumerate() {
+                let again = chords[i + 1..].contains(chord);
+                assert!(!again, "{} stands twice in {}", chord.name(), tables[0].title);
+            }
+        }
+    }
+
+    #[test]
+    fn analytics_moves_through_days_with_the_arrows() {
+        let left = KeyEvent::new(KeyCode::Left, KeyModifiers::NONE);
+        assert_eq!(find(&[&ANALYTICS, &SCROLL, &GLOBAL], &left), Some(Action::Earlier));
+    }
+
+    #[test]
+    fn keys_are_named_as_people_know_them() {
+        let names = [ctrl('s'), ch(' '), key(KeyCode::PageUp), key(KeyCode::F(1)), ch('G')].map(Chord::name);
+        assert_eq!(names, ["Ctrl-S", "Space", "PgUp", "F1", "G"]);
+    }
+
+    #[test]
+    fn shift_stands_in_the_letter() {
+        let event = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
+        assert_eq!(find(&[&SCROLL], &event), Some(Action::Bottom));
+        assert_eq!(find(&[&SCROLL], &KeyEvent::new(KeyCode::Char('g'), KeyModifiers::CONTROL)), None);
+    }
+}

@@ -1,0 +1,273 @@
+//! The administrators' terminal UI of tidings: the day as it goes, notices, feedback, members, posts, figures and
+//! the log, over the database itself.
+//!
+//! State, effects and drawing stand apart. `state.rs` says what follows from what happens, and knows neither a
+//! terminal nor a store nor a clock; `effect.rs` holds the only calls to the core, which run on threads of their own
+//! and send their answers back; `view.rs` and the screens' `draw` read the state and change nothing. This file is
+//! the loop between them. There is no rule of the service here.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::event::Event as Input;
+#[cfg(debug_assertions)]
+use crossterm::event::KeyCode;
+use crossterm::execute;
+use tidings_core::changes::Changes;
+use tidings_core::{Tidings, analysis};
+
+mod draft;
+mod effect;
+mod event;
+mod keys;
+mod screen;
+mod sheet;
+mod slot;
+mod state;
+mod terminal;
+mod text;
+mod theme;
+mod view;
+mod widget;
+
+use draft::Drafts;
+use effect::{Effect, Service};
+use event::Event;
+use state::State;
+use terminal::Taken;
+use theme::Theme;
+
+/// How often it is looked whether anything has changed. With the quarter of a second in which the core learns of
+/// another process's changes, and the reading, they show within a second.
+const TICK: Duration = Duration::from_millis(500);
+/// The same while something is shown to run.
+const QUICK_TICK: Duration = Duration::from_millis(100);
+/// How often the thread that reads keys looks whether it is still needed.
+const KEYS_WAIT: Duration = Duration::from_millis(250);
+/// How long acts may take to end when the system asks the program to end.
+const STOP_MAX: Duration = Duration::from_secs(5);
+
+/// How the terminal UI is to be.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The database file: drafts are kept beside it.
+    pub database: PathBuf,
+    /// Whether clicks and the wheel do anything; else the terminal selects text with them.
+    pub mouse: bool,
+    /// Whether there are colours.
+    pub colour: bool,
+}
+
+/// Runs the terminal UI until somebody quits it, on the terminal of standard input and output.
+///
+/// The terminal is given back whatever happens: at the end, on an error, a panic, SIGTERM, SIGHUP and SIGTSTP.
+///
+/// # Errors
+/// When the terminal is none, or has gone.
+pub fn run(tidings: &Tidings, options: &Options) -> io::Result<()> {
+    let (send, events) = channel();
+    let mut taken = Taken::take(options.mouse)?;
+    let _signals = follow_signals(&send)?;
+    let keys = Keys::follow(&send)?;
+    let size = taken.terminal.size()?;
+    let now = tidings.clock().now();
+    let theme = Theme::new(options.colour);
+    let state = State::new(analysis::zone(tidings), theme, now, (size.width, size.height));
+    let service = Service { tidings: tidings.clone(), drafts: Drafts::beside(&options.database) };
+    let mut app = App { state, service, send, stop: None };
+    let ended = app.run(&mut taken, &events);
+    if ended.is_err() {
+        app.rescue();
+    }
+    drop(keys);
+    ended
+}
+
+/// The loop, and what it works with.
+struct App {
+    state: State,
+    service: Service,
+    send: Sender<Event>,
+    /// When waiting for what is under way ends.
+    stop: Option<Instant>,
+}
+
+impl App {
+    fn run(&mut self, taken: &mut Taken, events: &Receiver<Event>) -> io::Result<()> {
+        let first = self.state.start(Changes::of(&self.service.tidings));
+        // The frame is there before anything is read.
+        taken.terminal.draw(|frame| view::draw(&self.state, frame))?;
+        if self.perform(first, taken)? {
+            return Ok(());
+        }
+        let mut tick = Instant::now() + TICK;
+        loop {
+            let wait = if self.state.is_slow() { QUICK_TICK } else { TICK };
+            tick = tick.min(Instant::now() + wait);
+            let event = match events.recv_timeout(tick.saturating_duration_since(Instant::now())) {
+                Ok(event) => event,
+                Err(RecvTimeoutError::Timeout) => {
+                    tick = Instant::now() + wait;
+                    self.tick()
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            };
+            if self.take(event, taken)? || self.stop.is_some_and(|stop| Instant::now() >= stop) {
+                return Ok(());
+            }
+            // What came meanwhile, such as a pasted text key by key, is drawn together.
+            while let Ok(event) = events.try_recv() {
+                if self.take(event, taken)? {
+                    return Ok(());
+                }
+            }
+            taken.terminal.draw(|frame| view::draw(&self.state, frame))?;
+        }
+    }
+
+    fn tick(&self) -> Event {
+        let tidings = &self.service.tidings;
+        Event::Tick { now: tidings.clock().now(), changes: Changes::of(tidings) }
+    }
+
+    /// Takes an event; whether the program ends.
+    fn take(&mut self, event: Event, taken: &mut Taken) -> io::Result<bool> {
+        match event {
+            Event::Stop => self.stop = Some(Instant::now() + STOP_MAX),
+            Event::Resize(..) => taken.terminal.autoresize()?,
+            #[cfg(debug_assertions)]
+            Event::Key(key)
+                if key.code == KeyCode::F(12) && std::env::var_os("TIDINGS_TEST_PANIC").is_some() =>
+            {
+                panic!("a panic for the tests")
+            }
+            _ => {}
+        }
+        let effects = self.state.update(event);
+        self.perform(effects, taken)
+    }
+
+    /// Performs effects; whether the program ends.
+    fn perform(&mut self, effects: Vec<Effect>, taken: &mut Taken) -> io::Result<bool> {
+        for effect in effects {
+            match effect {
+                Effect::Load { number, query } => self.spawn(move |service| query.run(number, service))?,
+                Effect::Act(act) => self.spawn(move |service| act.run(service))?,
+                Effect::Copy(text) => execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text))?,
+                Effect::Suspend => taken.suspend()?,
+                Effect::Redraw => taken.again()?,
+                Effect::Quit => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Keeps what was typed, when the terminal has gone.
+    fn rescue(&mut self) {
+        for effect in self.state.update(Event::Stop) {
+            if let Effect::Act(act) = effect {
+                act.run(&self.service);
+            }
+        }
+    }
+
+    /// Runs an effect on a thread of its own, which sends back what came of it.
+    fn spawn(&self, effect: impl FnOnce(&Service) -> Event + Send + 'static) -> io::Result<()> {
+        let (service, send) = (self.service.clone(), self.send.clone());
+        let run = move || {
+            // Nobody waits for it when the program ends.
+            let _ = send.send(effect(&service));
+        };
+        thread::Builder::new().name("tidings-effect".into()).spawn(run)?;
+        Ok(())
+    }
+}
+
+/// The thread that reads keys, the mouse and sizes.
+struct Keys {
+    stop: Arc<AtomicBool>,
+    /// Says nothing; it is closed when the thread has ended.
+    ended: Receiver<()>,
+}
+
+impl Keys {
+    fn follow(send: &Sender<Event>) -> io::Result<Self> {
+        let (send, stop) = (send.clone(), Arc::new(AtomicBool::new(false)));
+        let (stopped, (end, ended)) = (Arc::clone(&stop), channel());
+        let read = move || {
+            let _end: Sender<()> = end;
+            while !stopped.load(Ordering::Relaxed) {
+                let event = match crossterm::event::poll(KEYS_WAIT) {
+                    Ok(false) => continue,
+                    Ok(true) => crossterm::event::read(),
+                    Err(error) => Err(error),
+                };
+                let event = match event {
+                    Ok(Input::Key(key)) => Event::Key(key),
+                    Ok(Input::Paste(text)) => Event::Paste(text),
+                    Ok(Input::Mouse(mouse)) => Event::Mouse(mouse),
+                    Ok(Input::Resize(columns, rows)) => Event::Resize(columns, rows),
+                    Ok(Input::FocusGained | Input::FocusLost) => continue,
+                    // The terminal has gone.
+                    Err(_) => Event::Stop,
+                };
+                let gone = matches!(event, Event::Stop);
+                if send.send(event).is_err() || gone {
+                    break;
+                }
+            }
+        };
+        thread::Builder::new().name("tidings-keys".into()).spawn(read)?;
+        Ok(Self { stop, ended })
+    }
+}
+
+impl Drop for Keys {
+    /// Waits for the thread, but not for long: on a terminal that has gone, reading may never end.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.ended.recv_timeout(KEYS_WAIT * 2);
+    }
+}
+
+/// Turns signals into events, until it is dropped.
+#[cfg(unix)]
+fn follow_signals(send: &Sender<Event>) -> io::Result<impl Drop + use<>> {
+    use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+    use signal_hook::iterator::{Handle, Signals};
+
+    struct Followed(Handle);
+    impl Drop for Followed {
+        fn drop(&mut self) {
+            self.0.close();
+        }
+    }
+    let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGCONT])?;
+    let (followed, send) = (Followed(signals.handle()), send.clone());
+    let follow = move || {
+        for signal in &mut signals {
+            let event = match signal {
+                SIGTSTP => Event::Suspend,
+                SIGCONT => Event::Resume,
+                _ => Event::Stop,
+            };
+            if send.send(event).is_err() {
+                break;
+            }
+        }
+    };
+    thread::Builder::new().name("tidings-signals".into()).spawn(follow)?;
+    Ok(followed)
+}
+
+/// Where there are no such signals, nothing is to be followed.
+#[cfg(not(unix))]
+fn follow_signals(_: &Sender<Event>) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! Analytics: the figures of a day, or of a stretch of days.
+
+use crossterm::event::KeyEvent;
+use jiff::ToSpan as _;
+use jiff::civil::Date;
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use tidings_core::changes::Changes;
+
+use crate::effect::{Answer, Figures, Query};
+use crate::event::Problem;
+use crate::keys::{self, Action, Table};
+use crate::screen::{Ctx, Out, Screen};
+use crate::slot::Slot;
+use crate::widget::cursor::Cursor;
+use crate::widget::input::Input;
+use crate::widget::table::HEAD;
+
+mod days;
+mod draw;
+mod view;
+
+use days::Days;
+use view::View;
+
+/// The figures of the chosen days.
+#[derive(Debug, Default)]
+pub(crate) struct Analytics {
+    slot: Slot,
+    days: Option<Days>,
+    figures: Option<Box<Figures>>,
+    view: View,
+    cursor: Cursor,
+    filter: Input,
+    typing: Option<Typing>,
+    go_to: Input,
+    /// What is wrong with what is typed.
+    mistake: Option<&'static str>,
+    /// What was read: the version of the counters.
+    seen: Option<i64>,
+}
+
+/// What is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Typing {
+    Filter,
+    Days,
+}
+
+/// The widths that are gone through, in days.
+const WIDTHS: [i32; 4] = [1, 7, 30, 365];
+/// Lines above the table.
+const ABOVE: u16 = 2;
+
+impl Analytics {
+    fn today(ctx: &Ctx) -> Date {
+        ctx.day(ctx.now).parse().unwrap_or_default()
+    }
+
+    fn choose(&mut self, days: Days, ctx: &Ctx, out: &mut Out) {
+        self.days = Some(days);
+        self.ask(ctx, out);
+    }
+
+    fn ask(&mut self, ctx: &Ctx, out: &mut Out) {
+        let days = *self.days.get_or_insert_with(|| Days::one(Self::today(ctx)));
+        let query = Query::Period { first: days.first.to_string(), last: days.last.to_string() };
+        out.effect(self.slot.ask(ctx.now, query));
+    }
+
+    /// Moves by as many days as are shown; not into the future.
+    fn step(&mut self, by: i32, ctx: &Ctx, out: &mut Out) {
+        let Some(days) = self.days else { return };
+        let moved = days.moved(by);
+        if moved.first > Self::today(ctx) {
+            return out.say("The future has no figures yet.");
+        }
+        self.choose(moved, ctx, out);
+    }
+
+    fn wider(&mut self, ctx: &Ctx, out: &mut Out) {
+        let Some(days) = self.days else { return };
+        let next = WIDTHS.into_iter().find(|width| *width > days.len()).unwrap_or(WIDTHS[0]);
+        let first = days.last.checked_sub((next - 1).days()).unwrap_or(days.last);
+        if days.len() == 1 && self.view == View::Hours {
+            self.view = View::Days;
+        }
+        self.choose(Days { first, last: days.last }, ctx, out);
+    }
+
+    fn rows(&self) -> Vec<view::Row> {
+        let Some(figures) = &self.figures else { return Vec::new() };
+        let wanted = self.filter.text().to_lowercase();
+        let mut rows = self.view.rows(&figures.period, &figures.terms);
+        rows.retain(|row| wanted.is_empty() || row.name.to_lowercase().contains(&wanted));
+        rows
+    }
+
+    fn scroll(&mut self, by: isize, ctx: &Ctx) {
+        let len = self.rows().len();
+        self.cursor.step(by, len);
+        self.cursor.settle(len, ctx.body().height.saturating_sub(ABOVE + HEAD).into());
+    }
+
+    fn act_typing(&mut self, typing: Typing, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
+        match (typing, action) {
+            (Typing::Filter, Action::Open) => self.typing = None,
+            (Typing::Filter, Action::Back) => {
+                self.typing = None;
+                self.filter = Input::default();
+            }
+            (Typing::Days, Action::Back) => {
+                self.typing = None;
+                self.mistake = None;
+            }
+            (Typing::Days, Action::Open) => match Days::parse(self.go_to.text(), Self::today(ctx)) {
+                Ok(days) => {
+                    self.typing = None;
+                    self.mistake = None;
+                    self.choose(days, ctx, out);
+                }
+                Err(mistake) => self.mistake = Some(mistake),
+            },
+            _ => return self.moved(action, ctx),
+        }
+        true
+    }
+
+    fn moved(&mut self, action: Action, ctx: &Ctx) -> bool {
+        let page = isize::try_from(ctx.body().height.saturating_sub(ABOVE + HEAD)).unwrap_or(1).max(1);
+        match action {
+            Action::Up => self.scroll(-1, ctx),
+            Action::Down => self.scroll(1, ctx),
+            Action::PageUp => self.scroll(-page, ctx),
+            Action::PageDown => self.scroll(page, ctx),
+            Action::Top => self.scroll(-isize::MAX, ctx),
+            Action::Bottom => self.scroll(isize::MAX, ctx),
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl Screen for Analytics {
+    fn keys(&self) -> Vec<&'static Table> {
+        if self.typing.is_some() { vec![&keys::INPUT] } else { vec![&keys::ANALYTICS, &keys::SCROLL] }
+    }
+
+    fn typing(&self) -> bool {
+        self.typing.is_some()
+    }
+
+    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+        // Days that are over change seldom: what was read of them stays until it is asked for again.
+        let live = self.days.is_none_or(|days| days.last >= Self::today(ctx));
+        let due = self.seen.is_none() || (live && self.seen != Some(changes.counts));
+        if due && !self.slot.is_waiting() {
+            self.seen = Some(changes.counts);
+            self.ask(ctx, out);
+        }
+    }
+
+    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
+        if let Some(typing) = self.typing {
+            return self.act_typing(typing, action, ctx, out);
+        }
+        match action {
+            Action::Earlier => self.step(-1, ctx, out),
+            Action::Later => self.step(1, ctx, out),
+            Action::Today => self.choose(Days::one(Self::today(ctx)), ctx, out),
+            Action::Wider => self.wider(ctx, out),
+            Action::NextView | Action::PreviousView => {
+                self.view = if action == Action::NextView { self.view.next() } else { self.view.previous() };
+                self.cursor = Cursor::default();
+            }
+            Action::GoTo => {
+                self.typing = Some(Typing::Days);
+                self.go_to = Input::default();
+            }
+            Action::Filter => self.typing = Some(Typing::Filter),
+            Action::Back if !self.filter.is_empty() => self.filter = Input::default(),
+            Action::Refresh => self.ask(ctx, out),
+            Action::Export => {
+                if let Some(days) = self.days {
+                    out.export = Some(self.view.sheet(days, &self.rows()));
+                }
+            }
+            Action::Copy => {
+                let rows = self.rows();
+                if let Some(row) = self.cursor.selected(rows.len()).map(|i| &rows[i]) {
+                    out.copy("the row", row.text());
+                }
+            }
+            action => return self.moved(action, ctx),
+        }
+        true
+    }
+
+    fn key(&mut self, key: KeyEvent, _: &Ctx, _: &mut Out) {
+        match self.typing {
+            Some(Typing::Filter) => drop(self.filter.key(key)),
+            Some(Typing::Days) => drop(self.go_to.key(key)),
+            None => {}
+        }
+    }
+
+    fn paste(&mut self, text: &str, _: &Ctx, _: &mut Out) {
+        match self.typing {
+            Some(Typing::Filter) => drop(self.filter.paste(text)),
+            Some(Typing::Days) => drop(self.go_to.paste(text)),
+            None => {}
+        }
+    }
+
+    fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
+        let body = ctx.body();
+        if at.y == body.y {
+            if let Some(view) = draw::views(body, self.days).into_iter().find(|(rect, _)| rect.contains(at)) {
+                self.view = view.1;
+                self.cursor = Cursor::default();
+            } else if at.x < body.x + draw::DAYS_WIDE / 2 {
+                self.step(-1, ctx, out);
+            } else {
+                self.step(1, ctx, out);
+            }
+        } else if at.y >= body.y + ABOVE + HEAD {
+            let len = self.rows().len();
+            let lines = usize::from(body.height.saturating_sub(ABOVE + HEAD));
+            let row = self.cursor.view(len, lines).start + usize::from(at.y - body.y - ABOVE - HEAD);
+            if row < len {
+                self.cursor.settle(len, lines);
+                self.cursor.select(row);
+            }
+        }
+    }
+
+    fn answer(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
+        if let Answer::Figures(answer) = answer
+            && let Some(figures) = self.slot.take(number, answer)
+        {
+            self.figures = Some(figures);
+        }
+    }
+
+    fn is_slow(&self, now: i64) -> bool {
+        self.slot.is_slow(now)
+    }
+
+    fn leave(&mut self) -> bool {
+        let waiting = self.slot.is_waiting();
+        self.slot.leave();
+        waiting
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
+        let problem = self.slot.problem().filter(|_| !self.slot.is_waiting()).map(Problem::text);
+        self.paint(frame.buffer_mut(), area, problem, ctx);
+    }
+}

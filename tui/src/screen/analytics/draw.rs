@@ -1,0 +1,146 @@
+//! How figures look.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::days::{self, Days};
+use super::view::View;
+use super::{ABOVE, Analytics, Typing};
+use crate::screen::Ctx;
+use crate::text::{count, cut, number, width, wrap};
+use crate::theme::Theme;
+use crate::widget::chart::bar;
+use crate::widget::table::{self, Cell};
+
+/// Columns that the days take, at most.
+pub(super) const DAYS_WIDE: u16 = 30;
+
+/// Where the names of the views stand, beside the days.
+pub(super) fn views(area: Rect, days: Option<Days>) -> Vec<(Rect, View)> {
+    let left = u16::try_from(width(&days.map(named).unwrap_or_default())).unwrap_or_default() + 2;
+    let mut x = area.x.saturating_add(left);
+    let place = |view: View| {
+        let wide = u16::try_from(view.name().len() + 2).unwrap_or_default();
+        let rect = Rect { x, y: area.y, width: wide, height: 1 }.intersection(area);
+        x = x.saturating_add(wide);
+        (rect, view)
+    };
+    View::ALL.into_iter().map(place).collect()
+}
+
+fn named(days: Days) -> String {
+    if days.first == days.last {
+        format!("◀ {} {} ▶", days.first.strftime("%a"), days.first)
+    } else {
+        format!("◀ {}..{} ▶", days.first, days.last)
+    }
+}
+
+impl Analytics {
+    pub(super) fn paint(&self, buf: &mut Buffer, area: Rect, problem: Option<String>, ctx: &Ctx) {
+        self.draw_days(area, buf);
+        let line = Rect { y: area.y + 1.min(area.height), height: 1, ..area }.intersection(area);
+        self.draw_line(line, buf, problem, ctx);
+        let below =
+            Rect { y: area.y + ABOVE, height: area.height.saturating_sub(ABOVE), ..area }.intersection(area);
+        let rows = self.rows();
+        if rows.is_empty() {
+            let text = match (&self.figures, self.filter.is_empty()) {
+                (None, _) => "Reading …",
+                (_, true) => self.view.empty(),
+                (_, false) => "Nothing matches the filter. Esc clears it.",
+            };
+            for (y, line) in (below.y..below.bottom()).skip(1).zip(wrap(text, below.width.into())) {
+                buf.set_string(below.x, y, line, Theme::faint());
+            }
+            return;
+        }
+        let columns = self.view.columns();
+        let fixed: u16 = columns.iter().map(|column| column.width + 1).sum();
+        let room = usize::from(below.width.saturating_sub(fixed).min(60));
+        let most = rows.iter().map(|row| row.figures[0]).max().unwrap_or_default().max(1);
+        let row = |i: usize| {
+            let row = &rows[i];
+            let figures = row.figures.iter().map(|n| Cell::from(number(*n)));
+            let bar = bar(row.figures[0], most, room);
+            let mut cells = vec![Cell::from(row.name.as_str())];
+            cells.extend(figures);
+            cells.push(Cell::styled(bar, ctx.theme.accent()));
+            cells
+        };
+        table::draw(below, buf, &columns, rows.len(), Some(&self.cursor), row);
+    }
+
+    fn draw_days(&self, area: Rect, buf: &mut Buffer) {
+        if area.height == 0 {
+            return;
+        }
+        let days = self.days.map(named).unwrap_or_default();
+        buf.set_stringn(area.x, area.y, &days, area.width.into(), Theme::strong());
+        let views = views(area, self.days);
+        // Where not all of them fit, the one that is shown does.
+        let fit = views.iter().all(|(rect, view)| usize::from(rect.width) == view.name().len() + 2);
+        if fit {
+            for (rect, view) in views {
+                let style = if view == self.view { Theme::selected() } else { Theme::faint() };
+                buf.set_stringn(rect.x, rect.y, format!(" {} ", view.name()), rect.width.into(), style);
+            }
+        } else if let Some((first, _)) = views.first() {
+            let room = usize::from(area.right().saturating_sub(first.x));
+            let name = format!(" {} ", self.view.name());
+            if width(&name) <= room {
+                buf.set_stringn(first.x, area.y, name, room, Theme::selected());
+            }
+        }
+    }
+
+    /// What is typed, what is wrong, or all of it in a line.
+    fn draw_line(&self, area: Rect, buf: &mut Buffer, problem: Option<String>, ctx: &Ctx) {
+        if area.height == 0 {
+            return;
+        }
+        let put = |x: u16, text: &str, style: Style, buf: &mut Buffer| {
+            let room = usize::from(area.right().saturating_sub(x));
+            buf.set_stringn(x, area.y, cut(text, room), room, style).0
+        };
+        let problem = self.mistake.map(str::to_owned).or(problem);
+        if self.typing == Some(Typing::Days) {
+            let x = put(area.x, "Day or range: ", Theme::strong(), buf);
+            let wide = 23.min(area.right().saturating_sub(x));
+            self.go_to.draw(Rect { x, width: wide, ..area }, buf, true);
+            let x = x.saturating_add(wide + 1).min(area.right());
+            match problem {
+                Some(problem) => put(x, &format!("✗ {problem}"), ctx.theme.bad(), buf),
+                None => put(x, days::HINT, Theme::faint(), buf),
+            };
+            return;
+        }
+        if let Some(problem) = problem {
+            put(area.x, &format!("✗ {problem}"), ctx.theme.bad(), buf);
+            return;
+        }
+        if self.typing == Some(Typing::Filter) || !self.filter.is_empty() {
+            let x = put(area.x, "/ ", Theme::strong(), buf);
+            let rest = Rect { x, width: area.right().saturating_sub(x), ..area };
+            self.filter.draw(rest, buf, self.typing.is_some());
+            return;
+        }
+        let Some(period) = self.figures.as_ref().map(|figures| &figures.period) else { return };
+        let sum =
+            |of: fn(&tidings_core::analysis::DayFigures) -> i64| period.days.iter().map(of).sum::<i64>();
+        let sums = [
+            count(sum(|day| day.visitor), "visitor"),
+            count(sum(|day| day.visit), "visit"),
+            count(sum(|day| day.view), "view"),
+            count(sum(|day| day.like), "like"),
+            format!("{} searches", number(sum(|day| day.search))),
+        ];
+        let text = if self.view == View::Terms {
+            "searched most in the last 24 hours, whatever the day".to_owned()
+        } else {
+            sums.join(" · ")
+        };
+        put(area.x, &text, Theme::faint(), buf);
+    }
+}

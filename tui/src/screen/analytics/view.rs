@@ -1,0 +1,156 @@
+//! What of the figures is shown, as rows.
+
+use tidings_core::analysis::Period;
+
+use super::days::Days;
+use crate::sheet::Sheet;
+use crate::widget::table::Column;
+
+/// What is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum View {
+    #[default]
+    Hours,
+    Days,
+    Students,
+    Terms,
+    Devices,
+}
+
+/// A row: what it is of, and its figures, the first of which has the bar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) figures: Vec<i64>,
+}
+
+impl Row {
+    fn new(name: impl Into<String>, figures: impl Into<Vec<i64>>) -> Self {
+        Self { name: name.into(), figures: figures.into() }
+    }
+
+    /// Its values with tabs between.
+    pub(super) fn text(&self) -> String {
+        let figures = self.figures.iter().map(|n| format!("\t{n}"));
+        self.name.clone() + &figures.collect::<String>()
+    }
+}
+
+impl View {
+    pub(super) const ALL: [Self; 5] = [Self::Hours, Self::Days, Self::Students, Self::Terms, Self::Devices];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Hours => "hours",
+            Self::Days => "days",
+            Self::Students => "students",
+            Self::Terms => "terms",
+            Self::Devices => "devices",
+        }
+    }
+
+    fn by(self, step: usize) -> Self {
+        let place = Self::ALL.iter().position(|view| *view == self).unwrap_or_default();
+        Self::ALL[(place + step) % Self::ALL.len()]
+    }
+
+    pub(super) fn next(self) -> Self {
+        self.by(1)
+    }
+
+    pub(super) fn previous(self) -> Self {
+        self.by(Self::ALL.len() - 1)
+    }
+
+    /// The names of the figures, behind the row's own.
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Hours => &["hour", "visitors"],
+            Self::Days => &["day", "visitors", "visits", "views", "likes", "searches", "requests"],
+            Self::Students => &["student", "visits"],
+            Self::Terms => &["term", "searches"],
+            Self::Devices => &["device", "reported"],
+        }
+    }
+
+    pub(super) fn columns(self) -> Vec<Column> {
+        match self {
+            Self::Hours => {
+                vec![Column::new("Hour", 6), Column::new("Visitors", 9).right(), Column::new("", 0)]
+            }
+            Self::Days => vec![
+                Column::new("Day", 10),
+                Column::new("Visitors", 8).right(),
+                Column::new("Visits", 8).right(),
+                Column::new("Views", 8).right().from(44),
+                Column::new("Likes", 7).right().from(52),
+                Column::new("Searches", 8).right().from(61),
+                Column::new("Requests", 10).right().from(72),
+                Column::new("", 0).from(84),
+            ],
+            Self::Students => {
+                vec![Column::new("Student number", 20), Column::new("Visits", 8).right(), Column::new("", 0)]
+            }
+            Self::Terms => {
+                vec![Column::new("Term", 24), Column::new("Searches", 8).right(), Column::new("", 0)]
+            }
+            Self::Devices => {
+                vec![Column::new("Device", 8), Column::new("Reported", 10).right(), Column::new("", 0)]
+            }
+        }
+    }
+
+    pub(super) fn rows(self, period: &Period, terms: &[(String, i64)]) -> Vec<Row> {
+        match self {
+            Self::Hours => {
+                let hours = period.hours.iter().enumerate();
+                hours.map(|(hour, n)| Row::new(format!("{hour:02}:00"), [*n])).collect()
+            }
+            Self::Days => {
+                // The newest first, as everything else.
+                let days = period.days.iter().rev();
+                days.map(|day| {
+                    let figures = [day.visitor, day.visit, day.view, day.like, day.search, day.communication];
+                    Row::new(day.date.clone(), figures)
+                })
+                .collect()
+            }
+            Self::Students => {
+                let students = period.students.iter();
+                students.map(|student| Row::new(student.student_num.clone(), [student.count])).collect()
+            }
+            Self::Terms => terms.iter().map(|(term, n)| Row::new(term.clone(), [*n])).collect(),
+            Self::Devices => {
+                let devices = &period.devices;
+                let rows = [("pc", devices.pc), ("tablet", devices.tablet), ("mobile", devices.mobile)];
+                rows.map(|(name, n)| Row::new(name, [n])).into()
+            }
+        }
+    }
+
+    /// What stands in the place of an empty table.
+    pub(super) const fn empty(self) -> &'static str {
+        match self {
+            Self::Students => "Nobody visited.",
+            Self::Terms => "Nothing was searched in the last 24 hours.",
+            _ => "Nothing happened.",
+        }
+    }
+
+    pub(super) fn sheet(self, days: Days, rows: &[Row]) -> Sheet {
+        let of = if days.first == days.last {
+            days.first.to_string()
+        } else {
+            format!("{}-{}", days.first, days.last)
+        };
+        let row = |row: &Row| {
+            let name = std::iter::once(row.name.as_str().into());
+            name.chain(row.figures.iter().map(|n| (*n).into())).collect()
+        };
+        Sheet {
+            name: format!("{}-{of}", self.name()),
+            head: self.names().to_vec(),
+            rows: rows.iter().map(row).collect(),
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Feedback: what waits to be dealt with, read with the notice that it is about.
+
+use crossterm::event::KeyEvent;
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::Line;
+use tidings_core::changes::Changes;
+use tidings_core::feedback::Feedback as Entry;
+use tidings_core::notice::Notice;
+
+use crate::effect::{Act, Answer, Query};
+use crate::event::Problem;
+use crate::keys::{self, Action, Table};
+use crate::screen::{Ctx, Go, Out, Screen, reading};
+use crate::sheet::Sheet;
+use crate::slot::Slot;
+use crate::theme::Theme;
+use crate::widget::browser::{Browser, Did, Item, Look, NO_MATCH, any_holds};
+use crate::widget::table::{Cell, Column};
+
+impl Item for Entry {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        any_holds(&[&self.kind, &self.post, &self.author], text)
+    }
+}
+
+/// The inbox.
+#[derive(Debug, Default)]
+pub(crate) struct Feedback {
+    slot: Slot,
+    list: Browser<Entry>,
+    notices: Vec<Notice>,
+    /// Whether what is done is listed, too.
+    all: bool,
+    /// The type that is listed; every type where none is chosen.
+    kind: Option<String>,
+    /// What was read: the versions of feedback, members and notices.
+    seen: Option<(i64, i64, i64)>,
+}
+
+const COLUMNS: [Column; 5] = [
+    Column::new("State", 6),
+    Column::new("Type", 10),
+    Column::new("Text", 0),
+    Column::new("Author", 12).from(64),
+    Column::new("Date", 16).from(80),
+];
+
+impl Feedback {
+    /// How many items wait for somebody.
+    pub(crate) fn open_items(&self) -> usize {
+        self.list.items().iter().filter(|item| item.activation == 1).count()
+    }
+
+    fn ask(&mut self, ctx: &Ctx, out: &mut Out) {
+        out.effect(self.slot.ask(ctx.now, Query::Feedback));
+    }
+
+    fn arrange(&mut self) {
+        let (all, kind) = (self.all, self.kind.clone());
+        let keeps = move |item: &Entry| {
+            (all || item.activation == 1) && kind.as_ref().is_none_or(|kind| item.kind == *kind)
+        };
+        // It comes newest first, and stays so.
+        self.list.arrange(keeps, |_, _| std::cmp::Ordering::Equal);
+    }
+
+    /// The next type that there is, and after the last one every type.
+    fn next_kind(&mut self) {
+        let mut kinds: Vec<&str> = self.list.items().iter().map(|item| item.kind.as_str()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let next = match &self.kind {
+            None => kinds.first().copied(),
+            Some(kind) => kinds.into_iter().find(|next| *next > kind.as_str()),
+        };
+        self.kind = next.map(str::to_owned);
+    }
+
+    fn notice(&self, id: &str) -> Option<&Notice> {
+        self.notices.iter().find(|notice| notice.id.to_string() == id)
+    }
+
+    fn text(&self, item: &Entry, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
+        let state = if item.activation == 1 { "● open" } else { "✓ done" };
+        let facts = format!("{state} · from {} · {}", item.author, ctx.stamp(item.date.0));
+        let mut lines = reading(&item.kind, &facts, &item.post, columns);
+        if !item.notice.is_empty() {
+            lines.push(Line::default());
+            lines.push(Line::styled("─".repeat(columns.min(40)), Theme::faint()));
+            match self.notice(&item.notice) {
+                Some(notice) => {
+                    let facts = format!("The notice it is about · {}", ctx.stamp(notice.date.0));
+                    lines.extend(reading(&notice.title, &facts, &notice.post, columns));
+                }
+                None => lines.push(Line::styled("The notice it is about was removed.", Theme::faint())),
+            }
+        }
+        lines
+    }
+
+    fn lines(&self, ctx: &Ctx) -> usize {
+        let columns = self.list.areas(ctx.body()).text.width.into();
+        self.list.selected().map_or(0, |item| self.text(item, columns, ctx).len())
+    }
+
+    fn export(&self, ctx: &Ctx) -> Sheet {
+        let row = |item: &Entry| {
+            vec![
+                item.id.as_str().into(),
+                item.kind.as_str().into(),
+                item.post.as_str().into(),
+                item.author.as_str().into(),
+                ctx.stamp(item.date.0).into(),
+                item.notice.as_str().into(),
+                if item.activation == 1 { "open" } else { "done" }.into(),
+            ]
+        };
+        Sheet {
+            name: format!("feedback-{}", ctx.day(ctx.now)),
+            head: vec!["_id", "type", "post", "author", "date", "notice", "state"],
+            rows: self.list.listed().map(row).collect(),
+        }
+    }
+}
+
+impl Screen for Feedback {
+    fn keys(&self) -> Vec<&'static Table> {
+        if self.list.typing() {
+            vec![&keys::INPUT]
+        } else {
+            vec![&keys::FEEDBACK, &keys::LIST, &keys::SCROLL]
+        }
+    }
+
+    fn typing(&self) -> bool {
+        self.list.typing()
+    }
+
+    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+        let seen = Some((changes.feedback, changes.members, changes.notices));
+        if self.seen != seen && !self.slot.is_waiting() {
+            self.seen = seen;
+            self.ask(ctx, out);
+        }
+    }
+
+    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
+        match action {
+            Action::Done => {
+                if let Some(item) = self.list.selected() {
+                    out.act(Act::FeedbackDone { id: item.id.clone(), done: item.activation == 1 });
+                }
+            }
+            Action::Toggle => {
+                self.all = !self.all;
+                self.arrange();
+            }
+            Action::Kind => {
+                self.next_kind();
+                self.arrange();
+            }
+            Action::GoTo => match self.list.selected() {
+                Some(item) if !item.notice.is_empty() => out.go = Some(Go::Notice(item.notice.clone())),
+                Some(_) => out.say("It is about no notice."),
+                None => {}
+            },
+            Action::Refresh => self.ask(ctx, out),
+            Action::Export => out.export = Some(self.export(ctx)),
+            Action::Copy => {
+                if let Some(item) = self.list.selected() {
+                    out.copy("the text", item.post.clone());
+                }
+            }
+            action => match self.list.act(action, ctx.body(), self.lines(ctx)) {
+                Did::Nothing => return false,
+                Did::Done => {}
+                Did::Filtered => self.arrange(),
+            },
+        }
+        true
+    }
+
+    fn key(&mut self, key: KeyEvent, _: &Ctx, _: &mut Out) {
+        if self.list.key(key) == Did::Filtered {
+            self.arrange();
+        }
+    }
+
+    fn paste(&mut self, text: &str, _: &Ctx, _: &mut Out) {
+        if self.list.filter.paste(text) {
+            self.arrange();
+        }
+    }
+
+    fn click(&mut self, at: Position, ctx: &Ctx, _: &mut Out) {
+        self.list.click(at, ctx.body());
+    }
+
+    fn answer(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
+        let Answer::Feedback(answer) = answer else { return };
+        let Some((items, notices)) = self.slot.take(number, answer) else { return };
+        self.notices = notices;
+        self.list.set(items, |_| true, |_, _| std::cmp::Ordering::Equal);
+        self.arrange();
+    }
+
+    fn acted(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+        if let Act::FeedbackDone { .. } = act {
+            self.ask(ctx, out);
+        }
+    }
+
+    fn is_slow(&self, now: i64) -> bool {
+        self.slot.is_slow(now)
+    }
+
+    fn leave(&mut self) -> bool {
+        let waiting = self.slot.is_waiting();
+        self.slot.leave();
+        waiting
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
+        let (open, all) = (self.open_items(), self.list.items().len());
+        let what = if self.all { format!("{all} in all, {open} open") } else { format!("{open} open") };
+        let kind = self.kind.as_ref().map_or_else(|| "every type".to_owned(), |kind| format!("type {kind}"));
+        let row = |item: &Entry| {
+            let (state, style) = if item.activation == 1 {
+                ("● open", ctx.theme.attention())
+            } else {
+                ("✓ done", Theme::faint())
+            };
+            vec![
+                Cell::styled(state, style),
+                item.kind.as_str().into(),
+                item.post.as_str().into(),
+                Cell::styled(item.author.as_str(), Theme::faint()),
+                Cell::styled(ctx.stamp(item.date.0), Theme::faint()),
+            ]
+        };
+        let empty = match (self.slot.is_waiting() && all == 0, self.all) {
+            (true, _) => "Reading …",
+            _ if !self.list.filter.is_empty() => NO_MATCH,
+            (_, true) => "Nobody has written yet.",
+            (_, false) => "Nothing waits for you. a shows what is done.",
+        };
+        let look = Look {
+            theme: ctx.theme,
+            head: format!("{what} · {kind}"),
+            problem: self.slot.problem().map(Problem::text),
+            empty,
+            columns: &COLUMNS,
+            row: &row,
+            text: &|item, columns| self.text(item, columns, ctx),
+        };
+        self.list.draw(area, frame.buffer_mut(), &look);
+    }
+}

@@ -1,0 +1,294 @@
+//! The access log: newest first, by member, path and time, and as it grows.
+
+use crossterm::event::KeyEvent;
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::Line;
+use tidings_core::analysis::{LogEntry, LogPage, LogPlace};
+use tidings_core::changes::Changes;
+
+use crate::effect::{Answer, Query};
+use crate::event::Problem;
+use crate::keys::{self, Action, Table};
+use crate::screen::{Ctx, Out, Screen, reading};
+use crate::sheet::Sheet;
+use crate::slot::Slot;
+use crate::theme::Theme;
+use crate::widget::browser::{Browser, Did, Item, Look};
+use crate::widget::input::Input;
+use crate::widget::table::{Cell, Column};
+
+mod wanted;
+
+/// The most lines that are kept while one looks further and further back.
+const LINES_MAX: usize = 20_000;
+
+/// A line, and what it is known by.
+#[derive(Clone, Debug)]
+struct Row {
+    id: String,
+    line: LogEntry,
+}
+
+impl Item for Row {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What is typed is looked for by the core; whatever it finds is listed.
+    fn holds(&self, _: &str) -> bool {
+        true
+    }
+}
+
+/// The log.
+#[derive(Debug)]
+pub(crate) struct Log {
+    slot: Slot,
+    list: Browser<Row>,
+    /// The filter that the list answers.
+    listed: Option<String>,
+    /// Whether the answer that is waited for goes on behind what is listed.
+    further: bool,
+    next: Option<LogPlace>,
+    looked_to: Option<i64>,
+    follow: bool,
+    seen: i64,
+    /// What is wrong with what is typed.
+    mistake: Option<&'static str>,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            slot: Slot::default(),
+            list: Browser::default(),
+            listed: None,
+            further: false,
+            next: None,
+            looked_to: None,
+            follow: true,
+            seen: 0,
+            mistake: None,
+        }
+    }
+}
+
+const COLUMNS: [Column; 5] = [
+    Column::new("When", 14),
+    Column::new("Who", 12),
+    Column::new("How", 6),
+    Column::new("Path", 0),
+    Column::new("Said", 4).right(),
+];
+
+/// Where there is little room, the time alone says when.
+const NARROW: [Column; 4] =
+    [Column::new("When", 8), Column::new("Who", 8), Column::new("Path", 0), Column::new("Said", 4).right()];
+/// From how many columns on there is more.
+const ROOMY: u16 = 56;
+
+impl Log {
+    /// Lets somebody type what to look for.
+    pub(crate) const fn type_filter(&mut self) {
+        self.list.type_filter();
+    }
+
+    /// Looks for something else.
+    pub(crate) fn look_for(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
+        self.list.filter = Input::new(text);
+        self.ask(None, ctx, out);
+    }
+
+    fn ask(&mut self, place: Option<LogPlace>, ctx: &Ctx, out: &mut Out) {
+        match wanted::filter(self.list.filter.text(), ctx) {
+            Ok(filter) => {
+                self.mistake = None;
+                self.further = place.is_some();
+                self.listed = Some(self.list.filter.text().to_owned());
+                out.effect(self.slot.ask(ctx.now, Query::Log { filter, place }));
+            }
+            Err(mistake) => self.mistake = Some(mistake),
+        }
+    }
+
+    fn take(&mut self, LogPage { lines, next, looked_to }: LogPage) {
+        let at_top = self.list.is_at_top();
+        let mut rows: Vec<Row> =
+            if self.further { self.list.items().to_vec() } else { Vec::with_capacity(lines.len()) };
+        rows.extend(lines.into_iter().map(|line| Row { id: format!("{:?}", line.place()), line }));
+        (self.next, self.looked_to) = (next, looked_to);
+        if rows.len() >= LINES_MAX {
+            self.next = None;
+        }
+        self.list.set(rows, |_| true, |_, _| std::cmp::Ordering::Equal);
+        if at_top && !self.further {
+            // Who looks at the newest line goes on to do so.
+            self.list.select_first();
+        }
+    }
+
+    fn text(row: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
+        let LogEntry { user_id, date, path, method, status, .. } = &row.line;
+        let facts = format!("{} {}", ctx.day(date.0), ctx.moment(date.0));
+        reading(&format!("{method} {path}"), &facts, &format!("by {user_id}\nanswered {status}"), columns)
+    }
+
+    fn export(&self, ctx: &Ctx) -> Sheet {
+        let row = |row: &Row| {
+            let LogEntry { user_id, date, path, method, status, .. } = &row.line;
+            let date = tidings_core::clock::rfc3339(date.0);
+            vec![
+                date.into(),
+                user_id.as_str().into(),
+                method.as_str().into(),
+                path.as_str().into(),
+                (*status).into(),
+            ]
+        };
+        Sheet {
+            name: format!("log-{}", ctx.day(ctx.now)),
+            head: vec!["date", "user_id", "method", "path", "status"],
+            rows: self.list.listed().map(row).collect(),
+        }
+    }
+}
+
+impl Screen for Log {
+    fn keys(&self) -> Vec<&'static Table> {
+        if self.list.typing() { vec![&keys::INPUT] } else { vec![&keys::LOG, &keys::LIST, &keys::SCROLL] }
+    }
+
+    fn typing(&self) -> bool {
+        self.list.typing()
+    }
+
+    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+        let first = self.listed.is_none();
+        let grown = self.follow && self.seen != changes.counts && !self.list.reading();
+        if (first || grown) && !self.slot.is_waiting() {
+            self.seen = changes.counts;
+            self.ask(None, ctx, out);
+        }
+    }
+
+    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
+        match action {
+            Action::Follow => {
+                self.follow = !self.follow;
+                if self.follow {
+                    self.ask(None, ctx, out);
+                }
+            }
+            Action::More => match self.next {
+                Some(place) => {
+                    // New lines would take what was found away again.
+                    self.follow = false;
+                    self.ask(Some(place), ctx, out);
+                }
+                None => out.say("That is all there is."),
+            },
+            Action::Refresh => self.ask(None, ctx, out),
+            Action::Export => out.export = Some(self.export(ctx)),
+            Action::Copy => {
+                if let Some(Row { line: LogEntry { user_id, path, method, status, date, .. }, .. }) =
+                    self.list.selected()
+                {
+                    let date = tidings_core::clock::rfc3339(date.0);
+                    out.copy("the line", format!("{date} {user_id} {method} {path} {status}"));
+                }
+            }
+            action => {
+                let columns = self.list.areas(ctx.body()).text.width.into();
+                let lines = self.list.selected().map_or(0, |row| Self::text(row, columns, ctx).len());
+                match self.list.act(action, ctx.body(), lines) {
+                    Did::Nothing => return false,
+                    Did::Done => {}
+                    Did::Filtered => self.ask(None, ctx, out),
+                }
+            }
+        }
+        true
+    }
+
+    fn key(&mut self, key: KeyEvent, ctx: &Ctx, out: &mut Out) {
+        if self.list.key(key) == Did::Filtered {
+            self.ask(None, ctx, out);
+        }
+    }
+
+    fn paste(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
+        if self.list.filter.paste(text) {
+            self.ask(None, ctx, out);
+        }
+    }
+
+    fn click(&mut self, at: Position, ctx: &Ctx, _: &mut Out) {
+        self.list.click(at, ctx.body());
+    }
+
+    fn answer(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
+        if let Answer::Log(answer) = answer
+            && let Some(page) = self.slot.take(number, answer)
+        {
+            self.take(page);
+        }
+    }
+
+    fn is_slow(&self, now: i64) -> bool {
+        self.slot.is_slow(now)
+    }
+
+    fn leave(&mut self) -> bool {
+        let waiting = self.slot.is_waiting();
+        self.slot.leave();
+        waiting
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
+        let row = |Row { line, .. }: &Row| {
+            let style = if line.status >= 400 { ctx.theme.bad() } else { Theme::faint() };
+            if area.width < ROOMY {
+                return vec![
+                    Cell::styled(ctx.clock(line.date.0), Theme::faint()),
+                    line.user_id.as_str().into(),
+                    line.path.as_str().into(),
+                    Cell::styled(line.status.to_string(), style),
+                ];
+            }
+            vec![
+                Cell::styled(ctx.moment(line.date.0), Theme::faint()),
+                line.user_id.as_str().into(),
+                Cell::styled(line.method.as_str(), Theme::faint()),
+                line.path.as_str().into(),
+                Cell::styled(line.status.to_string(), style),
+            ]
+        };
+        let n = self.list.listed().count();
+        let mut head = vec![if self.follow {
+            "▶ following".to_owned()
+        } else {
+            "‖ standing (f follows)".to_owned()
+        }];
+        head.push(crate::text::count(i64::try_from(n).unwrap_or(i64::MAX), "line"));
+        if let Some(to) = self.looked_to {
+            head.push(format!("back to {}; m looks further", ctx.moment(to)));
+        }
+        let head = if self.list.typing() { wanted::HINT.to_owned() } else { head.join(" · ") };
+        let problem = self.slot.problem().filter(|_| !self.slot.is_waiting()).map(Problem::text);
+        let look = Look {
+            theme: ctx.theme,
+            head,
+            problem: self.mistake.map(str::to_owned).or(problem),
+            empty: match (self.slot.is_waiting(), self.listed.as_deref()) {
+                (true, _) => "Reading …",
+                (_, None | Some("")) => "Nothing was asked of the service yet.",
+                (_, Some(_)) => "No line matches. Esc clears the filter.",
+            },
+            columns: if area.width < ROOMY { &NARROW } else { &COLUMNS },
+            row: &row,
+            text: &|row, columns| Self::text(row, columns, ctx),
+        };
+        self.list.draw(area, frame.buffer_mut(), &look);
+    }
+}

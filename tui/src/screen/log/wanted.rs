@@ -1,0 +1,137 @@
+//! What is looked for in the log, as it is typed: a member, a path and a time, in any order.
+
+use jiff::civil::{Date, Time};
+use jiff::{Span, ToSpan as _};
+use tidings_core::analysis::LogFilter;
+
+use crate::screen::Ctx;
+
+/// What may be typed.
+pub(super) const HINT: &str = "ann  /path  2h  7d  2026-11-20  14:30  14:00-15:30";
+const TWICE: &str = "One member, one path and one time: blanks stand between them.";
+const NO_TIME: &str = "A time is like 30m, 2h, 7d, 2026-11-20, 14:30 or 14:00-15:30.";
+
+/// The filter of what is typed.
+///
+/// # Errors
+/// What is wrong with it, for people.
+pub(super) fn filter(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
+    let mut filter = LogFilter::default();
+    for word in text.split_whitespace() {
+        if word.starts_with('/') {
+            set(&mut filter.path, word.to_owned())?;
+        } else if let Some(times) = times(word, ctx) {
+            let (since, until) = times?;
+            set(&mut filter.since, since)?;
+            filter.until = until;
+        } else {
+            set(&mut filter.member, word.trim_start_matches('@').to_owned())?;
+        }
+    }
+    // A path that has just been begun is every path.
+    filter.path = filter.path.filter(|path| path != "/");
+    Ok(filter)
+}
+
+fn set<T>(slot: &mut Option<T>, value: T) -> Result<(), &'static str> {
+    match slot.replace(value) {
+        Some(_) => Err(TWICE),
+        None => Ok(()),
+    }
+}
+
+/// From when and until when; `None` for what is no time at all, such as the id of a member.
+type Times = Option<Result<(i64, Option<i64>), &'static str>>;
+
+fn times(word: &str, ctx: &Ctx) -> Times {
+    if let Some(ago) = ago(word) {
+        let now = jiff::Timestamp::from_millisecond(ctx.now).ok()?.to_zoned(ctx.zone.clone());
+        let since = now.checked_sub(ago).map(|since| since.timestamp().as_millisecond());
+        return Some(since.map(|since| (since, None)).map_err(|_| NO_TIME));
+    }
+    if let Ok(date) = word.parse::<Date>() {
+        let begins = |date: Date| Some(date.to_zoned(ctx.zone.clone()).ok()?.timestamp().as_millisecond());
+        let until = date.tomorrow().ok().and_then(begins);
+        return Some(begins(date).map(|since| (since, until)).ok_or(NO_TIME));
+    }
+    let today: Date = ctx.day(ctx.now).parse().ok()?;
+    let at = |time: &str| {
+        let (hour, minute) = time.split_once(':')?;
+        let time = Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()?;
+        Some(today.to_datetime(time).to_zoned(ctx.zone.clone()).ok()?.timestamp().as_millisecond())
+    };
+    if !word.contains(':') {
+        return None;
+    }
+    let (since, until) = word.split_once('-').map_or((word, None), |(since, until)| (since, Some(until)));
+    let until = match until.filter(|until| !until.is_empty()).map(at) {
+        Some(None) => return Some(Err(NO_TIME)),
+        Some(until) => until,
+        None => None,
+    };
+    Some(at(since).map(|since| (since, until)).ok_or(NO_TIME))
+}
+
+/// `30m`, `2h` or `7d`.
+fn ago(word: &str) -> Option<Span> {
+    let (digits, unit) = word.split_at_checked(word.len().checked_sub(1)?)?;
+    let n: i64 = digits.parse().ok().filter(|n| (1..=100_000).contains(n))?;
+    match unit {
+        "m" => Some(n.minutes()),
+        "h" => Some(n.hours()),
+        "d" => Some(n.days()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::TimeZone;
+
+    use super::*;
+    use crate::theme::Theme;
+
+    /// 2026-11-20T08:36:00Z, which is 17:36 in Seoul.
+    const NOW: i64 = 1_795_163_760_000;
+    const HOUR_MS: i64 = 3_600_000;
+
+    fn wanted(text: &str) -> Result<LogFilter, &'static str> {
+        let zone = TimeZone::get("Asia/Seoul").unwrap();
+        filter(text, &Ctx { now: NOW, zone, size: (80, 24), theme: Theme::new(true) })
+    }
+
+    #[test]
+    fn a_member_a_path_and_a_time_stand_in_any_order() {
+        let both = LogFilter {
+            member: Some("ann".into()),
+            path: Some("/get_post".into()),
+            since: Some(NOW - 2 * HOUR_MS),
+            until: None,
+        };
+        assert_eq!(wanted("ann /get_post 2h"), Ok(both.clone()));
+        assert_eq!(wanted(" 120m  /get_post @ann"), Ok(both));
+        assert_eq!(wanted(""), Ok(LogFilter::default()));
+        assert_eq!(wanted("/"), Ok(LogFilter::default()));
+    }
+
+    #[test]
+    fn times_are_those_of_the_zone() {
+        let of = |text: &str| wanted(text).map(|filter| (filter.since, filter.until));
+        let midnight = NOW - 17 * HOUR_MS - 36 * 60_000;
+        assert_eq!(of("2026-11-20"), Ok((Some(midnight), Some(midnight + 24 * HOUR_MS))));
+        assert_eq!(of("14:30"), Ok((Some(midnight + 29 * HOUR_MS / 2), None)));
+        let both = Ok((Some(midnight + 14 * HOUR_MS), Some(midnight + 31 * HOUR_MS / 2)));
+        assert_eq!(of("14:00-15:30"), both);
+        assert_eq!(of("14:00-"), Ok((Some(midnight + 14 * HOUR_MS), None)));
+        assert_eq!(of("7d"), Ok((Some(NOW - 7 * 24 * HOUR_MS), None)));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_told() {
+        assert_eq!(wanted("ann ben"), Err(TWICE));
+        assert_eq!(wanted("/a /b"), Err(TWICE));
+        assert_eq!(wanted("25:00"), Err(NO_TIME));
+        assert_eq!(wanted("14:00-26:00"), Err(NO_TIME));
+        assert_eq!(wanted("2026-13-01").map(|filter| filter.member), Ok(Some("2026-13-01".into())));
+    }
+}

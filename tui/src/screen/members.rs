@@ -1,0 +1,336 @@
+//! Members: found as one types, what is known of them, and what an administrator does with them.
+
+use crossterm::event::KeyEvent;
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::Line;
+use tidings_core::account::MemberEntry;
+use tidings_core::changes::Changes;
+
+use crate::effect::{Act, Answer, Member, Query};
+use crate::event::Problem;
+use crate::keys::{self, Action, Table};
+use crate::screen::{Ctx, Go, Out, Question, Screen};
+use crate::sheet::Sheet;
+use crate::slot::Slot;
+use crate::text::count;
+use crate::theme::Theme;
+use crate::widget::browser::{Browser, Did, Item, Look};
+use crate::widget::table::{Cell, Column};
+
+mod about;
+
+use about::View;
+
+impl Item for MemberEntry {
+    fn id(&self) -> &str {
+        &self.user_id
+    }
+
+    /// What is typed is searched by the core; whatever it finds is listed.
+    fn holds(&self, _: &str) -> bool {
+        true
+    }
+}
+
+/// The members.
+#[derive(Debug, Default)]
+pub(crate) struct Members {
+    slot: Slot,
+    list: Browser<MemberEntry>,
+    /// What the list answers.
+    listed: Option<String>,
+    /// Whether the answer that is waited for goes on behind what is listed.
+    further: bool,
+    next: Option<String>,
+    member_slot: Slot,
+    member: Option<Box<Member>>,
+    view: View,
+    /// What was read: the versions of members, and of all that is counted for what one member does.
+    seen: (i64, i64),
+}
+
+const COLUMNS: [Column; 5] = [
+    Column::new("Id", 16),
+    Column::new("Nickname", 0),
+    Column::new("Name", 14).from(76),
+    Column::new("Since", 10).from(48),
+    Column::new("State", 13),
+];
+
+/// Members that are read at a time …
+const PAGE: usize = 200;
+/// … and that are read again when something changes; where more are listed, when it is asked for.
+const PAGES: usize = 1_000;
+
+impl Members {
+    fn ask(&mut self, after: Option<String>, ctx: &Ctx, out: &mut Out) {
+        let search = self.list.filter.text().trim().to_owned();
+        // As many as there are, so that nothing goes away from before somebody's eyes.
+        let same = after.is_none() && self.listed.as_deref() == Some(search.as_str());
+        let limit = if same { self.list.items().len().clamp(PAGE, PAGES) } else { PAGE };
+        self.listed = Some(search.clone());
+        self.further = after.is_some();
+        out.effect(self.slot.ask(ctx.now, Query::Members { search, after, limit }));
+    }
+
+    /// Asks for what is known of who is selected, where it is shown and not there.
+    fn ask_member(&mut self, ctx: &Ctx, out: &mut Out) {
+        let Some(entry) = self.list.selected() else { return };
+        let there = self.member.as_ref().is_some_and(|member| member.id == entry.user_id);
+        if self.list.areas(ctx.body()).text.width > 0 && !there {
+            let query = Query::Member(entry.user_id.clone());
+            out.effect(self.member_slot.ask(ctx.now, query));
+        }
+    }
+
+    /// Asks for the next page when the end of what is listed comes near.
+    fn ask_further(&mut self, ctx: &Ctx, out: &mut Out) {
+        let near = self.list.behind() < usize::from(ctx.size.1);
+        if near && !self.slot.is_waiting() && self.next.is_some() {
+            let after = self.next.take();
+            self.ask(after, ctx, out);
+        }
+    }
+
+    fn text(&self, entry: &MemberEntry, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
+        let member = self.member.as_ref().filter(|member| member.id == entry.user_id);
+        let problem = self.member_slot.problem().filter(|_| !self.member_slot.is_waiting());
+        about::text(entry, member.map(Box::as_ref), problem, self.view, columns, ctx)
+    }
+
+    fn lines(&self, ctx: &Ctx) -> usize {
+        let columns = self.list.areas(ctx.body()).text.width.into();
+        self.list.selected().map_or(0, |entry| self.text(entry, columns, ctx).len())
+    }
+
+    fn ask_before(&self, action: Action, out: &mut Out) {
+        let Some(entry) = self.list.selected() else { return };
+        let id = entry.user_id.clone();
+        let who = if entry.nickname == id { id.clone() } else { format!("{id} ({})", entry.nickname) };
+        out.question = Some(match action {
+            Action::Blacklist if entry.blacklisted == 1 => Question::yes_or_no(
+                format!("Let {who} back?"),
+                "They may sign in again; they have to.",
+                "let them back",
+                Act::Blacklist { id, on: false },
+            ),
+            Action::Blacklist => Question::yes_or_no(
+                format!("Blacklist {who}?"),
+                "They are signed out everywhere and cannot sign in until they are let back.",
+                "blacklist them",
+                Act::Blacklist { id, on: true },
+            ),
+            Action::Admin if entry.admin == 1 => Question::yes_or_no(
+                format!("Is {who} to be no administrator any more?"),
+                "They stay a member.",
+                "revoke",
+                Act::Administrate { id, on: false },
+            ),
+            Action::Admin => Question::yes_or_no(
+                format!("Make {who} an administrator?"),
+                "They may change notices, posts and members, and read the log.",
+                "grant",
+                Act::Administrate { id, on: true },
+            ),
+            Action::Reset => Question::yes_or_no(
+                format!("Measure the interest of {who} anew?"),
+                "The posts they viewed, their searches and the feeds they opened are forgotten; likes stay.",
+                "forget them",
+                Act::ResetMember { id },
+            ),
+            _ => Question::yes_or_no(
+                format!("Remove the member {who}?"),
+                "The account, its lists and its interest go for good. Feedback and log lines stay, by “removed”.",
+                "remove them",
+                Act::RemoveMember { id },
+            ),
+        });
+    }
+
+    fn export(&self, ctx: &Ctx) -> Sheet {
+        let row = |entry: &MemberEntry| {
+            vec![
+                entry.user_id.as_str().into(),
+                entry.nickname.as_str().into(),
+                entry.user_name.as_str().into(),
+                entry.user_major.as_str().into(),
+                entry.admin.into(),
+                entry.blacklisted.into(),
+                ctx.stamp(entry.date.0).into(),
+            ]
+        };
+        Sheet {
+            name: format!("members-{}", ctx.day(ctx.now)),
+            head: vec!["user_id", "nickname", "user_name", "user_major", "admin", "blacklisted", "date"],
+            rows: self.list.listed().map(row).collect(),
+        }
+    }
+}
+
+/// Who a member is beside a member: a sign and a word.
+fn state(entry: &MemberEntry) -> &'static str {
+    match (entry.admin, entry.blacklisted) {
+        (_, 1) => "× blacklisted",
+        (1, _) => "★ admin",
+        _ => "",
+    }
+}
+
+impl Screen for Members {
+    fn keys(&self) -> Vec<&'static Table> {
+        if self.list.typing() { vec![&keys::INPUT] } else { vec![&keys::MEMBERS, &keys::LIST, &keys::SCROLL] }
+    }
+
+    fn typing(&self) -> bool {
+        self.list.typing()
+    }
+
+    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+        let first = self.listed.is_none();
+        let due = self.seen.0 != changes.members && self.list.items().len() <= PAGES;
+        if (first || due) && !self.slot.is_waiting() {
+            self.seen.0 = changes.members;
+            self.member = None;
+            self.ask(None, ctx, out);
+        }
+        if self.seen.1 != changes.counts && self.view == View::Log && !self.member_slot.is_waiting() {
+            self.seen.1 = changes.counts;
+            self.member = None;
+        }
+        if !self.member_slot.is_waiting() && self.member_slot.problem().is_none() {
+            self.ask_member(ctx, out);
+        }
+    }
+
+    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
+        match action {
+            Action::Blacklist | Action::Admin | Action::Reset | Action::Remove => {
+                self.ask_before(action, out);
+            }
+            Action::NextView | Action::PreviousView => {
+                self.view = if action == Action::NextView { self.view.next() } else { self.view.previous() };
+                if !self.list.reading() && self.list.selected().is_some() {
+                    self.list.read();
+                }
+            }
+            Action::GoTo => {
+                if let Some(entry) = self.list.selected() {
+                    out.go = Some(Go::Log(entry.user_id.clone()));
+                }
+            }
+            Action::Refresh => {
+                self.member = None;
+                self.ask(None, ctx, out);
+            }
+            Action::Export => out.export = Some(self.export(ctx)),
+            Action::Copy => {
+                if let Some(entry) = self.list.selected() {
+                    out.copy("the id", entry.user_id.clone());
+                }
+            }
+            action => match self.list.act(action, ctx.body(), self.lines(ctx)) {
+                Did::Nothing => return false,
+                Did::Done => {}
+                Did::Filtered => self.ask(None, ctx, out),
+            },
+        }
+        self.ask_member(ctx, out);
+        self.ask_further(ctx, out);
+        true
+    }
+
+    fn key(&mut self, key: KeyEvent, ctx: &Ctx, out: &mut Out) {
+        if self.list.key(key) == Did::Filtered {
+            self.ask(None, ctx, out);
+        }
+    }
+
+    fn paste(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
+        if self.list.filter.paste(text) {
+            self.ask(None, ctx, out);
+        }
+    }
+
+    fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
+        self.list.click(at, ctx.body());
+        self.ask_member(ctx, out);
+    }
+
+    fn answer(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
+        match answer {
+            Answer::Members(answer) => {
+                let Some(page) = self.slot.take(number, answer) else { return };
+                let mut entries = if self.further { self.list.items().to_vec() } else { Vec::new() };
+                entries.extend(page.members);
+                self.next = page.next;
+                // They come in the order of their ids.
+                self.list.set(entries, |_| true, |_, _| std::cmp::Ordering::Equal);
+                self.ask_member(ctx, out);
+            }
+            Answer::Member(answer) => {
+                if let Some(member) = self.member_slot.take(number, answer) {
+                    self.member = Some(member);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn acted(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+        if let Act::Blacklist { .. }
+        | Act::Administrate { .. }
+        | Act::ResetMember { .. }
+        | Act::RemoveMember { .. } = act
+        {
+            self.member = None;
+            self.ask(None, ctx, out);
+        }
+    }
+
+    fn is_slow(&self, now: i64) -> bool {
+        self.slot.is_slow(now) || self.member_slot.is_slow(now)
+    }
+
+    fn leave(&mut self) -> bool {
+        let waiting = self.slot.is_waiting() || self.member_slot.is_waiting();
+        self.slot.leave();
+        self.member_slot.leave();
+        waiting
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
+        let row = |entry: &MemberEntry| {
+            let style = if entry.blacklisted == 1 { ctx.theme.bad() } else { ctx.theme.accent() };
+            vec![
+                Cell::from(entry.user_id.as_str()),
+                entry.nickname.as_str().into(),
+                entry.user_name.as_str().into(),
+                Cell::styled(ctx.day(entry.date.0), Theme::faint()),
+                Cell::styled(state(entry), style),
+            ]
+        };
+        let n = self.list.listed().count();
+        let more = if self.next.is_some() { " and more" } else { "" };
+        let searched = self.listed.as_ref().is_some_and(|listed| !listed.is_empty());
+        let head = match (self.slot.is_waiting() && n == 0, searched) {
+            (true, _) => "Reading …".to_owned(),
+            (_, true) => format!("{n} found{more}"),
+            (_, false) => format!("{}{more}", count(i64::try_from(n).unwrap_or(i64::MAX), "member")),
+        };
+        let look = Look {
+            theme: ctx.theme,
+            head,
+            problem: self.slot.problem().map(Problem::text),
+            empty: match (self.slot.is_waiting(), searched) {
+                (true, _) => "",
+                (_, true) => "Nobody has this in their id or names. Esc lists everybody.",
+                (_, false) => "Nobody has signed up yet.",
+            },
+            columns: &COLUMNS,
+            row: &row,
+            text: &|entry, columns| self.text(entry, columns, ctx),
+        };
+        self.list.draw(area, frame.buffer_mut(), &look);
+    }
+}

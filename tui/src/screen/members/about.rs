@@ -1,0 +1,149 @@
+//! What is known of a member, view by view.
+
+use ratatui::text::{Line, Span};
+use tidings_core::account::MemberEntry;
+use tidings_core::profile::PostRecord;
+
+use super::state;
+use crate::effect::Member;
+use crate::event::Problem;
+use crate::screen::Ctx;
+use crate::text::{self, fit};
+use crate::theme::Theme;
+
+/// What of a member is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum View {
+    #[default]
+    Facts,
+    Likes,
+    Views,
+    Searches,
+    Feeds,
+    Log,
+}
+
+impl View {
+    const ALL: [Self; 6] = [Self::Facts, Self::Likes, Self::Views, Self::Searches, Self::Feeds, Self::Log];
+
+    fn by(self, step: usize) -> Self {
+        let place = Self::ALL.iter().position(|view| *view == self).unwrap_or_default();
+        Self::ALL[(place + step) % Self::ALL.len()]
+    }
+
+    pub(super) fn next(self) -> Self {
+        self.by(1)
+    }
+
+    pub(super) fn previous(self) -> Self {
+        self.by(Self::ALL.len() - 1)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Facts => "facts",
+            Self::Likes => "likes",
+            Self::Views => "views",
+            Self::Searches => "searches",
+            Self::Feeds => "feeds",
+            Self::Log => "log",
+        }
+    }
+}
+
+/// Who a member is, and a view of what they did.
+pub(super) fn text(
+    entry: &MemberEntry,
+    member: Option<&Member>,
+    problem: Option<&Problem>,
+    view: View,
+    columns: usize,
+    ctx: &Ctx,
+) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let title = format!("{}  {}", entry.user_id, entry.nickname);
+    lines.extend(text::wrap(&title, columns).into_iter().map(|line| Line::styled(line, Theme::strong())));
+    let mut tabs: Vec<Span<'static>> = Vec::new();
+    let wide: usize = View::ALL.iter().map(|view| view.name().len() + 1).sum();
+    for one in View::ALL {
+        // The one that is shown, where there is no room for all.
+        if one == view {
+            tabs.push(Span::styled(one.name(), Theme::selected()));
+            tabs.push(Span::raw(" "));
+        } else if wide <= columns {
+            tabs.push(Span::styled(one.name(), Theme::faint()));
+            tabs.push(Span::raw(" "));
+        }
+    }
+    lines.push(Line::from(tabs));
+    lines.push(Line::default());
+    let rest = match (member, problem) {
+        (Some(member), _) => about(entry, member, view, ctx),
+        (None, Some(problem)) => vec![(String::new(), format!("✗ {}", problem.text()))],
+        (None, None) => vec![(String::new(), "…".to_owned())],
+    };
+    if rest.is_empty() {
+        lines.push(Line::styled("nothing", Theme::faint()));
+    }
+    for (label, value) in rest {
+        let indent = text::width(&label);
+        for (i, line) in text::wrap(&value, columns.saturating_sub(indent)).into_iter().enumerate() {
+            let label = if i == 0 { label.clone() } else { " ".repeat(indent) };
+            lines.push(Line::from(vec![Span::styled(label, Theme::faint()), Span::raw(line)]));
+        }
+    }
+    lines
+}
+
+/// Labels and what they stand for.
+fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(String, String)> {
+    let lists = &member.lists;
+    let when = |ms: i64| fit(&ctx.stamp(ms), 17, false);
+    let posts = |list: &Option<Vec<PostRecord>>| -> Vec<(String, String)> {
+        let list = list.iter().flatten();
+        list.map(|post| (when(post.date.0), post.title.clone())).collect()
+    };
+    match view {
+        View::Facts => {
+            let number = |n: usize| text::number(i64::try_from(n).unwrap_or(i64::MAX));
+            let latest =
+                member.log.first().map_or_else(|| "nothing yet".to_owned(), |line| ctx.stamp(line.date.0));
+            let mut facts = vec![
+                ("name", entry.user_name.clone()),
+                ("subject", entry.user_major.clone()),
+                ("since", ctx.stamp(entry.date.0)),
+                ("last seen", latest),
+                (
+                    "state",
+                    if state(entry).is_empty() { "member".to_owned() } else { state(entry).to_owned() },
+                ),
+                ("auto login", if member.auto_login { "on" } else { "off" }.to_owned()),
+                ("likes", number(lists.fav_list.as_ref().map_or(0, Vec::len))),
+                ("views", number(lists.view_list.as_ref().map_or(0, Vec::len))),
+                ("searches", number(lists.search_list.as_ref().map_or(0, Vec::len))),
+                ("feeds", number(lists.newsfeed_list.as_ref().map_or(0, Vec::len))),
+            ];
+            facts.retain(|(_, value)| !value.is_empty());
+            facts.into_iter().map(|(name, value)| (fit(name, 12, false), value)).collect()
+        }
+        View::Likes => posts(&lists.fav_list),
+        View::Views => posts(&lists.view_list),
+        View::Searches => {
+            let list = lists.search_list.iter().flatten();
+            list.map(|search| (when(search.date.0), search.original.clone())).collect()
+        }
+        View::Feeds => {
+            let list = lists.newsfeed_list.iter().flatten();
+            list.map(|feed| (when(feed.date.0), feed.newsfeed_name.clone())).collect()
+        }
+        View::Log => {
+            let line = |line: &tidings_core::analysis::LogEntry| {
+                (
+                    fit(&ctx.moment(line.date.0), 15, false),
+                    format!("{} {} {}", line.status, line.method, line.path),
+                )
+            };
+            member.log.iter().map(line).collect()
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! Writing a notice: its title and its text, with their lengths against the limits, and how it will be read.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::Style;
+use ratatui::widgets::{Paragraph, Widget as _};
+use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use tidings_core::notice::{self, Notice};
+
+use crate::draft::Kept;
+use crate::effect::{Act, Effect};
+use crate::event::Problem;
+use crate::keys::{self, Action, Table};
+use crate::screen::{Choice, Ctx, Out, Question, Then, reading};
+use crate::text::{cut, number, width};
+use crate::theme::Theme;
+
+/// How long saving may take before it is shown that it runs, in milliseconds.
+const SLOW_MS: i64 = 300;
+
+/// What is being written.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing of its own")]
+pub(super) struct Editor {
+    /// The draft's name.
+    key: String,
+    /// The notice that is changed; a new one where there is none.
+    notice: Option<String>,
+    /// What it was before.
+    before: Text,
+    title: TextArea<'static>,
+    post: TextArea<'static>,
+    shown: bool,
+    in_title: bool,
+    preview: bool,
+    scroll: u16,
+    /// Whether something has been typed since the draft was kept last.
+    to_keep: bool,
+    /// Whether a draft of it was kept.
+    kept: bool,
+    /// When the draft was kept that this goes on with.
+    resumed: Option<i64>,
+    /// Since when it is being saved.
+    saving: Option<i64>,
+    problem: Option<Problem>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Text {
+    title: String,
+    post: String,
+    shown: bool,
+}
+
+/// Whether the editor is done.
+pub(super) enum Left {
+    No,
+    Closed,
+}
+
+/// Where the parts of the editor stand.
+struct Places {
+    head: Rect,
+    title: Rect,
+    post: Rect,
+    foot: Rect,
+}
+
+impl Places {
+    fn of(area: Rect) -> Self {
+        let lines = [Constraint::Length(1), Constraint::Length(1), Constraint::Length(1)];
+        let [head, title, _] = Layout::vertical(lines).areas(Rect { height: area.height.min(3), ..area });
+        let below = Rect { y: area.y + 3.min(area.height), height: area.height.saturating_sub(4), ..area };
+        let foot = Rect { y: below.bottom(), height: 1.min(area.height.saturating_sub(3)), ..area };
+        let title = Rect { x: title.x + 7.min(title.width), width: title.width.saturating_sub(7), ..title };
+        Self { head, title, post: below, foot }
+    }
+}
+
+fn area_of(text: &str, wrap: WrapMode) -> TextArea<'static> {
+    let mut area =
+        TextArea::new(text.split('\n').map(|line| line.trim_end_matches('\r').to_owned()).collect());
+    area.set_wrap_mode(wrap);
+    area.set_cursor_line_style(Style::new());
+    area.set_selection_style(Theme::selected());
+    area.set_tab_length(4);
+    area.move_cursor(CursorMove::Bottom);
+    area.move_cursor(CursorMove::End);
+    area
+}
+
+impl Editor {
+    /// For a notice, or a new one; going on with a draft where there is one.
+    pub(super) fn of(notice: Option<&Notice>, draft: Option<&Kept>, now: i64) -> Self {
+        let before = notice.map_or_else(
+            || Text { title: String::new(), post: String::new(), shown: true },
+            |notice| Text {
+                title: notice.title.to_string(),
+                post: notice.post.to_string(),
+                shown: notice.activation == 1,
+            },
+        );
+        let text = draft.map_or_else(
+            || before.clone(),
+            |draft| Text { title: draft.title.clone(), post: draft.post.clone(), shown: draft.shown },
+        );
+        let key = draft.map(|draft| draft.key.clone());
+        let id = notice.map(|notice| notice.id.to_string());
+        Self {
+            key: key.or_else(|| id.clone()).unwrap_or_else(|| format!("new{now:x}")),
+            notice: id,
+            before,
+            title: area_of(&text.title, WrapMode::None),
+            post: area_of(&text.post, WrapMode::WordOrGlyph),
+            shown: text.shown,
+            in_title: notice.is_none() && draft.is_none(),
+            preview: false,
+            scroll: 0,
+            to_keep: false,
+            kept: false,
+            resumed: draft.map(|draft| draft.date),
+            saving: None,
+            problem: None,
+        }
+    }
+
+    fn text(&self) -> Text {
+        Text { title: self.title.lines().join(" "), post: self.post.lines().join("\n"), shown: self.shown }
+    }
+
+    /// Whether it differs from what the notice was.
+    pub(super) fn is_changed(&self) -> bool {
+        self.text() != self.before
+    }
+
+    pub(super) fn is_slow(&self, now: i64) -> bool {
+        self.saving.is_some_and(|since| now - since >= SLOW_MS)
+    }
+
+    /// The draft, if anything was typed since it was kept last.
+    pub(super) fn take_draft(&mut self, now: i64) -> Option<Kept> {
+        if !std::mem::take(&mut self.to_keep) || self.saving.is_some() {
+            return None;
+        }
+        self.kept = true;
+        let Text { title, post, shown } = self.text();
+        Some(Kept { key: self.key.clone(), notice: self.notice.clone(), title, post, shown, date: now })
+    }
+
+    #[expect(clippy::unused_self, reason = "which keys there are may come to depend on it")]
+    pub(super) fn keys(&self) -> Vec<&'static Table> {
+        vec![&keys::EDITOR]
+    }
+
+    fn focused(&mut self) -> &mut TextArea<'static> {
+        if self.in_title { &mut self.title } else { &mut self.post }
+    }
+
+    pub(super) fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> Left {
+        match action {
+            Action::Save => self.save(ctx, out),
+            Action::Back if self.preview => self.preview = false,
+            Action::Back if self.saving.is_some() => {
+                out.say("Still saving; the draft is kept.");
+                return Left::Closed;
+            }
+            Action::Back if !self.is_changed() => {
+                if self.resumed.is_some() || self.kept || self.to_keep {
+                    out.act(Act::DropDraft { key: self.key.clone(), at: ctx.now });
+                }
+                return Left::Closed;
+            }
+            Action::Back => out.question = Some(self.leaving()),
+            Action::KeepDraft => {
+                self.to_keep = true;
+                if let Some(draft) = self.take_draft(ctx.now) {
+                    out.act(Act::KeepDraft(draft));
+                }
+                out.done("Kept as a draft.");
+                return Left::Closed;
+            }
+            Action::DropDraft => {
+                out.act(Act::DropDraft { key: self.key.clone(), at: ctx.now });
+                return Left::Closed;
+            }
+            Action::NextField => self.in_title = !self.in_title,
+            Action::Preview => {
+                self.preview = !self.preview;
+                self.scroll = 0;
+            }
+            Action::Toggle => {
+                self.shown = !self.shown;
+                self.to_keep = true;
+            }
+            Action::CopyText | Action::CutText => {
+                let cuts = action == Action::CutText;
+                let area = self.focused();
+                if area.is_selecting() {
+                    if cuts {
+                        area.cut();
+                    } else {
+                        area.copy();
+                    }
+                    let text = area.yank_text();
+                    self.to_keep |= cuts;
+                    out.effect(Effect::Copy(text));
+                }
+            }
+            Action::PasteText => {
+                self.focused().paste();
+                self.to_keep = true;
+            }
+            _ => {}
+        }
+        Left::No
+    }
+
+    fn leaving(&self) -> Question {
+        let choice = |key, says, action| Choice { key, says, then: Then::Action(action) };
+        let title = self.text().title;
+        Question {
+            text: if title.is_empty() {
+                "Leave this notice?".to_owned()
+            } else {
+                format!("Leave “{title}”?")
+            },
+            detail: "It is not saved yet.".into(),
+            choices: vec![
+                choice('k', "keep as a draft", Action::KeepDraft),
+                choice('d', "discard the changes", Action::DropDraft),
+                choice('s', "save now", Action::Save),
+            ],
+        }
+    }
+
+    fn save(&mut self, ctx: &Ctx, out: &mut Out) {
+        if self.saving.is_some() {
+            return;
+        }
+        // What was typed stays on disk until it is in the database.
+        if let Some(draft) = self.take_draft(ctx.now) {
+            out.act(Act::KeepDraft(draft));
+        }
+        self.saving = Some(ctx.now);
+        self.problem = None;
+        let Text { title, post, shown } = self.text();
+        let (target, draft) = (self.notice.clone(), self.key.clone());
+        out.act(Act::SaveNotice { target, draft, title, post, shown, at: ctx.now });
+    }
+
+    /// Takes the news that a draft was saved, or why not; whether the editor is done.
+    pub(super) fn saved(&mut self, draft: &str, result: Result<(), &Problem>) -> bool {
+        if self.key != draft || self.saving.take().is_none() {
+            return false;
+        }
+        match result {
+            Ok(()) => true,
+            Err(problem) => {
+                self.problem = Some(problem.clone());
+                self.to_keep = true;
+                false
+            }
+        }
+    }
+
+    pub(super) fn key(&mut self, key: KeyEvent) {
+        if self.preview {
+            self.scroll = match key.code {
+                KeyCode::Up | KeyCode::PageUp => self.scroll.saturating_sub(1),
+                KeyCode::Down | KeyCode::PageDown => self.scroll.saturating_add(1),
+                _ => self.scroll,
+            };
+        } else if self.in_title && matches!(key.code, KeyCode::Enter | KeyCode::Down) {
+            self.in_title = false;
+        } else if !self.in_title
+            && key.code == KeyCode::Up
+            && self.post.screen_cursor().row == 0
+            && key.modifiers.is_empty()
+        {
+            self.in_title = true;
+        } else if self.focused().input(key) {
+            self.to_keep = true;
+        }
+    }
+
+    pub(super) fn paste(&mut self, text: &str) {
+        let keeps = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let mut text: String = text.chars().filter(keeps).collect();
+        if self.in_title {
+            text = text.replace(['\n', '\t'], " ");
+        }
+        self.focused().insert_str(text);
+        self.to_keep = true;
+    }
+
+    pub(super) fn click(&mut self, at: Position, area: Rect) {
+        let places = Places::of(area);
+        let to = |area: Rect, text: &mut TextArea<'static>| {
+            let top = text.scroll_offset();
+            let row = usize::from(top.0 + (at.y - area.y));
+            let place = text.screen_to_data(row, usize::from(top.1 + (at.x - area.x)));
+            let jump = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+            text.cancel_selection();
+            text.move_cursor(CursorMove::Jump(jump(place.0), jump(place.1)));
+        };
+        if self.preview {
+            self.preview = false;
+        } else if places.title.contains(at) {
+            self.in_title = true;
+            to(places.title, &mut self.title);
+        } else if places.post.contains(at) {
+            self.in_title = false;
+            to(places.post, &mut self.post);
+        }
+    }
+
+    pub(super) fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+        let places = Places::of(area);
+        let Text { title, post, shown } = self.text();
+        let state = if shown { "● to be shown" } else { "○ to be hidden" };
+        let what = match (&self.notice, self.resumed) {
+            (_, Some(at)) => format!("The draft of {}", ctx.stamp(at)),
+            (Some(_), None) => "Edit the notice".to_owned(),
+            (None, None) => "A new notice".to_owned(),
+        };
+        let what = if self.saving.is_some() { "Saving …".to_owned() } else { what };
+        put(places.head, buf, &what, Theme::strong());
+        let right = u16::try_from(width(state)).unwrap_or_default();
+        if places.head.width > right + u16::try_from(width(&what)).unwrap_or_default() {
+            let style = if shown { ctx.theme.good() } else { Theme::faint() };
+            buf.set_string(places.head.right() - right, places.head.y, state, style);
+        }
+        if self.preview {
+            let rest = Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
+            let rest = rest.intersection(area);
+            let facts = format!("{state} · {}", ctx.stamp(ctx.now));
+            let lines = reading(&title, &facts, &post, rest.width.into());
+            let most = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_sub(rest.height);
+            Paragraph::new(lines).scroll((self.scroll.min(most), 0)).render(rest, buf);
+            return;
+        }
+        if places.title.height > 0 {
+            let style = if self.in_title { Theme::strong() } else { Theme::faint() };
+            buf.set_stringn(area.x, places.title.y, "Title", area.width.into(), style);
+        }
+        self.draw_field(&self.title, places.title, buf, self.in_title);
+        if places.post.y > area.y + 2 && area.height > 2 {
+            let rule = "─".repeat(area.width.into());
+            buf.set_string(area.x, places.post.y - 1, rule, Theme::faint());
+        }
+        self.draw_field(&self.post, places.post, buf, !self.in_title);
+        self.draw_foot(places.foot, buf, ctx, &title, &post);
+    }
+
+    /// Draws a field, with a cursor where it is typed into.
+    #[expect(clippy::unused_self, reason = "it reads as one of a kind")]
+    fn draw_field(&self, field: &TextArea<'static>, area: Rect, buf: &mut Buffer, focused: bool) {
+        if area.width == 0 || area.height == 0 {
+            return;
+        }
+        if focused {
+            field.render(area, buf);
+        } else {
+            let mut still = field.clone();
+            still.set_cursor_style(Style::new());
+            still.render(area, buf);
+        }
+    }
+
+    /// The lengths against their limits; or why it was not saved.
+    fn draw_foot(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx, title: &str, post: &str) {
+        if let Some(problem) = &self.problem {
+            return put(area, buf, &format!("✗ {} The draft is kept.", problem.text()), ctx.theme.bad());
+        }
+        let mut x = area.x;
+        let fields = [("title", title, notice::TITLE), ("text", post, notice::POST)];
+        for (name, text, bounds) in fields {
+            let length = notice::length(text);
+            let n = |n: usize| number(i64::try_from(n).unwrap_or(i64::MAX));
+            let over = length > bounds.max;
+            let sign = if over { " too long!" } else { "" };
+            let shown = format!("{name} {}/{}{sign}   ", n(length), n(bounds.max));
+            let style = if over { ctx.theme.bad() } else { Theme::faint() };
+            let rest = Rect { x, width: area.right().saturating_sub(x), ..area };
+            put(rest, buf, &shown, style);
+            x = x.saturating_add(u16::try_from(width(&shown)).unwrap_or_default()).min(area.right());
+        }
+    }
+}
+
+fn put(area: Rect, buf: &mut Buffer, text: &str, style: Style) {
+    if area.height > 0 {
+        let room = usize::from(area.width);
+        buf.set_stringn(area.x, area.y, cut(&crate::text::line(text), room), room, style);
+    }
+}

@@ -1,0 +1,107 @@
+//! What is listed, and in which order.
+
+use std::cmp::{Ordering, Reverse};
+
+use tidings_core::notice::Notice;
+
+use crate::draft::Kept;
+use crate::widget::browser::{Item, any_holds};
+
+/// What is listed: a notice, with the draft that changes it, or the draft of a new one.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) id: String,
+    pub(super) notice: Option<Notice>,
+    pub(super) draft: Option<Kept>,
+}
+
+impl Row {
+    pub(super) fn title(&self) -> &str {
+        match (&self.notice, &self.draft) {
+            (Some(notice), _) => &notice.title,
+            (None, Some(draft)) if draft.title.is_empty() => "(no title yet)",
+            (None, Some(draft)) => &draft.title,
+            (None, None) => "",
+        }
+    }
+
+    pub(super) fn post(&self) -> &str {
+        match (&self.notice, &self.draft) {
+            (Some(notice), _) => &notice.post,
+            (None, draft) => draft.as_ref().map_or("", |draft| &draft.post),
+        }
+    }
+
+    pub(super) fn date(&self) -> i64 {
+        let draft = || self.draft.as_ref().map_or(0, |draft| draft.date);
+        self.notice.as_ref().map_or_else(draft, |notice| notice.date.0)
+    }
+
+    pub(super) fn shown(&self) -> bool {
+        self.notice.as_ref().is_some_and(|notice| notice.activation == 1)
+    }
+
+    pub(super) fn view(&self) -> i64 {
+        self.notice.as_ref().map_or(0, |notice| notice.view)
+    }
+
+    pub(super) fn state(&self) -> &'static str {
+        match (&self.notice, &self.draft) {
+            (None, _) => "✎ draft",
+            (Some(_), Some(_)) => "✎ edited",
+            (Some(_), None) if self.shown() => "● shown",
+            (Some(_), None) => "○ hidden",
+        }
+    }
+}
+
+impl Item for Row {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        any_holds(&[self.title(), self.post(), self.state()], text)
+    }
+}
+
+/// What the list is sorted by. Drafts of new notices stand first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Sort {
+    #[default]
+    Date,
+    Title,
+    Views,
+    State,
+}
+
+impl Sort {
+    pub(super) const fn next(self) -> Self {
+        match self {
+            Self::Date => Self::Title,
+            Self::Title => Self::Views,
+            Self::Views => Self::State,
+            Self::State => Self::Date,
+        }
+    }
+
+    pub(super) const fn says(self) -> &'static str {
+        match self {
+            Self::Date => "newest first",
+            Self::Title => "by title",
+            Self::Views => "most views first",
+            Self::State => "hidden first",
+        }
+    }
+
+    pub(super) fn order(self, a: &Row, b: &Row) -> Ordering {
+        let newest = |a: &Row, b: &Row| b.date().cmp(&a.date()).then_with(|| b.id.cmp(&a.id));
+        let by = match self {
+            Self::Date => Ordering::Equal,
+            Self::Title => a.title().to_lowercase().cmp(&b.title().to_lowercase()),
+            Self::Views => Reverse(a.view()).cmp(&Reverse(b.view())),
+            Self::State => a.shown().cmp(&b.shown()),
+        };
+        a.notice.is_some().cmp(&b.notice.is_some()).then(by).then_with(|| newest(a, b))
+    }
+}

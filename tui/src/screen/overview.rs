@@ -1,0 +1,158 @@
+//! The day as it goes.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use tidings_core::changes::Changes;
+
+use crate::effect::{Answer, Health, Overview as Data, Query};
+use crate::keys::{self, Action, Table};
+use crate::screen::{Ctx, Go, Out, Screen};
+use crate::slot::Slot;
+
+mod draw;
+
+/// How the day goes, and what has been done last.
+#[derive(Debug, Default)]
+pub(crate) struct Overview {
+    slot: Slot,
+    data: Option<Box<Data>>,
+    /// How the database was doing at the look before, so that its commits can be told by the second.
+    before: Option<Health>,
+    /// What the shown data was made of, and in which minute.
+    seen: Option<(Changes, i64)>,
+    /// Lines of the log that are scrolled past.
+    scroll: usize,
+}
+
+const MINUTE_MS: i64 = 60_000;
+
+impl Overview {
+    /// Transactions a second that changed what is shown, by the last two looks.
+    fn pace(&self) -> i64 {
+        let Some((now, before)) = self.data.as_ref().map(|data| data.health).zip(self.before) else {
+            return 0;
+        };
+        let ms = (now.at - before.at).max(1);
+        (now.revision - before.revision).max(0).saturating_mul(1_000) / ms
+    }
+
+    fn ask(&mut self, ctx: &Ctx, out: &mut Out) {
+        out.effect(self.slot.ask(ctx.now, Query::Overview));
+    }
+}
+
+impl Screen for Overview {
+    fn keys(&self) -> Vec<&'static Table> {
+        vec![&keys::OVERVIEW]
+    }
+
+    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+        // Each minute yesterday is further on, and each day another one.
+        let seen = Some((*changes, ctx.now / MINUTE_MS));
+        if self.seen != seen && !self.slot.is_waiting() {
+            self.seen = seen;
+            self.ask(ctx, out);
+        }
+    }
+
+    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
+        match action {
+            Action::Up => self.scroll = self.scroll.saturating_sub(1),
+            Action::Down => {
+                let lines = self.data.as_ref().map_or(0, |data| data.log.lines.len());
+                self.scroll = (self.scroll + 1).min(lines.saturating_sub(1));
+            }
+            Action::Back if self.scroll > 0 => self.scroll = 0,
+            Action::Open => out.go = Some(Go::Log(String::new())),
+            Action::Filter => out.go = Some(Go::LogFilter),
+            Action::Refresh => self.ask(ctx, out),
+            _ => return false,
+        }
+        true
+    }
+
+    fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
+        if Places::of(ctx.body()).log.contains(at) {
+            out.go = Some(Go::Log(String::new()));
+        }
+    }
+
+    fn answer(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
+        if let Answer::Overview(answer) = answer
+            && let Some(data) = self.slot.take(number, answer)
+        {
+            self.before = self.data.as_ref().map(|data| data.health);
+            self.data = Some(data);
+        }
+    }
+
+    fn is_slow(&self, now: i64) -> bool {
+        self.slot.is_slow(now)
+    }
+
+    fn leave(&mut self) -> bool {
+        let waiting = self.slot.is_waiting();
+        self.slot.leave();
+        waiting
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
+        self.paint(frame.buffer_mut(), &Places::of(area), ctx);
+    }
+}
+
+/// Where the parts of an overview stand; what has no room is empty.
+#[derive(Clone, Copy, Debug, Default)]
+struct Places {
+    figures: Rect,
+    hours: Rect,
+    month: Rect,
+    terms: Rect,
+    devices: Rect,
+    health: Rect,
+    log: Rect,
+}
+
+impl Places {
+    fn of(area: Rect) -> Self {
+        if area.height < 14 || area.width < 60 {
+            return Self::narrow(area);
+        }
+        let rows = |heights: [u16; 3]| -> [Rect; 3] {
+            Layout::vertical(heights.map(Constraint::Length)).spacing(1).areas(area)
+        };
+        let beside = |area: Rect| -> [Rect; 2] {
+            Layout::horizontal([Constraint::Fill(3), Constraint::Fill(2)]).spacing(3).areas(area)
+        };
+        let middle = if area.width < 110 { (area.height / 4).max(5) } else { (area.height - 5) * 2 / 5 };
+        let lower = area.height.saturating_sub(3 + middle + 2);
+        let [figures, middle, lower] = rows([3, middle, lower]);
+        let ([hours, month], [log, side]) = (beside(middle), beside(lower));
+        let [terms, devices, health] = if area.width < 110 {
+            let roomy = side.height > 12;
+            Layout::vertical([
+                Constraint::Fill(1),
+                Constraint::Length(if side.height > 8 { 4 } else { 0 }),
+                Constraint::Length(if roomy { 5 } else { 3 }),
+            ])
+            .spacing(u16::from(roomy))
+            .areas(side)
+        } else {
+            let [terms, right] =
+                Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).spacing(3).areas(side);
+            let [devices, health] =
+                Layout::vertical([Constraint::Length(4), Constraint::Fill(1)]).spacing(1).areas(right);
+            [terms, devices, health]
+        };
+        Self { figures, hours, month, terms, devices, health, log }
+    }
+
+    /// What matters most: the figures, as much of the day as fits, and the log where there is room.
+    fn narrow(area: Rect) -> Self {
+        let figures = Rect { height: area.height.min(5), ..area };
+        let rest = Rect { y: figures.bottom(), height: area.height - figures.height, ..area };
+        let log = if rest.height >= 9 { rest.height - 6 } else { 0 };
+        let hours = Rect { height: rest.height - log, ..rest };
+        Self { figures, hours, log: Rect { y: hours.bottom(), height: log, ..rest }, ..Self::default() }
+    }
+}

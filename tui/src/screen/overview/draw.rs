@@ -1,0 +1,237 @@
+//! How the day looks.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use tidings_core::analysis::{Live, LogEntry, Sums};
+
+use super::{Overview, Places};
+use crate::effect::{Health, Overview as Data};
+use crate::screen::Ctx;
+use crate::text::{bytes, count, cut, fit, number, width};
+use crate::theme::Theme;
+use crate::widget::chart::{self, Bars};
+
+impl Overview {
+    pub(super) fn paint(&self, buf: &mut Buffer, places: &Places, ctx: &Ctx) {
+        let Some(data) = &self.data else {
+            let (text, style) = match self.slot.problem() {
+                Some(problem) => (format!("✗ {}", problem.text()), ctx.theme.bad()),
+                None => ("Reading …".to_owned(), Theme::faint()),
+            };
+            buf.set_stringn(places.figures.x, places.figures.y, text, places.figures.width.into(), style);
+            return;
+        };
+        figures(&data.live, places.figures, buf, ctx);
+        if let Some(problem) = self.slot.problem() {
+            // What is shown is no longer the day as it goes.
+            let line = fit(&format!("✗ {}", problem.text()), places.figures.width.into(), false);
+            buf.set_string(places.figures.x, places.figures.y, line, ctx.theme.bad());
+        }
+        hours(&data.live, places.hours, buf, ctx);
+        month(&data.live, places.month, buf, ctx);
+        terms(data, places.terms, buf, ctx);
+        devices(data, places.devices, buf, ctx);
+        health(&data.health, self.pace(), places.health, buf, ctx);
+        log(&data.log.lines, self.scroll, places.log, buf, ctx);
+    }
+}
+
+/// A heading; what is left of the area below it.
+fn heading(text: &str, area: Rect, buf: &mut Buffer) -> Rect {
+    if area.height == 0 || area.width == 0 {
+        return Rect::default();
+    }
+    buf.set_stringn(area.x, area.y, cut(text, area.width.into()), area.width.into(), Theme::strong());
+    Rect { y: area.y + 1, height: area.height - 1, ..area }
+}
+
+const fn visits(sums: &Sums) -> i64 {
+    sums.guest_visit + sums.member_visit
+}
+
+/// How far something is from what it was: a sign, a word's worth, and how it looks.
+fn change(now: i64, before: i64, ctx: &Ctx) -> (String, Style) {
+    match now - before {
+        0 => ("=".to_owned(), Theme::faint()),
+        more @ 1.. => (format!("▲ {}", number(more)), ctx.theme.good()),
+        less => (format!("▼ {}", number(-less)), ctx.theme.attention()),
+    }
+}
+
+fn figures(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    let (today, before) = (&live.today, &live.yesterday);
+    let figures = [
+        ("Visitors", today.visitor, before.visitor),
+        ("Visits", visits(today), visits(before)),
+        ("Views", today.view, before.view),
+        ("Likes", today.like, before.like),
+        ("Searches", today.search, before.search),
+    ];
+    if area.height >= 5 {
+        // One below the other.
+        for (y, (name, now, before)) in (area.y..area.bottom()).zip(figures) {
+            buf.set_string(area.x, y, fit(name, 9, false), Theme::faint());
+            buf.set_string(area.x + 9, y, fit(&number(now), 10, true), Theme::strong());
+            let (text, style) = change(now, before, ctx);
+            let room = usize::from(area.width.saturating_sub(20));
+            buf.set_stringn(area.x + 20, y, cut(&text, room), room, style);
+            let begin = 21 + u16::try_from(width(&text)).unwrap_or_default();
+            let room = usize::from(area.width.saturating_sub(begin));
+            let text = format!("({} yesterday)", number(before));
+            if width(&text) <= room {
+                buf.set_stringn(area.x + begin, y, text, room, Theme::faint());
+            }
+        }
+        return;
+    }
+    let wide = area.width / 6;
+    for (i, (name, now, before)) in (0_u16..).zip(figures) {
+        let x = area.x + i * wide;
+        let room = usize::from(wide.saturating_sub(1));
+        buf.set_stringn(x, area.y, cut(name, room), room, Theme::faint());
+        buf.set_stringn(x, area.y + 1, cut(&number(now), room), room, Theme::strong());
+        let (text, style) = change(now, before, ctx);
+        buf.set_stringn(x, area.y + 2, cut(&text, room), room, style);
+    }
+    let x = area.x + 5 * wide;
+    let room = usize::from(area.right().saturating_sub(x));
+    let (members, guests) = (live.member_visitor, today.visitor - live.member_visitor);
+    buf.set_stringn(x, area.y, cut("Who", room), room, Theme::faint());
+    buf.set_stringn(x, area.y + 1, cut(&count(members, "member"), room), room, Style::new());
+    buf.set_stringn(x, area.y + 2, cut(&count(guests, "guest"), room), room, Style::new());
+}
+
+fn hours(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    let most = live.hours.iter().chain(&live.hours_yesterday).copied().max().unwrap_or_default();
+    let area = heading("Visitors by the hour", area, buf);
+    let legend = format!("█ today ░ yesterday  ≤ {}", number(most));
+    let left = area.right().saturating_sub(u16::try_from(width(&legend)).unwrap_or_default());
+    if area.height > 0 && left > area.x + 21 {
+        buf.set_string(left, area.y - 1, legend, Theme::faint());
+    }
+    if area.height < 2 {
+        return;
+    }
+    let bars = Rect { height: area.height - 1, ..area };
+    let pitch = chart::pitch(area.width, 24);
+    let (wide, offset) = match pitch {
+        1 => (1, 0),
+        2 => (1, 1),
+        _ => ((pitch - 1) / 2, (pitch - 1) / 2),
+    };
+    let yesterday = Bars {
+        values: &live.hours_yesterday,
+        most,
+        pitch,
+        offset,
+        wide,
+        fill: Some("░"),
+        style: Theme::faint(),
+    };
+    yesterday.draw(bars, buf);
+    let today = Bars { values: &live.hours, offset: 0, fill: None, style: ctx.theme.accent(), ..yesterday };
+    today.draw(bars, buf);
+    let y = area.bottom() - 1;
+    for hour in [0_u16, 6, 12, 18] {
+        let x = area.x + hour * pitch;
+        if x < area.right() {
+            buf.set_stringn(x, y, hour.to_string(), area.right().saturating_sub(x).into(), Theme::faint());
+        }
+    }
+    let now = area.x + u16::try_from(live.hour).unwrap_or_default() * pitch;
+    if now < area.right() && live.hour % 6 > 1 {
+        buf.set_string(now, y, "▴", ctx.theme.accent());
+    }
+}
+
+fn month(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    let area = heading("The last 30 days", area, buf);
+    if area.height < 2 {
+        return;
+    }
+    let values: Vec<i64> = live.month.iter().map(|day| day.visitor).collect();
+    let most = values.iter().copied().max().unwrap_or_default();
+    let days = u16::try_from(values.len()).unwrap_or(1);
+    let pitch = chart::pitch(area.width, days);
+    // Where not all days fit, the newest do.
+    let shown = usize::from((area.width / pitch).min(days));
+    let wide = if pitch > 2 { pitch - 1 } else { pitch };
+    let bars = Rect { height: area.height - 1, ..area };
+    let values = &values[values.len() - shown..];
+    Bars { values, most, pitch, offset: 0, wide, fill: None, style: ctx.theme.accent() }.draw(bars, buf);
+    let y = area.bottom() - 1;
+    let first = live.month.get(live.month.len() - shown).map_or("", |day| &day.date[5..]);
+    buf.set_stringn(area.x, y, first, area.width.into(), Theme::faint());
+    let text = format!("most {}", number(most));
+    let x = area.right().saturating_sub(u16::try_from(width(&text)).unwrap_or_default());
+    if x > area.x + 6 {
+        buf.set_string(x, y, text, Theme::faint());
+    }
+}
+
+fn terms(data: &Data, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    let area = heading("Searched in 24 hours", area, buf);
+    if data.terms.is_empty() && area.height > 0 {
+        buf.set_stringn(area.x, area.y, cut("nothing", area.width.into()), area.width.into(), Theme::faint());
+    }
+    chart::lying(area, buf, &data.terms, ctx.theme);
+}
+
+fn devices(data: &Data, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    let devices = &data.live.devices;
+    let area = heading("Devices", area, buf);
+    let rows = [("pc", devices.pc), ("tablet", devices.tablet), ("mobile", devices.mobile)];
+    chart::lying(area, buf, &rows.map(|(name, n)| (name.to_owned(), n)), ctx.theme);
+}
+
+fn health(health: &Health, pace: i64, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    let area = heading("Database", area, buf);
+    let rows = [
+        ("size", bytes(health.database_bytes), false),
+        // A log that is not brought into the file in time grows without bound.
+        ("WAL", bytes(health.wal_bytes), health.wal_bytes > health.database_bytes.max(256 << 20)),
+        ("changes", format!("{}/s", number(pace)), false),
+        ("queue", health.waiting.to_string(), health.waiting > 1_000),
+    ];
+    if area.height < 4 {
+        let all = rows.iter().map(|(name, value, _)| format!("{name} {value}")).collect::<Vec<_>>();
+        let lines = crate::text::wrap(&all.join("  "), area.width.into());
+        for (y, line) in (area.y..area.bottom()).zip(lines) {
+            buf.set_string(area.x, y, line, Style::new());
+        }
+        return;
+    }
+    for (y, (name, value, high)) in (area.y..area.bottom()).zip(rows) {
+        let style = if high { ctx.theme.bad() } else { Style::new() };
+        buf.set_stringn(area.x, y, fit(name, 8, false), area.width.into(), Theme::faint());
+        let value = if high { format!("{value} !") } else { value };
+        let room = usize::from(area.width.saturating_sub(8));
+        buf.set_stringn(area.x + 8.min(area.width), y, cut(&value, room), room, style);
+    }
+}
+
+fn log(lines: &[LogEntry], scroll: usize, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    let area = heading("Newest in the log", area, buf);
+    if lines.is_empty() && area.height > 0 {
+        let text = "Nothing was asked of the service yet.";
+        buf.set_stringn(area.x, area.y, cut(text, area.width.into()), area.width.into(), Theme::faint());
+    }
+    let shown = lines.iter().skip(scroll.min(lines.len().saturating_sub(area.height.into())));
+    for (y, line) in (area.y..area.bottom()).zip(shown) {
+        draw_line(line, Rect { y, height: 1, ..area }, buf, ctx);
+    }
+}
+
+/// A line of the log: when, who, what, and how it was answered.
+fn draw_line(line: &LogEntry, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    let moment = ctx.moment(line.date.0);
+    let who = if area.width >= 60 { 14 } else { 8 };
+    let text =
+        format!("{moment} {} {} {}", fit(&line.user_id, who, false), fit(&line.method, 4, false), line.path);
+    let room = usize::from(area.width.saturating_sub(4));
+    buf.set_stringn(area.x, area.y, fit(&text, room, false), room, Style::new());
+    let style = if line.status >= 400 { ctx.theme.bad() } else { Theme::faint() };
+    let x = area.right().saturating_sub(3).max(area.x);
+    buf.set_stringn(x, area.y, line.status.to_string(), area.right().saturating_sub(x).into(), style);
+}

@@ -1,0 +1,291 @@
+//! Posts: how the popular feed stands, and what a search finds; a post's figures; removing one.
+
+use crossterm::event::KeyEvent;
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::Line;
+use tidings_core::changes::Changes;
+
+use crate::effect::{Act, Answer, PostRow, PostText, Query};
+use crate::event::Problem;
+use crate::keys::{self, Action, Table};
+use crate::screen::{Ctx, Out, Question, Screen, reading};
+use crate::sheet::Sheet;
+use crate::slot::Slot;
+use crate::text::{count, number};
+use crate::theme::Theme;
+use crate::widget::browser::{Browser, Did, Item, Look};
+use crate::widget::table::{Cell, Column};
+
+impl Item for PostRow {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What is typed is searched by the core; whatever it finds is listed.
+    fn holds(&self, _: &str) -> bool {
+        true
+    }
+}
+
+/// The popular feed, or what a search finds.
+#[derive(Debug, Default)]
+pub(crate) struct Posts {
+    slot: Slot,
+    list: Browser<PostRow>,
+    /// What the list answers.
+    listed: String,
+    post_slot: Slot,
+    post: Option<PostText>,
+    seen: Option<i64>,
+    /// When the list was read last.
+    read_at: i64,
+}
+
+const FEED: [Column; 6] = [
+    Column::new("Rank", 4).right(),
+    Column::new("Title", 0),
+    Column::new("Views", 8).right(),
+    Column::new("Likes", 6).right().from(50),
+    Column::new("Date", 10).from(64),
+    Column::new("State", 7).from(76),
+];
+const FOUND: [Column; 6] = [Column::new("Fit", 4).right(), FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
+/// How often a list that is looked at is read again while posts change: each like changes them.
+const READ_EVERY_MS: i64 = 900;
+
+impl Posts {
+    fn ask(&mut self, ctx: &Ctx, out: &mut Out) {
+        self.read_at = ctx.now;
+        self.listed = self.list.filter.text().trim().to_owned();
+        let query = match self.listed.as_str() {
+            "" => Query::Popular,
+            text => Query::FindPosts(text.to_owned()),
+        };
+        out.effect(self.slot.ask(ctx.now, query));
+    }
+
+    /// Asks for the text of what is selected, where it is shown and not there.
+    fn ask_post(&mut self, ctx: &Ctx, out: &mut Out) {
+        let Some(row) = self.list.selected() else { return };
+        let there = self.post.as_ref().is_some_and(|post| post.id == row.id);
+        if self.list.areas(ctx.body()).text.width > 0 && !there {
+            let query = Query::Post(row.id.clone());
+            out.effect(self.post_slot.ask(ctx.now, query));
+        }
+    }
+
+    fn text(&self, row: &PostRow, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
+        let mut facts = vec![
+            count(row.view, "view"),
+            count(row.fav, "like"),
+            ctx.stamp(row.date),
+            state(row, ctx).to_owned(),
+        ];
+        facts.retain(|fact| !fact.is_empty());
+        let post = self.post.as_ref().filter(|post| post.id == row.id);
+        let text = match (post, self.post_slot.problem()) {
+            (Some(post), _) => post.post.clone(),
+            (None, Some(problem)) if !self.post_slot.is_waiting() => format!("✗ {}", problem.text()),
+            (None, _) => "…".to_owned(),
+        };
+        let mut lines = reading(&row.title, &facts.join(" · "), &text, columns);
+        let mut more: Vec<(&str, String)> = vec![("url", row.url.clone()), ("id", row.id.clone())];
+        if let Some(end) = row.end_date {
+            more.push(("ends", ctx.stamp(end)));
+        }
+        if let Some(post) = post {
+            more.push(("topics", post.topic.join(", ")));
+            more.push(("tags", post.tag.join(", ")));
+            more.push(("image", post.img.clone()));
+        }
+        let more = more.into_iter().filter(|(_, value)| !value.is_empty());
+        let more = more.flat_map(|(name, value)| crate::text::wrap(&format!("{name}: {value}"), columns));
+        let at = lines.len() - crate::text::wrap(&text, columns).len();
+        lines.splice(at..at, more.map(|line| Line::styled(line, Theme::faint())).chain([Line::default()]));
+        lines
+    }
+
+    fn lines(&self, ctx: &Ctx) -> usize {
+        let columns = self.list.areas(ctx.body()).text.width.into();
+        self.list.selected().map_or(0, |row| self.text(row, columns, ctx).len())
+    }
+
+    fn remove(&self, out: &mut Out) {
+        let Some(row) = self.list.selected() else { return };
+        let (views, likes) = (count(row.view, "view"), count(row.fav, "like"));
+        out.question = Some(Question::yes_or_no(
+            format!("Remove the post “{}”?", row.title),
+            format!(
+                "It leaves every feed and list; its {views} and {likes} stay counted. It cannot be brought back."
+            ),
+            "remove it",
+            Act::RemovePost { id: row.id.clone(), title: row.title.clone() },
+        ));
+    }
+
+    fn export(&self, ctx: &Ctx) -> Sheet {
+        let row = |row: &PostRow| {
+            vec![
+                row.place.into(),
+                row.id.as_str().into(),
+                row.title.as_str().into(),
+                row.url.as_str().into(),
+                ctx.stamp(row.date).into(),
+                row.view.into(),
+                row.fav.into(),
+            ]
+        };
+        let popular = self.listed.is_empty();
+        Sheet {
+            name: format!("{}-{}", if popular { "popular" } else { "posts" }, ctx.day(ctx.now)),
+            head: vec![
+                if popular { "rank" } else { "fit" },
+                "_id",
+                "title",
+                "url",
+                "date",
+                "view",
+                "fav_cnt",
+            ],
+            rows: self.list.listed().map(row).collect(),
+        }
+    }
+}
+
+fn state(row: &PostRow, ctx: &Ctx) -> &'static str {
+    if row.end_date.is_some_and(|end| end <= ctx.now) { "× ended" } else { "" }
+}
+
+impl Screen for Posts {
+    fn keys(&self) -> Vec<&'static Table> {
+        if self.list.typing() { vec![&keys::INPUT] } else { vec![&keys::POSTS, &keys::LIST, &keys::SCROLL] }
+    }
+
+    fn typing(&self) -> bool {
+        self.list.typing()
+    }
+
+    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+        let asked = self.list.filter.text().trim() == self.listed;
+        let due = self.seen != Some(changes.posts) && ctx.now - self.read_at >= READ_EVERY_MS;
+        if (due || !asked) && !self.slot.is_waiting() {
+            self.seen = Some(changes.posts);
+            self.ask(ctx, out);
+        }
+        if !self.post_slot.is_waiting() && self.post_slot.problem().is_none() {
+            self.ask_post(ctx, out);
+        }
+    }
+
+    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
+        match action {
+            Action::Remove => self.remove(out),
+            Action::Refresh => {
+                self.post = None;
+                self.ask(ctx, out);
+            }
+            Action::Export => out.export = Some(self.export(ctx)),
+            Action::Copy => {
+                if let Some(row) = self.list.selected() {
+                    out.copy("the address", row.url.clone());
+                }
+            }
+            action => match self.list.act(action, ctx.body(), self.lines(ctx)) {
+                Did::Nothing => return false,
+                Did::Done => {}
+                Did::Filtered => self.ask(ctx, out),
+            },
+        }
+        self.ask_post(ctx, out);
+        true
+    }
+
+    fn key(&mut self, key: KeyEvent, ctx: &Ctx, out: &mut Out) {
+        if self.list.key(key) == Did::Filtered {
+            self.ask(ctx, out);
+        }
+    }
+
+    fn paste(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
+        if self.list.filter.paste(text) {
+            self.ask(ctx, out);
+        }
+    }
+
+    fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
+        self.list.click(at, ctx.body());
+        self.ask_post(ctx, out);
+    }
+
+    fn answer(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
+        match answer {
+            Answer::Posts(answer) => {
+                if let Some(rows) = self.slot.take(number, answer) {
+                    // They come in their order.
+                    self.list.set(rows, |_| true, |_, _| std::cmp::Ordering::Equal);
+                    self.ask_post(ctx, out);
+                }
+            }
+            Answer::Post(answer) => {
+                if let Some(post) = self.post_slot.take(number, answer) {
+                    self.post = Some(post);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn acted(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+        if let Act::RemovePost { .. } = act {
+            self.ask(ctx, out);
+        }
+    }
+
+    fn is_slow(&self, now: i64) -> bool {
+        self.slot.is_slow(now) || self.post_slot.is_slow(now)
+    }
+
+    fn leave(&mut self) -> bool {
+        let waiting = self.slot.is_waiting() || self.post_slot.is_waiting();
+        self.slot.leave();
+        self.post_slot.leave();
+        waiting
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
+        let popular = self.listed.is_empty();
+        let row = |row: &PostRow| {
+            let place = if popular { row.place.to_string() } else { format!("{}%", row.place) };
+            vec![
+                Cell::styled(place, Theme::faint()),
+                row.title.as_str().into(),
+                number(row.view).into(),
+                number(row.fav).into(),
+                Cell::styled(ctx.day(row.date), Theme::faint()),
+                Cell::styled(state(row, ctx), ctx.theme.attention()),
+            ]
+        };
+        let n = self.list.listed().count();
+        let head = match (popular, self.slot.is_waiting() && n == 0) {
+            (_, true) => "Reading …".to_owned(),
+            (true, _) => format!("The popular feed · the first {n}"),
+            (false, _) => format!("{n} found, best first"),
+        };
+        let empty = match (self.slot.is_waiting(), popular) {
+            (true, _) => "",
+            (_, true) => "There are no posts. tidings post import FILE brings some.",
+            (_, false) => "No post has these words. Esc goes back to the popular feed.",
+        };
+        let look = Look {
+            theme: ctx.theme,
+            head,
+            problem: self.slot.problem().map(Problem::text),
+            empty,
+            columns: if popular { &FEED } else { &FOUND },
+            row: &row,
+            text: &|row, columns| self.text(row, columns, ctx),
+        };
+        self.list.draw(area, frame.buffer_mut(), &look);
+    }
+}

@@ -1,0 +1,95 @@
+//! A shown table as a file: CSV, or JSON where the file's name ends so.
+
+use std::fs::OpenOptions;
+use std::io::{Error, Write as _};
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::event::Problem;
+
+/// A table as it is exported.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sheet {
+    /// The name of the file that is offered, without its ending.
+    pub(crate) name: String,
+    pub(crate) head: Vec<&'static str>,
+    /// As many values in each as the head has names.
+    pub(crate) rows: Vec<Vec<Value>>,
+}
+
+/// Writes a table; over a file that is there only to `replace` it.
+///
+/// # Errors
+/// When the file is there already, or cannot be written.
+pub(crate) fn write(path: &Path, sheet: &Sheet, replace: bool) -> Result<(), Problem> {
+    let failed = |error: Error| Problem::file("write", path, &error);
+    let json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+    let bytes = if json { json_text(sheet) } else { csv_text(sheet) }.map_err(failed)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(replace).truncate(replace).create_new(!replace);
+    let mut file = options.open(path).map_err(failed)?;
+    file.write_all(&bytes).map_err(failed)
+}
+
+fn csv_text(sheet: &Sheet) -> Result<Vec<u8>, Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(&sheet.head)?;
+    for row in &sheet.rows {
+        writer.write_record(row.iter().map(|value| match value {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        }))?;
+    }
+    writer.into_inner().map_err(|error| Error::other(error.to_string()))
+}
+
+fn json_text(sheet: &Sheet) -> Result<Vec<u8>, Error> {
+    let object = |row: &Vec<Value>| {
+        let fields = sheet.head.iter().zip(row);
+        fields.map(|(name, value)| ((*name).to_owned(), value.clone())).collect::<Map<_, _>>()
+    };
+    let rows: Vec<_> = sheet.rows.iter().map(object).collect();
+    let mut bytes = serde_json::to_vec_pretty(&rows)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet() -> Sheet {
+        Sheet {
+            name: "notices".into(),
+            head: vec!["title", "view"],
+            rows: vec![vec!["도서관, \"열\"".into(), 3.into()], vec!["two\nlines".into(), Value::Null]],
+        }
+    }
+
+    #[test]
+    fn a_table_is_written_as_csv_or_json_by_the_name_of_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+        write(&dir.path().join("a.csv"), &sheet(), false).unwrap();
+        assert_eq!(read("a.csv"), "title,view\n\"도서관, \"\"열\"\"\",3\n\"two\nlines\",\n");
+        write(&dir.path().join("a.JSON"), &sheet(), false).unwrap();
+        let rows: Value = serde_json::from_str(&read("a.JSON")).unwrap();
+        assert_eq!(rows[0]["view"], 3);
+        assert_eq!(rows[1], serde_json::json!({ "title": "two\nlines", "view": null }));
+    }
+
+    #[test]
+    fn a_file_that_is_there_is_written_over_only_when_that_is_wanted() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.csv");
+        std::fs::write(&path, "mine").unwrap();
+        let refused = write(&path, &sheet(), false).unwrap_err();
+        assert!(refused.exists, "{refused:?}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+        write(&path, &sheet(), true).unwrap();
+        assert!(std::fs::read_to_string(&path).unwrap().starts_with("title,view\n"));
+        assert!(!write(&dir.path().join("no/where.csv"), &sheet(), false).unwrap_err().exists);
+    }
+}

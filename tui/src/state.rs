@@ -1,0 +1,296 @@
+//! All that the screens know, and what follows from what happens. No terminal, no store, no clock.
+
+use std::sync::Arc;
+
+use crossterm::event::KeyEventKind;
+use jiff::tz::TimeZone;
+use tidings_core::changes::Changes;
+
+use crate::effect::{Act, Answer, Effect};
+use crate::event::{Event, Problem};
+use crate::keys::{self, Table};
+use crate::screen::analytics::Analytics;
+use crate::screen::feedback::Feedback;
+use crate::screen::log::Log;
+use crate::screen::members::Members;
+use crate::screen::notices::Notices;
+use crate::screen::overview::Overview;
+use crate::screen::posts::Posts;
+use crate::screen::{Ctx, Go, Message, Out, Question, Screen, Tone};
+use crate::sheet::Sheet;
+use crate::theme::Theme;
+use crate::view;
+use crate::widget::input::Input;
+
+mod input;
+
+/// What stands over a screen.
+#[derive(Debug)]
+pub(crate) enum Overlay {
+    /// The keys.
+    Help { scroll: usize },
+    /// A question.
+    Question(Question),
+    /// Where a table is to be written.
+    Export { input: Box<Input>, sheet: Arc<Sheet> },
+}
+
+/// All that the screens know.
+pub(crate) struct State {
+    pub(crate) ctx: Ctx,
+    pub(crate) zone_name: String,
+    pub(crate) current: usize,
+    pub(crate) overlay: Option<Overlay>,
+    pub(crate) message: Option<Message>,
+    overview: Overview,
+    notices: Notices,
+    feedback: Feedback,
+    members: Members,
+    posts: Posts,
+    analytics: Analytics,
+    log: Log,
+    changes: Changes,
+    /// Acts that are under way.
+    running: Vec<(&'static str, i64)>,
+    /// Whether the program ends once nothing is under way.
+    quitting: bool,
+}
+
+impl State {
+    /// At the beginning: nothing is known yet.
+    pub(crate) fn new(zone_name: &str, theme: Theme, now: i64, size: (u16, u16)) -> Self {
+        let zone = TimeZone::get(zone_name).unwrap_or(TimeZone::UTC);
+        Self {
+            ctx: Ctx { now, zone, size, theme },
+            zone_name: zone_name.to_owned(),
+            current: 0,
+            overlay: None,
+            message: None,
+            overview: Overview::default(),
+            notices: Notices::default(),
+            feedback: Feedback::default(),
+            members: Members::default(),
+            posts: Posts::default(),
+            analytics: Analytics::default(),
+            log: Log::default(),
+            changes: Changes::default(),
+            running: Vec::new(),
+            quitting: false,
+        }
+    }
+
+    /// The screen that is open.
+    pub(crate) fn screen(&self) -> &dyn Screen {
+        match self.current {
+            1 => &self.notices,
+            2 => &self.feedback,
+            3 => &self.members,
+            4 => &self.posts,
+            5 => &self.analytics,
+            6 => &self.log,
+            _ => &self.overview,
+        }
+    }
+
+    fn screen_mut(&mut self) -> (&mut dyn Screen, &Ctx) {
+        let current = self.current;
+        let (screens, ctx) = self.screens();
+        let mut screens = screens.into_iter();
+        (screens.nth(current).expect("as many screens as titles"), ctx)
+    }
+
+    /// Every screen, in the order of the tabs.
+    fn screens(&mut self) -> ([&mut dyn Screen; view::TITLES.len()], &Ctx) {
+        let screens: [&mut dyn Screen; _] = [
+            &mut self.overview,
+            &mut self.notices,
+            &mut self.feedback,
+            &mut self.members,
+            &mut self.posts,
+            &mut self.analytics,
+            &mut self.log,
+        ];
+        (screens, &self.ctx)
+    }
+
+    /// How many items of feedback wait for somebody.
+    pub(crate) fn open_feedback(&self) -> usize {
+        self.feedback.open_items()
+    }
+
+    /// Whether something is waited for that takes its time.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.progress().is_some()
+    }
+
+    /// What is under way, where it takes its time.
+    pub(crate) fn progress(&self) -> Option<String> {
+        const FRAMES: [&str; 8] = ["⣾", "⣽", "⣻", "⢿", "⡿", "⣟", "⣯", "⣷"];
+        let now = self.ctx.now;
+        let saving = self.running.first().filter(|(_, since)| now - since >= 300).map(|(what, _)| *what);
+        let what = match saving {
+            Some(what) => format!("{what} …"),
+            None if self.screen().is_slow(now) => "reading … Esc leaves it".to_owned(),
+            None => return None,
+        };
+        let frame = usize::try_from(now.rem_euclid(1_000_000) / 100).unwrap_or_default() % FRAMES.len();
+        Some(format!("{} {what}", FRAMES[frame]))
+    }
+
+    /// The tables of keys as they are looked through now.
+    pub(crate) fn tables(&self) -> Vec<&'static Table> {
+        match &self.overlay {
+            Some(overlay) => view::overlay_tables(overlay),
+            None => self.screen_tables(),
+        }
+    }
+
+    fn screen_tables(&self) -> Vec<&'static Table> {
+        let mut tables = self.screen().keys();
+        if !self.screen().typing() {
+            tables.push(&keys::GLOBAL);
+        }
+        tables
+    }
+
+    /// The tables that help lists.
+    pub(crate) fn help_tables(&self) -> Vec<&'static Table> {
+        self.screen_tables()
+    }
+
+    /// Asks for what the first screen shows.
+    pub(crate) fn start(&mut self, changes: Changes) -> Vec<Effect> {
+        let mut out = Out::default();
+        self.changes = changes;
+        self.look(&mut out);
+        self.settle(out)
+    }
+
+    /// What follows from something that happened.
+    pub(crate) fn update(&mut self, event: Event) -> Vec<Effect> {
+        let mut out = Out::default();
+        match event {
+            // Terminals that tell of them send keys that are let go, too.
+            Event::Key(key) if key.kind == KeyEventKind::Release => {}
+            Event::Key(key) => self.key(key, &mut out),
+            Event::Paste(text) => self.paste(&text, &mut out),
+            Event::Mouse(mouse) => self.mouse(mouse, &mut out),
+            Event::Resize(columns, rows) => self.ctx.size = (columns, rows),
+            Event::Tick { now, changes } => {
+                self.ctx.now = now;
+                self.changes = changes;
+                self.notices.keep(now, &mut out);
+                self.look(&mut out);
+            }
+            Event::Loaded { number, answer } => self.answer(number, answer, &mut out),
+            Event::Acted { act, result } => self.acted(&act, &result, &mut out),
+            Event::Suspend => {
+                self.notices.keep(self.ctx.now, &mut out);
+                out.effect(Effect::Suspend);
+            }
+            Event::Resume => out.effect(Effect::Redraw),
+            Event::Stop => {
+                self.notices.keep(self.ctx.now, &mut out);
+                self.quitting = true;
+            }
+        }
+        self.settle(out)
+    }
+
+    fn look(&mut self, out: &mut Out) {
+        let changes = self.changes;
+        // Its tab says what waits, whichever screen is open.
+        self.feedback.look(&changes, &self.ctx, out);
+        let (screen, ctx) = self.screen_mut();
+        screen.look(&changes, ctx, out);
+    }
+
+    /// Does what a screen wants of the frame; what is left is for others to do.
+    fn settle(&mut self, mut out: Out) -> Vec<Effect> {
+        if let Some(message) = out.message.take() {
+            self.message = Some(message);
+        }
+        if let Some(question) = out.question.take() {
+            self.overlay = Some(Overlay::Question(question));
+        }
+        if let Some(sheet) = out.export.take() {
+            if sheet.rows.is_empty() {
+                self.message = Some(Message { text: "There is nothing to export.".into(), tone: Tone::Note });
+            } else {
+                let input = Box::new(Input::new(&format!("{}.csv", sheet.name)));
+                self.overlay = Some(Overlay::Export { input, sheet: Arc::new(sheet) });
+            }
+        }
+        if let Some(go) = out.go.take() {
+            self.go(go, &mut out);
+        }
+        for effect in &out.effects {
+            if let Effect::Act(act) = effect {
+                self.running.push((act.doing(), self.ctx.now));
+            }
+        }
+        if self.quitting && self.running.is_empty() {
+            out.effects.push(Effect::Quit);
+        }
+        out.effects
+    }
+
+    fn go(&mut self, go: Go, out: &mut Out) {
+        match go {
+            Go::Notice(id) => {
+                self.current = 1;
+                self.look(out);
+                self.notices.open(id, out);
+            }
+            Go::LogFilter => {
+                self.current = 6;
+                self.look(out);
+                self.log.type_filter();
+            }
+            Go::Log(text) => {
+                self.current = 6;
+                self.log.look_for(&text, &self.ctx, out);
+            }
+        }
+    }
+
+    fn answer(&mut self, number: u64, answer: Answer, out: &mut Out) {
+        let ctx = self.ctx.clone();
+        match &answer {
+            Answer::Overview(_) => self.overview.answer(number, answer, &ctx, out),
+            Answer::Notices(_) => self.notices.answer(number, answer, &ctx, out),
+            Answer::Feedback(_) => self.feedback.answer(number, answer, &ctx, out),
+            Answer::Members(_) | Answer::Member(_) => self.members.answer(number, answer, &ctx, out),
+            Answer::Posts(_) | Answer::Post(_) => self.posts.answer(number, answer, &ctx, out),
+            Answer::Figures(_) => self.analytics.answer(number, answer, &ctx, out),
+            Answer::Log(_) => self.log.answer(number, answer, &ctx, out),
+        }
+    }
+
+    fn acted(&mut self, act: &Act, result: &Result<(), Problem>, out: &mut Out) {
+        if let Some(first) = self.running.iter().position(|(what, _)| *what == act.doing()) {
+            self.running.remove(first);
+        }
+        match (result, act) {
+            (Ok(()), _) => {
+                if let Some(text) = act.says() {
+                    out.done(text);
+                }
+            }
+            (Err(problem), Act::Export { path, sheet, .. }) if problem.exists => {
+                let act = Act::Export { path: path.clone(), sheet: Arc::clone(sheet), replace: true };
+                let text = format!("Write over {}?", path.display());
+                out.question =
+                    Some(Question::yes_or_no(text, "What it holds now is lost.", "write over it", act));
+            }
+            (Err(problem), _) => out.complain(problem),
+        }
+        let (screens, ctx) = self.screens();
+        for screen in screens {
+            screen.acted(act, result.as_ref().copied(), ctx, out);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

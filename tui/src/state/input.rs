@@ -1,0 +1,209 @@
+//! Keys, the mouse and what is pasted: to what stands over the screen, to the frame, or to the screen.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+
+use super::{Overlay, State};
+use crate::effect::{Act, Effect};
+use crate::keys::{self, Action};
+use crate::screen::{Choice, Out, Question, Then};
+use crate::sheet::Sheet;
+use crate::view;
+use crate::widget::input::Input;
+
+/// Rows that one turn of the wheel moves.
+const WHEEL: usize = 3;
+
+impl State {
+    pub(super) fn key(&mut self, key: KeyEvent, out: &mut Out) {
+        self.message = None;
+        if self.ctx.size.0 < view::LEAST.0 || self.ctx.size.1 < view::LEAST.1 {
+            // Nothing is seen of what other keys would do.
+            match keys::find(&[&keys::GLOBAL], &key) {
+                Some(Action::Quit) => self.quit(out),
+                Some(Action::Suspend) => out.effect(Effect::Suspend),
+                _ => {}
+            }
+            return;
+        }
+        match self.overlay.take() {
+            Some(Overlay::Help { scroll }) => self.key_in_help(scroll, key, out),
+            Some(Overlay::Question(question)) => self.key_in_question(question, key, out),
+            Some(Overlay::Export { input, sheet }) => self.key_in_export(input, sheet, key, out),
+            None => match keys::find(&self.tables(), &key) {
+                Some(Action::Type) | None if self.screen().typing() => {
+                    let (screen, ctx) = self.screen_mut();
+                    screen.key(key, ctx, out);
+                }
+                Some(action) => self.act(action, out),
+                None => {}
+            },
+        }
+    }
+
+    fn act(&mut self, action: Action, out: &mut Out) {
+        let slow = self.screen().is_slow(self.ctx.now);
+        if action == Action::Back && slow && !self.screen().typing() {
+            self.screen_mut().0.leave();
+            return out.say("Left; Ctrl-L reads it anew.");
+        }
+        let (screen, ctx) = self.screen_mut();
+        let done = screen.act(action, ctx, out);
+        match action {
+            Action::Refresh => out.effect(Effect::Redraw),
+            _ if done => {}
+            Action::Quit => self.quit(out),
+            Action::Suspend => {
+                self.notices.keep(self.ctx.now, out);
+                out.effect(Effect::Suspend);
+            }
+            Action::Help => self.overlay = Some(Overlay::Help { scroll: 0 }),
+            Action::Screen(screen) => self.open(screen, out),
+            Action::NextScreen => self.open((self.current + 1) % view::TITLES.len(), out),
+            Action::PreviousScreen => {
+                self.open((self.current + view::TITLES.len() - 1) % view::TITLES.len(), out);
+            }
+            // At the end of the way back stands the overview.
+            Action::Back if self.current != 0 => self.open(0, out),
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, screen: usize, out: &mut Out) {
+        self.current = screen;
+        self.look(out);
+    }
+
+    fn quit(&mut self, out: &mut Out) {
+        if self.quitting {
+            // Who asks twice does not wait.
+            return out.effect(Effect::Quit);
+        }
+        if self.notices.unsaved() {
+            out.question = Some(Question {
+                text: "Quit with a notice that is not saved?".into(),
+                detail: "Its draft is kept, and stands among the notices when you come back.".into(),
+                choices: vec![Choice { key: 'y', says: "quit", then: Then::Quit }],
+            });
+        } else {
+            self.quitting = true;
+        }
+    }
+
+    fn key_in_help(&mut self, scroll: usize, key: KeyEvent, out: &mut Out) {
+        let lines = view::help(&self.help_tables()).len();
+        let page = view::help_lines(self.ctx.size.1);
+        let most = lines.saturating_sub(page);
+        let scroll = match keys::find(&[&keys::HELP], &key) {
+            Some(Action::Back) => return,
+            Some(Action::Quit) => return self.quit(out),
+            Some(Action::Up) => scroll.saturating_sub(1),
+            Some(Action::Down) => scroll + 1,
+            Some(Action::PageUp) => scroll.saturating_sub(page),
+            Some(Action::PageDown) => scroll + page,
+            _ => scroll,
+        };
+        self.overlay = Some(Overlay::Help { scroll: scroll.min(most) });
+    }
+
+    fn key_in_question(&mut self, question: Question, key: KeyEvent, out: &mut Out) {
+        let chosen = question.choices.iter().find(|choice| key.code == KeyCode::Char(choice.key));
+        match chosen.map(|choice| choice.then.clone()) {
+            Some(then) => self.follow(then, out),
+            None if keys::find(&[&keys::QUESTION], &key).is_some() => {}
+            None => self.overlay = Some(Overlay::Question(question)),
+        }
+    }
+
+    fn follow(&mut self, then: Then, out: &mut Out) {
+        match then {
+            Then::Act(act) => out.act(act),
+            Then::Action(action) => {
+                let (screen, ctx) = self.screen_mut();
+                screen.act(action, ctx, out);
+            }
+            Then::Quit => {
+                self.notices.keep(self.ctx.now, out);
+                self.quitting = true;
+            }
+        }
+    }
+
+    fn key_in_export(&mut self, mut input: Box<Input>, sheet: Arc<Sheet>, key: KeyEvent, out: &mut Out) {
+        match keys::find(&[&keys::INPUT], &key) {
+            Some(Action::Back) => return,
+            Some(Action::Quit) => return self.quit(out),
+            Some(Action::Open) if !input.text().trim().is_empty() => {
+                let path = PathBuf::from(input.text().trim());
+                return out.act(Act::Export { path, sheet, replace: false });
+            }
+            Some(_) => {}
+            None if key.code == KeyCode::Tab => {
+                let (stem, ending) = input.text().rsplit_once('.').unwrap_or((input.text(), ""));
+                let other = if ending.eq_ignore_ascii_case("json") { "csv" } else { "json" };
+                *input = Input::new(&format!("{stem}.{other}"));
+            }
+            None => drop(input.key(key)),
+        }
+        self.overlay = Some(Overlay::Export { input, sheet });
+    }
+
+    pub(super) fn paste(&mut self, text: &str, out: &mut Out) {
+        if let Some(Overlay::Export { input, .. }) = &mut self.overlay {
+            input.paste(text);
+        }
+        if self.overlay.is_none() && self.screen().typing() {
+            let (screen, ctx) = self.screen_mut();
+            screen.paste(text, ctx, out);
+        }
+    }
+
+    pub(super) fn mouse(&mut self, mouse: MouseEvent, out: &mut Out) {
+        let at = Position::new(mouse.column, mouse.row);
+        match mouse.kind {
+            MouseEventKind::Down(MouseButton::Left) => self.click(at, out),
+            MouseEventKind::ScrollUp => self.wheel(KeyCode::Up, out),
+            MouseEventKind::ScrollDown => self.wheel(KeyCode::Down, out),
+            _ => {}
+        }
+    }
+
+    /// The wheel is as many presses of an arrow.
+    fn wheel(&mut self, code: KeyCode, out: &mut Out) {
+        let key = KeyEvent::from(code);
+        for _ in 0..WHEEL {
+            match self.overlay {
+                Some(Overlay::Help { .. }) | None => self.key(key, out),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn click(&mut self, at: Position, out: &mut Out) {
+        self.message = None;
+        let places = view::areas(Rect::new(0, 0, self.ctx.size.0, self.ctx.size.1));
+        if let Some(overlay) = &self.overlay {
+            // A click beside a question answers nothing.
+            if let Overlay::Help { .. } = overlay {
+                self.overlay = None;
+            }
+        } else if places.tabs.contains(at) {
+            let tabs = view::tabs(places.tabs, self.current, self.open_feedback());
+            if let Some(screen) = tabs.iter().position(|(rect, _)| rect.contains(at)) {
+                self.open(screen, out);
+            }
+        } else if places.foot.contains(at) {
+            let hints = view::footer(places.foot, &self.tables());
+            if let Some((_, binding)) = hints.into_iter().find(|(rect, _)| rect.contains(at)) {
+                self.act(binding.action, out);
+            }
+        } else if places.body.contains(at) {
+            let (screen, ctx) = self.screen_mut();
+            screen.click(at, ctx, out);
+            self.look(out);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The screens from outside: keys go in, what follows is done on a database at a time that stands still, and what is
+//! drawn comes out.
+
+use std::path::PathBuf;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use tempfile::TempDir;
+use tidings_core::Tidings;
+use tidings_core::changes::Changes;
+use tidings_core::clock::Clock;
+
+use super::*;
+use crate::draft::Drafts;
+use crate::effect::{Answer, Health, Query, Service};
+
+mod acts;
+mod data;
+mod drafts;
+mod frame;
+mod screens;
+mod svg;
+
+/// 2026-11-20T08:36:00Z, when tests take place.
+const NOW: i64 = 1_795_163_760_000;
+
+/// The screens on a database of their own.
+struct Stage {
+    state: State,
+    service: Service,
+    clock: Clock,
+    /// What was copied, and whether the program ended.
+    copied: Vec<String>,
+    ended: bool,
+    suspended: usize,
+    /// Effects that were asked for and wait, where they are to.
+    waiting: Vec<Effect>,
+    holds: bool,
+    dir: TempDir,
+}
+
+impl Stage {
+    /// On an empty database, at 80 columns and 24 rows.
+    fn new() -> Self {
+        Self::at(Clock::fixed(NOW), |_, _| {})
+    }
+
+    /// On a database that `fill` fills.
+    fn at(clock: Clock, fill: impl FnOnce(&Tidings, &Clock)) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let database = dir.path().join("test.db");
+        let tidings = Tidings::builder(&database).clock(clock.clone()).open().unwrap();
+        fill(&tidings, &clock);
+        let service = Service { tidings, drafts: Drafts::beside(&database) };
+        let mut stage = Self {
+            state: State::new("UTC", Theme::new(true), clock.now(), (80, 24)),
+            service,
+            clock,
+            copied: Vec::new(),
+            ended: false,
+            suspended: 0,
+            waiting: Vec::new(),
+            holds: false,
+            dir,
+        };
+        let first = stage.state.start(Changes::of(&stage.service.tidings));
+        stage.perform(first);
+        stage
+    }
+
+    /// Does what was asked for, and what follows from that, until nothing does.
+    fn perform(&mut self, effects: Vec<Effect>) {
+        let mut effects = std::collections::VecDeque::from(effects);
+        while let Some(effect) = effects.pop_front() {
+            if self.holds && matches!(effect, Effect::Load { .. } | Effect::Act(_)) {
+                self.waiting.push(effect);
+                continue;
+            }
+            let event = match effect {
+                Effect::Load { number, query } => steady(query.run(number, &self.service)),
+                Effect::Act(act) => act.run(&self.service),
+                Effect::Copy(text) => {
+                    self.copied.push(text);
+                    continue;
+                }
+                Effect::Redraw => continue,
+                Effect::Suspend => {
+                    self.suspended += 1;
+                    continue;
+                }
+                Effect::Quit => {
+                    self.ended = true;
+                    continue;
+                }
+            };
+            effects.extend(self.state.update(event));
+        }
+    }
+
+    fn happens(&mut self, event: Event) {
+        let effects = self.state.update(event);
+        self.perform(effects);
+    }
+
+    /// Time passes.
+    fn tick(&mut self, ms: i64) {
+        self.clock.advance(ms);
+        let changes = Changes::of(&self.service.tidings);
+        self.happens(Event::Tick { now: self.clock.now(), changes });
+    }
+
+    /// Presses keys: `Ctrl-S`, `Enter`, `Up`, or the letters of anything else.
+    fn keys(&mut self, keys: &[&str]) {
+        for key in keys {
+            for event in pressed(key) {
+                self.happens(Event::Key(event));
+            }
+        }
+    }
+
+    fn click(&mut self, column: u16, row: u16) {
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        self.happens(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+    }
+
+    fn resize(&mut self, columns: u16, rows: u16) {
+        self.happens(Event::Resize(columns, rows));
+    }
+
+    fn buffer(&self) -> Buffer {
+        let (columns, rows) = self.state.ctx.size;
+        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+        terminal.draw(|frame| view::draw(&self.state, frame)).unwrap();
+        terminal.backend().buffer().clone()
+    }
+
+    /// What is seen, line by line.
+    fn seen(&self) -> String {
+        lines(&self.buffer())
+    }
+
+    #[track_caller]
+    fn sees(&self, text: &str) {
+        assert!(self.seen().contains(text), "{text:?} is not seen in\n{}", self.seen());
+    }
+
+    #[track_caller]
+    fn sees_not(&self, text: &str) {
+        assert!(!self.seen().contains(text), "{text:?} is seen in\n{}", self.seen());
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+}
+
+/// An answer without what no two runs have in common.
+fn steady(mut event: Event) -> Event {
+    if let Event::Loaded { answer: Answer::Overview(Ok(overview)), .. } = &mut event {
+        let at = overview.health.at;
+        overview.health =
+            Health { database_bytes: 12_345_678, wal_bytes: 456_789, waiting: 0, revision: 0, at };
+    }
+    event
+}
+
+/// A buffer as text; wide characters stand once, and ids, which are made at random, are all the same.
+fn lines(buffer: &Buffer) -> String {
+    let area = buffer.area;
+    let mut text = String::new();
+    for y in area.top()..area.bottom() {
+        let mut line = String::new();
+        let mut skip = 0;
+        for x in area.left()..area.right() {
+            if skip == 0 {
+                line.push_str(buffer[(x, y)].symbol());
+                skip = crate::text::width(buffer[(x, y)].symbol()).saturating_sub(1);
+            } else {
+                skip -= 1;
+            }
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    without_ids(&text)
+}
+
+/// A text with the same id in the place of every other.
+fn without_ids(text: &str) -> String {
+    const ID: usize = 24;
+    let (mut out, mut run) = (String::new(), String::new());
+    for c in text.chars().chain(['\n']) {
+        if c.is_ascii_hexdigit() {
+            run.push(c);
+        } else {
+            out.push_str(if run.len() == ID { "65f0a0000000000000000000" } else { &run });
+            run.clear();
+            out.push(c);
+        }
+    }
+    out.pop();
+    out
+}
+
+fn pressed(key: &str) -> Vec<KeyEvent> {
+    let code = match key {
+        "Enter" => KeyCode::Enter,
+        "Esc" => KeyCode::Esc,
+        "Tab" => KeyCode::Tab,
+        "Shift-Tab" => KeyCode::BackTab,
+        "Up" => KeyCode::Up,
+        "Down" => KeyCode::Down,
+        "Left" => KeyCode::Left,
+        "Right" => KeyCode::Right,
+        "PgDn" => KeyCode::PageDown,
+        "End" => KeyCode::End,
+        "Backspace" => KeyCode::Backspace,
+        "F1" => KeyCode::F(1),
+        _ => {
+            if let Some(letter) = key.strip_prefix("Ctrl-") {
+                let letter = letter.to_lowercase().chars().next().unwrap();
+                return vec![KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)];
+            }
+            if key == "Shift-Left" {
+                return vec![KeyEvent::new(KeyCode::Left, KeyModifiers::SHIFT)];
+            }
+            return key.chars().map(|c| KeyEvent::from(KeyCode::Char(c))).collect();
+        }
+    };
+    vec![KeyEvent::from(code)]
+}

@@ -1,0 +1,163 @@
+//! What the tests' databases hold.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use tidings_core::account::{self, Caller, SignUp};
+use tidings_core::analysis::{self, Communication, Operation};
+use tidings_core::{feedback, notice, post, search};
+
+use super::*;
+
+const HOUR_MS: i64 = 3_600_000;
+const DAY_MS: i64 = 24 * HOUR_MS;
+
+pub(super) fn member(tidings: &Tidings, id: &str, nickname: &str) -> Caller {
+    let pw = "correct horse".to_owned();
+    let form = SignUp { id: id.into(), pw_check: pw.clone(), pw, nickname: nickname.into() };
+    Caller::token(account::sign_up(tidings, &form).unwrap().access_token)
+}
+
+pub(super) fn notice(tidings: &Tidings, title: &str, post: &str, shown: bool) -> String {
+    let draft = notice::Draft {
+        title: Some(title.into()),
+        post: Some(post.into()),
+        activation: Some(i64::from(shown)),
+    };
+    notice::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
+}
+
+pub(super) fn wrote(tidings: &Tidings, who: &Caller, on: Option<&str>, kind: &str, text: &str) {
+    let draft = feedback::Draft { kind: Some(kind.into()), post: Some(text.into()) };
+    feedback::send(tidings, who, on, &draft).unwrap();
+}
+
+pub(super) fn post(tidings: &Tidings, title: &str, date: &str) -> String {
+    let url = title.bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    let draft = post::Draft {
+        title: Some(title.into()),
+        post: Some(format!("All there is to say about {title}.\nAnd a second line.")),
+        url: Some(format!("https://news.example.org/{url:x}")),
+        topic: Some(vec!["campus".into(), "news".into()]),
+        tag: Some(vec!["2026".into()]),
+        date: Some(date.into()),
+        ..post::Draft::default()
+    };
+    post::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
+}
+
+/// Somebody asks something; `from` tells guests apart.
+pub(super) fn asks(tidings: &Tidings, who: &Caller, from: u8, path: &'static str, status: u16) {
+    analysis::record(
+        tidings,
+        &Communication {
+            caller: who,
+            operation: Operation::new(if path.starts_with("/insert") { "POST" } else { "GET" }, path),
+            path,
+            status,
+            address: IpAddr::V4(Ipv4Addr::new(203, 0, 113, from)),
+            user_agent: b"okhttp/4.12.0",
+        },
+    );
+}
+
+/// A campus in the middle of its day.
+pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
+    analysis::warm(tidings).unwrap();
+    let end = clock.now();
+    // The weeks before, in which the campus came to life.
+    clock.advance(-28 * DAY_MS);
+    for day in 0..27_u8 {
+        for from in 0..4 + day * 2 / 3 + [0, 5, 7, 6, 4, 1, 0][usize::from(day) % 7] {
+            asks(tidings, &Caller::Nobody, from, "/get_popularity_newsfeed", 200);
+        }
+        clock.advance(DAY_MS);
+    }
+    clock.advance(end - clock.now() - DAY_MS - 8 * HOUR_MS);
+    let ann = member(tidings, "ann", "Ann");
+    let ben = member(tidings, "ben", "Ben of the library");
+    member(tidings, "s2026001", "민수");
+    tidings_core::admin::grant(tidings, "ann").unwrap();
+    for (i, (title, text, shown)) in NOTICES.into_iter().enumerate() {
+        clock.advance(60_000);
+        let id = notice(tidings, title, text, shown);
+        for _ in 0..i * 7 {
+            notice::get(tidings, &Caller::Operator, &id).unwrap();
+        }
+        if i == 2 {
+            wrote(tidings, &ben, Some(&id), "question", "Is the reading room open as well?\nAnd on Sunday?");
+        }
+    }
+    clock.advance(60_000);
+    wrote(tidings, &ben, None, "bug", "The search finds nothing for “café”.");
+    clock.advance(60_000);
+    wrote(tidings, &ann, None, "praise", "Thank you for the new feeds.");
+    let done = feedback::list(tidings, &Caller::Operator).unwrap().feedback_list.remove(0).id;
+    feedback::set_activation(tidings, &Caller::Operator, &done, 0).unwrap();
+    let posts: Vec<String> = POSTS.into_iter().map(|(title, date)| post(tidings, title, date)).collect();
+    // Hour by hour from midnight of yesterday, more of everything from hour to hour.
+    for hour in 0..33_u8 {
+        clock.advance(end - clock.now() - DAY_MS - 8 * HOUR_MS - 36 * 60_000 + i64::from(hour) * HOUR_MS);
+        for from in 0..hour % 24 {
+            asks(tidings, &Caller::Nobody, from, "/get_popularity_newsfeed", 200);
+            clock.advance(1_000);
+        }
+        if hour % 3 == 0 {
+            asks(tidings, &ben, 0, "/get_userinfo", 200);
+            post::view(tidings, &ben, &posts[usize::from(hour) % 3]).wait().unwrap();
+            post::view(tidings, &Caller::Nobody, &posts[0]).wait().unwrap();
+            search::log(tidings, &ben, None, ["도서관", "library hours", "exam"][usize::from(hour) / 3 % 3])
+                .wait()
+                .unwrap();
+            analysis::insert_device(tidings, ["pc", "mobile", "mobile", "tablet"][usize::from(hour) % 4])
+                .wait()
+                .unwrap();
+        }
+    }
+    post::like(tidings, &ben, &posts[1]).wait().unwrap();
+    asks(tidings, &ann, 0, "/insert_notice", 200);
+    asks(tidings, &Caller::Nobody, 9, "/insert_notice", 401);
+    clock.advance(end - clock.now());
+    // Behind what was recorded in the queue.
+    analysis::insert_device(tidings, "pc").wait().unwrap();
+}
+
+const NOTICES: [(&str, &str, bool); 5] = [
+    ("Exam week", "The library is open all night from Monday on.", true),
+    ("New feeds", "Posts are recommended by what you read.", true),
+    (
+        "Library hours",
+        "Open until ten in the evening.\n\nThe reading room on the third floor closes at eight.",
+        true,
+    ),
+    ("Maintenance on Sunday", "Sign-in pauses from 02:00 to 02:10.", false),
+    ("Welcome", "This is where the campus reads what is new.", true),
+];
+
+const POSTS: [(&str, &str); 4] = [
+    ("Robotics club wins the cup", "2026-11-18"),
+    ("Cafeteria: the new menu", "2026-11-17"),
+    ("Scholarships for spring", "2026-11-15"),
+    ("Old timetable", "2026-09-01"),
+];
+
+/// Texts that are wide, long, joined of several characters, or that a terminal would act on.
+pub(super) fn wide(tidings: &Tidings, clock: &Clock) {
+    analysis::warm(tidings).unwrap();
+    let text = "열람실은 밤 열 시까지 열려 있습니다. 図書館は夜十時まで。 👩‍👩‍👧‍👦 café e\u{301} \u{202e}backwards\u{202c} ";
+    let ann = member(tidings, "ann-with-an-id-of-30-character", "도서관을 사랑하는 사람들의 모임 👍");
+    for (i, title) in
+        ["도서관 열람실 이용 시간 안내와 시험 기간 연장 운영", "👩‍👩‍👧‍👦🇰🇷👍🏽 emoji", "\u{202e}nwod edispu"]
+            .into_iter()
+            .enumerate()
+    {
+        clock.advance(1_000);
+        let id = notice(tidings, title, &text.repeat(20), i != 1);
+        // A hidden notice is there for administrators only.
+        let on = (i != 1).then_some(id.as_str());
+        wrote(tidings, &ann, on, "건의사항 👍", &text.repeat(3));
+        post(tidings, &format!("{title} {}", "가".repeat(80)), "2026-11-20");
+        search::log(tidings, &ann, None, text.get(..61).unwrap()).wait().unwrap();
+    }
+    asks(tidings, &ann, 0, "/get_newsfeed_of_topic/%EB%8C%80%ED%95%99", 200);
+    analysis::insert_device(tidings, "pc").wait().unwrap();
+}

@@ -1,0 +1,112 @@
+//! Nothing that was typed is lost.
+
+use super::*;
+
+fn kept(stage: &Stage) -> Vec<(String, String)> {
+    let drafts = stage.service.drafts.all().unwrap();
+    drafts.into_iter().map(|draft| (draft.title, draft.post)).collect()
+}
+
+fn typed() -> Stage {
+    let mut stage = Stage::new();
+    stage.keys(&["2", "n", "Exam week", "Enter", "All night"]);
+    stage
+}
+
+#[test]
+fn what_is_typed_is_on_disk_with_the_next_tick() {
+    let mut stage = typed();
+    stage.tick(500);
+    assert_eq!(kept(&stage), [("Exam week".to_owned(), "All night".to_owned())]);
+    stage.keys(&[" long"]);
+    stage.tick(500);
+    assert_eq!(kept(&stage)[0].1, "All night long");
+}
+
+#[test]
+fn a_program_that_was_killed_goes_on_with_the_draft() {
+    let mut stage = typed();
+    stage.tick(500);
+    // Another program on the same database finds it.
+    stage.state = State::new("UTC", Theme::new(true), NOW, (80, 24));
+    let first = stage.state.start(Changes::of(&stage.service.tidings));
+    stage.perform(first);
+    stage.keys(&["2"]);
+    stage.sees("✎ draft");
+    stage.keys(&["Enter"]);
+    stage.sees("The draft of 2026-11-20 08:36");
+    stage.sees("All night");
+    stage.keys(&["Ctrl-S"]);
+    stage.sees("● shown");
+    assert_eq!(kept(&stage), []);
+}
+
+#[test]
+fn leaving_asks_and_keeps_discards_or_saves() {
+    let mut stage = typed();
+    stage.keys(&["Esc"]);
+    stage.sees("Leave “Exam week”?");
+    stage.keys(&["Esc"]);
+    stage.sees("A new notice");
+    stage.keys(&["Esc", "k"]);
+    stage.sees("✎ draft");
+    assert_eq!(kept(&stage).len(), 1);
+    stage.keys(&["e", "!", "Esc", "d"]);
+    assert_eq!(kept(&stage), []);
+    stage.keys(&["Up"]);
+    stage.sees("There are no notices.");
+
+    let mut stage = typed();
+    stage.keys(&["Esc", "s"]);
+    stage.sees("✓ Published “Exam week”.");
+}
+
+#[test]
+fn an_editor_without_changes_is_left_without_a_question() {
+    let mut stage = Stage::new();
+    stage.keys(&["2", "n", "Esc"]);
+    stage.sees("There are no notices.");
+    stage.keys(&["n", "x", "Backspace"]);
+    stage.tick(500);
+    stage.keys(&["Esc"]);
+    assert_eq!(kept(&stage), []);
+}
+
+#[test]
+fn quitting_with_something_unsaved_asks_and_keeps_it() {
+    let mut stage = typed();
+    stage.click(4, 0);
+    assert_eq!(stage.state.current, 0);
+    stage.keys(&["q"]);
+    stage.sees("Quit with a notice that is not saved?");
+    stage.keys(&["n"]);
+    assert!(!stage.ended);
+    stage.keys(&["q", "y"]);
+    assert!(stage.ended);
+    assert_eq!(kept(&stage).len(), 1);
+}
+
+#[test]
+fn a_signal_keeps_what_was_typed_before_the_program_ends() {
+    let mut stage = typed();
+    stage.happens(Event::Stop);
+    assert!(stage.ended);
+    assert_eq!(kept(&stage), [("Exam week".to_owned(), "All night".to_owned())]);
+}
+
+#[test]
+fn a_draft_of_a_notice_that_was_removed_meanwhile_is_a_new_one() {
+    let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
+        data::notice(tidings, "Library hours", "Open until ten.", true);
+    });
+    stage.keys(&["2", "e", " Changed."]);
+    stage.tick(500);
+    stage.keys(&["Esc", "k"]);
+    stage.sees("✎ edited");
+    stage.keys(&["x", "y"]);
+    stage.sees("✎ draft");
+    stage.keys(&["e"]);
+    stage.sees("Open until ten. Changed.");
+    stage.keys(&["Ctrl-S"]);
+    stage.sees("● shown");
+}

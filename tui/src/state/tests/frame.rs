@@ -1,0 +1,190 @@
+//! The frame around the screens: switching, help, the mouse, what takes its time, ending.
+
+use super::*;
+
+#[test]
+fn screens_are_switched_by_numbers_tab_and_mouse() {
+    let mut stage = Stage::new();
+    for (i, key) in ["1", "2", "3", "4", "5", "6", "7"].iter().enumerate() {
+        stage.keys(&[key]);
+        assert_eq!(stage.state.current, i);
+    }
+    stage.keys(&["Tab"]);
+    assert_eq!(stage.state.current, 0);
+    stage.keys(&["Shift-Tab"]);
+    assert_eq!(stage.state.current, 6);
+    let at = stage.seen().lines().next().unwrap().find("Members").unwrap();
+    stage.click(u16::try_from(at).unwrap(), 0);
+    assert_eq!(stage.state.current, 3);
+    stage.keys(&["Esc"]);
+    assert_eq!(stage.state.current, 0, "at the end of the way back stands the overview");
+}
+
+#[test]
+fn help_lists_the_keys_of_the_screen_and_closes() {
+    let mut stage = Stage::new();
+    stage.resize(80, 50);
+    for open in ["?", "F1"] {
+        stage.keys(&["2", open]);
+        stage.sees("Keys: Notices");
+        stage.sees("show or hide");
+        stage.sees("Ctrl-Z");
+        stage.keys(&["2", "n"]);
+        stage.sees("Keys: Notices");
+        stage.keys(&["Esc"]);
+        stage.sees_not("Keys: Notices");
+    }
+    stage.resize(80, 12);
+    stage.keys(&["?"]);
+    stage.sees("more ↓");
+    stage.keys(&["PgDn", "PgDn", "PgDn", "PgDn", "PgDn", "PgDn"]);
+    stage.sees("quit");
+    stage.sees_not("more ↓");
+}
+
+#[test]
+fn a_click_on_a_row_selects_it_and_one_more_opens_it() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    stage.keys(&["2"]);
+    let row = stage.seen().lines().position(|line| line.contains("New feeds")).unwrap();
+    let row = u16::try_from(row).unwrap();
+    stage.click(5, row);
+    stage.sees("Welcome");
+    stage.click(5, row);
+    stage.sees("Posts are recommended by what you read.");
+}
+
+#[test]
+fn a_click_on_a_key_of_the_footer_is_that_key() {
+    let mut stage = Stage::new();
+    stage.keys(&["2"]);
+    let foot = stage.seen().lines().last().unwrap().to_owned();
+    stage.click(u16::try_from(foot.find("n new").unwrap()).unwrap(), 23);
+    stage.sees("A new notice");
+}
+
+#[test]
+fn the_wheel_scrolls() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    stage.keys(&["7"]);
+    let wheel = |kind| Event::Mouse(MouseEvent { kind, column: 9, row: 9, modifiers: KeyModifiers::NONE });
+    for _ in 0..8 {
+        stage.happens(wheel(MouseEventKind::ScrollDown));
+    }
+    stage.sees_not("401");
+    for _ in 0..8 {
+        stage.happens(wheel(MouseEventKind::ScrollUp));
+    }
+    stage.sees("401");
+}
+
+#[test]
+fn what_is_slow_says_that_it_runs_and_can_be_left_and_a_late_answer_is_dropped() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    stage.holds = true;
+    stage.keys(&["4"]);
+    stage.sees_not("reading");
+    stage.tick(400);
+    stage.sees("reading … Esc leaves it");
+    // Keys are taken all the while.
+    stage.keys(&["?", "Esc", "Esc"]);
+    stage.sees("Left; Ctrl-L reads it anew.");
+    stage.holds = false;
+    let late = std::mem::take(&mut stage.waiting);
+    stage.perform(late);
+    stage.sees_not("Ben of the library");
+    stage.keys(&["Ctrl-L"]);
+    stage.sees("Ben of the library");
+}
+
+#[test]
+fn of_two_answers_the_one_to_the_latest_question_counts_whichever_comes_last() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    stage.keys(&["4"]);
+    stage.holds = true;
+    stage.keys(&["/", "an", "n"]);
+    stage.holds = false;
+    let asked = std::mem::take(&mut stage.waiting);
+    let queries =
+        asked.iter().filter(|effect| matches!(effect, Effect::Load { query: Query::Members { .. }, .. }));
+    assert_eq!(queries.count(), 3);
+    let mut late_first = asked;
+    late_first.reverse();
+    stage.perform(late_first);
+    stage.sees("1 found");
+    stage.sees("Ann");
+}
+
+#[test]
+fn changes_show_with_the_next_tick_and_nothing_is_read_while_nothing_changes() {
+    let mut stage = Stage::new();
+    stage.keys(&["2"]);
+    stage.sees("There are no notices.");
+    data::notice(&stage.service.tidings, "From elsewhere", "Now.", true);
+    stage.tick(500);
+    stage.sees("From elsewhere");
+    for screen in ["1", "2", "3", "4", "5", "6", "7"] {
+        stage.keys(&[screen]);
+        stage.tick(1_000);
+        stage.holds = true;
+        stage.tick(1_000);
+        assert!(stage.waiting.is_empty(), "{screen}: {:?}", stage.waiting);
+        stage.holds = false;
+    }
+}
+
+#[test]
+fn a_database_that_fails_says_so_and_the_screens_go_on() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    let failed = || Err(Problem::new("The database failed: disk full.", "Make room."));
+    stage.holds = true;
+    stage.keys(&["2", "Ctrl-L"]);
+    let Some(Effect::Load { number, .. }) = stage.waiting.pop() else { panic!("nothing was asked") };
+    stage.happens(Event::Loaded { number, answer: Answer::Notices(failed()) });
+    stage.sees("✗ The database failed: disk full. Make room.");
+    stage.holds = false;
+    stage.keys(&["Ctrl-L"]);
+    stage.sees_not("disk full");
+}
+
+#[test]
+fn ending_waits_for_what_is_under_way_unless_it_is_asked_twice() {
+    let begin = || {
+        let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
+            data::notice(tidings, "Library hours", "Open until ten.", true);
+        });
+        stage.keys(&["2"]);
+        stage.holds = true;
+        stage.keys(&[" ", "q"]);
+        stage
+    };
+    let mut stage = begin();
+    stage.tick(400);
+    stage.sees("saving …");
+    assert!(!stage.ended);
+    stage.holds = false;
+    let acts = std::mem::take(&mut stage.waiting);
+    stage.perform(acts);
+    assert!(stage.ended);
+    let mut stage = begin();
+    stage.keys(&["q"]);
+    assert!(stage.ended);
+}
+
+#[test]
+fn keys_that_are_let_go_do_nothing() {
+    let mut stage = Stage::new();
+    let mut key = KeyEvent::from(KeyCode::Char('2'));
+    key.kind = KeyEventKind::Release;
+    stage.happens(Event::Key(key));
+    assert_eq!(stage.state.current, 0);
+}
+
+#[test]
+fn the_program_goes_to_the_background_from_everywhere_and_keeps_what_is_typed() {
+    let mut stage = Stage::new();
+    stage.keys(&["Ctrl-Z", "2", "Ctrl-Z", "n", "typed", "Ctrl-Z"]);
+    assert_eq!(stage.suspended, 3);
+    assert_eq!(stage.service.drafts.all().unwrap()[0].title, "typed");
+    stage.sees("A new notice");
+}

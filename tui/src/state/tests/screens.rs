@@ -1,0 +1,144 @@
+//! Every screen as it looks, empty, full and with wide text, at three sizes; and that it has some look at every size.
+
+use super::*;
+
+const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (160, 50)];
+
+/// Opens each screen at each size, and with it what can be opened in it.
+fn every_screen(name: &str, stage: &mut Stage) {
+    for (i, title) in view::TITLES.iter().enumerate() {
+        for (columns, rows) in SIZES {
+            stage.resize(columns, rows);
+            stage.keys(&[&(i + 1).to_string()]);
+            stage.tick(0);
+            let snapshot = format!("{name}_{}_{columns}x{rows}", title.to_lowercase());
+            insta::assert_snapshot!(snapshot, stage.seen());
+        }
+    }
+}
+
+#[test]
+fn of_an_empty_database() {
+    every_screen("empty", &mut Stage::new());
+}
+
+#[test]
+fn of_a_campus() {
+    every_screen("campus", &mut Stage::at(Clock::fixed(NOW), data::campus));
+}
+
+#[test]
+fn of_wide_texts() {
+    every_screen("wide", &mut Stage::at(Clock::fixed(NOW), data::wide));
+}
+
+#[test]
+fn what_is_opened_over_a_list() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    for (columns, rows) in SIZES {
+        stage.resize(columns, rows);
+        let mut look = |name: &str, keys: &[&str], back: &[&str]| {
+            stage.keys(keys);
+            stage.tick(0);
+            insta::assert_snapshot!(format!("open_{name}_{columns}x{rows}"), stage.seen());
+            stage.keys(back);
+        };
+        look("notice", &["2", "Down", "Down", "Enter"], &["Esc", "Up", "Up"]);
+        look("question", &["2", "x"], &["Esc"]);
+        look("editor", &["2", "Down", "Down", "e"], &["Esc"]);
+        look("preview", &["e", "Ctrl-P"], &["Esc", "Esc", "Up", "Up"]);
+        look("help", &["2", "?"], &["Esc"]);
+        look("filter", &["2", "/", "lib"], &["Esc"]);
+        look("export", &["2", "E"], &["Esc"]);
+        look("feedback", &["3", "a", "End", "Enter"], &["Esc", "a"]);
+        look("member", &["4", "Down", "Enter"], &["Esc", "Up"]);
+        look("member_searches", &["4", "Down", "Enter", "vvv"], &["VVV", "Esc", "Up"]);
+        look("post", &["5", "Enter"], &["Esc"]);
+        look("days", &["6", "w", "v"], &["V"]);
+        look("students", &["6", "t", "vv"], &["VV"]);
+        look("log_filter", &["7", "/", "/insert ann"], &["Esc"]);
+    }
+}
+
+#[test]
+fn each_screen_is_drawn_at_every_size() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::wide);
+    let draw = |stage: &mut Stage, columns, rows| {
+        stage.state.ctx.size = (columns, rows);
+        stage.buffer();
+    };
+    // Below the least size all of them look the same.
+    for columns in 1..=45 {
+        (1..=14).for_each(|rows| draw(&mut stage, columns, rows));
+    }
+    for (columns, rows) in [(300, 1), (1, 100), (300, 11), (39, 100)] {
+        draw(&mut stage, columns, rows);
+    }
+    let narrow = (40..=58).flat_map(|columns| (12..=21).map(move |rows| (columns, rows)));
+    let wide = [59, 60, 61, 79, 80, 99, 100, 101, 109, 110, 111, 160, 241, 300];
+    let wide = wide
+        .into_iter()
+        .flat_map(|columns| [12, 13, 14, 15, 16, 19, 20, 21, 24, 33, 50, 100].map(|rows| (columns, rows)));
+    let sizes: Vec<(u16, u16)> = narrow.chain(wide).collect();
+    // In each, what is opened covers or divides it.
+    for (n, keys) in [&["Enter"][..], &["e"], &["?"], &["x"], &["v", "v", "v"], &["/", "가"], &["E"]]
+        .into_iter()
+        .enumerate()
+    {
+        for screen in 0..view::TITLES.len() {
+            stage.resize(80, 24);
+            stage.keys(&["Esc", "Esc", "Esc", "k", "Esc", &(screen + 1).to_string()]);
+            stage.keys(keys);
+            stage.tick(0);
+            // The combinations of all would take minutes; each of these meets every screen and every size.
+            let step = if n == 0 { 1 } else { 7 };
+            for (columns, rows) in sizes.iter().skip((screen + n) % step).step_by(step) {
+                draw(&mut stage, *columns, *rows);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_window_that_is_too_small_says_so_and_still_quits() {
+    let mut stage = Stage::new();
+    stage.resize(39, 12);
+    insta::assert_snapshot!(stage.seen(), @"
+    This window has 39 columns and 12 rows.
+    tidings needs 40 and 12: make it
+    larger, or press q to quit.
+    ");
+    stage.keys(&["2", "n"]);
+    assert_eq!(stage.state.current, 0, "nothing is done that is not seen");
+    stage.keys(&["q"]);
+    assert!(stage.ended);
+}
+
+#[test]
+fn without_colours_nothing_has_one() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    stage.state.ctx.theme = Theme::new(false);
+    for screen in 1..=view::TITLES.len() {
+        stage.keys(&[&screen.to_string()]);
+        stage.tick(0);
+        let buffer = stage.buffer();
+        let plain = |cell: &ratatui::buffer::Cell| {
+            use ratatui::style::Color::Reset;
+            (cell.fg, cell.bg) == (Reset, Reset)
+        };
+        assert!(buffer.content.iter().all(plain), "screen {screen}");
+    }
+}
+
+/// The screens that the README shows, drawn as a terminal would: `cargo insta review` renews them.
+#[test]
+fn the_readme_shows_the_screens_as_they_are() {
+    let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
+    stage.resize(110, 32);
+    for (name, keys) in [("overview", &["1"][..]), ("notices", &["2", "Down", "Down", "Enter"])] {
+        stage.keys(keys);
+        stage.tick(0);
+        let svg = super::svg::of(&stage.buffer());
+        insta::assert_binary_snapshot!(&format!("readme_{name}.svg"), svg.into_bytes());
+    }
+}

@@ -1,0 +1,287 @@
+//! The frame around the screens: the tabs, the line of keys, help and questions. It reads the state and changes
+//! nothing; where its parts stand is told to the mouse as well.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::{Block, BorderType, Clear, Widget as _};
+
+use crate::keys::{self, Action, Binding, Table};
+use crate::screen::{Ctx, Message, Question, Tone};
+use crate::state::{Overlay, State};
+use crate::text::{cut, fit, line, width, wrap};
+use crate::theme::Theme;
+
+/// The least columns and rows that the screens are made for.
+pub(crate) const LEAST: (u16, u16) = (40, 12);
+
+/// The names of the screens, in the order of their keys.
+pub(crate) const TITLES: [&str; 7] =
+    ["Overview", "Notices", "Feedback", "Members", "Posts", "Analytics", "Log"];
+
+/// Where the parts of the frame stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Areas {
+    pub(crate) tabs: Rect,
+    pub(crate) body: Rect,
+    pub(crate) foot: Rect,
+}
+
+/// Where the parts of the frame stand in an area.
+pub(crate) fn areas(area: Rect) -> Areas {
+    // A line of air where there is room for it.
+    let air = u16::from(area.height >= 20);
+    let side = u16::from(area.width >= 60);
+    let inner = Rect { x: area.x + side, width: area.width.saturating_sub(2 * side), ..area };
+    let row = |y: u16| Rect { y: area.y + y, height: 1, ..inner }.intersection(area);
+    let body = Rect { y: area.y + 1 + air, height: area.height.saturating_sub(2 + 2 * air), ..inner };
+    Areas { tabs: row(0), body: body.intersection(area), foot: row(area.height.saturating_sub(1)) }
+}
+
+/// The tabs: where each stands, and what it says.
+pub(crate) fn tabs(area: Rect, current: usize, open_feedback: usize) -> Vec<(Rect, String)> {
+    let name = |i: usize, title: &str| match (i, open_feedback) {
+        (2, 1..) => format!(" {} {title} {open_feedback}! ", i + 1),
+        _ => format!(" {} {title} ", i + 1),
+    };
+    let full: Vec<String> = TITLES.iter().enumerate().map(|(i, title)| name(i, title)).collect();
+    let room = usize::from(area.width);
+    let fits = full.iter().map(|tab| width(tab)).sum::<usize>() <= room;
+    let short = |(i, tab): (usize, &String)| if i == current { tab.clone() } else { format!(" {} ", i + 1) };
+    let shown: Vec<String> = if fits { full } else { full.iter().enumerate().map(short).collect() };
+    let mut x = area.x;
+    let place = |tab: String| {
+        let wide = u16::try_from(width(&tab)).unwrap_or_default();
+        let rect = Rect { x, width: wide, ..area }.intersection(area);
+        x = x.saturating_add(wide);
+        (rect, tab)
+    };
+    shown.into_iter().map(place).collect()
+}
+
+/// The keys of the footer: where each stands, and what it is.
+pub(crate) fn footer(area: Rect, tables: &[&'static Table]) -> Vec<(Rect, &'static Binding)> {
+    let mut shown: Vec<&'static Binding> = Vec::new();
+    let wide = |binding: &Binding| u16::try_from(width(&hint(binding)) + 2).unwrap_or_default();
+    let all = tables.iter().flat_map(|table| table.keys).filter(|binding| !binding.short.is_empty());
+    // What is always there comes last, and never gives way.
+    let (last, first): (Vec<_>, Vec<_>) = all.partition(|b| matches!(b.action, Action::Help | Action::Quit));
+    let mut room = area.width.saturating_sub(last.iter().map(|binding| wide(binding)).sum());
+    for binding in first {
+        if wide(binding) > room {
+            break;
+        }
+        room -= wide(binding);
+        shown.push(binding);
+    }
+    shown.extend(last);
+    let mut x = area.x;
+    let place = |binding: &'static Binding| {
+        let rect = Rect { x, width: wide(binding), ..area }.intersection(area);
+        x = x.saturating_add(rect.width);
+        (rect, binding)
+    };
+    shown.into_iter().map(place).collect()
+}
+
+fn hint(binding: &Binding) -> String {
+    let key = binding.chords.first().map(|chord| chord.name()).unwrap_or_default();
+    format!("{key} {}", binding.short)
+}
+
+/// Draws everything.
+pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        return too_small(area, frame.buffer_mut());
+    }
+    let ctx = &state.ctx;
+    let places = areas(area);
+    draw_tabs(state, places.tabs, frame.buffer_mut());
+    state.screen().draw(frame, places.body, ctx);
+    draw_foot(state, places.foot, frame.buffer_mut());
+    match &state.overlay {
+        None => {}
+        Some(Overlay::Help { scroll }) => draw_help(state, *scroll, area, frame.buffer_mut()),
+        Some(Overlay::Question(question)) => draw_question(question, area, frame.buffer_mut(), ctx),
+        Some(Overlay::Export { input, sheet, .. }) => {
+            let title = format!("Export {} rows", sheet.rows.len());
+            let inner = dialog(&title, area, 58, 5, frame.buffer_mut(), ctx);
+            let buf = frame.buffer_mut();
+            put(inner, 0, buf, "File (.csv or .json):", Theme::faint());
+            let line = Rect { y: inner.y + 1, height: 1, ..inner }.intersection(inner);
+            if line.height > 0 {
+                input.draw(line, buf, true);
+            }
+            put(inner, 2, buf, "Enter writes it, Tab changes the form, Esc leaves.", Theme::faint());
+        }
+    }
+}
+
+fn too_small(area: Rect, buf: &mut Buffer) {
+    let text = format!(
+        "This window has {} columns and {} rows. tidings needs {} and {}: make it larger, or press q to quit.",
+        area.width, area.height, LEAST.0, LEAST.1
+    );
+    for (y, line) in (area.y..area.bottom()).zip(wrap(&text, area.width.into())) {
+        buf.set_stringn(area.x, y, line, area.width.into(), ratatui::style::Style::new());
+    }
+}
+
+fn draw_tabs(state: &State, area: Rect, buf: &mut Buffer) {
+    let tabs = tabs(area, state.current, state.open_feedback());
+    let mut end = area.x;
+    for (i, (rect, tab)) in tabs.iter().enumerate() {
+        let style =
+            if i == state.current { Theme::selected().patch(Theme::strong()) } else { Theme::faint() };
+        buf.set_stringn(rect.x, rect.y, tab, rect.width.into(), style);
+        end = rect.right();
+    }
+    let clock = state.ctx.time(state.ctx.now);
+    let named = format!("{} {clock}", state.zone_name);
+    let room = usize::from(area.right().saturating_sub(end).saturating_sub(2));
+    let shown = if width(&named) <= room { named } else { clock };
+    if width(&shown) <= room {
+        let x = area.right() - u16::try_from(width(&shown)).unwrap_or_default();
+        buf.set_string(x, area.y, shown, Theme::faint());
+    }
+}
+
+fn draw_foot(state: &State, area: Rect, buf: &mut Buffer) {
+    let ctx = &state.ctx;
+    if let Some(message) = &state.message {
+        return draw_message(message, area, buf, ctx);
+    }
+    let mut area = area;
+    if let Some(text) = state.progress() {
+        let wide = u16::try_from(width(&text)).unwrap_or_default().min(area.width);
+        buf.set_stringn(area.right() - wide, area.y, &text, wide.into(), ctx.theme.attention());
+        area.width = area.width.saturating_sub(wide + 1);
+    }
+    for (rect, binding) in footer(area, &state.tables()) {
+        let text = hint(binding);
+        let (key, word) = text.split_once(' ').unwrap_or((&text, ""));
+        let (x, _) = buf.set_stringn(
+            rect.x,
+            rect.y,
+            key,
+            rect.width.into(),
+            ctx.theme.accent().patch(Theme::strong()),
+        );
+        let room = rect.right().saturating_sub(x);
+        buf.set_stringn(x, rect.y, format!(" {word}"), room.into(), Theme::faint());
+    }
+}
+
+/// Draws a message in the place of the keys; one that is longer than a line stands over what is above.
+fn draw_message(message: &Message, foot: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    let (sign, style) = match message.tone {
+        Tone::Note => ("·", ctx.theme.accent()),
+        Tone::Done => ("✓", ctx.theme.good()),
+        Tone::Failed => ("✗", ctx.theme.bad()),
+    };
+    let lines = wrap(&format!("{sign} {}", line(&message.text)), foot.width.into());
+    let high = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(foot.y + foot.height);
+    let area = Rect { y: foot.bottom() - high, height: high, ..foot };
+    Clear.render(area, buf);
+    for (y, line) in (area.y..area.bottom()).zip(lines) {
+        buf.set_stringn(area.x, y, line, area.width.into(), style);
+    }
+}
+
+/// A box in the middle, as wide and as high as it may be; what is within it.
+fn dialog(title: &str, area: Rect, columns: u16, rows: u16, buf: &mut Buffer, ctx: &Ctx) -> Rect {
+    let (wide, high) = (columns.min(area.width), rows.min(area.height));
+    let place = Rect {
+        x: area.x + (area.width - wide) / 2,
+        y: area.y + (area.height - high) / 2,
+        width: wide,
+        height: high,
+    };
+    Clear.render(place, buf);
+    let title = format!(" {} ", cut(&line(title), usize::from(wide).saturating_sub(4)));
+    let block =
+        Block::bordered().border_type(BorderType::Rounded).border_style(ctx.theme.accent()).title(title);
+    let inner = block.inner(place);
+    block.render(place, buf);
+    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }.intersection(inner)
+}
+
+fn put(area: Rect, row: u16, buf: &mut Buffer, text: &str, style: ratatui::style::Style) {
+    if row < area.height {
+        buf.set_stringn(area.x, area.y + row, cut(text, area.width.into()), area.width.into(), style);
+    }
+}
+
+fn draw_question(question: &Question, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
+    let columns = area.width.saturating_sub(4).min(64);
+    let room = usize::from(columns.saturating_sub(4));
+    let (text, detail) = (wrap(&question.text, room), wrap(&question.detail, room));
+    let choices = question.choices.len() + 1;
+    // The choices are seen whatever the size of the rest.
+    let rows = u16::try_from(text.len() + detail.len() + choices + 3).unwrap_or(u16::MAX);
+    let inner = dialog("Question", area, columns, rows, buf, ctx);
+    let fits = usize::from(inner.height).saturating_sub(choices);
+    let mut row = 0;
+    let above = text
+        .iter()
+        .map(|line| (line, Theme::strong()))
+        .chain(detail.iter().map(|line| (line, Theme::faint())));
+    for (line, style) in above.take(fits) {
+        put(inner, row, buf, line, style);
+        row += 1;
+    }
+    if usize::from(row) < fits {
+        row += 1;
+    }
+    for choice in &question.choices {
+        put(inner, row, buf, &format!("{}  {}", choice.key, choice.says), ctx.theme.bad());
+        row += 1;
+    }
+    put(inner, row, buf, "Esc  leave it as it is", ratatui::style::Style::new());
+}
+
+/// The keys of the screen, line by line.
+pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
+    let mut lines = Vec::new();
+    for table in tables {
+        if !lines.is_empty() {
+            lines.push((String::new(), false));
+        }
+        lines.push((table.title.to_owned(), true));
+        for binding in table.keys {
+            let names: Vec<String> = binding.chords.iter().map(|chord| chord.name()).collect();
+            lines.push((format!("{}  {}", fit(&names.join(" "), 16, false), binding.says), false));
+        }
+    }
+    lines
+}
+
+/// How many lines of help are in view.
+pub(crate) fn help_lines(rows: u16) -> usize {
+    usize::from(rows.saturating_sub(4))
+}
+
+fn draw_help(state: &State, scroll: usize, area: Rect, buf: &mut Buffer) {
+    let lines = help(&state.help_tables());
+    let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(area.height.saturating_sub(2));
+    let title = format!("Keys: {}", TITLES[state.current]);
+    let inner = dialog(&title, area, 66, rows, buf, &state.ctx);
+    let most = lines.len().saturating_sub(inner.height.into());
+    for (row, (line, title)) in (0..inner.height).zip(lines.iter().skip(scroll.min(most))) {
+        put(inner, row, buf, line, if *title { Theme::strong() } else { ratatui::style::Style::new() });
+    }
+    if most > scroll.min(most) {
+        let y = inner.bottom();
+        buf.set_string(inner.x, y, format!(" {} more ↓ ", most - scroll.min(most)), Theme::faint());
+    }
+}
+
+/// The tables that are looked through while something stands over the screen.
+pub(crate) fn overlay_tables(overlay: &Overlay) -> Vec<&'static Table> {
+    match overlay {
+        Overlay::Help { .. } => vec![&keys::HELP],
+        Overlay::Question(_) => vec![&keys::QUESTION],
+        Overlay::Export { .. } => vec![&keys::INPUT],
+    }
+}

@@ -1,0 +1,336 @@
+//! A list that is filtered and walked through, beside or behind the text of what is selected.
+
+use crossterm::event::KeyEvent;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::Line;
+use ratatui::widgets::{Paragraph, Widget as _};
+
+use super::cursor::Cursor;
+use super::input::Input;
+use super::table::{self, Cell, Column, HEAD};
+use crate::keys::Action;
+use crate::text;
+use crate::theme::Theme;
+
+/// From how many columns on the list and the text stand beside each other.
+const BESIDE: u16 = 100;
+
+/// What is listed.
+pub(crate) trait Item {
+    /// What it is known by: the selection stays on it.
+    fn id(&self) -> &str;
+
+    /// Whether it holds a text, which is in lower case.
+    fn holds(&self, text: &str) -> bool;
+}
+
+/// Whether any of some texts holds another one, which is in lower case.
+pub(crate) fn any_holds(texts: &[&str], text: &str) -> bool {
+    texts.iter().any(|one| one.to_lowercase().contains(text))
+}
+
+/// What stands in the place of a list of which the filter leaves nothing.
+pub(crate) const NO_MATCH: &str = "Nothing matches the filter. Esc clears it.";
+
+/// What became of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Did {
+    /// It is none of a list's.
+    Nothing,
+    /// It is done.
+    Done,
+    /// What is typed into the filter has changed.
+    Filtered,
+}
+
+/// A list with a filter and a text.
+#[derive(Debug)]
+pub(crate) struct Browser<T> {
+    items: Vec<T>,
+    /// The items that are listed, by their places, in the order of the list.
+    listed: Vec<usize>,
+    cursor: Cursor,
+    pub(crate) filter: Input,
+    typing: bool,
+    reading: bool,
+    scroll: usize,
+}
+
+/// Where the parts of a browser stand.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Areas {
+    pub(crate) head: Rect,
+    pub(crate) list: Rect,
+    pub(crate) text: Rect,
+}
+
+impl<T> Default for Browser<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            listed: Vec::new(),
+            cursor: Cursor::default(),
+            filter: Input::default(),
+            typing: false,
+            reading: false,
+            scroll: 0,
+        }
+    }
+}
+
+impl<T: Item> Browser<T> {
+    /// Lists these from now on, of which those are shown that `keeps` keeps and the filter finds, in an order.
+    pub(crate) fn set(
+        &mut self,
+        items: Vec<T>,
+        keeps: impl Fn(&T) -> bool,
+        order: impl Fn(&T, &T) -> std::cmp::Ordering,
+    ) {
+        let selected = self.selected().map(|item| item.id().to_owned());
+        self.items = items;
+        self.list(selected.as_deref(), keeps, order);
+    }
+
+    /// Lists anew what is there, as [`Browser::set`] does.
+    pub(crate) fn arrange(
+        &mut self,
+        keeps: impl Fn(&T) -> bool,
+        order: impl Fn(&T, &T) -> std::cmp::Ordering,
+    ) {
+        let selected = self.selected().map(|item| item.id().to_owned());
+        self.list(selected.as_deref(), keeps, order);
+    }
+
+    fn list(
+        &mut self,
+        selected: Option<&str>,
+        keeps: impl Fn(&T) -> bool,
+        order: impl Fn(&T, &T) -> std::cmp::Ordering,
+    ) {
+        let wanted = self.filter.text().to_lowercase();
+        let found = |item: &T| keeps(item) && (wanted.is_empty() || item.holds(&wanted));
+        let mut listed: Vec<usize> = (0..self.items.len()).filter(|i| found(&self.items[*i])).collect();
+        listed.sort_by(|a, b| order(&self.items[*a], &self.items[*b]));
+        let place = listed.iter().position(|i| Some(self.items[*i].id()) == selected);
+        self.listed = listed;
+        match place {
+            Some(place) => self.cursor.select(place),
+            // What was read is gone: its neighbours are what the list shows.
+            None => self.reading = false,
+        }
+    }
+
+    /// Everything that is there, listed or not.
+    pub(crate) fn items(&self) -> &[T] {
+        &self.items
+    }
+
+    /// What is listed.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = &T> {
+        self.listed.iter().map(|i| &self.items[*i])
+    }
+
+    /// Whether the first row is selected, and nothing is read.
+    pub(crate) fn is_at_top(&self) -> bool {
+        !self.reading && self.cursor.selected(self.listed.len()).is_none_or(|row| row == 0)
+    }
+
+    /// Selects the first row.
+    pub(crate) fn select_first(&mut self) {
+        self.cursor = Cursor::default();
+    }
+
+    /// Begins to type the filter.
+    pub(crate) const fn type_filter(&mut self) {
+        self.typing = true;
+        self.reading = false;
+    }
+
+    /// How many are listed behind what is selected.
+    pub(crate) fn behind(&self) -> usize {
+        self.cursor.selected(self.listed.len()).map_or(0, |row| self.listed.len() - 1 - row)
+    }
+
+    /// What is selected.
+    pub(crate) fn selected(&self) -> Option<&T> {
+        self.cursor.selected(self.listed.len()).map(|row| &self.items[self.listed[row]])
+    }
+
+    /// Selects what is known by this.
+    pub(crate) fn select(&mut self, id: &str) -> bool {
+        let place = self.listed.iter().position(|i| self.items[*i].id() == id);
+        if let Some(place) = place {
+            self.cursor.select(place);
+            self.scroll = 0;
+        }
+        place.is_some()
+    }
+
+    /// Whether the filter is being typed.
+    pub(crate) const fn typing(&self) -> bool {
+        self.typing
+    }
+
+    /// Whether the text of what is selected is being read.
+    pub(crate) const fn reading(&self) -> bool {
+        self.reading
+    }
+
+    /// Opens the text of what is selected.
+    pub(crate) const fn read(&mut self) {
+        self.reading = true;
+        self.scroll = 0;
+    }
+
+    /// Where the parts stand in an area. One that is not shown is empty.
+    pub(crate) fn areas(&self, area: Rect) -> Areas {
+        let head = Rect { height: 1.min(area.height), ..area };
+        let rest = Rect { y: area.y + head.height, height: area.height - head.height, ..area };
+        if area.width >= BESIDE {
+            let wide = area.width * 9 / 20;
+            let list = Rect { width: wide, ..rest };
+            let text = Rect { x: rest.x + wide + 3, width: rest.width - wide - 3, ..rest };
+            Areas { head, list, text }
+        } else if self.reading {
+            Areas { head, list: Rect::default(), text: rest }
+        } else {
+            Areas { head, list: rest, text: Rect::default() }
+        }
+    }
+
+    /// Does what is a list's, in an area, where the text of what is selected has so many lines.
+    pub(crate) fn act(&mut self, action: Action, area: Rect, lines: usize) -> Did {
+        let areas = self.areas(area);
+        let page = if self.reading { areas.text.height } else { areas.list.height.saturating_sub(HEAD) };
+        let page = isize::try_from(page).unwrap_or(1).max(1);
+        match action {
+            Action::Up => self.step(-1, areas, lines),
+            Action::Down => self.step(1, areas, lines),
+            Action::PageUp => self.step(-page, areas, lines),
+            Action::PageDown => self.step(page, areas, lines),
+            Action::Top => self.step(-ALL, areas, lines),
+            Action::Bottom => self.step(ALL, areas, lines),
+            Action::Open if self.typing => self.typing = false,
+            Action::Open if !self.reading && self.selected().is_some() => self.read(),
+            Action::Back if self.typing => {
+                self.typing = false;
+                self.filter = Input::default();
+                return Did::Filtered;
+            }
+            Action::Back if self.reading => self.reading = false,
+            Action::Back if !self.filter.is_empty() => {
+                self.filter = Input::default();
+                return Did::Filtered;
+            }
+            Action::Filter => self.type_filter(),
+            _ => return Did::Nothing,
+        }
+        Did::Done
+    }
+
+    fn step(&mut self, by: isize, areas: Areas, lines: usize) {
+        if self.reading {
+            let most = lines.saturating_sub(areas.text.height.into());
+            self.scroll = self.scroll.min(most).saturating_add_signed(by).min(most);
+        } else {
+            self.cursor.step(by, self.listed.len());
+            self.cursor.settle(self.listed.len(), areas.list.height.saturating_sub(HEAD).into());
+            self.scroll = 0;
+        }
+    }
+
+    /// Takes a key that is typed into the filter.
+    pub(crate) fn key(&mut self, key: KeyEvent) -> Did {
+        if self.filter.key(key) { Did::Filtered } else { Did::Done }
+    }
+
+    /// Selects the row at a place; opens it where it is selected already.
+    pub(crate) fn click(&mut self, at: Position, area: Rect) {
+        let areas = self.areas(area);
+        if areas.list.contains(at) && at.y >= areas.list.y + HEAD {
+            let lines = usize::from(areas.list.height.saturating_sub(HEAD));
+            let row =
+                self.cursor.view(self.listed.len(), lines).start + usize::from(at.y - areas.list.y - HEAD);
+            if row < self.listed.len() {
+                if self.cursor.selected(self.listed.len()) == Some(row) && !self.reading {
+                    self.read();
+                } else {
+                    self.reading = false;
+                    self.scroll = 0;
+                    self.cursor.settle(self.listed.len(), lines);
+                    self.cursor.select(row);
+                }
+            }
+        } else if areas.text.contains(at) && self.selected().is_some() && !self.reading {
+            self.read();
+        } else if areas.head.contains(at) {
+            self.typing = true;
+        }
+    }
+
+    /// Draws it: `head` says what is listed, `empty` what to do where nothing is.
+    pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer, look: &Look<'_, T>) {
+        let areas = self.areas(area);
+        self.draw_head(areas.head, buf, look);
+        if self.listed.is_empty() {
+            let below = Rect { y: areas.head.bottom() + 1, height: area.height.saturating_sub(2), ..area };
+            for (y, line) in (below.y..below.bottom()).zip(text::wrap(look.empty, area.width.into())) {
+                buf.set_string(below.x, y, line, Theme::faint());
+            }
+            return;
+        }
+        if areas.list.width > 0 {
+            let row = |i: usize| (look.row)(&self.items[self.listed[i]]);
+            table::draw(areas.list, buf, look.columns, self.listed.len(), Some(&self.cursor), row);
+        }
+        if areas.list.width > 0 && areas.text.width > 0 {
+            for y in areas.text.y..areas.text.bottom() {
+                let symbol = if self.reading { "┃" } else { "│" };
+                buf.set_string(areas.text.x - 2, y, symbol, Theme::faint());
+            }
+        }
+        if let Some(item) = self.selected().filter(|_| areas.text.width > 0) {
+            let lines = (look.text)(item, areas.text.width.into());
+            let most = lines.len().saturating_sub(areas.text.height.into());
+            let from = self.scroll.min(most);
+            let shown: Vec<Line<'_>> = lines.into_iter().skip(from).collect();
+            Paragraph::new(shown).render(areas.text, buf);
+        }
+    }
+
+    fn draw_head(&self, area: Rect, buf: &mut Buffer, look: &Look<'_, T>) {
+        let mut x = area.x;
+        if self.typing || !self.filter.is_empty() {
+            (x, _) = buf.set_stringn(x, area.y, "/ ", area.width.into(), Theme::strong());
+            let wide = (area.width / 2).min(area.right().saturating_sub(x));
+            self.filter.draw(Rect { x, y: area.y, width: wide, height: area.height }, buf, self.typing);
+            let typed = u16::try_from(text::width(self.filter.text())).unwrap_or(wide) + 1;
+            x = x.saturating_add(if self.typing { wide + 1 } else { typed.min(wide) + 1 }).min(area.right());
+        }
+        let room = usize::from(area.right().saturating_sub(x));
+        let (head, style) = match &look.problem {
+            Some(problem) => (format!("✗ {problem}"), look.theme.bad()),
+            None => (look.head.clone(), Theme::faint()),
+        };
+        buf.set_stringn(x, area.y, text::cut(&text::line(&head), room), room, style);
+    }
+}
+
+/// More rows than any list has.
+const ALL: isize = isize::MAX;
+
+/// How the items of a browser look.
+pub(crate) struct Look<'l, T> {
+    pub(crate) theme: Theme,
+    /// What is listed.
+    pub(crate) head: String,
+    /// Why the list could not be read, in the place of the head.
+    pub(crate) problem: Option<String>,
+    /// What stands in the place of an empty list.
+    pub(crate) empty: &'l str,
+    pub(crate) columns: &'l [Column],
+    pub(crate) row: &'l dyn Fn(&T) -> Vec<Cell>,
+    /// The text of an item in so many columns.
+    pub(crate) text: &'l dyn Fn(&T, usize) -> Vec<Line<'static>>,
+}

@@ -1,0 +1,106 @@
+//! A table: a head and rows of cells, in columns that make room for one another.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::cursor::Cursor;
+use crate::text::fit;
+use crate::theme::Theme;
+
+/// A column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
+    pub(crate) title: &'static str,
+    /// How many columns of the terminal it takes; 0 for what the others leave.
+    pub(crate) width: u16,
+    /// Whether it is aligned at its right side, as numbers are.
+    pub(crate) right: bool,
+    /// How wide a table has to be to show it.
+    pub(crate) from: u16,
+}
+
+impl Column {
+    /// A column of so many terminal columns.
+    pub(crate) const fn new(title: &'static str, width: u16) -> Self {
+        Self { title, width, right: false, from: 0 }
+    }
+
+    /// Of numbers.
+    pub(crate) const fn right(self) -> Self {
+        Self { right: true, ..self }
+    }
+
+    /// In tables that are at least so wide.
+    pub(crate) const fn from(self, from: u16) -> Self {
+        Self { from, ..self }
+    }
+}
+
+/// A cell: a text, and how it looks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    pub(crate) text: String,
+    pub(crate) style: Style,
+}
+
+impl Cell {
+    pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
+        Self { text: text.into(), style }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), style: Style::new() }
+    }
+}
+
+/// Lines that the head takes.
+pub(crate) const HEAD: u16 = 1;
+
+/// Draws a table of `len` rows with the selected one in view.
+pub(crate) fn draw(
+    area: Rect,
+    buf: &mut Buffer,
+    columns: &[Column],
+    len: usize,
+    cursor: Option<&Cursor>,
+    row: impl Fn(usize) -> Vec<Cell>,
+) {
+    let shown: Vec<(usize, &Column)> =
+        columns.iter().enumerate().filter(|(_, c)| area.width >= c.from).collect();
+    let gaps = u16::try_from(shown.len().saturating_sub(1)).unwrap_or_default();
+    let fixed: u16 = shown.iter().map(|(_, column)| column.width).sum();
+    let rest = area.width.saturating_sub(fixed).saturating_sub(gaps);
+    let line = |y: u16, buf: &mut Buffer, style: Style, cell: &dyn Fn(usize) -> Option<Cell>| {
+        let mut x = area.x;
+        for (i, column) in &shown {
+            let wide =
+                if column.width == 0 { rest } else { column.width }.min(area.right().saturating_sub(x));
+            let cell = cell(*i).unwrap_or_default();
+            let text = fit(&cell.text, wide.into(), column.right);
+            buf.set_stringn(x, y, text, wide.into(), style.patch(cell.style));
+            x = x.saturating_add(wide + 1).min(area.right());
+        }
+    };
+    if area.height == 0 {
+        return;
+    }
+    let titles = |i: usize| columns.get(i).map(|column| Cell::from(column.title));
+    line(area.y, buf, Theme::faint(), &titles);
+    let lines = area.height - HEAD;
+    let place = cursor.copied().unwrap_or_default();
+    for (y, i) in (area.y + HEAD..).zip(place.view(len, lines.into())) {
+        let cells = row(i);
+        let selected = cursor.is_some_and(|cursor| cursor.selected(len) == Some(i));
+        if selected {
+            let whole = Rect { y, height: 1, ..area };
+            // Colours that are readable on the ground are not on a reversed one.
+            line(y, buf, Style::new(), &|i| cells.get(i).map(|cell| Cell::from(cell.text.clone())));
+            buf.set_style(whole, Theme::selected());
+        } else {
+            line(y, buf, Style::new(), &|i| cells.get(i).cloned());
+        }
+    }
+}
