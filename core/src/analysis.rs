@@ -310,4 +310,13 @@ impl State {
     pub(crate) fn records_waiting(&self) -> usize {
         self.journal.len()
     }
+    /// How many records were lost since the process began.
+    pub(crate) fn records_lost(&self) -> u64 {
+        self.journal.lost()
+    }
+
+    /// How many communications were crawlers' since the process began.
+    pub(crate) fn crawled(&self) -> u64 {
+        self.journal.crawled()
+    }
 }

@@ -10,6 +10,10 @@ pub struct Stats {
     pub writes_waiting: usize,
     /// Log lines that wait to ride along with a commit.
     pub records_waiting: usize,
+    /// Log lines that were lost since the database was opened, because too many waited or could not be written.
+    pub records_lost: u64,
+    /// Communications of crawlers since the database was opened; they are no visitors.
+    pub crawled: u64,
     /// The commits since the database was opened.
     pub commits: Commits,
     /// Bytes of the database file, without the write-ahead log.
@@ -30,6 +34,8 @@ impl Stats {
         Self {
             writes_waiting: store.waiting(),
             records_waiting: tidings.analysis().records_waiting(),
+            records_lost: tidings.analysis().records_lost(),
+            crawled: tidings.analysis().crawled(),
             commits: store.commits(),
             database_bytes: store.database_bytes(),
             wal_bytes: store.wal_bytes(),

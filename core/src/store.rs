@@ -260,6 +260,29 @@ pub(crate) trait Tx {
     }
 }
 
+/// What rides along with a commit.
+pub(crate) trait Rider: Send + 'static {
+    /// Does its work; what it did is undone on `Err`.
+    fn write(&mut self, tx: &mut dyn Tx) -> Result<()>;
+
+    /// Hears, before anything else is written, whether what it did is on disk. One whose work panicked is dropped
+    /// instead.
+    fn arrive(self, written: Result<()>);
+}
+
+/// A rider that does a work and does not care what becomes of it.
+#[cfg(test)]
+pub(crate) fn rider(work: impl FnMut(&mut dyn Tx) -> Result<()> + Send + 'static) -> impl Rider {
+    struct Careless<F>(F);
+    impl<F: FnMut(&mut dyn Tx) -> Result<()> + Send + 'static> Rider for Careless<F> {
+        fn write(&mut self, tx: &mut dyn Tx) -> Result<()> {
+            (self.0)(tx)
+        }
+        fn arrive(self, _: Result<()>) {}
+    }
+    Careless(work)
+}
+
 /// The revision at which `topic` last changed, as this transaction sees it; 0 when it never has.
 ///
 /// A cache that is loaded in the same transaction holds what stood at that revision.
@@ -315,12 +338,12 @@ impl Store {
         self.writer.submit(work)
     }
 
-    /// Leaves `work` to be done with the next commit, within 200 ms; nobody waits for it.
+    /// Leaves a rider to do its work with the next commit, within 200 ms; nobody waits for it.
     ///
-    /// For counters and log lines, which must never delay an answer: a crash may lose them, and so does a
-    /// queue that is full. A failure is logged and undoes only this work.
-    pub(crate) fn ride(&self, work: impl FnOnce(&mut dyn Tx) -> Result<()> + Send + 'static) {
-        self.writer.ride(work);
+    /// For counters and log lines, which must never delay an answer. A failure undoes only this work, and the
+    /// rider hears of it; where the queue is full it is dropped without having done anything.
+    pub(crate) fn ride(&self, rider: impl Rider) {
+        self.writer.ride(rider);
     }
 
     /// Runs `work` on what is committed at this moment, on the caller's thread.
@@ -355,6 +378,15 @@ impl Store {
     /// Bytes of the database file, without the write-ahead log.
     pub(crate) fn database_bytes(&self) -> u64 {
         self.readers.database_bytes()
+    }
+
+    /// Brings the write-ahead log into the file and empties it, so that nothing of what was written over is left;
+    /// false when somebody who reads is in the way. Writers wait meanwhile, a twentieth of a second at most.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) fn empty_wal(&self) -> Result<bool, StoreError> {
+        self.readers.empty_wal()
     }
 
     /// The versions themselves, for a thread that waits for them to change.

@@ -14,7 +14,8 @@ use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use prometheus::proto::{Bucket, Histogram, Metric, MetricFamily, MetricType};
 use prometheus::{
-    Gauge, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry, TEXT_FORMAT, TextEncoder,
+    Gauge, GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, TEXT_FORMAT,
+    TextEncoder,
 };
 use tidings_core::stats::{Commits, Stats};
 use tokio::net::TcpListener;
@@ -82,6 +83,7 @@ fn page(app: &App) -> prometheus::Result<String> {
     let mut families = app.metrics.as_ref().map(|metrics| metrics.registry.gather()).unwrap_or_default();
     let stats = Stats::of(&app.tidings);
     families.append(&mut gauges(app, &stats)?.gather());
+    families.append(&mut counters(&stats)?.gather());
     families.push(commit_sizes(&stats.commits));
     TextEncoder::new().encode_to_string(&families)
 }
@@ -116,6 +118,20 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
         }
     }
     Ok(gauges)
+}
+
+/// What the core has counted since it began.
+fn counters(stats: &Stats) -> prometheus::Result<Registry> {
+    let counters = Registry::new_custom(Some(NAMESPACE.to_owned()), None)?;
+    for (name, help, value) in [
+        ("records_lost_total", "Log lines that were lost before a commit took them.", stats.records_lost),
+        ("crawler_requests_total", "Requests of crawlers, which are no visitors.", stats.crawled),
+    ] {
+        let counter = IntCounter::new(name, help)?;
+        counter.inc_by(value);
+        counters.register(Box::new(counter))?;
+    }
+    Ok(counters)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
@@ -236,6 +252,8 @@ mod tests {
             r#"tidings_request_duration_seconds_count{method="GET",path="/get_device"} 2"#,
             r#"tidings_operations_waiting{lane="store"} 0"#,
             "tidings_writes_waiting 0",
+            "tidings_records_lost_total 0",
+            "tidings_crawler_requests_total 0",
         ] {
             assert!(page.lines().any(|one| one == line), "{line}\n{page}");
         }

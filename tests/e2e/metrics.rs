@@ -83,6 +83,22 @@ fn metrics_are_on_their_own_listener_alone() {
     let (server, metrics) = watched();
     assert_eq!(server.anyone().get("/metrics").status, 404);
     assert_eq!(ask(metrics, "/get_device").0, 404);
+    assert_eq!(ask(metrics, "/metrics").0, 200);
+    let figures = server.anyone().get("/get_analysis").succeeded();
+    assert_eq!(figures.body["analysis"]["communication_avg"], 0, "it is no communication");
+}
+
+#[test]
+fn crawlers_are_told_apart_and_lines_that_were_lost_are_told() {
+    let (server, metrics) = watched();
+    let bot = server.anyone().with_header("User-Agent", "Googlebot/2.1");
+    for _ in 0..3 {
+        let _ = bot.get("/get_device").succeeded();
+    }
+    wait_until("they are written", || {
+        value(&ask(metrics, "/metrics").1, "tidings_crawler_requests_total") == Some(3.0)
+    });
+    assert_eq!(value(&ask(metrics, "/metrics").1, "tidings_records_lost_total"), Some(0.0));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! ride with the next commit, which takes along everything that has gathered by then: lines in one pass, and of
 //! each visitor and counter one change however many records there are.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -15,10 +15,12 @@ use super::log::{self, Entry, GONE, GUEST, Operation, Requests};
 use super::visitor::{Guest, Visits};
 use crate::account::Seen;
 use crate::error::Result;
-use crate::store::{Store, StoreError, Topic, Tx};
+use crate::store::{self, Store, StoreError, Topic, Tx};
 
 /// Records that may wait to be written; more are lost.
 const WAITING: usize = 32_768;
+/// Records that are kept when they could not be written: as many as trying again costs the writer little time.
+const KEPT: usize = 4_096;
 /// Records that ask for a commit of their own, rather than wait for the next.
 const HASTE: usize = 4_096;
 /// Reports that see everything that was answered before them, one after the other …
@@ -40,8 +42,13 @@ pub(super) struct Record {
 /// The records that wait, and what it takes to write them.
 pub(crate) struct Journal {
     waiting: Mutex<Waiting>,
+    /// The keys that are known, but while a rider has them.
     scribe: Mutex<Requests>,
     calendar: Arc<Calendar>,
+    /// Records that were lost since the process began …
+    lost: AtomicU64,
+    /// … and those that were written and are crawlers'.
+    crawled: AtomicU64,
     /// How many reports were exact, as the time until which they have used up what they may.
     exact_until: AtomicI64,
 }
@@ -53,12 +60,20 @@ struct Waiting {
     riding: bool,
     /// The revision of the commit that the last records were taken for.
     taken: i64,
+    /// Records that were lost since the log has last said so.
     lost: u64,
 }
 
 impl Journal {
     pub(super) fn new(calendar: Arc<Calendar>) -> Self {
-        Self { waiting: Mutex::default(), scribe: Mutex::default(), calendar, exact_until: AtomicI64::new(0) }
+        Self {
+            waiting: Mutex::default(),
+            scribe: Mutex::default(),
+            calendar,
+            lost: AtomicU64::new(0),
+            crawled: AtomicU64::new(0),
+            exact_until: AtomicI64::new(0),
+        }
     }
 
     /// Leaves a record.
@@ -67,7 +82,7 @@ impl Journal {
         if waiting.records.len() < WAITING {
             waiting.records.push(record);
         } else {
-            waiting.lost += 1;
+            self.lose(&mut waiting, 1);
         }
         let in_haste = waiting.records.len() == HASTE;
         let rides = !std::mem::replace(&mut waiting.riding, true);
@@ -91,8 +106,13 @@ impl Journal {
     }
 
     fn ride(self: &Arc<Self>, store: &Store) {
-        let rider = Rider(Some(Arc::clone(self)));
-        store.ride(move |tx| rider.write(tx));
+        store.ride(Rider {
+            journal: Arc::clone(self),
+            waits: true,
+            aboard: Vec::new(),
+            crawled: 0,
+            requests: None,
+        });
     }
 
     /// Whether a report should first have what waits written: it shows what was just done then. While reports
@@ -132,40 +152,72 @@ impl Journal {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, tx: &mut dyn Tx) -> Result<()> {
-        // Asked first, so that nothing is taken for a commit that cannot be.
-        tx.one("SELECT n FROM revision", &[])?;
-        let waiting = {
-            let mut waiting = self.waiting();
-            // About as many will gather again.
-            let records = Vec::with_capacity(waiting.records.len());
-            let taken = if waiting.records.is_empty() { waiting.taken } else { tx.revision() };
-            let Waiting { riding, .. } = *waiting;
-            std::mem::replace(&mut *waiting, Waiting { records, riding, taken, lost: 0 })
-        };
-        if waiting.lost > 0 {
-            tracing::warn!(lines = waiting.lost, "log lines are lost: too many wait to be written");
+    fn scribe(&self) -> MutexGuard<'_, Requests> {
+        self.scribe.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many records were lost since the process began.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// How many records were crawlers', of those written since the process began.
+    pub(super) fn crawled(&self) -> u64 {
+        self.crawled.load(Ordering::Relaxed)
+    }
+
+    fn lose(&self, waiting: &mut Waiting, records: usize) {
+        waiting.lost += records as u64;
+        self.lost.fetch_add(records as u64, Ordering::Relaxed);
+    }
+
+    /// Takes what waits, in the order of time, for a transaction with this revision.
+    fn take(&self, revision: i64) -> Vec<Record> {
+        let mut waiting = self.waiting();
+        // About as many will gather again.
+        let fresh = Vec::with_capacity(waiting.records.len());
+        let mut records = std::mem::replace(&mut waiting.records, fresh);
+        if !records.is_empty() {
+            waiting.taken = revision;
         }
-        let mut records = waiting.records;
+        let lost = std::mem::take(&mut waiting.lost);
+        drop(waiting);
+        if lost > 0 {
+            tracing::warn!(lines = lost, "log lines are lost: too many waited to be written");
+        }
         records.sort_by_key(|record| record.at);
-        let mut requests = self.scribe.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = write(tx, &self.calendar, &mut requests, &records);
-        if written.is_err() {
-            // What was found on the way is undone.
-            *requests = Requests::default();
-        }
-        written
+        records
+    }
+
+    /// Has records wait that were taken and could not be written.
+    fn put_back(&self, mut records: Vec<Record>) {
+        let mut waiting = self.waiting();
+        let over = records.len().saturating_sub(KEPT);
+        records.truncate(KEPT);
+        records.append(&mut waiting.records);
+        waiting.records = records;
+        self.lose(&mut waiting, over);
     }
 }
 
-/// Writes records, which are in the order of time.
+impl Drop for Journal {
+    fn drop(&mut self) {
+        let waiting = self.waiting();
+        let lost = waiting.lost + waiting.records.len() as u64;
+        if lost > 0 {
+            tracing::error!(lines = lost, "log lines are lost: they could not be written before the end");
+        }
+    }
+}
+
+/// Writes records, which are in the order of time; answers how many are crawlers'.
 pub(super) fn write(
     tx: &mut dyn Tx,
     calendar: &Calendar,
     requests: &mut Requests,
     records: &[Record],
-) -> Result<()> {
-    let (mut people, mut visits) = (People::default(), Visits::default());
+) -> Result<u64> {
+    let (mut people, mut visits, mut crawled) = (People::default(), Visits::default(), 0);
     let (mut lines, mut days) = (Vec::with_capacity(records.len()), FxHashMap::default());
     let today = calendar.today();
     for record in records {
@@ -178,14 +230,18 @@ pub(super) fn write(
         match (member.key, guest.0) {
             (Some(key), _) => visits.add(key, *at, slot),
             (None, Some(number)) => visits.add(number, *at, slot),
-            (None, None) => *days.entry((slot.day, Counter::Crawler)).or_insert(0) += 1,
+            (None, None) => {
+                crawled += 1;
+                *days.entry((slot.day, Counter::Crawler)).or_insert(0) += 1;
+            }
         }
     }
     log::append(tx, &lines)?;
     for ((day, counter), n) in days {
         calendar.add(tx, counter as i64, day, n)?;
     }
-    visits.write(tx, calendar)
+    visits.write(tx, calendar)?;
+    Ok(crawled)
 }
 
 /// Who the records are of, each asked for once.
@@ -230,23 +286,61 @@ impl People {
 }
 
 /// What a commit takes along: the records that wait when it comes to it.
-struct Rider(Option<Arc<Journal>>);
+struct Rider {
+    journal: Arc<Journal>,
+    /// Whether it has yet to look at the records.
+    waits: bool,
+    /// The records that it took …
+    aboard: Vec<Record>,
+    /// … of which so many are crawlers' …
+    crawled: u64,
+    /// … and the keys that it found for them: they are known to others once they are on disk.
+    requests: Option<Requests>,
+}
 
-impl Rider {
-    fn write(mut self, tx: &mut dyn Tx) -> Result<()> {
-        let Some(journal) = self.0.take() else { return Ok(()) };
+impl store::Rider for Rider {
+    fn write(&mut self, tx: &mut dyn Tx) -> Result<()> {
         // Before it looks at the records: whoever leaves one later sends another rider.
-        journal.waiting().riding = false;
-        journal.write(tx)
+        self.waits = false;
+        self.journal.waiting().riding = false;
+        // Asked first, so that nothing is taken for a commit that cannot be.
+        tx.one("SELECT n FROM revision", &[])?;
+        self.aboard = self.journal.take(tx.revision());
+        let requests = self.requests.insert(std::mem::take(&mut *self.journal.scribe()));
+        self.crawled = write(tx, &self.journal.calendar, requests, &self.aboard)?;
+        Ok(())
+    }
+
+    fn arrive(mut self, written: Result<()>) {
+        let records = std::mem::take(&mut self.aboard);
+        match written {
+            Ok(()) => {
+                if let Some(requests) = self.requests.take() {
+                    *self.journal.scribe() = requests;
+                }
+                self.journal.crawled.fetch_add(self.crawled, Ordering::Relaxed);
+            }
+            Err(error) => {
+                tracing::warn!(
+                    lines = records.len(),
+                    cause = error.detail(),
+                    "log lines could not be written yet"
+                );
+                self.journal.put_back(records);
+            }
+        }
     }
 }
 
 impl Drop for Rider {
-    /// A rider that found no place, because too much was waiting, leaves its records to the next.
+    /// A rider that found no place, because too much was waiting, leaves its records to the next. What one had
+    /// that panicked is lost, or it would fail the next one, too.
     fn drop(&mut self) {
-        if let Some(journal) = &self.0 {
-            journal.waiting().riding = false;
+        let mut waiting = self.journal.waiting();
+        if self.waits {
+            waiting.riding = false;
         }
+        self.journal.lose(&mut waiting, self.aboard.len());
     }
 }
 

@@ -23,9 +23,7 @@
 //!   revision is not less.
 //!
 //! Thus each view is in the base through the database, or in the count beyond what was handed over, never in
-//! both and never in neither. A batch whose statements fail is kept for the next rider. One whose commit fails
-//! is lost, as is all that rides along: the store has logged it, and the views go when the notices are next
-//! loaded.
+//! both and never in neither. A batch whose statements or commit fail is kept for the next rider.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,7 +33,7 @@ use rustc_hash::FxHashMap;
 use super::sql;
 use crate::error::Result;
 use crate::id::ObjectId;
-use crate::store::{Store, Tx};
+use crate::store::{self, Store, Tx};
 
 /// The views that this process counts.
 #[derive(Default)]
@@ -75,8 +73,7 @@ impl Tally {
         // The rider lets go of the flag before it looks at the counts. So either it sees this one, or the
         // flag is down here and another rider goes.
         if !self.riding.swap(true, Ordering::AcqRel) {
-            let rider = Rider(Some(Arc::clone(self)));
-            store.ride(move |tx| rider.write(tx));
+            store.ride(Rider::of(self));
         }
         counted
     }
@@ -126,24 +123,48 @@ impl Ledger {
         self.last = tx.revision();
         Ok(())
     }
+
+    /// Takes the last batch back, which never reached the database.
+    fn take_back(&mut self) {
+        for count in self.counts.values_mut() {
+            count.handed = count.settled;
+        }
+    }
 }
 
 /// What a commit takes along: the counts there are when it comes to it.
-struct Rider(Option<Arc<Tally>>);
+struct Rider {
+    tally: Arc<Tally>,
+    /// Whether it has yet to look at the counts.
+    waits: bool,
+}
 
 impl Rider {
-    fn write(mut self, tx: &mut dyn Tx) -> Result<()> {
-        let Some(tally) = self.0.take() else { return Ok(()) };
-        tally.riding.swap(false, Ordering::AcqRel);
-        tally.ledger().hand_over(tx)
+    fn of(tally: &Arc<Tally>) -> Self {
+        Self { tally: Arc::clone(tally), waits: true }
+    }
+}
+
+impl store::Rider for Rider {
+    fn write(&mut self, tx: &mut dyn Tx) -> Result<()> {
+        self.waits = false;
+        self.tally.riding.swap(false, Ordering::AcqRel);
+        self.tally.ledger().hand_over(tx)
+    }
+
+    fn arrive(self, written: Result<()>) {
+        if let Err(error) = written {
+            tracing::warn!(cause = error.detail(), "views of notices could not be written yet");
+            self.tally.ledger().take_back();
+        }
     }
 }
 
 impl Drop for Rider {
     /// A rider that found no place, because too much was waiting, leaves its counts to the next.
     fn drop(&mut self) {
-        if let Some(tally) = &self.0 {
-            tally.riding.store(false, Ordering::Release);
+        if self.waits {
+            self.tally.riding.store(false, Ordering::Release);
         }
     }
 }
@@ -157,7 +178,7 @@ mod tests {
     use crate::account::Caller;
     use crate::error::Error;
     use crate::notice::{self, Draft};
-    use crate::store::{Arg, Row, StoreError, Topic};
+    use crate::store::{Arg, Row, StoreError, Topic, rider};
     use crate::testing::service;
 
     fn notice(tidings: &Tidings) -> String {
@@ -183,16 +204,16 @@ mod tests {
         assert_eq!((read(&service, &id), read(&service, &id)), (1, 2));
         assert_eq!(loaded(&service), (2, 0), "before the rider");
         let (sender, receiver) = channel();
-        let tidings = service.tidings.clone();
+        let (tidings, read_there) = (service.tidings.clone(), id.clone());
         // Goes with the same commit, behind the rider that has handed over two views.
-        service.store().ride(move |_| {
+        service.store().ride(rider(move |_| {
             let (shown, held) = loaded(&tidings);
-            let third = read(&tidings, &id);
-            sender.send((shown, held, third, id)).unwrap();
+            let third = read(&tidings, &read_there);
+            sender.send((shown, held, third)).unwrap();
             Ok(())
-        });
+        }));
         service.store().write(|_| Ok(())).unwrap();
-        let (shown, held, third, id) = receiver.recv().unwrap();
+        let (shown, held, third) = receiver.recv().unwrap();
         assert_eq!((shown, held, third), (2, 0, 3), "between the rider and its commit");
         // The third view may ride already; it is not lost either way.
         let (shown, held) = loaded(&service);
@@ -225,12 +246,29 @@ mod tests {
         // No rider of the store's own comes in between.
         tally.riding.store(true, Ordering::Release);
         assert_eq!(read(&service, &id), 1);
-        let refused = Rider(Some(Arc::clone(&tally))).write(&mut Refusing);
+        let refused = store::Rider::write(&mut Rider::of(&tally), &mut Refusing);
         assert!(matches!(refused, Err(Error::Overloaded)));
         assert_eq!(loaded(&service), (1, 0));
         assert_eq!(read(&service, &id), 2);
         service.store().write(|_| Ok(())).unwrap();
         assert_eq!(loaded(&service), (2, 2));
+    }
+
+    #[test]
+    fn a_batch_whose_commit_fails_goes_with_the_next_rider() {
+        let service = service();
+        let id = notice(&service);
+        assert_eq!((read(&service, &id), read(&service, &id)), (1, 2));
+        let failed = service.store().write(|tx| {
+            tx.run("PRAGMA defer_foreign_keys = ON", &[])?;
+            tx.run("INSERT INTO liked (member, post, date) VALUES (999, 1, 1)", &[])?;
+            Ok(())
+        });
+        assert!(matches!(failed, Err(Error::Store(StoreError::Dangling))), "{failed:?}");
+        assert_eq!(loaded(&service), (2, 0));
+        assert_eq!(read(&service, &id), 3);
+        service.store().write(|_| Ok(())).unwrap();
+        assert_eq!(loaded(&service), (3, 3));
     }
 
     #[test]
@@ -240,7 +278,7 @@ mod tests {
         let tally = Arc::clone(service.board().tally());
         tally.riding.store(true, Ordering::Release);
         assert_eq!(read(&service, &id), 1);
-        drop(Rider(Some(tally)));
+        drop(Rider::of(&tally));
         assert_eq!(read(&service, &id), 2);
         service.store().write(|_| Ok(())).unwrap();
         assert_eq!(loaded(&service), (2, 2));

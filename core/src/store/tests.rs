@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{Store, StoreError, Topic, Tx, revision_in, version_in};
+use super::{Store, StoreError, Topic, Tx, revision_in, rider, version_in};
 use crate::error::{Error, Outcome, Result};
 
 fn open(dir: &TempDir) -> Store {
@@ -88,9 +88,9 @@ fn a_read_sees_one_moment_and_cannot_write() {
 fn what_rides_along_is_there_after_a_clean_stop_and_waits_for_nobody() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
-    store.ride(|tx| insert(tx, 1).map(|_| ()));
-    store.ride(|_| Err(Error::NotFound));
-    store.ride(|tx| insert(tx, 2).map(|_| ()));
+    store.ride(rider(|tx| insert(tx, 1).map(|_| ())));
+    store.ride(rider(|_| Err(Error::NotFound)));
+    store.ride(rider(|tx| insert(tx, 2).map(|_| ())));
     drop(store);
     assert_eq!(numbers(&open(&dir)), [1, 2]);
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::gauges::Gauges;
 use super::sqlite::{self, Connection, SqliteTx};
 use super::watch::Versions;
-use super::{StoreError, Tx};
+use super::{Rider, StoreError, Tx};
 use crate::error::{Error, Result};
 
 /// What may wait to be written; more is refused with `overloaded`.
@@ -160,20 +160,16 @@ impl Writer {
         }
     }
 
-    pub(super) fn ride(&self, work: impl FnOnce(&mut dyn Tx) -> Result<()> + Send + 'static) {
+    pub(super) fn ride(&self, mut rider: impl Rider) {
         let work: Work = Box::new(move |tx| {
-            let result = work(tx);
+            let result = rider.write(tx);
             let keep = result.is_ok();
-            let answer = move |commit: Result<(), StoreError>| {
-                if let Err(error) = result.and_then(|()| Ok(commit?)) {
-                    tracing::error!(cause = error.detail(), "counts are lost: they could not be written");
-                }
-            };
+            let answer =
+                move |commit: Result<(), StoreError>| rider.arrive(result.and_then(|()| Ok(commit?)));
             Finished { keep, answer: Box::new(answer) }
         });
-        if self.send(Message::Ride(work)).is_err() {
-            tracing::warn!("counts are lost: too much is waiting to be written");
-        }
+        // A full queue drops the rider, which knows what that means.
+        let _ = self.send(Message::Ride(work));
     }
 
     fn send(&self, message: Message) -> Result<()> {
@@ -226,6 +222,7 @@ fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
     if !riders.is_empty() {
         commit_group(connection, versions, None, inbox, &mut riders);
     }
+    // Who reads in another process keeps it where it is.
     if let Err(error) = sqlite::checkpoint(connection) {
         tracing::warn!(%error, "the write-ahead log stays for the next start");
     }

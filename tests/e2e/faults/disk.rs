@@ -19,6 +19,9 @@ fn seen(admin: &Caller) -> Vec<Value> {
         .into()
 }
 
+/// What the log has a line of for each name behind it.
+const FEED: &str = "/get_newsfeed_of_topic/";
+
 /// What a server answers while its disk is full, and when there is room again.
 ///
 /// `full` makes the disk full, `free` makes room.
@@ -64,6 +67,9 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
             assert_eq!(answer.said(), said);
             assert_eq!(answer.body.as_object().unwrap().len(), 1, "the cause is for the log: {answer:?}");
         }
+        for name in ["a", "a", "b", "b"] {
+            let _ = anyone.get(&format!("{FEED}{name}")).succeeded();
+        }
         assert_eq!(seen(admin), before, "readers notice nothing");
         wait_until("the feed shows the post", || {
             anyone.get("/get_popularity_newsfeed").succeeded().column("newsfeed", "_id") == [&*post]
@@ -72,6 +78,9 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
     }
     free();
     let _ = admin.post("/insert_notice", large(kept)).succeeded();
+    for name in ["c", "d", "b", "a"] {
+        let _ = anyone.get(&format!("{FEED}{name}")).succeeded();
+    }
     let _ = admin.get(&format!("/post_like/{post}")).succeeded();
     let _ = anyone.get(&format!("/post_view/{post}")).succeeded();
     let _ = anyone.post("/sign_up", sign_up).succeeded();
@@ -85,6 +94,11 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
     );
     let notices = admin.get("/get_all_notice").succeeded();
     assert_eq!(notices.list("notice_list").len(), kept + 1);
+    let log = admin.get("/get_log_date/0/1/0/1000").succeeded().column("log", "path");
+    let feeds: String = log.iter().rev().filter_map(|path| path.strip_prefix(FEED)).collect();
+    assert_eq!(feeds, "aabbaabbcdba", "no line is lost or mixed up with another");
+    let communications = admin.get("/get_analysis").succeeded().body["analysis"]["communication_avg"].clone();
+    assert_eq!(communications, log.len() + 1, "counters agree with the log");
     assert!(server.log().contains("ERROR"), "the log has the cause: {}", server.log());
     assert!(!server.log().contains("panicked"), "{}", server.log());
     intact(database);
