@@ -283,7 +283,7 @@ pub(crate) fn remove(tx: &mut dyn Tx, member: &Member) -> Result<()> {
     keep_an_administrator(tx, member)?;
     tx.run("DELETE FROM member WHERE key = $1", &[member.key.into()])?;
     tx.touch(Topic::Members);
-    Ok(log::remove(tx, member.key, &fold(&member.id))?)
+    Ok(log::remove(tx, member.key)?)
 }
 
 /// Refuses what would take the last administrator who can sign in.

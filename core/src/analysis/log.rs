@@ -33,19 +33,19 @@ pub struct Operation {
     template: &'static str,
     /// Whether the path has parameters, so that the template is not all of it.
     varies: bool,
-    /// Which segment of the path is the id of a member.
-    names: Option<usize>,
+    /// Whether the path names a member.
+    names: bool,
 }
 
 impl Operation {
     /// An operation by its method and the template of its path, such as `/get_log_user/{user_id}/{limit}`; the
-    /// parameter `{user_id}` is a member's id.
+    /// first parameter is a member's id where it is called `{user_id}`.
     pub fn new(method: &str, template: &'static str) -> Self {
         Self {
             method: method_text(method),
             template,
             varies: template.contains('{'),
-            names: template.split('/').position(|segment| segment == "{user_id}"),
+            names: template.split('/').nth(NAMED_SEGMENT) == Some("{user_id}"),
         }
     }
 
@@ -89,6 +89,9 @@ pub(crate) fn times(tx: &mut dyn Tx, member: i64, from: i64, until: i64) -> Resu
 }
 
 /// The keys of requests, so that most lines need not ask for theirs.
+///
+/// They hold as long as every transaction they were found in was committed: when one is undone, its keys are given
+/// again, and these are to be dropped.
 #[derive(Default)]
 pub(super) struct Requests {
     keys: FxHashMap<(Operation, u16), FxHashMap<Box<str>, Kept>>,
@@ -113,10 +116,10 @@ impl Requests {
         today: i64,
     ) -> Result<i64, StoreError> {
         let path = path.unwrap_or(operation.template);
-        if let Some(segment) = operation.names {
-            // Not remembered: what stands there changes when the member is removed, by whomever.
-            let (path, names) = named(tx, path, segment)?;
-            return Ok(sql::request(tx, operation.method, &path, status, names.as_deref(), today)?.0.key);
+        if operation.names {
+            // Not remembered: whose the id is changes when the member is removed, by whomever.
+            let (path, names) = named(tx, path)?;
+            return Ok(sql::request(tx, operation.method, &path, status, names, today)?.key);
         }
         let paths = self.keys.entry((operation, status)).or_default();
         match paths.get_mut(path) {
@@ -126,47 +129,45 @@ impl Requests {
             }
             _ => {}
         }
-        let (kept, was_there) = sql::request(tx, operation.method, path, status, None, today)?;
-        // One that is new may yet be undone with its transaction: it is remembered when it is met again.
-        if was_there {
-            if self.count >= REMEMBERED {
-                *self = Self::default();
-            }
-            self.count += 1;
-            self.keys.entry((operation, status)).or_default().insert(path.into(), kept);
+        let kept = sql::request(tx, operation.method, path, status, None, today)?;
+        if self.count >= REMEMBERED {
+            *self = Self::default();
         }
+        self.count += 1;
+        self.keys.entry((operation, status)).or_default().insert(path.into(), kept);
         Ok(kept.key)
     }
 }
 
-/// A path with the member it names in a segment, by the id in lower case; without, where there is none.
-fn named<'p>(
-    tx: &mut dyn Tx,
-    path: &'p str,
-    segment: usize,
-) -> Result<(Cow<'p, str>, Option<String>), StoreError> {
-    let id = path.split('/').nth(segment).unwrap_or_default();
+/// Where paths name members: `/operation/{user_id}…`.
+const NAMED_SEGMENT: usize = 2;
+/// Stands there in a path that is kept with the key of the member: no path that is percent-encoded has it.
+const SOMEBODY: &str = " ";
+
+/// A path that names a member as it is kept, and the member's key; where there is none, it says `removed`.
+fn named<'p>(tx: &mut dyn Tx, path: &'p str) -> Result<(Cow<'p, str>, Option<i64>), StoreError> {
+    let id = path.split('/').nth(NAMED_SEGMENT).unwrap_or_default();
     let folded = fold(&percent_decode_str(id).decode_utf8_lossy());
     if RESERVED_IDS.contains(&folded.as_str()) {
         return Ok((path.into(), None));
     }
-    if account::find(tx, &folded)?.is_some() {
-        return Ok((path.into(), Some(folded)));
-    }
-    Ok((without_name(path, segment).into(), None))
+    Ok(match account::find(tx, &folded)? {
+        Some(member) => (with_name(path, SOMEBODY).into(), Some(member.key)),
+        None => (with_name(path, account::REMOVED).into(), None),
+    })
+}
+
+/// The path with another text where it names a member.
+fn with_name(path: &str, name: &str) -> String {
+    let segments = path.split('/').enumerate();
+    let segments = segments.map(|(i, text)| if i == NAMED_SEGMENT { name } else { text });
+    segments.collect::<Vec<_>>().join("/")
 }
 
 /// The hash that the table of requests finds a path by. It may not change.
 fn hash(path: &str) -> i64 {
     // Half of it tells paths well enough apart, and takes half the room.
     (SipHasher13::new().hash(path.as_bytes()) >> 32).cast_signed()
-}
-
-/// The path with `removed` in the segment that names a member.
-fn without_name(path: &str, segment: usize) -> String {
-    let segments = path.split('/').enumerate();
-    let segments = segments.map(|(i, text)| if i == segment { account::REMOVED } else { text });
-    segments.collect::<Vec<_>>().join("/")
 }
 
 /// Appends lines, which are in the order of time.
@@ -255,14 +256,8 @@ pub(super) fn lines(
     match whose {
         Whose::Everybodys => sql::lines(tx, None, since, limit),
         Whose::Ones(GONE) => {
-            // Those who went lately have lines with their own keys yet.
-            let mut lines = sql::lines(tx, Some(GONE), since, limit)?;
-            for key in sql::removed(tx)? {
-                lines.extend(sql::lines(tx, Some(key), since, limit)?);
-            }
-            lines.sort_by_key(|line| Reverse(line.key));
-            lines.truncate(usize::try_from(limit).unwrap_or_default());
-            Ok(lines)
+            let stretch = Stretch { since: first_key(since), before: i64::MAX, lines: limit.max(1) };
+            Ok(look(tx, whose, stretch, None, limit)?.0)
         }
         Whose::Ones(key) => sql::lines(tx, Some(key), since, limit),
     }
@@ -296,16 +291,20 @@ pub(super) fn look(
         // Those who went lately have lines with their own keys yet.
         keys.extend(sql::removed(tx)?.into_iter().map(Some));
     }
-    let (mut lines, mut ends) = (Vec::new(), None);
+    let shown = usize::try_from(limit).unwrap_or_default();
+    let (mut lines, mut end, mut rest) = (Vec::new(), None, stretch);
     for key in keys {
-        lines.extend(sql::look(tx, key, stretch, path, limit)?);
+        lines.extend(sql::look(tx, key, rest, path, limit)?);
         // Who has lines that were not looked at keeps the others from going beyond.
-        ends = ends.max(sql::end(tx, key, stretch)?);
+        end = end.max(sql::end(tx, key, rest)?);
+        lines.sort_by_key(|line| Reverse(line.key));
+        lines.truncate(shown);
+        // No more is read than may yet be shown, however many there are.
+        let full = lines.get(shown.saturating_sub(1)).map(|line| line.key);
+        rest.since = rest.since.max(end.unwrap_or(i64::MIN)).max(full.unwrap_or(i64::MIN));
     }
-    lines.retain(|line| ends.is_none_or(|end| line.key >= end));
-    lines.sort_by_key(|line| Reverse(line.key));
-    lines.truncate(usize::try_from(limit).unwrap_or_default());
-    Ok((lines, ends))
+    lines.retain(|line| end.is_none_or(|end| line.key >= end));
+    Ok((lines, end))
 }
 
 /// The moment of a line by its key.
@@ -329,29 +328,27 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
     })
 }
 
-/// Makes a member who is being removed nobody in the log: paths at once; lines show it from now on, and are
-/// changed in time.
-pub(crate) fn remove(tx: &mut dyn Tx, member: i64, folded: &str) -> Result<(), StoreError> {
+/// Makes a member who is being removed nobody in the log: lines and paths show it from now on, as there is no such
+/// member, and lines are changed in time.
+pub(crate) fn remove(tx: &mut dyn Tx, member: i64) -> Result<(), StoreError> {
     sql::keep_removed(tx, member)?;
-    for (key, path) in sql::naming(tx, folded)? {
-        // Every path that names a member does so behind the operation's name.
-        let path = without_name(&path, NAMED_SEGMENT);
-        sql::unname(tx, key, &path, hash(&path))?;
-    }
     // Days that are over have the member's visits.
     tx.touch(Topic::History);
     tx.touch(Topic::Counts);
     Ok(())
 }
 
-/// Where paths name members: `/operation/{user_id}…`.
-const NAMED_SEGMENT: usize = 2;
-
 /// Makes up to `limit` lines of removed members nobody's; whether there may be more.
 pub(super) fn forget_removed(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreError> {
-    let Some(key) = sql::removed(tx)?.first().copied() else { return Ok(false) };
-    if sql::disown(tx, key, limit)? == 0 {
-        sql::forget_removed(tx, key)?;
+    let mut left = limit;
+    while left > 0 {
+        let Some(key) = sql::one_removed(tx)? else { return Ok(false) };
+        let lines = sql::disown(tx, key, left)?;
+        if lines < left {
+            sql::forget_removed(tx, key)?;
+        }
+        // Who had no lines is work, too.
+        left = left.saturating_sub(lines.max(1));
     }
     Ok(true)
 }
@@ -369,48 +366,44 @@ pub(super) fn prune_requests(tx: &mut dyn Tx, before: i64, limit: u64) -> Result
 mod sql {
     use super::{Arg, GONE, Kept, LogEntry, StoreError, Stretch, Tx, entry};
 
-    /// The request, and whether it was there.
+    /// The path of a request `r`, of whom it names the id as it is now.
+    const PATH: &str =
+        "CASE WHEN r.names IS NULL THEN r.path ELSE replace(r.path, ' ', coalesce(n.id, 'removed')) END";
+    /// What belongs to a line `l`: its request, its member and whom the path names.
+    const JOINED: &str = "JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
+                          LEFT JOIN member n ON n.key = r.names";
+
+    /// A request, kept where it is new.
     pub(super) fn request(
         tx: &mut dyn Tx,
         method: &str,
         path: &str,
         status: u16,
-        names: Option<&str>,
+        names: Option<i64>,
         today: i64,
-    ) -> Result<(Kept, bool), StoreError> {
+    ) -> Result<Kept, StoreError> {
         let (status, hash) = (i64::from(status), super::hash(path));
         let sql =
             "SELECT key, used FROM request WHERE hash = $1 AND path = $2 AND method = $3 AND status = $4
-                   AND coalesce(names, '') = $5";
+                   AND coalesce(names, 0) = $5";
         let args = [hash.into(), path.into(), method.into(), status.into(), names.unwrap_or_default().into()];
         if let Some(mut row) = tx.row(sql, &args)? {
             let (key, used) = (row.take(0)?, row.take(1)?);
             if used < today {
                 use_again(tx, key, today)?;
             }
-            return Ok((Kept { key, used: today.max(used) }, true));
+            return Ok(Kept { key, used: today.max(used) });
         }
         let sql =
             "INSERT INTO request (method, path, hash, status, names, used) VALUES ($1, $2, $3, $4, $5, $6)
                    RETURNING key";
         let args = [method.into(), path.into(), hash.into(), status.into(), names.into(), today.into()];
-        Ok((Kept { key: tx.one(sql, &args)?.take(0)?, used: today }, false))
+        Ok(Kept { key: tx.one(sql, &args)?.take(0)?, used: today })
     }
 
     /// Says that a request was used on a day; false when it is gone.
     pub(super) fn use_again(tx: &mut dyn Tx, key: i64, day: i64) -> Result<bool, StoreError> {
         Ok(tx.run("UPDATE request SET used = $2 WHERE key = $1", &[key.into(), day.into()])? > 0)
-    }
-
-    pub(super) fn naming(tx: &mut dyn Tx, folded: &str) -> Result<Vec<(i64, String)>, StoreError> {
-        let rows = tx.rows("SELECT key, path FROM request WHERE names = $1", &[folded.into()])?;
-        rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
-    }
-
-    pub(super) fn unname(tx: &mut dyn Tx, key: i64, path: &str, hash: i64) -> Result<(), StoreError> {
-        let sql = "UPDATE request SET names = NULL, path = $2, hash = $3 WHERE key = $1";
-        tx.run(sql, &[key.into(), path.into(), hash.into()])?;
-        Ok(())
     }
 
     pub(super) fn lines(
@@ -422,9 +415,8 @@ mod sql {
         // Two statements, so that each goes by its own index.
         let whose = if member.is_some() { "l.member = $3 AND" } else { "" };
         let sql = format!(
-            "SELECT l.key, l.member, m.id, r.method, r.path, r.status
-             FROM log l JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
-             WHERE {whose} l.key >= $1 ORDER BY l.key DESC LIMIT $2"
+            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status
+             FROM log l {JOINED} WHERE {whose} l.key >= $1 ORDER BY l.key DESC LIMIT $2"
         );
         let args: [Arg<'_>; 3] = [super::first_key(since).into(), limit.into(), member.into()];
         let args = if member.is_some() { &args[..] } else { &args[..2] };
@@ -441,11 +433,10 @@ mod sql {
     ) -> Result<Vec<LogEntry>, StoreError> {
         let whose = if member.is_some() { "member = $6 AND" } else { "" };
         let sql = format!(
-            "SELECT l.key, l.member, m.id, r.method, r.path, r.status
+            "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status
              FROM (SELECT key, member, request FROM log WHERE {whose} key >= $1 AND key < $2
-                   ORDER BY key DESC LIMIT $3) l
-             JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
-             WHERE $4 = '' OR instr(r.path, $4) > 0 ORDER BY l.key DESC LIMIT $5"
+                   ORDER BY key DESC LIMIT $3) l {JOINED}
+             WHERE $4 = '' OR instr({PATH}, $4) > 0 ORDER BY l.key DESC LIMIT $5"
         );
         let path = path.unwrap_or_default();
         let args: [Arg<'_>; 6] =
@@ -477,6 +468,12 @@ mod sql {
     pub(super) fn removed(tx: &mut dyn Tx) -> Result<Vec<i64>, StoreError> {
         let rows = tx.rows("SELECT key FROM removed_member ORDER BY key", &[])?;
         rows.into_iter().map(|mut row| row.take(0)).collect()
+    }
+
+    pub(super) fn one_removed(tx: &mut dyn Tx) -> Result<Option<i64>, StoreError> {
+        tx.row("SELECT key FROM removed_member ORDER BY key LIMIT 1", &[])?
+            .map(|mut row| row.take(0))
+            .transpose()
     }
 
     pub(super) fn disown(tx: &mut dyn Tx, key: i64, limit: u64) -> Result<u64, StoreError> {

@@ -66,6 +66,60 @@ fn who_was_removed_is_found_among_the_removed() {
 }
 
 #[test]
+fn who_was_removed_is_not_found_by_the_id_in_a_path() {
+    let service = service();
+    service.member("Ann");
+    let user = "/get_log_user/{user_id}/{limit}";
+    service.communicate(&Caller::Nobody, 1, "GET", user, "/get_log_user/%41NN/5");
+    service.settle();
+    let of = |path: &str| {
+        let filter = LogFilter { path: Some(path.to_owned()), ..LogFilter::default() };
+        shown(&page(&service, &filter, None, 9))
+    };
+    assert_eq!(of("/Ann/"), ["guest /get_log_user/Ann/5"]);
+    crate::admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
+    assert_eq!((of("/Ann/"), of("/%41NN/")), (vec![], vec![]));
+    assert_eq!(of("/removed/"), ["guest /get_log_user/removed/5"]);
+    // Who takes the id is not the one who had it.
+    service.member("Ann");
+    assert_eq!((of("/Ann/").len(), of("/removed/").len()), (0, 1));
+}
+
+#[test]
+fn many_who_were_removed_at_once_are_one_list_and_soon_nobody() {
+    let service = service();
+    let members: Vec<_> = (0..20).map(|n| (format!("ann{n}"), service.member(&format!("ann{n}")))).collect();
+    for (n, (id, member)) in members.iter().enumerate().rev() {
+        let path = format!("/get_post/{n}");
+        service.communicate(member, 0, "GET", "/get_post/{post_obi}", &path);
+        service.clock().advance(1);
+        service.settle();
+        crate::admin::remove_user(&service, &Caller::Operator, id).unwrap();
+    }
+    let removed = LogFilter { member: Some("removed".into()), ..LogFilter::default() };
+    let look = || {
+        let (mut paths, mut place) = (Vec::new(), None);
+        loop {
+            let page = page(&service, &removed, place, 7);
+            paths.extend(shown(&page));
+            place = page.next;
+            if place.is_none() {
+                return paths;
+            }
+        }
+    };
+    let expected: Vec<_> = (0..20).map(|n| format!("removed /get_post/{n}")).collect();
+    assert_eq!(look(), expected);
+    let left =
+        |tx: &mut dyn Tx| -> Result<i64> { Ok(tx.one("SELECT count(*) FROM removed_member", &[])?.take(0)?) };
+    let batch = service.store().write(move |tx| Ok((log::forget_removed(tx, 15)?, left(tx)?)));
+    assert_eq!(batch.unwrap(), (true, 6), "a batch is of many members; who had its last line is asked again");
+    assert_eq!(look(), expected);
+    let batch = service.store().write(move |tx| Ok((log::forget_removed(tx, 15)?, left(tx)?)));
+    assert_eq!((batch.unwrap(), look()), ((false, 0), expected));
+}
+
+#[test]
 fn a_page_looks_at_so_many_lines_and_says_how_far_it_came() {
     let service = service_with_lines();
     // Lines of later than all others, none of which matches.

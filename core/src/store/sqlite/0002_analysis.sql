@@ -33,14 +33,13 @@ CREATE TABLE day_key (slot INTEGER PRIMARY KEY, day INTEGER NOT NULL, secret TEX
 CREATE TABLE request (
     key    INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice: caches hold it
     method TEXT NOT NULL,
-    path   TEXT NOT NULL,
+    path   TEXT NOT NULL,                   -- where it names a member, with a blank for the id
     hash   INTEGER NOT NULL,                -- of the path: a shorter index than the path itself makes
     status INTEGER NOT NULL,
-    names  TEXT,                            -- the member that the path names, in lower case
+    names  INTEGER,                         -- the key of the member whom the path names
     used   INTEGER NOT NULL                 -- the day of the latest line
 ) STRICT;
 CREATE INDEX request_hash ON request (hash);
-CREATE INDEX request_names ON request (names) WHERE names IS NOT NULL;
 CREATE INDEX request_used ON request (used);
 
 -- The access log. A line's key is its time, times 2^14, and a number within the millisecond: the log is in the
