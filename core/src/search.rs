@@ -133,7 +133,7 @@ pub fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
 }
 
 /// Records a search, a guest's too; a member's also in their list of searches. `guest` is who searches when it is
-/// no member, as far as they can be told apart.
+/// no member, as far as they can be told apart. A crawler's is counted, but stands in no ranking of terms.
 ///
 /// # Errors
 /// `bad request` when the search breaks its rule; `overloaded`.
@@ -147,11 +147,16 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
     let listed = matches!(identity, Identity::Named { .. }).then(|| search.clone().listed(tidings));
     let calendar = Arc::clone(&tidings.analysis().calendar);
     tidings.store().submit(move |tx| {
-        let member = identity.visitor(tx)?.map(|member| member.key);
-        let visitor = member.or(guest.map(Guest::number)).unwrap_or_default();
-        search.count_term(tx, visitor, now)?;
-        if let (Some(member), Some(listed)) = (member, &listed) {
-            listed.insert(tx, member, now)?;
+        match identity.visitor(tx)?.map(|member| member.key) {
+            Some(member) => {
+                search.count_term(tx, member, now)?;
+                if let Some(listed) = &listed {
+                    listed.insert(tx, member, now)?;
+                }
+            }
+            // What crawlers look for is nobody's wish.
+            None if guest.is_some_and(Guest::is_crawler) => {}
+            None => search.count_term(tx, guest.map(Guest::number).unwrap_or_default(), now)?,
         }
         calendar.count(tx, Counter::Search, now)
     })

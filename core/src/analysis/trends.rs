@@ -29,6 +29,9 @@ const BYTES_MAX: usize = 64 * 1024 * 1024;
 const SEARCH_BYTES: usize = 96;
 const TERM_BYTES: usize = 256;
 
+/// The visitor of a search by nobody in particular, who is no visitor.
+const NOBODY: i64 = 0;
+
 /// The terms that are searched most, with how often, most often first.
 pub(super) type Ranking = Vec<(String, i64)>;
 
@@ -50,7 +53,8 @@ pub(super) struct Current {
 
 #[derive(Default)]
 struct Window {
-    /// The last search that was read, and the version that the store had then.
+    /// The last search that was read, and the version that the store had then; one below all where not everything
+    /// was read.
     read: Option<(i64, i64)>,
     /// By date and key.
     searches: BTreeMap<(i64, i64), (Arc<str>, i64)>,
@@ -95,7 +99,7 @@ impl Trends {
         let mut window = self.lock();
         let version = match window.read {
             Some((_, version)) if store.version(Topic::Terms) <= version => version,
-            _ => self.follow(&mut window, store, now)?,
+            _ => store.read(|tx| self.follow(&mut window, tx, now))?,
         };
         while let Some(oldest) = window.searches.first_entry().filter(|e| e.key().0 <= now - WINDOW_MS) {
             let (term, visitor) = oldest.remove();
@@ -111,26 +115,26 @@ impl Trends {
     }
 
     /// Reads the searches that are new in the store; the version they make.
-    fn follow(&self, window: &mut Window, store: &Store, now: i64) -> Result<i64> {
-        store.read(|tx| {
-            let version = version_in(tx, Topic::Terms)?;
-            let mut last = match window.read {
-                Some((last, _)) => last,
-                None => sql::last_before(tx, now - WINDOW_MS)?,
-            };
-            loop {
-                let page = sql::searches(tx, last)?;
-                let Some(end) = page.last() else { break };
-                last = end.key;
-                for search in page {
-                    if search.date > now - WINDOW_MS {
-                        self.add(window, search);
-                    }
+    fn follow(&self, window: &mut Window, tx: &mut dyn Tx, now: i64) -> Result<i64> {
+        let version = version_in(tx, Topic::Terms)?;
+        let mut last = match window.read {
+            Some((last, _)) => last,
+            None => sql::last_before(tx, now - WINDOW_MS)?,
+        };
+        loop {
+            let page = sql::searches(tx, last)?;
+            let Some(end) = page.last() else { break };
+            last = end.key;
+            for search in page {
+                if search.date > now - WINDOW_MS {
+                    self.add(window, search);
                 }
             }
-            window.read = Some((last, version));
-            Ok(version)
-        })
+            // Whatever becomes of the next page, none of this one is counted again.
+            window.read = Some((last, i64::MIN));
+        }
+        window.read = Some((last, version));
+        Ok(version)
     }
 
     fn add(&self, window: &mut Window, search: Search) {
@@ -147,7 +151,9 @@ impl Trends {
         self.change(window, &term, |counts| {
             counts.count += 1;
             counts.newest = counts.newest.max((date, key));
-            *counts.visitors.entry(visitor).or_insert(0) += 1;
+            if visitor != NOBODY {
+                *counts.visitors.entry(visitor).or_insert(0) += 1;
+            }
         });
         while window.bytes > BYTES_MAX {
             let Some((_, (term, visitor))) = window.searches.pop_first() else { break };
@@ -181,7 +187,7 @@ impl Trends {
         if counts.count == 0 {
             terms.remove(term);
             *bytes -= TERM_BYTES + term.len();
-        } else if counts.visitors.len() >= self.min_visitors {
+        } else if self.min_visitors <= 1 || counts.visitors.len() >= self.min_visitors {
             ranks.insert(rank(counts, term));
         }
     }
@@ -228,5 +234,63 @@ mod sql {
         let sql =
             "DELETE FROM term WHERE key IN (SELECT key FROM term WHERE date <= $1 ORDER BY date LIMIT $2)";
         tx.run(sql, &[before.into(), limit.cast_signed().into()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Caller;
+    use crate::store::{Arg, Row};
+    use crate::testing::{NOW, service};
+
+    /// A transaction that fails after some answers.
+    struct Failing<'t> {
+        tx: &'t mut dyn Tx,
+        answers: usize,
+    }
+
+    impl Tx for Failing<'_> {
+        fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+            self.answers = self.answers.checked_sub(1).ok_or(StoreError::Overloaded)?;
+            self.tx.rows(sql, args)
+        }
+        fn run(&mut self, _: &str, _: &[Arg<'_>]) -> Result<u64, StoreError> {
+            Err(StoreError::Overloaded)
+        }
+        fn revision(&self) -> i64 {
+            0
+        }
+        fn touch(&mut self, _: Topic) {}
+        fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
+        fn count_on(&mut self, _: i64, _: i64, _: i64) {}
+    }
+
+    #[test]
+    fn what_was_read_before_a_failure_is_not_counted_again() {
+        let service = service();
+        let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+                   INSERT INTO term (term, visitor, date) SELECT 'rust', 0, $2 FROM n";
+        let searches = PAGE + 1;
+        service
+            .store()
+            .write(move |tx| {
+                tx.touch(Topic::Terms);
+                Ok(tx.run(sql, &[searches.into(), NOW.into()])?)
+            })
+            .unwrap();
+        let trends = Trends::new(&config::Analysis::default());
+        // The version, where to begin, and the first of two pages.
+        let failed = service.store().read(|tx| {
+            let mut window = trends.lock();
+            let failed = trends.follow(&mut window, &mut Failing { tx, answers: 3 }, NOW);
+            assert_eq!(window.searches.len(), 4_096);
+            failed
+        });
+        assert!(failed.is_err());
+        let current = trends.current(service.store(), NOW).unwrap();
+        assert_eq!(current.ranking, [("rust".to_owned(), searches)]);
+        crate::search::log(&service, &Caller::Nobody, None, "rust").wait().unwrap();
+        assert_eq!(trends.current(service.store(), NOW).unwrap().ranking[0].1, searches + 1);
     }
 }

@@ -51,6 +51,11 @@ impl Guest {
         Self(Some(analysis.keys.number(day, address, user_agent)))
     }
 
+    /// Whether it is a declared crawler.
+    pub(crate) const fn is_crawler(self) -> bool {
+        self.0.is_none()
+    }
+
     /// The number; 0 for nobody in particular.
     pub(crate) fn number(self) -> i64 {
         self.0.unwrap_or_default()
@@ -78,7 +83,8 @@ impl DayKeys {
         [day, day + 1].iter().all(|day| keys.iter().any(|(of, _)| of == day))
     }
 
-    /// Loads the keys of this day and the next, made where there are none: those of earlier days give way.
+    /// Loads the keys of this day and the next, made where there are none: those of earlier days give way. What is
+    /// left of them in the write-ahead log goes with [`Store::empty_wal`].
     ///
     /// # Errors
     /// When the store fails.
