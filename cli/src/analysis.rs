@@ -64,8 +64,8 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
     let Session { tidings, out, caller } = session;
     match command {
         Analysis::Summary => {
-            let summary = analysis::summary(tidings)?;
-            out.answer(&summary, |page| figures(page, &summary.analysis))
+            let (summary, crawled) = (analysis::summary(tidings)?, analysis::crawled(tidings)?);
+            out.answer(&summary, |page| figures(page, &summary.analysis, crawled))
         }
         Analysis::Day { date } => {
             let day = one_day(session, date.as_deref())?;
@@ -120,7 +120,7 @@ fn log(session: &Session, args: &LogArgs) -> Result<Log, Failure> {
     })
 }
 
-fn figures(page: &mut Page, figures: &analysis::Analysis) {
+fn figures(page: &mut Page, figures: &analysis::Analysis, crawled: i64) {
     page.fields(&[
         ("Visitors today", grouped(figures.today_visitor)),
         ("Visitors in all", grouped(figures.total_visitor)),
@@ -131,6 +131,7 @@ fn figures(page: &mut Page, figures: &analysis::Analysis) {
         ("Searches", grouped(figures.search_count)),
         ("Posts", grouped(figures.posts_count)),
         ("Communications", grouped(figures.communication_avg)),
+        ("Of these, crawlers'", grouped(crawled)),
     ]);
 }
 

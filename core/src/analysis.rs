@@ -24,6 +24,7 @@ pub(crate) mod calendar;
 pub(crate) mod counters;
 mod crawler;
 mod journal;
+mod kept;
 mod live;
 pub(crate) mod log;
 pub(crate) mod past;
@@ -42,15 +43,15 @@ pub use log::Operation;
 pub use period::{DayFigures, PERIOD_MAX, Period, period};
 pub use report::{
     Analysis, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits, Summary,
-    answer, answer_in_memory, day, days_ago, devices, realtime, summary,
+    answer, answer_in_memory, crawled, day, days_ago, devices, realtime, summary,
 };
 pub use visitor::Guest;
 
 use calendar::Calendar;
 use counters::Counter;
 use journal::{Journal, Record};
+use kept::Reports;
 use log::Whose;
-use report::Reports;
 use tidy::Tidy;
 use trends::Trends;
 use visitor::DayKeys;
@@ -310,6 +311,7 @@ impl State {
     pub(crate) fn records_waiting(&self) -> usize {
         self.journal.len()
     }
+
     /// How many records were lost since the process began.
     pub(crate) fn records_lost(&self) -> u64 {
         self.journal.lost()

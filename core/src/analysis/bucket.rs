@@ -11,7 +11,7 @@ use jiff::{Span, Timestamp};
 
 use crate::clock::{DAY_MS, SECOND_MS, TIME_MAX, TIME_MIN};
 
-const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
+pub(crate) const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
 /// Hours that a day is cut into. One that has an hour twice, or not at all, is cut into as many.
 pub(crate) const HOURS: usize = 24;
 
@@ -104,6 +104,12 @@ impl Cutter {
         let wall = at + self.offset(at);
         let hour = u8::try_from(wall.rem_euclid(DAY_MS) / HOUR_MS).expect("a day has 24 hours");
         Slot { day: wall.div_euclid(DAY_MS), hour }
+    }
+
+    /// How many milliseconds past the hour a clock on the wall shows.
+    pub(crate) fn past_the_hour(&self, at: i64) -> i64 {
+        let at = at.clamp(TIME_MIN, TIME_MAX);
+        (at + self.offset(at)).rem_euclid(HOUR_MS)
     }
 
     fn offset(&self, at: i64) -> i64 {
@@ -265,6 +271,7 @@ pub(super) mod tests {
                     let Slot { day, hour } = cutter.slot(at);
                     prop_assert_eq!(date_text(day), wall.date().to_string());
                     prop_assert_eq!(i64::from(hour), i64::from(wall.hour()));
+                    prop_assert_eq!(cutter.past_the_hour(at) / 60_000, i64::from(wall.minute()));
                     prop_assert!(cutter.begins(day) <= at && at < cutter.begins(day + 1));
                     prop_assert_eq!(cutter.slot(cutter.begins(day)).day, day);
                     prop_assert!(cutter.slot(cutter.begins(day) - 1).day < day);

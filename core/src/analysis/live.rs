@@ -3,19 +3,16 @@
 //!
 //! It is read from a few counters, however many visitors and log lines there are.
 
-use super::bucket::{HOURS, date_text};
+use super::bucket::{HOUR_MS, HOURS, date_text};
 use super::counters::{Counter, Counts};
 use super::report::Devices;
 use crate::Tidings;
 use crate::account::Caller;
-use crate::clock::SECOND_MS;
 use crate::error::Result;
 use crate::store::Tx;
 
 /// Days that [`Live::month`] holds, today included.
 pub const MONTH_DAYS: i64 = 30;
-
-const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
 
 /// What has been counted up to some time of a day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,15 +69,14 @@ pub struct Live {
 pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
     let (identity, analysis, now) = (caller.identify(tidings), tidings.analysis(), tidings.now());
     let slot = analysis.calendar.slot(now);
-    // Offsets from UTC are whole quarters of an hour but for long ago, so what matters little is off by little.
-    let minute = now.rem_euclid(HOUR_MS);
+    let past_the_hour = analysis.calendar.cutter().past_the_hour(now);
     analysis.settle(now);
     tidings.store().read(|tx| {
         identity.admin(tx)?;
         let (today, before) = (Counts::of_day(tx, slot.day)?, Counts::of_day(tx, slot.day - 1)?);
         let total = Counts::in_total(tx)?;
         let hour = usize::from(slot.hour);
-        let mut until_now = |counter| until(tx, slot.day - 1, counter, hour, minute);
+        let mut until_now = |counter| until(tx, slot.day - 1, counter, hour, past_the_hour);
         let yesterday = Sums {
             visitor: until_now(Counter::Visitor)?,
             guest_visit: until_now(Counter::GuestVisit)?,

@@ -1,36 +1,23 @@
 //! The reports: what was counted, as it is asked for.
-//!
-//! What many ask for is kept encoded until something is counted or the day turns. Days that are over are kept too,
-//! so that a report of many days reads the present one alone.
 
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use lru::LruCache;
 use serde::Serialize;
 
 use super::bucket::{self, day_of};
 use super::counters::{self, Counter, Counts};
-use super::{State, visitor};
+use super::kept::{Present, Reports, Valid};
+use super::{tidy, visitor};
 use crate::Tidings;
-use crate::account::{Caller, GUEST, REMOVED};
+use crate::account::{Caller, GUEST, REMOVED, RESERVED_IDS, fold};
 use crate::answer::{self, Encoded};
 use crate::error::{Error, Result};
 use crate::store::{StoreError, Topic, Tx, version_in};
 
 /// The most days that a report reaches back.
 pub const DAYS_MAX: i64 = 366;
-/// Answers that are kept encoded …
-const ANSWERS: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
-/// … of at most so many bytes each.
-const ANSWER_MAX: usize = 2 * 1024 * 1024;
-/// Days that are kept, as many as hold so many student numbers.
-const STUDENTS_MAX: usize = 200_000;
-/// What a day beside its student numbers takes of that.
-const DAY_STUDENTS: usize = 32;
 
-const DAYS_RULE: &str = "days is a number from 0 to 366";
 const DATE_RULE: &str = "there is no such date";
 
 /// The figures over all days.
@@ -147,7 +134,7 @@ pub struct Realtime {
 /// # Errors
 /// When the store fails.
 pub fn summary(tidings: &Tidings) -> Result<Summary> {
-    Ok(made(tidings, |tx, today, _| read_summary(tx, today))?.0)
+    Ok(made(tidings, |tx, now, _| read_summary(tx, now.today))?.0)
 }
 
 /// Each day from `days` days ago to the present one.
@@ -158,7 +145,7 @@ pub fn summary(tidings: &Tidings) -> Result<Summary> {
 /// `bad request` when `days` is not from 0 to 366.
 pub fn days_ago(tidings: &Tidings, caller: &Caller, days: i64) -> Result<Days> {
     let cut = cut(tidings, caller)?;
-    Ok(made(tidings, |tx, today, reports| reports.days_ago(tx, days, today, cut))?.0)
+    Ok(made(tidings, |tx, now, reports| reports.days_ago(tx, days, now, cut, |_| Ok(())))?.0)
 }
 
 /// One day; zeros when nothing happened on it.
@@ -169,7 +156,7 @@ pub fn days_ago(tidings: &Tidings, caller: &Caller, days: i64) -> Result<Days> {
 /// `bad request` for a date that no calendar has.
 pub fn day(tidings: &Tidings, caller: &Caller, year: i64, month: i64, day: i64) -> Result<OneDay> {
     let (cut, day) = (cut(tidings, caller)?, day_of(year, month, day).ok_or(Error::BadRequest(DATE_RULE)));
-    Ok(made(tidings, |tx, today, reports| reports.one_day(tx, day?, today, cut))?.0)
+    Ok(made(tidings, |tx, now, reports| reports.one_day(tx, day?, now, cut))?.0)
 }
 
 /// How many of each device were reported.
@@ -178,6 +165,14 @@ pub fn day(tidings: &Tidings, caller: &Caller, year: i64, month: i64, day: i64) 
 /// When the store fails.
 pub fn devices(tidings: &Tidings) -> Result<Devices> {
     Ok(made(tidings, |tx, _, _| read_devices(tx))?.0)
+}
+
+/// How many of all communications were crawlers'.
+///
+/// # Errors
+/// When the store fails.
+pub fn crawled(tidings: &Tidings) -> Result<i64> {
+    Ok(made(tidings, |tx, _, _| Ok(Counts::in_total(tx)?.of(Counter::Crawler)))?.0)
 }
 
 /// The terms that are searched most in the last 24 hours, at most ten; of the same number the one searched last
@@ -216,7 +211,7 @@ impl Question {
 /// The complete answer to a question, as it is sent.
 ///
 /// # Errors
-/// As the report's own function.
+/// As the report's own function; `overloaded` where it is a very large one, and others like it are being made or sent.
 pub fn answer(tidings: &Tidings, caller: &Caller, question: Question) -> Result<Arc<Encoded>> {
     let analysis = tidings.analysis();
     let cut = if question.shows_students() { cut(tidings, caller)? } else { None };
@@ -224,6 +219,7 @@ pub fn answer(tidings: &Tidings, caller: &Caller, question: Question) -> Result<
     if let Some(kept) = analysis.kept(&key, tidings.now()) {
         return Ok(kept);
     }
+    let mut place = None;
     let (json, valid) = match question {
         Question::Realtime => {
             let current = analysis.trends.current(tidings.store(), tidings.now())?;
@@ -233,21 +229,17 @@ pub fn answer(tidings: &Tidings, caller: &Caller, question: Question) -> Result<
                 Valid { topic: Topic::Terms, version: current.version, from: i64::MIN, until: current.until },
             )
         }
-        Question::Summary => encoded(tidings, |tx, today, _| read_summary(tx, today))?,
+        Question::Summary => encoded(tidings, |tx, now, _| read_summary(tx, now.today))?,
         Question::Devices => encoded(tidings, |tx, _, _| read_devices(tx))?,
-        Question::DaysAgo(days) => {
-            encoded(tidings, |tx, today, reports| reports.days_ago(tx, days, today, cut))?
-        }
+        Question::DaysAgo(days) => encoded(tidings, |tx, now, reports| {
+            reports.days_ago(tx, days, now, cut, |students| analysis.reports.admit(students, &mut place))
+        })?,
         Question::Day(year, month, day) => {
             let day = day_of(year, month, day).ok_or(Error::BadRequest(DATE_RULE))?;
-            encoded(tidings, |tx, today, reports| reports.one_day(tx, day, today, cut))?
+            encoded(tidings, |tx, now, reports| reports.one_day(tx, day, now, cut))?
         }
     };
-    let body = Arc::new(Encoded::new(json));
-    if body.json().len() <= ANSWER_MAX {
-        lock(&analysis.reports.answers).put(key, Kept { body: Arc::clone(&body), valid });
-    }
-    Ok(body)
+    Ok(analysis.reports.keep(key, json, valid))
 }
 
 /// The answer to a question where it is known without asking the database.
@@ -269,137 +261,26 @@ fn cut(tidings: &Tidings, caller: &Caller) -> Result<Option<usize>> {
 /// A report, made of what is counted, and until when it holds.
 fn made<T>(
     tidings: &Tidings,
-    make: impl FnOnce(&mut dyn Tx, i64, &Reports) -> Result<T>,
+    make: impl FnOnce(&mut dyn Tx, Present, &Reports) -> Result<T>,
 ) -> Result<(T, Valid)> {
     let (analysis, now) = (tidings.analysis(), tidings.now());
     analysis.settle(now);
     let today = analysis.calendar.slot(now).day;
+    let present = Present { today, open: analysis.calendar.slot(now - tidy::LATE_MS).day };
     let cutter = analysis.calendar.cutter();
     let (from, until) = (cutter.begins(today), cutter.begins(today + 1));
     tidings.store().read(|tx| {
         let version = version_in(tx, Topic::Counts)?;
-        Ok((make(tx, today, &analysis.reports)?, Valid { topic: Topic::Counts, version, from, until }))
+        Ok((make(tx, present, &analysis.reports)?, Valid { topic: Topic::Counts, version, from, until }))
     })
 }
 
 fn encoded<T: Serialize>(
     tidings: &Tidings,
-    make: impl FnOnce(&mut dyn Tx, i64, &Reports) -> Result<T>,
+    make: impl FnOnce(&mut dyn Tx, Present, &Reports) -> Result<T>,
 ) -> Result<(Vec<u8>, Valid)> {
     let (report, valid) = made(tidings, make)?;
     Ok((answer::success(&report), valid))
-}
-
-/// How long a report holds: until something of its topic changes, and within a stretch of time.
-#[derive(Clone, Copy)]
-struct Valid {
-    topic: Topic,
-    version: i64,
-    from: i64,
-    until: i64,
-}
-
-struct Kept {
-    body: Arc<Encoded>,
-    valid: Valid,
-}
-
-/// What is kept of reports.
-pub(super) struct Reports {
-    answers: Mutex<LruCache<(Question, Option<usize>), Kept>>,
-    past: Mutex<Past>,
-}
-
-/// Days that are over, as they stood at a version of the history.
-struct Past {
-    days: LruCache<i64, Arc<Day>>,
-    version: i64,
-    /// The day that it was when they were last looked at.
-    today: i64,
-    students: usize,
-}
-
-impl Default for Reports {
-    fn default() -> Self {
-        Self { answers: Mutex::new(LruCache::new(ANSWERS)), past: Mutex::new(Past::new(0, 0)) }
-    }
-}
-
-impl State {
-    /// The kept answer, where it holds now.
-    fn kept(&self, key: &(Question, Option<usize>), now: i64) -> Option<Arc<Encoded>> {
-        let mut answers = lock(&self.reports.answers);
-        let Kept { body, valid } = answers.get(key)?;
-        let holds =
-            self.store.version(valid.topic) <= valid.version && (valid.from..valid.until).contains(&now);
-        let body = holds.then(|| Arc::clone(body));
-        drop(answers);
-        body.filter(|_| key.0 == Question::Realtime || !self.journal.wants_settling(&self.store, now))
-    }
-}
-
-impl Reports {
-    fn days_ago(&self, tx: &mut dyn Tx, days: i64, today: i64, cut: Option<usize>) -> Result<Days> {
-        if !(0..=DAYS_MAX).contains(&days) {
-            return Err(Error::BadRequest(DAYS_RULE));
-        }
-        let days = (today - days..=today).map(|day| self.day(tx, day, today, cut));
-        Ok(Days { analysis: days.collect::<Result<_, _>>()? })
-    }
-
-    fn one_day(&self, tx: &mut dyn Tx, day: i64, today: i64, cut: Option<usize>) -> Result<OneDay> {
-        Ok(OneDay { analysis: self.day(tx, day, today, cut)? })
-    }
-
-    /// A day, with its student numbers cut.
-    fn day(&self, tx: &mut dyn Tx, day: i64, today: i64, cut: Option<usize>) -> Result<Arc<Day>, StoreError> {
-        let whole = if day < today { self.past_day(tx, day, today)? } else { Arc::new(read_day(tx, day)?) };
-        Ok(match cut {
-            Some(chars) => Arc::new(whole.cut(chars)),
-            None => whole,
-        })
-    }
-
-    /// A day that is over.
-    fn past_day(&self, tx: &mut dyn Tx, day: i64, today: i64) -> Result<Arc<Day>, StoreError> {
-        let version = version_in(tx, Topic::History)?;
-        if let Some(kept) = lock(&self.past).find(day, version, today) {
-            return Ok(kept);
-        }
-        let read = Arc::new(read_day(tx, day)?);
-        lock(&self.past).keep(day, version, Arc::clone(&read));
-        Ok(read)
-    }
-}
-
-impl Past {
-    fn new(version: i64, today: i64) -> Self {
-        Self { days: LruCache::unbounded(), version, today, students: 0 }
-    }
-
-    /// A day as it stands at this version, or at a later one that is known already.
-    fn find(&mut self, day: i64, version: i64, today: i64) -> Option<Arc<Day>> {
-        // When clocks are put back, days that were over go on.
-        if self.version < version || today < self.today {
-            *self = Self::new(version, today);
-        }
-        self.today = today;
-        self.days.get(&day).map(Arc::clone)
-    }
-
-    fn keep(&mut self, day: i64, version: i64, kept: Arc<Day>) {
-        if version != self.version {
-            return;
-        }
-        self.students += kept.students();
-        if let Some(before) = self.days.put(day, kept) {
-            self.students -= before.students();
-        }
-        while self.students > STUDENTS_MAX {
-            let Some((_, oldest)) = self.days.pop_lru() else { break };
-            self.students -= oldest.students();
-        }
-    }
 }
 
 fn read_summary(tx: &mut dyn Tx, today: i64) -> Result<Summary> {
@@ -428,7 +309,7 @@ fn read_devices(tx: &mut dyn Tx) -> Result<Devices> {
     Ok(Devices { pc, tablet, mobile })
 }
 
-fn read_day(tx: &mut dyn Tx, day: i64) -> Result<Day, StoreError> {
+pub(super) fn read_day(tx: &mut dyn Tx, day: i64) -> Result<Day, StoreError> {
     let counts = Counts::of_day(tx, day)?;
     let hours = counts.hours.iter().enumerate();
     Ok(Day {
@@ -470,29 +351,28 @@ pub(super) fn sort(students: &mut [StudentVisits]) {
 }
 
 impl Day {
-    fn students(&self) -> usize {
-        self.today_student_visitor.len() + DAY_STUDENTS
-    }
-
     /// The day with the first `chars` characters of student numbers, added up; those that stand for many stay.
-    fn cut(&self, chars: usize) -> Self {
-        let mut sums: HashMap<(bool, &str), i64> = HashMap::new();
+    pub(super) fn cut(&self, chars: usize) -> Self {
+        let mut sums: HashMap<&str, i64> = HashMap::new();
         for StudentVisits { student_num, count } in &self.today_student_visitor {
-            let many = [GUEST, REMOVED].contains(&student_num.as_str());
-            let end = student_num.char_indices().nth(chars).map_or(student_num.len(), |(end, _)| end);
-            let shown = if many { student_num } else { &student_num[..end] };
-            *sums.entry((many, shown)).or_insert(0) += count;
+            let shown = if is_many(student_num) { student_num } else { first_chars(student_num, chars) };
+            *sums.entry(shown).or_insert(0) += count;
         }
-        let cut = |((_, student_num), count): ((bool, &str), i64)| StudentVisits {
-            student_num: student_num.to_owned(),
-            count,
-        };
-        let mut students: Vec<_> = sums.into_iter().map(cut).collect();
+        let students =
+            sums.into_iter().map(|(num, count)| StudentVisits { student_num: num.to_owned(), count });
+        let mut students: Vec<_> = students.collect();
         sort(&mut students);
         Self { today_student_visitor: students, ..self.clone() }
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Whether a student number stands for many.
+fn is_many(student_num: &str) -> bool {
+    RESERVED_IDS.contains(&fold(student_num).as_str())
+}
+
+/// The first characters of an id, which is ASCII; one less where they would be taken for those who are many.
+fn first_chars(id: &str, chars: usize) -> &str {
+    let cut = id.get(..chars).unwrap_or(id);
+    if is_many(cut) { id.get(..chars - 1).unwrap_or(id) } else { cut }
 }

@@ -14,6 +14,8 @@ use crate::store::{Store, StoreError, Tx};
 
 /// How often there is a look for what may go.
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
+/// When there is another, where something could not be let go for a reader in the way.
+const SOON: Duration = Duration::from_secs(10);
 /// How long a batch should hold the writer, its commit included; the next is the smaller or larger for it.
 const BATCH_TIME: Duration = Duration::from_millis(10);
 /// Rows of a batch.
@@ -21,9 +23,9 @@ const BATCH: std::ops::RangeInclusive<u64> = 16..=2_000;
 const FIRST_BATCH: u64 = 200;
 /// How long others have the writer to themselves between batches.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long the guests of a day are still told apart when it is over: what was answered in its last moments is
+/// How long a day goes on when it is over, for its guests and for reports: what was answered in its last moments is
 /// yet to be written.
-const LATE_MS: i64 = 60 * 60 * SECOND_MS;
+pub(super) const LATE_MS: i64 = 60 * 60 * SECOND_MS;
 
 /// The thread that tidies up; it ends with the service.
 #[derive(Default)]
@@ -41,6 +43,8 @@ struct Broom {
     log_days: u32,
     clock: Clock,
     stopped: Arc<AtomicBool>,
+    /// Whether the write-ahead log may hold what is left of a key.
+    traces: AtomicBool,
 }
 
 impl Tidy {
@@ -84,19 +88,21 @@ impl Broom {
             log_days: analysis.log_days,
             clock: analysis.clock.clone(),
             stopped,
+            traces: AtomicBool::new(false),
         }
     }
 
     fn work(&self) {
         loop {
-            if let Err(error) = self.turn_keys().and_then(|()| self.sweep()) {
-                tracing::warn!(cause = error.detail(), "what is kept no longer cannot be let go");
+            for failed in [self.turn_keys(), self.sweep()].into_iter().filter_map(Result::err) {
+                tracing::warn!(cause = failed.detail(), "what is kept no longer cannot be let go");
             }
             // At midnight the keys turn.
             let now = self.clock.now();
             let midnight = self.calendar.cutter().begins(self.calendar.slot(now).day + 1);
             let until = Duration::from_millis(u64::try_from(midnight - now).unwrap_or_default() + 1);
-            if !self.rest(until.min(INTERVAL)) {
+            let again = if self.traces.load(Ordering::Acquire) { SOON } else { INTERVAL };
+            if !self.rest(until.min(again)) {
                 return;
             }
         }
@@ -111,25 +117,44 @@ impl Broom {
         self.stopped.load(Ordering::Acquire)
     }
 
+    /// Has the keys of the day at hand, and nothing left of those that gave their place to them.
     fn turn_keys(&self) -> Result<()> {
         let today = self.calendar.today();
-        if self.keys.hold(today) { Ok(()) } else { self.keys.turn(&self.store, today) }
+        if !self.keys.hold(today) {
+            self.keys.turn(&self.store, today)?;
+            self.traces.store(true, Ordering::Release);
+        }
+        // A reader may be in the way; then it is tried again.
+        if self.traces.load(Ordering::Acquire) && self.store.empty_wal()? {
+            self.traces.store(false, Ordering::Release);
+        }
+        Ok(())
     }
 
-    /// Lets everything go that is kept no longer.
+    /// Lets everything go that is kept no longer. What fails keeps nothing else.
+    ///
+    /// # Errors
+    /// The first of them.
     fn sweep(&self) -> Result<()> {
         let now = self.clock.now();
         let log_from = now.saturating_sub(i64::from(self.log_days) * DAY_MS);
         let first_day = self.calendar.slot(log_from).day;
-        self.in_batches(move |tx, limit| log::prune(tx, log_from, limit))?;
-        self.in_batches(move |tx, limit| log::prune_requests(tx, first_day, limit))?;
-        self.in_batches(log::forget_removed)?;
-        self.in_batches(move |tx, limit| trends::prune(tx, now, limit))?;
         let past = self.calendar.slot(now - LATE_MS).day;
-        for day in self.store.read(|tx| Ok(visitor::days_with_guests(tx, past)?))? {
-            self.in_batches(move |tx, limit| visitor::forget_guests(tx, day, limit))?;
-        }
-        Ok(())
+        [
+            self.in_batches(log::forget_removed),
+            self.forget_guests(past),
+            self.in_batches(move |tx, limit| trends::prune(tx, now, limit)),
+            self.in_batches(move |tx, limit| log::prune(tx, log_from, limit)),
+            self.in_batches(move |tx, limit| log::prune_requests(tx, first_day, limit)),
+        ]
+        .into_iter()
+        .collect()
+    }
+
+    fn forget_guests(&self, before: i64) -> Result<()> {
+        let days = self.store.read(|tx| Ok(visitor::days_with_guests(tx, before)?))?;
+        days.into_iter()
+            .try_for_each(|day| self.in_batches(move |tx, limit| visitor::forget_guests(tx, day, limit)))
     }
 
     /// Repeats a work that does up to so many rows of something, until nothing is left of it.

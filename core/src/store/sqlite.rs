@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 pub(super) use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -20,6 +21,9 @@ pub use open::SCHEMA_VERSION;
 use open::{APPLICATION_ID, leave_log, open_to_read, wait_patiently};
 pub(super) use open::{open, open_and_migrate};
 
+/// How long emptying the write-ahead log may keep writers waiting for those who still read it.
+const EMPTY_WAL_WAIT: Duration = Duration::from_millis(50);
+
 /// Connections that read at the same time; a further reader waits for one.
 const READERS: usize = 8;
 
@@ -33,9 +37,10 @@ pub(super) fn data_version(connection: &Connection) -> Result<i64, StoreError> {
     Ok(statement.query_row([], |row| row.get(0))?)
 }
 
-/// Brings the write-ahead log into the file and empties it.
-pub(super) fn checkpoint(connection: &Connection) -> Result<(), StoreError> {
-    Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+/// Brings the write-ahead log into the file and empties it; false when somebody is in the way.
+pub(super) fn checkpoint(connection: &Connection) -> Result<bool, StoreError> {
+    let in_the_way = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+    Ok(in_the_way.map(|in_the_way: i64| in_the_way == 0)?)
 }
 
 /// Runs `work` in a transaction of its own, on a connection that is not the writer's.
@@ -283,6 +288,15 @@ impl Readers {
     /// Bytes of the write-ahead log beside the file.
     pub(super) fn wal_bytes(&self) -> u64 {
         std::fs::metadata(beside(&self.path, "-wal")).map_or(0, |file| file.len())
+    }
+
+    /// As [`super::Store::empty_wal`], on a connection of its own.
+    pub(super) fn empty_wal(&self) -> Result<bool, StoreError> {
+        let connection = open(&self.path)?;
+        // Most of the work, while others write.
+        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        connection.busy_timeout(EMPTY_WAL_WAIT)?;
+        checkpoint(&connection)
     }
 
     fn take(&self) -> Result<Connection, StoreError> {

@@ -66,8 +66,7 @@ fn a_crawler_that_says_so_communicates_but_is_no_visitor() {
     let figures = service.figures();
     assert_eq!((figures.communication_avg, figures.total_visitor), (2, 1));
     assert_eq!(students(&service.today()), [("ann", 1)]);
-    let crawlers = service.store().read(|tx| Ok(counters::Counts::in_total(tx)?.of(Counter::Crawler)));
-    assert_eq!(crawlers.unwrap(), 1);
+    assert_eq!((crawled(&service).unwrap(), crate::stats::Stats::of(&service).crawled), (1, 1));
 }
 
 #[test]
@@ -379,4 +378,60 @@ fn nothing_of_an_address_is_on_disk() {
     }
     assert!(looked > 10_000);
     assert_eq!(service.figures().total_visitor, 10);
+}
+
+#[test]
+fn a_cut_student_number_passes_for_none_that_stands_for_many() {
+    for (chars, id, shown) in [(5, "guest2", "gues"), (5, "GUESTS", "GUES"), (7, "removed-1", "remove")] {
+        let mut config = Config::default();
+        config.analysis.student_num_chars = Some(chars);
+        let service = service_with(config);
+        service.visit(&service.member(id), 1);
+        service.settle();
+        let day = day(&service, &Caller::Nobody, 2026, 11, 20).unwrap().analysis;
+        assert_eq!(students(&day), [(shown, 1)]);
+    }
+}
+
+#[test]
+fn what_is_committed_after_midnight_counts_on_the_day_before() {
+    let midnight = parse("2026-11-21T00:00:00Z").unwrap();
+    let service = service_at(midnight - 1, Config::default());
+    let (tidings, clock) = (service.tidings.clone(), service.clock().clone());
+    let yesterday = |tidings: &Tidings| {
+        let day = day(tidings, &Caller::Nobody, 2026, 11, 20).unwrap().analysis;
+        day.today_view
+    };
+    let before = service.store().write(move |tx| {
+        tidings.analysis().calendar.count(tx, Counter::View, midnight - 1)?;
+        // The day turns while the commit is on its way, and somebody looks.
+        clock.advance(1);
+        Ok(yesterday(&tidings))
+    });
+    assert_eq!((before.unwrap(), yesterday(&service)), (0, 1));
+}
+
+#[test]
+fn a_days_key_is_nowhere_once_it_has_given_its_place() {
+    let service = service();
+    warm(&service).unwrap();
+    let keys = || {
+        let rows = service.store().read(|tx| Ok(tx.rows("SELECT secret FROM day_key", &[])?)).unwrap();
+        rows.into_iter().map(|mut row| row.take::<String>(0).unwrap()).collect::<Vec<_>>()
+    };
+    let on_disk = |keys: &[String]| {
+        let files = ["test.db", "test.db-wal"].map(|file| service.path().with_file_name(file));
+        let files = files.map(|file| std::fs::read(file).unwrap());
+        let held = |key: &&String| {
+            files.iter().any(|file| file.windows(key.len()).any(|part| part == key.as_bytes()))
+        };
+        keys.iter().filter(held).count()
+    };
+    let first = keys();
+    assert_eq!((first.len(), on_disk(&first)), (2, 2));
+    service.visit(&Caller::Nobody, 1);
+    service.settle();
+    service.clock().advance(2 * DAY_MS);
+    tidy::sweep(service.analysis());
+    assert_eq!((on_disk(&first), on_disk(&keys())), (0, 2));
 }

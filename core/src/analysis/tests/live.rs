@@ -121,3 +121,22 @@ fn only_administrators_watch() {
     assert_eq!(zone(&service), "UTC");
     assert_eq!(service.clock().now(), NOW);
 }
+
+#[test]
+fn the_share_is_of_the_hour_on_the_wall() {
+    for (zone, quarter) in
+        [("Asia/Kolkata", "03:45"), ("Asia/Kathmandu", "03:30"), ("Australia/Lord_Howe", "22:15")]
+    {
+        let mut config = config::Config::default();
+        config.analysis.timezone = Some(zone.parse().unwrap());
+        let at = crate::clock::parse(&format!("2026-11-20T{quarter}:00Z")).unwrap();
+        let service = crate::testing::service_at(at, config);
+        for _ in 0..8 {
+            crate::search::log(&service, &Caller::Nobody, None, "rust").wait().unwrap();
+        }
+        // At a quarter past nine: 09:15 yesterday and today.
+        service.clock().advance(24 * HOUR_MS);
+        let live = live(&service, &Caller::Operator).unwrap();
+        assert_eq!((live.hour, live.yesterday.search), (9, 2), "{zone}");
+    }
+}

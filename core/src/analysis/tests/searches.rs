@@ -151,3 +151,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_a_crawler_searches_is_counted_and_no_trend() {
+    let mut config = Config::default();
+    config.analysis.trend_min_visitors = 2;
+    let service = service_with(config);
+    let guest = |from| Guest::new(&service, Ipv4Addr::new(203, 0, 113, from).into(), b"");
+    let crawler = Guest::new(&service, Ipv4Addr::LOCALHOST.into(), b"Googlebot/2.1");
+    search::log(&service, &Caller::Nobody, Some(crawler), "crawled").wait().unwrap();
+    for guest in [Some(guest(1)), Some(crawler), None] {
+        search::log(&service, &Caller::Nobody, guest, "one").wait().unwrap();
+    }
+    assert!(ranking(&service).is_empty(), "nobody in particular is no visitor");
+    search::log(&service, &Caller::Nobody, Some(guest(2)), "one").wait().unwrap();
+    assert_eq!(ranking(&service), pairs(&[("one", 3)]));
+    assert_eq!(service.figures().search_count, 5);
+}

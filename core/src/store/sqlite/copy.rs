@@ -181,7 +181,7 @@ pub(crate) fn settle(path: &Path) -> Result<(), StoreError> {
         return Err(StoreError::Overloaded);
     }
     super::leave_log(&connection, false)?;
-    super::checkpoint(&connection)
+    super::checkpoint(&connection).map(drop)
 }
 
 /// Whether the first 72 bytes of a file say that it is a database of this program.

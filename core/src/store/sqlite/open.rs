@@ -45,6 +45,8 @@ pub(in crate::store) fn open(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
+    // What is deleted or written over does not stay in its page, which is written anyway.
+    connection.pragma_update(None, "secure_delete", "FAST")?;
     connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
     Ok(connection)
 }
