@@ -5,6 +5,8 @@
 use serde_json::{Value, json};
 use tidings_tests::{Answer, Caller, Server, sample, wait_until};
 
+mod counted;
+mod days;
 mod figures;
 mod log;
 mod terms;

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use rusqlite::Connection;
 use tidings_tests::{Output, command, wait_until};
 
+mod counts;
 mod disk;
 mod files;
 mod kill;

@@ -103,7 +103,11 @@ fn a_window_is_one_number_and_a_limit_has_bounds() {
     for _ in 0..1_005 {
         let _ = admin.get("/check_admin").succeeded();
     }
-    for path in ["/get_log_date/12/0/0/1000000", "/get_log_user/admin/1001"] {
+    for path in [
+        "/get_log_date/12/0/0/1000000",
+        "/get_log_user/admin/1001",
+        "/get_log_user_date/admin/0/0/24/1000000",
+    ] {
         assert_eq!(admin.get(path).succeeded().list("log").len(), 1_000, "{path}");
     }
 }

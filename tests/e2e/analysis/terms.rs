@@ -50,6 +50,11 @@ fn blocked_terms_and_those_of_few_visitors_are_not_shown() {
     search(&berry, "ours");
     search(&ann, "all");
     search(&apple, "all");
+    // A crawler is nobody to be asked for.
+    let bot = visitor(&server, "Googlebot/2.1");
+    for term in ["mine", "ours", "crawled"] {
+        search(&bot, term);
+    }
     assert_eq!(ranking(&apple), json!([["all", 2], ["ours", 2]]));
     let missing = server.cli(["serve", "--trend-blocklist", "/nowhere/terms"]);
     assert_eq!(missing.status, 3, "{missing:?}");

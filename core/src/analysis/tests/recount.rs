@@ -1,4 +1,5 @@
-//! Counters against a count anew of everything that happened, in all kinds of zones and on days of all lengths.
+//! Counters against a count anew of everything that happened, in all kinds of zones and on days of all lengths,
+//! through restarts and with another process on the same file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +8,11 @@ use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
 use super::*;
-use crate::analysis::bucket::tests::ZONES;
+use crate::analysis::bucket::{HOURS, day_of, tests::ZONES};
+use crate::analysis::counters::Counts;
 use crate::config::Config;
 use crate::testing::service_at;
+use crate::{post, search};
 
 /// What happens at some time: who comes, and after how long.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +40,40 @@ fn wait() -> impl Strategy<Value = i64> {
     ]
 }
 
+/// What they do besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Nothing,
+    View,
+    Like,
+    Unlike,
+    Search,
+    Report,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    proptest::sample::select(&[Act::Nothing, Act::View, Act::Like, Act::Unlike, Act::Search, Act::Report])
+}
+
+/// What becomes of the process afterwards.
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    GoesOn,
+    Settles,
+    Restarts,
+    /// Another one that has the file open goes on in its place.
+    Elsewhere,
+}
+
+fn turn() -> impl Strategy<Value = Turn> {
+    prop_oneof![
+        15 => Just(Turn::GoesOn),
+        3 => Just(Turn::Settles),
+        1 => Just(Turn::Restarts),
+        1 => Just(Turn::Elsewhere),
+    ]
+}
+
 /// A moment shortly before clocks change in the zone, from year to year.
 fn start(zone: &str, years: i64) -> i64 {
     let zone = TimeZone::get(zone).unwrap();
@@ -52,38 +89,92 @@ proptest! {
     fn parts_agree_with_totals_and_counters_with_a_recount(
         zone in proptest::sample::select(&ZONES),
         years in 0..20_i64,
-        steps in proptest::collection::vec((who(), wait(), proptest::bool::weighted(0.2)), 1..120),
+        steps in proptest::collection::vec((who(), act(), wait(), turn()), 1..120),
     ) {
         let mut config = Config::default();
         config.analysis.timezone = Some(zone.parse().unwrap());
-        let service = service_at(start(zone, years), config);
+        let mut service = service_at(start(zone, years), config);
         let tz = TimeZone::get(zone).unwrap();
         let ids = ["ann", "ben", "cid"];
         let members = ids.map(|id| service.member(id));
-        let mut events = Vec::new();
-        for (who, wait, settles) in steps {
+        let draft = post::Draft {
+            title: Some("t".into()), url: Some("https://a.b/".into()), ..post::Draft::default()
+        };
+        let id = post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string();
+        let (path, clock) = (service.path(), service.clock().clone());
+        let open = || Tidings::builder(&path).clock(clock.clone()).open().unwrap();
+        let (mut other, mut events, mut liked) = (open(), Vec::new(), BTreeSet::new());
+        for (who, mut act, wait, turn) in steps {
             service.clock().advance(wait);
-            let at = Timestamp::from_millisecond(service.clock().now()).unwrap().to_zoned(tz.clone());
-            match who {
-                Who::Member(n) => service.visit(&again(&members[n]), 0),
-                Who::Guest(from) => service.visit(&Caller::Nobody, from),
+            let now = service.clock().now();
+            // As whoever tidies up does at midnight.
+            service.analysis().keys.turn(service.store(), service.analysis().calendar.slot(now).day).unwrap();
+            let caller = match who {
+                Who::Member(n) => {
+                    let change = match act {
+                        Act::Like => liked.insert(n),
+                        Act::Unlike => liked.remove(&n),
+                        _ => true,
+                    };
+                    service.visit(&again(&members[n]), 0);
+                    act = if change { act } else { Act::Nothing };
+                    again(&members[n])
+                }
+                Who::Guest(from) => {
+                    service.visit(&Caller::Nobody, from);
+                    Caller::Nobody
+                }
                 Who::Crawler => {
                     let feed = ("GET", "/get_device", "/get_device", 200);
                     service.communicate_as(&Caller::Nobody, 0, "bingbot/2.0", feed);
+                    Caller::Nobody
+                }
+            };
+            // Only members like.
+            if !matches!(who, Who::Member(_)) && matches!(act, Act::Like | Act::Unlike) {
+                act = Act::Nothing;
+            }
+            match act {
+                Act::Nothing => {}
+                Act::View => post::view(&service, &caller, &id).wait().unwrap(),
+                Act::Like => post::like(&service, &caller, &id).wait().unwrap(),
+                Act::Unlike => post::unlike(&service, &caller, &id).wait().unwrap(),
+                Act::Search => search::log(&service, &caller, None, "rust").wait().unwrap(),
+                Act::Report => insert_device(&service, "tablet").wait().unwrap(),
+            }
+            match turn {
+                Turn::GoesOn => {}
+                Turn::Settles => service.settle(),
+                Turn::Restarts => service.tidings = open(),
+                Turn::Elsewhere => {
+                    service.settle();
+                    std::mem::swap(&mut service.tidings, &mut other);
                 }
             }
-            if settles {
-                service.settle();
-            }
-            events.push((who, at));
+            events.push((who, act, Timestamp::from_millisecond(now).unwrap().to_zoned(tz.clone())));
         }
         service.settle();
+        // It has seen what the other one counted.
+        service.tidings = open();
 
         // Counted anew, with nothing of the service's own.
         let mut days: BTreeMap<String, Recount> = BTreeMap::new();
-        for (who, at) in &events {
+        for (who, act, at) in &events {
             let day = days.entry(at.date().to_string()).or_default();
             day.communications += 1;
+            let in_hours = match act {
+                Act::View => Some(&mut day.views),
+                Act::Like => Some(&mut day.likes),
+                Act::Search => Some(&mut day.searches),
+                Act::Report => {
+                    day.reports += 1;
+                    None
+                }
+                Act::Nothing | Act::Unlike => None,
+            };
+            if let Some(hours) = in_hours {
+                hours[usize::try_from(at.hour()).unwrap()] += 1;
+            }
             let visitor = match who {
                 Who::Member(n) => ids[*n].to_owned(),
                 Who::Guest(from) => format!("guest {from}"),
@@ -97,8 +188,8 @@ proptest! {
             *day.visits.entry(student).or_insert(0) += i64::from(comes);
         }
 
-        let today = &events.last().unwrap().1;
-        let first = &events[0].1;
+        let today = &events.last().unwrap().2;
+        let first = &events[0].2;
         let span = i64::from((today.date() - first.date()).get_days());
         let report = days_ago(&service, &Caller::Nobody, span.min(366)).unwrap().analysis;
         let (mut visitors, mut highest) = (0, 0);
@@ -113,6 +204,20 @@ proptest! {
                 day.today_student_visitor.iter().map(|s| (s.student_num.clone(), s.count)).collect();
             prop_assert_eq!(&shown, &expected.visits, "{}", day.date);
             prop_assert!(day.today_student_visitor.is_sorted_by_key(|s| -s.count));
+            let [views, likes] = [expected.views, expected.likes].map(|hours| hours.iter().sum::<i64>());
+            prop_assert_eq!((day.today_view, day.today_fav), (views, likes), "{}", day.date);
+            let (counts, hourly) = counted(&service, &day.date);
+            prop_assert_eq!(counts.of(Counter::Tablet), expected.reports, "{}", day.date);
+            for (counter, hours) in &hourly {
+                prop_assert_eq!(hours.iter().sum::<i64>(), counts.of(*counter), "{:?} {}", counter, day.date);
+            }
+            for (counter, hours) in [
+                (Counter::View, expected.views),
+                (Counter::Like, expected.likes),
+                (Counter::Search, expected.searches),
+            ] {
+                prop_assert!(hourly.contains(&(counter, hours)), "{:?} {} {:?}", counter, day.date, hourly);
+            }
             visitors += day.today_visitor;
             highest = highest.max(day.today_visitor);
         }
@@ -122,6 +227,11 @@ proptest! {
         prop_assert_eq!(figures.day_avg_visitor, visitors / (span + 1));
         prop_assert_eq!(figures.today_visitor, report.last().unwrap().today_visitor);
         prop_assert_eq!(figures.communication_avg, i64::try_from(events.len()).unwrap());
+        let all = |wanted| i64::try_from(events.iter().filter(|(_, act, _)| *act == wanted).count()).unwrap();
+        prop_assert_eq!(figures.total_view, all(Act::View));
+        prop_assert_eq!(figures.total_fav, i64::try_from(liked.len()).unwrap());
+        prop_assert_eq!(figures.search_count, all(Act::Search));
+        prop_assert_eq!(devices(&service).unwrap().tablet, all(Act::Report));
 
         // The log holds the same communications, on the same days.
         let everything = Window { months: i64::MAX, ..Window::default() };
@@ -143,4 +253,28 @@ struct Recount {
     seen: BTreeMap<String, i64>,
     hours: BTreeSet<(usize, String)>,
     visits: BTreeMap<String, i64>,
+    views: [i64; HOURS],
+    likes: [i64; HOURS],
+    searches: [i64; HOURS],
+    reports: i64,
+}
+
+/// What is counted of a day, and what by its hours.
+fn counted(service: &Tidings, date: &str) -> (Counts, Vec<(Counter, [i64; HOURS])>) {
+    let parts: Vec<i64> = date.split('-').map(|part| part.parse().unwrap()).collect();
+    let day = day_of(parts[0], parts[1], parts[2]).unwrap();
+    let hourly = [
+        Counter::Visitor,
+        Counter::View,
+        Counter::Like,
+        Counter::Search,
+        Counter::GuestVisit,
+        Counter::MemberVisit,
+    ];
+    let read = service.store().read(|tx| {
+        let counts = Counts::of_day(tx, day)?;
+        let hourly = hourly.map(|counter| Ok((counter, Counts::hourly(tx, day, counter)?)));
+        Ok((counts, hourly.into_iter().collect::<Result<_>>()?))
+    });
+    read.unwrap()
 }

@@ -1,0 +1,159 @@
+//! What counts: which requests are communications, who is a visitor, and how long lines are kept.
+
+use rusqlite::Connection;
+use tidings_tests::PASSWORD;
+
+use super::*;
+
+/// How many communications were counted and how many lines the log has, but for those of this question itself, which
+/// was `asked` before.
+fn counted(server: &Server, asked: u64) -> (u64, u64) {
+    let all = figures(&server.anyone())["communication_avg"].as_u64().unwrap();
+    let connection = Connection::open(server.database()).unwrap();
+    let sql =
+        "SELECT count(*) FROM log l JOIN request r ON r.key = l.request WHERE r.path <> '/get_analysis'";
+    let lines: i64 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    (all - asked, lines.unsigned_abs())
+}
+
+#[test]
+fn who_is_told_to_come_again_and_who_only_looks_has_not_communicated() {
+    let server = Server::with(|serve| {
+        serve.args(["--hash-queue", "1"]);
+    });
+    let anyone = server.anyone();
+    // Too many wrong passwords.
+    let mut tries = 0;
+    wait_until("the attempts are slowed", || {
+        let answer = anyone.post("/sign_in", json!({ "id": "nobody", "pw": "wrong horse" }));
+        tries += u64::from(answer.status == 200);
+        answer.status == 429
+    });
+    assert_eq!(counted(&server, 0), (tries, tries));
+    // Too many passwords at once.
+    let mut answered = tries;
+    wait_until("a queue of one is full", || {
+        let sign_up = |n: usize| {
+            let id = format!("member-{n}");
+            json!({ "id": id, "pw": PASSWORD, "pw_check": PASSWORD, "nickname": id })
+        };
+        let answers: Vec<Answer> = std::thread::scope(|scope| {
+            let burst: Vec<_> = (0..24)
+                .map(|n| {
+                    let anyone = &anyone;
+                    scope.spawn(move || anyone.post("/sign_up", sign_up(n)))
+                })
+                .collect();
+            burst.into_iter().map(|answer| answer.join().unwrap()).collect()
+        });
+        answered += answers.iter().filter(|answer| answer.status == 200).count() as u64;
+        answers.iter().any(|answer| answer.status == 503)
+    });
+    assert_eq!(counted(&server, 1), (answered, answered));
+    // What is no operation's path, and what browsers ask before they ask.
+    for path in ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs/", "/nowhere"] {
+        anyone.get(path);
+    }
+    let preflight = anyone.request("OPTIONS", "/get_device").header("Origin", "https://app.example.org");
+    let preflight = preflight.header("Access-Control-Request-Method", "GET").send();
+    assert!(preflight.status < 300 && !preflight.header("access-control-allow-origin").is_empty());
+    assert_eq!(counted(&server, 2), (answered, answered));
+}
+
+#[test]
+fn a_line_has_these_fields_and_the_path_as_operations_are_named() {
+    let server = Server::with(|serve| {
+        serve.args(["--base-path", "/api", "--public-logs"]);
+    });
+    let anyone = server.anyone();
+    let _ = anyone.get("/api/get_newsfeed_of_topic/a?limit=3").succeeded();
+    let log = anyone.get("/api/get_log_date/0/1/0/10").succeeded();
+    assert_eq!(lines(&log), ["guest GET /get_newsfeed_of_topic/a 200"]);
+    let line = log.list("log")[0].as_object().unwrap();
+    assert_eq!(line.keys().collect::<Vec<_>>(), ["date", "method", "path", "status", "user_id"]);
+    assert!(line["status"].is_u64() && line["date"].is_string());
+}
+
+#[test]
+fn who_removes_themselves_is_removed_on_their_last_line() {
+    let server = Server::start();
+    let (admin, ann) = (server.admin(), server.member("ann"));
+    let _ = ann.get("/get_log_user/ANN/5").succeeded();
+    let _ = ann.get("/remove_mine").succeeded();
+    assert_eq!(ann.get("/get_userinfo").said(), "200 not found");
+    let log = lines(&admin.get("/get_log_date/0/1/0/3").succeeded());
+    let expected = [
+        "guest GET /get_userinfo 200",
+        "removed GET /remove_mine 200",
+        "removed GET /get_log_user/removed/5 200",
+    ];
+    assert_eq!(log, expected);
+    assert_eq!(lines(&admin.get("/get_log_user/removed/9").succeeded()).len(), 2);
+}
+
+#[test]
+fn a_member_is_a_visitor_whatever_they_come_with() {
+    let server = Server::start();
+    let ann = server.member("ann").with_header("User-Agent", "Googlebot/2.1");
+    let _ = ann.get("/get_userinfo").succeeded();
+    let bot = visitor(&server, "Googlebot/2.1");
+    let _ = bot.get("/get_device").succeeded();
+    assert_eq!(students(&today(&bot)), ["ann 1", "guest 1"], "a guest signed her up");
+    wait_until("another process knows both questions of the crawler", || {
+        let summary = server.cli(["analysis", "summary"]).succeeded().stdout;
+        let crawlers = summary.lines().find(|line| line.contains("crawlers")).unwrap();
+        crawlers.trim_end().ends_with(" 2")
+    });
+}
+
+#[test]
+fn what_clients_say_of_their_address_counts_where_a_proxy_says_it() {
+    let from = |server: &Server, addresses: &[&str]| {
+        for address in addresses {
+            let guest = server.anyone().with_header("X-Forwarded-For", address);
+            let _ = guest.get("/get_device").succeeded();
+        }
+        figures(&server.anyone())["today_visitor"].as_u64().unwrap()
+    };
+    let server = Server::start();
+    assert_eq!(from(&server, &["203.0.113.1", "203.0.113.2"]), 1, "nobody's word is taken");
+    let server = Server::with(|serve| {
+        serve.args(["--trust-proxy", "127.0.0.1", "--trust-proxy", "198.51.100.7"]);
+    });
+    // The last address that no proxy of ours has; what stands before it anybody may have made up.
+    let spoofed = [
+        "203.0.113.1",
+        "203.0.113.2, 203.0.113.1",
+        "made up, 203.0.113.1",
+        "203.0.113.3, 203.0.113.1, 198.51.100.7",
+    ];
+    assert_eq!(from(&server, &spoofed), 1);
+    assert_eq!(from(&server, &["203.0.113.1, 203.0.113.2"]), 3, "another one, and who asks for the figures");
+}
+
+#[test]
+fn lines_are_kept_for_as_many_days_as_the_setting_says() {
+    let mut server = Server::with(|serve| {
+        serve.args(["--log-days", "1"]);
+    });
+    let admin = server.admin();
+    let _ = admin.get("/get_log_date/0/2/0/10").succeeded();
+    server.stop();
+    let connection = Connection::open(server.database()).unwrap();
+    // A line's key is its time in milliseconds, times 2^14.
+    let day = 86_400_000_i64 << 14;
+    for (days, sign) in [(2, 1), (1, 1), (1, -1)] {
+        // Well before and well after the line is due.
+        let back = days * day + sign * (day / 24);
+        let sql = "INSERT INTO log (key, member, request) SELECT key - ?1, member, request FROM log
+                   ORDER BY key DESC LIMIT 1";
+        connection.execute(sql, [back]).unwrap();
+    }
+    let count = || -> i64 { connection.query_row("SELECT count(*) FROM log", [], |row| row.get(0)).unwrap() };
+    let before = count();
+    server.restart();
+    wait_until("the old lines are gone", || count() == before - 2);
+    let kept = lines(&admin.get("/get_log_date/0/2/0/1000").succeeded());
+    assert_eq!(kept.len(), usize::try_from(before - 2).unwrap());
+    assert_eq!(figures(&admin)["communication_avg"], before - 2, "what was counted stays");
+}

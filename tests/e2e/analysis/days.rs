@@ -1,0 +1,97 @@
+//! Days: what a daily report holds, and whose days and hours they are.
+
+use rusqlite::Connection;
+use tidings_core::clock::Clock;
+
+use super::*;
+
+#[test]
+fn a_day_has_these_fields_and_one_to_come_has_zeros() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    let _ = ann.get("/get_userinfo").succeeded();
+    let day = today(&ann);
+    let keys = |object: &Value| object.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let fields =
+        ["date", "today_fav", "today_student_visitor", "today_time_visitor", "today_view", "today_visitor"];
+    assert_eq!(keys(&day), fields);
+    assert!(["today_fav", "today_view", "today_visitor"].iter().all(|name| day[name].is_u64()), "{day}");
+    assert!(day["date"].as_str().is_some_and(|date| date.len() == 10), "{day}");
+    for hour in day["today_time_visitor"].as_array().unwrap() {
+        assert_eq!(keys(hour), ["time", "visitor"]);
+        assert!(hour["time"].is_u64() && hour["visitor"].is_u64(), "{hour}");
+    }
+    for student in day["today_student_visitor"].as_array().unwrap() {
+        assert_eq!(keys(student), ["count", "student_num"]);
+        assert!(student["count"].is_u64() && student["student_num"].is_string(), "{student}");
+    }
+    let to_come = ann.get("/get_everyday_analysis_specific_days/9999/12/31").succeeded();
+    assert_eq!(keys(&to_come.body), ["analysis", "result"]);
+    let hours: Vec<Value> = (0..24).map(|time| json!({ "time": time, "visitor": 0 })).collect();
+    let nothing = json!({
+        "date": "9999-12-31", "today_visitor": 0, "today_time_visitor": hours, "today_view": 0,
+        "today_fav": 0, "today_student_visitor": [],
+    });
+    assert_eq!(to_come.body["analysis"], nothing);
+}
+
+#[test]
+fn an_hour_is_the_zones_also_where_it_begins_at_a_quarter() {
+    let server = Server::with(|serve| {
+        serve.args(["--timezone", "Asia/Kathmandu"]);
+    });
+    // Five hours and three quarters before UTC, all the year round.
+    let hour = || (Clock::system().now() + (5 * 60 + 45) * 60_000) / 3_600_000 % 24;
+    let visit = || {
+        let before = hour();
+        let _ = visitor(&server, &format!("apple {before}")).get("/get_device").succeeded();
+        (before, hour())
+    };
+    // Again where the hour has turned meanwhile.
+    let there = loop {
+        let (before, after) = visit();
+        if before == after {
+            break before;
+        }
+    };
+    let day = today(&visitor(&server, &format!("apple {there}")));
+    let hour = &day["today_time_visitor"][usize::try_from(there).unwrap()];
+    assert_eq!(hour["time"], there);
+    assert!(hour["visitor"].as_u64() >= Some(1), "{day}");
+}
+
+#[test]
+fn the_average_is_over_all_days_since_the_first_rounded_down() {
+    let mut server = Server::start();
+    let _ = visitor(&server, "apple").get("/get_device").succeeded();
+    server.stop();
+    // Six visitors three days ago, and nobody since.
+    let connection = Connection::open(server.database()).unwrap();
+    let sql = "INSERT INTO day_count (day, counter, n) SELECT min(day) - 3, 1, 6 FROM day_count;
+               UPDATE total_count SET n = n + 6 WHERE counter = 1;";
+    connection.execute_batch(sql).unwrap();
+    drop(connection);
+    server.restart();
+    let figures = figures(&visitor(&server, "apple"));
+    let of = |name: &str| figures[name].as_u64().unwrap();
+    assert_eq!((of("total_visitor"), of("highest_day_visitor"), of("today_visitor")), (7, 6, 1));
+    assert_eq!(of("day_avg_visitor"), 1, "7 on 4 days");
+}
+
+#[test]
+fn a_zone_that_another_gives_the_database_meanwhile_is_not_counted_against() {
+    let one = Server::start();
+    // Nothing is counted yet, so whoever comes may choose.
+    let two = Server::at(one.database(), |serve| {
+        serve.args(["--timezone", "Asia/Seoul"]);
+    });
+    assert_eq!(one.anyone().get("/insert_device/pc").said(), "500 internal error");
+    let _ = two.anyone().get("/insert_device/pc").succeeded();
+    assert_eq!(one.anyone().get("/insert_device/pc").said(), "500 internal error");
+    assert!(one.log().contains("Asia/Seoul"), "the cause is in the log: {}", one.log());
+    // Now it stays.
+    let refused = one.cli(["serve", "--timezone", "UTC", "--listen", "127.0.0.1:0"]);
+    assert_eq!(refused.status, 2, "{refused:?}");
+    assert_eq!(two.anyone().get("/get_device").succeeded().body["pc"], 1);
+    assert_eq!(figures(&two.anyone())["communication_avg"], 2, "none of the other's");
+}
