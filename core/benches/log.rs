@@ -1,5 +1,6 @@
-//! What the access log costs as it grows: bytes a line, and how long its three questions and the reports take at
-//! 10,000 lines and at `LINES` (10,000,000 unless the variable says otherwise).
+//! What the access log costs as it grows: bytes a line, how long its three questions and the reports take at 10,000
+//! lines and at `LINES` (10,000,000 unless the variable says otherwise), and how long an act waits at most while old
+//! lines go and while a member is removed whom many paths name.
 //!
 //! `cargo bench -p tidings-core --bench log`
 
@@ -7,11 +8,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tidings_core::Tidings;
 use tidings_core::account::{self, Caller, SignUp};
-use tidings_core::analysis::{self, Communication, Operation, Question, Window};
+use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question, Window};
 use tidings_core::clock::Clock;
 use tidings_core::config::Config;
+use tidings_core::{Tidings, admin, search};
 
 /// Members who come often, and behind them one who comes seldom: some 150 times in each part of the log.
 const MEMBERS: usize = 40;
@@ -21,8 +22,15 @@ const POSTS: u64 = 10_000;
 const END: i64 = 1_795_163_760_000;
 /// Visitors of the one day on which they are measured.
 const VISITORS: u32 = 100_000;
+const DAY: i64 = 86_400_000;
 /// What the traffic is spread over, so that the log is of half a year.
-const SPAN: i64 = 180 * 86_400_000;
+const SPAN: i64 = 180 * DAY;
+/// Days whose lines go at once.
+const PRUNED: i64 = 20;
+/// Paths that name the member who is removed.
+const NAMING: u64 = 100_000;
+/// How long acts are measured while the lines of who was removed are changed: longer than that takes.
+const CHANGING: Duration = Duration::from_secs(10);
 
 struct Traffic {
     members: Vec<Caller>,
@@ -102,12 +110,71 @@ fn measure(tidings: &Tidings, lines: u64) {
             analysis::answer(tidings, op, question).expect("an answer");
         })
     };
-    let (summary, days) = (anew(Question::Summary), anew(Question::DaysAgo(30)));
+    let (summary, days, devices) =
+        (anew(Question::Summary), anew(Question::DaysAgo(30)), anew(Question::Devices));
+    let mut searched = 0;
+    let realtime = time(|| {
+        searched += 1;
+        search::log(tidings, op, None, &format!("term {}", searched % 40)).wait().expect("it is counted");
+        analysis::answer(tidings, op, Question::Realtime).expect("an answer");
+    });
     eprintln!(
         "{lines:>10} lines: 100 of the date {date:?}, of a member {often:?}, of one who comes seldom {seldom:?}, of both \
          {both:?}"
     );
-    eprintln!("{:>10} with a commit: get_analysis {summary:?}, 30 days ago {days:?}", "");
+    eprintln!(
+        "{:>10} with a commit: get_analysis {summary:?}, 30 days ago {days:?}, get_device {devices:?}, \
+         get_search_realtime {realtime:?}",
+        ""
+    );
+}
+
+/// How long acts wait, one after the other, while something goes on: half of them, and the one that waits longest.
+fn waits(tidings: &Tidings, what: &str, mut goes_on: impl FnMut() -> bool) {
+    let (mut times, began) = (Vec::new(), Instant::now());
+    while goes_on() {
+        let began = Instant::now();
+        analysis::insert_device(tidings, "pc").wait().expect("it is counted");
+        times.push(began.elapsed());
+    }
+    times.sort_unstable();
+    let (median, longest) = (times[times.len() / 2], times[times.len() - 1]);
+    eprintln!(
+        "{what}: of {} acts in {:?} the median waits {median:?}, the longest {longest:?}",
+        times.len(),
+        began.elapsed()
+    );
+}
+
+/// How long acts wait while the lines of some days go.
+fn prune(tidings: &Tidings, before: i64) {
+    let old = LogFilter { until: Some(before), ..LogFilter::default() };
+    let mut asked = Instant::now();
+    waits(tidings, "while old lines go", || {
+        if asked.elapsed() < Duration::from_millis(200) {
+            return true;
+        }
+        asked = Instant::now();
+        // What is gone is not looked for any more.
+        !analysis::browse(tidings, &Caller::Operator, &old, None, 1).expect("a page").lines.is_empty()
+    });
+}
+
+/// Has many paths name a member.
+fn name(tidings: &Tidings, member: &str, times: u64) {
+    let operation = Operation::new("GET", "/get_log_user/{user_id}/{limit}");
+    for n in 0..times {
+        let path = format!("/get_log_user/{member}/{n}");
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let caller = &Caller::Nobody;
+        let communication =
+            Communication { caller, operation, path: &path, status: 401, address, user_agent: b"" };
+        analysis::record(tidings, &communication);
+        if n % 4_000 == 0 {
+            analysis::insert_device(tidings, "pc").wait().expect("it is counted");
+        }
+    }
+    analysis::insert_device(tidings, "pc").wait().expect("it is counted");
 }
 
 #[expect(clippy::cast_possible_wrap, reason = "millions of lines")]
@@ -146,26 +213,47 @@ fn main() {
     let each = tenths(bytes(&path) - before, lines);
     eprintln!("{each} bytes a line, with indexes, paths, counters and visitors; {writing:?} to write");
 
-    // Each line of a day by another visitor.
+    clock.advance(PRUNED * DAY);
+    let tidings = open();
+    analysis::warm(&tidings).expect("keys, and old lines go");
+    prune(&tidings, clock.now() - SPAN);
+    name(&tidings, "2000007", NAMING);
+    let began = Instant::now();
+    admin::remove_user(&tidings, &Caller::Operator, "2000007").expect("the member is there");
+    eprintln!("a member whom {NAMING} paths name is removed in {:?}", began.elapsed());
+    drop(tidings);
+    let tidings = open();
+    analysis::warm(&tidings).expect("keys, and the member's lines become nobody's");
+    let began = Instant::now();
+    waits(&tidings, "while the lines of who was removed are changed", || began.elapsed() < CHANGING);
+    drop(tidings);
+
+    let (one, each) = (day_of_visitors(1), day_of_visitors(VISITORS));
+    eprintln!("{} bytes a line of one visitor on one day", tenths(one, VISITORS.into()));
+    eprintln!("{} bytes a visitor of a day, without the line", tenths(each - one, VISITORS.into()));
+}
+
+/// The bytes of a day with [`VISITORS`] lines, of so many visitors in turn.
+fn day_of_visitors(visitors: u32) -> u64 {
+    let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("visitors.db");
-    let tidings = Tidings::builder(&path).clock(Clock::fixed(END)).open().expect("it opens");
+    let open = || Tidings::builder(&path).clock(Clock::fixed(END)).open().expect("it opens");
+    let tidings = open();
     analysis::warm(&tidings).expect("keys");
     drop(tidings);
-    let (tidings, before) =
-        (Tidings::builder(&path).clock(Clock::fixed(END)).open().expect("it opens"), bytes(&path));
+    let (tidings, before) = (open(), bytes(&path));
     let operation = Operation::new("GET", "/get_device");
-    for from in 0..VISITORS {
-        let address = IpAddr::V4(Ipv4Addr::from(from));
+    for n in 0..VISITORS {
+        let address = IpAddr::V4(Ipv4Addr::from(n % visitors));
         let (caller, path) = (&Caller::Nobody, "/get_device");
         let communication = Communication { caller, operation, path, status: 200, address, user_agent: b"" };
         analysis::record(&tidings, &communication);
-        if from % 4_000 == 0 {
+        if n % 4_000 == 0 {
             analysis::insert_device(&tidings, "pc").wait().expect("it is counted");
         }
     }
     drop(tidings);
-    let each = tenths(bytes(&path) - before, VISITORS.into());
-    eprintln!("{each} bytes a visitor of a day, with a line of the log");
+    bytes(&path) - before
 }
 
 fn tenths(bytes: u64, of: u64) -> String {
