@@ -1,11 +1,11 @@
-//! How long feeds take over 20,000 posts: `cargo bench -p tidings-core --bench feeds`.
+//! How long feeds take over 20,000 posts with a word model: `cargo bench -p tidings-core --bench feeds`.
 
 use std::fmt::Write as _;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use tidings_core::account::{self, Caller, SignUp};
 use tidings_core::newsfeed::{self, Page};
-use tidings_core::{Tidings, post};
+use tidings_core::{Tidings, post, words};
 
 const POSTS: u64 = 20_000;
 
@@ -39,6 +39,7 @@ fn feeds(criterion: &mut Criterion) {
     let tidings = Tidings::open(&path).expect("the database opens");
     post::import(&tidings, &Caller::Operator, posts().as_bytes(), &mut tidings_core::import::to_the_end)
         .expect("the posts are good");
+    words::train(&tidings, &mut |_| {}).expect("there are words");
     let pw = String::from("correct horse");
     let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
     let ann = Caller::token(account::sign_up(&tidings, &form).expect("the id is free").access_token);
