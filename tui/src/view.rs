@@ -199,12 +199,23 @@ fn dialog(title: &str, area: Rect, columns: u16, rows: u16, buf: &mut Buffer, ct
         height: high,
     };
     Clear.render(place, buf);
+    cut_wide(place, buf);
     let title = format!(" {} ", cut(&line(title), usize::from(wide).saturating_sub(4)));
     let block =
         Block::bordered().border_type(BorderType::Rounded).border_style(ctx.theme.accent()).title(title);
     let inner = block.inner(place);
     block.render(place, buf);
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }.intersection(inner)
+}
+
+/// Takes away the wide characters that would reach into an area from its left, and hide what begins there.
+fn cut_wide(area: Rect, buf: &mut Buffer) {
+    let Some(x) = area.x.checked_sub(1) else { return };
+    for y in area.top()..area.bottom() {
+        if width(buf[(x, y)].symbol()) > 1 {
+            buf[(x, y)].set_symbol(" ");
+        }
+    }
 }
 
 fn put(area: Rect, row: u16, buf: &mut Buffer, text: &str, style: ratatui::style::Style) {

@@ -133,7 +133,14 @@ impl Stage {
         let (columns, rows) = self.state.ctx.size;
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         terminal.draw(|frame| view::draw(&self.state, frame)).unwrap();
-        terminal.backend().buffer().clone()
+        let buffer = terminal.backend().buffer().clone();
+        let area = buffer.area;
+        for (y, x) in area.rows().flat_map(|row| row.columns()).map(|place| (place.y, place.x)) {
+            let next = (x + 1 < area.right()).then(|| buffer[(x + 1, y)].symbol().trim().to_owned());
+            let wide = crate::text::width(buffer[(x, y)].symbol()) > 1;
+            assert!(!wide || next.as_deref() == Some(""), "a wide character at {x} {y} hides {next:?}");
+        }
+        buffer
     }
 
     /// What is seen, line by line.
