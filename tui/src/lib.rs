@@ -80,7 +80,7 @@ pub fn run(tidings: &Tidings, options: &Options) -> io::Result<()> {
     let theme = Theme::new(options.colour);
     let state = State::new(analysis::zone(tidings), theme, now, (size.width, size.height));
     let service = Service { tidings: tidings.clone(), drafts: Drafts::beside(&options.database) };
-    let mut app = App { state, service, send, stop: None };
+    let mut app = App { state, service, send, stop: None, stale: true };
     let ended = app.run(&mut taken, &events);
     if ended.is_err() {
         app.rescue();
@@ -96,6 +96,8 @@ struct App {
     send: Sender<Event>,
     /// When waiting for what is under way ends.
     stop: Option<Instant>,
+    /// Whether anything may look otherwise than it was drawn.
+    stale: bool,
 }
 
 impl App {
@@ -127,7 +129,9 @@ impl App {
                     return Ok(());
                 }
             }
-            taken.terminal.draw(|frame| view::draw(&self.state, frame))?;
+            if std::mem::take(&mut self.stale) {
+                taken.terminal.draw(|frame| view::draw(&self.state, frame))?;
+            }
         }
     }
 
@@ -149,7 +153,13 @@ impl App {
             }
             _ => {}
         }
+        let passes = matches!(event, Event::Tick { .. });
+        let before = (self.state.minute(), self.state.is_slow());
         let effects = self.state.update(event);
+        // A tick by which nothing happens leaves everything as it was drawn.
+        let now = (self.state.minute(), self.state.is_slow());
+        let same = passes && effects.is_empty() && before == now && !now.1;
+        self.stale |= !same;
         self.perform(effects, taken)
     }
 

@@ -118,6 +118,11 @@ impl State {
         self.feedback.open_items()
     }
 
+    /// The present minute: the finest time that is shown.
+    pub(crate) fn minute(&self) -> i64 {
+        self.ctx.now.div_euclid(60_000)
+    }
+
     /// Whether something is waited for that takes its time.
     pub(crate) fn is_slow(&self) -> bool {
         self.progress().is_some()

@@ -135,7 +135,7 @@ impl Stage {
         terminal.draw(|frame| view::draw(&self.state, frame)).unwrap();
         let buffer = terminal.backend().buffer().clone();
         let area = buffer.area;
-        for (y, x) in area.rows().flat_map(|row| row.columns()).map(|place| (place.y, place.x)) {
+        for (y, x) in area.rows().flat_map(ratatui::layout::Rect::columns).map(|place| (place.y, place.x)) {
             let next = (x + 1 < area.right()).then(|| buffer[(x + 1, y)].symbol().trim().to_owned());
             let wide = crate::text::width(buffer[(x, y)].symbol()) > 1;
             assert!(!wide || next.as_deref() == Some(""), "a wide character at {x} {y} hides {next:?}");
