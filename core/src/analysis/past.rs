@@ -38,7 +38,8 @@ impl Who {
     }
 }
 
-/// Writes requests of the past.
+/// Writes requests of the past. What it wrote is to be committed: when it is not, the scribe is to be dropped, for
+/// the keys that it remembers are given again.
 #[derive(Default)]
 pub(crate) struct Scribe(Requests);
 
