@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use serde_json::json;
-use tidings_tests::{Output, Server, command, run};
+use tidings_tests::{Output, Server, command, run, wait_until};
 
 mod backup;
 mod busy;
@@ -74,8 +74,11 @@ fn the_first_command_makes_the_database_and_says_how_to_become_administrator() {
     assert_eq!((made.status, made.json()), (0, json!({ "result": "success", "admin": "" })));
     assert!(directory.path().join("tidings.db").exists());
     let server = Server::at(directory.path().join("tidings.db"), |_| {});
-    assert!(server.log().contains("tidings init --admin"), "{}", server.log());
-    assert!(server.log().contains("tidings admin grant"), "{}", server.log());
+    // The line that says it is ready may come before.
+    wait_until("the log says how", || {
+        let log = server.log();
+        log.contains("tidings init --admin") && log.contains("tidings admin grant")
+    });
 }
 
 #[test]
