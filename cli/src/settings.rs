@@ -1,18 +1,19 @@
 //! The settings: a flag, else its `TIDINGS_…` variable, else the TOML file, else the default.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
-use tidings_core::config::{Analysis, Bounds, Config, Feed, Interest, Secret, Verifier, Words};
+use tidings_core::config::Config;
 
 use crate::failure::Failure;
 
+mod core;
 mod defaults;
 mod layers;
+mod server;
 
 pub(crate) use defaults::{LISTEN, LOG_FORMAT};
 use layers::FromFile;
@@ -271,64 +272,6 @@ impl Settings {
         self.read(Self::server_of)
     }
 
-    fn core_of(&self) -> Result<Config, Failure> {
-        let default = Config::default();
-        let bounds = |name: &str, min: Option<usize>, max: Option<usize>, default: Bounds| {
-            let bounds = Bounds { min: min.unwrap_or(default.min), max: max.unwrap_or(default.max) };
-            if bounds.min >= 1 && bounds.min <= bounds.max {
-                return Ok(bounds);
-            }
-            Err(Failure::usage(format!("{name}-min is at least 1 and at most {name}-max")))
-        };
-        Ok(Config {
-            id_length: bounds("id", self.id_min, self.id_max, default.id_length)?,
-            password_length: bounds("pw", self.pw_min, self.pw_max, default.password_length)?,
-            nickname_length: bounds(
-                "nickname",
-                self.nickname_min,
-                self.nickname_max,
-                default.nickname_length,
-            )?,
-            token_days: self.token_days.unwrap_or(default.token_days),
-            token_key: self.token_key()?,
-            hash_queue: self.hash_queue.unwrap_or(default.hash_queue),
-            sign_in_slowing: self.sign_in_slowing != Some(Switch::Off),
-            verifier: self.verifier()?,
-            feed: self.feed()?,
-            analysis: self.analysis()?,
-            words: self.words()?,
-        })
-    }
-
-    fn server_of(&self) -> Result<tidings_server::Config, Failure> {
-        let default = tidings_server::Config::default();
-        let base_path = self.base_path.as_deref().unwrap_or_default().parse();
-        let origins = self.cors_origin.iter().flatten();
-        let origins = origins.map(|origin| {
-            origin.parse().map_err(|e| Failure::usage(format!("cors-origin: {origin:?}: {e}")))
-        });
-        let proxies = self.trust_proxy.iter().flatten().map(|net| {
-            let address = net.parse::<IpAddr>().map(tidings_server::IpNet::from);
-            net.parse().or(address).map_err(|_| {
-                Failure::usage(format!(
-                    "trust-proxy: {net:?} is no address and no network such as 10.0.0.0/8"
-                ))
-            })
-        });
-        Ok(tidings_server::Config {
-            base_path: base_path.map_err(|e| Failure::usage(format!("base-path: {e}")))?,
-            cors_origins: origins.collect::<Result<_, _>>()?,
-            trust_proxy: proxies.collect::<Result<_, _>>()?,
-            rate_limit: self.rate_limit,
-            max_connections: self.max_connections.map_or(default.max_connections, NonZeroUsize::get),
-            analytics: self.analytics != Some(Switch::Off),
-            metrics_listen: self.metrics_listen,
-            docs: !self.no_docs.unwrap_or(false),
-            log_auth_failures: self.log_auth_failures.unwrap_or(false),
-            ..default
-        })
-    }
-
     /// The database that the TOML file names.
     pub(crate) fn db(&self) -> Option<&Path> {
         self.db.as_deref()
@@ -337,103 +280,5 @@ impl Settings {
     /// The file with the key that tokens are signed with, where it is not beside the database.
     pub(crate) fn token_key_file(&self) -> Option<&Path> {
         self.token_key_file.as_deref()
-    }
-
-    fn token_key(&self) -> Result<Option<Secret>, Failure> {
-        if let Some(key) = std::env::var_os(TOKEN_KEY) {
-            return Ok(Some(Secret(key.into_encoded_bytes().into())));
-        }
-        let Some(path) = &self.token_key_file else { return Ok(None) };
-        let key = std::fs::read(path);
-        let key = key.map_err(|e| Failure::system(format!("cannot read {}: {e}", path.display())))?;
-        Ok(Some(Secret(key.into())))
-    }
-
-    fn verifier(&self) -> Result<Verifier, Failure> {
-        match self.verifier {
-            None | Some(VerifierKind::Roster) => Ok(Verifier::Roster),
-            Some(VerifierKind::None) => Ok(Verifier::None),
-            Some(VerifierKind::Http) => {
-                let url = self.verifier_url.clone();
-                let url = url.ok_or_else(|| Failure::usage("the http verifier needs a verifier-url"))?;
-                let timeout =
-                    Duration::from_secs(self.verifier_timeout.unwrap_or(defaults::VERIFIER_TIMEOUT));
-                let school_ids = self.school_ids.as_deref().map(Verifier::school_ids).transpose();
-                let school_ids = school_ids.map_err(|e| Failure::usage(format!("school-ids: {e}")))?;
-                Ok(Verifier::Http { url, timeout, school_ids })
-            }
-        }
-    }
-
-    fn analysis(&self) -> Result<Analysis, Failure> {
-        let default = Analysis::default();
-        let timezone = self
-            .timezone
-            .as_deref()
-            .map(|name| name.parse().map_err(|e| Failure::usage(format!("timezone: {name:?}: {e}"))));
-        let blocklist = self.trend_blocklist.as_deref().map(|path| {
-            let terms = std::fs::read_to_string(path).map(|text| text.lines().map(str::to_owned).collect());
-            terms.map_err(|e| Failure::system(format!("cannot read {}: {e}", path.display())))
-        });
-        Ok(Analysis {
-            timezone: timezone.transpose()?,
-            log_days: self.log_days.map_or(default.log_days, NonZeroU32::get),
-            public_logs: self.public_logs.unwrap_or(default.public_logs),
-            student_num_chars: self.student_num_chars,
-            trend_blocklist: blocklist.transpose()?.unwrap_or_default(),
-            trend_min_visitors: self.trend_min_visitors.unwrap_or(default.trend_min_visitors),
-        })
-    }
-
-    fn feed(&self) -> Result<Feed, Failure> {
-        let Feed { interest: default, .. } = Feed::default();
-        let interest = Interest {
-            min_acts: self.interest_min_acts.unwrap_or(default.min_acts),
-            half_life_days: self.interest_half_life.unwrap_or(default.half_life_days),
-            like_weight: self.interest_like_weight.unwrap_or(default.like_weight),
-            view_weight: self.interest_view_weight.unwrap_or(default.view_weight),
-            search_weight: self.interest_search_weight.unwrap_or(default.search_weight),
-            open_weight: self.interest_open_weight.unwrap_or(default.open_weight),
-            topic_share: self.interest_topic_share.unwrap_or(default.topic_share),
-            tag_share: self.interest_tag_share.unwrap_or(default.tag_share),
-            word_share: self.interest_word_share.unwrap_or(default.word_share),
-            meaning_share: self.interest_meaning_share.unwrap_or(default.meaning_share),
-        };
-        let default = Feed::default();
-        let feed = Feed {
-            posts: self.feed_posts.unwrap_or(default.posts),
-            popular_half_life_days: self.popular_half_life.unwrap_or(default.popular_half_life_days),
-            like_weight: self.popular_like_weight.unwrap_or(default.like_weight),
-            interest,
-            interest_weight: self.interest_weight.unwrap_or(default.interest_weight),
-            novel_weight: self.novel_weight.unwrap_or(default.novel_weight),
-            recent_weight: self.recent_weight.unwrap_or(default.recent_weight),
-            popular_weight: self.popular_weight.unwrap_or(default.popular_weight),
-            fresh_weight: self.fresh_weight.unwrap_or(default.fresh_weight),
-            novel_half_life_acts: self.novel_half_life.unwrap_or(default.novel_half_life_acts),
-            recent_half_life_posts: self.recent_half_life.unwrap_or(default.recent_half_life_posts),
-            fresh_half_life_days: self.fresh_half_life.unwrap_or(default.fresh_half_life_days),
-            diverse_max: self.diverse_max.unwrap_or(default.diverse_max),
-            exploration: self.exploration.unwrap_or(default.exploration),
-        };
-        feed.check().map_err(Failure::usage)?;
-        Ok(feed)
-    }
-
-    fn words(&self) -> Result<Words, Failure> {
-        let default = Words::default();
-        let words = Words {
-            similar: self.similar_words.unwrap_or(default.similar),
-            similarity: self.similar_words_min.unwrap_or(default.similarity),
-            retrain_after: self.words_retrain_after.unwrap_or(default.retrain_after),
-            dimensions: self.words_dimensions.unwrap_or(default.dimensions),
-            window: self.words_window.unwrap_or(default.window),
-            min_posts: self.words_min_posts.unwrap_or(default.min_posts),
-            vocabulary: self.words_max.unwrap_or(default.vocabulary),
-            corpus: self.words_corpus.unwrap_or(default.corpus),
-            seed: self.words_seed.unwrap_or(default.seed),
-        };
-        words.check().map_err(Failure::usage)?;
-        Ok(words)
     }
 }
