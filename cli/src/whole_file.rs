@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
+use tidings_core::Tidings;
 
 use crate::failure::Failure;
 
@@ -25,8 +26,13 @@ impl WholeFile {
     /// Begins a file that will stand at `path`. Until [`WholeFile::keep`], what stands there stays.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub(crate) fn beside(path: &Path) -> Result<Self, Failure> {
+    /// When it cannot be written; a usage failure when it is a file of the database that is open.
+    pub(crate) fn beside(tidings: &Tidings, path: &Path) -> Result<Self, Failure> {
+        if tidings.owns(path) {
+            let path = path.display();
+            let what = "is the database itself, or one of its files";
+            return Err(Failure::usage(format!("{path} {what}: name another file")));
+        }
         let out = match fs::metadata(path) {
             Ok(there) if !there.is_file() => {
                 File::options().write(true).open(path).map(|file| Out::There(BufWriter::new(file)))
@@ -41,11 +47,7 @@ impl WholeFile {
     /// # Errors
     /// When it cannot be written.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        let written = match &mut self.out {
-            Out::Beside(out) => out.write_all(bytes),
-            Out::There(out) => out.write_all(bytes),
-        };
-        written.map_err(|e| unwritable(&self.path, &e))
+        self.write_all(bytes).map_err(|e| unwritable(&self.path, &e))
     }
 
     /// Puts the file in its place, on disk.
@@ -68,6 +70,22 @@ impl WholeFile {
     }
 }
 
+impl io::Write for WholeFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.out {
+            Out::Beside(out) => out.write(bytes),
+            Out::There(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.out {
+            Out::Beside(out) => out.flush(),
+            Out::There(out) => out.flush(),
+        }
+    }
+}
+
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let directory = place.parent().filter(|directory| !directory.as_os_str().is_empty());
@@ -79,6 +97,7 @@ fn beside(path: &Path) -> io::Result<NamedTempFile> {
     builder.tempfile_in(directory.unwrap_or(Path::new(".")))
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
+/// Says that a file cannot be written.
+pub(crate) fn unwritable(path: &Path, error: &impl std::fmt::Display) -> Failure {
     Failure::system(format!("cannot write {}: {error}", path.display()))
 }

@@ -1,17 +1,18 @@
 //! `tidings words`: the word model.
 
-use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
 use indicatif::HumanCount;
-use tidings_core::{Error, words};
+use tidings_core::words::{self, WordsReport};
+use tidings_core::{Error, Tidings};
 
 use crate::failure::Failure;
 use crate::input;
 use crate::progress::Share;
 use crate::session::Session;
+use crate::whole_file::{WholeFile, unwritable};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Words {
@@ -38,21 +39,32 @@ pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failur
     let progress = Share::start();
     let mut told = |share: f64| progress.told(share);
     let (done, text) = match command {
-        Words::Train => (words::train(tidings, &mut told), "learned"),
-        Words::Load { file } => (words::load(tidings, input::open(file)?, &mut told), "loaded"),
-        Words::Export { file } => {
-            let name = file.display();
-            let out = File::create(file);
-            let out = out.map_err(|e| Failure::system(format!("cannot write {name}: {e}")))?;
-            (words::export(tidings, out), "exported")
+        Words::Train => (words::train(tidings, &mut told).map_err(explained), "learned"),
+        Words::Load { file } => {
+            (words::load(tidings, input::open(file)?, &mut told).map_err(explained), "loaded")
         }
+        Words::Export { file } => (export(tidings, file), "exported"),
     };
     progress.finish();
-    let report = done.map_err(|error| match error {
+    let report = done?;
+    let words = HumanCount(report.words as u64);
+    session.out.answer(&report, |page| page.line(format!("{words} words {text} in {:.2} s", report.seconds)))
+}
+
+fn export(tidings: &Tidings, file: &Path) -> Result<WordsReport, Failure> {
+    let mut whole = WholeFile::beside(tidings, file)?;
+    let report = words::export(tidings, &mut whole).map_err(|error| match error {
+        Error::Internal(cause) => unwritable(file, &cause),
+        error => explained(error),
+    })?;
+    whole.keep()?;
+    Ok(report)
+}
+
+fn explained(error: Error) -> Failure {
+    match error {
         Error::Overloaded => Failure::refused(&error, "another process is learning words: try again later"),
         Error::NotFound => Failure::refused(&error, "there are no words yet: tidings words train"),
         error => error.into(),
-    })?;
-    let words = HumanCount(report.words as u64);
-    session.out.answer(&report, |page| page.line(format!("{words} words {text} in {:.2} s", report.seconds)))
+    }
 }

@@ -214,10 +214,16 @@ fn same(one: &Path, other: &Path) -> bool {
     one == other || files::identity(one).is_some_and(|one| files::identity(other) == Some(one))
 }
 
+/// Whether `file` is the database at `database`, or a file that belongs to it.
+pub(crate) fn belongs(database: &Path, file: &Path) -> bool {
+    // Where nothing can be found, nothing of ours is either.
+    let (Ok(database), Ok(file)) = (files::resolved(database), files::resolved(file)) else { return false };
+    files_of(&database).iter().any(|own| same(own, &file))
+}
+
 /// Refuses a place for a backup where something else is.
 fn replaceable(database: &Path, to: &Path) -> Result<()> {
-    let database = files::resolved(database).map_err(BackupError::file(database))?;
-    if files_of(&database).iter().any(|file| same(file, to)) {
+    if belongs(database, to) {
         return Err(BackupError::Itself(to.to_owned()));
     }
     let about = match fs::metadata(to) {

@@ -111,6 +111,7 @@ struct Inner {
     verifier: Box<dyn Verifier>,
     config: Config,
     clock: Clock,
+    path: PathBuf,
 }
 
 impl Tidings {
@@ -136,6 +137,12 @@ impl Tidings {
     /// The clock in use.
     pub fn clock(&self) -> &Clock {
         &self.0.clock
+    }
+
+    /// Whether `file` is the database or one of the files that belong to it, by whatever name: what writes anything
+    /// else there destroys it.
+    pub fn owns(&self, file: &Path) -> bool {
+        backup::belongs(&self.0.path, file)
     }
 
     /// Asks the database for something small: whether the service can answer.
@@ -248,6 +255,7 @@ impl Builder {
             verifier: verifier.unwrap_or_else(|| verify::from_config(&config.verifier)),
             config,
             clock,
+            path,
         })))
     }
 }

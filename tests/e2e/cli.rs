@@ -12,6 +12,7 @@ mod check;
 mod compare;
 mod config;
 mod describe;
+mod exports;
 mod odd;
 mod page;
 mod pipe;

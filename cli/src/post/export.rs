@@ -19,7 +19,7 @@ pub(crate) fn run(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
         return to_stdout(session);
     }
     let watch = Watch::start("posts");
-    let mut whole = WholeFile::beside(file)?;
+    let mut whole = WholeFile::beside(&session.tidings, file)?;
     let exported = hand_on(session, |lines, posts| whole.append(lines).map(|()| watch.told(posts)))?;
     if !watch.is_interrupted() {
         whole.keep()?;
