@@ -66,7 +66,7 @@ pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure>
     settings.server()?;
     let answer = Answer { settings: all(global, &settings)? };
     Output::new(global).list(&answer, &answer.settings, |page| {
-        let columns = [Column::whole("Setting"), Column::text("Value"), Column::whole("From")];
+        let columns = [Column::whole("Setting"), Column::text("Value"), Column::whole("From").optional()];
         let mut table = Table::new(columns);
         for Setting { name, value, source } in &answer.settings {
             let style = if *source == Source::Default { Style::Faint } else { Style::Plain };

@@ -94,16 +94,16 @@ fn answer(
     let shown: Vec<Shown> = page.newsfeed.iter().map(|post| decoded(post.get())).collect::<Result<_, _>>()?;
     out.encoded(json, |screen| {
         let mut table = Table::new([
+            Column::whole("ID"),
             Column::text("Title"),
-            Column::number("Views"),
-            Column::number("Likes"),
+            Column::number("Views").optional(),
+            Column::number("Likes").optional(),
             Column::whole(dated("Date")).optional(),
-            Column::whole("ID").optional(),
             Column::text("Address").optional(),
         ]);
         for post in shown {
             let date = clock::parse(&post.date).map_or(post.date, |date| local(clock::Time(date)));
-            table.row([post.title, grouped(post.view), grouped(post.fav_cnt), date, post.id, post.url]);
+            table.row([post.id, post.title, grouped(post.view), grouped(post.fav_cnt), date, post.url]);
         }
         screen.table(&table, "There are no posts.");
         if let Some(next) = &page.next {

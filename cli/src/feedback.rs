@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::feedback::{self, Draft, FeedbackList};
+use tidings_core::feedback::{self, Draft, FeedbackList, FeedbackPage};
 use tidings_core::{Error, Outcome};
 
 use crate::failure::Failure;
-use crate::output::{Column, Style, Table, dated, local};
+use crate::output::{Page, Style, local, stream_pages, zone};
 use crate::session::{Session, unknown};
 
 #[derive(Debug, Subcommand)]
@@ -68,31 +68,41 @@ pub(crate) fn run(session: &Session, command: &Feedback) -> Result<ExitCode, Fai
 }
 
 fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
-    let FeedbackList { mut feedback_list } = feedback::list(&session.tidings, &session.caller)?;
-    feedback_list.retain(|feedback| all || feedback.activation == 1);
-    let feedback = FeedbackList { feedback_list };
-    session.out.list(&feedback, &feedback.feedback_list, |page| {
-        let columns = [
-            Column::whole("ID"),
-            Column::text("Text"),
-            Column::text("Type").optional(),
-            Column::whole("Author").optional(),
-            Column::whole(dated("Date")).optional(),
-            Column::whole("Notice").optional(),
-        ];
-        let mut table = Table::new(columns);
-        for feedback in &feedback.feedback_list {
-            let style = if feedback.activation == 1 { Style::Plain } else { Style::Faint };
-            let cells = [
-                feedback.id.clone(),
-                feedback.post.clone(),
-                feedback.kind.clone(),
-                feedback.author.clone(),
-                local(feedback.date),
-                feedback.notice.clone(),
-            ];
-            table.styled_row(style, cells);
+    let Session { tidings, out, caller } = session;
+    if out.streams() {
+        return stream_pages(None, None, |after, _| {
+            let page = feedback::browse(tidings, caller, all, after.as_deref())?;
+            Ok((page.feedback, page.next))
+        });
+    }
+    let FeedbackPage { feedback, next } = feedback::browse(tidings, caller, all, None)?;
+    let list = FeedbackList { feedback_list: feedback };
+    out.answer(&list, |page| {
+        for (place, feedback) in list.feedback_list.iter().enumerate() {
+            if place > 0 {
+                page.line("");
+            }
+            entry(page, feedback);
         }
-        page.table(&table, if all { "There is no feedback." } else { "There is no open feedback." });
+        if list.feedback_list.is_empty() {
+            page.note(if all { "There is no feedback." } else { "There is no open feedback." });
+        }
+        if next.is_some() {
+            page.note("There are more: --ndjson prints them all");
+        }
     })
+}
+
+/// One piece of feedback, to be read whole.
+fn entry(page: &mut Page, feedback: &feedback::Feedback) {
+    let (state, style) =
+        if feedback.activation == 1 { ("open", Style::Strong) } else { ("done", Style::Faint) };
+    page.styled(style, format!("{}  {state}", feedback.id));
+    let (kind, author) = (&feedback.kind, &feedback.author);
+    page.line(format!("{kind}, by {author}"));
+    page.line(format!("{} ({})", local(feedback.date), zone()));
+    if !feedback.notice.is_empty() {
+        page.line(format!("on notice {}", feedback.notice));
+    }
+    page.indented(&feedback.post);
 }

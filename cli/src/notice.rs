@@ -128,17 +128,14 @@ fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
             Column::text("Title"),
             Column::number("Views").optional(),
             Column::whole(dated("Date")).optional(),
-            Column::whole("Shown").optional(),
         ];
         let mut table = Table::new(columns);
         for notice in notices.notices() {
-            let (shown, style) =
-                if notice.activation == 1 { ("yes", Style::Plain) } else { ("hidden", Style::Faint) };
-            let (id, date) = (notice.id.to_string(), local(notice.date));
-            table.styled_row(
-                style,
-                [id, notice.title.to_string(), grouped(notice.view), date, shown.to_owned()],
-            );
+            // With the title, which is never left out.
+            let (mark, style) =
+                if notice.activation == 1 { ("", Style::Plain) } else { ("(hidden) ", Style::Faint) };
+            let title = format!("{mark}{}", notice.title);
+            table.styled_row(style, [notice.id.to_string(), title, grouped(notice.view), local(notice.date)]);
         }
         page.table(&table, "There are no notices.");
     })

@@ -44,7 +44,7 @@ impl Watch {
 
     /// As [`Watch::start`], of a work that is done after `all` of `things`; `then` is said when it is interrupted.
     pub(crate) fn towards(all: u64, things: &str, then: &'static str) -> Self {
-        let template = format!("{{bar:40}} {{human_pos}} of {{human_len}} {things}, {{elapsed}}");
+        let template = format!("{{wide_bar}} {{human_pos}} of {{human_len}} {things}, {{elapsed}}");
         Self::with(ProgressBar::new(all), &template, then)
     }
 
@@ -116,7 +116,7 @@ impl Share {
         if !std::io::stderr().is_terminal() {
             return Self(ProgressBar::hidden());
         }
-        let style = ProgressStyle::with_template("{bar:40} {percent} %, {elapsed}");
+        let style = ProgressStyle::with_template("{wide_bar} {percent} %, {elapsed}");
         Self(ProgressBar::new(100).with_style(style.expect("the template is well-formed")))
     }
 

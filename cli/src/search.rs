@@ -6,7 +6,7 @@ use clap::Subcommand;
 use tidings_core::{analysis, search, words};
 
 use crate::failure::Failure;
-use crate::output::{Column, Table, dated, grouped, local};
+use crate::output::{Column, Style, Table, dated, grouped, local};
 use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
@@ -67,16 +67,16 @@ fn find(session: &Session, text: &str, category: Option<&str>, limit: i64) -> Re
     };
     session.out.list(&found, &found.search_result, |page| {
         let columns = [
-            Column::number("Fits"),
+            Column::whole("ID"),
             Column::text("Title"),
+            Column::number("Fits").optional(),
             Column::whole(dated("Date")).optional(),
-            Column::whole("ID").optional(),
             Column::text("Address").optional(),
         ];
         let mut table = Table::new(columns);
         for hit in &found.search_result {
             let (fits, post) = (format!("{:.2}", hit.similarity), &hit.post);
-            table.row([fits, post.title.clone(), local(post.date), post.id.clone(), post.url.clone()]);
+            table.row([post.id.clone(), post.title.clone(), fits, local(post.date), post.url.clone()]);
         }
         page.table(&table, "Nothing is found.");
     })
@@ -85,13 +85,15 @@ fn find(session: &Session, text: &str, category: Option<&str>, limit: i64) -> Re
 fn similar(session: &Session, text: &str) -> Result<ExitCode, Failure> {
     let answer = words::similar(&session.tidings, text)?;
     session.out.list(&answer, &answer.similarity_word, |page| {
-        let mut table = Table::new([Column::whole("Token"), Column::text("Similar words")]);
         for token in &answer.similarity_word {
+            page.styled(Style::Strong, &token.token);
             let words = token.words.iter();
             let words = words.map(|similar| format!("{} {:.2}", similar.word, similar.similarity));
-            table.row([token.token.clone(), words.collect::<Vec<_>>().join(", ")]);
+            page.indented(&words.collect::<Vec<_>>().join(", "));
         }
-        page.table(&table, "There is no word in this.");
+        if answer.similarity_word.is_empty() {
+            page.note("There is no word in this.");
+        }
         if answer.similarity_word.iter().all(|token| token.words.is_empty()) {
             page.note("No words are like these. If none were learned yet: tidings words train");
         }

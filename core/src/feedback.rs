@@ -104,7 +104,38 @@ pub fn list(tidings: &Tidings, caller: &Caller) -> Result<FeedbackList> {
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| {
         identity.admin(tx)?;
-        Ok(FeedbackList { feedback_list: sql::list(tx, LIST_MAX)? })
+        Ok(FeedbackList { feedback_list: sql::list(tx, 0, i64::MAX, LIST_MAX)? })
+    })
+}
+
+/// A page of feedback.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FeedbackPage {
+    /// Newest first, at most 1,000.
+    pub feedback: Vec<Feedback>,
+    /// The id after which the next page begins, if there is one.
+    pub next: Option<String>,
+}
+
+/// The newest feedback, or that after the id where a page ended; only what is open, or `all`.
+///
+/// # Errors
+/// `bad token`, `Not admin`; `Not found` when there is no feedback `after`.
+pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>) -> Result<FeedbackPage> {
+    let identity = caller.identify(tidings);
+    let least = if all { 0 } else { OPEN };
+    tidings.store().read(|tx| {
+        identity.admin(tx)?;
+        let before = match after {
+            Some(id) => sql::key(tx, id)?.ok_or(Error::NotFound)?,
+            None => i64::MAX,
+        };
+        let mut feedback = sql::list(tx, least, before, LIST_MAX + 1)?;
+        let most = usize::try_from(LIST_MAX).unwrap_or(usize::MAX);
+        let more = feedback.len() > most;
+        feedback.truncate(most);
+        let next = feedback.last().filter(|_| more).map(|last| last.id.clone());
+        Ok(FeedbackPage { feedback, next })
     })
 }
 
@@ -146,10 +177,17 @@ mod sql {
         Ok(())
     }
 
-    pub(super) fn list(tx: &mut dyn Tx, limit: i64) -> Result<Vec<Feedback>, StoreError> {
+    /// The feedback whose activation is `least` or more, from before a key.
+    pub(super) fn list(
+        tx: &mut dyn Tx,
+        least: i64,
+        before: i64,
+        limit: i64,
+    ) -> Result<Vec<Feedback>, StoreError> {
         // Keys grow as feedback comes in, and none is ever deleted.
         let sql = "SELECT f.id, f.type, f.post, m.id, f.date, f.notice, f.activation
-                   FROM feedback f LEFT JOIN member m ON m.key = f.member ORDER BY f.key DESC LIMIT $1";
+                   FROM feedback f LEFT JOIN member m ON m.key = f.member
+                   WHERE f.activation >= $1 AND f.key < $2 ORDER BY f.key DESC LIMIT $3";
         let feedback = |mut row: Row| {
             Ok(Feedback {
                 id: row.take(0)?,
@@ -161,7 +199,13 @@ mod sql {
                 activation: row.take(6)?,
             })
         };
-        tx.rows(sql, &[limit.into()])?.into_iter().map(feedback).collect()
+        tx.rows(sql, &[least.into(), before.into(), limit.into()])?.into_iter().map(feedback).collect()
+    }
+
+    /// The key of feedback, if there is any with this id.
+    pub(super) fn key(tx: &mut dyn Tx, id: &str) -> Result<Option<i64>, StoreError> {
+        let found = tx.rows("SELECT key FROM feedback WHERE id = $1", &[id.into()])?;
+        found.into_iter().next().map(|mut row| row.take(0)).transpose()
     }
 
     /// False when there is no such feedback.
@@ -339,6 +383,37 @@ mod tests {
         let found = all(&service);
         assert_eq!((found.len(), found[0].id.as_str()), (1_000, "copy 1000"));
         assert!(found.iter().all(|feedback| feedback.post != "oldest"));
+    }
+
+    #[test]
+    fn what_is_open_is_found_page_by_page_among_whatever_is_done() {
+        let service = service();
+        let (ann, ben) = (service.admin("ann"), service.member("ben"));
+        send(&service, &ben, None, &draft(None, "oldest")).unwrap();
+        let copy = |tx: &mut dyn Tx| -> Result<u64, StoreError> {
+            let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2100)
+                       INSERT INTO feedback (id, type, post, member, notice, activation, date)
+                       SELECT 'copy ' || n.i, type, 'p', member, notice, n.i % 2, date FROM feedback, n";
+            tx.run(sql, &[])
+        };
+        service.store().write(move |tx| Ok(copy(tx)?)).unwrap();
+        let pages = |all: bool| {
+            let (mut sizes, mut after) = (Vec::new(), None::<String>);
+            loop {
+                let page = browse(&service, &ann, all, after.as_deref()).unwrap();
+                sizes.push(page.feedback.len());
+                assert!(page.feedback.iter().all(|feedback| all || feedback.activation == OPEN));
+                after = page.next;
+                if after.is_none() {
+                    break (sizes, page.feedback.last().unwrap().post.clone());
+                }
+            }
+        };
+        assert_eq!(pages(true), (vec![1_000, 1_000, 101], "oldest".to_owned()));
+        assert_eq!(pages(false), (vec![1_000, 51], "oldest".to_owned()));
+        assert!(matches!(browse(&service, &ann, true, Some("x")), Err(Error::NotFound)));
+        assert!(matches!(browse(&service, &ben, true, None), Err(Error::Forbidden)));
+        assert!(matches!(browse(&service, &Caller::Nobody, true, None), Err(Error::BadToken)));
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod compare;
 mod config;
 mod describe;
 mod exports;
+mod feedback;
 mod odd;
 mod page;
 mod pipe;

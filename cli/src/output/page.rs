@@ -10,7 +10,10 @@ use tidings_core::clock::{Time, rfc3339};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::table::Table;
-use super::{Style, paint, text};
+use super::{Style, paint, table, text};
+
+/// Stands before a text that is quoted.
+const INDENT: &str = "  ";
 
 /// A page that is being written. What is put on it is made fit for a terminal here, and nowhere else.
 pub(crate) struct Page {
@@ -46,6 +49,17 @@ impl Page {
     pub(crate) fn block(&mut self, block: &str) {
         self.text.push_str(&text::block(block));
         self.text.push('\n');
+    }
+
+    /// A text of several lines, a step to the right: nothing in it passes for a line of ours. They go on below where
+    /// the terminal is too narrow for them.
+    pub(crate) fn indented(&mut self, block: &str) {
+        let width = self.width.map(|width| width.saturating_sub(INDENT.len()).max(1));
+        for line in table::wrapped(&text::block(block), width).lines() {
+            let line = format!("{INDENT}{line}");
+            self.text.push_str(line.trim_end());
+            self.text.push('\n');
+        }
     }
 
     /// Names and values, the values one below the other.
@@ -163,6 +177,18 @@ mod tests {
         assert_eq!(bar(1, 1_000, 4), "▏", "a little is seen");
         assert_eq!(bar(5, 8, 1), "▋");
         assert_eq!(bar(3, 0, 2), "██");
+    }
+
+    #[test]
+    fn what_is_quoted_stands_apart_however_narrow_the_terminal_is() {
+        let quoted = |width| {
+            let mut page = Page::new(width, false);
+            page.indented("open until ten\n\n0001  done");
+            page.into_parts().0
+        };
+        assert_eq!(quoted(None), "  open until ten\n\n  0001  done\n");
+        assert_eq!(quoted(Some(12)), "  open until\n  ten\n\n  0001  done\n");
+        assert!(quoted(Some(1)).lines().all(|line| line.is_empty() || line.starts_with("  ")));
     }
 
     #[test]

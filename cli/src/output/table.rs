@@ -15,6 +15,8 @@ const BAR: (usize, usize) = (4, 60);
 const LINE: usize = 80;
 /// Cells that a text is left with at least before a column that may be left out is.
 const TEXT_MIN: usize = 14;
+/// Cells that a text is left with at least before an id or a date is cut.
+const TEXT_LEAST: usize = 6;
 /// Cells that a text that may be left out has at least; with fewer it says too little.
 const OPTIONAL_MIN: usize = 24;
 
@@ -144,7 +146,8 @@ impl Table {
             }
             match shown.iter().rposition(|&n| self.columns[n].optional) {
                 Some(place) => drop(shown.remove(place)),
-                None => return (shown, false),
+                // Rather a short text than half an id.
+                None => return (shown, self.least(width)),
             }
         }
     }
@@ -171,11 +174,35 @@ impl Table {
         }
     }
 
+    /// Whether `width` leaves something of each text when no optional column and all that is whole is shown.
+    fn least(&self, width: usize) -> bool {
+        let kept = (0..self.columns.len()).filter(|&n| !self.columns[n].optional);
+        let cells = kept.map(|n| match self.columns[n].kind {
+            Kind::Text => self.width(n).min(TEXT_LEAST),
+            _ => self.needed(n),
+        });
+        cells.map(|cells| cells + usize::from(GAP)).sum::<usize>() <= width + usize::from(GAP)
+    }
+
     /// The cells that a column takes when nothing of it is cut.
     fn width(&self, n: usize) -> usize {
         let cells = self.rows.iter().map(|(_, cells)| cells[n].width());
         cells.max().unwrap_or_default().max(self.columns[n].name.width())
     }
+}
+
+/// A text whose lines go on below where `width` cells are too few for them, between words where there are some.
+pub(super) fn wrapped(text: &str, width: Option<usize>) -> String {
+    let Some(width) = width else { return text.to_owned() };
+    let mut table = comfy_table::Table::new();
+    table.load_style(NOTHING);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    table.add_row([text]);
+    if let Some(column) = table.column_mut(0) {
+        column.set_padding((0, 0));
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -214,6 +241,23 @@ mod tests {
         }
         insta::assert_snapshot!("80", table().render(Some(80), false));
         insta::assert_snapshot!("40", table().render(Some(40), false));
+    }
+
+    #[test]
+    fn a_text_is_cut_before_a_date_is() {
+        let mut table = Table::new([Column::whole("Date"), Column::whole("Member"), Column::text("Path")]);
+        table.row(["2026-11-20 17:36".into(), "s2026001".into(), "/get_newsfeed_of_recommendation".into()]);
+        let text = table.render(Some(40), false);
+        assert!(text.contains("\n2026-11-20 17:36  s2026001  /get_newsfe…\n"), "{text}");
+    }
+
+    #[test]
+    fn a_text_goes_on_below_where_its_line_ends() {
+        let text = "A library that is open until ten\n\n도서관은 밤 열 시까지 열려 있습니다";
+        assert_eq!(wrapped(text, None), text);
+        let lines = "A library that\nis open until\nten\n\n도서관은 밤 열\n시까지 열려\n있습니다";
+        assert_eq!(wrapped(text, Some(14)), lines);
+        assert_eq!(wrapped("abcdefgh", Some(4)), "abcd\nefgh");
     }
 
     #[test]

@@ -1,0 +1,48 @@
+//! Feedback as administrators read it: what is open among much that is done, and long texts at a narrow terminal.
+
+use serde_json::Value;
+use tidings_tests::Terminal;
+
+use super::world::{World, steadily};
+
+/// Adds as many copies of Ann's feedback as `done`, all newer than it and done.
+fn bury(world: &World, done: u32) {
+    let database = rusqlite::Connection::open(world.directory().join("tidings.db")).unwrap();
+    let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+               INSERT INTO feedback (id, type, post, member, notice, activation, date)
+               SELECT printf('650000000000000000%06d', n.i), type, 'Done ' || n.i, member, '', 0, date
+               FROM feedback, n ORDER BY n.i";
+    assert_eq!(database.execute(sql, [done]).unwrap(), done as usize);
+}
+
+#[test]
+fn what_is_open_is_found_among_whatever_is_done() {
+    let world = World::new();
+    bury(&world, 1_100);
+    let open = world.done(&["feedback", "list"]);
+    assert!(open.contains("Open on Sundays, too") && !open.contains("Done"), "{open}");
+    let all = world.run(&["feedback", "list", "--all"]).succeeded();
+    assert!(all.stdout.contains("Done 1100") && !all.stdout.contains("Done 100\n"), "{}", all.stdout);
+    assert!(all.stderr.contains("There are more"), "{}", all.stderr);
+    let lines = |args: &[&str]| -> Vec<Value> {
+        let text = world.done(&[&["feedback", "list", "--ndjson"], args].concat());
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let (open, all) = (lines(&[]), lines(&["--all"]));
+    assert_eq!((open.len(), all.len()), (1, 1_101));
+    assert_eq!((&all[0]["post"], &all[1_099]["post"]), (&"Done 1100".into(), &"Done 1".into()));
+    assert_eq!(all[1_100], open[0]);
+}
+
+#[test]
+fn a_long_text_is_read_whole_at_a_narrow_terminal() {
+    let world = World::new();
+    let text = "The doors of the reading room are shut at eight, whatever the notice says.\n도서관은 밤 열 시까지 \
+                열려 있다고 했습니다 그런데 여덟 시에 닫습니다.";
+    let _ = world.done(&["--as", "ann", "feedback", "send", text]);
+    let mut command = world.command(&["feedback", "list", "--all"]);
+    command.env("TZ", "Asia/Seoul");
+    let (status, shown) = Terminal::start(command, 40).end();
+    assert_eq!(status, 0, "{shown}");
+    steadily(|| insta::assert_snapshot!(shown));
+}
