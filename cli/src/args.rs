@@ -1,8 +1,9 @@
 //! The command line as clap parses it; each group's commands stand in the group's own file.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::{
     act, admin, analysis, backup, bench, blacklist, check, demo, describe, feed, feedback, init, member,
@@ -41,6 +42,41 @@ pub(crate) struct Global {
     /// When to use colours; auto is on a terminal, unless `NO_COLOR` is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
+}
+
+/// Parses the arguments.
+///
+/// # Errors
+/// When they are wrong, or ask for help.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    let choice = match color() {
+        Color::Auto => ColorChoice::Auto,
+        Color::Always => ColorChoice::Always,
+        Color::Never => ColorChoice::Never,
+    };
+    let mut command = Cli::command().color(choice);
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// The arguments that may be options: those that tell how to answer hold for command lines that cannot be parsed, too.
+pub(crate) fn given() -> impl Iterator<Item = OsString> {
+    std::env::args_os().skip(1).take_while(|argument| argument != "--")
+}
+
+/// When to use colours, whether or not the arguments can be parsed.
+pub(crate) fn color() -> Color {
+    const FLAG: &str = "--color";
+    let mut arguments = given();
+    while let Some(argument) = arguments.next() {
+        let Some(rest) = argument.to_str().and_then(|argument| argument.strip_prefix(FLAG)) else { continue };
+        let value = match rest.strip_prefix('=') {
+            None if rest.is_empty() => arguments.next().and_then(|value| value.into_string().ok()),
+            value => value.map(str::to_owned),
+        };
+        return value.and_then(|value| Color::from_str(&value, false).ok()).unwrap_or(Color::Auto);
+    }
+    Color::Auto
 }
 
 /// When to use colours.

@@ -1,10 +1,13 @@
 //! Why a command failed, how that is told, and the status that it ends with.
 
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::error::ContextValue;
 use tidings_core::{Error, Outcome, StoreError, answer};
 
+use crate::args;
 use crate::output::{self, Output, Style, text};
 
 /// Why a command failed: what to print on standard error, and the exit status.
@@ -110,19 +113,48 @@ fn advice(error: &Error) -> Option<&'static str> {
 }
 
 /// What a command line that cannot be parsed, or that asks for help, ends with.
-pub(crate) fn misused(refused: &clap::Error) -> ExitCode {
-    let for_programs = || {
-        let mut arguments = std::env::args_os().take_while(|argument| argument != "--");
-        arguments.any(|argument| argument == "--json" || argument == "--ndjson")
-    };
+pub(crate) fn misused(mut refused: clap::Error) -> ExitCode {
     let status = u8::try_from(refused.exit_code()).unwrap_or(USAGE);
-    if status != 0 && for_programs() {
+    if status == 0 {
+        // Our own words; a reader that has gone away wants no more.
+        let _ = refused.print();
+        return ExitCode::SUCCESS;
+    }
+    let for_programs = || args::given().any(|argument| argument == "--json" || argument == "--ndjson");
+    if for_programs() {
         // Where the object cannot be written, the message still can.
         let _ = output::print(&answer::refusal("bad request"));
     }
-    // A reader that has gone away wants no more.
-    let _ = refused.print();
+    on_lines(&mut refused);
+    let text = refused.render().to_string();
+    let colour = output::colours(args::color(), std::io::stderr().is_terminal());
+    output::note(&with_name(text::block(text.trim_end()).as_ref(), colour));
     ExitCode::from(status)
+}
+
+/// Keeps what was typed from looking like lines of the message.
+fn on_lines(refused: &mut clap::Error) {
+    let fit = |value: &ContextValue| match value {
+        ContextValue::String(typed) => Some(ContextValue::String(text::line(typed).into_owned())),
+        ContextValue::Strings(typed) => {
+            Some(ContextValue::Strings(typed.iter().map(|typed| text::line(typed).into_owned()).collect()))
+        }
+        _ => None,
+    };
+    let fitted: Vec<_> = refused.context().filter_map(|(kind, value)| Some((kind, fit(value)?))).collect();
+    for (kind, value) in fitted {
+        refused.insert(kind, value);
+    }
+}
+
+/// The message of a command line that cannot be parsed, with the word it begins with so that it stands out.
+fn with_name(message: &str, colour: bool) -> String {
+    const NAME: &str = "error:";
+    match message.strip_prefix(NAME) {
+        Some(rest) => output::paint(NAME, Style::Bad, colour) + rest,
+        // Help, where a command is missing.
+        None => message.to_owned(),
+    }
 }
 
 /// The exit status of an operation that failed.
@@ -140,6 +172,13 @@ const fn exit_status(error: &Error) -> u8 {
             SYSTEM
         }
     }
+}
+
+/// There is no database.
+pub(crate) fn no_database(path: &Path) -> Failure {
+    let path = path.display().to_string();
+    let path = text::line(&path);
+    Failure::system(format!("there is no database {path}: name it with --db, or make it with tidings init"))
 }
 
 /// What to do about a database that does not open.

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use tidings_core::Tidings;
 
 mod act;
@@ -39,8 +38,11 @@ mod whole_file;
 mod words;
 
 use args::{Cli, Command, Global};
-use failure::{Failure, cannot_open};
+use failure::{Failure, cannot_open, no_database};
+use member::Member;
 use output::Output;
+use post::Post;
+use roster::Roster;
 use session::Session;
 use settings::Settings;
 
@@ -48,12 +50,12 @@ use settings::Settings;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    match Cli::try_parse() {
+    match args::parse() {
         Ok(Cli { global, command }) => {
             let output = Output::new(&global);
             run(&global, command).unwrap_or_else(|failure| failure.report(&output))
         }
-        Err(refused) => failure::misused(&refused),
+        Err(refused) => failure::misused(refused),
     }
 }
 
@@ -61,18 +63,21 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Serve(settings) => serve::run(global, *settings),
         Command::Tui(screens) => tui::run(global, &screens),
-        Command::Init(args) => init::run(&Session::open(global)?, &args),
-        Command::Demo(args) => demo::run(&Session::open(global)?, &args),
+        Command::Init(args) => init::run(&Session::create(global)?, &args),
+        Command::Demo(args) => demo::run(&Session::create(global)?, &args),
+        Command::Member(command @ Member::Import { .. }) => member::run(&Session::create(global)?, &command),
         Command::Member(command) => member::run(&Session::open(global)?, &command),
         Command::Admin(command) => admin::run(&Session::open(global)?, &command),
         Command::Blacklist(command) => blacklist::run(&Session::open(global)?, &command),
         Command::Notice(command) => notice::run(&Session::open(global)?, &command),
         Command::Feedback(command) => feedback::run(&Session::open(global)?, &command),
+        Command::Post(command @ Post::Import { .. }) => post::run(&Session::create(global)?, &command),
         Command::Post(command) => post::run(&Session::open(global)?, &command),
-        Command::Act(command) => act::run(&Session::open(global)?, &command),
+        Command::Act(command) => act::run(&Session::create(global)?, &command),
         Command::Feed(command) => feed::run(&Session::open(global)?, &command),
         Command::Search(command) => search::run(&Session::open(global)?, &command),
         Command::Analysis(command) => analysis::run(&Session::open(global)?, &command),
+        Command::Roster(command @ Roster::Import { .. }) => roster::run(&Session::create(global)?, &command),
         Command::Roster(command) => roster::run(&Session::open(global)?, &command),
         Command::Words(command) => words::run(&Session::open(global)?, &command),
         Command::Bench(command) => bench::run(&Session::open(global)?, &command),
@@ -86,13 +91,17 @@ fn run(global: &Global, command: Command) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Opens the database with the settings of the environment and the file.
-fn open(global: &Global) -> Result<Tidings, Failure> {
-    let settings = Settings::default().complete(global.config.as_deref())?;
-    open_with(&database(global, &settings), &settings)
+/// Opens the database with these settings, if it is there: whoever mistypes its name wants no new one.
+fn open_with(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
+    // What cannot be looked at is told as what it is when it is opened.
+    if matches!(path.try_exists(), Ok(false)) {
+        return Err(no_database(path));
+    }
+    create_with(path, settings)
 }
 
-fn open_with(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
+/// As [`open_with`], making the database where there is none.
+fn create_with(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
     let builder = Tidings::builder(path).config(settings.core()?);
     builder.open().map_err(|error| cannot_open(path, error))
 }

@@ -1,7 +1,7 @@
 //! Passwords for commands: from a prompt without echo, standard input or a file.
 
 use std::fs::File;
-use std::io::{BufRead as _, BufReader, ErrorKind, Read, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, IsTerminal as _, Read, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use zeroize::Zeroizing;
 
 use crate::failure::{Failure, INTERRUPTED};
-use crate::output::is_interactive;
 
 /// Where a password comes from when nobody can be asked: never from an argument, which others could read.
 #[derive(Debug, Args)]
@@ -48,6 +47,10 @@ pub(crate) fn new(args: &Password) -> Result<Zeroizing<String>, Failure> {
 /// The password from where `args` say, if they do.
 fn given(args: &Password) -> Result<Option<Zeroizing<String>>, Failure> {
     if args.password_stdin {
+        if std::io::stdin().is_terminal() {
+            // Whoever types it is asked as others are, or it would be seen.
+            return Ok(None);
+        }
         return first_line(std::io::stdin().lock(), "standard input").map(Some);
     }
     let Some(path) = &args.password_file else { return Ok(None) };
@@ -58,7 +61,8 @@ fn given(args: &Password) -> Result<Option<Zeroizing<String>>, Failure> {
 
 /// Asks for a password, which is not shown as it is typed.
 fn prompt(text: &str) -> Result<Zeroizing<String>, Failure> {
-    if !is_interactive() {
+    // The question is put to the terminal itself, wherever messages go.
+    if !std::io::stdin().is_terminal() {
         let hint = "there is no terminal to ask for the password: use --password-stdin or --password-file";
         return Err(Failure::usage(hint));
     }

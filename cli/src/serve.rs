@@ -19,7 +19,7 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     log_to_stderr(&settings, colours(global.color, std::io::stderr().is_terminal()));
     let config = settings.server()?;
     let database = crate::database(global, &settings);
-    let tidings = crate::open_with(&database, &settings)?;
+    let tidings = crate::create_with(&database, &settings)?;
     let address = settings.listen.unwrap_or(LISTEN);
     let listener = TcpListener::bind(address).map_err(|e| {
         Failure::system(format!("cannot listen on {address}: {e}; choose another address with --listen"))

@@ -1,5 +1,7 @@
 //! What every command on the database works with: the database, who acts, and where answers go.
 
+use std::path::Path;
+
 use tidings_core::account::Caller;
 use tidings_core::{Error, Outcome, Tidings};
 
@@ -7,6 +9,7 @@ use crate::args::Global;
 use crate::failure::Failure;
 use crate::output::{self, Output, text};
 use crate::password;
+use crate::settings::Settings;
 
 /// The open database, who acts, and where answers go.
 pub(crate) struct Session {
@@ -20,9 +23,25 @@ impl Session {
     /// Opens the database that the options name.
     ///
     /// # Errors
-    /// When it does not open; when `--as` names nobody, or a member who may not act.
+    /// When there is none or it does not open; when `--as` names nobody, or a member who may not act.
     pub(crate) fn open(global: &Global) -> Result<Self, Failure> {
-        let tidings = crate::open(global)?;
+        Self::with(global, crate::open_with)
+    }
+
+    /// As [`Session::open`], making the database where there is none: for commands that begin with it.
+    ///
+    /// # Errors
+    /// When it does not open; when `--as` names nobody, or a member who may not act.
+    pub(crate) fn create(global: &Global) -> Result<Self, Failure> {
+        Self::with(global, crate::create_with)
+    }
+
+    fn with(
+        global: &Global,
+        open: impl FnOnce(&Path, &Settings) -> Result<Tidings, Failure>,
+    ) -> Result<Self, Failure> {
+        let settings = Settings::default().complete(global.config.as_deref())?;
+        let tidings = open(&crate::database(global, &settings), &settings)?;
         let caller = match &global.acting {
             Some(id) => Caller::acting_as(&tidings, id).map_err(|error| unknown(error, "member", id))?,
             None => Caller::Operator,

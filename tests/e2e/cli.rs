@@ -84,6 +84,45 @@ fn the_first_command_makes_the_database_and_says_how_to_become_administrator() {
 }
 
 #[test]
+fn a_database_whose_name_is_mistyped_is_not_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let typo = directory.path().join("typo.db");
+    let mistyped = |args: &[&str]| tidings(directory.path(), &[&["--db", "typo.db"], args].concat(), "");
+    for args in [
+        &["notice", "list"][..],
+        &["notice", "add", "--title", "Library", "--post", "Open."],
+        &["member", "sign-up", "ann", "--nickname", "Ann", "--password-stdin"],
+        &["--as", "ann", "feed", "recommended"],
+        &["admin", "grant", "ann"],
+        &["post", "export", "posts.jsonl"],
+        &["roster", "list"],
+        &["words", "train"],
+        &["bench", "feed"],
+        &["analysis", "summary", "--json"],
+    ] {
+        let output = mistyped(args);
+        assert_eq!(output.status, 3, "{args:?}: {output:?}");
+        assert!(output.stderr.contains("there is no database typo.db"), "{args:?}: {output:?}");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "{args:?}");
+    }
+    // What begins with a database makes it.
+    for args in [
+        &["init"][..],
+        &["demo", "--members", "2", "--posts", "2", "--days", "1"],
+        &["member", "import", "-"],
+        &["post", "import", "-"],
+        &["act", "import", "-"],
+        &["roster", "import", "-"],
+    ] {
+        assert_eq!(mistyped(args).status, 0, "{args:?}");
+        assert!(typo.exists(), "{args:?}");
+        for file in std::fs::read_dir(directory.path()).unwrap() {
+            std::fs::remove_file(file.unwrap().path()).unwrap();
+        }
+    }
+}
+
+#[test]
 fn init_again_keeps_what_is_there_and_grants_who_is_there() {
     let server = Server::start();
     let ann = server.member("ann");

@@ -32,6 +32,35 @@ fn texts_that_others_wrote_do_nothing_to_the_terminal() {
 }
 
 #[test]
+fn arguments_that_are_refused_do_nothing_to_the_terminal() {
+    let world = World::new();
+    let odd = "\u{1b}]0;pwn\u{7}\u{1b}[31mred\u{202e}\nerror: \u{9b}2J";
+    let flag = format!("--{odd}");
+    let setting = format!("TIDINGS_DB={odd}");
+    for args in [
+        &["analysis", "device", odd][..],
+        &["analysis", odd],
+        &[odd],
+        &["notice", "list", &flag],
+        &["notice", "list", odd],
+        &["notice", "list", "--color", odd],
+        &["analysis", "days", odd],
+        &["notice", "show", odd],
+        &["--as", odd, "notice", "list"],
+        &["--db", odd, "notice", "list"],
+        &["notice", "list", "--all", &setting],
+    ] {
+        for form in [&[][..], &["--color=always"]] {
+            let output = world.run(&[form, args].concat());
+            assert_ne!(output.status, 0, "{output:?}");
+            let text = output.stderr.replace("\u{1b}[1m\u{1b}[31m", "").replace("\u{1b}[0m", "");
+            let unfit = text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}');
+            assert!(!unfit && !text.contains("\nerror: "), "{args:?}: {output:?}");
+        }
+    }
+}
+
+#[test]
 fn names_that_look_like_flags_are_names_where_they_may_be() {
     let world = World::new();
     let id = world.done(&["notice", "add", "--title", "--hidden", "--post", "-5 %\t\"off\""]);

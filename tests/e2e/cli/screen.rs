@@ -48,6 +48,12 @@ fn colour_is_for_terminals_and_for_who_wants_it() {
     assert!(coloured(&at_terminal(&["notice", "list", "--color", "always"], Some("1"))));
     assert!(!coloured(&at_terminal(&["--color", "never", "notice", "list"], None)));
     assert!(coloured(&at_terminal(&["notice", "show", "x"], None)), "a failure stands out");
+    for args in [&["notice", "--help"][..], &["notice", "list", "--colour"], &["notice", "nothing"]] {
+        assert!(coloured(&at_terminal(args, None)), "{args:?}");
+        assert!(!coloured(&at_terminal(args, Some("1"))), "{args:?}");
+        assert!(!coloured(&at_terminal(&[&["--color", "never"], args].concat(), None)), "{args:?}");
+        assert!(coloured(&at_terminal(&[&["--color=always"], args].concat(), Some("1"))), "{args:?}");
+    }
     assert!(coloured(&world.done(&["notice", "list", "--color=always"])));
     let mut piped = world.command(&list);
     piped.env_remove("NO_COLOR");
@@ -90,6 +96,19 @@ fn a_password_is_asked_for_twice_when_it_is_new_and_never_shown() {
     let (status, text) =
         Terminal::start(command, 80).answer("Password: ", PASSWORD).answer("again: ", "x").end();
     assert!(status == 2 && text.contains("the passwords differ"), "{text}");
+}
+
+#[test]
+fn a_password_that_is_typed_as_input_is_asked_for_and_not_shown() {
+    let world = World::new();
+    let command = world.command(&["member", "password", "ann", "--password-stdin"]);
+    let terminal = Terminal::start(command, 80);
+    let (status, text) =
+        terminal.answer("Password: ", "battery staple").answer("again: ", "battery staple").end();
+    assert!(status == 0 && !text.contains("battery"), "{text}");
+    let command = world.command(&["member", "sign-in", "ann", "--password-stdin"]);
+    let (status, text) = Terminal::start(command, 80).answer("Password: ", "battery staple").end();
+    assert!(status == 0 && text.contains("eyJ") && !text.contains("battery"), "{text}");
 }
 
 #[test]
