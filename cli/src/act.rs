@@ -32,6 +32,6 @@ pub(crate) fn run(session: &Session, command: &Act) -> Result<ExitCode, Failure>
     let report =
         act::import(&session.tidings, &session.caller, input::open(file)?, &mut |done| watch.told(done))?;
     watch.answer(&session.out, &report, |page| {
-        page.imported(report.inserted, None, report.skipped, &report.errors);
+        page.imported(report.inserted, None, report.skipped, &report.errors, &report.about);
     })
 }

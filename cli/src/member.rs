@@ -157,7 +157,7 @@ fn import(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
     let report =
         account::import_members(&session.tidings, &session.caller, file, &mut |done| watch.told(done))?;
     watch.answer(&session.out, &report, |page| {
-        page.imported(report.inserted, None, report.skipped, &report.errors);
+        page.imported(report.inserted, None, report.skipped, &report.errors, &report.about);
     })
 }
 

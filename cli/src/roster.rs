@@ -9,6 +9,7 @@ use tidings_core::account;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::{Column, Table, stream_pages};
+use crate::progress::Watch;
 use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
@@ -31,9 +32,12 @@ pub(crate) fn run(session: &Session, command: &Roster) -> Result<ExitCode, Failu
     session.operator_only()?;
     match command {
         Roster::Import { file } => {
-            let report = account::import_roster(&session.tidings, input::open(file)?)?;
-            session.out.answer(&report, |page| {
-                page.imported(report.inserted, Some(report.updated), report.skipped, &report.errors);
+            let watch = Watch::start("members");
+            let told = &mut |done| watch.told(done);
+            let report = account::import_roster(&session.tidings, input::open(file)?, told)?;
+            watch.answer(&session.out, &report, |page| {
+                let updated = Some(report.updated);
+                page.imported(report.inserted, updated, report.skipped, &report.errors, &report.about);
             })
         }
         Roster::List => list(session),

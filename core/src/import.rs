@@ -19,6 +19,7 @@ use crate::answer::LineError;
 use crate::error::{Error, Result};
 use crate::store::{Pending, Tx};
 
+pub(crate) mod csv;
 mod records;
 
 use records::{Record, Records};
@@ -52,6 +53,20 @@ pub struct MoveReport {
     /// Lines that were left out, the first 1,000 of them, in order; when there are more, a last entry says how
     /// many.
     pub errors: Vec<LineError>,
+    /// What is told to people besides.
+    #[serde(skip)]
+    pub about: About,
+}
+
+/// What is told of an import to people besides.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// How many lines were left out, with those that are not named.
+    pub left_out: u64,
+    /// Whether lines are numbered as entries are, of a JSON array or a feed, from 1.
+    pub are_entries: bool,
+    /// The first of the columns that CSV has and that are not read, as they are written.
+    pub unknown_columns: Vec<String>,
 }
 
 /// What is imported, and how it is written.
@@ -74,6 +89,8 @@ pub(crate) trait Kind: Send + Sync + 'static {
 pub(crate) struct Item<L> {
     /// The number of its line, from 1; in an array or a feed, its own.
     pub(crate) number: u64,
+    /// Whether it is numbered as an element of an array or a feed.
+    pub(crate) is_entry: bool,
     pub(crate) bytes: usize,
     /// What it holds, or what is wrong with it, for people.
     pub(crate) line: Result<L, String>,
@@ -92,7 +109,8 @@ pub(crate) fn json<L>(
                 Err(error) => return Some(Err(error)),
             }
         }
-        let (number, record) = match records.as_mut()?.next(&mut text).transpose()? {
+        let records = records.as_mut()?;
+        let (number, record) = match records.next(&mut text).transpose()? {
             Ok(next) => next,
             Err(error) => return Some(Err(error)),
         };
@@ -100,7 +118,7 @@ pub(crate) fn json<L>(
             Record::Text => parse(number, &text),
             Record::Broken(reason) => Err(reason.to_owned()),
         };
-        Some(Ok(Item { number, bytes: text.len(), line }))
+        Some(Ok(Item { number, is_entry: records.are_elements(), bytes: text.len(), line }))
     })
 }
 
@@ -134,11 +152,20 @@ pub(crate) struct Tally {
     pub(crate) updated: u64,
     pub(crate) skipped: u64,
     pub(crate) errors: Vec<LineError>,
+    pub(crate) about: About,
+}
+
+impl Tally {
+    /// With the columns that were not read.
+    pub(crate) fn with_unknown(mut self, columns: Vec<String>) -> Self {
+        self.about.unknown_columns = columns;
+        self
+    }
 }
 
 impl From<Tally> for MoveReport {
-    fn from(Tally { inserted, skipped, errors, .. }: Tally) -> Self {
-        Self { inserted, skipped, errors }
+    fn from(Tally { inserted, skipped, errors, about, .. }: Tally) -> Self {
+        Self { inserted, skipped, errors, about }
     }
 }
 
@@ -151,6 +178,20 @@ pub(crate) fn run<K: Kind>(
     caller: &Caller,
     kind: K,
     items: impl Iterator<Item = io::Result<Item<K::Line>>>,
+    progress: Progress<'_>,
+) -> Result<Tally> {
+    run_prepared(tidings, caller, kind, items.map(|item| item.map_err(Error::Input)), progress)
+}
+
+/// As [`run`], of items that were worked on after they were read.
+///
+/// # Errors
+/// As [`run`], and those of the items.
+pub(crate) fn run_prepared<K: Kind>(
+    tidings: &Tidings,
+    caller: &Caller,
+    kind: K,
+    items: impl Iterator<Item = Result<Item<K::Line>>>,
     progress: Progress<'_>,
 ) -> Result<Tally> {
     let identity = caller.identify(tidings);
@@ -192,9 +233,9 @@ impl<'t, K: Kind> Import<'t, K> {
         }
     }
 
-    fn read(&mut self, items: impl Iterator<Item = io::Result<Item<K::Line>>>) -> Result<()> {
+    fn read(&mut self, items: impl Iterator<Item = Result<Item<K::Line>>>) -> Result<()> {
         for item in items {
-            self.take(item.map_err(Error::Input)?)?;
+            self.take(item?)?;
             if self.stopped {
                 break;
             }
@@ -202,7 +243,8 @@ impl<'t, K: Kind> Import<'t, K> {
         Ok(())
     }
 
-    fn take(&mut self, Item { number, bytes, line }: Item<K::Line>) -> Result<()> {
+    fn take(&mut self, Item { number, is_entry, bytes, line }: Item<K::Line>) -> Result<()> {
+        self.report.tally.about.are_entries |= is_entry;
         match line {
             Ok(line) => {
                 self.batch.push(line);
@@ -271,6 +313,7 @@ struct Report {
 
 impl Report {
     fn refuse(&mut self, error: LineError) {
+        self.tally.about.left_out += 1;
         if self.tally.errors.len() < ERRORS_MAX {
             self.tally.errors.push(error);
         } else {
@@ -283,7 +326,8 @@ impl Report {
         // What the rules refuse is known before what the store does.
         self.tally.errors.sort_by_key(|error| error.line);
         if self.unnamed > 0 {
-            let reason = format!("{} more lines, up to this one, were left out", self.unnamed);
+            let lines = if self.tally.about.are_entries { "entries" } else { "lines" };
+            let reason = format!("{} more {lines}, up to this one, were left out", self.unnamed);
             self.tally.errors.push(LineError { line: self.last, reason });
         }
         self.tally

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use tidings_tests::{Caller, PASSWORD, Server};
 
+mod roster;
 mod slowing;
 mod token;
 mod university;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tidings_core::answer::LineError;
 use tidings_core::clock::{Time, rfc3339};
+use tidings_core::import::About;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::table::Table;
@@ -81,22 +82,28 @@ impl Page {
         self.text.push_str(&table.render(self.width, self.colour));
     }
 
-    /// What an import did, and, beside the page, which lines it left out; `updated` of one that updates.
+    /// What an import did, and, beside the page, what it left out and which columns it did not read; `updated` of one
+    /// that updates.
     pub(crate) fn imported(
         &mut self,
         inserted: u64,
         updated: Option<u64>,
         skipped: u64,
         errors: &[LineError],
+        about: &About,
     ) {
         let updated = updated.map(|updated| format!("{} updated, ", HumanCount(updated))).unwrap_or_default();
         let (inserted, skipped) = (HumanCount(inserted), HumanCount(skipped));
         self.line(format!(
             "{inserted} inserted, {updated}{skipped} already the same, {} left out",
-            errors.len()
+            HumanCount(about.left_out)
         ));
+        let what = if about.are_entries { "entry" } else { "line" };
         for LineError { line, reason } in errors {
-            self.note(&format!("line {line}: {reason}"));
+            self.note(&format!("{what} {line}: {reason}"));
+        }
+        for column in &about.unknown_columns {
+            self.note(&format!("the column {column:?} is not known and is not read"));
         }
     }
 

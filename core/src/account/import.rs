@@ -175,6 +175,7 @@ mod tests {
     use crate::account::password::stored::tests::FOREIGN;
     use crate::account::{SignUp, sign_in, sign_up};
     use crate::answer::LineError;
+    use crate::import::About;
     use crate::import::to_the_end;
     use crate::profile;
     use crate::testing::{self, NOW, Service};
@@ -186,7 +187,8 @@ mod tests {
 
     fn report(inserted: u64, skipped: u64, errors: &[(u64, &str)]) -> MoveReport {
         let error = |(line, reason): &(u64, &str)| LineError { line: *line, reason: (*reason).to_owned() };
-        MoveReport { inserted, skipped, errors: errors.iter().map(error).collect() }
+        let about = About { left_out: errors.len() as u64, ..About::default() };
+        MoveReport { inserted, skipped, errors: errors.iter().map(error).collect(), about }
     }
 
     fn password(service: &Service, id: &str) -> (String, i64) {

@@ -1,18 +1,25 @@
 //! The roster: who the university says its members are, imported from CSV.
 
-use std::io::Read;
+use std::collections::VecDeque;
+use std::io::{self, BufRead};
+use std::num::NonZero;
+use std::thread;
 
-use serde::{Deserialize, Serialize};
+use ::csv::StringRecord;
+use serde::Serialize;
 use zeroize::Zeroizing;
 
-use super::fold;
 use super::password::Check;
+use super::{Caller, fold};
 use crate::Tidings;
 use crate::answer::LineError;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::import::csv::{self, Columns};
+use crate::import::{self, About, Item, Kind, Progress, Tally, Written};
 use crate::store::{StoreError, Tx};
 
 /// A university member on the roster.
+#[derive(PartialEq, Eq)]
 pub struct RosterEntry {
     /// The name the member goes by.
     pub name: String,
@@ -30,8 +37,12 @@ pub struct RosterReport {
     pub updated: u64,
     /// Members whose entry was the same already.
     pub skipped: u64,
-    /// Lines that were left out.
+    /// Lines that were left out, the first 1,000 of them, in order; when there are more, a last entry says how
+    /// many.
     pub errors: Vec<LineError>,
+    /// What is told to people besides.
+    #[serde(skip)]
+    pub about: About,
 }
 
 /// The roster, or a part of it.
@@ -67,64 +78,137 @@ pub fn roster(tidings: &Tidings, after: &str, limit: i64) -> Result<Roster> {
     })
 }
 
-/// A line of the file, under its header `id,name,major,password`.
-#[derive(Deserialize)]
+/// A line of the file.
 struct Line {
     id: String,
+    folded: String,
     name: String,
-    #[serde(default)]
     major: String,
     password: Zeroizing<String>,
+    /// Of the password, once it is made: the one on the roster already, where that is of this password.
+    hash: String,
 }
 
-/// Imports a roster: CSV with a header that names `id`, `name`, `major` and `password`.
+const COLUMNS: Columns = Columns {
+    known: &["id", "name", "major", "password"],
+    needed: &["id", "name", "password"],
+    missing: "the first line names the columns: id,name,major,password, of which major may be left out",
+};
+
+/// Lines whose passwords are hashed together, spread over the cores.
+const TOGETHER: usize = 16;
+
+/// Imports a roster: CSV under a line that names `id`, `name`, `major` and `password`; others are ignored.
 ///
-/// Entries are kept by id; a line for an id that is there replaces its entry. Passwords are hashed, which
-/// takes some 20 ms a line and core.
+/// Entries are kept by id; a line for an id that is there replaces its entry. A line that breaks a rule is reported
+/// and stops no other. Passwords are hashed, which takes some 20 ms a line and core. It is read and written as
+/// [`crate::post::import`] does; who may do it is for the caller to say.
 ///
 /// # Errors
-/// When the store fails. A bad line is reported and stops no other.
-pub fn import_roster(tidings: &Tidings, csv: impl Read) -> Result<RosterReport> {
-    let mut report = RosterReport::default();
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::Fields).from_reader(csv);
-    for (index, line) in reader.deserialize::<Line>().enumerate() {
-        let refused = match line {
-            Ok(line) if line.id.is_empty() || line.name.is_empty() || line.password.is_empty() => {
-                "id, name and password may not be empty".to_owned()
-            }
-            Ok(line) => {
-                import_line(tidings, line, &mut report)?;
-                continue;
-            }
-            Err(error) => error.to_string(),
-        };
-        // The header is line 1.
-        report.errors.push(LineError { line: index as u64 + 2, reason: refused });
-    }
-    Ok(report)
+/// [`Error::Input`] when the input cannot be read to its end; `overloaded`; when the store fails.
+pub fn import_roster(tidings: &Tidings, input: impl BufRead, progress: Progress<'_>) -> Result<RosterReport> {
+    let mut lines = csv::lines(input, COLUMNS, Line::check);
+    let entries = hashed(tidings, &mut lines);
+    let tally = import::run_prepared(tidings, &Caller::Operator, Entries, entries, progress)?;
+    let Tally { inserted, updated, skipped, errors, about } = tally.with_unknown(lines.into_unknown());
+    Ok(RosterReport { inserted, updated, skipped, errors, about })
 }
 
-fn import_line(tidings: &Tidings, line: Line, report: &mut RosterReport) -> Result<()> {
-    let folded = fold(&line.id);
-    let known = tidings.store().read(|tx| Ok(find(tx, &folded)?))?;
-    if let Some(known) = &known {
-        let same = known.name == line.name && known.major == line.major;
-        if same && tidings.hasher().check(&line.password, Some(&known.password))? != Check::Wrong {
-            report.skipped += 1;
-            return Ok(());
-        }
+impl Line {
+    fn check(_: u64, names: &[String], values: &StringRecord) -> Result<Self, String> {
+        let value = |name: &str| {
+            let mut values = names.iter().zip(values).filter(|(column, _)| *column == name);
+            values.next().map(|(_, value)| value.trim()).unwrap_or_default()
+        };
+        let needed = |name: &str| Some(value(name)).filter(|value| !value.is_empty());
+        let missing = |name: &str| format!("{name} is missing");
+        let id = needed("id").ok_or_else(|| missing("id"))?;
+        let shown = needed("name").ok_or_else(|| missing("name"))?;
+        let password = needed("password").ok_or_else(|| missing("password"))?;
+        Ok(Self {
+            id: id.to_owned(),
+            folded: fold(id),
+            name: shown.to_owned(),
+            major: value("major").to_owned(),
+            password: Zeroizing::new(password.to_owned()),
+            hash: String::new(),
+        })
     }
-    let password = tidings.hasher().hash(&line.password)?;
-    tidings.store().write(move |tx| {
-        let sql = "INSERT INTO roster (folded, id, name, major, password) VALUES ($1, $2, $3, $4, $5)
-                   ON CONFLICT (folded) DO UPDATE SET id = excluded.id, name = excluded.name,
-                   major = excluded.major, password = excluded.password";
-        let Line { id, name, major, .. } = &line;
-        tx.run(sql, &[(&folded).into(), id.into(), name.into(), major.into(), (&password).into()])?;
+
+    fn hash(&mut self, tidings: &Tidings) -> Result<()> {
+        let known = tidings.store().read(|tx| Ok(find(tx, &self.folded)?))?;
+        self.hash = match known {
+            Some(known) if tidings.hasher().check(&self.password, Some(&known.password))? != Check::Wrong => {
+                known.password
+            }
+            _ => tidings.hasher().hash(&self.password)?,
+        };
         Ok(())
-    })?;
-    *(if known.is_some() { &mut report.updated } else { &mut report.inserted }) += 1;
-    Ok(())
+    }
+}
+
+/// The lines with their hashes.
+fn hashed(
+    tidings: &Tidings,
+    mut lines: impl Iterator<Item = io::Result<Item<Line>>>,
+) -> impl Iterator<Item = Result<Item<Line>>> {
+    let mut ready = VecDeque::new();
+    std::iter::from_fn(move || {
+        if ready.is_empty() {
+            ready.extend(lines.by_ref().take(TOGETHER).map(|item| item.map_err(Error::Input)));
+            hash_all(tidings, ready.make_contiguous());
+        }
+        ready.pop_front()
+    })
+}
+
+fn hash_all(tidings: &Tidings, items: &mut [Result<Item<Line>>]) {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = items.len().div_ceil(cores).max(1);
+    thread::scope(|scope| {
+        for part in items.chunks_mut(share) {
+            scope.spawn(|| {
+                for item in part {
+                    let hashed = match item {
+                        Ok(Item { line: Ok(line), .. }) => line.hash(tidings),
+                        _ => Ok(()),
+                    };
+                    if let Err(error) = hashed {
+                        *item = Err(error);
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// Entries, as an import writes them.
+struct Entries;
+
+impl Kind for Entries {
+    type Line = Line;
+    // The time of as many hashes is how long it takes to be told of, and to stop.
+    const BATCH: usize = 2 * TOGETHER;
+
+    fn write(&self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
+        let mut written = Written::default();
+        for Line { id, folded, name, major, hash, .. } in batch {
+            let known = find(tx, &folded)?;
+            let entry = RosterEntry { name, major, password: hash };
+            if known.as_ref() == Some(&entry) {
+                written.skipped += 1;
+                continue;
+            }
+            let RosterEntry { name, major, password } = entry;
+            let sql = "INSERT INTO roster (folded, id, name, major, password) VALUES ($1, $2, $3, $4, $5)
+                       ON CONFLICT (folded) DO UPDATE SET id = excluded.id, name = excluded.name,
+                       major = excluded.major, password = excluded.password";
+            let args = [&folded, &id, &name, &major, &password].map(Into::into);
+            tx.run(sql, &args)?;
+            *(if known.is_some() { &mut written.updated } else { &mut written.inserted }) += 1;
+        }
+        Ok(written)
+    }
 }
 
 /// The roster's entry for a folded id.
@@ -139,13 +223,14 @@ pub(super) fn find(tx: &mut dyn Tx, folded: &str) -> Result<Option<RosterEntry>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::to_the_end;
     use crate::testing::service;
 
     #[test]
     fn the_roster_is_listed_by_id_page_by_page() {
         let service = service();
         let csv = "id,name,major,password\nS2,Kim,Physics,pw\ns1,Lee,,pw\ns3,Park,Law,pw\n";
-        import_roster(&service, csv.as_bytes()).unwrap();
+        import_roster(&service, csv.as_bytes(), &mut to_the_end).unwrap();
         let names = |after: &str, limit| {
             let roster = roster(&service, after, limit).unwrap().roster;
             roster.into_iter().map(|member| member.name).collect::<Vec<_>>()

@@ -11,7 +11,7 @@ use crate::analysis::{self, Communication, Operation};
 use crate::answer::LineError;
 use crate::clock::{DAY_MS, rfc3339};
 use crate::config::Config;
-use crate::import::to_the_end;
+use crate::import::{About, to_the_end};
 use crate::newsfeed::Page;
 use crate::store::Row;
 use crate::testing::{NOW, Service, service_at};
@@ -281,8 +281,9 @@ fn each_bad_line_is_named_with_its_reason_and_the_others_count() {
     let lines: String =
         bad.iter().map(|(line, _)| line).chain([&good]).map(|line| line.to_string() + "\n").collect();
     let errors = (1..).zip(&bad).map(|(line, (_, reason))| LineError { line, reason: (*reason).to_owned() });
+    let about = About { left_out: bad.len() as u64, ..About::default() };
     let imported = import(&service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
-    assert_eq!(imported, MoveReport { inserted: 1, skipped: 0, errors: errors.collect() });
+    assert_eq!(imported, MoveReport { inserted: 1, skipped: 0, errors: errors.collect(), about });
     for (caller, refused) in [(Caller::Nobody, "bad token"), (Caller::Member("ann".into()), "Not admin")] {
         let error = import(&service, &caller, lines.as_bytes(), &mut to_the_end).unwrap_err();
         assert_eq!(error.to_string(), refused);

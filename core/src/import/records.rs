@@ -19,6 +19,7 @@ pub(super) struct Records<R> {
     form: Form,
     /// Of the record that was read last.
     number: u64,
+    are_elements: bool,
 }
 
 /// What comes next.
@@ -51,7 +52,17 @@ impl<R: BufRead> Records<R> {
         if head == MARK {
             head.clear();
         }
-        Ok(Self { input: Cursor::new(head).chain(input), form: Form::Unknown, number: 0 })
+        Ok(Self {
+            input: Cursor::new(head).chain(input),
+            form: Form::Unknown,
+            number: 0,
+            are_elements: false,
+        })
+    }
+
+    /// Whether they are the elements of an array: known once one was read.
+    pub(super) fn are_elements(&self) -> bool {
+        self.are_elements
     }
 
     /// Reads the next record into `text`: its number, from 1, and what it is; `None` at the end. Blank lines
@@ -84,6 +95,7 @@ impl<R: BufRead> Records<R> {
         }
         self.input.consume(1);
         self.number = 0;
+        self.are_elements = true;
         Ok(Form::Element)
     }
 

@@ -14,10 +14,10 @@ use crate::answer::LineError;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::id::ObjectId;
-use crate::import::{self, BATCH_TIME, Kind, Progress, Tally, Written};
+use crate::import::{self, About, BATCH_TIME, Kind, Progress, Tally, Written};
 use crate::store::Tx;
 
-mod csv;
+mod columns;
 mod feed;
 mod line;
 
@@ -37,6 +37,10 @@ pub struct ImportReport {
     /// Lines that were left out, the first 1,000 of them, in order; when there are more, a last entry says how
     /// many.
     pub errors: Vec<LineError>,
+    /// What is told to people besides.
+    #[serde(skip)]
+    #[cfg_attr(feature = "openapi", schema(ignore))]
+    pub about: About,
 }
 
 /// How posts are written in a file.
@@ -125,14 +129,21 @@ pub fn import_as(
     let posts = Posts { clock: tidings.clock().clone() };
     let tally = match format {
         Format::Json => import::run(tidings, caller, posts, import::json(input, Line::parse), progress),
-        Format::Csv => import::run(tidings, caller, posts, csv::lines(input), progress),
+        Format::Csv => {
+            let parse = |number, names: &[String], values: &csv::StringRecord| {
+                Line::new(number, columns::fields(names, values)?)
+            };
+            let mut lines = import::csv::lines(input, columns::COLUMNS, parse);
+            let tally = import::run(tidings, caller, posts, &mut lines, progress);
+            tally.map(|tally| tally.with_unknown(lines.into_unknown()))
+        }
         Format::Feed => {
             let entries = feed::entries(input)?;
             import::run(tidings, caller, posts, entries, progress)
         }
     };
-    let Tally { inserted, updated, skipped, errors } = tally?;
-    Ok(ImportReport { inserted, updated, skipped, errors })
+    let Tally { inserted, updated, skipped, errors, about } = tally?;
+    Ok(ImportReport { inserted, updated, skipped, errors, about })
 }
 
 /// Posts, as an import writes them.

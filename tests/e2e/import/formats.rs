@@ -58,6 +58,15 @@ fn csv_and_feeds_are_told_by_their_names_or_how_they_begin() {
     let people = post(&file("7.db"), &["import", &csv], "").succeeded();
     insta::assert_snapshot!(people.stdout, @"2 inserted, 0 updated, 0 already the same, 1 left out");
     insta::assert_snapshot!(people.stderr, @"line 3: title is missing, and there is no post with this url yet");
+    let feed = post(&file("8.db"), &["import", &rss], "").succeeded();
+    insta::assert_snapshot!(feed.stderr, @"entry 2: url is missing: it tells which post this is");
+    let array = post(&file("9.db"), &["import", "-"], "[\n\n3]").succeeded();
+    assert!(array.stderr.starts_with("entry 1: it is not a JSON object"), "{array:?}");
+    let mistyped =
+        post(&file("10.db"), &["import", "-"], "url,title,tags\nhttps://example.org/1,One,a\n").succeeded();
+    insta::assert_snapshot!(mistyped.stderr, @r#"the column "tags" is not known and is not read"#);
+    let many = post(&file("11.db"), &["import", "-", "--format", "jsonl"], &"x\n".repeat(1_234)).succeeded();
+    insta::assert_snapshot!(many.stdout, @"0 inserted, 0 updated, 0 already the same, 1,234 left out");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub(super) fn entries(input: impl BufRead) -> Result<impl Iterator<Item = io::Re
     let items = (1..).zip(feed.entries).map(|(number, entry)| {
         let fields = fields(entry);
         let bytes = fields.post.as_ref().map_or(0, String::len);
-        Ok(Item { number, bytes, line: Line::new(number, fields) })
+        Ok(Item { number, is_entry: true, bytes, line: Line::new(number, fields) })
     });
     Ok(items)
 }

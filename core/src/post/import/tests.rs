@@ -18,12 +18,18 @@ mod formats;
 const RUST_BLOG: &str = include_str!("../../../../tests/data/rust-blog.jsonl");
 
 fn import_from(service: &Service, input: &str) -> ImportReport {
-    import(service, &Caller::Operator, input.as_bytes(), &mut to_the_end).unwrap()
+    bare(import(service, &Caller::Operator, input.as_bytes(), &mut to_the_end))
+}
+
+/// A report without what is told to people besides.
+fn bare(imported: Result<ImportReport>) -> ImportReport {
+    ImportReport { about: About::default(), ..imported.unwrap() }
 }
 
 fn report(inserted: u64, updated: u64, skipped: u64, errors: &[(u64, &str)]) -> ImportReport {
     let error = |(line, reason): &(u64, &str)| LineError { line: *line, reason: (*reason).to_owned() };
-    ImportReport { inserted, updated, skipped, errors: errors.iter().map(error).collect() }
+    let errors = errors.iter().map(error).collect();
+    ImportReport { inserted, updated, skipped, errors, about: About::default() }
 }
 
 fn lines(posts: &[Value]) -> String {
@@ -134,7 +140,7 @@ fn a_bad_line_is_reported_with_its_number_and_stops_no_other() {
     let reason = "it is not JSON: expected `:` in its line 2 at byte 4";
     assert_eq!(import_from(&service, "[{\n\"a\", 1}]"), report(0, 0, 0, &[(1, reason)]));
     let input = [b"{\"title\": \"\xff\"}\n".as_slice(), post(99).to_string().as_bytes()].concat();
-    let imported = import(&service, &Caller::Operator, &input[..], &mut to_the_end).unwrap();
+    let imported = bare(import(&service, &Caller::Operator, &input[..], &mut to_the_end));
     assert_eq!(imported, report(1, 0, 0, &[(1, "it is not UTF-8: save the file in that encoding")]));
 }
 
@@ -148,6 +154,12 @@ fn a_report_names_1000_bad_lines_and_says_how_many_more_there_are() {
     assert_eq!(imported.errors.len(), 1_001);
     let last = LineError { line: 1_234, reason: "234 more lines, up to this one, were left out".into() };
     assert_eq!(imported.errors[1_000], last);
+    let about =
+        |input: &str| import(&service, &Caller::Operator, input.as_bytes(), &mut to_the_end).unwrap().about;
+    assert_eq!(about(&"x\n".repeat(1_234)), About { left_out: 1_234, ..About::default() });
+    let array = format!("[{}1]", "1,".repeat(1_233));
+    assert_eq!(about(&array), About { left_out: 1_234, are_entries: true, ..About::default() });
+    assert!(import_from(&service, &array).errors[1_000].reason.starts_with("234 more entries"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::*;
 use crate::post::export;
 
 fn import_csv(service: &Service, input: &[u8]) -> ImportReport {
-    import_as(service, &Caller::Operator, Format::Csv, input, &mut to_the_end).unwrap()
+    bare(import_as(service, &Caller::Operator, Format::Csv, input, &mut to_the_end))
 }
 
 fn exported(service: &Service) -> String {
@@ -92,6 +92,16 @@ fn each_bad_line_of_csv_is_named_and_the_others_are_kept() {
 }
 
 #[test]
+fn columns_that_no_post_has_are_told_as_they_are_written() {
+    let service = testing::service();
+    let input = format!("url,Titel,title, \u{1b}[2J,,VIEW{}\n", ",more".repeat(20));
+    let imported =
+        import_as(&service, &Caller::Operator, Format::Csv, input.as_bytes(), &mut to_the_end).unwrap();
+    let unknown = imported.about.unknown_columns;
+    assert_eq!((&unknown[..3], unknown.len()), (&["Titel", "\u{1b}[2J", "more"].map(str::to_owned)[..], 10));
+}
+
+#[test]
 fn a_quote_that_is_not_closed_does_not_take_the_memory() {
     let service = testing::service();
     let mut input = b"url,title\nhttps://example.com/1,One\nhttps://example.com/2,\"".to_vec();
@@ -127,7 +137,8 @@ const JSON_FEED: &str = r#"{"version": "https://jsonfeed.org/version/1.1", "titl
  "date_published": "2026-01-01T00:00:00Z"}]}"#;
 
 fn import_feed(service: &Service, input: &str) -> Result<ImportReport> {
-    import_as(service, &Caller::Operator, Format::Feed, input.as_bytes(), &mut to_the_end)
+    let imported = import_as(service, &Caller::Operator, Format::Feed, input.as_bytes(), &mut to_the_end)?;
+    Ok(bare(Ok(imported)))
 }
 
 #[test]

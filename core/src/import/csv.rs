@@ -1,0 +1,163 @@
+//! The records of CSV, under a line that names the columns.
+
+use std::cell::Cell;
+use std::io::{self, BufRead, Read};
+use std::rc::Rc;
+
+use csv::{ByteRecord, ReaderBuilder, StringRecord, Terminator};
+
+use super::{Item, LINE_MAX};
+
+/// What the csv reader takes at a time.
+const CHUNK: usize = 64 << 10;
+/// How many columns are told to be unknown.
+const UNKNOWN_MAX: usize = 10;
+
+const TOO_LONG: &str = "it is longer than 1 MiB, or a quote in it is not closed: what follows is not read";
+const NOT_UTF8: &str = "it is not UTF-8: save the file in that encoding";
+
+/// What the first line may name.
+pub(crate) struct Columns {
+    /// The names of the columns that are read, in lower case.
+    pub(crate) known: &'static [&'static str],
+    /// Those without which no line can be read.
+    pub(crate) needed: &'static [&'static str],
+    /// What is said where one of those is missing.
+    pub(crate) missing: &'static str,
+}
+
+/// The records of an input, each with the number of the line that it begins on, as `parse` makes them of the names of
+/// the columns, in lower case, and its values.
+pub(crate) struct Lines<R, P> {
+    reader: csv::Reader<Metered<R>>,
+    read: Rc<Cell<usize>>,
+    columns: Columns,
+    parse: P,
+    /// The name of each column; none before the first line.
+    names: Option<Vec<String>>,
+    unknown: Vec<String>,
+    ended: bool,
+}
+
+/// The records of `input`.
+pub(crate) fn lines<R, P, L>(input: R, columns: Columns, parse: P) -> Lines<R, P>
+where
+    R: BufRead,
+    P: FnMut(u64, &[String], &StringRecord) -> Result<L, String>,
+{
+    let read = Rc::<Cell<usize>>::default();
+    let input = Metered { input, read: Rc::clone(&read), last: b'\n' };
+    let reader = ReaderBuilder::new()
+        .flexible(true)
+        .buffer_capacity(CHUNK)
+        .has_headers(false)
+        // So that it is known where each record ended; the other half of a line's end is taken off by `parse`.
+        .terminator(Terminator::Any(b'\n'))
+        .from_reader(input);
+    Lines { reader, read, columns, parse, names: None, unknown: Vec::new(), ended: false }
+}
+
+impl<R, P> Lines<R, P> {
+    /// The columns that are not read, as the first line writes them; the first of them, where there are many.
+    pub(crate) fn into_unknown(self) -> Vec<String> {
+        self.unknown
+    }
+}
+
+impl<R, P, L> Iterator for Lines<R, P>
+where
+    R: Read,
+    P: FnMut(u64, &[String], &StringRecord) -> Result<L, String>,
+{
+    type Item = io::Result<Item<L>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.record().transpose()
+    }
+}
+
+impl<R: Read, P> Lines<R, P> {
+    fn record<L>(&mut self) -> io::Result<Option<Item<L>>>
+    where
+        P: FnMut(u64, &[String], &StringRecord) -> Result<L, String>,
+    {
+        let mut record = ByteRecord::new();
+        while !self.ended {
+            self.read.set(0);
+            let number = self.reader.position().line();
+            match self.reader.read_byte_record(&mut record) {
+                Ok(true) => {}
+                Ok(false) => return Ok(None),
+                Err(error) => return self.broken(number, error),
+            }
+            if record.iter().all(|value| value.trim_ascii().is_empty()) {
+                continue;
+            }
+            let bytes = record.as_slice().len();
+            // The line on which it began: not the csv reader's, which counts blank lines before it in.
+            let lines = record.as_slice().split(|byte| *byte == b'\n').count();
+            let number = self.reader.position().line().saturating_sub(lines as u64).max(1);
+            let line = match (StringRecord::from_byte_record(std::mem::take(&mut record)), &self.names) {
+                (Err(_), _) => Err(NOT_UTF8.to_owned()),
+                (Ok(text), Some(names)) => (self.parse)(number, names, &text),
+                (Ok(header), None) => {
+                    if self.take_names(&header) {
+                        continue;
+                    }
+                    self.ended = true;
+                    Err(self.columns.missing.to_owned())
+                }
+            };
+            return Ok(Some(Item { number, is_entry: false, bytes, line }));
+        }
+        Ok(None)
+    }
+
+    /// Takes the names of the columns; says whether those are among them that are needed.
+    fn take_names(&mut self, header: &StringRecord) -> bool {
+        let written = || header.iter().map(|name| name.trim_start_matches('\u{feff}').trim());
+        let names: Vec<String> = written().map(str::to_ascii_lowercase).collect();
+        let is_known = |name: &str| name.is_empty() || self.columns.known.contains(&name);
+        let unknown = names.iter().zip(written()).filter(|(name, _)| !is_known(name));
+        self.unknown = unknown.map(|(_, written)| written.to_owned()).take(UNKNOWN_MAX).collect();
+        let complete = self.columns.needed.iter().all(|needed| names.iter().any(|name| name == needed));
+        self.names = Some(names);
+        complete
+    }
+
+    fn broken<L>(&mut self, number: u64, error: csv::Error) -> io::Result<Option<Item<L>>> {
+        self.ended = true;
+        match error.into_kind() {
+            csv::ErrorKind::Io(cause) if cause.kind() == io::ErrorKind::FileTooLarge => {
+                Ok(Some(Item { number, is_entry: false, bytes: 0, line: Err(TOO_LONG.to_owned()) }))
+            }
+            csv::ErrorKind::Io(cause) => Err(cause),
+            other => Err(io::Error::other(format!("{other:?}"))),
+        }
+    }
+}
+
+/// An input that says how much was read of it, and breaks off when that is too much for one record. It ends with a
+/// line break, whether it did or not.
+struct Metered<R> {
+    input: R,
+    read: Rc<Cell<usize>>,
+    /// The last byte.
+    last: u8,
+}
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if self.read.get() > LINE_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let mut read = self.input.read(to)?;
+        if let (0, false, Some(end)) = (read, self.last == b'\n', to.first_mut()) {
+            *end = b'\n';
+            read = 1;
+        }
+        self.last = to[..read].last().copied().unwrap_or(self.last);
+        self.read.set(self.read.get() + read);
+        Ok(read)
+    }
+}

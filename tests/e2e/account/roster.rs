@@ -1,0 +1,78 @@
+//! The roster, as it is imported.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tidings_tests::{Server, command, wait_until};
+
+/// How many stand on the roster.
+fn listed(server: &Server) -> u64 {
+    let roster = server.cli(["--json", "roster", "list"]).succeeded().json();
+    roster["roster"].as_array().unwrap().len().try_into().unwrap()
+}
+
+#[test]
+fn an_input_that_breaks_off_or_names_no_columns_is_no_roster() {
+    let server = Server::start();
+    let directory = server.cli(["roster", "import", "."]);
+    assert_eq!(directory.status, 3, "{directory:?}");
+    assert!(directory.stderr.contains("irectory"), "{directory:?}");
+    let nameless =
+        server.cli_with_input(["roster", "import", "-"], "id,name,pw\ns1,Kim,secret\ns2,Lee,secret\n");
+    insta::assert_snapshot!(nameless.stdout, @"0 inserted, 0 updated, 0 already the same, 1 left out");
+    insta::assert_snapshot!(nameless.stderr, @r#"
+    line 1: the first line names the columns: id,name,major,password, of which major may be left out
+    the column "pw" is not known and is not read
+    "#);
+}
+
+#[test]
+fn a_line_of_a_roster_is_named_by_where_it_begins_and_in_our_words() {
+    let server = Server::start();
+    let roster = b"ID,Name,Password,Major,Faculty\r\n\r\ns1,\"Kim\nJi-woo\",secret,Art,x\r\n\
+                   s2,,secret\r\n\ns3,\xff,secret\r\ns4,Park\r\ns5,Choi,secret,Law\r\n";
+    let report = server.cli_with_input(["roster", "import", "-"], roster).succeeded();
+    insta::assert_snapshot!(report.stdout, @"2 inserted, 0 updated, 0 already the same, 3 left out");
+    insta::assert_snapshot!(report.stderr, @r#"
+    line 5: name is missing
+    line 7: it is not UTF-8: save the file in that encoding
+    line 8: password is missing
+    the column "Faculty" is not known and is not read
+    "#);
+    assert_eq!(listed(&server), 2);
+}
+
+#[test]
+fn an_import_of_a_roster_that_is_interrupted_goes_on_another_time() {
+    let server = Server::start();
+    let mut import = command();
+    import.args(["--json", "roster", "import", "-", "--db"]).arg(server.database());
+    let mut import =
+        import.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = import.stdin.take().unwrap();
+    let line = |n: u64| format!("s{n},Kim,secret\n");
+    let writer = std::thread::spawn(move || {
+        let _ = stdin.write_all(b"id,name,password\n");
+        let mut n = 0;
+        // Until nobody reads any more.
+        while stdin.write_all(line(n).as_bytes()).is_ok() {
+            n += 1;
+        }
+    });
+    wait_until("some are imported", || listed(&server) > 0);
+    kill_process(Pid::from_child(&import), Signal::INT).unwrap();
+    let output = import.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let there = listed(&server);
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&said["result"], &said["inserted"]), (&json!("interrupted"), &json!(there)));
+    let input: String = (0..there + 3).map(line).collect();
+    let rest = server
+        .cli_with_input(["--json", "roster", "import", "-"], format!("id,name,password\n{input}"))
+        .succeeded()
+        .json();
+    assert_eq!((&rest["inserted"], &rest["skipped"]), (&json!(3), &json!(there)));
+}
