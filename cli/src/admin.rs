@@ -6,8 +6,8 @@ use clap::Subcommand;
 use tidings_core::{Error, Outcome, admin};
 
 use crate::failure::Failure;
-use crate::output::{Column, Table, dated, local};
-use crate::session::{Session, unknown};
+use crate::output::{Column, Style, Table, dated, local};
+use crate::session::{Session, registered};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Admin {
@@ -39,8 +39,8 @@ pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failur
         Admin::Grant { id } => change(session, id, admin::grant, "is an administrator."),
         Admin::Revoke { id } => change(session, id, admin::revoke, "is an administrator no longer."),
         Admin::Check { id } => {
-            let member =
-                session.caller.on_behalf_of(&session.tidings, id).map_err(|e| unknown(e, "member", id))?;
+            let member = session.member(id)?;
+            let id = registered(&member, id);
             let checked = admin::check(&session.tidings, &member);
             checked.map_err(|error| match error {
                 Error::Documented(Outcome::NotAdmin) => {
@@ -62,22 +62,33 @@ fn change(
     done: &str,
 ) -> Result<ExitCode, Failure> {
     session.operator_only()?;
-    act(&session.tidings, id).map_err(|error| match error {
+    let explained = |error| match error {
         Error::NotFound => Failure::refused(&error, format!("there is no member {id:?}: sign up first")),
         error => error.into(),
-    })?;
+    };
+    let member = session.caller.on_behalf_of(&session.tidings, id).map_err(explained)?;
+    act(&session.tidings, id).map_err(explained)?;
+    let id = registered(&member, id);
     session.out.answer(&(), |page| page.line(format!("{id} {done}")))
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
     session.operator_only()?;
     let admins = admin::list(&session.tidings)?;
+    let kept_out = admin::blacklist(&session.tidings, &session.caller)?.blacklist;
     session.out.list(&admins, &admins.admins, |page| {
-        let columns =
-            [Column::whole("ID"), Column::text("Nickname"), Column::whole(dated("Since")).optional()];
+        let columns = [
+            Column::whole("ID"),
+            Column::text("Nickname"),
+            Column::whole("Is"),
+            Column::whole(dated("Since")).optional(),
+        ];
         let mut table = Table::new(columns);
         for admin in &admins.admins {
-            table.row([admin.user_id.clone(), admin.nickname.clone(), local(admin.date)]);
+            let blacklisted = kept_out.iter().any(|member| member.user_id == admin.user_id);
+            let (is, style) = if blacklisted { ("blacklisted", Style::Faint) } else { ("", Style::Plain) };
+            let cells = [admin.user_id.clone(), admin.nickname.clone(), is.to_owned(), local(admin.date)];
+            table.styled_row(style, cells);
         }
         page.table(&table, "There is no administrator yet: tidings admin grant ID");
     })

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::member::explained;
 use crate::output::is_interactive;
 use crate::password::{self, Password};
-use crate::session::Session;
+use crate::session::{Session, registered};
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
@@ -44,8 +44,10 @@ pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
         Err(Error::NotFound) => sign_up(&session.tidings, &id, args)?,
         granted => granted?,
     }
+    let member = session.member(&id)?;
+    let id = registered(&member, &id);
     let text = format!("The database is ready, and {id} is an administrator.");
-    session.out.answer(&Answer { admin: id }, |page| page.line(text))
+    session.out.answer(&Answer { admin: id.to_owned() }, |page| page.line(text))
 }
 
 fn sign_up(tidings: &Tidings, id: &str, args: &Init) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::password::{self, Password};
 use crate::progress::Watch;
-use crate::session::{Session, unknown};
+use crate::session::{Session, registered, unknown};
 
 mod list;
 mod show;
@@ -129,19 +129,25 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
             out.answer(&token, |page| page.line(&token.access_token))
         }
         Member::List(options) => list::run(session, options),
-        Member::Show { id } => show::info(session, &member(session, id)?),
-        Member::Lists { id, kind } => show::lists(session, &member(session, id)?, *kind),
+        Member::Show { id } => show::info(session, &session.member(id)?),
+        Member::Lists { id, kind } => show::lists(session, &session.member(id)?, *kind),
         Member::Reset { id } => {
-            profile::reset_measurement(tidings, &member(session, id)?)?;
+            let member = session.member(id)?;
+            profile::reset_measurement(tidings, &member)?;
+            let id = registered(&member, id);
             out.answer(&(), |page| page.line(format!("The interest of {id} is measured anew.")))
         }
         Member::Nickname { id, nickname } => {
-            let renamed = profile::change_nickname(tidings, &member(session, id)?, nickname);
+            let member = session.member(id)?;
+            let renamed = profile::change_nickname(tidings, &member, nickname);
             renamed.map_err(|error| explained(tidings, error))?;
+            let id = registered(&member, id);
             out.answer(&(), |page| page.line(format!("The nickname of {id} is {nickname}.")))
         }
         Member::AutoLogin { id, auto_login } => {
-            profile::update_auto_login(tidings, &member(session, id)?, *auto_login)?;
+            let member = session.member(id)?;
+            profile::update_auto_login(tidings, &member, *auto_login)?;
+            let id = registered(&member, id);
             let state = ["off", "on"][usize::from(*auto_login == 1)];
             out.answer(&(), |page| page.line(format!("The auto-login of {id} is {state}.")))
         }
@@ -161,15 +167,11 @@ fn import(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
     })
 }
 
-/// The member `id`, for what members do with themselves and an operator with anybody.
-fn member(session: &Session, id: &str) -> Result<Caller, Failure> {
-    session.caller.on_behalf_of(&session.tidings, id).map_err(|error| unknown(error, "member", id))
-}
-
 fn give_password(session: &Session, id: &str, password: &Password) -> Result<ExitCode, Failure> {
     session.operator_only()?;
     // Before anybody is asked for a password that is for nobody.
-    member(session, id)?;
+    let member = session.member(id)?;
+    let id = registered(&member, id);
     let given = account::set_password(&session.tidings, id, &password::new(password)?);
     given.map_err(|error| explained(&session.tidings, error))?;
     session
@@ -179,25 +181,23 @@ fn give_password(session: &Session, id: &str, password: &Password) -> Result<Exi
 
 fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {
     let Session { tidings, out, caller } = session;
-    // A member removes themselves, unless they administer.
+    // A member removes themselves, an administrator whomever; nobody is asked about what would be refused.
     let themselves = match caller {
         Caller::Operator => None,
         acting => acting.on_behalf_of(tidings, id).ok(),
     };
-    if matches!(caller, Caller::Operator) {
-        let info = profile::user_info(tidings, &member(session, id)?)?;
-        session.confirm(
-            yes,
-            &format!("remove the member {} ({}), with all lists", info.user_id, info.nickname),
-        )?;
-    } else {
-        session.confirm(yes, &format!("remove the member {id}, with all lists"))?;
+    if themselves.is_none() {
+        admin::check(tidings, caller)?;
     }
+    let member = Caller::Operator.on_behalf_of(tidings, id).map_err(|error| unknown(error, "member", id))?;
+    let info = profile::user_info(tidings, &member)?;
+    let id = info.user_id;
+    session.confirm(yes, &format!("remove the member {id} ({}), with all lists", info.nickname))?;
     let removed = match &themselves {
         Some(member) => profile::remove_mine(tidings, member),
-        None => admin::remove_user(tidings, caller, id),
+        None => admin::remove_user(tidings, caller, &id),
     };
-    removed.map_err(|error| unknown(error, "member", id))?;
+    removed.map_err(|error| unknown(error, "member", &id))?;
     out.answer(&(), |page| page.line(format!("{id} is removed.")))
 }
 

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_core::account::Caller;
-use tidings_core::admin;
 use tidings_core::notice::{self, Draft};
+use tidings_core::{Error, admin};
 
 use crate::failure::Failure;
 use crate::input::Text;
@@ -87,9 +87,8 @@ pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failu
         Notice::Show { id } => show(session, id),
         Notice::Edit(edit) => edit.run(session),
         Notice::Remove { id, yes } => {
-            if let Some(notice) = find(session, id)? {
-                session.confirm(*yes, &format!("remove the notice \"{}\"", notice.title))?;
-            }
+            let notice = find(session, id)?;
+            session.confirm(*yes, &format!("remove the notice \"{}\"", notice.title))?;
             notice::remove(tidings, caller, id).map_err(|error| unknown(error, "notice", id))?;
             out.answer(&(), |page| page.line("The notice is removed."))
         }
@@ -106,17 +105,17 @@ impl Edit {
             return out.answer(&(), |page| page.line("The notice is changed."));
         }
         // Before anybody writes what they may not keep.
-        admin::check(tidings, caller)?;
-        let missing = || unknown(tidings_core::Error::NotFound, "notice", id);
-        let notice = find(session, id)?.ok_or_else(missing)?;
-        editor::edit(session, &notice)
+        editor::edit(session, &find(session, id)?)
     }
 }
 
-/// The notice with this id among those that the caller sees; looking counts no view.
-fn find(session: &Session, id: &str) -> Result<Option<notice::Notice>, Failure> {
-    let notices = notice::list(&session.tidings, &session.caller)?;
-    Ok(notices.notices().iter().find(|notice| notice.id.to_string().eq_ignore_ascii_case(id)).cloned())
+/// The notice with this id, for an administrator who is about to change it; looking counts no view.
+fn find(session: &Session, id: &str) -> Result<notice::Notice, Failure> {
+    let Session { tidings, caller, .. } = session;
+    admin::check(tidings, caller)?;
+    let notices = notice::list(tidings, caller)?;
+    let found = notices.notices().iter().find(|notice| notice.id.to_string().eq_ignore_ascii_case(id));
+    found.cloned().ok_or_else(|| unknown(Error::NotFound, "notice", id))
 }
 
 fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {

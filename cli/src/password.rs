@@ -121,7 +121,10 @@ pub(crate) fn ask(prompt: &str) -> Result<Option<String>, Failure> {
     let mut asking = std::io::stderr();
     write!(asking, "{prompt}").and_then(|()| asking.flush()).map_err(failed)?;
     let mut line = String::new();
-    std::io::stdin().read_line(&mut line).map_err(failed)?;
+    if std::io::stdin().read_line(&mut line).map_err(failed)? == 0 {
+        // Ctrl-D leaves what comes next on the line of the question.
+        writeln!(asking).map_err(failed)?;
+    }
     let line = line.trim();
     Ok((!line.is_empty()).then(|| line.to_owned()))
 }

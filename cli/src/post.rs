@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::post;
+use tidings_core::{admin, post};
 
 use crate::failure::Failure;
 use crate::session::{Session, unknown};
@@ -109,9 +109,10 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
         Post::List(window) => show::list(session, window),
         Post::Show { id } => show::one(session, id),
         Post::Remove { id, yes } => {
-            if let Ok(found) = post::get(tidings, id) {
-                session.confirm(*yes, &format!("remove the post \"{}\"", found.post.shown.title))?;
-            }
+            // Nobody is asked about what would be refused.
+            admin::check(tidings, caller)?;
+            let found = post::get(tidings, id).map_err(missing(id))?;
+            session.confirm(*yes, &format!("remove the post \"{}\"", found.post.shown.title))?;
             post::remove(tidings, caller, id).map_err(missing(id))?;
             out.answer(&(), |page| page.line("The post is removed."))
         }

@@ -68,6 +68,19 @@ impl Session {
         }
     }
 
+    /// The member `id`, for what members do with themselves and an operator with anybody.
+    ///
+    /// # Errors
+    /// `Not found` when there is no such member; `Not admin` when `--as` names another one.
+    pub(crate) fn member(&self, id: &str) -> Result<Caller, Failure> {
+        self.caller.on_behalf_of(&self.tidings, id).map_err(|error| match error {
+            Error::Forbidden => {
+                Failure::refused(&error, format!("only {id:?} does this, or the operator: leave --as out"))
+            }
+            error => unknown(error, "member", id),
+        })
+    }
+
     /// Asks before something is lost for good; `what` ends the question, as `remove the notice "Library"`.
     ///
     /// # Errors
@@ -96,9 +109,17 @@ pub(crate) fn confirm(out: &Output, yes: bool, what: &str) -> Result<(), Failure
         return Err(Failure::usage(format!("this would {what}, and nobody can be asked: say --yes")));
     }
     let question = format!("Really {}? [y/N] ", text::line(what));
-    match password::ask(&question)?.as_deref() {
-        Some("y" | "Y" | "yes" | "Yes") => Ok(()),
+    match password::ask(&question)?.map(|answer| answer.to_lowercase()).as_deref() {
+        Some("y" | "yes") => Ok(()),
         _ => Err(Failure::declined("nothing is done")),
+    }
+}
+
+/// The id of a member as they signed up with it, where they were named by `typed`.
+pub(crate) fn registered<'a>(member: &'a Caller, typed: &'a str) -> &'a str {
+    match member {
+        Caller::Member(id) => id,
+        _ => typed,
     }
 }
 

@@ -46,8 +46,17 @@ impl Terminal {
     /// When it is not shown in time.
     #[must_use]
     pub fn answer(self, question: &str, line: &str) -> Self {
+        self.press(question, &format!("{line}\n"))
+    }
+
+    /// Presses keys once `question` is shown.
+    ///
+    /// # Panics
+    /// When it is not shown in time.
+    #[must_use]
+    pub fn press(self, question: &str, keys: &str) -> Self {
         wait_until(question, || String::from_utf8_lossy(&self.shown.lock().unwrap()).contains(question));
-        (&*self.pty).write_all(format!("{line}\n").as_bytes()).unwrap();
+        (&*self.pty).write_all(keys.as_bytes()).unwrap();
         self
     }
 

@@ -46,6 +46,7 @@ pub(super) fn run(session: &Session, options: &Options) -> Result<ExitCode, Fail
         let mut table = Table::new(columns);
         for member in &members.members {
             let (is, style) = match (member.admin, member.blacklisted) {
+                (1, 1) => ("admin, blacklisted", Style::Faint),
                 (_, 1) => ("blacklisted", Style::Faint),
                 (1, _) => ("admin", Style::Plain),
                 _ => ("", Style::Plain),

@@ -26,7 +26,7 @@ pub(crate) struct Fields {
     /// A tag; may be repeated, empty for none
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     tag: Option<Vec<String>>,
-    /// When it was published, such as 2026-11-20 or 2026-11-20T17:36:00+09:00 [default: now]
+    /// When it was published, such as 2026-11-20 or 2026-11-20T17:36:00+09:00; of a new post, else now
     #[arg(long, value_name = "D")]
     date: Option<String>,
     /// When it stops being shown, empty for never

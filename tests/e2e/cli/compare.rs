@@ -83,6 +83,9 @@ impl World {
         ] {
             let _ = ann.get(&path).succeeded();
         }
+        wait_until("the server's feeds count what was done", || {
+            admin.get("/get_popularity_newsfeed").list("newsfeed")[0]["fav_cnt"] == 1
+        });
         let _ = ann.post("/search_logging", json!({ "search": "Borrow checker" })).succeeded();
         let _ = ann.post("/send_feedback", json!({ "post": "Well done" })).succeeded();
         Self { server, admin, ann, posts, notices }

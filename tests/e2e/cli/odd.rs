@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use tidings_tests::PASSWORD;
 
-use super::world::{LIBRARY, World};
+use super::world::{LIBRARY, NOTHING, World};
 
 #[test]
 fn texts_that_others_wrote_do_nothing_to_the_terminal() {
@@ -113,6 +113,69 @@ fn a_member_whom_the_operator_acts_as_has_their_own_rights_and_records() {
         let output = world.run(&["feed", "popular", "--json", "--as", who]);
         assert_eq!((output.status, output.json()), (1, json!({ "result": result })), "{output:?}");
     }
+}
+
+#[test]
+fn what_would_be_refused_is_refused_before_anybody_is_asked() {
+    let world = World::new();
+    let notice = world.notice.as_str();
+    for (args, result) in [
+        (&["member", "remove", "nobody"][..], "Not found"),
+        (&["--as", "boss", "member", "remove", "nobody"], "Not found"),
+        (&["--as", "ann", "member", "remove", "boss"], "Not admin"),
+        (&["--as", "ann", "member", "remove", "nobody"], "Not admin"),
+        (&["notice", "remove", NOTHING], "Not found"),
+        (&["--as", "ann", "notice", "remove", notice], "Not admin"),
+        (&["--as", "ann", "notice", "remove", &world.hidden], "Not admin"),
+        (&["post", "remove", NOTHING], "Not found"),
+        (&["--as", "ann", "post", "remove", LIBRARY], "Not admin"),
+        (&["--as", "ann", "post", "remove", NOTHING], "Not admin"),
+    ] {
+        let output = world.run(&[args, &["--json"]].concat());
+        assert_eq!((output.status, output.json()), (1, json!({ "result": result })), "{args:?}");
+    }
+    for args in [
+        &["member", "remove", "ann"][..],
+        &["--as", "boss", "member", "remove", "ann"],
+        &["--as", "ann", "member", "remove", "ANN"],
+        &["--as", "boss", "notice", "remove", &world.hidden],
+        &["--as", "boss", "post", "remove", LIBRARY],
+    ] {
+        let output = world.run(args);
+        assert!(output.status == 2 && output.stderr.contains("say --yes"), "{args:?}: {output:?}");
+        let _ = world.done(&[args, &["--yes"]].concat());
+        if args.contains(&"member") {
+            let sign_up = ["member", "sign-up", "ann", "--nickname", "Ann", "--password-stdin"];
+            let _ = world.with_input(&sign_up, PASSWORD).succeeded();
+        }
+    }
+}
+
+#[test]
+fn members_are_called_as_they_signed_up() {
+    let world = World::new();
+    for args in [
+        &["admin", "grant", "ANN"][..],
+        &["admin", "check", "ANN"],
+        &["init", "--admin", "ANN"],
+        &["admin", "revoke", "ANN"],
+        &["member", "auto-login", "ANN", "1"],
+        &["member", "nickname", "ANN", "N"],
+        &["member", "reset", "ANN"],
+        &["member", "remove", "ANN", "--yes"],
+    ] {
+        let said = world.done(args);
+        assert!(said.contains("ann") && !said.contains("ANN"), "{args:?}: {said}");
+    }
+    let refused = world.run(&["--as", "boss", "member", "show", "ben"]);
+    assert!(
+        refused.stderr.contains("only \"ben\" does this, or the operator: leave --as out"),
+        "{refused:?}"
+    );
+    // Who administers and is kept out is told to be both.
+    let _ = world.done(&["admin", "grant", "ben"]);
+    assert!(world.done(&["member", "list"]).contains("admin, blacklisted"));
+    assert!(world.done(&["admin", "list"]).contains("blacklisted"));
 }
 
 #[test]

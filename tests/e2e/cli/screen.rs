@@ -73,7 +73,10 @@ fn what_is_lost_for_good_is_named_and_asked_about() {
         assert!(text.contains("remove the notice \"Library\"? [y/N]"), "{text}");
     }
     assert!(world.done(&["notice", "list"]).contains("Library"));
-    assert_eq!(ask("y").0, 0);
+    let asking = Terminal::start(world.command(&["notice", "remove", &world.notice]), 80);
+    let (_, text) = asking.press("[y/N] ", "\u{4}").end();
+    assert!(text.contains("[y/N] \ntidings: ") && text.contains("nothing is done"), "{text:?}");
+    assert_eq!(ask("YES").0, 0);
     assert!(!world.done(&["notice", "list"]).contains("Library"));
     // Programs are not asked.
     let command = world.command(&["--json", "member", "remove", "ann"]);

@@ -1,0 +1,204 @@
+use super::*;
+use crate::admin;
+use crate::store::{StoreError, Tx};
+use crate::testing::{NOW, Service, service};
+
+fn draft(kind: Option<&str>, post: &str) -> Draft {
+    Draft { kind: kind.map(str::to_owned), post: Some(post.to_owned()) }
+}
+
+fn notice(service: &Service, activation: i64) -> String {
+    let (title, post) = (Some("t".to_owned()), Some("p".to_owned()));
+    let draft = notice::Draft { title, post, activation: Some(activation) };
+    notice::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
+}
+
+fn all(service: &Service) -> Vec<Feedback> {
+    list(service, &Caller::Operator).unwrap().feedback_list
+}
+
+#[test]
+fn what_a_member_sends_administrators_read_newest_first() {
+    let service = service();
+    let (ann, ben) = (service.admin("ann"), service.member("Ben"));
+    let on = notice(&service, 1);
+    send(&service, &ben, Some(&on.to_uppercase()), &draft(Some("bug"), "cafe\u{301}\nis closed")).unwrap();
+    service.clock().advance(1_000);
+    send(&service, &ann, None, &draft(None, &"한".repeat(5_000))).unwrap();
+    let found = list(&service, &ann).unwrap().feedback_list;
+    assert_eq!(found.len(), 2);
+    let expected = Feedback {
+        id: found[0].id.clone(),
+        kind: "general".into(),
+        post: "한".repeat(5_000),
+        author: "ann".into(),
+        date: Time(NOW + 1_000),
+        notice: String::new(),
+        activation: 1,
+    };
+    assert_eq!(found[0], expected);
+    let id = &found[1].id;
+    assert!(ObjectId::parse(id).is_some());
+    let expected = format!(
+        r#"{{"_id":"{id}","type":"bug","post":"café\nis closed","author":"Ben","date":"2026-11-20T08:36:00.000Z","notice":"{on}","activation":1}}"#
+    );
+    assert_eq!(serde_json::to_string(&found[1]).unwrap(), expected);
+}
+
+#[test]
+fn who_is_no_member_sends_nothing_whatever_they_send() {
+    let service = service();
+    let gone = service.member("gone");
+    crate::profile::remove_mine(&service, &gone).unwrap();
+    for caller in [&Caller::Nobody, &Caller::token("forged"), &gone, &Caller::Operator] {
+        for (notice, draft) in [(None, draft(None, "p")), (Some("no id"), Draft::default())] {
+            let refused = send(&service, caller, notice, &draft);
+            assert!(matches!(refused, Err(Error::Documented(Outcome::BadRequest))), "{caller:?}");
+        }
+    }
+    assert_eq!(all(&service), []);
+}
+
+#[test]
+fn what_breaks_a_rule_fails_and_nothing_is_kept() {
+    let service = service();
+    let (ben, on) = (service.member("ben"), notice(&service, 1));
+    let (long_kind, long_post) = ("k".repeat(51), "p".repeat(5_001));
+    let missing = Draft { kind: Some("bug".into()), post: None };
+    let texts = [
+        (Some(""), "p"),
+        (Some(" "), "p"),
+        (Some("k\n"), "p"),
+        (Some("k\0"), "p"),
+        (Some(long_kind.as_str()), "p"),
+        (None, ""),
+        (None, " \n"),
+        (None, "p\0"),
+        (None, "p\u{1b}"),
+        (None, long_post.as_str()),
+    ];
+    let drafts = texts.map(|(kind, post)| draft(kind, post)).into_iter().chain([missing]);
+    for draft in drafts {
+        for notice in [None, Some(on.as_str())] {
+            let refused = send(&service, &ben, notice, &draft);
+            assert!(matches!(refused, Err(Error::Documented(Outcome::Fail))), "{draft:?}");
+        }
+    }
+    assert_eq!(all(&service), []);
+}
+
+#[test]
+fn feedback_is_on_a_notice_that_the_member_may_see() {
+    let service = service();
+    let (ann, ben) = (service.admin("ann"), service.member("ben"));
+    let (hidden, gone) = (notice(&service, 0), notice(&service, 1));
+    notice::remove(&service, &ann, &gone).unwrap();
+    for id in [hidden.as_str(), &gone, "", "no id", "65f0a0000000000000000000"] {
+        let refused = send(&service, &ben, Some(id), &draft(None, "p"));
+        assert!(matches!(refused, Err(Error::Documented(Outcome::Fail))), "{id}");
+    }
+    send(&service, &ann, Some(&hidden), &draft(None, "p")).unwrap();
+    assert_eq!(all(&service)[0].notice, hidden);
+    assert_eq!(all(&service).len(), 1);
+    // It outlives its notice.
+    notice::remove(&service, &ann, &hidden).unwrap();
+    assert_eq!(all(&service)[0].notice, hidden);
+}
+
+#[test]
+fn feedback_of_a_member_who_is_gone_stays_without_their_name() {
+    let service = service();
+    let ben = service.member("ben");
+    send(&service, &ben, None, &draft(None, "p")).unwrap();
+    admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
+    service.member("ben");
+    assert_eq!(all(&service)[0].author, "removed");
+}
+
+#[test]
+fn administrators_say_what_is_done() {
+    let service = service();
+    let (ann, ben) = (service.admin("ann"), service.member("ben"));
+    send(&service, &ben, None, &draft(None, "one")).unwrap();
+    send(&service, &ben, None, &draft(None, "two")).unwrap();
+    let (two, one) = (all(&service)[0].id.clone(), all(&service)[1].id.clone());
+    let activations = || all(&service).iter().map(|f| f.activation).collect::<Vec<_>>();
+    set_activation(&service, &ann, &one, 0).unwrap();
+    set_activation(&service, &ann, &one, 0).unwrap();
+    assert_eq!(activations(), [1, 0]);
+    set_activation(&service, &ann, &one, 1).unwrap();
+    set_activation(&service, &Caller::Operator, &two.to_uppercase(), 0).unwrap();
+    assert_eq!(activations(), [0, 1]);
+
+    for activation in [2, -1, i64::MAX] {
+        let refused = set_activation(&service, &ann, &one, activation);
+        assert!(matches!(refused, Err(Error::BadRequest(_))));
+    }
+    for id in ["", "no id", "65f0a0000000000000000000"] {
+        assert!(matches!(set_activation(&service, &ann, id, 0), Err(Error::NotFound)), "{id}");
+    }
+    for caller in [&Caller::Nobody, &Caller::token("forged")] {
+        assert!(matches!(list(&service, caller), Err(Error::BadToken)));
+        assert!(matches!(set_activation(&service, caller, &one, 2), Err(Error::BadToken)));
+    }
+    assert!(matches!(list(&service, &ben), Err(Error::Forbidden)));
+    assert!(matches!(set_activation(&service, &ben, "no id", 0), Err(Error::Forbidden)));
+    assert_eq!(activations(), [0, 1]);
+}
+
+#[test]
+fn the_newest_thousand_are_listed() {
+    let service = service();
+    let ben = service.member("ben");
+    send(&service, &ben, None, &draft(None, "oldest")).unwrap();
+    let copy = |tx: &mut dyn Tx| -> Result<u64, StoreError> {
+        let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+                   INSERT INTO feedback (id, type, post, member, notice, activation, date)
+                   SELECT 'copy ' || n.i, type, 'p', member, notice, activation, date FROM feedback, n";
+        tx.run(sql, &[])
+    };
+    service.store().write(move |tx| Ok(copy(tx)?)).unwrap();
+    let found = all(&service);
+    assert_eq!((found.len(), found[0].id.as_str()), (1_000, "copy 1000"));
+    assert!(found.iter().all(|feedback| feedback.post != "oldest"));
+}
+
+#[test]
+fn what_is_open_is_found_page_by_page_among_whatever_is_done() {
+    let service = service();
+    let (ann, ben) = (service.admin("ann"), service.member("ben"));
+    send(&service, &ben, None, &draft(None, "oldest")).unwrap();
+    let copy = |tx: &mut dyn Tx| -> Result<u64, StoreError> {
+        let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2100)
+                   INSERT INTO feedback (id, type, post, member, notice, activation, date)
+                   SELECT 'copy ' || n.i, type, 'p', member, notice, n.i % 2, date FROM feedback, n";
+        tx.run(sql, &[])
+    };
+    service.store().write(move |tx| Ok(copy(tx)?)).unwrap();
+    let pages = |all: bool| {
+        let (mut sizes, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let page = browse(&service, &ann, all, after.as_deref()).unwrap();
+            sizes.push(page.feedback.len());
+            assert!(page.feedback.iter().all(|feedback| all || feedback.activation == OPEN));
+            after = page.next;
+            if after.is_none() {
+                break (sizes, page.feedback.last().unwrap().post.clone());
+            }
+        }
+    };
+    assert_eq!(pages(true), (vec![1_000, 1_000, 101], "oldest".to_owned()));
+    assert_eq!(pages(false), (vec![1_000, 51], "oldest".to_owned()));
+    assert!(matches!(browse(&service, &ann, true, Some("x")), Err(Error::NotFound)));
+    assert!(matches!(browse(&service, &ben, true, None), Err(Error::Forbidden)));
+    assert!(matches!(browse(&service, &Caller::Nobody, true, None), Err(Error::BadToken)));
+}
+
+#[test]
+fn a_store_that_fails_says_fail() {
+    let service = service();
+    let ben = service.member("ben");
+    service.store().write(|tx| Ok(tx.run("DROP TABLE feedback", &[])?)).unwrap();
+    let failed = send(&service, &ben, None, &draft(None, "p"));
+    assert!(matches!(&failed, Err(Error::Failed { result: "fail", .. })), "{failed:?}");
+}
