@@ -7,7 +7,6 @@ use clap::Subcommand;
 use tidings_core::act;
 
 use crate::failure::Failure;
-use crate::input;
 use crate::progress::Watch;
 use crate::session::Session;
 
@@ -29,8 +28,9 @@ pub(crate) enum Act {
 pub(crate) fn run(session: &Session, command: &Act) -> Result<ExitCode, Failure> {
     let Act::Import { file } = command;
     let watch = Watch::start("acts");
-    let report =
-        act::import(&session.tidings, &session.caller, input::open(file)?, &mut |done| watch.told(done))?;
+    let input = watch.open(file)?;
+    let report = act::import(&session.tidings, &session.caller, input, &mut |done| watch.told(done));
+    let report = watch.imported(report)?;
     watch.answer(&session.out, &report, |page| {
         page.imported(report.inserted, None, report.skipped, &report.errors, &report.about);
     })

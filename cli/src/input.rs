@@ -3,23 +3,42 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 
 use crate::failure::Failure;
+
+mod waiting;
+
+use waiting::Waiting;
 
 /// Opens a file, or standard input for `-`.
 ///
 /// # Errors
 /// When it cannot be read.
 pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
-    let input: Box<dyn Read> = if file.as_os_str() == "-" {
-        Box::new(std::io::stdin())
-    } else {
-        let opened = File::open(file);
-        Box::new(opened.map_err(|e| unreadable(file, &e))?)
-    };
-    Ok(Box::new(BufReader::with_capacity(1 << 18, input)))
+    Ok(Box::new(BufReader::with_capacity(1 << 18, unbuffered(file)?)))
+}
+
+/// As [`open`]; an input that can be long in coming, a pipe or a terminal, fails once `stop` is set.
+///
+/// # Errors
+/// When it cannot be read.
+pub(crate) fn open_until(file: &Path, stop: &Arc<AtomicBool>) -> Result<Box<dyn BufRead>, Failure> {
+    if file.is_file() {
+        return open(file);
+    }
+    Ok(Box::new(Waiting::for_input(unbuffered(file)?, Arc::clone(stop))))
+}
+
+fn unbuffered(file: &Path) -> Result<Box<dyn Read + Send>, Failure> {
+    if file.as_os_str() == "-" {
+        return Ok(Box::new(std::io::stdin()));
+    }
+    let opened = File::open(file);
+    Ok(Box::new(opened.map_err(|e| unreadable(file, &e))?))
 }
 
 /// Says that a file cannot be read.

@@ -8,7 +8,6 @@ use tidings_core::account::{self, Caller, SignUp};
 use tidings_core::{Error, Outcome, Tidings, admin, profile};
 
 use crate::failure::Failure;
-use crate::input;
 use crate::password::{self, Password};
 use crate::progress::Watch;
 use crate::session::{Session, registered, unknown};
@@ -159,9 +158,10 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
 
 fn import(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
     let watch = Watch::start("members");
-    let file = input::open(file)?;
+    let input = watch.open(file)?;
     let report =
-        account::import_members(&session.tidings, &session.caller, file, &mut |done| watch.told(done))?;
+        account::import_members(&session.tidings, &session.caller, input, &mut |done| watch.told(done));
+    let report = watch.imported(report)?;
     watch.answer(&session.out, &report, |page| {
         page.imported(report.inserted, None, report.skipped, &report.errors, &report.about);
     })

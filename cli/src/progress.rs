@@ -1,8 +1,9 @@
 //! Long work: a count while somebody is looking, and Ctrl-C, which ends it with the next batch.
 
 use std::fmt;
-use std::io::IsTerminal as _;
+use std::io::{BufRead, IsTerminal as _};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,8 +11,10 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde::Serialize;
+use tidings_core::Error;
 
 use crate::failure::{Failure, INTERRUPTED};
+use crate::input;
 use crate::output::{Output, Page, note};
 
 /// How long a work may take to end.
@@ -34,8 +37,7 @@ struct Interrupted<'a, T> {
 }
 
 impl Watch {
-    /// Begins to count `things`. From here on Ctrl-C asks the work to end, and ends the program when it does not:
-    /// it may wait for input.
+    /// Begins to count `things`. From here on Ctrl-C asks the work to end, and ends the program when it does not.
     pub(crate) fn start(things: &str) -> Self {
         let template = format!("{{spinner}} {{human_pos}} {things}, {{rate}}");
         let then = "what is counted here is done; begin again, and it goes on from there";
@@ -54,7 +56,7 @@ impl Watch {
         let handled = ctrlc::set_handler(move || {
             asked.store(true, Ordering::Relaxed);
             std::thread::sleep(PATIENCE);
-            note("tidings: interrupted while it waited; what was done before is kept");
+            note(&format!("tidings: interrupted: {then}"));
             std::process::exit(INTERRUPTED.into());
         });
         if let Err(error) = handled {
@@ -70,6 +72,25 @@ impl Watch {
             let _ = write!(out, "{:.0}/s", state.per_sec());
         });
         Self { bar: bar.with_style(style), then, interrupted }
+    }
+
+    /// Opens what the work reads; waiting for more of it ends with Ctrl-C.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn open(&self, file: &Path) -> Result<Box<dyn BufRead>, Failure> {
+        input::open_until(file, &self.interrupted)
+    }
+
+    /// What an import did; nothing, where Ctrl-C came before the first of its input.
+    ///
+    /// # Errors
+    /// When it failed for another reason.
+    pub(crate) fn imported<T: Default>(&self, report: Result<T, Error>) -> Result<T, Failure> {
+        match report {
+            Err(Error::Input(_)) if self.is_interrupted() => Ok(T::default()),
+            report => Ok(report?),
+        }
     }
 
     /// Is told how far the work is; says whether to go on.

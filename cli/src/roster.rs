@@ -7,7 +7,6 @@ use clap::Subcommand;
 use tidings_core::account;
 
 use crate::failure::Failure;
-use crate::input;
 use crate::output::{Column, Table, stream_pages};
 use crate::progress::Watch;
 use crate::session::Session;
@@ -34,7 +33,8 @@ pub(crate) fn run(session: &Session, command: &Roster) -> Result<ExitCode, Failu
         Roster::Import { file } => {
             let watch = Watch::start("members");
             let told = &mut |done| watch.told(done);
-            let report = account::import_roster(&session.tidings, input::open(file)?, told)?;
+            let report = account::import_roster(&session.tidings, watch.open(file)?, told);
+            let report = watch.imported(report)?;
             watch.answer(&session.out, &report, |page| {
                 let updated = Some(report.updated);
                 page.imported(report.inserted, updated, report.skipped, &report.errors, &report.about);

@@ -199,8 +199,12 @@ pub(crate) fn run_prepared<K: Kind>(
     let mut import = Import::new(tidings, identity, kind, progress);
     let read = import.read(items);
     // What was read is written, however the reading ended.
-    let tally = import.finish()?;
-    read.map(|()| tally)
+    let (tally, stopped) = import.finish()?;
+    match read {
+        // Whoever stopped it may have had the input break off.
+        Err(Error::Input(_)) if stopped => Ok(tally),
+        read => read.map(|()| tally),
+    }
 }
 
 /// An import on its way.
@@ -295,10 +299,11 @@ impl<'t, K: Kind> Import<'t, K> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Tally> {
+    /// Writes what has gathered: what the import did, and whether it was stopped.
+    fn finish(mut self) -> Result<(Tally, bool)> {
         self.write_batch()?;
         self.settle()?;
-        Ok(self.report.finish())
+        Ok((self.report.finish(), self.stopped))
     }
 }
 

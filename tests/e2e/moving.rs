@@ -1,13 +1,13 @@
 //! Members and acts that move in from another system, by the command line.
 
 use std::io::Write as _;
-use std::process::Stdio;
+use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use tidings_tests::{Server, command, sample};
+use tidings_tests::{Server, command, sample, wait_until};
 
 fn lines(lines: &[Value]) -> String {
     lines.iter().map(|line| line.to_string() + "\n").collect()
@@ -173,4 +173,57 @@ fn an_import_that_is_interrupted_says_how_far_it_came_and_goes_on_another_time()
         (0..there + 10).map(|n| json!({"id": format!("member-{n}")}).to_string() + "\n").collect();
     let rest = server.cli_with_input(["--json", "member", "import", "-"], &input).succeeded().json();
     assert_eq!((&rest["inserted"], &rest["skipped"]), (&json!(10), &json!(there)));
+}
+
+/// An import of members from a pipe, and the end of it to write to.
+fn waiting_import(server: &Server, kind: &str) -> (Child, ChildStdin) {
+    let mut import = command();
+    import.args(["--json", kind, "import", "-", "--db"]).arg(server.database());
+    let import = import.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut import = import.unwrap();
+    let stdin = import.stdin.take().unwrap();
+    (import, stdin)
+}
+
+/// What an import says that Ctrl-C ends while it waits for more.
+#[track_caller]
+fn interrupted(import: Child) -> Value {
+    kill_process(Pid::from_child(&import), Signal::INT).unwrap();
+    let output = import.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("begin again"), "{output:?}");
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said["result"], "interrupted", "{said}");
+    said
+}
+
+#[test]
+fn an_import_that_is_interrupted_while_it_waits_for_more_says_what_it_did() {
+    let server = Server::start();
+    let (import, mut stdin) = waiting_import(&server, "member");
+    for n in 0..1_100 {
+        writeln!(stdin, "{{\"id\": \"member-{n}\"}}").unwrap();
+    }
+    // The beginning of one that could be taken for a whole line by no means.
+    write!(stdin, "{{\"id\": \"member-x").unwrap();
+    wait_until("the second batch is written", || members(server.database()) > 500);
+    let said = interrupted(import);
+    assert_eq!(said["inserted"], members(server.database()), "{said}");
+    assert_eq!(said["errors"], json!([]));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_import_that_is_interrupted_before_it_has_read_anything_did_nothing() {
+    let server = Server::start();
+    for kind in ["member", "act", "post", "roster"] {
+        let (import, _stdin) = waiting_import(&server, kind);
+        wait_until("it listens for Ctrl-C", || {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", import.id())).unwrap();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+            u64::from_str_radix(caught.trim(), 16).unwrap() & 0b10 != 0
+        });
+        let said = interrupted(import);
+        assert_eq!((&said["inserted"], &said["errors"]), (&json!(0), &json!([])), "{kind}");
+    }
 }

@@ -35,15 +35,20 @@ impl From<Format> for post::Format {
 
 pub(crate) fn run(session: &Session, file: &Path, format: Option<Format>) -> Result<ExitCode, Failure> {
     let watch = Watch::start("posts");
-    let mut input = input::open(file)?;
+    let mut input = watch.open(file)?;
     let format = if let Some(format) = format {
         format.into()
     } else {
-        let head = input.fill_buf().map_err(|e| input::unreadable(file, &e))?;
-        post::Format::of(&file.to_string_lossy(), head)
+        match input.fill_buf() {
+            Ok(head) => post::Format::of(&file.to_string_lossy(), head),
+            // What is read below fails in the same way, and is told then.
+            Err(_) if watch.is_interrupted() => post::Format::Json,
+            Err(error) => return Err(input::unreadable(file, &error)),
+        }
     };
     let told = &mut |done| watch.told(done);
-    let report = post::import_as(&session.tidings, &session.caller, format, input, told)?;
+    let report = post::import_as(&session.tidings, &session.caller, format, input, told);
+    let report = watch.imported(report)?;
     watch.answer(&session.out, &report, |page| {
         page.imported(report.inserted, Some(report.updated), report.skipped, &report.errors, &report.about);
     })

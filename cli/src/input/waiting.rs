@@ -1,0 +1,76 @@
+//! An input that may be long in coming: whoever waits for it can be told to stop.
+
+use std::io::{self, BufRead, ErrorKind, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+/// What is read at a time.
+const CHUNK: usize = 1 << 16;
+/// How long a wish to stop waits at most.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// An input that a thread of its own reads.
+pub(super) struct Waiting {
+    chunks: Receiver<io::Result<Vec<u8>>>,
+    chunk: Vec<u8>,
+    at: usize,
+    stop: Arc<AtomicBool>,
+}
+
+impl Waiting {
+    /// Reads `input` until `stop` is set; then reading fails, so that half a line is never taken for a whole one.
+    pub(super) fn for_input(mut input: impl Read + Send + 'static, stop: Arc<AtomicBool>) -> Self {
+        let (chunk_read, chunks) = sync_channel(2);
+        // It ends with the input, or with the program.
+        thread::spawn(move || {
+            loop {
+                let mut chunk = vec![0; CHUNK];
+                let read = match input.read(&mut chunk) {
+                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                    Ok(0) => return,
+                    Ok(length) => {
+                        chunk.truncate(length);
+                        Ok(chunk)
+                    }
+                    Err(error) => Err(error),
+                };
+                let failed = read.is_err();
+                if chunk_read.send(read).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        Self { chunks, chunk: Vec::new(), at: 0, stop }
+    }
+}
+
+impl BufRead for Waiting {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        while self.at == self.chunk.len() {
+            match self.chunks.recv_timeout(GLANCE) {
+                Ok(chunk) => (self.chunk, self.at) = (chunk?, 0),
+                Err(RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => {
+                    return Err(io::Error::other("it is not waited for any more"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        Ok(&self.chunk[self.at..])
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.at += amount;
+    }
+}
+
+impl Read for Waiting {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(to)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
