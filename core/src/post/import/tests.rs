@@ -251,6 +251,15 @@ fn an_input_that_breaks_off_says_so_and_what_came_before_is_kept() {
 }
 
 #[test]
+fn whoever_stops_an_import_and_has_its_input_break_off_is_told_what_it_did() {
+    let service = testing::service();
+    let posts: Vec<Value> = (0..100).map(post).collect();
+    let input = BufReader::new(Broken(io::Cursor::new(lines(&posts))));
+    let stopped = import(&service, &Caller::Operator, input, &mut |_| ControlFlow::Break(()));
+    assert_eq!(bare(stopped), report(100, 0, 0, &[]));
+}
+
+#[test]
 fn importing_twice_changes_nothing_whatever_the_lines() {
     let name = ".{0,3}";
     let line = (0..4_u8, ".{1,20}", ".{0,50}", proptest::collection::vec(name, 0..4), any::<u16>());
