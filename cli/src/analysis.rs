@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use tidings_core::analysis::{self, Day, Log, OneDay, Window};
+use tidings_core::analysis::{self, Day, Log, LogFilter, OneDay, Window};
 
 use crate::failure::Failure;
-use crate::output::{Column, Page, Table, dated, grouped, local};
+use crate::output::{Column, Page, Table, dated, grouped, local, stream_pages};
 use crate::session::{Session, unknown};
 
 #[derive(Debug, Subcommand)]
@@ -55,9 +55,9 @@ pub(crate) struct LogArgs {
     /// Of the last hours
     #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
     hours: Option<u32>,
-    /// The most lines; above 1000 is 1000
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    limit: u32,
+    /// The most lines, 1000 at most without --ndjson [default: 100, with --ndjson all]
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
 }
 
 pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Failure> {
@@ -86,9 +86,10 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
                 bars(page, "Device", "Reported", counts.map(|(name, count)| (name.to_owned(), count)));
             })
         }
+        Analysis::Log(args) if out.streams() => all_of_log(session, args),
         Analysis::Log(args) => {
             let log = log(session, args)?;
-            out.list(&log, &log.log, |page| of_log(page, &log))
+            out.answer(&log, |page| of_log(page, &log))
         }
     }
 }
@@ -106,13 +107,35 @@ fn one_day(session: &Session, date: Option<&str>) -> Result<OneDay, Failure> {
     Ok(analysis::day(tidings, caller, year, month, day)?)
 }
 
-fn log(session: &Session, args: &LogArgs) -> Result<Log, Failure> {
+impl LogArgs {
+    /// How far back they reach.
+    fn window(&self) -> Window {
+        let number = |n: Option<u32>| n.map_or(0, i64::from);
+        let window =
+            Window { months: number(self.months), days: number(self.days), hours: number(self.hours) };
+        if window == Window::default() { Window { days: 1, ..window } } else { window }
+    }
+}
+
+/// Prints the log line by line, however long it is.
+fn all_of_log(session: &Session, args: &LogArgs) -> Result<ExitCode, Failure> {
     let Session { tidings, caller, .. } = session;
-    let number = |n: Option<u32>| n.map_or(0, i64::from);
-    let window = Window { months: number(args.months), days: number(args.days), hours: number(args.hours) };
-    let given = window != Window::default();
-    let window = if given { window } else { Window { days: 1, ..window } };
-    let limit = i64::from(args.limit);
+    let since = Some(analysis::since(tidings, args.window())?);
+    let filter = LogFilter { member: args.member.clone(), since, ..LogFilter::default() };
+    stream_pages(args.limit.map(i64::from), None, |place, left| {
+        let page = analysis::browse(tidings, caller, &filter, place, left);
+        let page =
+            page.map_err(|error| unknown(error, "member", args.member.as_deref().unwrap_or_default()))?;
+        Ok((page.lines, page.next))
+    })
+}
+
+fn log(session: &Session, args: &LogArgs) -> Result<Log, Failure> {
+    /// Lines of a log of which nobody says how many they want.
+    const LIMIT: u32 = 100;
+    let Session { tidings, caller, .. } = session;
+    let window = args.window();
+    let limit = i64::from(args.limit.unwrap_or(LIMIT));
     Ok(match &args.member {
         Some(id) => analysis::log_user_date(tidings, caller, id, window, limit)
             .map_err(|error| unknown(error, "member", id))?,

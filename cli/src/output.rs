@@ -191,10 +191,10 @@ pub(crate) fn stream(produce: impl FnOnce(&mut Lines) -> Result<(), Failure>) ->
 ///
 /// # Errors
 /// What `fetch` answers; when it cannot be written.
-pub(crate) fn stream_pages<I: Serialize>(
+pub(crate) fn stream_pages<I: Serialize, P>(
     limit: Option<i64>,
-    from: Option<String>,
-    mut fetch: impl FnMut(Option<String>, i64) -> Result<(Vec<I>, Option<String>), Failure>,
+    from: Option<P>,
+    mut fetch: impl FnMut(Option<P>, i64) -> Result<(Vec<I>, Option<P>), Failure>,
 ) -> Result<ExitCode, Failure> {
     stream(|lines| {
         let (mut left, mut from) = (limit.unwrap_or(i64::MAX), from);

@@ -221,6 +221,14 @@ impl Window {
     }
 }
 
+/// The moment at which a window that ends now begins.
+///
+/// # Errors
+/// `bad request` when the window breaks its rule.
+pub fn since(tidings: &Tidings, window: Window) -> Result<i64> {
+    window.since(&tidings.analysis().calendar, tidings.now())
+}
+
 /// The log of a time, at most `limit` lines and never more than [`LOG_MAX`].
 ///
 /// # Errors

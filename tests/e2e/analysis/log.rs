@@ -153,3 +153,29 @@ fn where_it_is_not_wanted_there_is_no_log_and_no_visitor() {
     assert_eq!((&figures["communication_avg"], &figures["total_visitor"]), (&json!(0), &json!(0)));
     assert_eq!(figures["total_view"], 1, "acts are counted with themselves");
 }
+
+#[test]
+fn the_command_line_has_the_whole_log_line_by_line() {
+    let mut server = Server::start();
+    let ann = server.member("ann");
+    for _ in 0..3 {
+        let _ = ann.get("/get_userinfo").succeeded();
+    }
+    server.stop();
+    let database = rusqlite::Connection::open(server.database()).unwrap();
+    let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+               INSERT INTO log (key, member, request)
+               SELECT key + i, member, request FROM (SELECT * FROM log ORDER BY key DESC LIMIT 1), n";
+    assert_eq!(database.execute(sql, []).unwrap(), 2_500);
+    let log = |args: &[&str]| server.cli([&["analysis", "log"], args].concat()).succeeded();
+    let count = |args: &[&str]| log(&[args, &["--ndjson"]].concat()).stdout.lines().count();
+    assert_eq!(count(&[]), 2_504, "with signing up");
+    assert_eq!(count(&["--member", "ANN", "--hours", "1"]), 2_503);
+    assert_eq!(count(&["--member", "guest"]), 1);
+    assert_eq!(count(&["--limit", "1200"]), 1_200);
+    assert_eq!(count(&["--member", "ann", "--as", "ann", "--months", "1"]), 2_503);
+    let object = |args: &[&str]| log(&[args, &["--json"]].concat()).json()["log"].as_array().unwrap().len();
+    assert_eq!((object(&[]), object(&["--limit", "1200"])), (100, 1_000));
+    let refused = server.cli(["--as", "ann", "analysis", "log", "--ndjson"]);
+    assert_eq!((refused.status, refused.json()["result"].as_str()), (1, Some("Not admin")));
+}

@@ -140,10 +140,15 @@ fn a_page_looks_at_so_many_lines_and_says_how_far_it_came() {
 }
 
 #[test]
-fn only_administrators_look_through_the_log() {
-    let service = service();
-    let ann = service.member("ann");
+fn administrators_look_through_the_log_and_members_through_their_own_lines() {
+    let service = service_with_lines();
+    let ann = Caller::acting_as(&service, "ann").unwrap();
     let filter = LogFilter::default();
+    let of = |member: &str| LogFilter { member: Some(member.to_owned()), ..LogFilter::default() };
+    let own = browse(&service, &ann, &of("ANN"), None, 9).unwrap();
+    assert_eq!(shown(&own), ["Ann /get_post/1"]);
+    assert!(matches!(browse(&service, &ann, &of("ben"), None, 9), Err(Error::Forbidden)));
+    assert!(matches!(browse(&service, &ann, &of("nobody"), None, 9), Err(Error::Forbidden)));
     assert!(matches!(browse(&service, &ann, &filter, None, 9), Err(Error::Forbidden)));
     assert!(matches!(browse(&service, &Caller::Nobody, &filter, None, 9), Err(Error::BadToken)));
 }
