@@ -9,6 +9,7 @@ use tidings_core::{Error, Outcome, StoreError, answer};
 
 use crate::args;
 use crate::output::{self, Output, Style, text};
+use crate::settings::wrong_variable;
 
 /// Why a command failed: what to print on standard error, and the exit status.
 #[derive(Debug)]
@@ -125,9 +126,14 @@ pub(crate) fn misused(mut refused: clap::Error) -> ExitCode {
         // Where the object cannot be written, the message still can.
         let _ = output::print(&answer::refusal("bad request"));
     }
+    let colour = output::colours(args::color(), std::io::stderr().is_terminal());
+    if let Some(message) = wrong_variable(&refused) {
+        let name = output::paint("tidings:", Style::Bad, colour);
+        output::note(&format!("{name} {}", text::block(&message)));
+        return ExitCode::from(status);
+    }
     on_lines(&mut refused);
     let text = refused.render().to_string();
-    let colour = output::colours(args::color(), std::io::stderr().is_terminal());
     output::note(&with_name(text::block(text.trim_end()).as_ref(), colour));
     ExitCode::from(status)
 }

@@ -17,7 +17,7 @@ mod server;
 
 pub(crate) use defaults::{LISTEN, LOG_FORMAT};
 use layers::FromFile;
-pub(crate) use layers::found;
+pub(crate) use layers::{found, wrong_variable};
 
 /// The variable that holds the key itself that tokens are signed with: a secret has no flag, and no line in a file.
 pub(crate) const TOKEN_KEY: &str = "TIDINGS_TOKEN_KEY";
@@ -63,7 +63,7 @@ pub(crate) struct Settings {
     sign_in_slowing: Option<Switch>,
     /// Days that an access token lasts [default: 30]
     #[arg(long, env = "TIDINGS_TOKEN_DAYS", value_name = "N", help_heading = "Accounts")]
-    token_days: Option<u32>,
+    token_days: Option<NonZeroU32>,
     /// A file with the key that tokens are signed with, 32 bytes or more [default: the database's name and .key,
     /// made at the first start]; `TIDINGS_TOKEN_KEY` holds the key itself
     #[arg(long, env = "TIDINGS_TOKEN_KEY_FILE", value_name = "FILE", help_heading = "Accounts")]

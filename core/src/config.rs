@@ -3,8 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use ureq::http::Uri;
 use zeroize::Zeroizing;
 
+use crate::account::token::KEY_BYTES;
 pub use crate::analysis::bucket::{UnknownZone, Zone};
 
 /// The settings of the service. What the HTTP server alone needs is set there.
@@ -71,6 +73,16 @@ impl Bounds {
 /// Bytes that are never shown, and wiped after use.
 #[derive(Clone)]
 pub struct Secret(pub Zeroizing<Vec<u8>>);
+
+impl Secret {
+    /// Refuses a secret that tokens cannot be signed with.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), &'static str> {
+        if self.0.len() < KEY_BYTES { Err("the key has fewer than 32 bytes") } else { Ok(()) }
+    }
+}
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -309,6 +321,26 @@ impl Feed {
 }
 
 impl Verifier {
+    /// Refuses a verifier that cannot be asked.
+    ///
+    /// # Errors
+    /// What is wrong, naming the setting.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let Self::Http { url, timeout, .. } = self else { return Ok(()) };
+        // As the client reads it.
+        let can_be_asked = url.parse().is_ok_and(|url: Uri| {
+            matches!(url.scheme_str(), Some("http" | "https"))
+                && url.host().is_some_and(|host| !host.is_empty())
+        });
+        if !can_be_asked {
+            return Err("verifier-url is an address that begins with http:// or https://");
+        }
+        if !(1..=3_600).contains(&timeout.as_secs()) {
+            return Err("verifier-timeout is from 1 to 3600");
+        }
+        Ok(())
+    }
+
     /// The ids that only university members may have, as a pattern that matches the whole of an id.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ impl Settings {
                 self.nickname_max,
                 default.nickname_length,
             )?,
-            token_days: self.token_days.unwrap_or(default.token_days),
+            token_days: self.token_days.map_or(default.token_days, NonZeroU32::get),
             token_key: self.token_key()?,
             hash_queue: self.hash_queue.unwrap_or(default.hash_queue),
             sign_in_slowing: self.sign_in_slowing != Some(Switch::Off),
@@ -40,13 +40,18 @@ impl Settings {
     }
 
     fn token_key(&self) -> Result<Option<Secret>, Failure> {
-        if let Some(key) = std::env::var_os(TOKEN_KEY) {
-            return Ok(Some(Secret(key.into_encoded_bytes().into())));
-        }
-        let Some(path) = &self.token_key_file else { return Ok(None) };
-        let key = std::fs::read(path);
-        let key = key.map_err(|e| Failure::system(format!("cannot read {}: {e}", path.display())))?;
-        Ok(Some(Secret(key.into())))
+        let (key, source) = match (std::env::var_os(TOKEN_KEY), &self.token_key_file) {
+            (Some(key), _) => (key.into_encoded_bytes(), TOKEN_KEY.to_owned()),
+            (None, Some(path)) => {
+                let source = format!("token-key-file: {}", path.display());
+                let key = std::fs::read(path);
+                (key.map_err(|e| Failure::usage(format!("{source} cannot be read: {e}")))?, source)
+            }
+            (None, None) => return Ok(None),
+        };
+        let key = Secret(key.into());
+        key.check().map_err(|wrong| Failure::usage(format!("{source}: {wrong}")))?;
+        Ok(Some(key))
     }
 
     fn verifier(&self) -> Result<Verifier, Failure> {
@@ -60,7 +65,9 @@ impl Settings {
                     Duration::from_secs(self.verifier_timeout.unwrap_or(defaults::VERIFIER_TIMEOUT));
                 let school_ids = self.school_ids.as_deref().map(Verifier::school_ids).transpose();
                 let school_ids = school_ids.map_err(|e| Failure::usage(format!("school-ids: {e}")))?;
-                Ok(Verifier::Http { url, timeout, school_ids })
+                let verifier = Verifier::Http { url, timeout, school_ids };
+                verifier.check().map_err(Failure::usage)?;
+                Ok(verifier)
             }
         }
     }
@@ -73,7 +80,9 @@ impl Settings {
             .map(|name| name.parse().map_err(|e| Failure::usage(format!("timezone: {name:?}: {e}"))));
         let blocklist = self.trend_blocklist.as_deref().map(|path| {
             let terms = std::fs::read_to_string(path).map(|text| text.lines().map(str::to_owned).collect());
-            terms.map_err(|e| Failure::system(format!("cannot read {}: {e}", path.display())))
+            terms.map_err(|e| {
+                Failure::usage(format!("trend-blocklist: {} cannot be read: {e}", path.display()))
+            })
         });
         Ok(Analysis {
             timezone: timezone.transpose()?,

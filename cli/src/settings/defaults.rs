@@ -37,7 +37,7 @@ impl Settings {
             log_format: Some(LOG_FORMAT),
             log_auth_failures: Some(server.log_auth_failures),
             sign_in_slowing: Some(switch(core.sign_in_slowing)),
-            token_days: Some(core.token_days),
+            token_days: NonZeroU32::new(core.token_days),
             token_key_file: None,
             id_min,
             id_max,

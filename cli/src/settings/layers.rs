@@ -1,16 +1,21 @@
 //! How flags, variables and the TOML file are laid over each other.
 
 use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::path::{Path, PathBuf};
 
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args as _, Command, Parser};
 use serde_json::{Map, Value};
 
 use super::Settings;
+use crate::args;
 use crate::failure::Failure;
 
 /// The TOML file that is read where none is named.
 const FILE: &str = "tidings.toml";
+/// How alike a key must be to one that there is, 0 to 1, to be taken for it; clap asks the same of flags.
+const ALIKE: f64 = 0.7;
 
 /// What the TOML file gave of the settings that are in force.
 #[derive(Debug, Default)]
@@ -47,7 +52,7 @@ impl Settings {
             let lines = self.file.lines.iter().map(|(key, line)| (&**key, *line));
             let mut suspects: Vec<(&str, usize)> =
                 lines.filter(|(key, _)| named(key) || to_blame(key)).collect();
-            suspects.sort_by_key(|(key, line)| (!(named(key) && to_blame(key)), !to_blame(key), *line));
+            suspects.sort_by_key(|(key, line)| (!(named(key) && to_blame(key)), !named(key), *line));
             match suspects.first() {
                 Some((key, line)) => {
                     let place = format!("{}, line {line}, {key}", self.file.path.display());
@@ -93,7 +98,40 @@ fn from_environment() -> Result<Settings, Failure> {
         settings: Settings,
     }
     let environment = Environment::try_parse_from(["tidings"]);
-    environment.map(|e| e.settings).map_err(|e| Failure::usage(e.to_string()))
+    environment.map(|e| e.settings).map_err(|refused| {
+        Failure::usage(as_variable(&refused).map_or_else(|| refused.to_string(), |(_, message)| message))
+    })
+}
+
+/// What is wrong with a `TIDINGS_…` variable, where it is that and no flag which clap refused.
+pub(crate) fn wrong_variable(refused: &clap::Error) -> Option<String> {
+    let (flag, message) = as_variable(refused)?;
+    let is_flag = |argument: &str| {
+        argument.strip_prefix(&*flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    };
+    let given = args::given().any(|argument| argument.to_str().is_some_and(is_flag));
+    (!given).then_some(message)
+}
+
+/// The flag of the setting whose value clap refused, and what is wrong with it as its variable.
+fn as_variable(refused: &clap::Error) -> Option<(String, String)> {
+    let text = |kind| match refused.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    };
+    // Such as `--pw-min <N>`.
+    let flag = text(ContextKind::InvalidArg)?.split(' ').next()?;
+    let value = text(ContextKind::InvalidValue)?;
+    let settings = Settings::augment_args(Command::new("settings"));
+    let mut arguments = settings.get_arguments();
+    let argument = arguments.find(|argument| argument.get_long() == flag.strip_prefix("--"))?;
+    let variable = argument.get_env()?.display();
+    let why = match (refused.get(ContextKind::ValidValue), refused.source()) {
+        (_, Some(cause)) => cause.to_string(),
+        (Some(ContextValue::Strings(valid)), None) => format!("it is one of {}", valid.join(", ")),
+        _ => return None,
+    };
+    Some((flag.to_owned(), format!("{variable}: {value:?}: {why}")))
 }
 
 /// The settings of the TOML file.
@@ -109,10 +147,26 @@ fn read_file(named: Option<&Path>) -> Result<Settings, Failure> {
     let wrong = |e: toml::de::Error| Failure::usage(format!("{}: {e}", path.display()));
     let table = toml::de::DeTable::parse(&text).map_err(wrong)?;
     let line = |at: usize| 1 + text[..at].matches('\n').count();
-    let lines =
+    let lines: BTreeMap<String, usize> =
         table.get_ref().keys().map(|key| (key.get_ref().to_string(), line(key.span().start))).collect();
+    let known = Settings::default().values()?;
+    let unknown = lines.iter().filter(|(key, _)| !known.contains_key(*key));
+    if let Some((key, line)) = unknown.min_by_key(|(_, line)| **line) {
+        let nearest = nearest(key, known.keys()).map(|known| format!("; do you mean {known}?"));
+        let nearest = nearest.unwrap_or_default();
+        return Err(Failure::usage(format!(
+            "{}, line {line}: there is no setting {key:?}{nearest}",
+            path.display()
+        )));
+    }
     let settings = toml::from_str::<Settings>(&text).map_err(wrong)?;
     Ok(Settings { file: FromFile { path: path.to_owned(), lines }, ..settings })
+}
+
+/// Which of the keys that there are was probably meant.
+fn nearest<'k>(key: &str, known: impl Iterator<Item = &'k String>) -> Option<&'k str> {
+    let alike = known.map(|known| (strsim::jaro(key, known), &**known)).filter(|(alike, _)| *alike > ALIKE);
+    alike.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, known)| known)
 }
 
 /// `base` with what `over` gives in its place.

@@ -14,7 +14,7 @@ use crate::id::random;
 /// Bytes of a signing key, as many as the hash of HS256 has.
 ///
 /// Source: RFC 7518 section 3.2, a key of the hash's size or larger.
-const KEY_BYTES: usize = 32;
+pub(crate) const KEY_BYTES: usize = 32;
 
 /// What a token says: whose it is, until when, and of which generation.
 #[derive(Debug, Serialize, Deserialize)]

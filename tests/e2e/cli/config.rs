@@ -177,6 +177,17 @@ fn what_is_wrong_in_a_file_is_named_with_its_line_also_where_nobody_named_the_fi
             "school-ids",
         ),
         ("\n\nverifier = \"http\"\n", 3, "verifier-url"),
+        ("verifier = \"http\"\nverifier-url = \"nonsense\"\n", 2, "verifier-url"),
+        ("verifier = \"http\"\nverifier-url = \"ftp://127.0.0.1/\"\n", 2, "verifier-url"),
+        (
+            "verifier = \"http\"\nverifier-url = \"http://127.0.0.1:1/\"\nverifier-timeout = 0\n",
+            3,
+            "verifier-timeout",
+        ),
+        ("pw-min = 8\ntoken-days = 0\n", 2, "token-days"),
+        ("pw-min = 8\ntoken-key-file = \"blocked.txt\"\n", 2, "token-key-file"),
+        ("pw-min = 8\ntoken-key-file = \"none.key\"\n", 2, "token-key-file"),
+        ("pw-min = 8\ntrend-blocklist = \"none.txt\"\n", 2, "trend-blocklist"),
         ("timezone = \"Mars/Olympus\"\n", 1, "timezone"),
         ("\npopular-half-life = -1\n", 2, "popular-half-life"),
         ("\nwords-dimensions = 0\n", 2, "words-dimensions"),
@@ -196,6 +207,7 @@ fn what_is_wrong_in_a_file_is_named_with_its_line_also_where_nobody_named_the_fi
             );
         }
     }
+    assert!(!directory.path().join("tidings.db").exists(), "nothing is opened");
     // A flag that makes it right is heard.
     std::fs::write(directory.path().join("tidings.toml"), "base-path = \"/a b\"\n").unwrap();
     let _ = tidings(directory.path(), &["config", "--base-path", "/a"], "").succeeded();
@@ -204,4 +216,47 @@ fn what_is_wrong_in_a_file_is_named_with_its_line_also_where_nobody_named_the_fi
     assert!(!flag.stderr.contains("tidings.toml"), "the file is not to blame: {flag:?}");
     let object = tidings(directory.path(), &["config", "--json"], "");
     assert_eq!((object.status, object.json()), (2, json!({ "result": "bad request" })));
+}
+
+#[test]
+fn an_unknown_key_is_told_with_the_one_that_was_probably_meant() {
+    let directory = directory();
+    for (text, told) in [
+        (
+            "id-min = 3\npw_min = 8\n",
+            "tidings.toml, line 2: there is no setting \"pw_min\"; do you mean pw-min?",
+        ),
+        ("[serve]\nid-min = 3\n", "tidings.toml, line 1: there is no setting \"serve\""),
+    ] {
+        std::fs::write(directory.path().join("tidings.toml"), text).unwrap();
+        let output = tidings(directory.path(), &["config"], "");
+        assert_eq!((output.status, output.stderr.trim_end()), (2, &*format!("tidings: {told}")));
+    }
+}
+
+#[test]
+fn what_is_wrong_in_a_variable_is_told_of_the_variable() {
+    let directory = directory();
+    let with = |variable: &str, value: &str, args: &[&str]| {
+        let mut config = command();
+        config.current_dir(directory.path()).args(args).env(variable, value);
+        run(config, "")
+    };
+    for args in [&["config"][..], &["init"], &["serve", "--listen", "127.0.0.1:0"]] {
+        for (variable, value, told) in [
+            ("TIDINGS_PW_MIN", "many", "TIDINGS_PW_MIN: \"many\": invalid digit found in string"),
+            ("TIDINGS_VERIFIER", "oracle", "TIDINGS_VERIFIER: \"oracle\": it is one of none, roster, http"),
+            ("TIDINGS_TOKEN_KEY", "short", "TIDINGS_TOKEN_KEY: the key has fewer than 32 bytes"),
+        ] {
+            let output = with(variable, value, args);
+            assert_eq!(
+                (output.status, output.stderr.trim_end()),
+                (2, &*format!("tidings: {told}")),
+                "{args:?}"
+            );
+        }
+    }
+    let flag = with("TIDINGS_PW_MIN", "8", &["config", "--pw-min=many"]);
+    assert!(flag.status == 2 && flag.stderr.contains("--pw-min"), "{flag:?}");
+    assert!(!flag.stderr.contains("TIDINGS_"), "{flag:?}");
 }
