@@ -261,6 +261,7 @@ pub(crate) static EDITOR: Table = Table {
         binding(&[ctrl('x')], Action::CutText, "cut what is selected", ""),
         binding(&[ctrl('v')], Action::PasteText, "paste", ""),
         binding(&[ctrl('z')], Action::Suspend, "to the shell; fg comes back", ""),
+        binding(&[key(KeyCode::F(1))], Action::Help, "these keys", ""),
         binding(
             &[Chord(KeyCode::Left, KeyModifiers::SHIFT), Chord(KeyCode::Right, KeyModifiers::SHIFT)],
             Action::Type,

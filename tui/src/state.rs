@@ -288,7 +288,11 @@ impl State {
                 out.question =
                     Some(Question::yes_or_no(text, "What it holds now is lost.", "write over it", act));
             }
-            (Err(problem), _) => out.complain(problem),
+            (Err(problem), _) => {
+                // What was typed is nowhere else.
+                self.quitting &= !matches!(act, Act::KeepDraft(_));
+                out.complain(problem);
+            }
         }
         let (screens, ctx) = self.screens();
         for screen in screens {

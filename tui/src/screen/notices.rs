@@ -194,7 +194,7 @@ impl Screen for Notices {
     fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
         if self.editor.is_some() {
             self.act_in_editor(action, ctx, out);
-            return action != Action::Suspend;
+            return !matches!(action, Action::Suspend | Action::Help);
         }
         match action {
             Action::New => self.editor = Some(Editor::of(None, None, ctx.now)),
@@ -280,6 +280,14 @@ impl Screen for Notices {
                     self.editor = None;
                 }
                 self.ask(ctx, out);
+            }
+            (Act::KeepDraft(draft), result) => {
+                let closed = self.editor.as_mut().is_some_and(|editor| editor.draft_kept(&draft.key, result));
+                if closed {
+                    self.editor = None;
+                    out.done("Kept as a draft.");
+                    self.ask(ctx, out);
+                }
             }
             (Act::ShowNotice { .. } | Act::RemoveNotice { .. } | Act::DropDraft { .. }, _) => {
                 self.ask(ctx, out);

@@ -23,8 +23,15 @@ impl State {
         if self.ctx.size.0 < view::LEAST.0 || self.ctx.size.1 < view::LEAST.1 {
             // Nothing is seen of what other keys would do.
             match keys::find(&[&keys::GLOBAL], &key) {
-                Some(Action::Quit) => self.quit(out),
-                Some(Action::Suspend) => out.effect(Effect::Suspend),
+                // Nor of a question.
+                Some(Action::Quit) => {
+                    self.notices.keep(self.ctx.now, out);
+                    self.quitting = true;
+                }
+                Some(Action::Suspend) => {
+                    self.notices.keep(self.ctx.now, out);
+                    out.effect(Effect::Suspend);
+                }
                 _ => {}
             }
             return;

@@ -138,7 +138,9 @@ impl View {
     }
 
     pub(super) fn sheet(self, days: Days, rows: &[Row]) -> Sheet {
-        let of = if days.first == days.last {
+        let of = if self == Self::Terms {
+            "last-24-hours".to_owned()
+        } else if days.first == days.last {
             days.first.to_string()
         } else {
             format!("{}-{}", days.first, days.last)

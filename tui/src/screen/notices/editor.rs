@@ -39,6 +39,8 @@ pub(super) struct Editor {
     to_keep: bool,
     /// Whether a draft of it was kept.
     kept: bool,
+    /// Whether it closes once the draft is on disk.
+    leaving: bool,
     /// When the draft was kept that this goes on with.
     resumed: Option<i64>,
     /// Since when it is being saved.
@@ -119,6 +121,7 @@ impl Editor {
             scroll: 0,
             to_keep: false,
             kept: false,
+            leaving: false,
             resumed: draft.map(|draft| draft.date),
             saving: None,
             problem: None,
@@ -140,7 +143,7 @@ impl Editor {
 
     /// The draft, if anything was typed since it was kept last.
     pub(super) fn take_draft(&mut self, now: i64) -> Option<Kept> {
-        if !std::mem::take(&mut self.to_keep) || self.saving.is_some() {
+        if self.saving.is_some() || !std::mem::take(&mut self.to_keep) {
             return None;
         }
         self.kept = true;
@@ -175,10 +178,9 @@ impl Editor {
             Action::KeepDraft => {
                 self.to_keep = true;
                 if let Some(draft) = self.take_draft(ctx.now) {
+                    self.leaving = true;
                     out.act(Act::KeepDraft(draft));
                 }
-                out.done("Kept as a draft.");
-                return Left::Closed;
             }
             Action::DropDraft => {
                 out.act(Act::DropDraft { key: self.key.clone(), at: ctx.now });
@@ -189,6 +191,8 @@ impl Editor {
                 self.preview = !self.preview;
                 self.scroll = 0;
             }
+            // What is being saved stays as it is.
+            Action::Toggle | Action::CutText | Action::PasteText if self.saving.is_some() => {}
             Action::Toggle => {
                 self.shown = !self.shown;
                 self.to_keep = true;
@@ -264,7 +268,20 @@ impl Editor {
         }
     }
 
+    /// Takes the news that a draft is on disk, or why not; whether the editor is done.
+    pub(super) fn draft_kept(&mut self, draft: &str, result: Result<(), &Problem>) -> bool {
+        if self.key != draft {
+            return false;
+        }
+        // What is not on disk is tried again.
+        self.to_keep |= result.is_err();
+        std::mem::take(&mut self.leaving) && result.is_ok()
+    }
+
     pub(super) fn key(&mut self, key: KeyEvent) {
+        if self.saving.is_some() {
+            return;
+        }
         if self.preview {
             self.scroll = match key.code {
                 KeyCode::Up | KeyCode::PageUp => self.scroll.saturating_sub(1),
@@ -285,6 +302,9 @@ impl Editor {
     }
 
     pub(super) fn paste(&mut self, text: &str) {
+        if self.saving.is_some() {
+            return;
+        }
         let keeps = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let mut text: String = text.chars().filter(keeps).collect();

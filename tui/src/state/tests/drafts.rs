@@ -110,3 +110,54 @@ fn a_draft_of_a_notice_that_was_removed_meanwhile_is_a_new_one() {
     stage.keys(&["Ctrl-S"]);
     stage.sees("● shown");
 }
+
+#[test]
+fn what_is_pressed_while_a_notice_is_saved_does_not_change_it() {
+    let mut stage = typed();
+    stage.holds = true;
+    stage.keys(&["Ctrl-S", " later"]);
+    stage.happens(Event::Paste("pasted".into()));
+    stage.sees("All night");
+    stage.sees_not("later");
+    stage.sees_not("pasted");
+    stage.holds = false;
+    let waiting = std::mem::take(&mut stage.waiting);
+    stage.perform(waiting);
+    stage.sees("● shown");
+    assert_eq!(kept(&stage), []);
+}
+
+#[test]
+fn a_draft_that_cannot_be_kept_stays_in_the_editor() {
+    let mut stage = typed();
+    // Where drafts would stand is a file.
+    std::fs::write(stage.file("test.db.drafts"), "").unwrap();
+    stage.keys(&["Esc", "k"]);
+    stage.sees("A new notice");
+    stage.sees("All night");
+    stage.happens(Event::Stop);
+    assert!(!stage.ended, "as long as there is time to wait");
+    std::fs::remove_file(stage.file("test.db.drafts")).unwrap();
+    stage.tick(500);
+    assert_eq!(kept(&stage), [("Exam week".to_owned(), "All night".to_owned())]);
+    stage.keys(&["Esc", "k"]);
+    stage.sees("Kept as a draft.");
+}
+
+#[test]
+fn a_window_that_is_too_small_keeps_what_is_typed_and_quits() {
+    let mut stage = typed();
+    stage.resize(38, 10);
+    stage.keys(&["q"]);
+    assert!(stage.ended);
+    assert_eq!(kept(&stage), [("Exam week".to_owned(), "All night".to_owned())]);
+}
+
+#[test]
+fn the_editor_tells_its_keys() {
+    let mut stage = typed();
+    stage.keys(&["F1"]);
+    stage.sees("undo");
+    stage.keys(&["Esc"]);
+    stage.sees("All night");
+}
