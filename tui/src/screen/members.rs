@@ -45,6 +45,8 @@ pub(crate) struct Members {
     next: Option<String>,
     member_slot: Slot,
     member: Option<Box<Member>>,
+    /// Whether something has changed since the member was read, who stays until they are read anew.
+    stale: bool,
     view: View,
     /// What was read: the versions of members, and of all that is counted for what one member does.
     seen: (i64, i64),
@@ -74,11 +76,12 @@ impl Members {
         out.effect(self.slot.ask(ctx.now, Query::Members { search, after, limit }));
     }
 
-    /// Asks for what is known of who is selected, where it is shown and not there.
+    /// Asks for what is known of who is selected, where it is shown and not there, or stale.
     fn ask_member(&mut self, ctx: &Ctx, out: &mut Out) {
         let Some(entry) = self.list.selected() else { return };
         let there = self.member.as_ref().is_some_and(|member| member.id == entry.user_id);
-        if self.list.areas(ctx.body()).text.width > 0 && !there {
+        if self.list.areas(ctx.body()).text.width > 0 && (!there || self.stale) {
+            self.stale = false;
             let query = Query::Member(entry.user_id.clone());
             out.effect(self.member_slot.ask(ctx.now, query));
         }
@@ -191,12 +194,12 @@ impl Screen for Members {
         let due = self.seen.0 != changes.members && self.list.items().len() <= PAGES;
         if (first || due) && !self.slot.is_waiting() {
             self.seen.0 = changes.members;
-            self.member = None;
+            self.stale = true;
             self.ask(None, ctx, out);
         }
-        if self.seen.1 != changes.counts && self.view == View::Log && !self.member_slot.is_waiting() {
+        if self.seen.1 != changes.counts {
             self.seen.1 = changes.counts;
-            self.member = None;
+            self.stale = true;
         }
         if !self.member_slot.is_waiting() && self.member_slot.problem().is_none() {
             self.ask_member(ctx, out);
@@ -220,7 +223,7 @@ impl Screen for Members {
                 }
             }
             Action::Refresh => {
-                self.member = None;
+                self.stale = true;
                 self.ask(None, ctx, out);
             }
             Action::Export => out.export = Some(self.export(ctx)),
@@ -283,7 +286,7 @@ impl Screen for Members {
         | Act::ResetMember { .. }
         | Act::RemoveMember { .. } = act
         {
-            self.member = None;
+            self.stale = true;
             self.ask(None, ctx, out);
         }
     }

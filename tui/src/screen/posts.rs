@@ -37,6 +37,8 @@ pub(crate) struct Posts {
     listed: String,
     post_slot: Slot,
     post: Option<PostText>,
+    /// Whether the post has changed since it was read: it stays until it is read anew.
+    stale: bool,
     seen: Option<i64>,
     /// When the list was read last.
     read_at: i64,
@@ -65,11 +67,12 @@ impl Posts {
         out.effect(self.slot.ask(ctx.now, query));
     }
 
-    /// Asks for the text of what is selected, where it is shown and not there.
+    /// Asks for the text of what is selected, where it is shown and not there, or stale.
     fn ask_post(&mut self, ctx: &Ctx, out: &mut Out) {
         let Some(row) = self.list.selected() else { return };
         let there = self.post.as_ref().is_some_and(|post| post.id == row.id);
-        if self.list.areas(ctx.body()).text.width > 0 && !there {
+        if self.list.areas(ctx.body()).text.width > 0 && (!there || self.stale) {
+            self.stale = false;
             let query = Query::Post(row.id.clone());
             out.effect(self.post_slot.ask(ctx.now, query));
         }
@@ -171,6 +174,7 @@ impl Screen for Posts {
         let due = self.seen != Some(changes.posts) && ctx.now - self.read_at >= READ_EVERY_MS;
         if (due || !asked) && !self.slot.is_waiting() {
             self.seen = Some(changes.posts);
+            self.stale = true;
             self.ask(ctx, out);
         }
         if !self.post_slot.is_waiting() && self.post_slot.problem().is_none() {
@@ -182,7 +186,7 @@ impl Screen for Posts {
         match action {
             Action::Remove => self.remove(out),
             Action::Refresh => {
-                self.post = None;
+                self.stale = true;
                 self.ask(ctx, out);
             }
             Action::Export => out.export = Some(self.export(ctx)),

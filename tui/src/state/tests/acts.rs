@@ -1,7 +1,7 @@
 //! What keys bring about.
 
 use tidings_core::account::{self, Caller, MemberQuery};
-use tidings_core::{feedback, notice};
+use tidings_core::{feedback, notice, post as core_post};
 
 use super::*;
 
@@ -339,4 +339,34 @@ fn the_filter_of_the_log_is_one_key_from_the_overview() {
     assert_eq!(stage.state.current, 6);
     stage.sees("/get_userinfo");
     stage.sees_not("guest");
+}
+
+#[test]
+fn what_is_open_follows_what_others_do_and_is_never_blank() {
+    let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
+        data::member(tidings, "ann", "Ann");
+        data::post(tidings, "Orbits", "2026-11-19T00:00:00Z");
+    });
+    let tidings = stage.service.tidings.clone();
+    let id = core_post::list(&tidings, &core_post::ListQuery::default()).unwrap().posts[0].id.clone();
+    stage.keys(&["5"]);
+    stage.tick(1_000);
+    stage.keys(&["Enter"]);
+    let edited = core_post::Draft { post: Some("Written anew.".into()), ..core_post::Draft::default() };
+    core_post::update(&tidings, &Caller::Operator, &id, &edited).unwrap();
+    stage.holds = true;
+    stage.tick(1_000);
+    stage.sees_not("…");
+    stage.holds = false;
+    let waiting = std::mem::take(&mut stage.waiting);
+    stage.perform(waiting);
+    stage.tick(1_000);
+    stage.sees("Written anew.");
+
+    stage.keys(&["Esc", "4", "Enter", "v"]);
+    stage.sees_not("Orbits");
+    let ann = Caller::acting_as(&tidings, "ann").unwrap();
+    core_post::like(&tidings, &ann, &id).wait().unwrap();
+    stage.tick(1_000);
+    stage.sees("Orbits");
 }
