@@ -95,6 +95,14 @@ pub(crate) fn key_beside(database: &Path) -> Result<Vec<u8>> {
         Error::Internal(format!("cannot {what} the token key {}: {e}", path.display()).into())
     };
     match fs::read(&path) {
+        Ok(key) if key.len() < KEY_BYTES => {
+            let what = format!(
+                "the token key {} is shorter than {KEY_BYTES} bytes: put its copy back, or remove it, and everybody has \
+                 to sign in again",
+                path.display()
+            );
+            return Err(Error::Internal(what.into()));
+        }
         Ok(key) => return Ok(key),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
         Err(e) => return Err(failed("read", &e)),
@@ -165,5 +173,15 @@ mod tests {
         }
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no draft is left");
         assert!(Keys::new(b"short", 30).is_err());
+    }
+
+    #[test]
+    fn a_key_that_was_cut_short_is_named_and_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.db.key");
+        fs::write(&file, "short").unwrap();
+        let error = key_beside(&dir.path().join("a.db")).unwrap_err();
+        assert!(error.detail().is_some_and(|detail| detail.contains("a.db.key")), "{error:?}");
+        assert_eq!(fs::read(&file).unwrap(), b"short");
     }
 }
