@@ -35,10 +35,10 @@ impl Slot {
         self.since.is_some_and(|since| now - since >= SLOW_MS)
     }
 
-    /// Waits no longer: the answer is stale when it comes.
-    pub(crate) const fn leave(&mut self) {
+    /// Waits no longer: the answer is stale when it comes. Whether one was waited for.
+    pub(crate) const fn leave(&mut self) -> bool {
         self.number += 1;
-        self.since = None;
+        self.since.take().is_some()
     }
 
     /// The answer to a question, if it is the latest and did not fail.
@@ -93,7 +93,7 @@ mod tests {
         let mut slot = Slot::default();
         let asked = number(&slot.ask(0, Query::Notices));
         assert!(!slot.is_slow(SLOW_MS - 1) && slot.is_slow(SLOW_MS));
-        slot.leave();
+        assert!(slot.leave() && !slot.leave());
         assert!(!slot.is_slow(10_000));
         assert_eq!(slot.take(asked, Ok("late")), None);
     }

@@ -220,9 +220,7 @@ impl Screen for Feedback {
     }
 
     fn leave(&mut self) -> bool {
-        let waiting = self.slot.is_waiting();
-        self.slot.leave();
-        waiting
+        self.slot.leave()
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {

@@ -296,10 +296,8 @@ impl Screen for Members {
     }
 
     fn leave(&mut self) -> bool {
-        let waiting = self.slot.is_waiting() || self.member_slot.is_waiting();
-        self.slot.leave();
-        self.member_slot.leave();
-        waiting
+        let (list, text) = (self.slot.leave(), self.member_slot.leave());
+        list || text
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {

@@ -251,10 +251,8 @@ impl Screen for Posts {
     }
 
     fn leave(&mut self) -> bool {
-        let waiting = self.slot.is_waiting() || self.post_slot.is_waiting();
-        self.slot.leave();
-        self.post_slot.leave();
-        waiting
+        let (list, text) = (self.slot.leave(), self.post_slot.leave());
+        list || text
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
