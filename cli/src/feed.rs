@@ -9,7 +9,8 @@ use tidings_core::clock;
 use tidings_core::newsfeed::{self, FeedAnswer, LIMIT_MAX, Page};
 
 use crate::failure::Failure;
-use crate::output::{Column, Table, dated, grouped, local, stream_pages};
+use crate::output::{grouped, local, stream_pages};
+use crate::post;
 use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
@@ -93,14 +94,7 @@ fn answer(
     let page = posts(json)?;
     let shown: Vec<Shown> = page.newsfeed.iter().map(|post| decoded(post.get())).collect::<Result<_, _>>()?;
     out.encoded(json, |screen| {
-        let mut table = Table::new([
-            Column::whole("ID"),
-            Column::text("Title"),
-            Column::number("Views").optional(),
-            Column::number("Likes").optional(),
-            Column::whole(dated("Date")).optional(),
-            Column::text("Address").optional(),
-        ]);
+        let mut table = post::table();
         for post in shown {
             let date = clock::parse(&post.date).map_or(post.date, |date| local(clock::Time(date)));
             table.row([post.id, post.title, grouped(post.view), grouped(post.fav_cnt), date, post.url]);

@@ -14,6 +14,8 @@ mod fields;
 mod import;
 mod show;
 
+pub(crate) use show::table;
+
 use fields::Fields;
 
 #[derive(Debug, Subcommand)]

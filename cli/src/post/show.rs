@@ -22,6 +22,18 @@ pub(crate) struct Window {
     next: Option<String>,
 }
 
+/// A table of posts: id, title, views, likes, date, address.
+pub(crate) fn table() -> Table {
+    Table::new([
+        Column::whole("ID"),
+        Column::text("Title"),
+        Column::number("Views").optional(),
+        Column::number("Likes").optional(),
+        Column::whole(dated("Date")).optional(),
+        Column::text("Address").optional(),
+    ])
+}
+
 pub(super) fn list(session: &Session, window: &Window) -> Result<ExitCode, Failure> {
     let Session { tidings, out, .. } = session;
     let topic = window.topic.as_deref();
@@ -35,14 +47,7 @@ pub(super) fn list(session: &Session, window: &Window) -> Result<ExitCode, Failu
     let query = ListQuery { topic, limit: window.limit, next: window.next.as_deref() };
     let posts = post::list(tidings, &query)?;
     out.answer(&posts, |page| {
-        let mut table = Table::new([
-            Column::whole("ID"),
-            Column::text("Title"),
-            Column::number("Views").optional(),
-            Column::number("Likes").optional(),
-            Column::whole(dated("Date")).optional(),
-            Column::text("Address").optional(),
-        ]);
+        let mut table = table();
         for post in &posts.posts {
             let (id, title, url) = (post.id.clone(), post.title.clone(), post.url.clone());
             table.row([id, title, grouped(post.view), grouped(post.fav_cnt), local(post.date), url]);
