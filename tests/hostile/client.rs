@@ -1,0 +1,124 @@
+//! Plain HTTP/1.1 on a blocking connection, from an address of the caller's choice.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::net::TcpSocket;
+
+/// Longer than any bound of an attack.
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A TCP connection from `source`; `receive_buffer` bounds what the kernel takes before anybody reads.
+pub(crate) fn connect(
+    source: Ipv4Addr,
+    to: SocketAddr,
+    receive_buffer: Option<u32>,
+) -> io::Result<TcpStream> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let stream = runtime.block_on(async {
+        let socket = TcpSocket::new_v4()?;
+        if let Some(bytes) = receive_buffer {
+            socket.set_recv_buffer_size(bytes)?;
+        }
+        socket.bind(SocketAddr::from((source, 0)))?;
+        tokio::time::timeout(TIMEOUT, socket.connect(to)).await.map_err(io::Error::from)?
+    })?;
+    let stream = stream.into_std()?;
+    stream.set_nonblocking(false)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
+    Ok(stream)
+}
+
+/// A connection that asks and waits.
+pub(crate) struct Connection(BufReader<TcpStream>);
+
+impl Connection {
+    pub(crate) fn open(source: Ipv4Addr, to: SocketAddr) -> io::Result<Self> {
+        Ok(Self(BufReader::new(connect(source, to, None)?)))
+    }
+
+    /// Sends a request and reads its answer.
+    pub(crate) fn ask(&mut self, request: &[u8]) -> io::Result<Answer> {
+        self.0.get_mut().write_all(request)?;
+        let (mut status, mut length, mut line) = (0, 0, String::new());
+        while line != "\r\n" {
+            line.clear();
+            if self.0.read_line(&mut line)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            if let Some(rest) = line.strip_prefix("HTTP/1.1 ") {
+                status = rest.get(..3).and_then(|status| status.parse().ok()).unwrap_or_default();
+            } else if let Some(("content-length", value)) = line.split_once(": ") {
+                length = value.trim().parse().unwrap_or_default();
+            }
+        }
+        let mut body = vec![0; length];
+        self.0.read_exact(&mut body)?;
+        Ok(Answer { status, body })
+    }
+}
+
+/// An answer, as far as an attack looks at it.
+pub(crate) struct Answer {
+    status: u16,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    /// Whether it is a success.
+    pub(crate) fn is_success(&self) -> bool {
+        self.status == 200 && self.body.starts_with(br#"{"result":"success""#)
+    }
+}
+
+/// A GET request.
+pub(crate) fn get(path: &str, token: Option<&str>) -> Vec<u8> {
+    let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{token}\r\n").into_bytes()
+}
+
+/// A POST request with a JSON body.
+pub(crate) fn post(path: &str, body: &Value) -> Vec<u8> {
+    post_text(path, &body.to_string())
+}
+
+/// A POST request with a body that says it is JSON.
+pub(crate) fn post_text(path: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
+    format!("{head}Content-Length: {length}\r\n\r\n{body}").into_bytes()
+}
+
+/// How long answers took, and how many were failures.
+#[derive(Default)]
+pub(crate) struct Latencies {
+    ms: Vec<f64>,
+    failures: usize,
+}
+
+impl Latencies {
+    pub(crate) fn add(&mut self, took: Duration, succeeded: bool) {
+        self.ms.push(took.as_secs_f64() * 1_000.0);
+        self.failures += usize::from(!succeeded);
+    }
+
+    /// The time in ms that this share of the answers did not exceed.
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "few thousand answers")]
+    #[expect(clippy::cast_sign_loss, reason = "a share is not negative")]
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
+        let mut sorted = self.ms.clone();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len().saturating_sub(1);
+        sorted.get((last as f64 * share).ceil() as usize).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// The share of answers that were successes.
+    #[expect(clippy::cast_precision_loss, reason = "few thousand answers")]
+    pub(crate) fn succeeded(&self) -> f64 {
+        1.0 - self.failures as f64 / self.ms.len().max(1) as f64
+    }
+}

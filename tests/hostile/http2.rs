@@ -1,0 +1,52 @@
+//! Just enough HTTP/2 to be a bad client: requests whose answers are never let through.
+//!
+//! Source: RFC 9113 (frames) and RFC 7541 (header fields without compression).
+
+use std::io::{self, Write as _};
+use std::net::TcpStream;
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const SETTINGS: u8 = 4;
+const HEADERS: u8 = 1;
+const PING: u8 = 6;
+/// The setting that says how much of an answer may be sent before the client asks for more.
+const INITIAL_WINDOW_SIZE: [u8; 2] = [0, 4];
+const END_STREAM_AND_HEADERS: u8 = 0x5;
+
+/// Begins a connection on which no byte of a body may be sent.
+pub(crate) fn begin(stream: &mut TcpStream) -> io::Result<()> {
+    let mut bytes = PREFACE.to_vec();
+    let mut settings = INITIAL_WINDOW_SIZE.to_vec();
+    settings.extend_from_slice(&0_u32.to_be_bytes());
+    frame(&mut bytes, SETTINGS, 0, 0, &settings);
+    // The acknowledgement of the server's settings, which it is sure to send.
+    frame(&mut bytes, SETTINGS, 1, 0, &[]);
+    stream.write_all(&bytes)
+}
+
+/// Asks for `path` on this many streams, from the first one on.
+pub(crate) fn ask(stream: &mut TcpStream, path: &str, streams: u32) -> io::Result<()> {
+    let mut fields = vec![0x82, 0x86, 0x04, u8::try_from(path.len()).expect("a short path")];
+    fields.extend_from_slice(path.as_bytes());
+    fields.extend_from_slice(b"\x01\x09localhost");
+    let mut bytes = Vec::new();
+    for number in 0..streams {
+        frame(&mut bytes, HEADERS, END_STREAM_AND_HEADERS, 2 * number + 1, &fields);
+    }
+    stream.write_all(&bytes)
+}
+
+/// Says that the client is there.
+pub(crate) fn ping(stream: &mut TcpStream) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    frame(&mut bytes, PING, 0, 0, &[0; 8]);
+    stream.write_all(&bytes)
+}
+
+fn frame(bytes: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+    let length = u32::try_from(payload.len()).expect("a short frame").to_be_bytes();
+    bytes.extend_from_slice(&length[1..]);
+    bytes.extend_from_slice(&[kind, flags]);
+    bytes.extend_from_slice(&stream.to_be_bytes());
+    bytes.extend_from_slice(payload);
+}

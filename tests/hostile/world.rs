@@ -1,0 +1,102 @@
+//! The server under attack, what it uses, and the victim beside the attacker.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tidings_tests::{Server, wait_until};
+
+use crate::client::{Connection, Latencies};
+use crate::data;
+
+/// Posts in an answer of a feed.
+const FEED_POSTS: usize = 150;
+
+/// What all attacks share.
+pub(crate) struct World {
+    pub(crate) posts: usize,
+    pub(crate) length: Duration,
+    pub(crate) same_address: bool,
+}
+
+impl World {
+    /// A server with default settings on a new database with posts.
+    pub(crate) fn serve(&self) -> Server {
+        let server = Server::start();
+        let output = server.cli_with_input(["--json", "post", "import", "-"], data::posts(self.posts));
+        assert_eq!(output.succeeded().json()["inserted"], json!(self.posts));
+        let anyone = server.anyone();
+        let shown = self.posts.min(FEED_POSTS);
+        wait_until("the feeds show the posts", || {
+            let feed = anyone.get("/get_popularity_newsfeed").body;
+            feed["newsfeed"].as_array().is_some_and(|posts| posts.len() == shown)
+        });
+        let _ = server.cli(["words", "train"]).succeeded();
+        server
+    }
+
+    /// The attacker's addresses: the same one, or network after network.
+    pub(crate) fn attacker(&self, number: usize) -> Ipv4Addr {
+        let [_, _, high, low] = u32::try_from(number).unwrap_or_default().to_be_bytes();
+        if self.same_address { Ipv4Addr::LOCALHOST } else { Ipv4Addr::new(127, 66, high, low.max(1)) }
+    }
+
+    /// The one address of an attacker who has only one.
+    pub(crate) fn one_attacker(&self) -> Ipv4Addr {
+        self.attacker(1)
+    }
+
+    /// What the victim sees while it asks `rate` times a second, on one connection that it keeps.
+    pub(crate) fn probe(&self, server: &Server, request: &[u8], rate: u32) -> Latencies {
+        probe(server, request, rate, self.length)
+    }
+}
+
+/// As [`World::probe`], for so long.
+pub(crate) fn probe(server: &Server, request: &[u8], rate: u32, length: Duration) -> Latencies {
+    let mut latencies = Latencies::default();
+    let mut connection = None;
+    let begin = Instant::now();
+    for turn in 0.. {
+        let due = begin + Duration::from_secs(1) * turn / rate;
+        if due.max(Instant::now()) >= begin + length {
+            break;
+        }
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        let open = connection.take().or_else(|| Connection::open(Ipv4Addr::LOCALHOST, server.address()).ok());
+        // From when it was due, so that one slow answer does not hide those that waited behind it.
+        match open.and_then(|mut open| Some((open.ask(request).ok()?, open))) {
+            Some((answer, open)) => {
+                latencies.add(due.elapsed(), answer.is_success());
+                connection = Some(open);
+            }
+            None => latencies.add(due.elapsed(), false),
+        }
+    }
+    latencies
+}
+
+/// Memory of the server that is its own, in MB.
+pub(crate) fn memory_mb(server: &Server) -> f64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    line.split_whitespace().next().unwrap().parse::<f64>().unwrap() / 1_024.0
+}
+
+/// Memory of the kernel for TCP sockets, in MB.
+pub(crate) fn socket_memory_mb() -> f64 {
+    let text = fs::read_to_string("/proc/net/sockstat").unwrap();
+    let line = text.lines().find(|line| line.starts_with("TCP:")).unwrap();
+    let pages = line.split_whitespace().skip_while(|word| *word != "mem").nth(1).unwrap();
+    pages.parse::<f64>().unwrap() * 4_096.0 / 1e6
+}
+
+/// Bytes of the database and its write-ahead log, in MB.
+pub(crate) fn database_mb(server: &Server) -> f64 {
+    let path = server.database().to_str().unwrap();
+    let length = |path: &str| fs::metadata(path).map_or(0, |file| file.len());
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+    let bytes = (length(path) + length(&format!("{path}-wal"))) as f64;
+    bytes / 1e6
+}
