@@ -6,6 +6,7 @@
 
 use std::convert::Infallible;
 use std::error::Error as StdError;
+use std::future::ready;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ use crate::upload::Upload;
 use crate::witness::Witness;
 use crate::{
     account, admin, analysis, docs, feedback, health, main_info, newsfeed, notice, post, profile, search,
-    words,
+    target, words,
 };
 
 /// The address at the other end of the connection that a request came by: an extension of the request.
@@ -80,8 +81,11 @@ impl App {
         let mut inner = warp::service(plumbing(self));
         let mut outer = cors.layer(inner.clone());
         tower::service_fn(move |request: Request<B>| {
+            if let Some(refused) = target::refuse(&request) {
+                return Either::Left(Either::Left(ready(Ok(refused))));
+            }
             if request.method() == Method::OPTIONS && !cors::is_preflight(request.headers()) {
-                Either::Left(inner.call(request))
+                Either::Left(Either::Right(inner.call(request)))
             } else {
                 Either::Right(outer.call(request))
             }

@@ -74,6 +74,7 @@ mod reply;
 mod request;
 mod route;
 mod search;
+mod target;
 #[cfg(test)]
 mod testing;
 mod upload;

@@ -1,0 +1,60 @@
+//! Request targets that name no path, and requests that name several hosts.
+
+use http::header::HOST;
+use http::{HeaderValue, Method, Request};
+use tidings_core::Error;
+use warp::reply::Response;
+
+use crate::reply::{self, Refusal};
+
+/// The methods of all operations, for a `CONNECT` that names no path.
+const METHODS: HeaderValue = HeaderValue::from_static("GET, POST");
+
+/// Returns the response to a request that names no path or several hosts; `None` for every other request.
+///
+/// warp panics on a target without a path: the authority form of `CONNECT`, which HTTP/1 clients can send with
+/// any method.
+///
+/// Source: RFC 9112 sections 3.2 (a second `Host` is answered 400) and 3.2.3.
+pub(crate) fn refuse<B>(request: &Request<B>) -> Option<Response> {
+    let refusal = if request.method() == Method::CONNECT {
+        Refusal::MethodNotAllowed(METHODS)
+    } else if request.uri().path_and_query().is_none() {
+        Error::BadRequest("a request target has a path").into()
+    } else if request.headers().get_all(HOST).iter().nth(1).is_some() {
+        Error::BadRequest("a request has one Host").into()
+    } else {
+        return None;
+    };
+    Some(reply::respond(Err(refusal), "", false))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{outcome, request, service, with};
+
+    #[tokio::test]
+    async fn a_target_without_a_path_is_refused_in_json() {
+        let service = service();
+        for (method, target, expected) in [
+            ("CONNECT", "example.org:80", "405 method not allowed"),
+            ("CONNECT", "/healthz", "405 method not allowed"),
+            ("GET", "example.org:80", "400 bad request"),
+            ("OPTIONS", "example.org:80", "400 bad request"),
+            ("OPTIONS", "*", "404 Not found"),
+            ("GET", "http://example.org", "404 Not found"),
+            ("GET", "http://example.org/healthz", "200 success"),
+        ] {
+            let response = service.call(request(method, target)).await;
+            assert_eq!(outcome(&response), expected, "{method} {target}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_with_two_hosts_is_refused() {
+        let service = service();
+        let one = with(request("GET", "/healthz"), "host", "a.example");
+        assert_eq!(outcome(&service.call(one.clone()).await), "200 success");
+        assert_eq!(outcome(&service.call(with(one, "host", "a.example")).await), "400 bad request");
+    }
+}
