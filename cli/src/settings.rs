@@ -43,9 +43,12 @@ pub(crate) struct Settings {
     /// Requests a second that one client may make [default: any number]
     #[arg(long, env = "TIDINGS_RATE_LIMIT", value_name = "N")]
     rate_limit: Option<NonZeroU32>,
-    /// Connections at a time; more wait [default: 10000]
+    /// Connections at a time; the longest idle one is closed for the next [default: 10000]
     #[arg(long, env = "TIDINGS_MAX_CONNECTIONS", value_name = "N")]
     max_connections: Option<NonZeroUsize>,
+    /// Connections at a time from one address, except trusted proxies [default: three quarters of all]
+    #[arg(long, env = "TIDINGS_MAX_CONNECTIONS_PER_ADDRESS", value_name = "N")]
+    max_connections_per_address: Option<NonZeroUsize>,
     /// Serve metrics for Prometheus on this address, at /metrics [default: nowhere]
     #[arg(long, env = "TIDINGS_METRICS_LISTEN", value_name = "ADDR")]
     metrics_listen: Option<SocketAddr>,

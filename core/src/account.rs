@@ -88,6 +88,12 @@ impl Caller {
         Self::Token(Token(Arc::new(Found { text: Zeroizing::new(token.into()), claims, member })))
     }
 
+    /// Whether this is a token that was signed with our key and has not expired. It may have been revoked: only an
+    /// operation finds that out.
+    pub fn has_signed_token(&self, tidings: &Tidings) -> bool {
+        matches!(self, Self::Token(token) if token.claims(tidings).is_some())
+    }
+
     /// Checks what can be checked without the database: a token's signature and end.
     pub(crate) fn identify(&self, tidings: &Tidings) -> Identity {
         match self {

@@ -40,12 +40,19 @@ pub struct Config {
     pub header_timeout: Duration,
     /// How long a body may take to arrive; of an import, each next piece of it.
     pub body_timeout: Duration,
-    /// How long a connection may wait for its next request, or for its client to take an answer.
+    /// How long a connection may wait for its next request, or for its client to take something of a response.
     pub idle_timeout: Duration,
     /// How long a shutdown waits for what is running.
     pub shutdown_timeout: Duration,
-    /// Connections that are open at once; the next ones wait in the system's queue.
+    /// Connections that are open at once, fewer where the limit of open files asks for it. When they are used up, the
+    /// longest idle ones are closed for the next ones.
     pub max_connections: usize,
+    /// Connections of one IPv4 address or IPv6 /64 that are open at once, nine tenths of all at most; `None`: three
+    /// quarters of all. Trusted proxies have no such bound.
+    pub max_connections_per_address: Option<usize>,
+    /// The most bytes of all responses that clients have not taken yet. Beyond it, the connections are closed that
+    /// hold most of them.
+    pub responses_limit: usize,
     /// Operations that work on the database at once …
     pub operations: usize,
     /// … and those that may wait for one of these to end. More are refused with `overloaded`.
@@ -71,6 +78,8 @@ impl Default for Config {
             idle_timeout: Duration::from_secs(75),
             shutdown_timeout: Duration::from_secs(10),
             max_connections: 10_000,
+            max_connections_per_address: None,
+            responses_limit: 256 * 1024 * 1024,
             operations: 32,
             operation_queue: 1_024,
         }

@@ -37,9 +37,12 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `listen` | accepts connections, bounds their number, stops gracefully |
+//! | `listen` | accepts connections, stops gracefully |
+//! | `connections`, `connection`, `files` | how many connections there may be, and which ones close for others |
+//! | `unsent`, `stream` | bounds the memory of responses that clients do not take, and for how long it is held |
 //! | `patience` | closes connections that take too long over a request, or do nothing |
 //! | `cors` | lets pages of other origins read answers |
+//! | `target` | refuses requests whose target has no path |
 //! | `app` | one warp filter takes a request apart; the table finds its operation |
 //! | `route` | the table: path, method, handler |
 //! | `request`, `fields`, `upload`, `client` | what a handler may ask of a request |
@@ -56,10 +59,13 @@ mod analysis;
 mod app;
 mod client;
 mod config;
+mod connection;
+mod connections;
 mod cors;
 mod docs;
 mod feedback;
 mod fields;
+mod files;
 mod health;
 mod lane;
 mod listen;
@@ -74,9 +80,11 @@ mod reply;
 mod request;
 mod route;
 mod search;
+mod stream;
 mod target;
 #[cfg(test)]
 mod testing;
+mod unsent;
 mod upload;
 mod witness;
 mod words;

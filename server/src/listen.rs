@@ -2,35 +2,61 @@
 //!
 //! warp's own server sets no timers and no bounds, so its filter runs in this loop, on hyper's connections.
 
+use std::convert::Infallible;
 use std::io;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Request;
-use hyper::body::Incoming;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use http::header::AUTHORIZATION;
+use http::{Request, Version};
+use hyper::body::{Body as _, Incoming};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use tidings_core::{Tidings, analysis, newsfeed};
+use socket2::SockRef;
+use tidings_core::{Error, Tidings, analysis, newsfeed};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
-use tower::Service as _;
+use tower::Service;
+use warp::reply::Response;
 
 use crate::app::{App, Peer};
 use crate::client::RateLimit;
 use crate::config::Config;
-use crate::metrics;
-use crate::patience::{Answering, Limits, Patient, Requests};
+use crate::connection::{Connection, RequestBody};
+use crate::connections::{Connections, Place, Refused};
+use crate::patience::{Limits, Patient};
+use crate::stream::{self, StreamExecutor};
+use crate::unsent::{CHARGED_FROM, ResponseBody};
+use crate::{files, metrics, reply, request};
 
-/// The most bytes of a request's head.
+/// The most bytes of a request's head …
 const HEAD_MAX: usize = 64 * 1024;
-const HEAD_MAX_HTTP2: u32 = 64 * 1024;
+/// … and of each of those that a connection of HTTP/2 may hold at once.
+const HEAD_MAX_HTTP2: u32 = 16 * 1024;
+/// Requests at once on a connection of HTTP/2.
+const STREAMS: u32 = 32;
+/// Bytes of an upload that may be under way on a stream and on a connection of HTTP/2.
+const STREAM_WINDOW: u32 = 128 * 1024;
+const CONNECTION_WINDOW: u32 = 256 * 1024;
+/// Bytes of a response that h2 holds of each stream.
+const STREAM_BUFFER: usize = 64 * 1024;
+/// Streams that a client of HTTP/2 may break by breaking its rules.
+const BROKEN_STREAMS: usize = 64;
+/// Bytes that a client has not taken from which its connection gets no more responses: all its streams with 128 KiB.
+const CONNECTION_UNSENT: usize = 4 * 1024 * 1024;
+/// Bytes of a response that the system holds of each connection. Linux takes twice as much, its own records included,
+/// and a guest's feed fits in whole. Without it, the system would hold up to 4 MiB.
+const SEND_BUFFER: usize = 128 * 1024;
 /// How long accepting rests when the system has no room for another connection.
 const REST: Duration = Duration::from_millis(200);
+/// How soon a connection that waits for a place is looked at again.
+const AGAIN: Duration = Duration::from_millis(100);
+/// How long the first head may take while places are scarce.
+const HURRIED: Duration = Duration::from_secs(2);
 
 /// Answers requests on `listener` until `shutdown` is there; then accepts no more, lets what runs end, and
 /// returns.
@@ -43,13 +69,11 @@ pub async fn serve(
     listener: std::net::TcpListener,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let listener = listen_on(listener)?;
-    let limits = Limits { header: config.header_timeout, idle: config.idle_timeout };
-    let places = Arc::new(Semaphore::new(config.max_connections));
+    let connections = Connections::new(&config, files::room_for(config.max_connections));
+    let mut newcomers = Newcomers { listener: listen_on(listener)?, connections, waiting: None };
     let app = App::new(tidings, config);
     warm(&app).await?;
     let service = Arc::clone(&app).service();
-    let hyper = hyper();
     // Dropped at the end, as the connections are.
     let mut watchers = JoinSet::new();
     let graceful = GracefulShutdown::new();
@@ -57,45 +81,107 @@ pub async fn serve(
         watchers.spawn(metrics::serve(Arc::clone(&app), metrics::listen(address).await?));
     }
     // Dropped at the end, it breaks off what still runs.
-    let mut connections = JoinSet::new();
+    let mut tasks = JoinSet::new();
     let mut sweep = interval(RateLimit::SWEEP);
     let mut shutdown = pin!(shutdown);
     loop {
         let (socket, peer, place) = tokio::select! {
             () = &mut shutdown => break,
-            Some(_) = connections.join_next() => continue,
+            Some(_) = tasks.join_next() => continue,
             _ = sweep.tick(), if app.rate_limit.is_some() => {
                 app.rate_limit.iter().for_each(RateLimit::sweep);
                 continue;
             }
-            accepted = accept(&listener, &places) => accepted,
+            accepted = newcomers.next() => accepted,
         };
-        let (service, requests) = (service.clone(), Requests::default());
-        let io = TokioIo::new(Patient::new(socket, requests.clone(), limits));
-        let answer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
-            let running = requests.begin();
-            request.extensions_mut().insert(Peer(peer));
-            let answered = service.clone().call(request);
-            async { answered.await.map(|answer| answer.map(|body| Answering::new(body, running))) }
-        });
-        let connection = graceful.watch(hyper.serve_connection(io, answer).into_owned());
-        connections.spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(error, "a connection broke off");
-            }
-            drop(place);
-        });
+        let connection = Arc::clone(&place.connection);
+        let task =
+            tasks.spawn(serve_connection(Arc::clone(&app), service.clone(), socket, peer, place, &graceful));
+        connection.set_task(task);
     }
     app.stop();
-    drop(listener);
+    drop(newcomers);
     if timeout(app.config.shutdown_timeout, graceful.shutdown()).await.is_err() {
         tracing::warn!("requests that are still running are broken off");
     }
     Ok(())
 }
 
+/// Answers the requests of one connection.
+fn serve_connection<S>(
+    app: Arc<App>,
+    service: S,
+    socket: TcpStream,
+    peer: IpAddr,
+    place: Place,
+    graceful: &GracefulShutdown,
+) -> impl Future<Output = ()> + Send + use<S>
+where
+    S: Service<Request<RequestBody<Incoming>>, Response = Response, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + 'static,
+    S::Future: 'static,
+{
+    let config = &app.config;
+    let header = if place.is_hurried { HURRIED.min(config.header_timeout) } else { config.header_timeout };
+    let limits = Limits { header, idle: config.idle_timeout };
+    let (connections, connection) = (Arc::clone(place.connections()), Arc::clone(&place.connection));
+    let hyper = hyper(StreamExecutor::new(&connection, &connections, config.idle_timeout));
+    let io = TokioIo::new(Patient::new(socket, Arc::clone(&connection), limits));
+    let answer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+        let running = connection.begin(request.version() == Version::HTTP_2);
+        note_member(&app, &connection, &request);
+        request.extensions_mut().insert(Peer(peer));
+        let request = request.map(|body| RequestBody::new(body, &connection));
+        let answered = (connection.unsent() < CONNECTION_UNSENT).then(|| service.clone().call(request));
+        let connections = Arc::clone(&connections);
+        async move {
+            let stream = stream::current();
+            let (response, charge) = match answered {
+                Some(answered) => {
+                    let Ok(response) = answered.await;
+                    match usize::try_from(response.body().size_hint().lower()) {
+                        Ok(bytes) if bytes < CHARGED_FROM => (response, None),
+                        Ok(bytes) => match connections.charge(running.connection(), bytes, stream.clone()) {
+                            Some(charge) => (response, Some(charge)),
+                            None => (overloaded(), None),
+                        },
+                        Err(_) => (overloaded(), None),
+                    }
+                }
+                None => (overloaded(), None),
+            };
+            Ok::<_, Infallible>(response.map(|body| ResponseBody::new(body, charge, stream, running)))
+        }
+    });
+    let served = graceful.watch(hyper.serve_connection(io, answer).into_owned());
+    async move {
+        if let Err(error) = served.await {
+            tracing::debug!(error, "a connection broke off");
+        }
+        drop(place);
+    }
+}
+
+fn overloaded() -> Response {
+    reply::respond(Err(Error::Overloaded.into()), "", false)
+}
+
+/// Takes note that the connection is a member's, when the request says so.
+fn note_member<B>(app: &App, connection: &Connection, request: &Request<B>) {
+    if !connection.is_signed_in()
+        && request.headers().contains_key(AUTHORIZATION)
+        && request::caller(request.headers()).has_signed_token(&app.tidings)
+    {
+        connection.set_signed_in();
+    }
+}
+
 fn listen_on(listener: std::net::TcpListener) -> io::Result<TcpListener> {
     listener.set_nonblocking(true)?;
+    // The sockets that it accepts have it too.
+    SockRef::from(&listener).set_send_buffer_size(SEND_BUFFER)?;
     TcpListener::from_std(listener)
 }
 
@@ -109,26 +195,61 @@ async fn warm(app: &App) -> io::Result<()> {
     warmed.await.map_err(io::Error::other)
 }
 
-fn hyper() -> Builder<TokioExecutor> {
-    let mut hyper = Builder::new(TokioExecutor::new());
+fn hyper(streams: StreamExecutor) -> Builder<StreamExecutor> {
+    let mut hyper = Builder::new(streams);
     // How long a head may take is ours to say.
     hyper.http1().header_read_timeout(None).max_buf_size(HEAD_MAX);
-    hyper.http2().max_header_list_size(HEAD_MAX_HTTP2);
+    hyper
+        .http2()
+        .max_header_list_size(HEAD_MAX_HTTP2)
+        .max_concurrent_streams(STREAMS)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buf_size(STREAM_BUFFER)
+        .max_local_error_reset_streams(BROKEN_STREAMS);
     hyper
 }
 
-/// The next connection, when there is a place for it.
-async fn accept(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> (TcpStream, IpAddr, OwnedSemaphorePermit) {
-    let place = Arc::clone(places).acquire_owned().await.expect("the semaphore is never closed");
+/// Accepts connections.
+struct Newcomers {
+    listener: TcpListener,
+    connections: Arc<Connections>,
+    /// One that there is no place for yet.
+    waiting: Option<(TcpStream, IpAddr)>,
+}
+
+impl Newcomers {
+    /// The next connection, when there is a place for it. Nothing is lost when this is given up and asked again.
+    async fn next(&mut self) -> (TcpStream, IpAddr, Place) {
+        loop {
+            let (socket, peer) = match self.waiting.take() {
+                Some(waiting) => waiting,
+                None => accept(&self.listener).await,
+            };
+            match self.connections.admit(peer) {
+                Ok(place) => return (socket, peer, place),
+                Err(Refused::Share) => {
+                    tracing::debug!(%peer, "an address has its share of the connections");
+                    let _ = socket.set_zero_linger();
+                }
+                Err(Refused::Full) => {
+                    self.waiting = Some((socket, peer));
+                    // Whether one has closed, or its client has been silent for long enough.
+                    let _ = timeout(AGAIN, self.connections.closed()).await;
+                }
+            }
+        }
+    }
+}
+
+/// The next connection.
+async fn accept(listener: &TcpListener) -> (TcpStream, IpAddr) {
     loop {
         match listener.accept().await {
             Ok((socket, peer)) => {
                 // Answers are written whole: waiting to fill a packet only delays them.
                 let _ = socket.set_nodelay(true);
-                return (socket, peer.ip(), place);
+                return (socket, peer.ip());
             }
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
@@ -146,107 +267,4 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::net::SocketAddr;
-
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::sync::oneshot;
-    use tokio::time::Instant;
-
-    use super::*;
-    use crate::testing;
-
-    struct Server {
-        address: SocketAddr,
-        stop: oneshot::Sender<()>,
-        served: tokio::task::JoinHandle<io::Result<()>>,
-        _service: testing::Service,
-    }
-
-    fn server(config: Config) -> Server {
-        let service = testing::service();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let (stop, stopped) = oneshot::channel();
-        let served = serve(service.tidings.clone(), config, listener, async { stopped.await.unwrap_or(()) });
-        Server { address, stop, served: tokio::spawn(served), _service: service }
-    }
-
-    /// What the server sends until it closes.
-    async fn until_closed(mut socket: TcpStream) -> String {
-        let mut answer = String::new();
-        let _ = timeout(Duration::from_secs(5), socket.read_to_string(&mut answer)).await.unwrap();
-        answer
-    }
-
-    async fn send(server: &Server, bytes: &str) -> TcpStream {
-        let mut socket = TcpStream::connect(server.address).await.unwrap();
-        socket.write_all(bytes.as_bytes()).await.unwrap();
-        socket
-    }
-
-    const HEALTH: &str = "GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n";
-
-    #[tokio::test]
-    async fn a_head_that_does_not_end_and_a_silent_connection_are_closed() {
-        let short = Duration::from_millis(100);
-        let server = server(Config { header_timeout: short, ..Config::default() });
-        assert_eq!(until_closed(send(&server, "GET /healthz HTTP/1.1\r\nHost: h").await).await, "");
-        assert_eq!(until_closed(send(&server, "").await).await, "");
-    }
-
-    #[tokio::test]
-    async fn a_connection_without_a_next_request_is_closed_after_the_idle_time() {
-        let short = Duration::from_millis(100);
-        let server = server(Config { idle_timeout: short, ..Config::default() });
-        let answer = until_closed(send(&server, HEALTH).await).await;
-        assert!(answer.ends_with(r#"{"result":"success"}"#), "{answer}");
-    }
-
-    #[tokio::test]
-    async fn connections_over_the_limit_wait_for_a_place() {
-        let server = server(Config { max_connections: 1, ..Config::default() });
-        let mut first = send(&server, HEALTH).await;
-        first.read_exact(&mut [0; 16]).await.unwrap();
-        let mut second = send(&server, HEALTH).await;
-        let waiting = timeout(Duration::from_millis(100), second.read_exact(&mut [0; 1])).await;
-        waiting.unwrap_err();
-        drop(first);
-        timeout(Duration::from_secs(5), second.read_exact(&mut [0; 16])).await.unwrap().unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_shutdown_closes_idle_connections_at_once_and_lets_a_request_end() {
-        let server = server(Config::default());
-        let mut idle = send(&server, HEALTH).await;
-        idle.read_exact(&mut [0; 16]).await.unwrap();
-        let body = "id=nobody&pw=x";
-        let head = format!(
-            "POST /sign_in HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\n\
-             Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
-            body.len()
-        );
-        let mut running = send(&server, &head).await;
-        running.read_exact(&mut [0; 25]).await.unwrap();
-        server.stop.send(()).unwrap();
-        until_closed(idle).await;
-        running.write_all(body.as_bytes()).await.unwrap();
-        let answer = until_closed(running).await;
-        assert!(answer.ends_with(r#"{"result":"No member"}"#), "{answer}");
-        server.served.await.unwrap().unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_shutdown_waits_for_its_time_and_no_longer() {
-        let short = Duration::from_millis(200);
-        let server = server(Config { shutdown_timeout: short, ..Config::default() });
-        let head = "POST /sign_in HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n";
-        let mut running = send(&server, head).await;
-        running.read_exact(&mut [0; 25]).await.unwrap();
-        let began = Instant::now();
-        server.stop.send(()).unwrap();
-        server.served.await.unwrap().unwrap();
-        assert!((short..short * 5).contains(&began.elapsed()), "{:?}", began.elapsed());
-        assert_eq!(until_closed(running).await, "");
-    }
-}
+mod tests;

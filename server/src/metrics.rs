@@ -1,6 +1,7 @@
 //! What the server tells whoever watches over it: Prometheus text, on a listener of its own.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,8 +20,7 @@ use prometheus::{
 };
 use tidings_core::stats::{Commits, Stats};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
 use crate::app::App;
@@ -32,7 +32,7 @@ const NAMESPACE: &str = "tidings";
 const LATENCIES: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
 /// How long a connection may last.
 const CONNECTION: Duration = Duration::from_secs(30);
-/// Connections at a time.
+/// Connections at a time; the oldest one closes for the next.
 const CONNECTIONS: usize = 16;
 
 /// The requests that were answered.
@@ -171,19 +171,24 @@ pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> 
 
 /// Answers `GET /metrics` there until it is dropped.
 pub(crate) async fn serve(app: Arc<App>, listener: TcpListener) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut open = VecDeque::new();
     // Dropped with this, it ends them.
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let Ok((socket, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(200)).await;
             continue;
         };
+        open.retain(|task: &AbortHandle| !task.is_finished());
+        // A page takes milliseconds: the oldest connection does nothing.
+        if open.len() >= CONNECTIONS
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.abort();
+        }
         let app = Arc::clone(&app);
-        connections.spawn(async move {
-            let _place = place;
+        let task = connections.spawn(async move {
             let answer = hyper::service::service_fn(move |request: Request<Incoming>| {
                 let answer = answer(&app, request.method(), request.uri().path());
                 async { Ok::<_, Infallible>(answer) }
@@ -193,6 +198,7 @@ pub(crate) async fn serve(app: Arc<App>, listener: TcpListener) {
             // How it ended is for whoever asked to know.
             let _ = timeout(CONNECTION, connection).await;
         });
+        open.push_back(task);
     }
 }
 

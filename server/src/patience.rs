@@ -7,82 +7,14 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
-/// The requests of a connection, as its service counts them and its socket looks them up.
-#[derive(Clone, Default)]
-pub(crate) struct Requests(Arc<Counts>);
-
-#[derive(Default)]
-struct Counts {
-    begun: AtomicUsize,
-    running: AtomicUsize,
-}
-
-impl Requests {
-    /// Counts a request, which runs until what is returned is dropped.
-    pub(crate) fn begin(&self) -> Running {
-        self.0.begun.fetch_add(1, Ordering::Relaxed);
-        self.0.running.fetch_add(1, Ordering::Relaxed);
-        Running(Arc::clone(&self.0))
-    }
-
-    fn begun(&self) -> usize {
-        self.0.begun.load(Ordering::Relaxed)
-    }
-
-    fn are_running(&self) -> bool {
-        self.0.running.load(Ordering::Relaxed) > 0
-    }
-}
-
-/// A request that is running.
-pub(crate) struct Running(Arc<Counts>);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// The body of an answer; its request runs until it is sent.
-pub(crate) struct Answering<B> {
-    body: B,
-    _running: Running,
-}
-
-impl<B> Answering<B> {
-    pub(crate) fn new(body: B, running: Running) -> Self {
-        Self { body, _running: running }
-    }
-}
-
-impl<B: Body<Data = Bytes> + Unpin> Body for Answering<B> {
-    type Data = Bytes;
-    type Error = B::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
+use crate::connection::Connection;
 
 /// How long a connection may take.
 #[derive(Clone, Copy, Debug)]
@@ -100,52 +32,88 @@ enum Waiting {
     Request,
     /// The rest of a request's head, since its first byte came.
     Head,
-    /// An answer, or bytes of the body that it needs, since a byte was last read or written.
+    /// An answer, or bytes of the body that it needs, since a byte was last read or written; in HTTP/2, where bytes
+    /// may be of anything, since a piece of a body last moved.
     Answer,
 }
 
+/// A socket that can be closed without sending what it holds.
+pub(crate) trait Discard {
+    /// Makes the system forget unsent bytes when the socket is dropped: nobody takes them.
+    fn discard(&self);
+}
+
+impl Discard for TcpStream {
+    fn discard(&self) {
+        // Fails on a socket that has broken off: nothing is held then.
+        let _ = self.set_zero_linger();
+    }
+}
+
 /// A socket that fails with `TimedOut` when its client takes too long.
-pub(crate) struct Patient<S> {
+pub(crate) struct Patient<S: Discard> {
     socket: S,
-    requests: Requests,
+    connection: Arc<Connection>,
     limits: Limits,
     waiting: Waiting,
     since: Instant,
     /// How many requests had begun when last looked.
     begun: usize,
+    /// The progress of the connection when last looked.
+    progress: usize,
     /// Since when the client takes nothing of what is written.
     stuck: Option<Instant>,
     is_http2: bool,
+    /// Whether the client has not taken what was sent.
+    is_refused: bool,
     timer: Pin<Box<Sleep>>,
 }
 
-impl<S> Patient<S> {
+impl<S: Discard> Drop for Patient<S> {
+    fn drop(&mut self) {
+        if self.is_refused || self.connection.discards() {
+            self.socket.discard();
+        }
+    }
+}
+
+impl<S: Discard> Patient<S> {
     /// A socket just opened: the head of its first request is due.
-    pub(crate) fn new(socket: S, requests: Requests, limits: Limits) -> Self {
+    pub(crate) fn new(socket: S, connection: Arc<Connection>, limits: Limits) -> Self {
         let now = Instant::now();
         Self {
             socket,
-            requests,
+            connection,
             limits,
             waiting: Waiting::Head,
             since: now,
             begun: 0,
+            progress: 0,
             stuck: None,
             is_http2: false,
+            is_refused: false,
             timer: Box::pin(tokio::time::sleep_until(now + limits.header)),
         }
     }
 
+    fn set_since(&mut self, now: Instant) {
+        self.since = now;
+        self.connection.set_active(now);
+    }
+
     /// Looks what the connection is waiting for now.
     fn look(&mut self, now: Instant) {
-        let (begun, running) = (self.requests.begun(), self.requests.are_running());
+        let (begun, running) = (self.connection.begun(), self.connection.has_running());
+        self.is_http2 |= self.connection.is_http2();
         let waiting = match self.waiting {
             _ if running => Waiting::Answer,
             Waiting::Head if begun == self.begun => Waiting::Head,
             _ => Waiting::Request,
         };
-        if (waiting, begun) != (self.waiting, self.begun) {
-            (self.waiting, self.begun, self.since) = (waiting, begun, now);
+        let progress = if self.is_http2 { self.connection.progress() } else { self.progress };
+        if (waiting, begun, progress) != (self.waiting, self.begun, self.progress) {
+            (self.waiting, self.begun, self.progress) = (waiting, begun, progress);
+            self.set_since(now);
         }
     }
 
@@ -154,10 +122,14 @@ impl<S> Patient<S> {
         // A client of HTTP/2 begins with this, and sends more between requests than heads.
         self.is_http2 |= self.waiting == Waiting::Head && read.starts_with(b"PRI");
         match self.waiting {
-            Waiting::Answer => self.since = now,
             Waiting::Head if self.is_http2 => self.waiting = Waiting::Request,
-            Waiting::Request if !self.is_http2 => (self.waiting, self.since) = (Waiting::Head, now),
-            Waiting::Head | Waiting::Request => {}
+            _ if self.is_http2 => {}
+            Waiting::Answer => self.set_since(now),
+            Waiting::Request => {
+                self.waiting = Waiting::Head;
+                self.set_since(now);
+            }
+            Waiting::Head => {}
         }
     }
 
@@ -174,14 +146,22 @@ impl<S> Patient<S> {
             }
             ready!(self.timer.as_mut().poll(cx));
         }
-        Poll::Ready(io::ErrorKind::TimedOut.into())
+        Poll::Ready(self.time_out())
+    }
+
+    fn time_out(&mut self) -> io::Error {
+        self.is_refused = self.waiting == Waiting::Answer || self.stuck.is_some();
+        io::ErrorKind::TimedOut.into()
     }
 
     /// What comes of a write: the client may take nothing for a while.
     fn written<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         let now = Instant::now();
         if written.is_ready() {
-            (self.stuck, self.since) = (None, if self.waiting == Waiting::Answer { now } else { self.since });
+            self.stuck = None;
+            if self.waiting == Waiting::Answer && !self.is_http2 {
+                self.set_since(now);
+            }
             return written;
         }
         let since = *self.stuck.get_or_insert(now);
@@ -189,7 +169,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Discard + Unpin> AsyncRead for Patient<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -204,14 +184,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
             return self.wait_until(cx, end).map(Err);
         }
         if now >= end {
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            return Poll::Ready(Err(self.time_out()));
         }
         self.note(&buffer.filled()[before..], now);
         read
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Discard + Unpin> AsyncWrite for Patient<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write(cx, bytes);
         self.written(cx, written)
@@ -248,10 +228,14 @@ mod tests {
 
     const LIMITS: Limits = Limits { header: Duration::from_secs(10), idle: Duration::from_secs(75) };
 
-    fn connection() -> (Patient<DuplexStream>, DuplexStream, Requests) {
+    impl Discard for DuplexStream {
+        fn discard(&self) {}
+    }
+
+    fn connection() -> (Patient<DuplexStream>, DuplexStream, Arc<Connection>) {
         let (server, client) = duplex(64);
-        let requests = Requests::default();
-        (Patient::new(server, requests.clone(), LIMITS), client, requests)
+        let connection = Connection::new();
+        (Patient::new(server, Arc::clone(&connection), LIMITS), client, connection)
     }
 
     /// Reads until the socket gives up, and says after how many seconds it did.
@@ -290,7 +274,7 @@ mod tests {
         let (mut server, mut client, requests) = connection();
         client.write_all(b"GET").await.unwrap();
         server.read_exact(&mut [0; 3]).await.unwrap();
-        drop(requests.begin());
+        drop(requests.begin(false));
         let unfinished = timeout(Duration::from_secs(70), server.read(&mut [0; 64])).await;
         unfinished.unwrap_err();
         client.write_all(b"GET").await.unwrap();
@@ -298,14 +282,14 @@ mod tests {
         let (mut server, mut client, requests) = connection();
         client.write_all(b"GET").await.unwrap();
         server.read_exact(&mut [0; 3]).await.unwrap();
-        drop(requests.begin());
+        drop(requests.begin(false));
         assert_eq!(patience_of(&mut server).await, 75);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_request_that_runs_may_take_longer_as_long_as_something_moves() {
         let (mut server, mut client, requests) = connection();
-        let _running = requests.begin();
+        let _running = requests.begin(false);
         tokio::spawn(async move {
             for _ in 0..3 {
                 sleep(Duration::from_secs(60)).await;
@@ -321,7 +305,7 @@ mod tests {
         let (mut server, mut client, requests) = connection();
         client.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         server.read_exact(&mut [0; 24]).await.unwrap();
-        drop(requests.begin());
+        drop(requests.begin(true));
         tokio::spawn(async move {
             while client.write_all(b"ping").await.is_ok() {
                 sleep(Duration::from_secs(20)).await;
@@ -333,9 +317,53 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_nobody_takes_is_given_up() {
         let (mut server, _client, requests) = connection();
-        let _running = requests.begin();
+        let _running = requests.begin(false);
         let began = Instant::now();
         let error = server.write_all(&[0; 1_000]).await.unwrap_err();
         assert_eq!((error.kind(), began.elapsed().as_secs()), (io::ErrorKind::TimedOut, 75));
+    }
+    /// Sends PINGs, or what else prolongs nothing, for as long as somebody reads them.
+    fn ping(mut client: DuplexStream) {
+        tokio::spawn(async move {
+            while client.write_all(b"ping").await.is_ok() {
+                sleep(Duration::from_secs(20)).await;
+            }
+        });
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn in_http2_only_what_moves_of_bodies_prolongs_a_request() {
+        let (mut server, client, connection) = connection();
+        let _running = connection.begin(true);
+        ping(client);
+        assert!((75..=95).contains(&patience_of(&mut server).await));
+        let (mut server, client, connection) = self::connection();
+        let _running = connection.begin(true);
+        ping(client);
+        tokio::spawn(async move {
+            for _ in 0..3 {
+                sleep(Duration::from_secs(60)).await;
+                connection.add_progress();
+            }
+        });
+        assert!((3 * 60 + 75..=3 * 60 + 115).contains(&patience_of(&mut server).await));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_written_in_http2_prolongs_nothing() {
+        let (mut server, client, connection) = connection();
+        let _running = connection.begin(true);
+        ping(client);
+        let began = Instant::now();
+        let error = loop {
+            let mut piece = [0; 4];
+            if let Err(error) = server.read_exact(&mut piece).await {
+                break error;
+            }
+            // Each is answered, as PINGs are; the client has room for all of them.
+            server.write_all(b"p").await.unwrap();
+        };
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!((75..=95).contains(&began.elapsed().as_secs()));
     }
 }

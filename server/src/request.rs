@@ -230,7 +230,7 @@ fn is_auth_failure(error: &Error) -> bool {
 }
 
 /// Who is calling: nobody without the header; with one that is no bearer token, a token that fails.
-fn caller(headers: &HeaderMap) -> Caller {
+pub(crate) fn caller(headers: &HeaderMap) -> Caller {
     token(headers).map_or(Caller::Nobody, Caller::token)
 }
 

@@ -204,6 +204,7 @@ fn settings_that_make_no_sense_are_refused_at_the_start() {
         ["--school-ids", "("],
         ["--rate-limit", "0"],
         ["--max-connections", "0"],
+        ["--max-connections-per-address", "0"],
         ["--token-days", "-1"],
         ["--sign-in-slowing", "maybe"],
         ["--log-format", "xml"],

@@ -10,6 +10,8 @@ mod cors;
 mod docs;
 mod limits;
 mod shutdown;
+mod targets;
+mod unread;
 
 /// A path on which the operation finds something to answer, if not what it looks for.
 fn path(operation: &Operation) -> String {

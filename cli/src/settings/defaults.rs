@@ -32,6 +32,8 @@ impl Settings {
             trust_proxy: None,
             rate_limit: server.rate_limit,
             max_connections: NonZeroUsize::new(server.max_connections),
+            // Three quarters of them.
+            max_connections_per_address: None,
             metrics_listen: server.metrics_listen,
             no_docs: Some(!server.docs),
             log_format: Some(LOG_FORMAT),

@@ -29,6 +29,7 @@ impl Settings {
             trust_proxy: proxies.collect::<Result<_, _>>()?,
             rate_limit: self.rate_limit,
             max_connections: self.max_connections.map_or(default.max_connections, NonZeroUsize::get),
+            max_connections_per_address: self.max_connections_per_address.map(NonZeroUsize::get),
             analytics: self.analytics != Some(Switch::Off),
             metrics_listen: self.metrics_listen,
             docs: !self.no_docs.unwrap_or(false),

@@ -9,11 +9,12 @@ use tidings_tests::{Output, command, run};
 use super::tidings;
 
 /// Values of the settings that have no default, each another one than nothing.
-const WITHOUT_DEFAULT: [(&str, &str); 11] = [
+const WITHOUT_DEFAULT: [(&str, &str); 12] = [
     ("base-path", "/api"),
     ("cors-origin", "https://app.example.org"),
     ("trust-proxy", "10.0.0.0/8"),
     ("rate-limit", "50"),
+    ("max-connections-per-address", "500"),
     ("metrics-listen", "127.0.0.1:9100"),
     ("token-key-file", "the.key"),
     ("verifier-url", "https://campus.example.org/verify"),

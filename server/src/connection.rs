@@ -1,0 +1,195 @@
+//! The state of one connection, shared by its socket, its requests and the registry of connections.
+//!
+//! Requests only load and store atomics here, so that a request costs no lock.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+/// What is known of an open connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    opened: Instant,
+    begun: AtomicUsize,
+    running: AtomicUsize,
+    progress: AtomicUsize,
+    /// Milliseconds from `opened` to the last progress, as its socket saw it.
+    active_ms: AtomicU64,
+    unsent: AtomicUsize,
+    is_http2: AtomicBool,
+    is_signed_in: AtomicBool,
+    is_closing: AtomicBool,
+    discards: AtomicBool,
+    task: OnceLock<AbortHandle>,
+}
+
+impl Connection {
+    /// Returns the state of a connection that was just accepted.
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            opened: Instant::now(),
+            begun: AtomicUsize::new(0),
+            running: AtomicUsize::new(0),
+            progress: AtomicUsize::new(0),
+            active_ms: AtomicU64::new(0),
+            unsent: AtomicUsize::new(0),
+            is_http2: AtomicBool::new(false),
+            is_signed_in: AtomicBool::new(false),
+            is_closing: AtomicBool::new(false),
+            discards: AtomicBool::new(false),
+            task: OnceLock::new(),
+        })
+    }
+
+    /// Counts a request, which runs until the returned value is dropped.
+    pub(crate) fn begin(self: &Arc<Self>, is_http2: bool) -> Running {
+        if is_http2 {
+            self.is_http2.store(true, Ordering::Relaxed);
+        }
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        self.running.fetch_add(1, Ordering::Relaxed);
+        Running(Arc::clone(self))
+    }
+
+    /// How many requests have begun.
+    pub(crate) fn begun(&self) -> usize {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Whether a request is running: its response has not been handed to hyper as a whole.
+    pub(crate) fn has_running(&self) -> bool {
+        self.running.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether the requests come by HTTP/2; known from the first one on.
+    pub(crate) fn is_http2(&self) -> bool {
+        self.is_http2.load(Ordering::Relaxed)
+    }
+
+    /// Changes whenever a piece of a request's or a response's body has moved.
+    pub(crate) fn progress(&self) -> usize {
+        self.progress.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_progress(&self) {
+        self.progress.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes note of when the connection last made progress.
+    pub(crate) fn set_active(&self, now: Instant) {
+        let ms = now.saturating_duration_since(self.opened).as_millis();
+        self.active_ms.store(u64::try_from(ms).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// When the connection last made progress.
+    pub(crate) fn active(&self) -> Instant {
+        self.opened + Duration::from_millis(self.active_ms.load(Ordering::Relaxed))
+    }
+
+    /// Bytes of responses that the client has not taken.
+    pub(crate) fn unsent(&self) -> usize {
+        self.unsent.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_unsent(&self, bytes: usize) {
+        self.unsent.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn remove_unsent(&self, bytes: usize) {
+        self.unsent.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Whether a request has come with a token that we signed.
+    pub(crate) fn is_signed_in(&self) -> bool {
+        self.is_signed_in.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_signed_in(&self) {
+        self.is_signed_in.store(true, Ordering::Relaxed);
+    }
+
+    /// Sets the task that serves the connection.
+    pub(crate) fn set_task(&self, task: AbortHandle) {
+        if self.is_closing() {
+            task.abort();
+        }
+        // Set once, after the connection was accepted.
+        let _ = self.task.set(task);
+    }
+
+    /// Whether the connection is being closed for others to have its place or its memory.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::Relaxed)
+    }
+
+    /// Whether the connection is being closed with a response that its client does not take.
+    pub(crate) fn discards(&self) -> bool {
+        self.discards.load(Ordering::Relaxed)
+    }
+
+    /// Closes the connection at once, whatever it does.
+    pub(crate) fn close(&self) {
+        self.discards.store(self.has_running() || self.unsent() > 0, Ordering::Relaxed);
+        self.is_closing.store(true, Ordering::Relaxed);
+        if let Some(task) = self.task.get() {
+            task.abort();
+        }
+    }
+}
+
+/// A request that is running.
+pub(crate) struct Running(Arc<Connection>);
+
+impl Running {
+    /// The connection that the request came by.
+    pub(crate) fn connection(&self) -> &Arc<Connection> {
+        &self.0
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The body of a request, whose pieces are progress of its connection.
+pub(crate) struct RequestBody<B> {
+    body: B,
+    connection: Arc<Connection>,
+}
+
+impl<B> RequestBody<B> {
+    pub(crate) fn new(body: B, connection: &Arc<Connection>) -> Self {
+        Self { body, connection: Arc::clone(connection) }
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for RequestBody<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        self.connection.add_progress();
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

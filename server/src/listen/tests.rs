@@ -1,0 +1,222 @@
+//! Connections as clients see them, good ones and hostile ones.
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::*;
+use crate::testing;
+
+struct Server {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    served: tokio::task::JoinHandle<io::Result<()>>,
+    _service: testing::Service,
+}
+
+fn server(config: Config) -> Server {
+    let service = testing::service();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel();
+    let served = serve(service.tidings.clone(), config, listener, async { stopped.await.unwrap_or(()) });
+    Server { address, stop, served: tokio::spawn(served), _service: service }
+}
+
+/// What the server sends until it closes.
+async fn until_closed(mut socket: TcpStream) -> String {
+    let mut answer = String::new();
+    let _ = timeout(Duration::from_secs(5), socket.read_to_string(&mut answer)).await.unwrap();
+    answer
+}
+
+async fn send(server: &Server, bytes: impl AsRef<[u8]>) -> TcpStream {
+    let mut socket = TcpStream::connect(server.address).await.unwrap();
+    socket.write_all(bytes.as_ref()).await.unwrap();
+    socket
+}
+
+const HEALTH: &str = "GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n";
+
+#[tokio::test]
+async fn a_head_that_does_not_end_and_a_silent_connection_are_closed() {
+    let short = Duration::from_millis(100);
+    let server = server(Config { header_timeout: short, ..Config::default() });
+    assert_eq!(until_closed(send(&server, "GET /healthz HTTP/1.1\r\nHost: h").await).await, "");
+    assert_eq!(until_closed(send(&server, "").await).await, "");
+}
+
+#[tokio::test]
+async fn a_connection_without_a_next_request_is_closed_after_the_idle_time() {
+    let short = Duration::from_millis(100);
+    let server = server(Config { idle_timeout: short, ..Config::default() });
+    let answer = until_closed(send(&server, HEALTH).await).await;
+    assert!(answer.ends_with(r#"{"result":"success"}"#), "{answer}");
+}
+
+#[tokio::test]
+async fn a_connection_over_the_limit_takes_the_place_of_an_idle_one_and_of_no_request() {
+    let server = server(Config { max_connections: 1, ..Config::default() });
+    let head = "POST /sign_in HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n";
+    let mut running = send(&server, head).await;
+    running.read_exact(&mut [0; 25]).await.unwrap();
+    let mut second = send(&server, HEALTH).await;
+    // Its address has its share, and nothing can be closed for it.
+    timeout(Duration::from_secs(20), second.read_exact(&mut [0; 1])).await.unwrap().unwrap_err();
+    running.write_all(b"{}").await.unwrap();
+    running.read_exact(&mut [0; 12]).await.unwrap();
+    let next = async {
+        // Until the server has seen that the first request has ended.
+        while send(&server, HEALTH).await.read_exact(&mut [0; 16]).await.is_err() {}
+    };
+    timeout(Duration::from_secs(20), next).await.unwrap();
+    until_closed(running).await;
+}
+
+#[tokio::test]
+async fn a_shutdown_closes_idle_connections_at_once_and_lets_a_request_end() {
+    let server = server(Config::default());
+    let mut idle = send(&server, HEALTH).await;
+    idle.read_exact(&mut [0; 16]).await.unwrap();
+    let body = "id=nobody&pw=x";
+    let head = format!(
+        "POST /sign_in HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+         Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        body.len()
+    );
+    let mut running = send(&server, &head).await;
+    running.read_exact(&mut [0; 25]).await.unwrap();
+    server.stop.send(()).unwrap();
+    until_closed(idle).await;
+    running.write_all(body.as_bytes()).await.unwrap();
+    let answer = until_closed(running).await;
+    assert!(answer.ends_with(r#"{"result":"No member"}"#), "{answer}");
+    server.served.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_shutdown_waits_for_its_time_and_no_longer() {
+    let short = Duration::from_millis(200);
+    let server = server(Config { shutdown_timeout: short, ..Config::default() });
+    let head = "POST /sign_in HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n";
+    let mut running = send(&server, head).await;
+    running.read_exact(&mut [0; 25]).await.unwrap();
+    let began = Instant::now();
+    server.stop.send(()).unwrap();
+    server.served.await.unwrap().unwrap();
+    assert!((short..short * 5).contains(&began.elapsed()), "{:?}", began.elapsed());
+    assert_eq!(until_closed(running).await, "");
+}
+
+/// A frame of HTTP/2.
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let mut frame = vec![length[1], length[2], length[3], kind, flags];
+    frame.extend(stream.to_be_bytes());
+    frame.extend(payload);
+    frame
+}
+
+const RST_STREAM: u8 = 3;
+const PING: u8 = 6;
+
+/// What begins a connection of HTTP/2 whose client takes so many bytes of each response, and asks for the OpenAPI
+/// document, which is larger than 64 KiB, on so many streams.
+fn h2(window: u32, streams: u32) -> Vec<u8> {
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    // SETTINGS_INITIAL_WINDOW_SIZE.
+    bytes.extend(frame(4, 0, 0, &[&[0, 4][..], &window.to_be_bytes()].concat()));
+    let path = b"/openapi.json";
+    // GET and http by their numbers in the static table, `:path` in full.
+    let head = [&[0x82, 0x86, 0x04, u8::try_from(path.len()).unwrap()][..], path].concat();
+    for stream in 0..streams {
+        bytes.extend(frame(1, 0x5, 2 * stream + 1, &head));
+    }
+    bytes
+}
+
+/// Reads a frame and says of which kind it is; `None` when the connection is closed.
+async fn read_frame(socket: &mut TcpStream) -> Option<u8> {
+    let mut head = [0; 9];
+    socket.read_exact(&mut head).await.ok()?;
+    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+    socket.read_exact(&mut vec![0; length as usize]).await.ok()?;
+    Some(head[3])
+}
+
+#[tokio::test]
+async fn a_response_without_a_window_ends_although_pings_arrive() {
+    // With no window nothing is taken of a response; with one byte h2 has a frame of it.
+    for window in [0, 1] {
+        let idle = Duration::from_millis(300);
+        let server = server(Config { idle_timeout: idle, ..Config::default() });
+        let mut socket = send(&server, h2(window, 1)).await;
+        let ended = timeout(Duration::from_secs(30), async {
+            loop {
+                match timeout(idle / 10, read_frame(&mut socket)).await {
+                    Ok(None | Some(RST_STREAM)) => break,
+                    Ok(Some(_)) => {}
+                    Err(_) if socket.write_all(&frame(PING, 0, 0, &[0; 8])).await.is_err() => break,
+                    Err(_) => {}
+                }
+            }
+        });
+        ended.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_takes_its_response_has_all_of_it() {
+    let server = server(Config::default());
+    // As large a window as there may be, for the streams and for the connection.
+    let window = (1 << 31) - 1;
+    let bytes = [h2(window, 4), frame(8, 0, 0, &(window - 65_535).to_be_bytes())].concat();
+    let mut socket = send(&server, bytes).await;
+    let (mut ended, mut length) = (0, 0);
+    while ended < 4 {
+        let mut head = [0; 9];
+        timeout(Duration::from_secs(30), socket.read_exact(&mut head)).await.unwrap().unwrap();
+        let size = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        socket.read_exact(&mut vec![0; size]).await.unwrap();
+        if head[3] == 0 {
+            length += size;
+            ended += usize::from(head[4] & 1);
+        }
+    }
+    let request = "GET /openapi.json HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    let whole = until_closed(send(&server, request).await).await;
+    let body = whole.split_once("\r\n\r\n").unwrap().1;
+    assert!(body.len() > 64 * 1024 && length == 4 * body.len(), "{length} {}", body.len());
+}
+
+#[tokio::test]
+async fn responses_that_nobody_takes_close_their_connections_and_others_are_answered() {
+    let server = server(Config { responses_limit: 1024 * 1024, ..Config::default() });
+    let mut greedy = Vec::new();
+    for _ in 0..4 {
+        greedy.push(send(&server, h2(0, STREAMS)).await);
+    }
+    let request = "GET /openapi.json HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+    for _ in 0..4 {
+        let answer = until_closed(send(&server, request).await).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer:.100}");
+    }
+    let mut closed = 0;
+    for mut socket in greedy {
+        let closes = async { while read_frame(&mut socket).await.is_some() {} };
+        closed += usize::from(timeout(Duration::from_secs(2), closes).await.is_ok());
+    }
+    assert!(closed >= 2, "of four that hold half a mebibyte each, and more");
+}
+
+#[tokio::test]
+async fn a_shutdown_does_not_wait_for_a_client_without_a_window() {
+    let short = Duration::from_millis(200);
+    let server = server(Config { shutdown_timeout: short, ..Config::default() });
+    let mut socket = send(&server, h2(0, 1)).await;
+    while read_frame(&mut socket).await != Some(1) {}
+    server.stop.send(()).unwrap();
+    timeout(Duration::from_secs(20), server.served).await.unwrap().unwrap().unwrap();
+}

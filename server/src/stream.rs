@@ -1,0 +1,209 @@
+//! Streams of HTTP/2 that end when their client takes nothing of the response.
+//!
+//! A stream whose window is empty keeps its response in memory for as long as the connection lives, and PINGs
+//! keep that alive. So each stream runs beside a clock that only its own response winds.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use hyper::rt::Executor;
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+
+use crate::connection::Connection;
+use crate::connections::Connections;
+
+/// What a stream is charged beside its response: its request, its tasks and its place in h2, approximately.
+pub(crate) const STREAM_COST: usize = 16 * 1024;
+/// How long a stream that was reset may still hold its response.
+const RESET_TIME: Duration = Duration::from_secs(5);
+
+tokio::task_local! {
+    /// The stream that the task serves.
+    static STREAM: Arc<StreamState>;
+}
+
+/// Returns the stream of HTTP/2 that the present task serves; `None` in HTTP/1.
+pub(crate) fn current() -> Option<Arc<StreamState>> {
+    STREAM.try_with(Arc::clone).ok()
+}
+
+/// How far the response of a stream is.
+#[derive(Debug)]
+pub(crate) struct StreamState {
+    /// Frames that hyper has taken; the first one as soon as there is a response.
+    taken: AtomicUsize,
+    /// Responses in memory, 0 or 1.
+    held: AtomicUsize,
+    released: Notify,
+}
+
+impl StreamState {
+    /// A stream whose request has just come.
+    pub(crate) fn new() -> Arc<Self> {
+        let (taken, held) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Self { taken, held, released: Notify::new() })
+    }
+
+    pub(crate) fn add_progress(&self) {
+        self.taken.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Says that memory is held for the stream.
+    pub(crate) fn hold(&self) {
+        self.held.fetch_add(1, Ordering::Release);
+    }
+
+    /// Says that the memory held for the stream is free again.
+    pub(crate) fn release(&self) {
+        self.held.fetch_sub(1, Ordering::Release);
+        self.released.notify_one();
+    }
+
+    /// Ends when nothing of the response was taken for `idle` or a little longer; a request that is still being
+    /// worked on has limits of its own.
+    async fn stalled(&self, idle: Duration) {
+        let mut before = 0;
+        loop {
+            sleep(idle).await;
+            let taken = self.taken.load(Ordering::Relaxed);
+            if taken > 0 && taken == before {
+                return;
+            }
+            before = taken;
+        }
+    }
+
+    /// Ends when no memory is held for the stream.
+    async fn all_released(&self) {
+        while self.held.load(Ordering::Acquire) > 0 {
+            self.released.notified().await;
+        }
+    }
+}
+
+/// Runs the streams of a connection.
+#[derive(Clone)]
+pub(crate) struct StreamExecutor {
+    connection: Arc<Connection>,
+    connections: Arc<Connections>,
+    idle: Duration,
+}
+
+impl StreamExecutor {
+    /// Runs streams whose client takes something of a response within `idle`.
+    pub(crate) fn new(connection: &Arc<Connection>, connections: &Arc<Connections>, idle: Duration) -> Self {
+        Self { connection: Arc::clone(connection), connections: Arc::clone(connections), idle }
+    }
+}
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
+    fn execute(&self, stream: F) {
+        let Self { connection, connections, idle } = self.clone();
+        // Without room the stream is dropped, which resets it.
+        let Some(charge) = connections.charge(&connection, STREAM_COST, None) else { return };
+        let state = StreamState::new();
+        tokio::spawn(STREAM.scope(Arc::clone(&state), async move {
+            let _charge = charge;
+            // In a box of its own, to be dropped before the rest: that resets the stream and frees its memory.
+            let mut stream = Box::pin(stream);
+            let is_stalled = tokio::select! {
+                biased;
+                () = &mut stream => false,
+                () = state.stalled(idle) => true,
+            };
+            drop(stream);
+            // h2 may still hold the last frames, for a window that does not open.
+            let time = if is_stalled { RESET_TIME } else { idle };
+            if timeout(time, state.all_released()).await.is_err() {
+                tracing::debug!("a client takes no response");
+                connection.close();
+            }
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+    use std::sync::Mutex;
+
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::unsent::UnsentBytes;
+
+    const IDLE: Duration = Duration::from_secs(75);
+
+    fn executor() -> (StreamExecutor, Arc<Connection>, Arc<UnsentBytes>) {
+        let (connection, connections) = (Connection::new(), Connections::new(&Config::default(), 10));
+        let executor = StreamExecutor::new(&connection, &connections, IDLE);
+        (executor, connection, Arc::clone(connections.unsent()))
+    }
+
+    /// Tells when it is dropped.
+    struct Dropped(Arc<Mutex<Option<Instant>>>);
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() = Some(Instant::now());
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_ends_when_nothing_of_its_response_is_taken_and_only_then() {
+        let (executor, connection, total) = executor();
+        let (began, ended) = (Instant::now(), Arc::default());
+        let dropped = Dropped(Arc::clone(&ended));
+        executor.execute(async move {
+            let _dropped = dropped;
+            let stream = current().unwrap();
+            // The request takes longer than a response may rest.
+            sleep(3 * IDLE).await;
+            for _ in 0..3 {
+                stream.add_progress();
+                sleep(IDLE - Duration::from_secs(1)).await;
+            }
+            pending().await
+        });
+        sleep(20 * IDLE).await;
+        let took = ended.lock().unwrap().unwrap() - began;
+        assert!((5 * IDLE..=8 * IDLE).contains(&took), "{took:?}");
+        assert_eq!((total.held(), connection.unsent(), connection.is_closing()), (0, 0, false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_stays_in_memory_after_its_stream_closes_the_connection() {
+        let (executor, connection, total) = executor();
+        let charge = Arc::new(Mutex::new(None));
+        let (held, connection_of, total_of) =
+            (Arc::clone(&charge), Arc::clone(&connection), Arc::clone(&total));
+        executor.execute(async move {
+            let stream = current().unwrap();
+            *held.lock().unwrap() = Some(total_of.charge(&connection_of, 1_000, Some(stream)));
+        });
+        sleep(IDLE - Duration::from_secs(1)).await;
+        assert!(!connection.is_closing());
+        sleep(Duration::from_secs(2)).await;
+        assert!(connection.is_closing());
+        drop(charge.lock().unwrap().take());
+        assert_eq!((total.held(), connection.unsent()), (0, 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_response_that_is_taken_after_its_stream_has_ended_closes_nothing() {
+        let (executor, connection, total) = executor();
+        let (connection_of, total_of) = (Arc::clone(&connection), Arc::clone(&total));
+        executor.execute(async move {
+            let charge = total_of.charge(&connection_of, 1_000, current());
+            tokio::spawn(async move {
+                sleep(IDLE / 2).await;
+                drop(charge);
+            });
+        });
+        sleep(2 * IDLE).await;
+        assert_eq!((total.held(), connection.unsent(), connection.is_closing()), (0, 0, false));
+    }
+}

@@ -1,0 +1,218 @@
+//! The memory of responses that clients have not taken yet, bounded for all connections together.
+//!
+//! A response is charged when it is made, and its charge ends when its last byte has left for the system: the
+//! charge is part of the memory itself, wherever hyper and h2 hold it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+
+use crate::connection::{Connection, Running};
+use crate::stream::StreamState;
+
+/// Bytes of a response from which it is charged; smaller ones are within what a connection or a stream costs anyway.
+pub(crate) const CHARGED_FROM: usize = 4 * 1024;
+/// The most bytes of a frame of HTTP/2: how much a client has to take for its response to have made progress.
+const SLICE: usize = 16 * 1024;
+
+/// The bytes that all connections hold of responses.
+#[derive(Debug, Default)]
+pub(crate) struct UnsentBytes(AtomicUsize);
+
+impl UnsentBytes {
+    /// The bytes that are held now.
+    pub(crate) fn held(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Charges bytes to everything and to a connection, and to the stream whose end waits for them.
+    pub(crate) fn charge(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        bytes: usize,
+        stream: Option<Arc<StreamState>>,
+    ) -> Charge {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+        connection.add_unsent(bytes);
+        if let Some(stream) = &stream {
+            stream.hold();
+        }
+        Charge { total: Arc::clone(self), connection: Arc::clone(connection), bytes, stream }
+    }
+}
+
+/// Bytes that are held until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Charge {
+    total: Arc<UnsentBytes>,
+    connection: Arc<Connection>,
+    bytes: usize,
+    stream: Option<Arc<StreamState>>,
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.total.0.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.connection.remove_unsent(self.bytes);
+        if let Some(stream) = &self.stream {
+            stream.release();
+        }
+    }
+}
+
+/// Memory and its charge.
+struct Charged {
+    bytes: Bytes,
+    _charge: Charge,
+}
+
+impl AsRef<[u8]> for Charged {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The body of a response; its request runs until all of it is handed to hyper.
+pub(crate) struct ResponseBody<B> {
+    body: B,
+    /// What the body has given and hyper has not taken.
+    rest: Bytes,
+    charge: Option<Charge>,
+    stream: Option<Arc<StreamState>>,
+    running: Running,
+}
+
+impl<B> ResponseBody<B> {
+    /// Wraps a body whose bytes are charged; `stream` is set in HTTP/2, where it is handed over in slices.
+    pub(crate) fn new(
+        body: B,
+        charge: Option<Charge>,
+        stream: Option<Arc<StreamState>>,
+        running: Running,
+    ) -> Self {
+        Self { body, rest: Bytes::new(), charge, stream, running }
+    }
+
+    /// The next frame of what hyper has not taken; `None` when it has taken all.
+    fn slice(&mut self) -> Option<Frame<Bytes>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        self.running.connection().add_progress();
+        let slice = match &self.stream {
+            Some(stream) => {
+                stream.add_progress();
+                self.rest.split_to(SLICE.min(self.rest.len()))
+            }
+            None => std::mem::take(&mut self.rest),
+        };
+        Some(Frame::data(slice))
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for ResponseBody<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        if let Some(slice) = self.slice() {
+            return Poll::Ready(Some(Ok(slice)));
+        }
+        let frame = match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+            Some(Ok(frame)) => frame,
+            other => return Poll::Ready(other),
+        };
+        let frame = match frame.into_data() {
+            Ok(bytes) => {
+                self.rest = match self.charge.take() {
+                    Some(charge) => Bytes::from_owner(Charged { bytes, _charge: charge }),
+                    None => bytes,
+                };
+                self.slice().unwrap_or_else(|| Frame::data(Bytes::new()))
+            }
+            Err(frame) => frame,
+        };
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let (body, rest) = (self.body.size_hint(), self.rest.len() as u64);
+        let mut hint = SizeHint::new();
+        if let Some(upper) = body.upper() {
+            hint.set_upper(upper + rest);
+        }
+        hint.set_lower(body.lower() + rest);
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::{BodyExt as _, Full};
+
+    use super::*;
+
+    const LENGTH: usize = 2 * SLICE + 1;
+
+    fn body(
+        total: &Arc<UnsentBytes>,
+        connection: &Arc<Connection>,
+        is_http2: bool,
+    ) -> ResponseBody<Full<Bytes>> {
+        let stream = is_http2.then(StreamState::new);
+        let charge = total.charge(connection, LENGTH, stream.clone());
+        let running = connection.begin(is_http2);
+        ResponseBody::new(Full::from(vec![7; LENGTH]), Some(charge), stream, running)
+    }
+
+    #[tokio::test]
+    async fn a_response_is_charged_until_its_last_byte_is_dropped() {
+        let (total, connection) = (Arc::default(), Connection::new());
+        let mut body = body(&total, &connection, true);
+        assert_eq!((total.held(), connection.unsent()), (LENGTH, LENGTH));
+        let mut slices = Vec::new();
+        while let Some(frame) = body.frame().await {
+            slices.push(frame.unwrap().into_data().unwrap());
+        }
+        assert_eq!(slices.iter().map(Bytes::len).collect::<Vec<_>>(), [SLICE, SLICE, 1]);
+        drop(body);
+        slices.truncate(1);
+        assert_eq!(
+            (total.held(), connection.unsent()),
+            (LENGTH, LENGTH),
+            "one slice holds all of the memory"
+        );
+        slices.clear();
+        assert_eq!((total.held(), connection.unsent()), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_response_ends_with_its_last_slice_and_says_how_long_it_is() {
+        let (total, connection) = (Arc::default(), Connection::new());
+        for (is_http2, frames) in [(true, 3), (false, 1)] {
+            let mut body = body(&total, &connection, is_http2);
+            assert_eq!(body.size_hint().exact(), Some(LENGTH as u64));
+            for frame in 1..=frames {
+                assert!(!body.is_end_stream());
+                let progress = connection.progress();
+                body.frame().await.unwrap().unwrap();
+                assert_eq!(connection.progress(), progress + 1);
+                assert!(body.is_end_stream() == (frame == frames), "frame {frame} of {frames}");
+            }
+            assert!(connection.has_running());
+            drop(body);
+            assert!(!connection.has_running());
+        }
+    }
+}

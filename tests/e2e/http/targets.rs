@@ -1,0 +1,81 @@
+//! Request targets that no client of ours would send.
+
+use tidings_tests::Server;
+
+#[test]
+fn a_target_without_a_path_is_refused_in_json_and_panics_nowhere() {
+    let mut server = Server::start();
+    for (line, expected) in [
+        ("CONNECT example.org:80", "405 method not allowed"),
+        ("CONNECT evil", "405 method not allowed"),
+        ("GET example.org:80", "400 bad request"),
+        ("POST example.org:80", "400 bad request"),
+        ("OPTIONS example.org:80", "400 bad request"),
+        ("OPTIONS *", "404 Not found"),
+        ("GET http://example.org", "404 Not found"),
+        ("GET http://example.org/healthz", "200 success"),
+        ("GET http://user:password@example.org/healthz?x=y", "200 success"),
+        ("GET http://[::1]:80/healthz", "200 success"),
+    ] {
+        let answer = server.raw(format!("{line} HTTP/1.1\r\nHost: x\r\n\r\n"));
+        assert_eq!(answer.said(), expected, "{line}");
+        assert_eq!(answer.header("content-type"), "application/json; charset=utf-8", "{line}");
+    }
+    // What hyper cannot read it refuses itself, without a body.
+    for line in ["GET http://[::1", "GET http://", "GET http:///healthz", "GET ://x/healthz"] {
+        if let Some(answer) = server.try_raw(format!("{line} HTTP/1.1\r\nHost: x\r\n\r\n")) {
+            assert!((400..500).contains(&answer.status), "{line}: {answer:?}");
+        }
+    }
+    assert_eq!(server.anyone().get("/healthz").said(), "200 success");
+    let log = server.stop().log;
+    assert!(!log.contains("panicked"), "{log}");
+}
+
+#[test]
+fn a_request_has_one_host() {
+    let server = Server::start();
+    let two = "GET /healthz HTTP/1.1\r\nHost: a.example\r\nHost: b.example\r\n\r\n";
+    assert_eq!(server.raw(two).said(), "400 bad request");
+}
+
+#[test]
+fn a_connect_of_http2_is_refused_and_the_connection_goes_on() {
+    use std::io::{Read as _, Write as _};
+
+    let mut server = Server::start();
+    let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
+    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
+        [&[0, 0, u8::try_from(payload.len()).unwrap(), kind, flags, 0, 0, 0, stream][..], payload].concat()
+    };
+    // `:method` and `:authority` in full, by their names in the static table.
+    let connect = b"\x02\x07CONNECT\x01\x04h:80";
+    let get = b"\x82\x86\x04\x08/healthz";
+    let parts: [&[u8]; 4] = [
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        &frame(4, 0, 0, &[]),
+        &frame(1, 5, 1, connect),
+        &frame(1, 5, 3, get),
+    ];
+    stream.write_all(&parts.concat()).unwrap();
+    let mut answers = 0;
+    let mut body = Vec::new();
+    while answers < 2 {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).unwrap();
+        let mut payload = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+        stream.read_exact(&mut payload).unwrap();
+        if head[3] == 0 {
+            body.extend(payload);
+            answers += usize::from(head[4] & 1);
+        }
+    }
+    let body = String::from_utf8(body).unwrap();
+    assert!(
+        body.contains(r#"{"result":"method not allowed"}"#) && body.contains(r#"{"result":"success"}"#),
+        "{body}"
+    );
+    drop(stream);
+    let log = server.stop().log;
+    assert!(!log.contains("panicked"), "{log}");
+}

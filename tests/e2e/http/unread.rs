@@ -1,0 +1,79 @@
+//! Clients that ask and do not read.
+
+use std::io::Write as _;
+use std::net::TcpStream;
+
+use tidings_tests::{Server, wait_until};
+
+/// The bytes that the system holds for the sockets of this port on their way out.
+#[cfg(target_os = "linux")]
+fn unsent(port: u16) -> Vec<usize> {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let queue = |line: &str| {
+        let mut columns = line.split_whitespace().skip(1);
+        let local = columns.next()?;
+        let queues = columns.nth(2)?;
+        let is_here = local.ends_with(&format!(":{port:04X}"));
+        is_here.then(|| usize::from_str_radix(queues.split(':').next()?, 16).ok())?
+    };
+    table.lines().skip(1).filter_map(queue).filter(|bytes| *bytes > 0).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_system_holds_little_of_what_a_client_does_not_read() {
+    const CLIENTS: usize = 4;
+    let server = Server::start();
+    let request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(200);
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|_| {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let mut before = Vec::new();
+    // Nothing more comes when nothing changes, while another client is answered.
+    wait_until("the system takes no more", || {
+        for _ in 0..20 {
+            assert_eq!(server.anyone().get("/healthz").said(), "200 success");
+        }
+        let now = unsent(server.address().port());
+        let rests = now.len() == CLIENTS && now == before;
+        before = now;
+        rests
+    });
+    assert!(before.iter().all(|bytes| *bytes <= 256 * 1024), "{before:?}");
+    drop(clients);
+}
+
+#[test]
+fn idle_connections_make_way_for_the_next_one() {
+    let server = Server::with(|serve| {
+        serve.args(["--max-connections", "20"]);
+    });
+    let idle: Vec<_> = (0..200).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    for path in ["/healthz", "/readyz", "/get_all_notice"] {
+        let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        assert_eq!(server.raw(head).said(), "200 success");
+    }
+    drop(idle);
+}
+
+#[test]
+fn requests_that_do_not_end_hold_only_the_share_of_their_address() {
+    let server = Server::with(|serve| {
+        serve.args(["--max-connections", "40", "--max-connections-per-address", "10"]);
+    });
+    let head = "POST /sign_in HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n";
+    let hold = || {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        // The server may have closed it already.
+        let _ = stream.write_all(head.as_bytes());
+        let mut begun = [0; 25];
+        let is_held = std::io::Read::read_exact(&mut stream, &mut begun).is_ok();
+        (stream, is_held)
+    };
+    let held: Vec<_> = (0..15).map(|_| hold()).collect();
+    assert_eq!(held.iter().filter(|(_, is_held)| *is_held).count(), 10);
+}
