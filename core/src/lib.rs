@@ -69,6 +69,7 @@ pub mod feedback;
 mod files;
 pub mod id;
 pub mod import;
+mod keyed;
 pub mod main_info;
 pub mod newsfeed;
 pub mod notice;

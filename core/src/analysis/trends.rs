@@ -4,14 +4,13 @@
 //! forgets those that are a day old; nothing is counted anew.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::clock::{DAY_MS, SECOND_MS};
 use crate::config;
 use crate::error::Result;
+use crate::keyed::OwnMap;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
 use crate::words::tokens;
 
@@ -37,7 +36,7 @@ pub(super) type Ranking = Vec<(String, i64)>;
 
 /// The searches of the last 24 hours.
 pub(super) struct Trends {
-    blocked: FxHashSet<String>,
+    blocked: HashSet<String>,
     min_visitors: usize,
     window: Mutex<Window>,
 }
@@ -58,7 +57,7 @@ struct Window {
     read: Option<(i64, i64)>,
     /// By date and key.
     searches: BTreeMap<(i64, i64), (Arc<str>, i64)>,
-    terms: FxHashMap<Arc<str>, Term>,
+    terms: HashMap<Arc<str>, Term>,
     ranks: BTreeSet<Rank>,
     bytes: usize,
 }
@@ -67,8 +66,8 @@ struct Window {
 struct Term {
     count: i64,
     newest: (i64, i64),
-    /// How often each visitor searched it, where visitors are asked for.
-    visitors: FxHashMap<i64, i64>,
+    /// How often each visitor searched it, where visitors are asked for: keys of ours, and hashes under a secret key.
+    visitors: OwnMap<i64, i64>,
 }
 
 /// Most often first, of the same number the one searched last.

@@ -11,7 +11,6 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use super::library::Library;
@@ -20,6 +19,7 @@ use super::personal::recommend;
 use crate::Tidings;
 use crate::clock::{self, Time};
 use crate::error::{Error, Result};
+use crate::keyed::OwnSet;
 use crate::post::cards;
 
 mod history;
@@ -87,7 +87,7 @@ pub fn evaluate(tidings: &Tidings, at: Option<&str>, progress: &mut dyn FnMut(f6
     let lexicon = tidings.words().current().map(|model| Arc::new(Lexicon::new(model)));
     let library = Library::next(None, posts, &[], lexicon.as_ref(), 0, at, config);
     let tf_idf = TfIdf::read(tidings.store(), &library)?;
-    let over: FxHashSet<i64> = library.over(at).map(|position| library.key(position)).collect();
+    let over: OwnSet<i64> = library.over(at).map(|position| library.key(position)).collect();
 
     let mut scores = RANKINGS.map(|_| Scores::default());
     let all = past.tested.len();
@@ -95,9 +95,9 @@ pub fn evaluate(tidings: &Tidings, at: Option<&str>, progress: &mut dyn FnMut(f6
         #[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
         progress(READING + (1.0 - READING) * done as f64 / all as f64);
         let Tested { acts, seen, turned_to } = Tested::read(tidings.store(), member, at)?;
-        let hidden: FxHashSet<i64> = seen.iter().copied().chain(over.iter().copied()).collect();
+        let hidden: OwnSet<i64> = seen.iter().copied().chain(over.iter().copied()).collect();
         let can_be_shown = |key: &i64| library.position(*key).is_some() && !hidden.contains(key);
-        let relevant: FxHashSet<i64> = turned_to.into_iter().filter(can_be_shown).collect();
+        let relevant: OwnSet<i64> = turned_to.into_iter().filter(can_be_shown).collect();
         if relevant.is_empty() {
             continue;
         }

@@ -5,9 +5,8 @@
 
 use std::hash::{Hash as _, Hasher as _};
 
-use rustc_hash::{FxHashMap, FxHasher};
-
 use crate::config::Interest;
+use crate::keyed::{NumberMap, Unkeyed};
 
 /// A kind, in the lowest bits, and the hash of a name.
 pub(super) type Feature = u32;
@@ -43,8 +42,11 @@ impl Kind {
 }
 
 /// The feature of this name, in whatever case it is written.
+///
+/// It is the same in every process, so that feeds are. Whoever makes up names that share one makes them one name, and no
+/// more posts have that than posts there are; where numbers stand is under a key ([`NumberMap`]).
 pub(super) fn feature(kind: Kind, name: &str) -> Feature {
-    let mut hasher = FxHasher::default();
+    let mut hasher = Unkeyed::default();
     name.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
     ((hasher.finish() >> (32 + KIND_BITS)) as Feature) << KIND_BITS | kind as Feature
 }
@@ -80,7 +82,7 @@ impl Features {
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// For each feature, its inverse document frequency and its part of `postings`.
-    entries: FxHashMap<Feature, Entry>,
+    entries: NumberMap<Feature, Entry>,
     /// Positions of posts with the weight of the feature in them.
     postings: Vec<(u32, f32)>,
     /// The vectors of the posts, one behind the other, by position.
@@ -107,7 +109,7 @@ impl Index {
     /// Processing & Management 24(5), 1988.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
     pub(super) fn new<'a>(posts: impl Iterator<Item = &'a Features> + Clone, config: &Interest) -> Self {
-        let mut entries: FxHashMap<Feature, Entry> = FxHashMap::default();
+        let mut entries: NumberMap<Feature, Entry> = NumberMap::default();
         let mut count = 0_usize;
         for post in posts.clone() {
             count += 1;
@@ -162,7 +164,7 @@ impl Index {
     }
 }
 
-fn weigh(entries: &FxHashMap<Feature, Entry>, post: &Features, config: &Interest) -> Vec<(Feature, f32)> {
+fn weigh(entries: &NumberMap<Feature, Entry>, post: &Features, config: &Interest) -> Vec<(Feature, f32)> {
     let mut vector: Vec<(Feature, f32)> =
         post.0.iter().map(|(feature, raw)| (*feature, raw * entries[feature].idf)).collect();
     normalise(&mut vector, config);

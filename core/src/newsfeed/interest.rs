@@ -1,11 +1,10 @@
 //! What a member is interested in, measured from what they did.
 
-use rustc_hash::FxHashMap;
-
 use super::features::{Feature, Index, Kind, feature, normalise};
 use super::library::Library;
 use crate::clock::DAY_MS;
 use crate::config;
+use crate::keyed::NumberMap;
 use crate::profile::history::Acts;
 
 /// The strongest features of each kind that are kept: enough for many interests, few enough to score every post by.
@@ -27,7 +26,7 @@ pub(super) struct Interest {
     /// When they did something, the latest first, each time once.
     pub(super) times: Vec<i64>,
     /// The labels of the posts they acted on, with the share of the acts that were about each.
-    labels: FxHashMap<Feature, f32>,
+    labels: NumberMap<Feature, f32>,
 }
 
 /// The interest that `acts` show, or `None` when there are too few to say.
@@ -51,14 +50,14 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, library: &Library)
         (-days / config.half_life_days).exp2()
     };
     let (index, meanings) = (library.index(), library.meanings());
-    let mut sum: FxHashMap<Feature, f32> = FxHashMap::default();
+    let mut sum: NumberMap<Feature, f32> = NumberMap::default();
     let mut add = |vector: &[(Feature, f32)], weight: f32| {
         for (feature, value) in vector {
             *sum.entry(*feature).or_default() += weight * value;
         }
     };
     let mut meaning = meanings.map(super::meaning::Meanings::none);
-    let mut labels: FxHashMap<Feature, f32> = FxHashMap::default();
+    let mut labels: NumberMap<Feature, f32> = NumberMap::default();
     let mut all = 0.0;
     for (acts, weight) in [(liked, config.like_weight), (viewed, config.view_weight)] {
         for (post, date) in acts {
@@ -126,7 +125,7 @@ fn unit(index: &Index, named: &[Feature]) -> Vec<(Feature, f32)> {
     named.iter().map(|feature| (*feature, index.idf(*feature) * norm)).collect()
 }
 
-fn strongest(sum: FxHashMap<Feature, f32>, config: &config::Interest) -> Option<Vec<(Feature, f32)>> {
+fn strongest(sum: NumberMap<Feature, f32>, config: &config::Interest) -> Option<Vec<(Feature, f32)>> {
     let mut kinds = Kind::ALL.map(|_| Vec::new());
     for (feature, weight) in sum.into_iter().filter(|(_, weight)| *weight > 0.0) {
         kinds[Kind::of(feature) as usize].push((feature, weight));

@@ -1,9 +1,8 @@
 //! The posts that feeds are made of, in memory: an unchanging [`Library`] that is swapped for the next one.
 
+use std::collections::{HashMap, HashSet};
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Arc, OnceLock};
-
-use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use super::features::{Feature, Features, Index, Kind, feature};
 use super::meaning::{Lexicon, Meanings};
@@ -12,6 +11,7 @@ use super::ranking;
 use crate::answer::Encoded;
 use crate::clock::Time;
 use crate::config::Feed;
+use crate::keyed::{OwnSet, Unkeyed};
 use crate::post::Post;
 use crate::post::cards::Card;
 
@@ -63,7 +63,7 @@ pub(super) struct Library {
     pub(super) popular_feed: Guests,
     pub(super) recommended_feed: Guests,
     /// First pages of topic feeds, each made when it is first asked for.
-    topic_pages: FxHashMap<Arc<str>, OnceLock<Arc<Encoded>>>,
+    topic_pages: HashMap<Arc<str>, OnceLock<Arc<Encoded>>>,
 }
 
 /// A feed as every guest gets it.
@@ -97,8 +97,7 @@ impl Library {
         };
         let mut reshelved = !catalogue.is_some_and(same_words);
         let mut new = Vec::new();
-        let mut gone: FxHashSet<i64> =
-            removed.iter().copied().filter(|key| position(*key).is_some()).collect();
+        let mut gone: OwnSet<i64> = removed.iter().copied().filter(|key| position(*key).is_some()).collect();
         for card in changed {
             let key = card.key;
             match position(key).filter(|_| !gone.contains(&key)) {
@@ -246,7 +245,7 @@ impl Library {
 
     /// The commonest tags of posts, most common first, ties by name, at most ten.
     pub(super) fn commonest_tags(&self, keys: &[i64]) -> Vec<String> {
-        let mut counts: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
         for tag in keys.iter().filter_map(|key| self.item(*key)).flat_map(|item| &item.about.tag) {
             *counts.entry(tag).or_default() += 1;
         }
@@ -284,7 +283,7 @@ impl Library {
             self.positions().filter(|at| !self.items[*at as usize].is_over(now)).collect();
         best.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]));
         let diverse = ranking::diversify(&best, |at| self.labels(at), |_| config.diverse_max, DIVERSE_LENGTH);
-        let first: FxHashSet<u32> = diverse.iter().copied().collect();
+        let first: OwnSet<u32> = diverse.iter().copied().collect();
         let rest = best.into_iter().filter(|at| !first.contains(at));
         diverse.iter().copied().chain(rest).map(|at| self.key(at)).collect()
     }
@@ -311,7 +310,8 @@ impl Guests {
 impl Item {
     /// The item of a card; what acts do not change is shared with `before` when it is the same.
     fn new(card: Card, before: Option<&Self>, names: &mut Names) -> Self {
-        let mut hasher = FxHasher::default();
+        // Compared with the same post's alone: who makes two versions of a post alike harms nobody else.
+        let mut hasher = Unkeyed::default();
         (&card.title, &card.url, &card.host, &card.img, card.date).hash(&mut hasher);
         (&card.topic, &card.tag, &card.keyword).hash(&mut hasher);
         let fingerprint = hasher.finish();
@@ -363,7 +363,7 @@ fn labels(card: &Card) -> Box<[Feature]> {
 
 /// Names that many posts share, each kept once.
 #[derive(Default)]
-struct Names(FxHashSet<Arc<str>>);
+struct Names(HashSet<Arc<str>>);
 
 impl Names {
     fn get(&mut self, name: &str) -> Arc<str> {

@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
 use super::features::{Feature, Features, Index, Kind, feature};
+use crate::keyed::NumberMap;
 use crate::words::{Current, ONE, Vectors, product};
 
 /// How many components of a word's vector are looked at: the model has those first that tell most.
@@ -14,13 +13,13 @@ const DIMENSIONS: usize = 64;
 /// The words of a model, found by their features.
 pub(super) struct Lexicon {
     model: Arc<Current>,
-    numbers: FxHashMap<Feature, u32>,
+    numbers: NumberMap<Feature, u32>,
 }
 
 impl Lexicon {
     /// The words of `model`.
     pub(super) fn new(model: Arc<Current>) -> Self {
-        let mut numbers = FxHashMap::default();
+        let mut numbers = NumberMap::default();
         for (word, number) in model.words().zip(0..) {
             numbers.entry(feature(Kind::Word, word)).or_insert(number);
         }

@@ -1,14 +1,12 @@
 //! Pages of a feed: the order that a first page began, kept so that the next ones continue it.
 
 use std::collections::VecDeque;
-use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::library::Library;
 use crate::clock::SECOND_MS;
 use crate::id::random;
+use crate::keyed::{self, OwnMap};
 
 /// Posts of a page when nobody says otherwise.
 pub(super) const LIMIT: usize = 150;
@@ -38,7 +36,7 @@ pub(super) enum FeedKind {
 impl FeedKind {
     /// The feed of the topic of this name.
     pub(super) fn topic(name: &str) -> Self {
-        Self::Topic(FxBuildHasher.hash_one(name))
+        Self::Topic(keyed::hash(name))
     }
 }
 
@@ -184,11 +182,12 @@ pub(super) struct Orders(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    orders: FxHashMap<u64, (Arc<Order>, i64)>,
+    /// By ids that are drawn at random.
+    orders: OwnMap<u64, (Arc<Order>, i64)>,
     /// Ids by the time they were last begun; an id that was begun again since stands here twice.
     begun: VecDeque<(i64, u64)>,
     /// The orders of each member, the oldest first.
-    of_members: FxHashMap<i64, VecDeque<u64>>,
+    of_members: OwnMap<i64, VecDeque<u64>>,
     bytes: usize,
 }
 

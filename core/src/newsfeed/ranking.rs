@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 
 use crate::clock::DAY_MS;
 use crate::config::Feed;
+use crate::keyed::Unkeyed;
 
 /// Posts in a row that diversity looks at.
 pub(super) const WINDOW: usize = 10;
@@ -60,8 +61,11 @@ pub(super) fn popularity(hottest: f64, heat: Option<f64>) -> f64 {
 /// Noise that a setting adds so that the feed explores: uniform from 0 to 1, the same for the same member,
 /// post and day.
 pub(super) fn noise(member: i64, post: i64, day: i64) -> f64 {
-    use std::hash::BuildHasher as _;
-    let hash = rustc_hash::FxBuildHasher.hash_one((member, post, day));
+    use std::hash::{Hash as _, Hasher as _};
+    // All of it is ours, and it is to be the same in every process.
+    let mut hasher = Unkeyed::default();
+    (member, post, day).hash(&mut hasher);
+    let hash = hasher.finish();
     #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
     let uniform = (hash >> 11) as f64 / (1_u64 << 53) as f64;
     uniform

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use arc_swap::ArcSwapOption;
-use rustc_hash::FxHashMap;
 
 use super::tally::{Ledger, Tally};
 use super::{Notice, NoticeList, sql};
 use crate::error::Result;
 use crate::id::ObjectId;
+use crate::keyed::OwnMap;
 use crate::store::{Store, Topic, revision_in, version_in};
 
 /// Where the notices hang: the sheet that is up, and the views of them all. Reading it takes no lock.
@@ -53,7 +53,7 @@ impl Board {
             Posted { notice, counted }
         };
         let notices: Vec<Posted> = notices.into_iter().map(posted).collect();
-        let index: FxHashMap<_, _> = notices.iter().enumerate().map(|(i, p)| (p.notice.id, i)).collect();
+        let index: OwnMap<_, _> = notices.iter().enumerate().map(|(i, p)| (p.notice.id, i)).collect();
         ledger.retain(|id| index.contains_key(&id));
         let hides = notices.iter().any(Posted::is_hidden);
         let (tally, shown) = (Arc::clone(&self.tally), ArcSwapOption::empty());
@@ -68,7 +68,7 @@ pub(super) struct Sheet {
     revision: i64,
     /// Newest first.
     notices: Vec<Posted>,
-    index: FxHashMap<ObjectId, usize>,
+    index: OwnMap<ObjectId, usize>,
     hides: bool,
     tally: Arc<Tally>,
     /// The list for everybody, as it was encoded last.

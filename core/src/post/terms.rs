@@ -1,6 +1,6 @@
 //! What is kept of a post's words, beside its text.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 
 use crate::words::tokens;
 
@@ -30,7 +30,7 @@ impl Terms {
     /// The words of a post with this title and text.
     pub(super) fn of(title: &str, post: &str) -> Self {
         let (title, post) = (stream(title), stream(post));
-        let mut places: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut places: HashMap<&str, usize> = HashMap::new();
         let mut tokens: Vec<(&str, usize)> = Vec::new();
         for (stream, weight) in [(&title, TITLE_WEIGHT), (&post, 1)] {
             for token in stream.split_ascii_whitespace() {

@@ -1,8 +1,7 @@
 //! The posts as the word model reads them: one long stream of words, each a number.
 
 use std::cmp::Reverse;
-
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 
 use super::tokens;
 
@@ -11,7 +10,7 @@ pub(super) const END: u32 = u32::MAX;
 
 /// Posts that were read, before it is known which of their words are learned.
 pub(super) struct Corpus {
-    numbers: FxHashMap<Box<str>, u32>,
+    numbers: HashMap<Box<str>, u32>,
     tallies: Vec<Tally>,
     stream: Vec<u32>,
     posts: u32,
@@ -41,7 +40,7 @@ pub(super) struct Vocabulary {
 impl Corpus {
     /// Nothing yet; after `limit` words it is full.
     pub(super) fn new(limit: usize) -> Self {
-        Self { numbers: FxHashMap::default(), tallies: Vec::new(), stream: Vec::new(), posts: 0, limit }
+        Self { numbers: HashMap::new(), tallies: Vec::new(), stream: Vec::new(), posts: 0, limit }
     }
 
     /// Reads a post.

@@ -17,10 +17,9 @@
 //! | | the neighbours' words (4), then their similarities (2) |
 //! | 4 | the CRC-32 of all before |
 
+use std::collections::HashSet;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
-
-use rustc_hash::FxHashSet;
 
 use super::Recipe;
 use super::model::{Model, Origin, Source};
@@ -129,7 +128,7 @@ pub(super) fn read(input: impl Read, length: u64) -> io::Result<Model> {
 
 /// `texts` in pieces of these lengths, if that is all of it and no two are the same.
 fn cut(texts: &str, lengths: impl ExactSizeIterator<Item = usize>) -> Option<Vec<Arc<str>>> {
-    let (mut words, mut rest, mut seen) = (Vec::with_capacity(lengths.len()), texts, FxHashSet::default());
+    let (mut words, mut rest, mut seen) = (Vec::with_capacity(lengths.len()), texts, HashSet::new());
     for length in lengths {
         let (word, more) = rest.split_at_checked(length)?;
         words.push(seen.insert(word).then(|| Arc::from(word))?);

@@ -1,8 +1,7 @@
 //! A word model: words, their vectors and their neighbours.
 
+use std::collections::HashMap;
 use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
 
 use super::near::Near;
 use super::subword::{self, Subwords};
@@ -44,7 +43,7 @@ pub(super) struct Origin {
 pub(super) struct Model {
     pub(super) origin: Origin,
     words: Vec<Arc<str>>,
-    numbers: FxHashMap<Arc<str>, u32>,
+    numbers: HashMap<Arc<str>, u32>,
     /// Whether a word may be answered as a neighbour.
     shown: Vec<bool>,
     vectors: Vectors,
@@ -170,7 +169,7 @@ impl Model {
     }
 }
 
-fn number(words: &[Arc<str>]) -> FxHashMap<Arc<str>, u32> {
+fn number(words: &[Arc<str>]) -> HashMap<Arc<str>, u32> {
     words.iter().cloned().zip(0..).collect()
 }
 
@@ -183,7 +182,7 @@ fn subwords(words: &[Arc<str>]) -> Subwords {
 ///
 /// A word and what is left without its ending are both in the posts' tokens, whether or not the ending is a
 /// particle. When what is left never stands there alone, `민주주` of `민주주의`, it is taken for no word.
-fn shown(words: &[Arc<str>], numbers: &FxHashMap<Arc<str>, u32>, counts: &[u32]) -> Vec<bool> {
+fn shown(words: &[Arc<str>], numbers: &HashMap<Arc<str>, u32>, counts: &[u32]) -> Vec<bool> {
     let tells = |word: &Arc<str>, count: u32| count > 0 && word.contains(char::is_alphabetic);
     let mut shown: Vec<bool> = words.iter().zip(counts).map(|(word, count)| tells(word, *count)).collect();
     for (word, text) in words.iter().enumerate().filter(|(_, text)| !text.is_ascii()) {

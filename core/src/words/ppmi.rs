@@ -177,16 +177,16 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use rustc_hash::FxHashMap;
 
     use super::*;
+    use crate::keyed::OwnMap;
     use crate::words::go_on;
 
     const ALL: usize = usize::MAX;
 
     /// The formula, pair by pair.
-    fn plainly(stream: &[u32], words: usize, window: usize) -> FxHashMap<(u32, u32), f64> {
-        let mut pairs: FxHashMap<(u32, u32), f64> = FxHashMap::default();
+    fn plainly(stream: &[u32], words: usize, window: usize) -> OwnMap<(u32, u32), f64> {
+        let mut pairs: OwnMap<(u32, u32), f64> = OwnMap::default();
         for post in stream.split(|word| *word == END) {
             for (a, word) in post.iter().enumerate() {
                 for (b, other) in post.iter().enumerate() {

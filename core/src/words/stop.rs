@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use rustc_hash::FxHashSet;
+use crate::keyed::OwnSet;
 
 /// The function words of English, by what they are, in lower case and with a plain apostrophe.
 ///
@@ -37,7 +37,7 @@ const WORDS: [&str; 9] = [
      perhaps maybe however therefore thus hence otherwise instead further etc",
 ];
 
-static SET: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| words().collect());
+static SET: LazyLock<OwnSet<&'static str>> = LazyLock::new(|| words().collect());
 
 fn words() -> impl Iterator<Item = &'static str> {
     WORDS.iter().flat_map(|group| group.split_ascii_whitespace())

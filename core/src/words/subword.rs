@@ -12,7 +12,7 @@
 use std::hash::{Hash as _, Hasher as _};
 use std::ops::RangeInclusive;
 
-use rustc_hash::FxHasher;
+use crate::keyed::Unkeyed;
 
 /// The lengths of parts in most scripts.
 const LETTERS: RangeInclusive<usize> = 2..=4;
@@ -152,7 +152,8 @@ impl Parts {
         for part in lengths.flat_map(|length| self.letters.windows(length)) {
             // The marks alone are parts of every word.
             if part != ['<'] && part != ['>'] {
-                let mut hasher = FxHasher::default();
+                // Parts that share a number are looked through like a common one, of which [`COMMON`] is the bound.
+                let mut hasher = Unkeyed::default();
                 part.hash(&mut hasher);
                 let hash = (hasher.finish() >> 20) as usize;
                 self.numbers.push(hash % self.entries);

@@ -1,10 +1,9 @@
 //! Vectors as text, in the form that word2vec and fastText write: a line with how many there are and their
 //! dimensions, and for each word a line with it and its components, blanks between.
 
+use std::collections::HashSet;
 use std::io::{self, BufRead, Read as _, Write};
 use std::sync::Arc;
-
-use rustc_hash::FxHashSet;
 
 use super::file::DIMENSIONS_MAX;
 use super::model::Model;
@@ -54,7 +53,7 @@ pub(super) fn read(
     }
     let mut reading = Reading {
         words: Vec::new(),
-        seen: FxHashSet::default(),
+        seen: HashSet::new(),
         vectors: Vectors::none(dimensions),
         components: Vec::with_capacity(dimensions),
     };
@@ -73,7 +72,7 @@ pub(super) fn read(
 /// What has been read.
 struct Reading {
     words: Vec<Arc<str>>,
-    seen: FxHashSet<Arc<str>>,
+    seen: HashSet<Arc<str>>,
     vectors: Vectors,
     components: Vec<f32>,
 }

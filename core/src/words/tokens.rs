@@ -16,7 +16,8 @@
 //!
 //! Source: UAX #29, *Unicode Text Segmentation*, section 4; UAX #15, *Unicode Normalization Forms*.
 
-use rustc_hash::FxHashSet;
+use std::collections::HashSet;
+
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -73,7 +74,7 @@ pub fn each(text: &str, mut take: impl FnMut(&str)) {
 /// assert_eq!(distinct(tokens("new notes, new news")), ["new", "notes", "news"]);
 /// ```
 pub fn distinct(mut tokens: Vec<String>) -> Vec<String> {
-    let mut seen = FxHashSet::default();
+    let mut seen = HashSet::new();
     let first: Vec<bool> = tokens.iter().map(|token| seen.insert(token.as_str())).collect();
     let mut first = first.into_iter();
     tokens.retain(|_| first.next() == Some(true));

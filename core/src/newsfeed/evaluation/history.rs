@@ -1,9 +1,8 @@
 //! What members had done by a moment of the past, and what they did from then on.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use crate::config::Feed;
 use crate::error::Result;
+use crate::keyed::{OwnMap, OwnSet};
 use crate::post::heat::{Decay, VIEW_WEIGHT};
 use crate::profile::history::{self, Acts};
 use crate::store::{Row, Store, StoreError, Tx};
@@ -30,7 +29,7 @@ pub(super) fn fifth_from_last(store: &Store) -> Result<Option<i64>> {
 /// What all members had done.
 pub(super) struct Past {
     /// How popular each post was.
-    pub(super) heats: FxHashMap<i64, f64>,
+    pub(super) heats: OwnMap<i64, f64>,
     /// The members who did something with a post from then on, the first to sign up first.
     pub(super) tested: Vec<Asked>,
 }
@@ -49,8 +48,8 @@ impl Past {
         let decay = Decay::new(config.popular_half_life_days);
         let last: i64 =
             store.read(|tx| Ok(tx.one("SELECT coalesce(max(key), 0) FROM member", &[])?.take(0)?))?;
-        let mut heats: FxHashMap<i64, f64> = FxHashMap::default();
-        let mut tested: FxHashSet<i64> = FxHashSet::default();
+        let mut heats: OwnMap<i64, f64> = OwnMap::default();
+        let mut tested: OwnSet<i64> = OwnSet::default();
         for (table, (name, weight)) in TABLES.iter().zip([config.like_weight, VIEW_WEIGHT]).enumerate() {
             let mut after = (0, 0);
             loop {

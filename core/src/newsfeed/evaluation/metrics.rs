@@ -1,6 +1,6 @@
 //! How good a ranking is, given what was relevant.
 
-use rustc_hash::FxHashSet;
+use crate::keyed::OwnSet;
 
 /// How many of a ranking are looked at.
 pub(super) const TOP: usize = 30;
@@ -12,7 +12,7 @@ const FIRST: usize = 10;
 ///
 /// Source: Järvelin and Kekäläinen, *Cumulated gain-based evaluation of IR techniques*, ACM TOIS 20(4), 2002; with
 /// gains of 0 and 1 and the logarithm of base 2 from the first place on.
-pub(super) fn ndcg(ranking: &[i64], relevant: &FxHashSet<i64>) -> f64 {
+pub(super) fn ndcg(ranking: &[i64], relevant: &OwnSet<i64>) -> f64 {
     let discounts = || (2_u32..).map(|place| 1.0 / f64::from(place).log2()).take(FIRST);
     let gain: f64 = ranking
         .iter()
@@ -26,7 +26,7 @@ pub(super) fn ndcg(ranking: &[i64], relevant: &FxHashSet<i64>) -> f64 {
 
 /// The share of what is relevant that stands among the first thirty. Nothing relevant: 0.
 #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
-pub(super) fn recall(ranking: &[i64], relevant: &FxHashSet<i64>) -> f64 {
+pub(super) fn recall(ranking: &[i64], relevant: &OwnSet<i64>) -> f64 {
     let found = ranking.iter().take(TOP).filter(|post| relevant.contains(post)).count();
     found as f64 / relevant.len().max(1) as f64
 }
@@ -42,13 +42,13 @@ pub(super) struct Scores {
     members: usize,
     ndcg: f64,
     recall: f64,
-    shown: FxHashSet<i64>,
+    shown: OwnSet<i64>,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "members and posts are far fewer than 2^53")]
 impl Scores {
     /// Adds what a member was shown, for whom some posts were relevant.
-    pub(super) fn add(&mut self, ranking: &[i64], relevant: &FxHashSet<i64>) {
+    pub(super) fn add(&mut self, ranking: &[i64], relevant: &OwnSet<i64>) {
         self.members += 1;
         self.ndcg += ndcg(ranking, relevant);
         self.recall += recall(ranking, relevant);
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    fn set(posts: &[i64]) -> FxHashSet<i64> {
+    fn set(posts: &[i64]) -> OwnSet<i64> {
         posts.iter().copied().collect()
     }
 
@@ -124,7 +124,7 @@ mod tests {
             relevant in prop::collection::hash_set(0_i64..60, 1..40),
             ranking in Just((0_i64..60).collect::<Vec<_>>()).prop_shuffle(),
         ) {
-            let relevant: FxHashSet<i64> = relevant.into_iter().collect();
+            let relevant: OwnSet<i64> = relevant.into_iter().collect();
             let mut best = ranking.clone();
             best.sort_by_key(|post| !relevant.contains(post));
             for of in [ndcg, recall] {

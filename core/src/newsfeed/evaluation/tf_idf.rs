@@ -1,12 +1,11 @@
 //! The ranking that a feed should beat: of the newest posts those first that are written most like what the member
 //! had turned to.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
 use super::super::features::{Feature, Kind, feature};
 use super::super::library::Library;
 use super::super::pages::LIMIT;
 use crate::error::Result;
+use crate::keyed::{NumberMap, OwnMap, OwnSet};
 use crate::post::texts;
 use crate::profile::history::Acts;
 use crate::store::Store;
@@ -21,7 +20,7 @@ const PAGE: usize = 500;
 pub(super) struct TfIdf {
     posts: usize,
     /// In how many posts each stands.
-    frequencies: FxHashMap<Feature, u32>,
+    frequencies: NumberMap<Feature, u32>,
     /// The newest posts, as many as a page of a feed has, the newest first.
     newest: Vec<(i64, Vec<(Feature, f32)>)>,
 }
@@ -29,7 +28,7 @@ pub(super) struct TfIdf {
 impl TfIdf {
     /// Reads the words of the posts of a library.
     pub(super) fn read(store: &Store, library: &Library) -> Result<Self> {
-        let mut frequencies: FxHashMap<Feature, u32> = FxHashMap::default();
+        let mut frequencies: NumberMap<Feature, u32> = NumberMap::default();
         let all: Vec<i64> = library.newest().collect();
         for page in all.chunks(PAGE) {
             for (_, features) in terms(store, page)? {
@@ -40,7 +39,7 @@ impl TfIdf {
         }
         let mut read = Self { posts: library.len(), frequencies, newest: Vec::new() };
         let newest = &all[..all.len().min(LIMIT)];
-        let mut vectors: FxHashMap<i64, _> =
+        let mut vectors: OwnMap<i64, _> =
             terms(store, newest)?.into_iter().map(|(key, features)| (key, read.vector(&features))).collect();
         read.newest = newest.iter().filter_map(|key| Some((*key, vectors.remove(key)?))).collect();
         Ok(read)
@@ -48,11 +47,11 @@ impl TfIdf {
 
     /// The newest posts, those first that are most like the mean of the posts that were liked or viewed.
     pub(super) fn ranking(&self, store: &Store, acts: &Acts) -> Result<Vec<i64>> {
-        let posts: FxHashSet<i64> = acts.liked.iter().chain(&acts.viewed).map(|(post, _)| *post).collect();
+        let posts: OwnSet<i64> = acts.liked.iter().chain(&acts.viewed).map(|(post, _)| *post).collect();
         // In an order of their own, so that sums are rounded alike each time.
         let mut posts: Vec<i64> = posts.into_iter().collect();
         posts.sort_unstable();
-        let mut mean: FxHashMap<Feature, f32> = FxHashMap::default();
+        let mut mean: NumberMap<Feature, f32> = NumberMap::default();
         for page in posts.chunks(PAGE) {
             for (_, features) in terms(store, page)? {
                 for (feature, weight) in self.vector(&features) {

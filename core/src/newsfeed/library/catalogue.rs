@@ -1,11 +1,11 @@
 //! What a library knows of its posts that acts do not change, found once for all when posts come or go.
 
+use std::collections::HashMap;
 use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
 
 use super::Item;
 use crate::config::Feed;
+use crate::keyed::OwnMap;
 use crate::newsfeed::features::Index;
 use crate::newsfeed::meaning::{Lexicon, Meanings};
 use crate::newsfeed::pages::{FeedKind, Order};
@@ -13,12 +13,12 @@ use crate::newsfeed::ranking;
 
 /// What acts do not change of all posts.
 pub(super) struct Catalogue {
-    pub(super) positions: FxHashMap<i64, u32>,
+    pub(super) positions: OwnMap<i64, u32>,
     pub(super) index: Index,
     /// What the posts mean; none without a word model.
     pub(super) meanings: Option<Meanings>,
     /// The posts that carry a topic or a tag, newest first.
-    pub(super) topics: FxHashMap<Arc<str>, Arc<Order>>,
+    pub(super) topics: HashMap<Arc<str>, Arc<Order>>,
     /// Freshness, by position.
     pub(super) fresh: Vec<f32>,
     /// Recency, by position.
@@ -33,7 +33,7 @@ impl Catalogue {
         #[expect(clippy::cast_possible_truncation, reason = "the settings hold far fewer posts")]
         let at_positions = || items.iter().enumerate().map(|(at, item)| (at as u32, item));
         let ending = at_positions().filter(|(_, item)| item.end_date.is_some()).map(|(at, _)| at).collect();
-        let mut labelled: FxHashMap<Arc<str>, Vec<i64>> = FxHashMap::default();
+        let mut labelled: HashMap<Arc<str>, Vec<i64>> = HashMap::new();
         for item in items {
             for (at, name) in item.about.topic.iter().chain(&item.about.tag).enumerate() {
                 // A tag of the same name as a topic does not show the post twice.
@@ -71,7 +71,7 @@ impl Catalogue {
 /// How many posts of its topics came after each post, newest first: in the topic of it that has most of them. For one
 /// without a topic all posts count.
 pub(super) fn later_of_topics(items: &[Arc<Item>]) -> Vec<u32> {
-    let mut counts: FxHashMap<&str, u32> = FxHashMap::default();
+    let mut counts: HashMap<&str, u32> = HashMap::new();
     let later = items.iter().zip(0..).map(|(item, all)| {
         let later = item.about.topic.iter().map(|name| {
             let count = counts.entry(name).or_default();
