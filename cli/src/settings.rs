@@ -183,6 +183,10 @@ pub(crate) struct Settings {
     /// Days that lines of the access log are kept [default: 180]
     #[arg(long, env = "TIDINGS_LOG_DAYS", value_name = "N", help_heading = "Analytics")]
     log_days: Option<NonZeroU32>,
+    /// Lines of the access log that one client may add in a second, beside a burst of 24,576; what it asks for beyond
+    /// that is counted without a line; 0 for any number [default: 2000]
+    #[arg(long, env = "TIDINGS_LOG_LINES_PER_CLIENT", value_name = "N", help_heading = "Analytics")]
+    log_lines_per_client: Option<u32>,
     /// Let everybody read the access log
     #[arg(
         long, env = "TIDINGS_PUBLIC_LOGS", num_args = 0..=1, default_missing_value = "true",

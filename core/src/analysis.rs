@@ -12,12 +12,14 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::{self, Caller, Identity, fold};
+use crate::account::{self, Caller, Client, Identity, fold};
 use crate::clock::{Clock, DAY_MS, Time};
 use crate::config;
 use crate::error::{Error, Result};
+use crate::keyed;
 use crate::store::{Pending, Store, Tx};
 
+mod allowance;
 mod browse;
 pub(crate) mod bucket;
 pub(crate) mod calendar;
@@ -86,7 +88,7 @@ impl State {
         let calendar = Arc::new(Calendar::open(store, config.timezone.as_ref(), clock.clone())?);
         Ok(Self {
             tidy: Tidy::default(),
-            journal: Arc::new(Journal::new(Arc::clone(&calendar))),
+            journal: Arc::new(Journal::new(Arc::clone(&calendar), config.log_lines_per_client)),
             calendar,
             keys: Arc::default(),
             reports: Reports::default(),
@@ -136,7 +138,10 @@ pub struct Communication<'a> {
 
 /// Records an answered request: in the access log, and its visitor.
 ///
-/// It is written along with other commits, within 200 ms; nobody waits for it. [`warm`] is to be called before.
+/// It is written along with other commits, within 200 ms while the writer keeps up; nobody waits for it. Of a client
+/// that asks for very much not every request has a line ([`config::Analysis::log_lines_per_client`]), and beyond some
+/// thousand paths that nobody has asked for before a line has the operation's template for its path. [`warm`] is to
+/// be called before.
 pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
     let Communication { caller, operation, path, status, address, user_agent } = *communication;
     let analysis = tidings.analysis();
@@ -147,8 +152,8 @@ pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
         account::Seen::Member(_) => Guest(None),
         _ => Guest::at(analysis, at, address, user_agent),
     };
-    let path = operation.varying(path);
-    analysis.journal.push(&analysis.store, Record { at, operation, path, status, seen, guest });
+    let (path, client) = (operation.varying(path), keyed::hash(Client::from(address)));
+    analysis.journal.push(&analysis.store, Record { at, operation, path, status, seen, guest }, client);
 }
 
 /// Counts a device, as an app reports it: `pc`, `tablet` or `mobile`, also with `device_` before it.

@@ -1,6 +1,7 @@
 //! The settings of the service, each with its default.
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use ureq::http::Uri;
@@ -116,6 +117,10 @@ pub struct Analysis {
     pub timezone: Option<Zone>,
     /// Days that the lines of the access log are kept.
     pub log_days: u32,
+    /// How many lines of the access log a client may add in a second, over time, beside a burst of 24,576; `None`: as
+    /// many as it likes. What it asks for beyond that is counted, but has no line. A client is an address, of IPv6
+    /// its first 64 bits.
+    pub log_lines_per_client: Option<NonZeroU32>,
     /// Whether everybody may read the access log.
     pub public_logs: bool,
     /// How many characters of a student number all but administrators see; `None`: all.
@@ -131,6 +136,7 @@ impl Default for Analysis {
         Self {
             timezone: None,
             log_days: 180,
+            log_lines_per_client: NonZeroU32::new(2_000),
             public_logs: false,
             student_num_chars: None,
             trend_blocklist: Vec::new(),

@@ -12,6 +12,7 @@ use std::error::Error as StdError;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use crate::error::{Error, Result};
 
@@ -261,24 +262,61 @@ pub(crate) trait Tx {
 }
 
 /// What rides along with a commit.
+///
+/// A rider writes for as long as its [`Slice`] lasts and leaves the rest to the next commit, so that however much has
+/// gathered, whoever writes meanwhile waits for a slice and not for all of it.
 pub(crate) trait Rider: Send + 'static {
-    /// Does its work; what it did is undone on `Err`.
-    fn write(&mut self, tx: &mut dyn Tx) -> Result<()>;
+    /// Does a slice of its work; what it did is undone on `Err`.
+    ///
+    /// It does some of it even when the slice is over already, so that it comes to an end.
+    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<()>;
 
-    /// Hears, before anything else is written, whether what it did is on disk. One whose work panicked is dropped
-    /// instead.
-    fn arrive(self, written: Result<()>);
+    /// Hears, before anything else is written, whether what it did is on disk, and says whether it goes with the next
+    /// commit, too. One whose work panicked is dropped instead.
+    fn arrive(&mut self, written: Result<()>) -> Ride;
 }
 
-/// A rider that does a work and does not care what becomes of it.
+/// Whether a rider goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ride {
+    /// All that waited is written, or nothing can be written now.
+    Ends,
+    /// More waits: it goes with the next commit, at once.
+    GoesOn,
+}
+
+/// The time that a rider has in one commit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slice(Option<Instant>);
+
+impl Slice {
+    /// A slice that lasts until `end`.
+    pub(crate) fn until(end: Instant) -> Self {
+        Self(Some(end))
+    }
+
+    /// For a work that nobody waits behind.
+    pub(crate) const fn endless() -> Self {
+        Self(None)
+    }
+
+    /// Whether the time is up.
+    pub(crate) fn is_over(self) -> bool {
+        self.0.is_some_and(|end| Instant::now() >= end)
+    }
+}
+
+/// A rider that does a work once and does not care what becomes of it.
 #[cfg(test)]
 pub(crate) fn rider(work: impl FnMut(&mut dyn Tx) -> Result<()> + Send + 'static) -> impl Rider {
     struct Careless<F>(F);
     impl<F: FnMut(&mut dyn Tx) -> Result<()> + Send + 'static> Rider for Careless<F> {
-        fn write(&mut self, tx: &mut dyn Tx) -> Result<()> {
+        fn write(&mut self, tx: &mut dyn Tx, _: Slice) -> Result<()> {
             (self.0)(tx)
         }
-        fn arrive(self, _: Result<()>) {}
+        fn arrive(&mut self, _: Result<()>) -> Ride {
+            Ride::Ends
+        }
     }
     Careless(work)
 }
@@ -338,10 +376,11 @@ impl Store {
         self.writer.submit(work)
     }
 
-    /// Leaves a rider to do its work with the next commit, within 200 ms; nobody waits for it.
+    /// Leaves a rider to begin its work with the next commit, within 200 ms; nobody waits for it.
     ///
-    /// For counters and log lines, which must never delay an answer. A failure undoes only this work, and the
-    /// rider hears of it; where the queue is full it is dropped without having done anything.
+    /// For counters and log lines, which must never delay an answer: in each commit a rider has a few milliseconds,
+    /// and what it does not get done in them goes with the next. A failure undoes only this slice of its work, and
+    /// the rider hears of it; where the queue is full it is dropped without having done anything.
     pub(crate) fn ride(&self, rider: impl Rider) {
         self.writer.ride(rider);
     }

@@ -87,6 +87,9 @@ impl Settings {
         Ok(Analysis {
             timezone: timezone.transpose()?,
             log_days: self.log_days.map_or(default.log_days, NonZeroU32::get),
+            log_lines_per_client: self
+                .log_lines_per_client
+                .map_or(default.log_lines_per_client, NonZeroU32::new),
             public_logs: self.public_logs.unwrap_or(default.public_logs),
             student_num_chars: self.student_num_chars,
             trend_blocklist: blocklist.transpose()?.unwrap_or_default(),

@@ -79,6 +79,7 @@ impl Settings {
             timezone: None,
             analytics: Some(switch(server.analytics)),
             log_days: NonZeroU32::new(analysis.log_days),
+            log_lines_per_client: analysis.log_lines_per_client.map(NonZeroU32::get),
             public_logs: Some(analysis.public_logs),
             student_num_chars: analysis.student_num_chars,
             trend_blocklist: None,

@@ -1,26 +1,29 @@
 //! What is on its way to the log and the counters: gathered in memory, written along with other commits.
 //!
 //! Whoever answers a request leaves a small record here and goes on. The first record after a while asks for a
-//! ride with the next commit, which takes along everything that has gathered by then: lines in one pass, and of
-//! each visitor and counter one change however many records there are.
+//! ride with the next commit, which takes along what has gathered by then: lines in one pass, and of each visitor
+//! and counter one change however many records there are. What one commit has no time for goes with the next.
+//!
+//! Under a flood not every communication has a line ([`Queue::push`]); all of them are counted.
 
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustc_hash::FxHashMap;
-
 use super::calendar::Calendar;
-use super::counters::Counter;
-use super::log::{self, Entry, GONE, GUEST, Operation, Requests};
-use super::visitor::{Guest, Visits};
+use super::log::{Operation, Requests};
+use super::visitor::Guest;
 use crate::account::Seen;
 use crate::error::Result;
-use crate::store::{self, Store, StoreError, Topic, Tx};
+use crate::store::{self, Ride, Slice, Store, Topic, Tx};
 
-/// Records that may wait to be written; more are lost.
-const WAITING: usize = 32_768;
-/// Records that are kept when they could not be written: as many as trying again costs the writer little time.
-const KEPT: usize = 4_096;
+mod clients;
+mod queue;
+mod write;
+
+use queue::{Lineless, Queue};
+pub(super) use write::write;
+
 /// Records that ask for a commit of their own, rather than wait for the next.
 const HASTE: usize = 4_096;
 /// Reports that see everything that was answered before them, one after the other …
@@ -39,9 +42,16 @@ pub(super) struct Record {
     pub(super) guest: Guest,
 }
 
+impl Record {
+    /// Whether it is of a declared crawler, who is no visitor.
+    fn is_crawlers(&self) -> bool {
+        matches!(self.seen, Seen::Guest) && self.guest.is_crawler()
+    }
+}
+
 /// The records that wait, and what it takes to write them.
 pub(crate) struct Journal {
-    waiting: Mutex<Waiting>,
+    queue: Mutex<Queue>,
     /// The keys that are known, but while a rider has them.
     scribe: Mutex<Requests>,
     calendar: Arc<Calendar>,
@@ -53,21 +63,11 @@ pub(crate) struct Journal {
     exact_until: AtomicI64,
 }
 
-#[derive(Default)]
-struct Waiting {
-    records: Vec<Record>,
-    /// Whether a rider goes that will see what waits now.
-    riding: bool,
-    /// The revision of the commit that the last records were taken for.
-    taken: i64,
-    /// Records that were lost since the log has last said so.
-    lost: u64,
-}
-
 impl Journal {
-    pub(super) fn new(calendar: Arc<Calendar>) -> Self {
+    /// A journal of at most so many lines a second for each client, but for bursts.
+    pub(super) fn new(calendar: Arc<Calendar>, lines_per_client: Option<NonZeroU32>) -> Self {
         Self {
-            waiting: Mutex::default(),
+            queue: Mutex::new(Queue::new(lines_per_client)),
             scribe: Mutex::default(),
             calendar,
             lost: AtomicU64::new(0),
@@ -76,17 +76,16 @@ impl Journal {
         }
     }
 
-    /// Leaves a record.
-    pub(super) fn push(self: &Arc<Self>, store: &Store, record: Record) {
-        let mut waiting = self.waiting();
-        if waiting.records.len() < WAITING {
-            waiting.records.push(record);
-        } else {
-            self.lose(&mut waiting, 1);
+    /// Leaves a record of a client, told by its hash.
+    pub(super) fn push(self: &Arc<Self>, store: &Store, record: Record, client: u64) {
+        let mut queue = self.queue();
+        let has_line = queue.push(record, client);
+        let in_haste = has_line && queue.len() == HASTE;
+        let rides = queue.calls_rider();
+        drop(queue);
+        if !has_line {
+            self.lost.fetch_add(1, Ordering::Relaxed);
         }
-        let in_haste = waiting.records.len() == HASTE;
-        let rides = !std::mem::replace(&mut waiting.riding, true);
-        drop(waiting);
         if rides {
             self.ride(store);
         }
@@ -98,21 +97,15 @@ impl Journal {
 
     /// Sends off what waits, if nobody is on the way to fetch it.
     pub(super) fn flush(self: &Arc<Self>, store: &Store) {
-        let mut waiting = self.waiting();
-        if !waiting.records.is_empty() && !std::mem::replace(&mut waiting.riding, true) {
-            drop(waiting);
+        let mut queue = self.queue();
+        if queue.has_any() && queue.calls_rider() {
+            drop(queue);
             self.ride(store);
         }
     }
 
     fn ride(self: &Arc<Self>, store: &Store) {
-        store.ride(Rider {
-            journal: Arc::clone(self),
-            waits: true,
-            aboard: Vec::new(),
-            crawled: 0,
-            requests: None,
-        });
+        store.ride(Rider::of(self));
     }
 
     /// Whether a report should first have what waits written: it shows what was just done then. While reports
@@ -121,9 +114,9 @@ impl Journal {
         if self.used(now) + EXACT_AGAIN_MS > EXACT * EXACT_AGAIN_MS {
             return false;
         }
-        let waiting = self.waiting();
+        let queue = self.queue();
         // What was taken is counted, and its commit says so.
-        !waiting.records.is_empty() || waiting.taken > store.version(Topic::Counts)
+        queue.has_any() || queue.taken() > store.version(Topic::Counts)
     }
 
     /// How much of what exact reports may cost is used up, as the time in which it will be there again.
@@ -131,7 +124,7 @@ impl Journal {
         (self.exact_until.load(Ordering::Relaxed) - now).clamp(0, EXACT * EXACT_AGAIN_MS)
     }
 
-    /// Has everything written that waits.
+    /// Has what waits written, as far as one commit has time for it: thousands of records.
     ///
     /// # Errors
     /// When the store fails.
@@ -145,18 +138,24 @@ impl Journal {
 
     /// How many records wait.
     pub(super) fn len(&self) -> usize {
-        self.waiting().records.len()
+        self.queue().len()
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether anything waits.
+    #[cfg(test)]
+    pub(super) fn has_any(&self) -> bool {
+        self.queue().has_any()
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn scribe(&self) -> MutexGuard<'_, Requests> {
         self.scribe.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many records were lost since the process began.
+    /// How many records were lost since the process began: communications without a line.
     pub(super) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -165,160 +164,82 @@ impl Journal {
     pub(super) fn crawled(&self) -> u64 {
         self.crawled.load(Ordering::Relaxed)
     }
-
-    fn lose(&self, waiting: &mut Waiting, records: usize) {
-        waiting.lost += records as u64;
-        self.lost.fetch_add(records as u64, Ordering::Relaxed);
-    }
-
-    /// Takes what waits, in the order of time, for a transaction with this revision.
-    fn take(&self, revision: i64) -> Vec<Record> {
-        let mut waiting = self.waiting();
-        // About as many will gather again.
-        let fresh = Vec::with_capacity(waiting.records.len());
-        let mut records = std::mem::replace(&mut waiting.records, fresh);
-        if !records.is_empty() {
-            waiting.taken = revision;
-        }
-        let lost = std::mem::take(&mut waiting.lost);
-        drop(waiting);
-        if lost > 0 {
-            tracing::warn!(lines = lost, "log lines are lost: too many waited to be written");
-        }
-        records.sort_by_key(|record| record.at);
-        records
-    }
-
-    /// Has records wait that were taken and could not be written.
-    fn put_back(&self, mut records: Vec<Record>) {
-        let mut waiting = self.waiting();
-        let over = records.len().saturating_sub(KEPT);
-        records.truncate(KEPT);
-        records.append(&mut waiting.records);
-        waiting.records = records;
-        self.lose(&mut waiting, over);
-    }
 }
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        let waiting = self.waiting();
-        let lost = waiting.lost + waiting.records.len() as u64;
+        let lost = self.queue().lost_at_the_end();
         if lost > 0 {
             tracing::error!(lines = lost, "log lines are lost: they could not be written before the end");
         }
     }
 }
 
-/// Writes records, which are in the order of time; answers how many are crawlers'.
-pub(super) fn write(
-    tx: &mut dyn Tx,
-    calendar: &Calendar,
-    requests: &mut Requests,
-    records: &[Record],
-) -> Result<u64> {
-    let (mut people, mut visits, mut crawled) = (People::default(), Visits::default(), 0);
-    let (mut lines, mut days) = (Vec::with_capacity(records.len()), FxHashMap::default());
-    let today = calendar.today();
-    for record in records {
-        let Record { at, operation, path, status, seen, guest } = record;
-        let slot = calendar.slot(*at);
-        let member = people.key(tx, seen)?;
-        let request = requests.key(tx, *operation, path.as_deref(), *status, slot.day.max(today))?;
-        lines.push(Entry { at: *at, member: member.shown, request });
-        *days.entry((slot.day, Counter::Communication)).or_insert(0) += 1;
-        match (member.key, guest.0) {
-            (Some(key), _) => visits.add(key, *at, slot),
-            (None, Some(number)) => visits.add(number, *at, slot),
-            (None, None) => {
-                crawled += 1;
-                *days.entry((slot.day, Counter::Crawler)).or_insert(0) += 1;
-            }
-        }
-    }
-    log::append(tx, &lines)?;
-    for ((day, counter), n) in days {
-        calendar.add(tx, counter as i64, day, n)?;
-    }
-    visits.write(tx, calendar)?;
-    Ok(crawled)
-}
-
-/// Who the records are of, each asked for once.
-#[derive(Default)]
-struct People {
-    /// By key: whether they are still members.
-    members: FxHashMap<i64, bool>,
-    /// By id: key and generation.
-    ids: FxHashMap<Box<str>, Option<(i64, i64)>>,
-}
-
-/// A member as a record shows them.
-struct Person {
-    /// Their key, if it is anybody's.
-    key: Option<i64>,
-    /// What the line has in its place.
-    shown: i64,
-}
-
-impl People {
-    fn key(&mut self, tx: &mut dyn Tx, seen: &Seen) -> Result<Person, StoreError> {
-        let guest = Person { key: None, shown: GUEST };
-        match seen {
-            Seen::Guest => Ok(guest),
-            Seen::Member(key) => {
-                let there = match self.members.get(key) {
-                    Some(there) => *there,
-                    None => *self.members.entry(*key).or_insert(sql::is_member(tx, *key)?),
-                };
-                Ok(Person { key: Some(*key), shown: if there { *key } else { GONE } })
-            }
-            Seen::Named { folded, generation } => {
-                let found = match self.ids.get(folded) {
-                    Some(found) => *found,
-                    None => *self.ids.entry(folded.clone()).or_insert(sql::by_id(tx, folded)?),
-                };
-                let key = found.filter(|(_, current)| current == generation).map(|(key, _)| key);
-                Ok(key.map_or(guest, |key| Person { key: Some(key), shown: key }))
-            }
-        }
-    }
-}
-
-/// What a commit takes along: the records that wait when it comes to it.
+/// What commits take along: the records that wait when they come to it. There is one at a time.
 struct Rider {
     journal: Arc<Journal>,
-    /// Whether it has yet to look at the records.
-    waits: bool,
+    /// Whether the journal counts on it for records that wait.
+    rides: bool,
     /// The records that it took …
     aboard: Vec<Record>,
-    /// … of which so many are crawlers' …
+    /// … and the communications without a line …
+    lineless: Lineless,
+    /// … of all of which so many are crawlers' …
     crawled: u64,
     /// … and the keys that it found for them: they are known to others once they are on disk.
     requests: Option<Requests>,
 }
 
+impl Rider {
+    fn of(journal: &Arc<Journal>) -> Self {
+        Self {
+            journal: Arc::clone(journal),
+            rides: true,
+            aboard: Vec::new(),
+            lineless: Lineless::default(),
+            crawled: 0,
+            requests: None,
+        }
+    }
+}
+
 impl store::Rider for Rider {
-    fn write(&mut self, tx: &mut dyn Tx) -> Result<()> {
-        // Before it looks at the records: whoever leaves one later sends another rider.
-        self.waits = false;
-        self.journal.waiting().riding = false;
+    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<()> {
         // Asked first, so that nothing is taken for a commit that cannot be.
         tx.one("SELECT n FROM revision", &[])?;
-        self.aboard = self.journal.take(tx.revision());
-        let requests = self.requests.insert(std::mem::take(&mut *self.journal.scribe()));
-        self.crawled = write(tx, &self.journal.calendar, requests, &self.aboard)?;
-        Ok(())
+        let Self { journal, aboard, .. } = self;
+        self.lineless = journal.queue().take_lineless(tx.revision());
+        self.crawled = self.lineless.write(tx, &journal.calendar)?;
+        let requests = self.requests.insert(std::mem::take(&mut *journal.scribe()));
+        loop {
+            let from = aboard.len();
+            journal.queue().take(tx.revision(), aboard);
+            if aboard.len() == from {
+                // Whoever leaves a record from here on sends another rider.
+                self.rides = false;
+                return Ok(());
+            }
+            aboard[from..].sort_by_key(|record| record.at);
+            let written = write(tx, &journal.calendar, requests, &aboard[from..], slice)?;
+            self.crawled += written.crawled;
+            journal.queue().give_back(aboard.drain(from + written.records..));
+            if slice.is_over() {
+                self.rides = !journal.queue().lets_go();
+                return Ok(());
+            }
+        }
     }
 
-    fn arrive(mut self, written: Result<()>) {
+    fn arrive(&mut self, written: Result<()>) -> Ride {
         let records = std::mem::take(&mut self.aboard);
+        let requests = self.requests.take();
         match written {
             Ok(()) => {
-                if let Some(requests) = self.requests.take() {
+                if let Some(requests) = requests {
                     *self.journal.scribe() = requests;
                 }
                 self.journal.crawled.fetch_add(self.crawled, Ordering::Relaxed);
+                if self.rides { Ride::GoesOn } else { Ride::Ends }
             }
             Err(error) => {
                 tracing::warn!(
@@ -326,35 +247,32 @@ impl store::Rider for Rider {
                     cause = error.detail(),
                     "log lines could not be written yet"
                 );
-                self.journal.put_back(records);
+                if let Some(mut requests) = requests {
+                    requests.forget();
+                    *self.journal.scribe() = requests;
+                }
+                let lineless = std::mem::take(&mut self.lineless);
+                let lost = self.journal.queue().put_back(records, lineless);
+                self.journal.lost.fetch_add(lost, Ordering::Relaxed);
+                // The next record sends another rider.
+                Ride::Ends
             }
         }
     }
 }
 
 impl Drop for Rider {
-    /// A rider that found no place, because too much was waiting, leaves its records to the next. What one had
-    /// that panicked is lost, or it would fail the next one, too.
+    /// A rider that found no place, because too much was waiting, or that could not write, leaves its records to the
+    /// next. What one had that panicked is lost, or it would fail the next one, too.
     fn drop(&mut self) {
-        let mut waiting = self.journal.waiting();
-        if self.waits {
-            waiting.riding = false;
+        let mut queue = self.journal.queue();
+        if self.rides {
+            queue.rider_is_gone();
         }
-        self.journal.lose(&mut waiting, self.aboard.len());
+        queue.lose(self.aboard.len() as u64);
+        self.journal.lost.fetch_add(self.aboard.len() as u64, Ordering::Relaxed);
     }
 }
 
-mod sql {
-    use super::{StoreError, Tx};
-
-    pub(super) fn is_member(tx: &mut dyn Tx, key: i64) -> Result<bool, StoreError> {
-        Ok(tx.row("SELECT 1 FROM member WHERE key = $1", &[key.into()])?.is_some())
-    }
-
-    /// Key and generation of a member who may act.
-    pub(super) fn by_id(tx: &mut dyn Tx, folded: &str) -> Result<Option<(i64, i64)>, StoreError> {
-        let sql = "SELECT key, generation FROM member WHERE folded = $1 AND blacklisted IS NULL";
-        let row = tx.row(sql, &[folded.into()])?;
-        row.map(|mut row| Ok((row.take(0)?, row.take(1)?))).transpose()
-    }
-}
+#[cfg(test)]
+mod tests;

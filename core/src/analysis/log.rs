@@ -11,7 +11,7 @@ use crate::store::{Arg, Row, StoreError, Topic, Tx};
 mod request;
 
 pub use request::Operation;
-pub(super) use request::{Requests, prune as prune_requests};
+pub(super) use request::{Asked, Requests, prune as prune_requests};
 
 /// Bits of a line's key that number the lines of a millisecond.
 const NUMBER_BITS: u32 = 14;

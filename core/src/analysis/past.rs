@@ -6,7 +6,7 @@ use super::log::{Operation, Requests};
 use super::visitor::Guest;
 use crate::account::Seen;
 use crate::error::Result;
-use crate::store::Tx;
+use crate::store::{Slice, Tx};
 
 /// A request that was answered long ago.
 pub(crate) struct Request {
@@ -40,8 +40,13 @@ impl Who {
 
 /// Writes requests of the past. What it wrote is to be committed: when it is not, the scribe is to be dropped, for
 /// the keys that it remembers are given again.
-#[derive(Default)]
 pub(crate) struct Scribe(Requests);
+
+impl Default for Scribe {
+    fn default() -> Self {
+        Self(Requests::boundless())
+    }
+}
 
 impl Scribe {
     /// Writes requests, in the order of time, by the clock's hours, so that each visit stands in the hour in which it
@@ -58,7 +63,10 @@ impl Scribe {
         requests.sort_by_key(|request| request.at);
         for hour in requests.chunk_by(|a, b| calendar.slot(a.at) == calendar.slot(b.at)) {
             let records: Vec<Record> = hour.iter().map(record).collect();
-            journal::write(tx, calendar, &mut self.0, &records)?;
+            let mut left = records.as_slice();
+            while !left.is_empty() {
+                left = &left[journal::write(tx, calendar, &mut self.0, left, Slice::endless())?.records..];
+            }
         }
         Ok(())
     }

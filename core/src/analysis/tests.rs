@@ -9,6 +9,7 @@ mod browse;
 mod counts;
 mod live;
 mod logs;
+mod paths;
 mod recount;
 mod searches;
 
@@ -45,8 +46,15 @@ impl Service {
 
     /// Has everything written that was recorded.
     fn settle(&self) {
-        self.analysis().journal.flush(self.store());
-        self.store().write(|_| Ok(())).unwrap();
+        let journal = &self.analysis().journal;
+        loop {
+            journal.flush(self.store());
+            let is_last = !journal.has_any();
+            self.store().write(|_| Ok(())).unwrap();
+            if is_last {
+                return;
+            }
+        }
     }
 
     /// The figures over all days, with everything that was recorded.

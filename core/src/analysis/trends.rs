@@ -238,6 +238,8 @@ mod sql {
 
 #[cfg(test)]
 mod tests {
+    use std::hash::BuildHasher as _;
+
     use super::*;
     use crate::account::Caller;
     use crate::store::{Arg, Row};
@@ -263,6 +265,14 @@ mod tests {
         fn touch(&mut self, _: Topic) {}
         fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
         fn count_on(&mut self, _: i64, _: i64, _: i64) {}
+    }
+
+    #[test]
+    fn strangers_do_not_know_how_their_terms_are_hashed() {
+        let hash = |trends: &Trends| trends.lock().terms.hasher().hash_one("rust");
+        let [one, other] = [(); 2].map(|()| Trends::new(&config::Analysis::default()));
+        assert_eq!(hash(&one), hash(&one));
+        assert_ne!(hash(&one), hash(&other));
     }
 
     #[test]

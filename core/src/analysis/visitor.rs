@@ -15,7 +15,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use rustc_hash::FxHashMap;
 use siphasher::sip::SipHasher24;
 use zeroize::Zeroizing;
 
@@ -27,6 +26,7 @@ use crate::Tidings;
 use crate::clock::SECOND_MS;
 use crate::error::Result;
 use crate::id::random;
+use crate::keyed::OwnMap;
 use crate::store::{Store, StoreError, Topic, Tx};
 
 /// A gap between two requests that ends a visit.
@@ -62,7 +62,8 @@ impl Guest {
     }
 }
 
-type Secret = Zeroizing<[u8; 16]>;
+/// The key of a hash.
+pub(super) type Secret = Zeroizing<[u8; 16]>;
 
 /// The keys of the days that guests are told apart on.
 #[derive(Default)]
@@ -132,13 +133,15 @@ fn encode(secret: &[u8; 16]) -> String {
     format!("{:032x}", u128::from_be_bytes(*secret))
 }
 
-fn decode(text: &str) -> Option<Secret> {
+/// A key as the database has it: 32 hexadecimal digits.
+pub(super) fn decode(text: &str) -> Option<Secret> {
     Some(Secret::new(u128::from_str_radix(text, 16).ok()?.to_be_bytes()))
 }
 
-/// When visitors were there, gathered to be written together.
+/// When visitors were there, gathered to be written together: by day and visitor, who is a key of ours or a hash under
+/// the day's key.
 #[derive(Default)]
-pub(crate) struct Visits(FxHashMap<(i64, i64), Stay>);
+pub(crate) struct Visits(OwnMap<(i64, i64), Stay>);
 
 /// The requests of a visitor on a day, in the order of time.
 struct Stay {
@@ -157,6 +160,11 @@ impl Visits {
         stay.gaps += i64::from(at - stay.last >= GAP_MS);
         stay.last = at;
         stay.hours |= 1 << hour;
+    }
+
+    /// How many visitors there are, each counted once a day.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// Writes them, and counts what is new about them.

@@ -25,15 +25,15 @@
 //! Thus each view is in the base through the database, or in the count beyond what was handed over, never in
 //! both and never in neither. A batch whose statements or commit fail is kept for the next rider.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use rustc_hash::FxHashMap;
 
 use super::sql;
 use crate::error::Result;
 use crate::id::ObjectId;
-use crate::store::{self, Store, Tx};
+use crate::keyed::OwnMap;
+use crate::store::{self, Ride, Slice, Store, Tx};
 
 /// The views that this process counts.
 #[derive(Default)]
@@ -46,12 +46,17 @@ pub(super) struct Tally {
 }
 
 /// What of the counts was handed to the database.
-#[derive(Default)]
 pub(super) struct Ledger {
-    counts: FxHashMap<ObjectId, Count>,
+    /// By ids that this program gives, or administrators bring along.
+    counts: OwnMap<ObjectId, Count>,
     /// The revision of the last batch.
     last: i64,
+    /// The notices whose turn is yet to come, so that none waits for others that are viewed all the time.
+    turns: VecDeque<ObjectId>,
 }
+
+/// In the place of a revision where no batch is known; below all.
+const NO_BATCH: i64 = -1;
 
 /// The views of one notice.
 #[derive(Default)]
@@ -62,6 +67,13 @@ struct Count {
     handed: i64,
     /// How many of them were in any batch before the last.
     settled: i64,
+}
+
+impl Count {
+    /// Whether the database does not have all of them.
+    fn is_behind(&self) -> bool {
+        self.counted.load(Ordering::Relaxed) > self.handed
+    }
 }
 
 impl Tally {
@@ -89,6 +101,12 @@ impl Tally {
     }
 }
 
+impl Default for Ledger {
+    fn default() -> Self {
+        Self { counts: OwnMap::default(), last: NO_BATCH, turns: VecDeque::new() }
+    }
+}
+
 impl Ledger {
     /// The count of a notice, and how much of it the database held at `moment`, the revision of the last
     /// transaction that was committed then.
@@ -103,25 +121,35 @@ impl Ledger {
         self.counts.retain(|id, _| is_there(*id));
     }
 
-    /// Adds to the database what it does not have yet.
-    fn hand_over(&mut self, tx: &mut dyn Tx) -> Result<()> {
+    /// Adds to the database what it does not have yet, at least of one notice and for as long as the slice lasts;
+    /// whether there is more.
+    fn hand_over(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<bool> {
+        // One batch for each transaction: the one before is on disk only when this one is a later group's.
+        if self.last == tx.revision() {
+            return Ok(true);
+        }
         for count in self.counts.values_mut() {
             count.settled = count.handed;
         }
+        if self.turns.is_empty() {
+            let behind = self.counts.iter().filter(|(_, count)| count.is_behind());
+            self.turns.extend(behind.map(|(id, _)| *id));
+        }
         let mut batch = Vec::new();
-        for (id, count) in &self.counts {
+        while batch.is_empty() || !slice.is_over() {
+            let Some(id) = self.turns.pop_front() else { break };
+            // The notice may be gone since.
+            let Some(count) = self.counts.get(&id).filter(|count| count.is_behind()) else { continue };
             let counted = count.counted.load(Ordering::Relaxed);
-            if counted > count.handed {
-                sql::add_views(tx, *id, counted - count.handed)?;
-                batch.push((*id, counted));
-            }
+            sql::add_views(tx, id, counted - count.handed)?;
+            batch.push((id, counted));
         }
         // Only now: what failed on the way is undone as a whole, and the next rider has it again.
         for (id, counted) in batch {
             self.counts.entry(id).and_modify(|count| count.handed = counted);
         }
         self.last = tx.revision();
-        Ok(())
+        Ok(!self.turns.is_empty())
     }
 
     /// Takes the last batch back, which never reached the database.
@@ -129,6 +157,8 @@ impl Ledger {
         for count in self.counts.values_mut() {
             count.handed = count.settled;
         }
+        // The next transaction may have the same number.
+        self.last = NO_BATCH;
     }
 }
 
@@ -137,25 +167,34 @@ struct Rider {
     tally: Arc<Tally>,
     /// Whether it has yet to look at the counts.
     waits: bool,
+    /// Whether it left some to the next commit.
+    more: bool,
 }
 
 impl Rider {
     fn of(tally: &Arc<Tally>) -> Self {
-        Self { tally: Arc::clone(tally), waits: true }
+        Self { tally: Arc::clone(tally), waits: true, more: false }
     }
 }
 
 impl store::Rider for Rider {
-    fn write(&mut self, tx: &mut dyn Tx) -> Result<()> {
+    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<()> {
+        // One that goes on looks at the counts again: until then no other need go.
         self.waits = false;
         self.tally.riding.swap(false, Ordering::AcqRel);
-        self.tally.ledger().hand_over(tx)
+        self.more = self.tally.ledger().hand_over(tx, slice)?;
+        Ok(())
     }
 
-    fn arrive(self, written: Result<()>) {
-        if let Err(error) = written {
-            tracing::warn!(cause = error.detail(), "views of notices could not be written yet");
-            self.tally.ledger().take_back();
+    fn arrive(&mut self, written: Result<()>) -> Ride {
+        match written {
+            Ok(()) if self.more => Ride::GoesOn,
+            Ok(()) => Ride::Ends,
+            Err(error) => {
+                tracing::warn!(cause = error.detail(), "views of notices could not be written yet");
+                self.tally.ledger().take_back();
+                Ride::Ends
+            }
         }
     }
 }
@@ -246,7 +285,7 @@ mod tests {
         // No rider of the store's own comes in between.
         tally.riding.store(true, Ordering::Release);
         assert_eq!(read(&service, &id), 1);
-        let refused = store::Rider::write(&mut Rider::of(&tally), &mut Refusing);
+        let refused = store::Rider::write(&mut Rider::of(&tally), &mut Refusing, Slice::endless());
         assert!(matches!(refused, Err(Error::Overloaded)));
         assert_eq!(loaded(&service), (1, 0));
         assert_eq!(read(&service, &id), 2);

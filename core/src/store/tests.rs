@@ -1,13 +1,13 @@
 //! What the door promises, tried on a database with a table of its own.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{Store, StoreError, Topic, Tx, revision_in, rider, version_in};
+use super::{Ride, Rider, Slice, Store, StoreError, Topic, Tx, revision_in, rider, version_in};
 use crate::error::{Error, Outcome, Result};
 
 fn open(dir: &TempDir) -> Store {
@@ -273,4 +273,55 @@ fn who_waits_while_a_file_is_replaced_opens_the_new_one_and_harms_neither() {
     });
     let one: i64 = holder.query_row("SELECT n FROM number", [], |row| row.get(0)).unwrap();
     assert_eq!(one, 1);
+}
+
+/// A rider with much to do: a number in each slice, of which it takes all the time that there is.
+struct Many {
+    next: i64,
+    goes_on: Box<dyn Fn(i64) -> bool + Send>,
+    revisions: Arc<Mutex<Vec<i64>>>,
+}
+
+impl Rider for Many {
+    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<()> {
+        while !slice.is_over() {
+            std::thread::yield_now();
+        }
+        self.revisions.lock().unwrap().push(tx.revision());
+        insert(tx, self.next)?;
+        self.next += 1;
+        Ok(())
+    }
+
+    fn arrive(&mut self, _: Result<()>) -> Ride {
+        if (self.goes_on)(self.next) { Ride::GoesOn } else { Ride::Ends }
+    }
+}
+
+#[test]
+fn writes_go_on_beside_a_rider_that_always_has_more_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let (answered, revisions) = (Arc::new(AtomicUsize::new(0)), Arc::default());
+    let seen = Arc::clone(&answered);
+    let goes_on = move |_| seen.load(Ordering::SeqCst) < 3;
+    store.ride(Many { next: 0, goes_on: Box::new(goes_on), revisions: Arc::clone(&revisions) });
+    for n in [-1, -2, -3] {
+        store.write(move |tx| insert(tx, n)).unwrap();
+        answered.fetch_add(1, Ordering::SeqCst);
+    }
+    drop(store);
+    let revisions = revisions.lock().unwrap();
+    assert!(revisions.is_sorted_by(|a, b| a < b), "a slice in each commit: {revisions:?}");
+    let slices = i64::try_from(revisions.len()).unwrap();
+    assert_eq!(numbers(&open(&dir)), (-3..slices).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_clean_stop_waits_for_all_slices() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    store.ride(Many { next: 0, goes_on: Box::new(|next| next < 5), revisions: Arc::default() });
+    drop(store);
+    assert_eq!(numbers(&open(&dir)), [0, 1, 2, 3, 4]);
 }

@@ -4,6 +4,7 @@
 //! more each commit carries: throughput does not pay one disk flush for each request. Each work runs in a
 //! savepoint of its own, so one that fails spoils no neighbour.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use super::gauges::Gauges;
 use super::sqlite::{self, Connection, SqliteTx};
 use super::watch::Versions;
-use super::{Rider, StoreError, Tx};
+use super::{Ride, Rider, Slice, StoreError, Tx};
 use crate::error::{Error, Result};
 
 /// What may wait to be written; more is refused with `overloaded`.
@@ -22,6 +23,8 @@ const QUEUE: usize = 4_096;
 /// Works and time that one commit may carry, so that the first of a group does not wait for ever.
 const GROUP: usize = 1_024;
 const GROUP_TIME: Duration = Duration::from_millis(20);
+/// What of that time works leave to riders that wait; riders have it even where one work took longer than all of it.
+const RIDE_SHARE: Duration = Duration::from_millis(5);
 /// How long what rides along may wait for a commit to ride on.
 const RIDE_TIME: Duration = Duration::from_millis(200);
 
@@ -89,7 +92,7 @@ type Work = Box<dyn FnOnce(&mut dyn Tx) -> Finished + Send>;
 
 enum Message {
     Write(Work),
-    Ride(Work),
+    Ride(Box<dyn Rider>),
 }
 
 /// The queue to the writing thread, and the thread.
@@ -160,16 +163,9 @@ impl Writer {
         }
     }
 
-    pub(super) fn ride(&self, mut rider: impl Rider) {
-        let work: Work = Box::new(move |tx| {
-            let result = rider.write(tx);
-            let keep = result.is_ok();
-            let answer =
-                move |commit: Result<(), StoreError>| rider.arrive(result.and_then(|()| Ok(commit?)));
-            Finished { keep, answer: Box::new(answer) }
-        });
+    pub(super) fn ride(&self, rider: impl Rider) {
         // A full queue drops the rider, which knows what that means.
-        let _ = self.send(Message::Ride(work));
+        let _ = self.send(Message::Ride(Box::new(rider)));
     }
 
     fn send(&self, message: Message) -> Result<()> {
@@ -195,31 +191,34 @@ impl Drop for Writer {
     }
 }
 
-/// The writing thread: groups until the queue closes, then a last one and a checkpoint.
+/// The riders that wait for a commit: those that have been on one stand behind those that have not.
+type Riders = VecDeque<Box<dyn Rider>>;
+
+/// The writing thread: groups until the queue closes, then what is left of the riders' work and a checkpoint.
 fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
-    let mut riders: Vec<Work> = Vec::new();
+    let mut riders = Riders::new();
     let mut sails_at = Instant::now();
     loop {
-        match inbox.next((!riders.is_empty()).then_some(sails_at)) {
-            Ok(Message::Write(first)) => {
-                commit_group(connection, versions, Some(first), inbox, &mut riders);
-            }
+        let first = match inbox.next((!riders.is_empty()).then_some(sails_at)) {
+            Ok(Message::Write(first)) => Some(first),
             Ok(Message::Ride(rider)) => {
                 if riders.is_empty() {
                     sails_at = Instant::now() + RIDE_TIME;
                 }
-                riders.push(rider);
-                if riders.len() >= GROUP {
-                    commit_group(connection, versions, None, inbox, &mut riders);
+                riders.push_back(rider);
+                if riders.len() < GROUP {
+                    continue;
                 }
+                None
             }
-            Err(RecvTimeoutError::Timeout) => {
-                commit_group(connection, versions, None, inbox, &mut riders);
-            }
+            Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => break,
-        }
+        };
+        commit_group(connection, versions, first, inbox, &mut riders);
+        // Those that go on have waited already.
+        sails_at = Instant::now();
     }
-    if !riders.is_empty() {
+    while !riders.is_empty() {
         commit_group(connection, versions, None, inbox, &mut riders);
     }
     // Who reads in another process keeps it where it is.
@@ -228,21 +227,20 @@ fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
     }
 }
 
-/// One transaction: the first work, what has gathered behind it, and the riders.
+/// One transaction: the first work, what has gathered behind it, and the riders for the rest of its time.
 fn commit_group(
     connection: &Connection,
     versions: &Versions,
     first: Option<Work>,
     inbox: &Inbox,
-    riders: &mut Vec<Work>,
+    riders: &mut Riders,
 ) {
     let mut answers = Vec::new();
     let mut tx = match SqliteTx::begin_write(connection) {
         Ok(tx) => tx,
         Err(error) => {
-            for work in first.into_iter().chain(riders.drain(..)) {
-                refuse(work, &error);
-            }
+            first.into_iter().for_each(|work| refuse(work, &error));
+            riders.drain(..).for_each(|rider| refuse_rider(rider, &error));
             return;
         }
     };
@@ -250,18 +248,26 @@ fn commit_group(
     let (mut kept, mut broken) = (false, None);
     let mut next = first;
     while let Some(work) = next {
-        answers.extend(run_one(&mut tx, work, &mut kept, &mut broken));
+        answers.extend(run_work(&mut tx, work, &mut kept, &mut broken));
         next = None;
-        while next.is_none() && broken.is_none() && answers.len() < GROUP && began.elapsed() < GROUP_TIME {
+        while next.is_none()
+            && broken.is_none()
+            && answers.len() < GROUP
+            && began.elapsed() < time_of_works(riders)
+        {
             match inbox.next_already() {
                 Some(Message::Write(work)) => next = Some(work),
-                Some(Message::Ride(rider)) => riders.push(rider),
+                Some(Message::Ride(rider)) => riders.push_back(rider),
                 None => break,
             }
         }
     }
-    for rider in riders.drain(..) {
-        answers.extend(run_one(&mut tx, rider, &mut kept, &mut broken));
+    let end = (began + GROUP_TIME).max(Instant::now() + RIDE_SHARE);
+    let mut aboard = Vec::new();
+    // The first goes in any case, or none ever might.
+    while aboard.is_empty() || Instant::now() < end {
+        let Some(rider) = riders.pop_front() else { break };
+        aboard.extend(run_rider(&mut tx, rider, Slice::until(end), &mut kept, &mut broken));
     }
     let revision = tx.revision();
     let committed = match broken {
@@ -269,7 +275,7 @@ fn commit_group(
             tx.rollback();
             Err(error)
         }
-        None if kept => tx.commit().inspect(|_| inbox.gauges.committed(answers.len())),
+        None if kept => tx.commit().inspect(|_| inbox.gauges.committed(answers.len() + aboard.len())),
         // Who was refused costs the disk nothing.
         None => {
             tx.rollback();
@@ -285,31 +291,77 @@ fn commit_group(
     for answer in answers {
         answer(committed.clone());
     }
+    for (mut rider, result) in aboard {
+        let written = result.and_then(|()| Ok(committed.clone()?));
+        if rider.arrive(written) == Ride::GoesOn {
+            riders.push_back(rider);
+        }
+    }
+}
+
+/// How long the works of a group may take.
+fn time_of_works(riders: &Riders) -> Duration {
+    if riders.is_empty() { GROUP_TIME } else { GROUP_TIME - RIDE_SHARE }
 }
 
 type Give = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-/// Runs one work in a savepoint. `kept` is set when what it did stays, `broken` once SQLite has undone the
-/// whole transaction.
-fn run_one(
+/// Runs a work; what gives its answer, unless it has been answered or panicked.
+fn run_work(
     tx: &mut SqliteTx<'_>,
     work: Work,
     kept: &mut bool,
     broken: &mut Option<StoreError>,
 ) -> Option<Give> {
-    if let Some(error) = broken {
-        refuse(work, error);
-        return None;
-    }
-    let before = tx.run("SAVEPOINT work", &[]);
-    if let Err(error) = before {
+    if let Err(error) = savepoint(tx, broken) {
         refuse(work, &error);
-        *broken = Some(error);
         return None;
     }
+    let run = |tx: &mut SqliteTx<'_>| {
+        let finished = work(tx);
+        (finished.keep, finished.answer)
+    };
+    run_one(tx, run, kept, broken)
+}
+
+/// Runs a slice of a rider's work; the rider and what became of it, unless it has been told or panicked.
+fn run_rider(
+    tx: &mut SqliteTx<'_>,
+    mut rider: Box<dyn Rider>,
+    slice: Slice,
+    kept: &mut bool,
+    broken: &mut Option<StoreError>,
+) -> Option<(Box<dyn Rider>, Result<()>)> {
+    if let Err(error) = savepoint(tx, broken) {
+        refuse_rider(rider, &error);
+        return None;
+    }
+    let run = |tx: &mut SqliteTx<'_>| {
+        let result = rider.write(tx, slice);
+        (result.is_ok(), (rider, result))
+    };
+    run_one(tx, run, kept, broken)
+}
+
+/// Begins a savepoint. `broken` is set once SQLite has undone the whole transaction.
+fn savepoint(tx: &mut SqliteTx<'_>, broken: &mut Option<StoreError>) -> Result<(), StoreError> {
+    match broken {
+        Some(error) => Err(error.clone()),
+        None => tx.run("SAVEPOINT work", &[]).map(|_| ()).inspect_err(|error| *broken = Some(error.clone())),
+    }
+}
+
+/// Runs one work in the savepoint that was begun for it; it says whether what it did is to be kept. `kept` is set
+/// when that stays, `broken` once SQLite has undone the whole transaction.
+fn run_one<T>(
+    tx: &mut SqliteTx<'_>,
+    work: impl FnOnce(&mut SqliteTx<'_>) -> (bool, T),
+    kept: &mut bool,
+    broken: &mut Option<StoreError>,
+) -> Option<T> {
     let counted = tx.counted();
     let finished = catch_unwind(AssertUnwindSafe(|| work(tx)));
-    let keep = finished.as_ref().is_ok_and(|finished| finished.keep);
+    let keep = finished.as_ref().is_ok_and(|(keep, _)| *keep);
     *kept |= keep;
     if !keep {
         tx.uncount(counted);
@@ -324,25 +376,34 @@ fn run_one(
         // Dropped with the work, the sender tells its caller.
         tracing::error!("a write panicked and was undone");
     }
-    Some(finished.ok()?.answer)
+    Some(finished.ok()?.1)
+}
+
+/// A transaction that refuses everything.
+struct Refusing<'e>(&'e StoreError);
+
+impl Tx for Refusing<'_> {
+    fn rows(&mut self, _: &str, _: &[super::Arg<'_>]) -> Result<Vec<super::Row>, StoreError> {
+        Err(self.0.clone())
+    }
+    fn run(&mut self, _: &str, _: &[super::Arg<'_>]) -> Result<u64, StoreError> {
+        Err(self.0.clone())
+    }
+    fn revision(&self) -> i64 {
+        0
+    }
+    fn touch(&mut self, _: super::Topic) {}
+    fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
+    fn count_on(&mut self, _: i64, _: i64, _: i64) {}
 }
 
 /// Answers a work that cannot run, by running it on a transaction that refuses everything.
 fn refuse(work: Work, error: &StoreError) {
-    struct Refusing<'e>(&'e StoreError);
-    impl Tx for Refusing<'_> {
-        fn rows(&mut self, _: &str, _: &[super::Arg<'_>]) -> Result<Vec<super::Row>, StoreError> {
-            Err(self.0.clone())
-        }
-        fn run(&mut self, _: &str, _: &[super::Arg<'_>]) -> Result<u64, StoreError> {
-            Err(self.0.clone())
-        }
-        fn revision(&self) -> i64 {
-            0
-        }
-        fn touch(&mut self, _: super::Topic) {}
-        fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
-        fn count_on(&mut self, _: i64, _: i64, _: i64) {}
-    }
     (work(&mut Refusing(error)).answer)(Err(error.clone()));
+}
+
+/// As [`refuse`], a rider, which goes no further.
+fn refuse_rider(mut rider: Box<dyn Rider>, error: &StoreError) {
+    let refused = rider.write(&mut Refusing(error), Slice::endless());
+    let _ = rider.arrive(refused.and_then(|()| Err(error.clone().into())));
 }

@@ -1,16 +1,24 @@
 //! The requests that lines of the log are of, each kept once, and their keys.
+//!
+//! Anybody may ask for paths without end that nobody has asked for before. So there is a bound to how many new ones
+//! are kept, and to how many are looked for in the table (see [`budget`]); a line beyond it is of the operation's
+//! template, `/get_newsfeed_of_topic/{category_name}`, as the router knows it.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
-use rustc_hash::FxHashMap;
 use siphasher::sip::SipHasher13;
 
 use crate::account::{self, RESERVED_IDS, fold};
+use crate::analysis::visitor::{self, Secret};
 use crate::store::{StoreError, Tx};
 
-/// Requests whose keys are remembered.
-const REMEMBERED: usize = 16_384;
+mod budget;
+mod known;
+
+use budget::{Answered, Budget};
+use known::{Kept, Known};
+
 /// The most bytes of a path that the log keeps.
 const PATH_MAX: usize = 300;
 
@@ -23,17 +31,21 @@ pub struct Operation {
     varies: bool,
     /// Whether the path names a member.
     names: bool,
+    /// Whether the path has the id of something that must be there for the request to succeed.
+    has_id: bool,
 }
 
 impl Operation {
     /// An operation by its method and the template of its path, such as `/get_log_user/{user_id}/{limit}`; the
     /// first parameter is a member's id where it is called `{user_id}`.
     pub fn new(method: &str, template: &'static str) -> Self {
+        let names = template.split('/').nth(NAMED_SEGMENT) == Some("{user_id}");
         Self {
             method: method_text(method),
             template,
             varies: template.contains('{'),
-            names: template.split('/').nth(NAMED_SEGMENT) == Some("{user_id}"),
+            names,
+            has_id: names || template.contains("_obi}"),
         }
     }
 
@@ -64,52 +76,104 @@ fn method_text(method: &str) -> &'static str {
 /// The keys of requests, so that most lines need not ask for theirs.
 ///
 /// They hold as long as every transaction they were found in was committed: when one is undone, its keys are given
-/// again, and these are to be dropped.
+/// again, and these are to be dropped with [`Requests::forget`].
 #[derive(Default)]
 pub(in crate::analysis) struct Requests {
-    keys: FxHashMap<(Operation, u16), FxHashMap<Box<str>, Kept>>,
-    count: usize,
+    known: Known,
+    budget: Budget,
+    /// The key of the hash of paths, once it was read.
+    secret: Option<Secret>,
 }
 
+/// A request of a record.
 #[derive(Clone, Copy)]
-struct Kept {
-    key: i64,
-    /// The day on which the table says it was last used.
-    used: i64,
+pub(in crate::analysis) struct Asked<'p> {
+    pub(in crate::analysis) operation: Operation,
+    /// The path, where the template is not all of it.
+    pub(in crate::analysis) path: Option<&'p str>,
+    pub(in crate::analysis) status: u16,
+    /// When it was answered.
+    pub(in crate::analysis) at: i64,
 }
 
 impl Requests {
-    /// The key of a request, kept where it is new. A path that names somebody who is no member says `removed`.
+    /// Keys without a bound to new paths, for requests that no stranger made up.
+    pub(in crate::analysis) fn boundless() -> Self {
+        Self { budget: Budget::boundless(), ..Self::default() }
+    }
+
+    /// Forgets the keys, but not what has been used up.
+    pub(in crate::analysis) fn forget(&mut self) {
+        self.known = Known::default();
+    }
+
+    /// The key of a request, kept where it is new and there is room for it, else that of its template. A path that
+    /// names somebody who is no member says `removed`.
     pub(in crate::analysis) fn key(
         &mut self,
         tx: &mut dyn Tx,
-        operation: Operation,
-        path: Option<&str>,
-        status: u16,
+        asked: Asked<'_>,
         today: i64,
     ) -> Result<i64, StoreError> {
-        let path = path.unwrap_or(operation.template);
-        if operation.names {
-            // Not remembered: whose the id is changes when the member is removed, by whomever.
-            let (path, names) = named(tx, path)?;
-            return Ok(sql::request(tx, operation.method, &path, status, names, today)?.key);
+        let Asked { operation, path, status, at } = asked;
+        let Some(path) = path else { return self.of_template(tx, asked, today) };
+        // Not remembered where it names a member: whose the id is changes when they are removed, by whomever.
+        if !operation.names
+            && let Some(key) = self.known.key(tx, operation, status, path, today)?
+        {
+            return Ok(key);
         }
-        let paths = self.keys.entry((operation, status)).or_default();
-        match paths.get_mut(path) {
-            Some(kept) if kept.used >= today || sql::use_again(tx, kept.key, today)? => {
-                kept.used = kept.used.max(today);
-                return Ok(kept.key);
-            }
-            _ => {}
+        let answered = Answered::of(operation, status);
+        if !self.budget.looks(operation.template, answered, at) {
+            return self.of_template(tx, asked, today);
         }
-        let kept = sql::request(tx, operation.method, path, status, None, today)?;
-        if self.count >= REMEMBERED {
-            *self = Self::default();
+        let (path, names) = if operation.names { named(tx, path)? } else { (path.into(), None) };
+        let row = Row { method: operation.method, path: &path, hash: self.hash(tx, &path)?, status, names };
+        let kept = match sql::find(tx, &row, today)? {
+            Some(kept) => kept,
+            None if self.budget.keeps(tx, operation.template, answered, at)? => sql::insert(tx, &row, today)?,
+            None => return self.of_template(tx, asked, today),
+        };
+        if !operation.names {
+            self.known.insert(operation, status, &path, kept);
         }
-        self.count += 1;
-        self.keys.entry((operation, status)).or_default().insert(path.into(), kept);
         Ok(kept.key)
     }
+
+    /// The key of a request without what varies in it: there are as many as operations and statuses.
+    fn of_template(&mut self, tx: &mut dyn Tx, asked: Asked<'_>, today: i64) -> Result<i64, StoreError> {
+        let Asked { operation, status, .. } = asked;
+        let path = operation.template;
+        if let Some(key) = self.known.key(tx, operation, status, path, today)? {
+            return Ok(key);
+        }
+        let row = Row { method: operation.method, path, hash: self.hash(tx, path)?, status, names: None };
+        let kept = match sql::find(tx, &row, today)? {
+            Some(kept) => kept,
+            None => sql::insert(tx, &row, today)?,
+        };
+        self.known.insert(operation, status, path, kept);
+        Ok(kept.key)
+    }
+
+    /// The hash that the table of requests finds a path by, under the key of this database.
+    fn hash(&mut self, tx: &mut dyn Tx, path: &str) -> Result<i64, StoreError> {
+        let secret = match &self.secret {
+            Some(secret) => secret,
+            None => self.secret.insert(sql::secret(tx)?),
+        };
+        // Half of it tells paths well enough apart, and takes half the room.
+        Ok((SipHasher13::new_with_key(secret).hash(path.as_bytes()) >> 32).cast_signed())
+    }
+}
+
+/// A request as the table has it.
+struct Row<'p> {
+    method: &'static str,
+    path: &'p str,
+    hash: i64,
+    status: u16,
+    names: Option<i64>,
 }
 
 /// Where paths name members: `/operation/{user_id}…`.
@@ -137,46 +201,50 @@ fn with_name(path: &str, name: &str) -> String {
     segments.collect::<Vec<_>>().join("/")
 }
 
-/// The hash that the table of requests finds a path by. It may not change.
-fn hash(path: &str) -> i64 {
-    // Half of it tells paths well enough apart, and takes half the room.
-    (SipHasher13::new().hash(path.as_bytes()) >> 32).cast_signed()
-}
-
 /// Deletes up to `limit` requests that no line has had since before a day; whether there may be more.
 pub(in crate::analysis) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::prune(tx, before, limit)? == limit)
 }
 
 mod sql {
-    use super::{Kept, StoreError, Tx};
+    use super::{Kept, Row, Secret, StoreError, Tx, visitor};
 
-    /// A request, kept where it is new.
-    pub(super) fn request(
-        tx: &mut dyn Tx,
-        method: &str,
-        path: &str,
-        status: u16,
-        names: Option<i64>,
-        today: i64,
-    ) -> Result<Kept, StoreError> {
-        let (status, hash) = (i64::from(status), super::hash(path));
+    /// The key of the hash of paths.
+    pub(super) fn secret(tx: &mut dyn Tx) -> Result<Secret, StoreError> {
+        let text: String = tx.one("SELECT secret FROM path_key", &[])?.take(0)?;
+        visitor::decode(&text).ok_or_else(|| StoreError::Damaged("the key of paths is none".into()))
+    }
+
+    /// A request that is there, used on this day.
+    pub(super) fn find(tx: &mut dyn Tx, row: &Row<'_>, today: i64) -> Result<Option<Kept>, StoreError> {
+        let Row { method, path, hash, status, names } = *row;
         let sql =
             "SELECT key, used FROM request WHERE hash = $1 AND path = $2 AND method = $3 AND status = $4
                    AND coalesce(names, 0) = $5";
-        let args = [hash.into(), path.into(), method.into(), status.into(), names.unwrap_or_default().into()];
-        if let Some(mut row) = tx.row(sql, &args)? {
-            let (key, used) = (row.take(0)?, row.take(1)?);
-            if used < today {
-                use_again(tx, key, today)?;
-            }
-            return Ok(Kept { key, used: today.max(used) });
+        let names = names.unwrap_or_default();
+        let args = [hash.into(), path.into(), method.into(), i64::from(status).into(), names.into()];
+        let Some(mut found) = tx.row(sql, &args)? else { return Ok(None) };
+        let (key, used) = (found.take(0)?, found.take(1)?);
+        if used < today {
+            use_again(tx, key, today)?;
         }
+        Ok(Some(Kept { key, used: today.max(used) }))
+    }
+
+    /// Keeps a request that is new.
+    pub(super) fn insert(tx: &mut dyn Tx, row: &Row<'_>, today: i64) -> Result<Kept, StoreError> {
+        let Row { method, path, hash, status, names } = *row;
         let sql =
             "INSERT INTO request (method, path, hash, status, names, used) VALUES ($1, $2, $3, $4, $5, $6)
                    RETURNING key";
-        let args = [method.into(), path.into(), hash.into(), status.into(), names.into(), today.into()];
+        let status = i64::from(status).into();
+        let args = [method.into(), path.into(), hash.into(), status, names.into(), today.into()];
         Ok(Kept { key: tx.one(sql, &args)?.take(0)?, used: today })
+    }
+
+    /// How many requests there are.
+    pub(super) fn count(tx: &mut dyn Tx) -> Result<i64, StoreError> {
+        tx.one("SELECT count(*) FROM request", &[])?.take(0)
     }
 
     /// Says that a request was used on a day; false when it is gone.

@@ -11,8 +11,12 @@ use super::StoreError;
 use crate::files::{self, private};
 
 /// The schema's steps, each applied once and in order; a released one is never edited.
-const MIGRATIONS: [&str; 3] =
-    [include_str!("0001_initial.sql"), include_str!("0002_analysis.sql"), include_str!("0003_acts.sql")];
+const MIGRATIONS: [&str; 4] = [
+    include_str!("0001_initial.sql"),
+    include_str!("0002_analysis.sql"),
+    include_str!("0003_acts.sql"),
+    include_str!("0004_paths.sql"),
+];
 
 /// The schema that this program writes: the number of its migrations.
 #[expect(clippy::cast_possible_wrap, reason = "a handful of migrations")]

@@ -1,0 +1,80 @@
+//! How much of something strangers may have done in a time: so much at once, and then one more each so often.
+//!
+//! Source: the generic cell rate algorithm of ITU-T Recommendation I.371, which keeps one number for each of those
+//! who are counted.
+
+use crate::clock::SECOND_MS;
+
+const MICROS_OF_MS: i64 = 1_000;
+
+/// A number of things at once, and a rate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    /// How many at once.
+    burst: i64,
+    /// How long until there is one more, in microseconds.
+    each: i64,
+}
+
+/// What is used up of an allowance, as the time in which all of it will be there again: microseconds UTC.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Used(i64);
+
+impl Allowance {
+    /// `burst` at once, then so many a second.
+    pub(super) const fn per_second(burst: i64, rate: i64) -> Self {
+        Self { burst, each: SECOND_MS * MICROS_OF_MS / rate }
+    }
+
+    /// `burst` at once, then one in so many seconds.
+    pub(super) const fn one_in(burst: i64, seconds: i64) -> Self {
+        Self { burst, each: seconds * SECOND_MS * MICROS_OF_MS }
+    }
+
+    /// Takes one, if there is one at this moment, in milliseconds.
+    pub(super) fn take(self, used: &mut Used, at: i64) -> bool {
+        let now = at.saturating_mul(MICROS_OF_MS);
+        let mut until = used.0.max(now);
+        if until - now > self.burst * self.each {
+            // More than all of it: the clock has been put back.
+            until = now;
+        }
+        let fits = until - now <= (self.burst - 1) * self.each;
+        if fits {
+            used.0 = until + self.each;
+        }
+        fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::NOW;
+
+    /// How many of many are there at this moment.
+    fn taken(allowance: Allowance, used: &mut Used, at: i64) -> usize {
+        (0..1_000).filter(|_| allowance.take(used, at)).count()
+    }
+
+    #[test]
+    fn so_many_are_there_at_once_and_more_as_time_goes_on() {
+        let (allowance, mut used) = (Allowance::per_second(10, 4), Used::default());
+        assert_eq!(taken(allowance, &mut used, NOW), 10);
+        assert_eq!(taken(allowance, &mut used, NOW + 249), 0);
+        assert_eq!(taken(allowance, &mut used, NOW + 250), 1);
+        assert_eq!(taken(allowance, &mut used, NOW + 1_250), 4);
+        assert_eq!(taken(allowance, &mut used, NOW + 3_600_000), 10);
+        let (slow, mut used) = (Allowance::one_in(2, 10), Used::default());
+        assert_eq!(taken(slow, &mut used, NOW), 2);
+        assert_eq!(taken(slow, &mut used, NOW + 9_999), 0);
+        assert_eq!(taken(slow, &mut used, NOW + 10_000), 1);
+    }
+
+    #[test]
+    fn a_clock_that_is_put_back_takes_nothing_away() {
+        let (allowance, mut used) = (Allowance::per_second(10, 4), Used::default());
+        assert_eq!(taken(allowance, &mut used, NOW), 10);
+        assert_eq!(taken(allowance, &mut used, NOW - 3_600_000), 10);
+    }
+}

@@ -1,0 +1,169 @@
+//! Records in slices, and floods.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Instant;
+
+use super::*;
+use crate::account::Caller;
+use crate::analysis::{Communication, LogEntry, Window, log_date, record, summary};
+use crate::error::Error;
+use crate::store::Rider as _;
+use crate::testing::{Service, service};
+
+/// A service whose journal sends no riders of its own.
+fn held() -> (Service, Arc<Journal>) {
+    let service = service();
+    let journal = Arc::clone(&service.analysis().journal);
+    assert!(journal.queue().calls_rider());
+    (service, journal)
+}
+
+/// Records a request of the guest with this address and user agent.
+fn visit(service: &Service, from: u32, user_agent: &str) {
+    let communication = Communication {
+        caller: &Caller::Nobody,
+        operation: Operation::new("GET", "/get_device"),
+        path: "/get_device",
+        status: 200,
+        address: IpAddr::V4(Ipv4Addr::from(from)),
+        user_agent: user_agent.as_bytes(),
+    };
+    record(service, &communication);
+}
+
+/// Has a rider write for a slice that is over from the start, in a transaction of its own.
+fn slice(service: &Service, journal: &Arc<Journal>) -> Ride {
+    let mut rider = Rider::of(journal);
+    let written = service.store().write(move |tx| {
+        let written = rider.write(tx, Slice::until(Instant::now()));
+        written.map(|()| rider)
+    });
+    written.unwrap().arrive(Ok(()))
+}
+
+fn lines(service: &Service) -> Vec<LogEntry> {
+    let day = Window { months: 0, days: 1, hours: 0 };
+    log_date(service, &Caller::Operator, day, 1_000).unwrap().log
+}
+
+fn has_lines(service: &Service) -> i64 {
+    service.store().read(|tx| Ok(tx.one("SELECT count(*) FROM log", &[])?.take(0)?)).unwrap()
+}
+
+#[test]
+fn what_a_slice_has_no_time_for_goes_with_the_next_in_order_and_each_visitor_counts_once() {
+    let (service, journal) = held();
+    for _ in 0..500 {
+        visit(&service, 7, "app");
+        service.clock().advance(1);
+    }
+    assert_eq!((slice(&service, &journal), has_lines(&service), journal.len()), (Ride::GoesOn, 64, 436));
+    let mut slices = 1;
+    while slice(&service, &journal) == Ride::GoesOn {
+        slices += 1;
+    }
+    assert_eq!((slices, has_lines(&service), journal.len()), (7, 500, 0));
+    let log = lines(&service);
+    assert!(log.is_sorted_by(|a, b| a.date.0 == b.date.0 + 1), "newest first, none left out");
+    let figures = summary(&service).unwrap().analysis;
+    assert_eq!((figures.communication_avg, figures.total_visitor), (500, 1));
+}
+
+#[test]
+fn a_rider_whose_slice_ends_with_the_records_does_not_go_on() {
+    let (service, journal) = held();
+    for _ in 0..64 {
+        visit(&service, 7, "app");
+    }
+    assert_eq!((slice(&service, &journal), has_lines(&service)), (Ride::Ends, 64));
+    // The next record calls a rider.
+    assert!(journal.queue().calls_rider());
+}
+
+#[test]
+fn a_slice_that_could_not_be_written_waits_again_with_what_came_behind_it() {
+    let (service, journal) = held();
+    for _ in 0..200 {
+        visit(&service, 7, "app");
+        service.clock().advance(1);
+    }
+    let (mut rider, held) = (Rider::of(&journal), Arc::clone(&journal));
+    let refused = service.store().write(move |tx| {
+        rider.write(tx, Slice::until(Instant::now()))?;
+        assert_eq!(held.len(), 136);
+        assert_eq!(rider.arrive(Err(Error::NotFound)), Ride::Ends);
+        Err::<(), _>(Error::NotFound)
+    });
+    assert!(refused.is_err());
+    assert_eq!((journal.len(), journal.lost(), has_lines(&service)), (200, 0, 0));
+    assert!(journal.queue().calls_rider(), "the next record calls a rider");
+    while slice(&service, &journal) == Ride::GoesOn {}
+    let log = lines(&service);
+    assert!(log.len() == 200 && log.is_sorted_by(|a, b| a.date.0 == b.date.0 + 1));
+}
+
+#[test]
+fn all_slices_are_written_at_a_clean_stop() {
+    let service = service();
+    for from in 0..6_000 {
+        visit(&service, from, "app");
+    }
+    let path = service.path();
+    let Service { tidings, dir } = service;
+    drop(tidings);
+    let tidings = crate::Tidings::open(path).unwrap();
+    let lines: i64 =
+        tidings.store().read(|tx| Ok(tx.one("SELECT count(*) FROM log", &[])?.take(0)?)).unwrap();
+    assert_eq!(lines, 6_000);
+    drop(dir);
+}
+
+#[test]
+fn a_client_that_floods_leaves_room_for_the_others_and_all_is_counted() {
+    let (service, journal) = held();
+    for _ in 0..40_000 {
+        visit(&service, 7, "app");
+    }
+    assert_eq!((journal.len(), journal.lost()), (24_576, 40_000 - 24_576));
+    visit(&service, 8, "app");
+    assert_eq!(journal.len(), 24_577, "another client");
+    // Two thousand a second from then on; another user agent is not another client.
+    service.clock().advance(500);
+    for n in 0..2_000 {
+        visit(&service, 7, &format!("app {n}"));
+    }
+    assert_eq!(journal.len(), 24_577 + 1_000);
+    journal.queue().rider_is_gone();
+    journal.flush(service.store());
+    while journal.len() > 0 {
+        service.store().write(|_| Ok(())).unwrap();
+    }
+    service.store().write(|_| Ok(())).unwrap();
+    assert_eq!(has_lines(&service), 25_577);
+    assert_eq!(summary(&service).unwrap().analysis.communication_avg, 42_001);
+}
+
+#[test]
+fn communications_of_crawlers_without_a_line_are_counted_as_theirs() {
+    let (service, journal) = held();
+    for _ in 0..24_600 {
+        visit(&service, 7, "Googlebot/2.1 (+http://www.google.com/bot.html)");
+    }
+    while slice(&service, &journal) == Ride::GoesOn {}
+    assert_eq!((journal.lost(), journal.crawled()), (24, 24_600));
+}
+
+#[test]
+fn visitors_without_end_are_written_a_few_at_a_time() {
+    let (service, journal) = held();
+    for n in 0..1_000 {
+        visit(&service, 7, &format!("app {n}"));
+    }
+    let mut records = Vec::new();
+    journal.queue().take(0, &mut records);
+    let calendar = Arc::clone(&service.analysis().calendar);
+    let written = service
+        .store()
+        .write(move |tx| write(tx, &calendar, &mut Requests::default(), &records, Slice::endless()));
+    assert_eq!(written.unwrap().records, 512);
+}

@@ -1,0 +1,126 @@
+//! Records as they are written.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::Record;
+use crate::account::Seen;
+use crate::analysis::calendar::Calendar;
+use crate::analysis::counters::Counter;
+use crate::analysis::log::{self, Asked, Entry, GONE, GUEST, Requests};
+use crate::analysis::visitor::Visits;
+use crate::error::Result;
+use crate::keyed::OwnMap;
+use crate::store::{Slice, StoreError, Tx};
+
+/// Records after which there is a look whether the time is up.
+const STEP: usize = 64;
+/// Visitors that are written together, each of which costs as much as many lines: the same client may have another
+/// user agent in each request.
+const VISITORS: usize = 512;
+
+/// What was written.
+pub(in crate::analysis) struct Written {
+    /// So many records, from the first on.
+    pub(in crate::analysis) records: usize,
+    /// So many of them are crawlers'.
+    pub(super) crawled: u64,
+}
+
+/// Writes records, which are in the order of time: at least one, then for as long as the slice lasts.
+///
+/// # Errors
+/// When the store fails.
+pub(in crate::analysis) fn write(
+    tx: &mut dyn Tx,
+    calendar: &Calendar,
+    requests: &mut Requests,
+    records: &[Record],
+    slice: Slice,
+) -> Result<Written> {
+    let (mut people, mut visits, mut crawled) = (People::default(), Visits::default(), 0);
+    let (mut lines, mut days) = (Vec::with_capacity(records.len()), BTreeMap::new());
+    let today = calendar.today();
+    for record in records {
+        let is_time = lines.len().is_multiple_of(STEP) && !lines.is_empty() && slice.is_over();
+        if is_time || visits.len() >= VISITORS {
+            break;
+        }
+        let Record { at, operation, path, status, seen, guest } = record;
+        let slot = calendar.slot(*at);
+        let member = people.key(tx, seen)?;
+        let asked = Asked { operation: *operation, path: path.as_deref(), status: *status, at: *at };
+        let request = requests.key(tx, asked, slot.day.max(today))?;
+        lines.push(Entry { at: *at, member: member.shown, request });
+        *days.entry((slot.day, Counter::Communication as i64)).or_insert(0) += 1;
+        match (member.key, guest.0) {
+            (Some(key), _) => visits.add(key, *at, slot),
+            (None, Some(number)) => visits.add(number, *at, slot),
+            (None, None) => {
+                crawled += 1;
+                *days.entry((slot.day, Counter::Crawler as i64)).or_insert(0) += 1;
+            }
+        }
+    }
+    log::append(tx, &lines)?;
+    for ((day, counter), n) in days {
+        calendar.add(tx, counter, day, n)?;
+    }
+    visits.write(tx, calendar)?;
+    Ok(Written { records: lines.len(), crawled })
+}
+
+/// Who the records are of, each asked for once.
+#[derive(Default)]
+struct People {
+    /// By key: whether they are still members.
+    members: OwnMap<i64, bool>,
+    /// By id, which members choose: key and generation.
+    ids: HashMap<Box<str>, Option<(i64, i64)>>,
+}
+
+/// A member as a record shows them.
+struct Person {
+    /// Their key, if it is anybody's.
+    key: Option<i64>,
+    /// What the line has in its place.
+    shown: i64,
+}
+
+impl People {
+    fn key(&mut self, tx: &mut dyn Tx, seen: &Seen) -> Result<Person, StoreError> {
+        let guest = Person { key: None, shown: GUEST };
+        match seen {
+            Seen::Guest => Ok(guest),
+            Seen::Member(key) => {
+                let there = match self.members.get(key) {
+                    Some(there) => *there,
+                    None => *self.members.entry(*key).or_insert(sql::is_member(tx, *key)?),
+                };
+                Ok(Person { key: Some(*key), shown: if there { *key } else { GONE } })
+            }
+            Seen::Named { folded, generation } => {
+                let found = match self.ids.get(folded) {
+                    Some(found) => *found,
+                    None => *self.ids.entry(folded.clone()).or_insert(sql::by_id(tx, folded)?),
+                };
+                let key = found.filter(|(_, current)| current == generation).map(|(key, _)| key);
+                Ok(key.map_or(guest, |key| Person { key: Some(key), shown: key }))
+            }
+        }
+    }
+}
+
+mod sql {
+    use super::{StoreError, Tx};
+
+    pub(super) fn is_member(tx: &mut dyn Tx, key: i64) -> Result<bool, StoreError> {
+        Ok(tx.row("SELECT 1 FROM member WHERE key = $1", &[key.into()])?.is_some())
+    }
+
+    /// Key and generation of a member who may act.
+    pub(super) fn by_id(tx: &mut dyn Tx, folded: &str) -> Result<Option<(i64, i64)>, StoreError> {
+        let sql = "SELECT key, generation FROM member WHERE folded = $1 AND blacklisted IS NULL";
+        let row = tx.row(sql, &[folded.into()])?;
+        row.map(|mut row| Ok((row.take(0)?, row.take(1)?))).transpose()
+    }
+}

@@ -1,0 +1,194 @@
+//! How many paths that are new the log keeps, and how many it looks for.
+//!
+//! Each operation has its own budget, so that a flood of one leaves the paths of the others alone, and within it the
+//! paths that the service found apart from those that it refused:
+//!
+//! | answered | new paths at once | and then | looked for at once | and then | while fewer rows than |
+//! |---|---|---|---|---|---|
+//! | with success, for an id (`{post_obi}`, `{user_id}`) | 65,536 | 1 a second | 65,536 | 4,000 a second | 1,000,000 |
+//! | with success, for another text or number | 4,096 | 1 in 10 s | 4,096 | 1,000 a second | 500,000 |
+//! | not with success | 1,024 | 1 in 10 s | 1,024 | 200 a second | 250,000 |
+//!
+//! A path with an id succeeds only when there is something with this id, so there are not many more than posts and
+//! members: all paths of a site with 50,000 posts are kept on its first day. A name of a topic that no post has
+//! succeeds, too, and anybody can make up as many as they like. What strangers are refused fills a quarter of the
+//! table at most, so that there is room for the rest whatever they do.
+
+use super::{Operation, sql};
+use crate::analysis::allowance::{Allowance, Used};
+use crate::clock::SECOND_MS;
+use crate::keyed::OwnMap;
+use crate::store::{StoreError, Tx};
+
+/// How often the rows of the table are counted; between, what was added is.
+const COUNTED_MS: i64 = 10 * 60 * SECOND_MS;
+
+/// How a request was answered, as far as it tells whether there are many like it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Answered {
+    /// With success, for the id of something that is there.
+    Id,
+    /// With success, for any text or number.
+    Text,
+    /// With anything else.
+    Refused,
+}
+
+/// What may be done for requests that were answered so.
+struct Bounds {
+    new: Allowance,
+    looks: Allowance,
+    /// New ones are kept only while the table has fewer rows.
+    rows: i64,
+}
+
+impl Answered {
+    pub(super) fn of(operation: Operation, status: u16) -> Self {
+        match status {
+            // What has not changed since (304) was found, too.
+            200..=399 if operation.has_id => Self::Id,
+            200..=399 => Self::Text,
+            _ => Self::Refused,
+        }
+    }
+
+    const fn bounds(self) -> Bounds {
+        match self {
+            Self::Id => Bounds {
+                new: Allowance::per_second(65_536, 1),
+                looks: Allowance::per_second(65_536, 4_000),
+                rows: 1_000_000,
+            },
+            Self::Text => Bounds {
+                new: Allowance::one_in(4_096, 10),
+                looks: Allowance::per_second(4_096, 1_000),
+                rows: 500_000,
+            },
+            Self::Refused => Bounds {
+                new: Allowance::one_in(1_024, 10),
+                looks: Allowance::per_second(1_024, 200),
+                rows: 250_000,
+            },
+        }
+    }
+}
+
+/// What has been used up.
+#[derive(Default)]
+pub(super) struct Budget {
+    /// By template, for every method: anybody may choose that.
+    spent: OwnMap<(&'static str, Answered), Spent>,
+    rows: Option<Rows>,
+    boundless: bool,
+}
+
+#[derive(Default)]
+struct Spent {
+    new: Used,
+    looks: Used,
+}
+
+/// The rows of the table.
+struct Rows {
+    count: i64,
+    counted_at: i64,
+}
+
+impl Budget {
+    /// A budget that is never used up.
+    pub(super) fn boundless() -> Self {
+        Self { boundless: true, ..Self::default() }
+    }
+
+    /// Whether a path may be looked for in the table.
+    pub(super) fn looks(&mut self, template: &'static str, answered: Answered, at: i64) -> bool {
+        let spent = self.spent.entry((template, answered)).or_default();
+        self.boundless || answered.bounds().looks.take(&mut spent.looks, at)
+    }
+
+    /// Whether a path that is new may be kept.
+    pub(super) fn keeps(
+        &mut self,
+        tx: &mut dyn Tx,
+        template: &'static str,
+        answered: Answered,
+        at: i64,
+    ) -> Result<bool, StoreError> {
+        if self.boundless {
+            return Ok(true);
+        }
+        let Bounds { new, rows, .. } = answered.bounds();
+        if self.rows(tx, at)?.count >= rows {
+            return Ok(false);
+        }
+        let spent = self.spent.entry((template, answered)).or_default();
+        let keeps = new.take(&mut spent.new, at);
+        if keeps && let Some(rows) = &mut self.rows {
+            rows.count += 1;
+        }
+        Ok(keeps)
+    }
+
+    fn rows(&mut self, tx: &mut dyn Tx, at: i64) -> Result<&Rows, StoreError> {
+        let counted = self.rows.take().filter(|rows| (0..COUNTED_MS).contains(&(at - rows.counted_at)));
+        let rows = match counted {
+            Some(rows) => rows,
+            None => Rows { count: sql::count(tx)?, counted_at: at },
+        };
+        Ok(self.rows.insert(rows))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{NOW, Service, service};
+
+    const POST: &str = "/post_view/{post_obi}";
+    const TOPIC: &str = "/get_newsfeed_of_topic/{category_name}";
+
+    /// How many of so many new paths are kept at this moment.
+    fn kept(service: &Service, budget: &mut Budget, asked: (&'static str, u16), at: i64, of: usize) -> usize {
+        let (template, status) = asked;
+        let answered = Answered::of(Operation::new("GET", template), status);
+        let read = service.store().read(|tx| {
+            let mut kept = 0;
+            for _ in 0..of {
+                kept += usize::from(
+                    budget.looks(template, answered, at) && budget.keeps(tx, template, answered, at)?,
+                );
+            }
+            Ok(kept)
+        });
+        read.unwrap()
+    }
+
+    #[test]
+    fn the_paths_of_a_large_site_are_kept_on_its_first_day_and_made_up_ones_are_not() {
+        let (service, mut budget) = (service(), Budget::default());
+        let mut kept = |asked, at, of| kept(&service, &mut budget, asked, at, of);
+        assert_eq!(kept((TOPIC, 200), NOW, 100_000), 4_096);
+        assert_eq!(kept((POST, 404), NOW, 100_000), 1_024);
+        assert_eq!(kept((POST, 200), NOW, 50_000), 50_000);
+        assert_eq!(kept(("/post_like/{post_obi}", 200), NOW, 50_000), 50_000);
+        assert_eq!(kept(("/get_log_user/{user_id}/{limit}", 200), NOW, 20_000), 20_000);
+        // A day of a flood that never ends.
+        let day: usize = (1..=86_400).map(|second| kept((TOPIC, 200), NOW + second * SECOND_MS, 10)).sum();
+        assert_eq!(day, 8_640);
+    }
+
+    #[test]
+    fn what_strangers_are_refused_never_fills_the_table() {
+        let (service, mut budget) = (service(), Budget::default());
+        let mut at_rows = |count| {
+            budget.rows = Some(Rows { count, counted_at: NOW });
+            [(POST, 404), (TOPIC, 200), (POST, 200)].map(|asked| kept(&service, &mut budget, asked, NOW, 1))
+        };
+        assert_eq!(at_rows(249_999), [1, 1, 1]);
+        assert_eq!(at_rows(250_000), [0, 1, 1]);
+        assert_eq!(at_rows(500_000), [0, 0, 1]);
+        assert_eq!(at_rows(1_000_000), [0, 0, 0]);
+        // They are counted again, and there are not as many.
+        assert_eq!(kept(&service, &mut budget, (POST, 404), NOW + COUNTED_MS, 1), 1);
+    }
+}

@@ -1,0 +1,110 @@
+//! The keys of requests that are remembered.
+
+use std::collections::HashMap;
+
+use super::{Operation, sql};
+use crate::keyed::OwnMap;
+use crate::store::{StoreError, Tx};
+
+/// Requests of a generation.
+const REMEMBERED: usize = 16_384;
+
+/// A request that is in the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept {
+    pub(super) key: i64,
+    /// The day on which the table says it was last used.
+    pub(super) used: i64,
+}
+
+/// The keys of the requests that were asked for lately.
+///
+/// There are two generations. When the younger is full, it becomes the older, and what nobody has asked for since is
+/// forgotten: so what is asked for often stays, however many others come and go.
+#[derive(Default)]
+pub(super) struct Known {
+    young: Generation,
+    old: Generation,
+}
+
+/// Templates are ours, paths are anybody's.
+#[derive(Default)]
+struct Generation {
+    keys: OwnMap<(Operation, u16), HashMap<Box<str>, Kept>>,
+    count: usize,
+}
+
+impl Known {
+    /// The key of a request, if it is remembered and still there; it was used on this day.
+    pub(super) fn key(
+        &mut self,
+        tx: &mut dyn Tx,
+        operation: Operation,
+        status: u16,
+        path: &str,
+        today: i64,
+    ) -> Result<Option<i64>, StoreError> {
+        let young = self.young.get(operation, status, path);
+        let is_young = young.is_some();
+        let Some(kept) = young.or_else(|| self.old.get(operation, status, path)) else { return Ok(None) };
+        if kept.used < today && !sql::use_again(tx, kept.key, today)? {
+            return Ok(None);
+        }
+        kept.used = kept.used.max(today);
+        let kept = *kept;
+        if !is_young {
+            self.insert(operation, status, path, kept);
+        }
+        Ok(Some(kept.key))
+    }
+
+    /// Remembers a request.
+    pub(super) fn insert(&mut self, operation: Operation, status: u16, path: &str, kept: Kept) {
+        if self.young.count >= REMEMBERED {
+            self.old = std::mem::take(&mut self.young);
+        }
+        let paths = self.young.keys.entry((operation, status)).or_default();
+        if paths.insert(path.into(), kept).is_none() {
+            self.young.count += 1;
+        }
+    }
+}
+
+impl Generation {
+    fn get(&mut self, operation: Operation, status: u16, path: &str) -> Option<&mut Kept> {
+        self.keys.get_mut(&(operation, status))?.get_mut(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::service;
+
+    #[test]
+    fn what_is_asked_for_often_is_remembered_however_many_others_come() {
+        let service = service();
+        let operation = Operation::new("GET", "/get_post/{post_obi}");
+        let (kept, mut known) = (|key| Kept { key, used: 1 }, Known::default());
+        known.insert(operation, 200, "/get_post/often", kept(-1));
+        known.insert(operation, 200, "/get_post/once", kept(-2));
+        let mut most = 0;
+        service
+            .store()
+            .read(|tx| {
+                for n in 0..100_000 {
+                    known.insert(operation, 404, &format!("/get_post/{n}"), kept(n));
+                    if n % 1_000 == 0 {
+                        assert_eq!(known.key(tx, operation, 200, "/get_post/often", 1)?, Some(-1));
+                    }
+                    most = most.max(known.young.count + known.old.count);
+                }
+                assert_eq!(known.key(tx, operation, 200, "/get_post/once", 1)?, None);
+                assert_eq!(known.key(tx, operation, 404, "/get_post/99999", 1)?, Some(99_999));
+                assert_eq!(known.key(tx, operation, 404, "/get_post/0", 1)?, None);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(most, 2 * REMEMBERED);
+    }
+}
