@@ -12,6 +12,7 @@ use tidings_core::account::{self, Caller, SignUp};
 use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question, Window};
 use tidings_core::clock::Clock;
 use tidings_core::config::Config;
+use tidings_core::stats::Stats;
 use tidings_core::{Tidings, admin, search};
 
 /// Members who come often, and behind them one who comes seldom: some 150 times in each part of the log.
@@ -28,7 +29,7 @@ const SPAN: i64 = 180 * DAY;
 /// Days whose lines go at once.
 const PRUNED: i64 = 20;
 /// Paths that name the member who is removed.
-const NAMING: u64 = 100_000;
+const NAMING: u64 = 60_000;
 /// How long acts are measured while the lines of who was removed are changed: longer than that takes.
 const CHANGING: Duration = Duration::from_secs(10);
 
@@ -77,6 +78,17 @@ impl Traffic {
         let communication =
             Communication { caller, operation, path: &path, status: 200, address, user_agent };
         analysis::record(tidings, &communication);
+    }
+}
+
+/// Has everything written that was recorded.
+fn settle(tidings: &Tidings) {
+    loop {
+        let is_last = Stats::of(tidings).records_waiting == 0;
+        analysis::insert_device(tidings, "pc").wait().expect("it is counted");
+        if is_last {
+            return;
+        }
     }
 }
 
@@ -168,13 +180,13 @@ fn name(tidings: &Tidings, member: &str, times: u64) {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let caller = &Caller::Nobody;
         let communication =
-            Communication { caller, operation, path: &path, status: 401, address, user_agent: b"" };
+            Communication { caller, operation, path: &path, status: 200, address, user_agent: b"" };
         analysis::record(tidings, &communication);
         if n % 4_000 == 0 {
-            analysis::insert_device(tidings, "pc").wait().expect("it is counted");
+            settle(tidings);
         }
     }
-    analysis::insert_device(tidings, "pc").wait().expect("it is counted");
+    settle(tidings);
 }
 
 #[expect(clippy::cast_possible_wrap, reason = "millions of lines")]
@@ -184,7 +196,8 @@ fn main() {
     let path = dir.path().join("log.db");
     let clock = Clock::fixed(END - SPAN);
     // Tokens outlive the half year.
-    let config = Config { token_days: 1_000, ..Config::default() };
+    let mut config = Config { token_days: 1_000, ..Config::default() };
+    config.analysis.log_lines_per_client = None;
     let open =
         || Tidings::builder(&path).config(config.clone()).clock(clock.clone()).open().expect("it opens");
     let tidings = open();
@@ -204,7 +217,7 @@ fn main() {
                 written += 1;
             }
             // Waits for the disk, so that nothing is lost for want of room.
-            analysis::insert_device(&tidings, "pc").wait().expect("it is counted");
+            settle(&tidings);
         }
         writing += began.elapsed();
         measure(&tidings, written);
@@ -237,7 +250,10 @@ fn main() {
 fn day_of_visitors(visitors: u32) -> u64 {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("visitors.db");
-    let open = || Tidings::builder(&path).clock(Clock::fixed(END)).open().expect("it opens");
+    let mut config = Config::default();
+    config.analysis.log_lines_per_client = None;
+    let builder = || Tidings::builder(&path).config(config.clone()).clock(Clock::fixed(END));
+    let open = || builder().open().expect("it opens");
     let tidings = open();
     analysis::warm(&tidings).expect("keys");
     drop(tidings);
@@ -249,7 +265,7 @@ fn day_of_visitors(visitors: u32) -> u64 {
         let communication = Communication { caller, operation, path, status: 200, address, user_agent: b"" };
         analysis::record(&tidings, &communication);
         if n % 4_000 == 0 {
-            analysis::insert_device(&tidings, "pc").wait().expect("it is counted");
+            settle(&tidings);
         }
     }
     drop(tidings);

@@ -252,7 +252,7 @@ impl store::Rider for Rider {
                     *self.journal.scribe() = requests;
                 }
                 let lineless = std::mem::take(&mut self.lineless);
-                let lost = self.journal.queue().put_back(records, lineless);
+                let lost = self.journal.queue().put_back(records, &lineless);
                 self.journal.lost.fetch_add(lost, Ordering::Relaxed);
                 // The next record sends another rider.
                 Ride::Ends

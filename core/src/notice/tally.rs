@@ -311,6 +311,46 @@ mod tests {
     }
 
     #[test]
+    fn what_a_slice_has_no_time_for_goes_with_the_next_and_no_notice_waits_for_others() {
+        let service = service();
+        let ids = [notice(&service), notice(&service), notice(&service)];
+        let tally = Arc::clone(service.board().tally());
+        // No rider of the store's own comes in between.
+        tally.riding.store(true, Ordering::Release);
+        let held = || {
+            let held =
+                service.store().read(|tx| Ok(sql::all(tx)?.iter().map(|n| n.view).collect::<Vec<_>>()));
+            held.unwrap()
+        };
+        for _ in 0..3 {
+            for id in &ids {
+                read(&service, id);
+            }
+            tally.riding.store(true, Ordering::Release);
+            let mut rider = Rider::of(&tally);
+            let written = service.store().write(move |tx| {
+                store::Rider::write(&mut rider, tx, Slice::until(std::time::Instant::now()))?;
+                // Once in a transaction.
+                store::Rider::write(&mut rider, tx, Slice::endless())?;
+                Ok(rider)
+            });
+            assert_eq!(store::Rider::arrive(&mut written.unwrap(), Ok(())), Ride::GoesOn);
+            tally.riding.store(true, Ordering::Release);
+        }
+        let mut views = held();
+        views.sort_unstable();
+        assert_eq!(views, [1, 2, 3], "each had its turn");
+        assert_eq!(loaded(&service).0, 3);
+        tally.ledger().turns.clear();
+        tally.riding.store(false, Ordering::Release);
+        read(&service, &ids[0]);
+        service.store().write(|_| Ok(())).unwrap();
+        let mut views = held();
+        views.sort_unstable();
+        assert_eq!(views, [3, 3, 4]);
+    }
+
+    #[test]
     fn a_rider_that_found_no_place_leaves_its_views_to_the_next() {
         let service = service();
         let id = notice(&service);

@@ -239,8 +239,12 @@ fn commit_group(
     let mut tx = match SqliteTx::begin_write(connection) {
         Ok(tx) => tx,
         Err(error) => {
-            first.into_iter().for_each(|work| refuse(work, &error));
-            riders.drain(..).for_each(|rider| refuse_rider(rider, &error));
+            if let Some(work) = first {
+                refuse(work, &error);
+            }
+            for rider in riders.drain(..) {
+                refuse_rider(rider, &error);
+            }
             return;
         }
     };
@@ -301,7 +305,7 @@ fn commit_group(
 
 /// How long the works of a group may take.
 fn time_of_works(riders: &Riders) -> Duration {
-    if riders.is_empty() { GROUP_TIME } else { GROUP_TIME - RIDE_SHARE }
+    if riders.is_empty() { GROUP_TIME } else { GROUP_TIME.saturating_sub(RIDE_SHARE) }
 }
 
 type Give = Box<dyn FnOnce(Result<(), StoreError>) + Send>;

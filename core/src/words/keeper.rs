@@ -1,6 +1,7 @@
 //! Keeps the word model: on disk beside the database, in memory, and up with the posts.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
+use std::hash::RandomState;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -43,7 +44,7 @@ pub(crate) struct Words {
 pub(crate) struct Current {
     pub(super) model: Model,
     /// The neighbours of unknown words that were asked for.
-    unknown: Mutex<LruCache<Box<str>, Neighbours>>,
+    unknown: Mutex<LruCache<Box<str>, Neighbours, RandomState>>,
 }
 
 /// Words by their numbers and how alike they are, the most first.
@@ -101,7 +102,7 @@ impl From<Ended> for Error {
 
 impl Current {
     fn new(model: Model) -> Arc<Self> {
-        Arc::new(Self { model, unknown: Mutex::new(LruCache::new(REMEMBERED)) })
+        Arc::new(Self { model, unknown: Mutex::new(LruCache::with_hasher(REMEMBERED, RandomState::new())) })
     }
 
     /// The words that it knows, in the order of their numbers.
@@ -131,7 +132,7 @@ impl Current {
         neighbours.iter().copied().all(&mut take);
     }
 
-    fn lock(&self) -> MutexGuard<'_, LruCache<Box<str>, Neighbours>> {
+    fn lock(&self) -> MutexGuard<'_, LruCache<Box<str>, Neighbours, RandomState>> {
         self.unknown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,8 @@ use super::queue::WAITING;
 use crate::analysis::allowance::{Allowance, Used};
 
 /// Lines that a client may have at once: so many that the queue has room for others beside them.
-pub(super) const BURST: i64 = (WAITING / 4 * 3) as i64;
+#[expect(clippy::cast_possible_wrap, reason = "some thousands")]
+const BURST: i64 = (WAITING / 4 * 3) as i64;
 /// Places that clients are counted in.
 const PLACES: usize = 2_048;
 

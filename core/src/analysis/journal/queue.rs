@@ -159,11 +159,13 @@ impl Queue {
     }
 
     /// Has records wait that were taken and could not be written; answers how many of them are lost.
-    pub(super) fn put_back(&mut self, mut records: Vec<Record>, lineless: Lineless) -> u64 {
+    pub(super) fn put_back(&mut self, mut records: Vec<Record>, lineless: &Lineless) -> u64 {
         let over = records.split_off(records.len().min(KEPT));
         self.give_back(records.into_iter());
-        self.lineless.add(&lineless);
-        over.iter().for_each(|record| self.lineless.add_record(record));
+        self.lineless.add(lineless);
+        for record in &over {
+            self.lineless.add_record(record);
+        }
         self.lose(over.len() as u64);
         over.len() as u64
     }
