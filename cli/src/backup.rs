@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use tidings_core::StoreError;
 use tidings_core::backup::{self, BackupError, Report, Step};
 use tidings_core::clock::Clock;
 
@@ -108,8 +109,12 @@ fn explained(error: &BackupError, work: Work) -> Failure {
         }
         (BackupError::Damaged { .. }, Work::Restore) => "take another backup",
         (BackupError::Occupied(_), _) => "name another file, or remove this one",
-        (BackupError::NoRoom { .. }, Work::Backup) => "make room, or name a file on another disk",
-        (BackupError::NoRoom { .. }, Work::Restore) => "make room",
+        (BackupError::NoRoom { .. } | BackupError::Store { cause: StoreError::Full, .. }, Work::Backup) => {
+            "make room, or name a file on another disk"
+        }
+        (BackupError::NoRoom { .. } | BackupError::Store { cause: StoreError::Full, .. }, Work::Restore) => {
+            "make room"
+        }
         (BackupError::File { cause, .. }, _) => match cause.kind() {
             ErrorKind::IsADirectory => "name a file",
             ErrorKind::NotFound => "make the directory first",

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ContextValue;
+use tidings_core::import::Done;
 use tidings_core::{Error, Outcome, StoreError, answer};
 
 use crate::args;
@@ -83,11 +84,36 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        if let Some(message) = of_the_disk(&error) {
+            return Self { message, status: exit_status(&error), json: answer::failure(&error) };
+        }
         let advice = error.detail().or_else(|| advice(&error).map(str::to_owned));
         let message = advice.map_or_else(|| error.to_string(), |advice| format!("{error}: {advice}"));
         Self { message, status: exit_status(&error), json: answer::failure(&error) }
     }
 }
+
+/// What to say of a disk, or of files on it, and of what an import did before it failed.
+fn of_the_disk(error: &Error) -> Option<String> {
+    match error {
+        Error::Store(cause @ StoreError::Full) => Some(format!("{cause}: {MAKE_ROOM}")),
+        Error::Store(cause @ StoreError::Replaced { .. }) => Some(cause.to_string()),
+        Error::Unfinished { cause, done } => {
+            let Done { inserted, updated, skipped } = done;
+            let cause = match cause {
+                StoreError::Full => format!("{cause}: {MAKE_ROOM}"),
+                cause => cause.to_string(),
+            };
+            Some(format!(
+                "{cause}\nBefore that {inserted} were inserted, {updated} updated and {skipped} skipped. Import again: \
+                 it goes on from there."
+            ))
+        }
+        _ => None,
+    }
+}
+
+const MAKE_ROOM: &str = "make room, or move the database to another disk, and try again";
 
 /// What to do about an error that does not say so itself.
 fn advice(error: &Error) -> Option<&'static str> {
@@ -174,9 +200,12 @@ const fn exit_status(error: &Error) -> u8 {
         | Error::LastAdministrator
         | Error::DuplicateUrl
         | Error::TooManyRequests { .. } => REFUSED,
-        Error::Overloaded | Error::Failed { .. } | Error::Store(_) | Error::Input(_) | Error::Internal(_) => {
-            SYSTEM
-        }
+        Error::Overloaded
+        | Error::Failed { .. }
+        | Error::Store(_)
+        | Error::Input(_)
+        | Error::Unfinished { .. }
+        | Error::Internal(_) => SYSTEM,
     }
 }
 
@@ -195,6 +224,12 @@ pub(crate) fn cannot_open(path: &Path, error: Error) -> Failure {
             Failure::system(format!("{path} is not a tidings database: name another file with --db"))
         }
         Error::Store(error @ StoreError::Newer { .. }) => Failure::system(format!("{path}: {error}")),
+        Error::Store(StoreError::Full) => Failure::system(format!(
+            "the disk of the database {path} is full: make room there, or name a database on another disk with --db"
+        )),
+        Error::Store(error @ (StoreError::Emptied { .. } | StoreError::Replaced { .. })) => {
+            Failure::system(error.to_string())
+        }
         Error::Store(error @ StoreError::Damaged(_)) => Failure::system(format!(
             "the database {path} is damaged: {error}: tidings check says more; a backup can take its place: tidings \
              restore FILE"

@@ -102,6 +102,13 @@ fn open_with(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
 
 /// As [`open_with`], making the database where there is none.
 fn create_with(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
+    if let Some(key) = Tidings::key_without_database(path) {
+        let (path, key) = (path.display(), key.display());
+        output::note(&format!(
+            "tidings: there is no database {path}, but its key {key}: a new, empty database is made. If there was one \
+             before, stop this and put a backup in its place: tidings restore FILE"
+        ));
+    }
     let builder = Tidings::builder(path).config(settings.core()?);
     builder.open().map_err(|error| cannot_open(path, error))
 }

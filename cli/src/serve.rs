@@ -4,11 +4,11 @@ use std::io::IsTerminal as _;
 use std::net::TcpListener;
 use std::process::ExitCode;
 
-use tidings_core::{Tidings, admin, newsfeed, words};
+use tidings_core::{admin, newsfeed, words};
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Global;
-use crate::failure::Failure;
+use crate::failure::{Failure, cannot_open};
 use crate::output::{colours, note, print};
 use crate::session::operator_only;
 use crate::settings::{LISTEN, LOG_FORMAT, LogFormat, Settings};
@@ -26,9 +26,12 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     })?;
     let failed = |e: std::io::Error| Failure::system(format!("cannot serve: {e}"));
     let address = listener.local_addr().map_err(failed)?;
-    newsfeed::warm(&tidings)?;
-    words::follow(&tidings)?;
-    welcome(&tidings)?;
+    let opened = newsfeed::warm(&tidings).and_then(|()| words::follow(&tidings));
+    let admins =
+        opened.and_then(|()| admin::list(&tidings)).map_err(|error| cannot_open(&database, error))?;
+    if admins.admins.is_empty() {
+        welcome();
+    }
     let runtime = tokio::runtime::Runtime::new().map_err(failed)?;
     runtime.block_on(async {
         let shutdown = stop_signal().map_err(failed)?;
@@ -39,15 +42,12 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
 }
 
 /// Says how to become administrator while there is none.
-fn welcome(tidings: &Tidings) -> Result<(), Failure> {
-    if admin::list(tidings)?.admins.is_empty() {
-        note(
-            "There is no administrator yet. Make one while this runs, from another terminal:\n\
-             \x20 tidings init --admin ID      (asks for a password and signs ID up)\n\
-             \x20 tidings admin grant ID       (for somebody who has signed up)",
-        );
-    }
-    Ok(())
+fn welcome() {
+    note(
+        "There is no administrator yet. Make one while this runs, from another terminal:\n\
+         \x20 tidings init --admin ID      (asks for a password and signs ID up)\n\
+         \x20 tidings admin grant ID       (for somebody who has signed up)",
+    );
 }
 
 /// Ends when the process is asked to stop: Ctrl-C, or SIGTERM from a service manager.

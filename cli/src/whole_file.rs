@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
-use tidings_core::Tidings;
+use tidings_core::{Tidings, draft_file};
 
 use crate::failure::Failure;
 
@@ -37,7 +37,12 @@ impl WholeFile {
             Ok(there) if !there.is_file() => {
                 File::options().write(true).open(path).map(|file| Out::There(BufWriter::new(file)))
             }
-            _ => beside(path).map(|file| Out::Beside(BufWriter::with_capacity(1 << 16, file))),
+            _ => {
+                // What a link names, not the link.
+                let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+                draft_file::beside(&place, false)
+                    .map(|file| Out::Beside(BufWriter::with_capacity(1 << 16, file)))
+            }
         };
         Ok(Self { out: out.map_err(|e| unwritable(path, &e))?, path: path.to_owned() })
     }
@@ -84,17 +89,6 @@ impl io::Write for WholeFile {
             Out::There(out) => out.flush(),
         }
     }
-}
-
-fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let directory = place.parent().filter(|directory| !directory.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".tidings-");
-    // As any file that a program makes, less what the umask takes.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(directory.unwrap_or(Path::new(".")))
 }
 
 /// Says that a file cannot be written.

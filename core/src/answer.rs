@@ -45,9 +45,12 @@ pub fn refusal(result: &str) -> Vec<u8> {
     encode(&Failure { result })
 }
 
-/// The object of an operation that failed.
+/// The object of an operation that failed; of an import that ended early, with what is kept of it.
 pub fn failure(error: &Error) -> Vec<u8> {
-    refusal(&error.to_string())
+    match error {
+        Error::Unfinished { done, .. } => with_result(&error.to_string(), done),
+        error => refusal(&error.to_string()),
+    }
 }
 
 /// What inserting something answers.

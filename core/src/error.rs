@@ -3,6 +3,7 @@
 //! The core knows texts, never HTTP statuses or exit statuses: the server and the command line each map
 //! [`Error`] to theirs in one place.
 
+use crate::import::Done;
 use crate::store::StoreError;
 
 /// What every operation answers.
@@ -132,6 +133,15 @@ pub enum Error {
     /// more of the cause: a file that fails, a body that is too large.
     #[error("internal error")]
     Input(#[source] std::io::Error),
+    /// The store failed in the midst of an import: what came before it is kept, and importing again goes on from there.
+    #[error("internal error")]
+    Unfinished {
+        /// The cause, for the log.
+        #[source]
+        cause: StoreError,
+        /// What is kept.
+        done: Done,
+    },
     /// The service itself failed: a key that cannot be written, a random source that does not answer.
     #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -151,7 +161,9 @@ impl Error {
     pub fn detail(&self) -> Option<String> {
         match self {
             Self::BadRequest(rule) => Some((*rule).to_owned()),
-            Self::Store(cause) | Self::Failed { cause, .. } => Some(cause.to_string()),
+            Self::Store(cause) | Self::Failed { cause, .. } | Self::Unfinished { cause, .. } => {
+                Some(cause.to_string())
+            }
             Self::Input(cause) => Some(cause.to_string()),
             Self::Internal(cause) => Some(cause.to_string()),
             _ => None,

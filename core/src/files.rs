@@ -88,6 +88,15 @@ pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
     }
 }
 
+/// With fewer free bytes in its file system nothing can be done with a database.
+const ROOM_MIN: u64 = 64 << 10;
+
+/// Whether the file system of the file at `path`, there or not, has no room left.
+pub(crate) fn is_full(path: &Path) -> bool {
+    let place = resolved(path).unwrap_or_else(|_| path.to_owned());
+    free_bytes(directory(&place)).is_some_and(|free| free < ROOM_MIN)
+}
+
 /// Takes the lock of the whole file that SQLite's own locks are parts of, for as long as `file` is open: nobody, in
 /// any process, has the database open then, nor can begin to use it. False when somebody has.
 ///

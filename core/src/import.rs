@@ -58,6 +58,17 @@ pub struct MoveReport {
     pub about: About,
 }
 
+/// What is kept of an import that failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Done {
+    /// What was new.
+    pub inserted: u64,
+    /// What was known and has changed.
+    pub updated: u64,
+    /// What was known already.
+    pub skipped: u64,
+}
+
 /// What is told of an import to people besides.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct About {
@@ -156,6 +167,11 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    fn done(&self) -> Done {
+        let Self { inserted, updated, skipped, .. } = *self;
+        Done { inserted, updated, skipped }
+    }
+
     /// With the columns that were not read.
     pub(crate) fn with_unknown(mut self, columns: Vec<String>) -> Self {
         self.about.unknown_columns = columns;
@@ -172,7 +188,8 @@ impl From<Tally> for MoveReport {
 /// Imports items, which come from an input.
 ///
 /// # Errors
-/// `bad token`, `Not admin`; [`Error::Input`] when the input cannot be read to its end; `overloaded`.
+/// `bad token`, `Not admin`; [`Error::Input`] when the input cannot be read to its end; [`Error::Unfinished`] when the
+/// store fails after a part of it was written; `overloaded`.
 pub(crate) fn run<K: Kind>(
     tidings: &Tidings,
     caller: &Caller,
@@ -199,11 +216,18 @@ pub(crate) fn run_prepared<K: Kind>(
     let mut import = Import::new(tidings, identity, kind, progress);
     let read = import.read(items);
     // What was read is written, however the reading ended.
-    let (tally, stopped) = import.finish()?;
-    match read {
+    let (tally, stopped, finished) = import.finish();
+    let read = match read {
         // Whoever stopped it may have had the input break off.
-        Err(Error::Input(_)) if stopped => Ok(tally),
-        read => read.map(|()| tally),
+        Err(Error::Input(_)) if stopped => Ok(()),
+        read => read,
+    };
+    match finished.and(read) {
+        Ok(()) => Ok(tally),
+        Err(Error::Store(cause)) if tally.done() != Done::default() => {
+            Err(Error::Unfinished { cause, done: tally.done() })
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -299,11 +323,10 @@ impl<'t, K: Kind> Import<'t, K> {
         Ok(())
     }
 
-    /// Writes what has gathered: what the import did, and whether it was stopped.
-    fn finish(mut self) -> Result<(Tally, bool)> {
-        self.write_batch()?;
-        self.settle()?;
-        Ok((self.report.finish(), self.stopped))
+    /// Writes what has gathered: what the import did, whether it was stopped, and whether that could be written.
+    fn finish(mut self) -> (Tally, bool, Result<()>) {
+        let written = self.write_batch().and_then(|()| self.settle());
+        (self.report.finish(), self.stopped, written)
     }
 }
 

@@ -45,6 +45,7 @@
 //! | [`demo`] | made-up data to try it all with |
 //! | [`words`] | how text becomes tokens, similar words |
 //! | [`backup`] | copies of the database, and putting one in its place |
+//! | [`draft_file`] | files that are given their name once they are whole |
 //! | [`check`] | whether a database is sound, and counting anew what is not |
 //!
 //! Below them stand the store, [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],
@@ -64,6 +65,7 @@ pub mod check;
 pub mod clock;
 pub mod config;
 pub mod demo;
+pub mod draft_file;
 pub mod error;
 pub mod feedback;
 mod files;
@@ -130,6 +132,14 @@ impl Tidings {
         Builder { path, config: Config::default(), clock: Clock::system(), verifier: None }
     }
 
+    /// The file with the signing key of the database at `path`, when it is there and the database is not: then the
+    /// database was probably removed by mistake. Opening makes a new one, which goes on with the key.
+    pub fn key_without_database(path: impl AsRef<Path>) -> Option<PathBuf> {
+        let path = path.as_ref();
+        let key = account::token::key_file(path);
+        (key.exists() && matches!(path.try_exists(), Ok(false))).then_some(key)
+    }
+
     /// The settings in force.
     pub fn config(&self) -> &Config {
         &self.0.config
@@ -146,11 +156,13 @@ impl Tidings {
         backup::belongs(&self.0.path, file)
     }
 
-    /// Asks the database for something small: whether the service can answer.
+    /// Whether the service can answer and write: asks the database for something small, and what the last writes came
+    /// to. While they fail, one is tried every second.
     ///
     /// # Errors
     /// When it cannot.
     pub fn ready(&self) -> Result<()> {
+        self.store().writable()?;
         self.store().read(|tx| {
             tx.one("SELECT n FROM revision", &[])?;
             Ok(())
@@ -233,6 +245,15 @@ impl Builder {
     /// # Errors
     /// As [`Tidings::open`].
     pub fn open(self) -> Result<Tidings> {
+        let path = self.path.clone();
+        self.opened().map_err(|error| match error {
+            // What SQLite and the system say of a lack of room depends on the file that it shows in first.
+            Error::Store(StoreError::Other(_)) if files::is_full(&path) => StoreError::Full.into(),
+            error => error,
+        })
+    }
+
+    fn opened(self) -> Result<Tidings> {
         let Self { path, config, clock, verifier } = self;
         let store = Arc::new(Store::open(&path)?);
         post::heat::keep_half_life(&store, config.feed.popular_half_life_days, clock.now())?;

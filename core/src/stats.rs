@@ -16,6 +16,10 @@ pub struct Stats {
     pub crawled: u64,
     /// The commits since the database was opened.
     pub commits: Commits,
+    /// Commits that failed since the database was opened.
+    pub commits_failed: u64,
+    /// Whether writes can be made, as far as is known: the last one succeeded, and the files are where they were.
+    pub writable: bool,
     /// Bytes of the database file, without the write-ahead log.
     pub database_bytes: u64,
     /// Bytes of the write-ahead log.
@@ -37,6 +41,8 @@ impl Stats {
             records_lost: tidings.analysis().records_lost(),
             crawled: tidings.analysis().crawled(),
             commits: store.commits(),
+            commits_failed: store.failures(),
+            writable: store.writable().is_ok(),
             database_bytes: store.database_bytes(),
             wal_bytes: store.wal_bytes(),
             feeds_age_ms: age(tidings.feeds().followed()),
@@ -64,6 +70,7 @@ mod tests {
         post::insert(&service, &Caller::Operator, &draft).unwrap();
         let after = Stats::of(&service);
         assert_eq!((after.feeds_age_ms, after.words_age_ms), (Some(500), None));
+        assert_eq!((after.commits_failed, after.writable), (0, true));
         assert!(after.wal_bytes > 0 && after.database_bytes > 0);
         let (commits, earlier) = (after.commits, before.commits);
         assert_eq!((commits.count, commits.works), (earlier.count + 1, earlier.works + 1));

@@ -9,7 +9,7 @@
 //! (`store/watch.rs`).
 
 use std::error::Error as StdError;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -17,6 +17,8 @@ use std::time::Instant;
 use crate::error::{Error, Result};
 
 mod gauges;
+mod guard;
+mod health;
 mod sqlite;
 #[cfg(test)]
 mod tests;
@@ -68,7 +70,36 @@ pub enum StoreError {
     /// Whoever asked for it wanted it stopped.
     #[error("it was stopped")]
     Interrupted,
-    /// Anything else: a full disk, a damaged file, a mistake in a statement.
+    /// The disk has no room for what is written.
+    #[error("the disk is full")]
+    Full,
+    /// A file of the database is no longer the one that was opened: a write would be lost.
+    #[error(
+        "{} {fault} while it was in use, so nothing is written: put it back under its name, or {}",
+        .file.display(), advice(database, *saves)
+    )]
+    Replaced {
+        /// The database.
+        database: PathBuf,
+        /// The file: the database itself, or one beside it.
+        file: PathBuf,
+        /// What happened to it.
+        fault: &'static str,
+        /// Whether closing the database saves what was written before.
+        saves: bool,
+    },
+    /// The file is empty, and files beside it say that it was a database.
+    #[error(
+        "{} is empty, but {} says that it was a database: put a backup in its place with tidings restore FILE; or, to \
+         begin with a new database, remove both files", .database.display(), .beside.display()
+    )]
+    Emptied {
+        /// The file.
+        database: PathBuf,
+        /// The file beside it.
+        beside: PathBuf,
+    },
+    /// Anything else: a disk that fails, a mistake in a statement.
     #[error("{0}")]
     Other(Arc<dyn StdError + Send + Sync>),
 }
@@ -78,6 +109,19 @@ impl StoreError {
     fn other(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Other(Arc::from(cause.into()))
     }
+}
+
+/// What to do when a file cannot be put back.
+fn advice(database: &Path, saves: bool) -> String {
+    if saves {
+        // An ordinary stop brings the log, which is still open, into the database.
+        return "stop the program in the ordinary way, which saves what was written, and start it again"
+            .to_owned();
+    }
+    let database = database.display();
+    format!(
+        "stop the program, put a backup in the place of {database} with tidings restore FILE, and start it again"
+    )
 }
 
 /// An argument of a statement: what `$1`, `$2` … stand for.
@@ -342,6 +386,8 @@ pub(crate) struct Store {
     readers: sqlite::Readers,
     versions: Arc<watch::Versions>,
     _watcher: watch::Watcher,
+    // Declared last: it holds the file open until all connections are closed.
+    health: Arc<health::Health>,
 }
 
 impl Store {
@@ -350,11 +396,15 @@ impl Store {
     /// # Errors
     /// When the file cannot be opened or written, is not ours, or is newer than the program.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        let connection = sqlite::open_and_migrate(path)?;
+        let (connection, held) = sqlite::open_and_migrate(path)?;
+        // Reads, which makes the write-ahead log and its index where there are none.
+        sqlite::data_version(&connection)?;
+        let health = Arc::new(health::Health::new(guard::FileGuard::new(path, held, &connection)));
         let versions = Arc::new(watch::Versions::default());
-        let watcher = watch::Watcher::start(sqlite::open(path)?, Arc::clone(&versions))?;
-        let writer = writer::Writer::start(connection, Arc::clone(&versions))?;
-        Ok(Self { writer, readers: sqlite::Readers::new(path), versions, _watcher: watcher })
+        let watcher = watch::Watcher::start(sqlite::open(path)?, Arc::clone(&versions), Arc::clone(&health))?;
+        let writer = writer::Writer::start(connection, Arc::clone(&versions), Arc::clone(&health))?;
+        let readers = sqlite::Readers::new(path, Arc::clone(&health));
+        Ok(Self { writer, readers, versions, _watcher: watcher, health })
     }
 
     /// Runs `work` in a transaction and returns once it is on disk, or undone on `Err`.
@@ -407,6 +457,20 @@ impl Store {
     /// The commits since the store was opened.
     pub(crate) fn commits(&self) -> Commits {
         self.writer.gauges().commits()
+    }
+
+    /// Whether writes can be made, as far as is known: the last one succeeded, and the files are those that were
+    /// opened.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn writable(&self) -> Result<(), StoreError> {
+        self.health.writable()
+    }
+
+    /// Commits that failed since the store was opened.
+    pub(crate) fn failures(&self) -> u64 {
+        self.health.failures()
     }
 
     /// Bytes of the write-ahead log.

@@ -3,7 +3,7 @@
 use tidings_core::Error;
 
 use crate::docs;
-use crate::reply::{Answer, Reply};
+use crate::reply::{Answer, Refusal, Reply};
 use crate::request::Call;
 use crate::route::Route;
 
@@ -29,11 +29,17 @@ pub(crate) async fn healthz(_: Call) -> Answer {
 
 /// Whether the server takes requests
 ///
-/// Not when the database does not answer, nor while the server shuts down.
+/// Not when the database does not answer, while writes fail, nor while the server shuts down: 503 `overloaded`.
 #[utoipa::path(get, path = "/readyz", tag = "server", responses((status = 200, body = docs::Done)))]
 pub(crate) async fn readyz(call: Call) -> Answer {
     if call.app().is_stopping() {
         return Err(Error::Overloaded.into());
     }
-    call.read(|tidings, _| tidings.ready()).await
+    call.read(|tidings, _| tidings.ready()).await.map_err(|refusal| match refusal {
+        Refusal::Operation(error @ (Error::Store(_) | Error::Internal(_))) => {
+            tracing::warn!(cause = error.detail(), "not ready");
+            Error::Overloaded.into()
+        }
+        refusal => refusal,
+    })
 }

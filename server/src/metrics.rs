@@ -102,6 +102,11 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
     for (name, help, value) in [
         ("writes_waiting", "Writes that wait for the writer.", Some(stats.writes_waiting as f64)),
         ("records_waiting", "Log lines that wait for a commit.", Some(stats.records_waiting as f64)),
+        (
+            "writable",
+            "1 while writes succeed, 0 while they fail or the database's files are gone.",
+            Some(if stats.writable { 1.0 } else { 0.0 }),
+        ),
         ("database_bytes", "Size of the database file.", Some(stats.database_bytes as f64)),
         ("wal_bytes", "Size of the write-ahead log.", Some(stats.wal_bytes as f64)),
         (
@@ -125,6 +130,7 @@ fn counters(stats: &Stats) -> prometheus::Result<Registry> {
     let counters = Registry::new_custom(Some(NAMESPACE.to_owned()), None)?;
     for (name, help, value) in [
         ("records_lost_total", "Log lines that were lost before a commit took them.", stats.records_lost),
+        ("commits_failed_total", "Commits that failed.", stats.commits_failed),
         ("crawler_requests_total", "Requests of crawlers, which are no visitors.", stats.crawled),
     ] {
         let counter = IntCounter::new(name, help)?;
@@ -260,6 +266,8 @@ mod tests {
             "tidings_writes_waiting 0",
             "tidings_records_lost_total 0",
             "tidings_crawler_requests_total 0",
+            "tidings_commits_failed_total 0",
+            "tidings_writable 1",
         ] {
             assert!(page.lines().any(|one| one == line), "{line}\n{page}");
         }

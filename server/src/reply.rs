@@ -143,9 +143,11 @@ const fn status(error: &Error) -> StatusCode {
         Error::LastAdministrator | Error::DuplicateUrl => StatusCode::CONFLICT,
         Error::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
         Error::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
-        Error::Failed { .. } | Error::Store(_) | Error::Input(_) | Error::Internal(_) => {
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
+        Error::Failed { .. }
+        | Error::Store(_)
+        | Error::Input(_)
+        | Error::Unfinished { .. }
+        | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
@@ -169,7 +171,11 @@ fn refuse(refusal: &Refusal, path: &str) -> Response {
     {
         tracing::error!(path, cause = error.detail(), "{error}");
     }
-    let Reply(mut response) = Reply::plain(answer::refusal(&refusal.to_string()).into(), JSON);
+    let body = match refusal {
+        Refusal::Operation(error) => answer::failure(error),
+        other => answer::refusal(&other.to_string()),
+    };
+    let Reply(mut response) = Reply::plain(body.into(), JSON);
     *response.status_mut() = status;
     let header = match refusal {
         Refusal::Operation(Error::BadToken) => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
@@ -187,6 +193,7 @@ fn refuse(refusal: &Refusal, path: &str) -> Response {
 #[cfg(test)]
 mod tests {
     use tidings_core::StoreError;
+    use tidings_core::import::Done;
 
     use super::*;
 
@@ -206,6 +213,7 @@ mod tests {
             Error::Failed { result: "sign_up fail", cause: cause.clone() }.into(),
             Error::Store(cause).into(),
             Error::Input(std::io::ErrorKind::UnexpectedEof.into()).into(),
+            Error::Unfinished { cause: StoreError::Full, done: Done::default() }.into(),
             Error::Internal("a cause".into()).into(),
             Refusal::MethodNotAllowed(HeaderValue::from_static("GET, POST")),
             Refusal::PayloadTooLarge,

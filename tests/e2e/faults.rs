@@ -12,6 +12,7 @@ mod disk;
 mod files;
 mod kill;
 mod processes;
+mod replaced;
 mod stop;
 
 /// That SQLite finds nothing wrong with a database, whoever else has it open.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::files::{beside, private};
 use crate::id::random;
+use crate::store::StoreError;
 
 /// Bytes of a signing key, as many as the hash of HS256 has.
 ///
@@ -116,7 +117,10 @@ pub(crate) fn key_beside(database: &Path) -> Result<Vec<u8>> {
             _ => Ok(()),
         });
     let _ = fs::remove_file(&draft);
-    made.map_err(|e| failed("write", &e))?;
+    made.map_err(|e| match e.kind() {
+        std::io::ErrorKind::StorageFull => StoreError::Full.into(),
+        _ => failed("write", &e),
+    })?;
     fs::read(&path).map_err(|e| failed("read", &e))
 }
 

@@ -163,9 +163,14 @@ fn what_a_killed_copy_has_left_goes_with_a_later_one() {
     #[expect(clippy::disallowed_methods, reason = "files have the system's time")]
     let long_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
     File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
+    let writer = File::open(&new).unwrap();
+    rustix::fs::flock(&writer, rustix::fs::FlockOperation::LockExclusive).unwrap();
     copy(&database, &file).unwrap();
     assert!(!old.exists(), "nobody writes it any more");
-    assert!(new.exists(), "somebody may be at it");
+    assert!(new.exists(), "somebody is at it");
+    drop(writer);
+    copy(&database, &file).unwrap();
+    assert!(!new.exists(), "its writer is gone");
 }
 
 #[test]

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{self, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub(super) use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, ffi};
 
+use super::guard::Held;
+use super::health::Health;
 use super::{Arg, Row, StoreError, Topic, Tx, Value};
 use crate::error::Result;
 use crate::files::beside;
@@ -41,6 +43,13 @@ pub(super) fn data_version(connection: &Connection) -> Result<i64, StoreError> {
 pub(super) fn checkpoint(connection: &Connection) -> Result<bool, StoreError> {
     let in_the_way = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
     Ok(in_the_way.map(|in_the_way: i64| in_the_way == 0)?)
+}
+
+/// Leaves the files of a connection as they are when it closes: one of them is somebody else's.
+pub(super) fn abandon(connection: &Connection) {
+    if let Err(error) = leave_log(connection, true) {
+        tracing::warn!(%error, "the write-ahead log cannot be left alone");
+    }
 }
 
 /// Runs `work` in a transaction of its own, on a connection that is not the writer's.
@@ -247,6 +256,7 @@ impl From<rusqlite::Error> for StoreError {
             Some((_, ffi::SQLITE_CONSTRAINT_FOREIGNKEY)) => Self::Dangling,
             Some((ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _)) => Self::Overloaded,
             Some((ErrorCode::OperationInterrupted, _)) => Self::Interrupted,
+            Some((ErrorCode::DiskFull, _)) => Self::Full,
             Some((ErrorCode::DatabaseCorrupt, _)) => Self::Damaged(error.to_string()),
             _ => Self::other(error),
         }
@@ -256,6 +266,7 @@ impl From<rusqlite::Error> for StoreError {
 /// The connections that read: opened as they are needed, kept for the next.
 pub(super) struct Readers {
     path: PathBuf,
+    health: sync::Arc<Health>,
     pool: Mutex<Pool>,
     returned: Condvar,
 }
@@ -267,8 +278,8 @@ struct Pool {
 }
 
 impl Readers {
-    pub(super) fn new(path: &Path) -> Self {
-        Self { path: path.to_owned(), pool: Mutex::default(), returned: Condvar::new() }
+    pub(super) fn new(path: &Path, health: sync::Arc<Health>) -> Self {
+        Self { path: path.to_owned(), health, pool: Mutex::default(), returned: Condvar::new() }
     }
 
     pub(super) fn read<T>(&self, work: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
@@ -292,7 +303,7 @@ impl Readers {
 
     /// As [`super::Store::empty_wal`], on a connection of its own.
     pub(super) fn empty_wal(&self) -> Result<bool, StoreError> {
-        let connection = open(&self.path)?;
+        let connection = self.open(open)?;
         // Most of the work, while others write.
         connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
         connection.busy_timeout(EMPTY_WAL_WAIT)?;
@@ -305,17 +316,37 @@ impl Readers {
             if let Some(connection) = pool.idle.pop() {
                 return Ok(connection);
             }
-            if pool.open < READERS {
+            // Once the file is no longer at its path, the connections that are open are all there are.
+            if pool.open < READERS && (pool.open == 0 || self.health.admit().is_ok()) {
                 pool.open += 1;
                 drop(pool);
-                return open_to_read(&self.path).inspect_err(|_| self.lock().open -= 1);
+                return self.open(open_to_read).inspect_err(|_| self.lock().open -= 1);
             }
             pool = self.returned.wait(pool).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
+    /// Opens a further connection, to the file that the others have open and to no other.
+    fn open(
+        &self,
+        open: impl FnOnce(&Path) -> Result<Connection, StoreError>,
+    ) -> Result<Connection, StoreError> {
+        self.health.look()?;
+        let connection = open(&self.path)?;
+        self.health.look().inspect_err(|_| abandon(&connection))?;
+        Ok(connection)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Pool> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        if self.health.is_anothers() {
+            self.lock().idle.iter().for_each(abandon);
+        }
     }
 }
 

@@ -5,11 +5,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::sqlite::{Connection, SqliteTx, data_version};
+use super::health::Health;
+use super::sqlite::{self, Connection, SqliteTx, data_version};
 use super::{StoreError, Topic, version_in};
 
 /// How often other processes' commits are looked for.
 const INTERVAL: Duration = Duration::from_millis(200);
+/// In how many of these intervals a write is tried once while writes fail: a second.
+const TRY_EVERY: u32 = 5;
 
 /// The revision at which each topic last changed.
 #[derive(Default)]
@@ -70,7 +73,7 @@ impl Versions {
     }
 }
 
-/// The thread that looks for other processes' commits; it ends with the store.
+/// The thread that looks for other processes' commits and at the database's files; it ends with the store.
 pub(super) struct Watcher {
     versions: Arc<Versions>,
     thread: Option<JoinHandle<()>>,
@@ -78,12 +81,25 @@ pub(super) struct Watcher {
 
 impl Watcher {
     /// Publishes what has changed up to now, and then as it changes.
-    pub(super) fn start(connection: Connection, versions: Arc<Versions>) -> Result<Self, StoreError> {
+    pub(super) fn start(
+        connection: Connection,
+        versions: Arc<Versions>,
+        health: Arc<Health>,
+    ) -> Result<Self, StoreError> {
         let mut seen = data_version(&connection)?;
         publish(&connection, &versions)?;
         let watched = Arc::clone(&versions);
+        // Another process that writes at the moment is no reason to wait.
+        connection.busy_timeout(Duration::ZERO)?;
         let watch = move || {
+            let mut intervals = 0;
             while watched.sleep(INTERVAL, || false) {
+                // It remembers what it finds, and says so.
+                let _ = health.look();
+                intervals = (intervals + 1) % TRY_EVERY;
+                if intervals == 0 && health.is_to_be_tried() {
+                    try_to_write(&connection, &health);
+                }
                 let looked = data_version(&connection).and_then(|version| {
                     if version != seen {
                         publish(&connection, &watched)?;
@@ -95,9 +111,20 @@ impl Watcher {
                     tracing::warn!(%error, "cannot look for other processes' changes");
                 }
             }
+            if health.is_anothers() {
+                sqlite::abandon(&connection);
+            }
         };
         let thread = std::thread::Builder::new().name("tidings-watch".into()).spawn(watch);
         Ok(Self { versions, thread: Some(thread.map_err(StoreError::other)?) })
+    }
+}
+
+/// Commits nothing but a new revision, so that it is known whether writes succeed again while nobody writes.
+fn try_to_write(connection: &Connection, health: &Health) {
+    let tried = SqliteTx::begin_write(connection).and_then(SqliteTx::commit).and_then(|_| health.look());
+    if tried.is_ok() {
+        health.committed(Ok(()));
     }
 }
 

@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::gauges::Gauges;
+use super::health::Health;
 use super::sqlite::{self, Connection, SqliteTx};
 use super::watch::Versions;
 use super::{Ride, Rider, Slice, StoreError, Tx};
@@ -106,6 +107,7 @@ pub(super) struct Writer {
 struct Inbox {
     messages: Receiver<Message>,
     gauges: Arc<Gauges>,
+    health: Arc<Health>,
 }
 
 impl Inbox {
@@ -129,10 +131,14 @@ impl Inbox {
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection, versions: Arc<Versions>) -> Result<Self, StoreError> {
+    pub(super) fn start(
+        connection: Connection,
+        versions: Arc<Versions>,
+        health: Arc<Health>,
+    ) -> Result<Self, StoreError> {
         let (queue, messages) = sync_channel(QUEUE);
         let gauges = Arc::<Gauges>::default();
-        let inbox = Inbox { messages, gauges: Arc::clone(&gauges) };
+        let inbox = Inbox { messages, gauges: Arc::clone(&gauges), health };
         let thread = std::thread::Builder::new()
             .name("tidings-write".into())
             .spawn(move || write_all(&connection, &inbox, &versions));
@@ -221,6 +227,10 @@ fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
     while !riders.is_empty() {
         commit_group(connection, versions, None, inbox, &mut riders);
     }
+    if inbox.health.is_anothers() {
+        sqlite::abandon(connection);
+        return;
+    }
     // Who reads in another process keeps it where it is.
     if let Err(error) = sqlite::checkpoint(connection) {
         tracing::warn!(%error, "the write-ahead log stays for the next start");
@@ -236,9 +246,10 @@ fn commit_group(
     riders: &mut Riders,
 ) {
     let mut answers = Vec::new();
-    let mut tx = match SqliteTx::begin_write(connection) {
+    let mut tx = match inbox.health.look().and_then(|()| SqliteTx::begin_write(connection)) {
         Ok(tx) => tx,
         Err(error) => {
+            inbox.health.committed(Err(&error));
             if let Some(work) = first {
                 refuse(work, &error);
             }
@@ -279,13 +290,20 @@ fn commit_group(
             tx.rollback();
             Err(error)
         }
-        None if kept => tx.commit().inspect(|_| inbox.gauges.committed(answers.len() + aboard.len())),
+        // What went into a file that has just lost its path is not acknowledged.
+        None if kept => {
+            let committed = tx.commit().and_then(|topics| inbox.health.look().map(|()| topics));
+            committed.inspect(|_| inbox.gauges.committed(answers.len() + aboard.len()))
+        }
         // Who was refused costs the disk nothing.
         None => {
             tx.rollback();
             Ok(Vec::new())
         }
     };
+    if kept || committed.is_err() {
+        inbox.health.committed(committed.as_ref().map(drop));
+    }
     if let Ok(topics) = &committed
         && !topics.is_empty()
     {

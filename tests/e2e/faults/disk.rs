@@ -75,8 +75,12 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
             anyone.get("/get_popularity_newsfeed").succeeded().column("newsfeed", "_id") == [&*post]
         });
         let _ = anyone.post("/sign_in", json!({ "id": "admin", "pw": PASSWORD })).succeeded();
+        assert_eq!(anyone.get("/readyz").said(), "503 overloaded");
+        assert_eq!(anyone.get("/healthz").said(), "200 success");
     }
     free();
+    // Nobody has to write for it.
+    wait_until("the server is ready", || anyone.get("/readyz").status == 200);
     let _ = admin.post("/insert_notice", large(kept)).succeeded();
     for name in ["c", "d", "b", "a"] {
         let _ = anyone.get(&format!("{FEED}{name}")).succeeded();
@@ -149,13 +153,104 @@ fn an_import_that_runs_out_of_room_says_so_and_goes_on_from_there() {
     let little_room = ["sh", "-c", "trap '' XFSZ; ulimit -f 2000; exec \"$@\"", "sh"];
     let failed = run(through(&import, &little_room), "");
     assert_eq!(failed.status, 3, "{failed:?}");
-    assert_eq!(failed.json(), json!({ "result": "internal error" }));
+    let kept = failed.json()["inserted"].as_u64().unwrap();
+    assert_eq!(
+        failed.json(),
+        json!({ "result": "internal error", "inserted": kept, "updated": 0, "skipped": 0 })
+    );
     assert!(failed.stderr.contains("disk"), "{failed:?}");
+    let so_far = format!("{kept} were inserted, 0 updated and 0 skipped. Import again");
+    assert!(failed.stderr.contains(&so_far), "{failed:?}");
     intact(&database);
     let report = run(import, "").succeeded().json();
     let [inserted, skipped] = ["inserted", "skipped"].map(|name| report[name].as_u64().unwrap());
+    assert_eq!(skipped, kept, "it goes on from there");
     assert!(inserted > 0 && skipped > 0 && inserted + skipped == 200, "{report}");
     intact(&database);
+}
+
+#[test]
+fn every_import_that_runs_out_of_room_says_how_far_it_got() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("tidings.db");
+    let _ = ends(tidings(&database, &["init"])).succeeded();
+    let member =
+        |n: usize| format!("{}\n", json!({ "id": format!("member-{n}"), "nickname": "x".repeat(30) }));
+    let act = |n: usize| {
+        let search = format!("{n} {}", "가".repeat(150));
+        let act =
+            json!({ "id": "member-0", "type": "search", "search": search, "date": "2024-03-01T09:00:00Z" });
+        format!("{act}\n")
+    };
+    let little_room = ["sh", "-c", "trap '' XFSZ; ulimit -f 1200; exec \"$@\"", "sh"];
+    for (command, lines) in [
+        ("member", (0..10_000).map(member).collect::<String>()),
+        ("act", (0..10_000).map(act).collect::<String>()),
+    ] {
+        let import = tidings(&database, &[command, "import", "-", "--json"]);
+        let failed = run(through(&import, &little_room), &lines);
+        assert_eq!(failed.status, 3, "{command}: {:.2000}", failed.stderr);
+        let kept = failed.json()["inserted"].as_u64().unwrap();
+        assert!(kept > 0 && failed.stderr.contains("Import again"), "{command}: {:.2000}", failed.stderr);
+        let report = run(import, &lines).succeeded().json();
+        assert_eq!(
+            (report["skipped"].as_u64(), report["inserted"].as_u64()),
+            (Some(kept), Some(10_000 - kept))
+        );
+        intact(&database);
+    }
+}
+
+#[test]
+fn an_import_over_http_that_runs_out_of_room_says_how_far_it_got() {
+    let server = Server::with(|serve| *serve = through(serve, &IGNORING_THE_LIMIT));
+    let admin = server.admin();
+    let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap());
+    let limit = |bytes| prlimit(pid, Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
+    let line = |n: usize| {
+        let mut post = sample::post(&format!("post {n}"));
+        post["post"] = json!(format!("{n} ").repeat(5_000));
+        format!("{post}\n")
+    };
+    let lines: String = (0..200).map(line).collect();
+    let import = || admin.request("POST", "/import_posts").body("application/x-ndjson", lines.clone()).send();
+    limit(Some(2 << 20));
+    let failed = import();
+    assert_eq!(failed.said(), "500 internal error");
+    let kept = failed.body["inserted"].as_u64().unwrap();
+    assert!(kept > 0, "{failed:?}");
+    let report = json!({ "result": "internal error", "inserted": kept, "updated": 0, "skipped": 0 });
+    assert_eq!(failed.body, report, "the cause is for the log");
+    limit(None);
+    let again = import().succeeded();
+    assert_eq!((&again.body["skipped"], &again.body["inserted"]), (&json!(kept), &json!(200 - kept)));
+}
+
+#[test]
+fn a_start_on_a_full_disk_says_so_and_what_to_do() {
+    let closed = tempfile::tempdir().unwrap();
+    let _ = ends(tidings(&closed.path().join("tidings.db"), &["init"])).succeeded();
+    let place = tempfile::tempdir().unwrap();
+    let there = place.path().display();
+    for prepare in [":".to_owned(), format!("cp '{}'/tidings.db* '{there}'", closed.path().display())] {
+        for args in [&["serve", "--listen", "127.0.0.1:0"][..], &["init"], &["post", "import", "-"]] {
+            let script = format!(
+                "mount -t tmpfs -o size=1m none '{there}' || exit 77; {prepare}; \
+                 dd if=/dev/zero of='{there}/ballast' bs=4096 2> /dev/null; exec \"$@\""
+            );
+            let by = ["unshare", "--map-root-user", "--mount", "sh", "-c", &script, "sh"];
+            let database = place.path().join("tidings.db");
+            let output = ends(through(&tidings(&database, args), &by));
+            if output.status == 77 || output.stderr.contains("unshare") {
+                eprintln!("not tested: this system lets nobody mount a disk of their own");
+                return;
+            }
+            assert_eq!((output.status, &*output.stdout), (3, ""), "{args:?} {prepare} {output:?}");
+            for text in ["disk", "full", "make room", database.to_str().unwrap()] {
+                assert!(output.stderr.contains(text), "{args:?} {prepare} {text:?} {output:?}");
+            }
+        }
+    }
 }
 
 /// A disk of its own for a server: a small file system that only it has, seen from outside through its process.

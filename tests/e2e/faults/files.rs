@@ -94,6 +94,40 @@ fn a_directory_and_a_place_that_does_not_exist_are_refused() {
 }
 
 #[test]
+fn an_empty_file_in_the_place_of_a_database_is_refused() {
+    for beside in ["tidings.db.key", "tidings.db.words", "tidings.db-wal"] {
+        let directory = directory();
+        let database = database(directory.path());
+        let key = fs::read(directory.path().join("tidings.db.key")).unwrap();
+        fs::remove_file(directory.path().join("tidings.db.key")).unwrap();
+        fs::write(&database, "").unwrap();
+        fs::write(directory.path().join(beside), key).unwrap();
+        refused(&database, &["tidings.db is empty", beside, "tidings restore FILE"], None);
+        fs::remove_file(directory.path().join(beside)).unwrap();
+        let _ = Server::at(&database, |_| {});
+    }
+}
+
+#[test]
+fn a_database_that_is_missing_beside_its_log_is_refused_and_beside_its_key_begins_anew_with_a_warning() {
+    let directory = directory();
+    let database = database(directory.path());
+    let log = directory.path().join("tidings.db-wal");
+    fs::remove_file(&database).unwrap();
+    fs::write(&log, "frames").unwrap();
+    for args in [&SERVE[..], &["init"], &["post", "import", "-"]] {
+        let output = ends(tidings(&database, args));
+        assert_eq!(output.status, 3, "{args:?} {output:?}");
+        assert!(output.stderr.contains("tidings.db-wal"), "{args:?} {output:?}");
+        assert!(!database.exists() && fs::read(&log).unwrap() == b"frames", "{args:?}");
+    }
+    fs::remove_file(&log).unwrap();
+    let server = Server::at(&database, |_| {});
+    assert!(server.log().contains("a new, empty database is made"), "{}", server.log());
+    server.member("ann");
+}
+
+#[test]
 fn a_file_that_may_only_be_read_is_refused() {
     let directory = directory();
     let database = database(directory.path());

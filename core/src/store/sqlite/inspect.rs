@@ -1,11 +1,12 @@
 //! What SQLite says of a database, for whoever checks it.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 
 use super::copy::open_unchanged;
-use super::{APPLICATION_ID, SqliteTx, StoreError, Tx};
+use super::{APPLICATION_ID, Held, SqliteTx, StoreError, Tx};
 use crate::error::Result;
 use crate::stop::Stop;
 
@@ -16,7 +17,12 @@ const FAULTS: usize = 5;
 const LOOK_EVERY: i32 = 100_000;
 
 /// A database whose whole is looked at, on a connection of its own.
-pub(crate) struct Inspected(Connection);
+pub(crate) struct Inspected(
+    Connection,
+    /// The file that is held open, if it is: closed behind the connection, which loses its locks with it.
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    Option<Arc<Held>>,
+);
 
 impl Inspected {
     /// Opens the database at `path`, which has to be there, only to look at it: what runs ends when `stop` is asked.
@@ -28,7 +34,7 @@ impl Inspected {
         // Each look is at a moment of its own, so that none keeps the write-ahead log from being emptied for long.
         connection.execute_batch("COMMIT")?;
         stops(&mut connection, stop)?;
-        let inspected = Self(connection);
+        let inspected = Self(connection, None);
         if inspected.number("application_id")? != APPLICATION_ID {
             return Err(StoreError::Foreign);
         }
@@ -79,7 +85,8 @@ impl Inspected {
     /// # Errors
     /// As a store that is opened.
     pub(crate) fn open_to_mend(path: &Path) -> Result<Self, StoreError> {
-        Ok(Self(super::open_and_migrate(path)?))
+        let (connection, held) = super::open_and_migrate(path)?;
+        Ok(Self(connection, Some(held)))
     }
 
     /// Runs `work` in a transaction of its own: nothing that others wrote is still to be counted.

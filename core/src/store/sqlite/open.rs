@@ -1,14 +1,18 @@
 //! Opening a database: its settings, its schema, and that it is the file that was meant.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
 
-use super::StoreError;
-use crate::files::{self, private};
+use super::{Held, StoreError};
+use crate::account::token::key_file;
+use crate::files::{self, beside, private};
+use crate::words;
 
 /// The schema's steps, each applied once and in order; a released one is never edited.
 const MIGRATIONS: [&str; 4] = [
@@ -39,9 +43,10 @@ const READER_CACHE_KIB: i64 = 4 << 10;
 /// often are brought there once for many changes.
 const CHECKPOINT_PAGES: i64 = 4_096;
 
-/// A connection as every process opens it.
+/// A connection as every process opens it. It makes no file: one that is missing was removed.
 pub(in crate::store) fn open(path: &Path) -> Result<Connection, StoreError> {
-    let mut connection = Connection::open(path)?;
+    let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
+    let mut connection = Connection::open_with_flags(path, flags)?;
     wait_patiently(&mut connection)?;
     connection.set_prepared_statement_cache_capacity(256);
     // Or every cached statement with a join or a limit is planned anew at each use, for the values bound to it.
@@ -75,9 +80,13 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
 ///
 /// While it waited for its turn, a restore may have put another file in the place of the one it opened: then it begins
 /// anew. Once it has had its turn none can, for the connection keeps a lock as long as it is open.
-pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<Connection, StoreError> {
+///
+/// The file is also held open, from before until after all connections.
+pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<(Connection, Arc<Held>), StoreError> {
     loop {
+        refuse_emptied(path)?;
         make_private(path)?;
+        let held = Held::open(path).map_err(StoreError::other)?;
         let before = files::identity(path);
         let mut connection = open(path)?;
         leave_log(&connection, true)?;
@@ -92,7 +101,7 @@ pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<Connection, Stor
             leave_log(&connection, false)?;
             connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
             connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
-            return Ok(connection);
+            return Ok((connection, held));
         }
     }
 }
@@ -130,6 +139,23 @@ fn migrate(connection: &mut Connection, is_meant: impl Fn() -> bool) -> Result<b
     }
     tx.commit()?;
     Ok(true)
+}
+
+/// Refuses an empty file in the place of what was a database, which would silently become a new one; and one that is
+/// missing beside its write-ahead log, which SQLite would remove.
+fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
+    let has = |file: &Path| fs::metadata(file).is_ok_and(|about| about.len() > 0);
+    let path = &files::resolved(path).unwrap_or_else(|_| path.to_owned());
+    // Asked before the database's length: another process that makes the database makes these files later.
+    let traces =
+        [beside(path, "-wal"), key_file(path), words::file_of(path)].into_iter().find(|file| has(file));
+    let Some(beside) = traces else { return Ok(()) };
+    let is_log = beside == files::beside(path, "-wal");
+    let emptied = match fs::metadata(path) {
+        Ok(about) => about.is_file() && about.len() == 0,
+        Err(error) => is_log && error.kind() == io::ErrorKind::NotFound,
+    };
+    if emptied { Err(StoreError::Emptied { database: path.clone(), beside }) } else { Ok(()) }
 }
 
 /// Makes the file for its owner alone; SQLite gives the files beside it the same mode.

@@ -1,0 +1,160 @@
+//! Files of the database that are removed or replaced under the running server: no write is acknowledged that would
+//! be lost, and what was acknowledged before is still there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tidings_tests::{Caller, PASSWORD, Server, sample, wait_until};
+
+use super::{ends, intact, tidings};
+
+fn beside(database: &Path, end: &str) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(end);
+    path.into()
+}
+
+fn titles(caller: &Caller) -> Vec<String> {
+    caller.get("/get_all_notice").succeeded().column("notice_list", "title")
+}
+
+/// That no write is acknowledged, that the server says so, and that it still reads and lives.
+#[track_caller]
+fn refuses(server: &Server, admin: &Caller, says: &str) {
+    let anyone = server.anyone();
+    let sign_up = json!({ "id": "late", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "late" });
+    let before = titles(admin);
+    for _ in 0..2 {
+        for (answer, said) in [
+            (admin.post("/insert_notice", sample::notice("lost")), "500 internal error"),
+            (admin.post("/send_feedback", json!({ "post": "lost" })), "500 fail"),
+            (anyone.post("/sign_up", sign_up.clone()), "500 sign_up fail"),
+        ] {
+            assert_eq!(answer.said(), said);
+            assert_eq!(answer.body.as_object().unwrap().len(), 1, "the cause is for the log: {answer:?}");
+        }
+    }
+    assert_eq!(titles(admin), before, "readers notice nothing");
+    assert_eq!(anyone.get("/readyz").said(), "503 overloaded");
+    assert_eq!(anyone.get("/healthz").said(), "200 success");
+    let log = server.log();
+    assert!(log.contains(says), "{says:?}: {log}");
+    assert!(!log.contains("panicked"), "{log}");
+}
+
+/// A server with a notice, and a backup from before it.
+fn written() -> (Server, Caller) {
+    let server = Server::start();
+    let admin = server.admin();
+    let _ = server.cli(["backup", "copy.db"]).succeeded();
+    let _ = admin.post("/insert_notice", sample::notice("kept")).succeeded();
+    assert_eq!(server.anyone().get("/readyz").said(), "200 success");
+    (server, admin)
+}
+
+#[test]
+fn a_database_that_is_removed_takes_no_write_and_nothing_in_its_place() {
+    let (mut server, admin) = written();
+    let database = server.database().to_owned();
+    fs::remove_file(&database).unwrap();
+    refuses(&server, &admin, "tidings.db was removed");
+    assert!(server.log().contains("tidings restore FILE"), "{}", server.log());
+    assert!(!database.exists(), "nothing makes an empty one");
+    assert!(server.stop().status.success());
+    assert!(!database.exists() && beside(&database, "-wal").exists(), "what is left is left");
+    let started = ends(tidings(&database, &["serve", "--listen", "127.0.0.1:0"]));
+    assert_eq!(started.status, 3, "{started:?}");
+    assert!(started.stderr.contains("tidings.db-wal"), "{started:?}");
+    let _ = server.cli(["restore", "copy.db", "--yes"]).succeeded();
+    server.restart();
+    assert_eq!(titles(&server.anyone()), [] as [&str; 0]);
+    assert_eq!(server.anyone().get("/readyz").said(), "200 success");
+}
+
+#[test]
+fn a_database_that_another_takes_the_place_of_takes_no_write_and_leaves_it_alone() {
+    let (mut server, admin) = written();
+    let database = server.database().to_owned();
+    let copy = database.with_file_name("copy.db");
+    let bytes = fs::read(&copy).unwrap();
+    fs::rename(&copy, &database).unwrap();
+    refuses(&server, &admin, "tidings.db was replaced");
+    assert!(server.stop().status.success());
+    assert_eq!(fs::read(&database).unwrap(), bytes);
+}
+
+#[test]
+fn a_database_that_is_overwritten_takes_no_write() {
+    let (mut server, admin) = written();
+    let database = server.database().to_owned();
+    let bytes = fs::read(database.with_file_name("copy.db")).unwrap();
+    // The file stays the same one, as with `cp`.
+    fs::write(&database, &bytes).unwrap();
+    refuses(&server, &admin, "tidings.db was overwritten");
+    assert!(server.stop().status.success());
+    assert_eq!(fs::read(&database).unwrap(), bytes);
+}
+
+#[test]
+fn a_database_that_is_emptied_takes_no_write() {
+    let (mut server, admin) = written();
+    let database = server.database().to_owned();
+    fs::write(&database, "").unwrap();
+    refuses(&server, &admin, "tidings.db was overwritten");
+    assert!(server.stop().status.success());
+    assert_eq!(fs::read(&database).unwrap(), b"");
+}
+
+#[test]
+fn a_log_that_is_removed_takes_no_write_and_the_stop_saves_what_it_held() {
+    for removed in ["-wal", "-shm"] {
+        let (mut server, admin) = written();
+        let database = server.database().to_owned();
+        fs::remove_file(beside(&database, removed)).unwrap();
+        refuses(&server, &admin, &format!("tidings.db{removed} was removed"));
+        assert!(server.stop().status.success());
+        server.restart();
+        // A write that was refused while the log was gone may have been saved with the rest.
+        let saved = titles(&server.anyone());
+        assert_eq!(saved.last().map(String::as_str), Some("kept"), "{removed}: {saved:?}");
+        let _ = admin.post("/insert_notice", sample::notice("again")).succeeded();
+        intact(&database);
+    }
+}
+
+#[test]
+fn a_database_that_is_put_back_takes_writes_again() {
+    let (server, admin) = written();
+    let database = server.database().to_owned();
+    let away = database.with_file_name("away.db");
+    fs::rename(&database, &away).unwrap();
+    refuses(&server, &admin, "tidings.db was removed");
+    fs::rename(&away, &database).unwrap();
+    wait_until("the server is ready", || server.anyone().get("/readyz").status == 200);
+    let _ = admin.post("/insert_notice", sample::notice("again")).succeeded();
+    let found = titles(&admin);
+    assert!(found.starts_with(&["again".to_owned()]) && found.ends_with(&["kept".to_owned()]), "{found:?}");
+    assert_eq!(server.integrity(), "ok");
+}
+
+#[test]
+fn an_idle_server_notices_that_its_database_is_gone() {
+    let (server, _) = written();
+    fs::remove_file(server.database()).unwrap();
+    wait_until("the server is not ready", || server.anyone().get("/readyz").said() == "503 overloaded");
+    assert_eq!(server.anyone().get("/healthz").said(), "200 success");
+}
+
+#[test]
+fn a_backup_is_taken_and_a_command_writes_while_the_server_runs() {
+    let (server, admin) = written();
+    for n in 0..3 {
+        let _ = server.cli(["backup", "copy.db"]).succeeded();
+        let _ = server.cli(["notice", "add", "--title", "cli", "--post", "text"]).succeeded();
+        let _ = admin.post("/insert_notice", sample::notice(&format!("{n}"))).succeeded();
+        assert_eq!(server.anyone().get("/readyz").said(), "200 success");
+    }
+    assert_eq!(server.integrity(), "ok");
+    assert!(!server.log().contains("ERROR"), "{}", server.log());
+}
