@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::analysis::recount as figures;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::post::recount as posts;
 pub use crate::stop::Stop;
 use crate::store::inspect::Inspected;
@@ -129,6 +130,11 @@ pub fn check(
     progress(INTEGRITY);
     match Inspected::open(database, stop) {
         Err(error @ (StoreError::Foreign | StoreError::Interrupted)) => return Err(error.into()),
+        // Looking at it needs room, too; that says nothing of the database.
+        Err(error) if !matches!(error, StoreError::Damaged(_)) && files::is_full(database) => {
+            let what = format!("cannot be looked at, as the disk is full ({error}); make room");
+            checks.push(Check::new(INTEGRITY, false, what));
+        }
         Err(error) => checks.push(damaged(&error.to_string())),
         Ok(inspected) => {
             bytes = inspected.bytes().ok();

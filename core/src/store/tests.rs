@@ -325,3 +325,91 @@ fn a_clean_stop_waits_for_all_slices() {
     drop(store);
     assert_eq!(numbers(&open(&dir)), [0, 1, 2, 3, 4]);
 }
+
+/// A store whose directory is looked at from outside.
+fn replaceable() -> (TempDir, Store, std::path::PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    store.write(|tx| insert(tx, 1)).unwrap();
+    let path = dir.path().join("test.db");
+    // Opens a connection that reads: once a file has lost its path, there are no further ones.
+    assert_eq!(numbers(&store), [1]);
+    (dir, store, path)
+}
+
+#[track_caller]
+fn refused(store: &Store) {
+    let refused = store.write(|tx| insert(tx, 2));
+    assert!(matches!(refused, Err(Error::Store(StoreError::Replaced { .. }))), "{refused:?}");
+    assert!(matches!(store.writable(), Err(StoreError::Replaced { .. })));
+    assert!(store.failures() > 0);
+}
+
+#[test]
+fn a_file_that_loses_its_path_takes_no_write_until_it_has_it_again() {
+    let (dir, store, path) = replaceable();
+    for file in ["test.db", "test.db-wal", "test.db-shm"].map(|name| dir.path().join(name)) {
+        let away = dir.path().join("away");
+        std::fs::rename(&file, &away).unwrap();
+        refused(&store);
+        std::fs::write(&file, "another file").unwrap();
+        refused(&store);
+        assert_eq!(numbers(&store), [1], "readers go on, and see nothing of it");
+        std::fs::rename(&away, &file).unwrap();
+        store.write(|tx| Ok(tx.run("DELETE FROM number WHERE n > 1", &[])?)).unwrap();
+        assert!(store.writable().is_ok(), "nobody has to write again for it");
+    }
+    let second = Store::open(&path).unwrap();
+    drop(store);
+    second.write(|tx| insert(tx, 2)).unwrap();
+    assert_eq!(numbers(&second), [1, 2]);
+}
+
+#[test]
+fn a_file_that_loses_its_path_while_a_work_runs_does_not_acknowledge_it() {
+    let (dir, store, path) = replaceable();
+    let away = dir.path().join("away");
+    let (from, to) = (path.clone(), away.clone());
+    let lost = store.write(move |tx| {
+        std::fs::rename(from, to).unwrap();
+        insert(tx, 2)
+    });
+    assert!(matches!(lost, Err(Error::Store(StoreError::Replaced { .. }))), "{lost:?}");
+    std::fs::rename(&away, &path).unwrap();
+    store.write(|tx| insert(tx, 3)).unwrap();
+}
+
+#[test]
+fn a_file_that_is_overwritten_takes_no_write_and_is_left_as_it_is() {
+    let (dir, store, path) = replaceable();
+    let other = tempfile::tempdir().unwrap();
+    drop(open(&other));
+    let backup = other.path().join("test.db");
+    rusqlite::Connection::open(&backup).unwrap().pragma_update(None, "journal_mode", "DELETE").unwrap();
+    let bytes = std::fs::read(&backup).unwrap();
+    for bytes in [bytes.clone(), Vec::new(), bytes[..50].to_vec(), vec![0; 8_192]] {
+        std::fs::write(&path, &bytes).unwrap();
+        refused(&store);
+    }
+    std::fs::write(&path, &bytes).unwrap();
+    drop(store);
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    assert!(dir.path().join("test.db-wal").exists(), "what is left is left");
+}
+
+#[test]
+fn checkpoints_and_other_processes_are_no_reason_to_refuse() {
+    let (_dir, store, path) = replaceable();
+    let other = rusqlite::Connection::open(&path).unwrap();
+    for n in 2..20 {
+        store.write(move |tx| insert(tx, n)).unwrap();
+        let text = "x".repeat(100_000);
+        other.execute_batch(&format!("CREATE TABLE t{n} (x); INSERT INTO t{n} VALUES ('{text}')")).unwrap();
+        other.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+        if n % 5 == 0 {
+            other.execute_batch(&format!("DROP TABLE t{n}; VACUUM")).unwrap();
+        }
+        assert!(store.empty_wal().is_ok() && store.writable().is_ok());
+    }
+    assert_eq!(store.failures(), 0);
+}
