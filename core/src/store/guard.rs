@@ -7,11 +7,12 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::SystemTime;
 
 use super::StoreError;
-use super::sqlite::Connection;
+use super::sqlite::{self, Connection};
 use crate::files::{self, beside};
 
 /// A device and the number of a file on it.
@@ -65,6 +66,10 @@ pub(super) struct FileGuard {
     beside: [(PathBuf, Option<Identity>); 2],
     /// The greatest change counter that the header had.
     counter: AtomicU32,
+    /// When the file was last written, and the greatest revision that it held then.
+    written: Mutex<(Option<SystemTime>, i64)>,
+    /// Whether the file holds an older revision than it did.
+    is_older: AtomicBool,
 }
 
 /// What happened to a file.
@@ -98,12 +103,37 @@ impl FileGuard {
             let identity = files::identity(&file);
             (file, identity)
         });
-        Self { path: path.to_owned(), held, beside, counter: AtomicU32::new(0) }
+        Self {
+            path: path.to_owned(),
+            held,
+            beside,
+            counter: AtomicU32::new(0),
+            written: Mutex::default(),
+            is_older: AtomicBool::new(false),
+        }
     }
 
     /// The path that the database was opened by.
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Compares the revision in the file with what it was, when the file has been written since: an older copy that is
+    /// put over it, byte by byte, may have the very header. Costs opening a connection.
+    pub(super) fn look_at_revision(&self) {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = self.held.file.metadata().and_then(|about| about.modified()).ok();
+        let is_there = || compare(&self.path, self.held.identity).is_ok();
+        if changed == written.0 || !is_there() {
+            return;
+        }
+        // While a checkpoint writes the file it may not be readable; then it is looked at again.
+        if let Ok(revision) = sqlite::revision_of_file(&self.path)
+            && is_there()
+        {
+            self.is_older.store(revision < written.1, Ordering::Release);
+            *written = (changed, written.1.max(revision));
+        }
     }
 
     /// Whether every file is still the one that was opened.
@@ -152,7 +182,8 @@ impl FileGuard {
         let grew = counter.wrapping_sub(seen) < u32::MAX / 2;
         let mut head = [0; 72];
         head.copy_from_slice(&header[..72]);
-        if !super::copy::is_head_of_ours(&head) || header[18..20] != [2, 2] || !grew {
+        let is_ours = super::copy::is_head_of_ours(&head) && header[18..20] == [2, 2];
+        if !is_ours || !grew || self.is_older.load(Ordering::Acquire) {
             return Err(Fault::Overwritten);
         }
         if counter != seen {

@@ -65,6 +65,13 @@ impl Health {
         looked
     }
 
+    /// As [`Health::look`], and at what the file holds when it was written since.
+    pub(super) fn look_closely(&self) {
+        self.guard.look_at_revision();
+        // It remembers what it finds, and says so.
+        let _ = self.look();
+    }
+
     /// Whether closing may not bring the write-ahead log into the file, because one of both is somebody else's.
     pub(super) fn is_anothers(&self) -> bool {
         self.guard.is_anothers()

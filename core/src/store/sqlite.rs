@@ -45,6 +45,12 @@ pub(super) fn checkpoint(connection: &Connection) -> Result<bool, StoreError> {
     Ok(in_the_way.map(|in_the_way: i64| in_the_way == 0)?)
 }
 
+/// The revision in the database file alone, without what the write-ahead log holds.
+pub(super) fn revision_of_file(path: &Path) -> Result<i64, StoreError> {
+    let connection = copy::open_immutable(path)?;
+    Ok(connection.query_row("SELECT n FROM revision", [], |row| row.get(0))?)
+}
+
 /// Leaves the files of a connection as they are when it closes: one of them is somebody else's.
 pub(super) fn abandon(connection: &Connection) {
     if let Err(error) = leave_log(connection, true) {

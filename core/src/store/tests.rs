@@ -398,6 +398,33 @@ fn a_file_that_is_overwritten_takes_no_write_and_is_left_as_it_is() {
 }
 
 #[test]
+fn an_older_copy_that_is_put_over_a_file_is_found_soon() {
+    let (_dir, store, path) = replaceable();
+    assert!(store.empty_wal().unwrap());
+    let older = std::fs::read(&path).unwrap();
+    store.write(|tx| Ok(tx.run("UPDATE number SET n = 2", &[])?)).unwrap();
+    assert!(store.empty_wal().unwrap());
+    let newer = std::fs::read(&path).unwrap();
+    assert!(older.len() == newer.len() && older[..100] == newer[..100], "the header tells nothing");
+    store.health.look_closely();
+    assert!(store.writable().is_ok());
+    let put = |bytes: &[u8]| {
+        // Long enough for the time of the file to be another one.
+        let before = std::fs::metadata(&path).unwrap().modified().unwrap();
+        while std::fs::metadata(&path).unwrap().modified().unwrap() == before {
+            std::fs::write(&path, bytes).unwrap();
+        }
+    };
+    put(&older);
+    store.health.look_closely();
+    let refused = store.write(|tx| insert(tx, 3));
+    assert!(matches!(refused, Err(Error::Store(StoreError::Replaced { .. }))), "{refused:?}");
+    put(&newer);
+    store.health.look_closely();
+    store.write(|tx| insert(tx, 3)).unwrap();
+}
+
+#[test]
 fn checkpoints_and_other_processes_are_no_reason_to_refuse() {
     let (_dir, store, path) = replaceable();
     let other = rusqlite::Connection::open(&path).unwrap();

@@ -94,8 +94,7 @@ impl Watcher {
         let watch = move || {
             let mut intervals = 0;
             while watched.sleep(INTERVAL, || false) {
-                // It remembers what it finds, and says so.
-                let _ = health.look();
+                health.look_closely();
                 intervals = (intervals + 1) % TRY_EVERY;
                 if intervals == 0 && health.is_to_be_tried() {
                     try_to_write(&connection, &health);

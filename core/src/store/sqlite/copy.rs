@@ -223,10 +223,15 @@ pub(super) fn open_unchanged(path: &Path) -> rusqlite::Result<Connection> {
         if !no_place || !path.is_file() || fs::exists(beside(path, "-wal")).unwrap_or(true) {
             return Err(failed);
         }
-        let flags =
-            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-        return Connection::open_with_flags(immutable(path), flags).and_then(begin);
+        return open_immutable(path).and_then(begin);
     }
+}
+
+/// Opens a database file as it is, without its write-ahead log and without locks.
+pub(super) fn open_immutable(path: &Path) -> rusqlite::Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(immutable(path), flags)
 }
 
 /// The address of a file that does not change.
