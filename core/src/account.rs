@@ -239,6 +239,15 @@ fn is_id(config: &Config, id: &str) -> bool {
         && !RESERVED_IDS.contains(&fold(id).as_str())
 }
 
+/// The most characters of an id that a university gives.
+const UNIVERSITY_ID_MAX: usize = 128;
+
+/// Whether `id` is so long that nobody can have it: it is not worth folding or looking up.
+fn is_too_long(config: &Config, id: &str) -> bool {
+    const BYTES_OF_A_CHARACTER: usize = 4;
+    id.len() > config.id_length.max.max(UNIVERSITY_ID_MAX).saturating_mul(BYTES_OF_A_CHARACTER)
+}
+
 /// Whether `password` has an allowed length, in characters of its NFC.
 fn is_password(config: &Config, password: &str) -> bool {
     config.password_length.hold(&Zeroizing::new(password.nfc().collect::<String>()))

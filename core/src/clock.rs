@@ -1,7 +1,8 @@
 //! The time, asked of one place so that tests can set it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
 
 /// Milliseconds in a second.
 pub(crate) const SECOND_MS: i64 = 1_000;
@@ -18,7 +19,14 @@ pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * SECOND_MS;
 /// assert_eq!(clock.now(), 1_700_000_000_500);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Clock(Option<Arc<AtomicI64>>);
+pub struct Clock(Option<Arc<Fixed>>);
+
+/// A clock that tests move.
+#[derive(Debug)]
+struct Fixed {
+    now: AtomicI64,
+    monotonic: AtomicI64,
+}
 
 impl Clock {
     /// The clock of the operating system.
@@ -28,13 +36,22 @@ impl Clock {
 
     /// A clock that stands at `now` (milliseconds since 1970, UTC). Its clones stand at the same time.
     pub fn fixed(now: i64) -> Self {
-        Self(Some(Arc::new(AtomicI64::new(now))))
+        Self(Some(Arc::new(Fixed { now: AtomicI64::new(now), monotonic: AtomicI64::new(0) })))
     }
 
-    /// Moves a fixed clock by `ms` milliseconds; the system's clock is not ours to move.
+    /// Lets `ms` milliseconds pass on a fixed clock; the system's clock is not ours to move.
     pub fn advance(&self, ms: i64) {
-        if let Some(now) = &self.0 {
-            now.fetch_add(ms, Ordering::SeqCst);
+        if let Some(fixed) = &self.0 {
+            fixed.now.fetch_add(ms, Ordering::SeqCst);
+            fixed.monotonic.fetch_add(ms.max(0), Ordering::SeqCst);
+        }
+    }
+
+    /// Sets the date of a fixed clock `ms` milliseconds forward, or back where negative, as an administrator or a
+    /// time server does with a system's: no time passes.
+    pub fn set_by(&self, ms: i64) {
+        if let Some(fixed) = &self.0 {
+            fixed.now.fetch_add(ms, Ordering::SeqCst);
         }
     }
 
@@ -43,7 +60,27 @@ impl Clock {
     pub fn now(&self) -> i64 {
         self.0
             .as_ref()
-            .map_or_else(|| jiff::Timestamp::now().as_millisecond(), |now| now.load(Ordering::SeqCst))
+            .map_or_else(|| jiff::Timestamp::now().as_millisecond(), |fixed| fixed.now.load(Ordering::SeqCst))
+    }
+
+    /// Milliseconds that have passed since some moment of this process: for waits and ages, as it never goes back
+    /// and takes no notice when the date is set.
+    ///
+    /// ```
+    /// use tidings_core::clock::Clock;
+    ///
+    /// let clock = Clock::fixed(1_700_000_000_000);
+    /// let before = clock.monotonic();
+    /// clock.advance(500);
+    /// clock.set_by(-3 * 24 * 60 * 60 * 1_000);
+    /// assert_eq!(clock.monotonic() - before, 500);
+    /// ```
+    pub fn monotonic(&self) -> i64 {
+        static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+        match &self.0 {
+            None => i64::try_from(BEGAN.elapsed().as_millis()).unwrap_or(i64::MAX),
+            Some(fixed) => fixed.monotonic.load(Ordering::SeqCst),
+        }
     }
 }
 

@@ -273,7 +273,7 @@ impl Builder {
             store,
             keys: Keys::new(&secret.0, config.token_days)?,
             hasher: Hasher::new(config.hash_queue),
-            throttle: Throttle::default(),
+            throttle: Throttle::new(clock.clone()),
             verifier: verifier.unwrap_or_else(|| verify::from_config(&config.verifier)),
             config,
             clock,

@@ -6,8 +6,8 @@ use super::password::Check;
 use super::throttle::{Attempt, Client};
 use super::verify::Verdict;
 use super::{
-    Caller, RESERVED_IDS, cut_nickname, find, fold, is_id, is_password, new_generation, nickname,
-    revoke_tokens,
+    Caller, RESERVED_IDS, cut_nickname, find, fold, is_id, is_password, is_too_long, new_generation,
+    nickname, revoke_tokens,
 };
 use crate::Tidings;
 use crate::error::{Error, Outcome, Result};
@@ -71,11 +71,14 @@ pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<AccessToken> {
 /// `overloaded` when too many passwords wait to be hashed.
 pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) -> Result<AccessToken> {
     let attempt = begin(tidings, id, client)?;
+    if is_too_long(tidings.config(), id) {
+        return Err(failed(attempt, Outcome::NoMember));
+    }
     let stored = tidings.store().read(|tx| Ok(sql::credentials(tx, &fold(id))?))?;
     let check = tidings.hasher().check(pw, stored.as_ref().map(|stored| stored.password.as_str()))?;
     let stored = match (stored, check) {
-        (None, _) => return Err(failed(tidings, attempt, Outcome::NoMember)),
-        (Some(_), Check::Wrong) => return Err(failed(tidings, attempt, Outcome::IncorrectPw)),
+        (None, _) => return Err(failed(attempt, Outcome::NoMember)),
+        (Some(_), Check::Wrong) => return Err(failed(attempt, Outcome::IncorrectPw)),
         (Some(stored), _) => stored,
     };
     if let Some(attempt) = attempt {
@@ -103,12 +106,12 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
 /// password; `blacklist user`; `too many requests` and `overloaded` as for [`sign_in`].
 pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) -> Result<AccessToken> {
     let attempt = begin(tidings, id, client)?;
-    if RESERVED_IDS.contains(&fold(id).as_str()) {
-        return Err(failed(tidings, attempt, Outcome::NotSchool));
+    if is_too_long(tidings.config(), id) || RESERVED_IDS.contains(&fold(id).as_str()) {
+        return Err(failed(attempt, Outcome::NotSchool));
     }
     let (name, major) = match tidings.verifier().verify(tidings, id, pw)?? {
-        Verdict::Unknown => return Err(failed(tidings, attempt, Outcome::NotSchool)),
-        Verdict::WrongPassword => return Err(failed(tidings, attempt, Outcome::PwIncorrect)),
+        Verdict::Unknown => return Err(failed(attempt, Outcome::NotSchool)),
+        Verdict::WrongPassword => return Err(failed(attempt, Outcome::PwIncorrect)),
         Verdict::Verified { name, major } => (name, major),
     };
     let stored = tidings.store().read(|tx| Ok(sql::credentials(tx, &fold(id))?))?;
@@ -123,7 +126,7 @@ pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>)
         return insert(tidings, New { id: id.to_owned(), nickname, password, verified: Some((name, major)) });
     };
     if !stored.verified && check == Check::Wrong {
-        return Err(failed(tidings, attempt, Outcome::PwIncorrect));
+        return Err(failed(attempt, Outcome::PwIncorrect));
     }
     succeeded(attempt);
     if stored.blacklisted {
@@ -172,7 +175,7 @@ pub fn change_pw(
     })?;
     let attempt = begin(tidings, &stored.id, client)?;
     if tidings.hasher().check(&form.pw, Some(&stored.password))? == Check::Wrong {
-        return Err(failed(tidings, attempt, Outcome::IncorrectPw));
+        return Err(failed(attempt, Outcome::IncorrectPw));
     }
     succeeded(attempt);
     if !is_password(tidings.config(), &form.new_pw) {
@@ -207,7 +210,8 @@ pub fn sign_out_all(tidings: &Tidings, caller: &Caller) -> Result<()> {
 
 fn begin<'t>(tidings: &'t Tidings, id: &str, client: Option<Client>) -> Result<Option<Attempt<'t>>> {
     let Some(client) = client.filter(|_| tidings.config().sign_in_slowing) else { return Ok(None) };
-    tidings.throttle().begin(&fold(id), client, tidings.now()).map(Some)
+    let id = (!is_too_long(tidings.config(), id)).then_some(id);
+    tidings.throttle().begin(id, client).map(Some)
 }
 
 fn succeeded(attempt: Option<Attempt<'_>>) {
@@ -216,9 +220,9 @@ fn succeeded(attempt: Option<Attempt<'_>>) {
     }
 }
 
-fn failed(tidings: &Tidings, attempt: Option<Attempt<'_>>, outcome: Outcome) -> Error {
+fn failed(attempt: Option<Attempt<'_>>, outcome: Outcome) -> Error {
     if let Some(attempt) = attempt {
-        attempt.failed(tidings.now());
+        attempt.failed();
     }
     outcome.into()
 }

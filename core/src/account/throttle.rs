@@ -1,18 +1,22 @@
 //! Sign-in slowing: guessing passwords gets slow, for the guesser and for nobody else.
 //!
-//! Failures are counted per pair of account and client, and per client. They are kept in memory, for a
-//! bounded number of pairs and clients, the ones seen last.
+//! Failures are counted per pair of account and client, and per client. They are kept in memory of a fixed size
+//! ([`Table`]), under keyed hashes, so that neither the length of ids nor the number of clients costs more. Time is the
+//! monotonic clock's: setting the date neither ends a wait nor prolongs it.
 
-use std::collections::VecDeque;
-use std::hash::Hash;
+use std::hash::{Hash as _, Hasher as _};
 use std::net::{IpAddr, Ipv6Addr};
-use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lru::LruCache;
+use rustc_hash::FxHashMap;
+use siphasher::sip::SipHasher24;
+use table::{State, Table, Worth};
 
-use crate::clock::SECOND_MS;
+use crate::clock::{Clock, SECOND_MS};
 use crate::error::{Error, Result};
+use crate::id::random;
+
+mod table;
 
 /// Failures of a pair that start no wait.
 const FREE_FAILURES: u32 = 5;
@@ -21,11 +25,17 @@ const WAIT_MAX_S: i64 = 30;
 /// A pair that has not failed for so long begins anew.
 const FORGET_MS: i64 = 24 * 60 * 60 * SECOND_MS;
 /// Failures of a client, over all accounts, that close sign-in for it …
-const CLIENT_FAILURES: usize = 50;
+const CLIENT_FAILURES: u8 = 50;
 /// … until they are older than this.
 const CLIENT_WINDOW_MS: i64 = 15 * 60 * SECOND_MS;
-/// Pairs, and clients, that are remembered.
-const REMEMBERED: NonZeroUsize = NonZeroUsize::new(100_000).expect("not zero");
+
+/// What is remembered of pairs: 131,072 of them in about 3.5 MB.
+type Pairs = Table<Pair, 16_384>;
+/// What is remembered of clients: 65,536 of them in about 14.9 MB.
+type Clients = Table<Failures, 8_192>;
+/// The most memory that slowing takes, whoever fails how often.
+pub(crate) const BYTES_MAX: usize = Pairs::BYTES_MAX + Clients::BYTES_MAX;
+const _: () = assert!(BYTES_MAX <= 20_000_000, "the documented bound");
 
 /// Who signs in, as far as slowing goes: an address, of IPv6 the first 64 bits, which one customer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,118 +50,206 @@ impl From<IpAddr> for Client {
     }
 }
 
+/// The failures of an account from a client.
 #[derive(Default)]
 struct Pair {
-    failures: u32,
-    /// Attempts that are being looked at: they count as failures until they turn out otherwise, or many at
-    /// once would all pass before the first has failed.
-    running: u32,
     failed_at: i64,
-    waits_until: i64,
+    /// As many as count: from a certain one on each further wait is the longest.
+    failures: u8,
+}
+
+impl Pair {
+    /// Milliseconds until the next attempt may begin.
+    fn waits(&self, now: i64) -> i64 {
+        let further = u32::from(self.failures).saturating_sub(FREE_FAILURES);
+        let seconds = further.checked_sub(1).map_or(0, |doublings| (1 << doublings.min(5)).min(WAIT_MAX_S));
+        self.failed_at + seconds * SECOND_MS - now
+    }
+}
+
+impl State for Pair {
+    fn worth(&self, now: i64) -> Option<Worth> {
+        let counts = self.failures > 0 && now - self.failed_at <= FORGET_MS;
+        counts.then(|| (self.waits(now) > 0, self.failures, self.failed_at))
+    }
+}
+
+/// When a client failed, the last [`CLIENT_FAILURES`] times within the window.
+struct Failures {
+    last: i64,
+    /// The low half of each time, in a ring: what counts is never so old that this says less than the whole.
+    times: [u32; CLIENT_FAILURES as usize],
+    oldest: u8,
+    count: u8,
+}
+
+impl Default for Failures {
+    fn default() -> Self {
+        Self { last: 0, times: [0; CLIENT_FAILURES as usize], oldest: 0, count: 0 }
+    }
+}
+
+impl Failures {
+    /// How long ago the oldest was that is remembered.
+    fn age(&self, now: i64) -> i64 {
+        i64::from(low_half(now).wrapping_sub(self.times[usize::from(self.oldest)]))
+    }
+
+    fn forget_oldest(&mut self) {
+        self.oldest = (self.oldest + 1) % CLIENT_FAILURES;
+        self.count -= 1;
+    }
+
+    fn forget_old(&mut self, now: i64) {
+        while self.count > 0 && self.age(now) >= CLIENT_WINDOW_MS {
+            self.forget_oldest();
+        }
+    }
+
+    fn add(&mut self, now: i64) {
+        self.forget_old(now);
+        if self.count == CLIENT_FAILURES {
+            self.forget_oldest();
+        }
+        self.times[usize::from((self.oldest + self.count) % CLIENT_FAILURES)] = low_half(now);
+        self.count += 1;
+        self.last = now;
+    }
+
+    /// Milliseconds until sign-in opens again for the client.
+    fn waits(&self, now: i64) -> i64 {
+        if self.count == CLIENT_FAILURES { CLIENT_WINDOW_MS - self.age(now) } else { 0 }
+    }
+}
+
+impl State for Failures {
+    fn worth(&self, now: i64) -> Option<Worth> {
+        let counts = self.count > 0 && now - self.last < CLIENT_WINDOW_MS;
+        counts.then(|| (self.waits(now) > 0, self.count, self.last))
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the low half is what is meant")]
+const fn low_half(time: i64) -> u32 {
+    time as u32
 }
 
 /// What is remembered of failures.
-pub(crate) struct Throttle(Mutex<Memory>);
-
-struct Memory {
-    pairs: LruCache<(String, Client), Pair>,
-    clients: LruCache<Client, VecDeque<i64>>,
+pub(crate) struct Throttle {
+    clock: Clock,
+    /// Of this process alone, so that nobody can say which accounts and clients share a bucket.
+    keys: (u64, u64),
+    memory: Mutex<Memory>,
 }
 
-impl Default for Throttle {
-    fn default() -> Self {
-        // Unbounded caches allocate as they fill; `remember` keeps the bound.
-        Self(Mutex::new(Memory { pairs: LruCache::unbounded(), clients: LruCache::unbounded() }))
-    }
+struct Memory {
+    pairs: Pairs,
+    clients: Clients,
+    /// Attempts of a pair that are being looked at: they count as failures until they turn out otherwise, or many at
+    /// once would all pass before the first has failed. As many as there are threads that look.
+    running: FxHashMap<u64, u32>,
 }
 
 impl Throttle {
-    /// Lets an attempt of `client` on the account `id` (folded) begin.
+    /// Nothing remembered, by the time of this clock.
+    pub(crate) fn new(clock: Clock) -> Self {
+        let keys = (u64::from_le_bytes(random()), u64::from_le_bytes(random()));
+        let memory = Memory { pairs: Table::new(), clients: Table::new(), running: FxHashMap::default() };
+        Self { clock, keys, memory: Mutex::new(memory) }
+    }
+
+    /// Lets an attempt of `client` on the account `id` begin, in whatever case that is written; `None` stands for an
+    /// id that no account can have, whose failures count for the client alone.
     ///
     /// # Errors
     /// `too many requests` while the pair or the client has to wait.
-    pub(crate) fn begin(&self, id: &str, client: Client, now: i64) -> Result<Attempt<'_>> {
+    pub(crate) fn begin(&self, id: Option<&str>, client: Client) -> Result<Attempt<'_>> {
+        let (pair, client) = (id.map(|id| self.key_of(Some(id), client)), self.key_of(None, client));
         let mut memory = self.lock();
-        if let Some(failures) = memory.clients.get_mut(&client) {
-            failures.retain(|at| now - at < CLIENT_WINDOW_MS);
-            if let (true, Some(oldest)) = (failures.len() >= CLIENT_FAILURES, failures.front()) {
-                return Err(wait(oldest + CLIENT_WINDOW_MS - now));
+        let now = self.clock.monotonic();
+        let waits = memory.clients.get(client, now).map_or(0, |failures| failures.waits(now));
+        if waits > 0 {
+            return Err(wait(waits));
+        }
+        if let Some(pair) = pair {
+            let known = memory.pairs.get(pair, now);
+            let (waits, failures) = known.map_or((0, 0), |pair| (pair.waits(now), pair.failures.into()));
+            if waits > 0 {
+                return Err(wait(waits));
             }
+            let running = memory.running.entry(pair).or_default();
+            if *running > 0 && failures + *running >= FREE_FAILURES {
+                return Err(wait(SECOND_MS));
+            }
+            *running += 1;
         }
-        let pair = remember(&mut memory.pairs, (id.to_owned(), client));
-        if pair.failures > 0 && now - pair.failed_at > FORGET_MS {
-            *pair = Pair { running: pair.running, ..Pair::default() };
+        Ok(Attempt { throttle: self, pair, client })
+    }
+
+    /// What a pair, or a client alone, is remembered under.
+    fn key_of(&self, id: Option<&str>, client: Client) -> u64 {
+        let mut hasher = SipHasher24::new_with_keys(self.keys.0, self.keys.1);
+        client.hash(&mut hasher);
+        for part in id.unwrap_or_default().as_bytes().chunks(64) {
+            let mut folded = [0; 64];
+            let folded = &mut folded[..part.len()];
+            folded.copy_from_slice(part);
+            folded.make_ascii_lowercase();
+            hasher.write(folded);
         }
-        if now < pair.waits_until {
-            return Err(wait(pair.waits_until - now));
-        }
-        if pair.running > 0 && pair.failures + pair.running >= FREE_FAILURES {
-            return Err(wait(SECOND_MS));
-        }
-        pair.running += 1;
-        Ok(Attempt { throttle: self, id: id.to_owned(), client })
+        hasher.write_u8(id.is_some().into());
+        hasher.finish()
     }
 
     fn lock(&self) -> MutexGuard<'_, Memory> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The entry of `key`, new where there is none; the one not seen for longest makes room.
-fn remember<K: Hash + Eq, V: Default>(cache: &mut LruCache<K, V>, key: K) -> &mut V {
-    if cache.len() >= REMEMBERED.get() && !cache.contains(&key) {
-        cache.pop_lru();
-    }
-    cache.get_or_insert_mut(key, V::default)
 }
 
 fn wait(ms: i64) -> Error {
-    let seconds = u64::try_from(ms).unwrap_or_default().div_ceil(1_000);
+    // Whatever a clock says, no wait is longer than the documented ones.
+    let seconds = u64::try_from(ms.min(CLIENT_WINDOW_MS)).unwrap_or_default().div_ceil(1_000);
     Error::TooManyRequests { retry_after_s: seconds.max(1) }
 }
 
 /// An attempt to sign in that is being looked at. Dropped without a word, it counts as neither.
 pub(crate) struct Attempt<'t> {
     throttle: &'t Throttle,
-    id: String,
-    client: Client,
+    pair: Option<u64>,
+    client: u64,
 }
 
 impl Attempt<'_> {
     /// The password was wrong, or there is no such account.
-    pub(crate) fn failed(self, now: i64) {
+    pub(crate) fn failed(self) {
         let mut memory = self.throttle.lock();
-        let failures = remember(&mut memory.clients, self.client);
-        if failures.len() == CLIENT_FAILURES {
-            failures.pop_front();
-        }
-        failures.push_back(now);
-        let pair = remember(&mut memory.pairs, (self.id.clone(), self.client));
-        pair.failures = pair.failures.saturating_add(1);
-        pair.failed_at = now;
-        if pair.failures > FREE_FAILURES {
-            let doubled = 1_i64 << (pair.failures - FREE_FAILURES - 1).min(5);
-            pair.waits_until = now + doubled.min(WAIT_MAX_S) * SECOND_MS;
+        let now = self.throttle.clock.monotonic();
+        memory.clients.entry(self.client, now).add(now);
+        if let Some(pair) = self.pair {
+            let pair = memory.pairs.entry(pair, now);
+            pair.failures = pair.failures.saturating_add(1);
+            pair.failed_at = now;
         }
     }
 
     /// The password was right: the pair begins anew.
     pub(crate) fn succeeded(self) {
         let mut memory = self.throttle.lock();
-        if let Some(pair) = memory.pairs.get_mut(&(self.id.clone(), self.client)) {
-            *pair = Pair { running: pair.running, ..Pair::default() };
+        let now = self.throttle.clock.monotonic();
+        if let Some(pair) = self.pair.and_then(|pair| memory.pairs.get(pair, now)) {
+            *pair = Pair::default();
         }
     }
 }
 
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
+        let Some(pair) = self.pair else { return };
         let mut memory = self.throttle.lock();
-        let key = (std::mem::take(&mut self.id), self.client);
-        if let Some(pair) = memory.pairs.get_mut(&key) {
-            pair.running = pair.running.saturating_sub(1);
-            if pair.running == 0 && pair.failures == 0 {
-                memory.pairs.pop(&key);
+        if let Some(running) = memory.running.get_mut(&pair) {
+            *running -= 1;
+            if *running == 0 {
+                memory.running.remove(&pair);
             }
         }
     }
@@ -167,64 +265,186 @@ mod tests {
         Client::from(address.parse::<IpAddr>().unwrap())
     }
 
-    fn fail(throttle: &Throttle, id: &str, from: &str, now: i64) {
-        throttle.begin(id, client(from), now).unwrap().failed(now);
+    fn throttle() -> (Throttle, Clock) {
+        let clock = Clock::fixed(1_795_163_760_000);
+        (Throttle::new(clock.clone()), clock)
     }
 
-    fn wait_s(throttle: &Throttle, id: &str, from: &str, now: i64) -> Option<u64> {
-        match throttle.begin(id, client(from), now) {
+    fn fail(throttle: &Throttle, id: &str, from: &str) {
+        throttle.begin(Some(id), client(from)).unwrap().failed();
+    }
+
+    fn wait_s(throttle: &Throttle, id: &str, from: &str) -> Option<u64> {
+        match throttle.begin(Some(id), client(from)) {
             Err(Error::TooManyRequests { retry_after_s }) => Some(retry_after_s),
             Err(other) => panic!("{other}"),
             Ok(_) => None,
         }
     }
 
+    fn bytes(throttle: &Throttle) -> usize {
+        let memory = throttle.lock();
+        memory.pairs.bytes() + memory.clients.bytes()
+    }
+
     #[test]
     fn five_failures_are_free_and_each_further_one_doubles_the_wait_up_to_30_seconds() {
-        let (throttle, mut now) = (Throttle::default(), 0);
+        let (throttle, clock) = throttle();
         for _ in 0..5 {
-            fail(&throttle, "ann", HERE, now);
-            assert_eq!(wait_s(&throttle, "ann", HERE, now), None);
+            fail(&throttle, "ann", HERE);
+            assert_eq!(wait_s(&throttle, "ann", HERE), None);
         }
         for expected in [1, 2, 4, 8, 16, 30, 30] {
-            fail(&throttle, "ann", HERE, now);
-            assert_eq!(wait_s(&throttle, "ann", HERE, now), Some(expected));
-            now += i64::try_from(expected).unwrap() * SECOND_MS;
-            assert_eq!(wait_s(&throttle, "ann", HERE, now), None);
+            fail(&throttle, "ann", HERE);
+            assert_eq!(wait_s(&throttle, "Ann", HERE), Some(expected), "in whatever case");
+            clock.advance(i64::try_from(expected).unwrap() * SECOND_MS - 1);
+            assert_eq!(wait_s(&throttle, "ann", HERE), Some(1));
+            clock.advance(1);
+            assert_eq!(wait_s(&throttle, "ann", HERE), None);
         }
+        clock.advance(FORGET_MS + 1);
+        fail(&throttle, "ann", HERE);
+        assert_eq!(wait_s(&throttle, "ann", HERE), None, "after a day it begins anew");
     }
 
     #[test]
     fn another_client_of_the_account_notices_nothing_and_a_success_clears_the_pair() {
-        let throttle = Throttle::default();
+        let (throttle, clock) = throttle();
         for _ in 0..6 {
-            fail(&throttle, "ann", HERE, 0);
+            fail(&throttle, "ann", HERE);
         }
-        assert_eq!(wait_s(&throttle, "ann", "203.0.113.8", 0), None);
-        assert_eq!(wait_s(&throttle, "bob", HERE, 0), None);
-        throttle.begin("ann", client(HERE), SECOND_MS).unwrap().succeeded();
-        fail(&throttle, "ann", HERE, SECOND_MS);
-        assert_eq!(wait_s(&throttle, "ann", HERE, SECOND_MS), None);
+        assert_eq!(wait_s(&throttle, "ann", "203.0.113.8"), None);
+        assert_eq!(wait_s(&throttle, "bob", HERE), None);
+        clock.advance(SECOND_MS);
+        throttle.begin(Some("ann"), client(HERE)).unwrap().succeeded();
+        fail(&throttle, "ann", HERE);
+        assert_eq!(wait_s(&throttle, "ann", HERE), None);
     }
 
     #[test]
     fn a_client_with_50_failures_waits_until_they_are_15_minutes_old() {
-        let throttle = Throttle::default();
+        let (throttle, clock) = throttle();
         for account in 0..50 {
-            fail(&throttle, &format!("member{account}"), "2001:db8::1", account * SECOND_MS);
+            fail(&throttle, &format!("member{account}"), "2001:db8::1");
+            clock.advance(SECOND_MS);
         }
-        let now = 50 * SECOND_MS;
-        assert_eq!(wait_s(&throttle, "someone", "2001:db8::ffff", now), Some(850), "the same /64");
-        assert_eq!(wait_s(&throttle, "someone", "2001:db8:0:1::1", now), None, "another /64");
-        assert_eq!(wait_s(&throttle, "someone", "2001:db8::1", CLIENT_WINDOW_MS), None);
+        assert_eq!(wait_s(&throttle, "someone", "2001:db8::ffff"), Some(850), "the same /64");
+        assert_eq!(wait_s(&throttle, "someone", "2001:db8:0:1::1"), None, "another /64");
+        clock.advance(850 * SECOND_MS - 1);
+        assert_eq!(wait_s(&throttle, "someone", "2001:db8::1"), Some(1));
+        clock.advance(1);
+        fail(&throttle, "someone", "2001:db8::1");
+        assert_eq!(
+            wait_s(&throttle, "someone", "2001:db8::1"),
+            Some(1),
+            "the next oldest is one second younger"
+        );
+        clock.advance(SECOND_MS);
+        assert_eq!(wait_s(&throttle, "someone", "2001:db8::1"), None);
+    }
+
+    #[test]
+    fn the_count_of_a_client_is_right_however_long_the_process_runs() {
+        let (throttle, clock) = throttle();
+        // Over the end of 32 bits of milliseconds, and again after exactly as long.
+        for _ in 0..2 {
+            clock.advance((1 << 32) - 10 * SECOND_MS);
+            for account in 0..50 {
+                assert_eq!(wait_s(&throttle, "someone", HERE), None, "{account}");
+                fail(&throttle, &format!("member{account}"), HERE);
+                clock.advance(SECOND_MS);
+            }
+            assert_eq!(wait_s(&throttle, "someone", HERE), Some(850));
+            clock.advance(10 * SECOND_MS - 50 * SECOND_MS + (1 << 32));
+            assert_eq!(wait_s(&throttle, "someone", HERE), None);
+        }
     }
 
     #[test]
     fn attempts_at_the_same_time_cannot_outrun_the_count() {
-        let throttle = Throttle::default();
-        let attempts: Vec<_> = (0..100).filter_map(|_| throttle.begin("ann", client(HERE), 0).ok()).collect();
+        let (throttle, _) = throttle();
+        let begin = || throttle.begin(Some("ann"), client(HERE)).ok();
+        let attempts: Vec<_> = (0..100).filter_map(|_| begin()).collect();
         assert_eq!(attempts.len(), 5);
         drop(attempts);
-        assert_eq!(wait_s(&throttle, "ann", HERE, 0), None, "neither failed nor succeeded: not counted");
+        assert_eq!(wait_s(&throttle, "ann", HERE), None, "neither failed nor succeeded: not counted");
+        assert!(throttle.lock().running.is_empty());
+    }
+
+    #[test]
+    fn setting_the_date_neither_prolongs_nor_ends_a_wait() {
+        let (throttle, clock) = throttle();
+        for account in 0..50 {
+            fail(&throttle, &format!("member{account}"), HERE);
+        }
+        for _ in 0..6 {
+            fail(&throttle, "ann", "203.0.113.8");
+        }
+        for days in [-3, 30, -300] {
+            clock.set_by(days * crate::clock::DAY_MS);
+            assert_eq!(wait_s(&throttle, "someone", HERE), Some(900), "{days} days");
+            assert_eq!(wait_s(&throttle, "ann", "203.0.113.8"), Some(1), "{days} days");
+        }
+        clock.advance(CLIENT_WINDOW_MS);
+        assert_eq!(wait_s(&throttle, "someone", HERE), None);
+    }
+
+    #[test]
+    fn a_million_ids_and_clients_stay_within_20_megabytes() {
+        assert!(BYTES_MAX <= 20_000_000, "{BYTES_MAX}");
+        let (throttle, clock) = throttle();
+        for n in 0..1_000_000_u32 {
+            let address = IpAddr::V4(n.into()).into();
+            throttle.begin(Some(&format!("id{n}")), address).unwrap().failed();
+            clock.advance(i64::from(n % 2));
+        }
+        assert!(bytes(&throttle) <= BYTES_MAX, "{} of {BYTES_MAX}", bytes(&throttle));
+        assert!(throttle.lock().running.is_empty());
+    }
+
+    #[test]
+    fn an_id_takes_no_memory_however_long_it_is() {
+        let (throttle, _) = throttle();
+        let long = "x".repeat(1 << 20);
+        for n in 0..50 {
+            fail(&throttle, &format!("{long}{n}"), HERE);
+        }
+        let few = 50 * size_of::<[Failures; 16]>();
+        assert!(bytes(&throttle) < (16_384 + 8_192) * 8 + few, "{}", bytes(&throttle));
+    }
+
+    #[test]
+    fn a_flood_of_new_accounts_and_clients_frees_nobody_who_waits_now() {
+        let (throttle, _) = throttle();
+        let guessed = ["ann", "bob", "cid", "dot"];
+        for id in guessed {
+            for _ in 0..6 {
+                fail(&throttle, id, HERE);
+            }
+        }
+        for account in 0..50 - 4 * 6 {
+            fail(&throttle, &format!("member{account}"), HERE);
+        }
+        assert_eq!(wait_s(&throttle, "someone", HERE), Some(900));
+        // Several times what is remembered, each new.
+        for n in 0..400_000_u32 {
+            throttle.begin(Some(&format!("id{n}")), IpAddr::V4(n.into()).into()).unwrap().failed();
+        }
+        assert_eq!(wait_s(&throttle, "someone", HERE), Some(900));
+        let mut memory = throttle.lock();
+        for id in guessed {
+            let pair = throttle.key_of(Some(id), client(HERE));
+            assert!(memory.pairs.get(pair, 0).is_some_and(|pair| pair.waits(0) > 0), "{id}");
+        }
+    }
+
+    #[test]
+    fn an_id_that_nobody_can_have_counts_for_the_client_alone() {
+        let (throttle, _) = throttle();
+        for _ in 0..50 {
+            throttle.begin(None, client(HERE)).unwrap().failed();
+        }
+        assert_eq!(wait_s(&throttle, "ann", HERE), Some(900));
+        assert_eq!(wait_s(&throttle, "ann", "203.0.113.8"), None);
     }
 }

@@ -139,6 +139,21 @@ fn guessing_is_slowed_for_the_guesser_unless_it_is_switched_off() {
     }
 }
 
+#[test]
+fn an_id_that_nobody_can_have_is_answered_as_unknown_and_counts_for_its_client() {
+    let service = service();
+    let long = "x".repeat(1 << 20);
+    for n in 0..25 {
+        assert_eq!(text(sign_in(&service, &format!("{long}{n}"), PW, Some(client()))), "No member");
+        assert_eq!(text(sign_in_up(&service, &long, PW, Some(client()))), "not school");
+    }
+    assert_eq!(text(sign_in(&service, &long, PW, Some(client()))), "too many requests");
+    service.clock().set_by(-3 * crate::clock::DAY_MS);
+    let refused = sign_in(&service, "ann", PW, Some(client())).err();
+    assert!(matches!(refused, Some(Error::TooManyRequests { retry_after_s: 900 })), "{refused:?}");
+    assert_eq!(text(sign_in(&service, &long, PW, None)), "No member");
+}
+
 const ROSTER: &str = "\
 id,name,major,password
 2026-0001,김서연,Computer Science,of the university
