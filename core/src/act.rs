@@ -74,7 +74,7 @@ pub fn import(
     progress: Progress<'_>,
 ) -> Result<MoveReport> {
     // The visits of a day that is still going on are told by the log.
-    tidings.analysis().settle(tidings.now());
+    tidings.analysis().settle();
     let lines = import::json(input, |number, text| {
         Line::check(tidings, number, import::fields(text, &FIELDS, EXAMPLE)?)
     });

@@ -288,7 +288,7 @@ fn look(
         };
         Ok(Log { log: log::lines(tx, whose, since, limit.min(LOG_MAX))? })
     };
-    analysis.settle(tidings.now());
+    analysis.settle();
     tidings.store().read(look)
 }
 
@@ -312,9 +312,9 @@ fn whose(tx: &mut dyn Tx, id: &str) -> Result<Whose> {
 impl State {
     /// Has what was recorded written before a report is made, where that is worth it. A report that cannot have
     /// it shows what is there.
-    pub(crate) fn settle(&self, now: i64) {
-        if self.journal.wants_settling(&self.store, now)
-            && let Err(error) = self.journal.settle(&self.store, now)
+    pub(crate) fn settle(&self) {
+        if self.journal.wants_settling(&self.store)
+            && let Err(error) = self.journal.settle(&self.store)
         {
             tracing::debug!(cause = error.detail(), "a report goes without what was done just now");
         }

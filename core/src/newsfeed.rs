@@ -157,7 +157,7 @@ impl<'t> Reader<'t> {
         };
         let shared = &self.tidings.feeds().shared;
         let next = Next::read(next).ok_or(Error::BadRequest("next is not one that a page gave"))?;
-        let order = shared.orders.find(next, kinds, current, self.now);
+        let order = shared.orders.find(next, kinds, current, self.tidings.clock().monotonic());
         let order = order.or_else(|| current.filter(|_| page.resumes).map(Arc::clone));
         let order = order.ok_or(Error::BadRequest("next has expired: begin again with the first page"))?;
         Ok(self.render(&order, next.place, next.limit))
@@ -182,7 +182,7 @@ impl<'t> Reader<'t> {
             let guests = &self.library.recommended_feed;
             return self.answer(page, &kinds, Some(&guests.order), Some(&guests.first)).map(Some);
         };
-        shared.orders.keep(&personal.order, self.now);
+        shared.orders.keep(&personal.order, self.tidings.clock().monotonic());
         self.answer(page, &kinds, Some(&personal.order), Some(&personal.first)).map(Some)
     }
 

@@ -62,7 +62,7 @@ pub fn browse(
 ) -> Result<LogPage> {
     let (identity, analysis) = (caller.identify(tidings), tidings.analysis());
     let limit = limit.clamp(1, PAGE_MAX);
-    analysis.settle(tidings.now());
+    analysis.settle();
     tidings.store().read(|tx| {
         let member = filter.member.as_deref().map(fold);
         if !tidings.config().analysis.public_logs {

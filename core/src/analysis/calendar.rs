@@ -47,6 +47,11 @@ impl Calendar {
         &self.cutter
     }
 
+    /// The time by which durations are measured.
+    pub(super) fn monotonic(&self) -> i64 {
+        self.clock.monotonic()
+    }
+
     /// The day and the hour of a moment.
     pub(crate) fn slot(&self, at: i64) -> Slot {
         self.cutter.slot(at)

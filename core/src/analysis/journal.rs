@@ -59,7 +59,8 @@ pub(crate) struct Journal {
     lost: AtomicU64,
     /// … and those that were written and are crawlers'.
     crawled: AtomicU64,
-    /// How many reports were exact, as the time until which they have used up what they may.
+    /// How many reports were exact, as the time (monotonic) until which they have used up what they
+    /// may.
     exact_until: AtomicI64,
 }
 
@@ -110,8 +111,8 @@ impl Journal {
 
     /// Whether a report should first have what waits written: it shows what was just done then. While reports
     /// are asked for often, only some do, and the others are up to 200 ms behind.
-    pub(super) fn wants_settling(&self, store: &Store, now: i64) -> bool {
-        if self.used(now) + EXACT_AGAIN_MS > EXACT * EXACT_AGAIN_MS {
+    pub(super) fn wants_settling(&self, store: &Store) -> bool {
+        if self.used(self.calendar.monotonic()) + EXACT_AGAIN_MS > EXACT * EXACT_AGAIN_MS {
             return false;
         }
         let queue = self.queue();
@@ -128,7 +129,8 @@ impl Journal {
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) fn settle(self: &Arc<Self>, store: &Store, now: i64) -> Result<()> {
+    pub(super) fn settle(self: &Arc<Self>, store: &Store) -> Result<()> {
+        let now = self.calendar.monotonic();
         // That two at once may count as one does no harm.
         self.exact_until.store(now + self.used(now) + EXACT_AGAIN_MS, Ordering::Relaxed);
         self.flush(store);

@@ -70,7 +70,7 @@ pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
     let (identity, analysis, now) = (caller.identify(tidings), tidings.analysis(), tidings.now());
     let slot = analysis.calendar.slot(now);
     let past_the_hour = analysis.calendar.cutter().past_the_hour(now);
-    analysis.settle(now);
+    analysis.settle();
     tidings.store().read(|tx| {
         identity.admin(tx)?;
         let (today, before) = (Counts::of_day(tx, slot.day)?, Counts::of_day(tx, slot.day - 1)?);

@@ -52,9 +52,9 @@ pub struct Period {
 /// `bad token`, `Not admin`; `bad request` for what is no date, for a last day before the first, and for more than
 /// 366 days.
 pub fn period(tidings: &Tidings, caller: &Caller, first: &str, last: &str) -> Result<Period> {
-    let (identity, analysis, now) = (caller.identify(tidings), tidings.analysis(), tidings.now());
+    let (identity, analysis) = (caller.identify(tidings), tidings.analysis());
     let days = day(first).zip(day(last)).filter(|(first, last)| (0..PERIOD_MAX).contains(&(last - first)));
-    analysis.settle(now);
+    analysis.settle();
     tidings.store().read(|tx| {
         identity.admin(tx)?;
         let (first, last) = days.ok_or(Error::BadRequest(PERIOD_RULE))?;

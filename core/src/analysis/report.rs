@@ -264,7 +264,7 @@ fn made<T>(
     make: impl FnOnce(&mut dyn Tx, Present, &Reports) -> Result<T>,
 ) -> Result<(T, Valid)> {
     let (analysis, now) = (tidings.analysis(), tidings.now());
-    analysis.settle(now);
+    analysis.settle();
     let today = analysis.calendar.slot(now).day;
     let present = Present { today, open: analysis.calendar.slot(now - tidy::LATE_MS).day };
     let cutter = analysis.calendar.cutter();

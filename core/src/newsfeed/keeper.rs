@@ -116,7 +116,7 @@ impl Shared {
         if let Some(before) = before {
             // Before the swap, so that a page that was begun is always found in one place or the other.
             for order in before.orders_before(&library) {
-                self.orders.keep(&order, now);
+                self.orders.keep(&order, self.clock.monotonic());
             }
         }
         self.library.store(Some(library));

@@ -243,7 +243,8 @@ impl Kept {
 }
 
 impl Orders {
-    /// Keeps an order for ten minutes from `now` on.
+    /// Keeps an order for ten minutes from `now` on, by the monotonic clock: nobody's pages end or stay when the date
+    /// is set.
     pub(super) fn keep(&self, order: &Arc<Order>, now: i64) {
         let mut kept = self.lock();
         kept.insert(order, now);
@@ -251,7 +252,7 @@ impl Orders {
     }
 
     /// The order that `next` continues, of the kind that is asked for: the `current` one, or one that has
-    /// passed less than ten minutes ago.
+    /// passed less than ten minutes ago by the monotonic clock.
     pub(super) fn find(
         &self,
         next: Next,
