@@ -90,7 +90,8 @@ fn all(global: &Global, settings: &Settings) -> Result<Vec<Setting>, Failure> {
     let mut all = vec![
         setting("config", file.as_deref().map_or(Value::Null, path), source("config", "config")),
         setting("db", path(&database), source("db", "db")),
-        token_key(),
+        secret("token-key", settings::TOKEN_KEY),
+        secret("token-key-previous", settings::TOKEN_KEY_PREVIOUS),
     ];
     let (mut values, mut defaults) = (settings.values()?, Settings::defaults().values()?);
     if let Some(Value::String(url)) = values.get_mut("verifier-url") {
@@ -116,11 +117,11 @@ fn path(path: &Path) -> Value {
 /// What stands in the place of a secret.
 const MASK: &str = "***";
 
-/// The key that tokens are signed with, which only a variable gives.
-fn token_key() -> Setting {
-    match std::env::var_os(settings::TOKEN_KEY) {
-        Some(_) => setting("token-key", MASK.into(), Source::Environment),
-        None => setting("token-key", Value::Null, Source::Default),
+/// A key, which only a variable gives.
+fn secret(name: &str, variable: &str) -> Setting {
+    match std::env::var_os(variable) {
+        Some(_) => setting(name, MASK.into(), Source::Environment),
+        None => setting(name, Value::Null, Source::Default),
     }
 }
 

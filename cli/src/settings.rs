@@ -22,6 +22,9 @@ pub(crate) use layers::{found, wrong_variable};
 /// The variable that holds the key itself that tokens are signed with: a secret has no flag, and no line in a file.
 pub(crate) const TOKEN_KEY: &str = "TIDINGS_TOKEN_KEY";
 
+/// The variable that holds the second key whose tokens are good.
+pub(crate) const TOKEN_KEY_PREVIOUS: &str = "TIDINGS_TOKEN_KEY_PREVIOUS";
+
 /// Every setting as it may be given; what is not stays `None` and has its default where it is used.
 ///
 /// The names are the flags', the TOML keys' and, in upper case behind `TIDINGS_`, the variables'.
@@ -71,6 +74,17 @@ pub(crate) struct Settings {
     /// made at the first start]; `TIDINGS_TOKEN_KEY` holds the key itself
     #[arg(long, env = "TIDINGS_TOKEN_KEY_FILE", value_name = "FILE", help_heading = "Accounts")]
     token_key_file: Option<PathBuf>,
+    /// A file with a second key, whose tokens are good as well: the one that was signed with before, while a key is
+    /// replaced [default: the key file's name and .previous, if it is there]; `TIDINGS_TOKEN_KEY_PREVIOUS` holds the
+    /// key itself
+    #[arg(long, env = "TIDINGS_TOKEN_KEY_PREVIOUS_FILE", value_name = "FILE", help_heading = "Accounts")]
+    token_key_previous_file: Option<PathBuf>,
+    /// Refuse the 10,000 most common passwords for every member who sets one; for administrators they always are
+    #[arg(
+        long, env = "TIDINGS_REFUSE_COMMON_PASSWORDS", num_args = 0..=1, default_missing_value = "true",
+        help_heading = "Accounts"
+    )]
+    refuse_common_passwords: Option<bool>,
     /// The least characters of an id [default: 3]
     #[arg(long, env = "TIDINGS_ID_MIN", value_name = "N", help_heading = "Accounts")]
     id_min: Option<usize>,
@@ -98,6 +112,13 @@ pub(crate) struct Settings {
     /// The address that the http verifier asks
     #[arg(long, env = "TIDINGS_VERIFIER_URL", value_name = "URL", help_heading = "Accounts")]
     verifier_url: Option<String>,
+    /// Send passwords to the http verifier unencrypted, where its address begins with http:// and is not of this
+    /// machine
+    #[arg(
+        long, env = "TIDINGS_VERIFIER_ALLOW_PLAIN_HTTP", num_args = 0..=1, default_missing_value = "true",
+        help_heading = "Accounts"
+    )]
+    verifier_allow_plain_http: Option<bool>,
     /// Seconds that the http verifier may take [default: 5]
     #[arg(long, env = "TIDINGS_VERIFIER_TIMEOUT", value_name = "N", help_heading = "Accounts")]
     verifier_timeout: Option<u64>,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::account::token::key_file;
+use crate::account::token::{key_file, previous_file};
 use crate::clock::Clock;
 use crate::files::{self, beside};
 pub use crate::stop::Stop;
@@ -204,9 +204,11 @@ fn open(path: &Path) -> Result<Source> {
 }
 
 /// The database, and then the files that belong to it.
-fn files_of(database: &Path) -> [PathBuf; 6] {
+fn files_of(database: &Path) -> [PathBuf; 7] {
     let [file, log, index, journal] = ["", "-wal", "-shm", "-journal"].map(|end| beside(database, end));
-    [file, log, index, journal, key_file(database), words::file_of(database)]
+    let key = key_file(database);
+    let previous = previous_file(&key);
+    [file, log, index, journal, key, words::file_of(database), previous]
 }
 
 /// Whether two names are of one file, there or not.

@@ -1,7 +1,9 @@
 //! The settings of the service, each with its default.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ureq::http::Uri;
@@ -21,8 +23,18 @@ pub struct Config {
     pub nickname_length: Bounds,
     /// Days that an access token lasts.
     pub token_days: u32,
-    /// The key that tokens are signed with, at least 32 bytes; `None`: the file beside the database.
+    /// The key that tokens are signed with, at least 32 bytes; `None`: the one in `token_key_file`.
     pub token_key: Option<Secret>,
+    /// The file with that key; `None`: the one beside the database.
+    pub token_key_file: Option<PathBuf>,
+    /// A second key, whose tokens are good but which signs none: the one that was signed with before, or the one to
+    /// come. `None`: the one in `token_key_previous_file`.
+    pub token_key_previous: Option<Secret>,
+    /// The file with that key; `None`: the one whose name is that of the file with the key and `.previous`, if any.
+    pub token_key_previous_file: Option<PathBuf>,
+    /// Whether the most common passwords are refused for every member who sets one; for administrators they always
+    /// are.
+    pub refuse_common_passwords: bool,
     /// Callers that may wait for a password hash beside those that one core each works for.
     pub hash_queue: usize,
     /// Whether failed sign-ins make the next ones wait.
@@ -45,6 +57,10 @@ impl Default for Config {
             nickname_length: Bounds { min: 1, max: 30 },
             token_days: 30,
             token_key: None,
+            token_key_file: None,
+            token_key_previous: None,
+            token_key_previous_file: None,
+            refuse_common_passwords: false,
             hash_queue: 64,
             sign_in_slowing: true,
             verifier: Verifier::Roster,
@@ -72,7 +88,7 @@ impl Bounds {
 }
 
 /// Bytes that are never shown, and wiped after use.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub Zeroizing<Vec<u8>>);
 
 impl Secret {
@@ -102,6 +118,8 @@ pub enum Verifier {
     Http {
         /// The address, http or https.
         url: String,
+        /// Whether it may be one of another machine that passwords reach unencrypted, by http.
+        allow_plain_http: bool,
         /// How long it may take.
         timeout: Duration,
         /// The ids that it answers for and `sign_up` refuses; `None`: no id is.
@@ -326,20 +344,39 @@ impl Feed {
     }
 }
 
+/// Whether what is sent to an address goes unencrypted.
+pub(crate) fn is_plain_http(url: &Uri) -> bool {
+    url.scheme_str() == Some("http")
+}
+
+/// Whether an address is of the machine that asks.
+pub(crate) fn is_of_this_machine(url: &Uri) -> bool {
+    let host = url.host().unwrap_or_default();
+    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
+    host.eq_ignore_ascii_case("localhost") || address.parse().is_ok_and(is_loopback)
+}
+
 impl Verifier {
     /// Refuses a verifier that cannot be asked.
     ///
     /// # Errors
     /// What is wrong, naming the setting.
     pub fn check(&self) -> Result<(), &'static str> {
-        let Self::Http { url, timeout, .. } = self else { return Ok(()) };
+        let Self::Http { url, allow_plain_http, timeout, .. } = self else { return Ok(()) };
         // As the client reads it.
-        let can_be_asked = url.parse().is_ok_and(|url: Uri| {
+        let can_be_asked = url.parse().ok().filter(|url: &Uri| {
             matches!(url.scheme_str(), Some("http" | "https"))
                 && url.host().is_some_and(|host| !host.is_empty())
         });
-        if !can_be_asked {
+        let Some(url) = can_be_asked else {
             return Err("verifier-url is an address that begins with http:// or https://");
+        };
+        if is_plain_http(&url) && !is_of_this_machine(&url) && !allow_plain_http {
+            return Err(
+                "verifier-url begins with http://, and passwords would be sent there unencrypted: name an \
+                        https:// address, or set verifier-allow-plain-http",
+            );
         }
         if !(1..=3_600).contains(&timeout.as_secs()) {
             return Err("verifier-timeout is from 1 to 3600");
@@ -390,6 +427,44 @@ impl Default for Interest {
             tag_share: 0.2,
             word_share: 0.2,
             meaning_share: 0.2,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_go_unencrypted_to_this_machine_alone_unless_that_is_allowed() {
+        let check = |url: &str, allow_plain_http: bool| {
+            let timeout = Duration::from_secs(5);
+            Verifier::Http { url: url.into(), allow_plain_http, timeout, school_ids: None }.check()
+        };
+        for url in [
+            "https://campus.example.org/verify",
+            "http://127.0.0.1:1/",
+            "http://127.1.2.3/verify",
+            "http://[::1]:8080/",
+            "http://localhost/",
+            "http://LOCALHOST:1/",
+        ] {
+            assert_eq!(check(url, false), Ok(()), "{url}");
+        }
+        for url in [
+            "http://campus.example.org/verify",
+            "HTTP://campus.example.org/",
+            "http://10.0.0.1/",
+            "http://[2001:db8::1]/",
+            "http://localhost.example.org/",
+            "http://127.0.0.1.example.org/",
+            "http://127.0.0.1@campus.example.org/",
+        ] {
+            assert!(
+                check(url, false).is_err_and(|wrong| wrong.contains("verifier-allow-plain-http")),
+                "{url}"
+            );
+            assert_eq!(check(url, true), Ok(()), "{url}");
         }
     }
 }

@@ -58,13 +58,13 @@ pub(crate) fn identity_of(file: &File) -> Option<(u64, u64)> {
 
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere there is no number")]
-fn number(about: &Metadata) -> Option<(u64, u64)> {
+pub(crate) fn number(about: &Metadata) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;
     Some((about.dev(), about.ino()))
 }
 
 #[cfg(not(unix))]
-fn number(_: &Metadata) -> Option<(u64, u64)> {
+pub(crate) fn number(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
 

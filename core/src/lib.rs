@@ -91,7 +91,7 @@ pub use store::{Pending, SCHEMA_VERSION, StoreError};
 
 use account::password::Hasher;
 use account::throttle::Throttle;
-use account::token::{Keys, key_beside};
+use account::token::Keys;
 use account::verify::{self, Verifier};
 use clock::Clock;
 use config::Config;
@@ -257,10 +257,7 @@ impl Builder {
         let Self { path, config, clock, verifier } = self;
         let store = Arc::new(Store::open(&path)?);
         post::heat::keep_half_life(&store, config.feed.popular_half_life_days, clock.now())?;
-        let secret = match &config.token_key {
-            Some(secret) => secret.clone(),
-            None => config::Secret(key_beside(&path)?.into()),
-        };
+        let keys = Keys::open(&config, &path, clock.clone())?;
         let words =
             Arc::new(words::Words::new(Arc::clone(&store), &path, config.words.clone(), clock.clone()));
         let feeds =
@@ -271,7 +268,7 @@ impl Builder {
             words,
             board: notice::Board::default(),
             store,
-            keys: Keys::new(&secret.0, config.token_days)?,
+            keys,
             hasher: Hasher::new(config.hash_queue),
             throttle: Throttle::new(clock.clone()),
             verifier: verifier.unwrap_or_else(|| verify::from_config(&config.verifier)),

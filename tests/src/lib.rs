@@ -22,6 +22,7 @@
 mod answer;
 mod binary;
 mod caller;
+pub mod jwt;
 mod operation;
 mod raw;
 pub mod sample;

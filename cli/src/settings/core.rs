@@ -1,11 +1,12 @@
 //! What the settings mean to the core.
 
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tidings_core::config::{Analysis, Bounds, Config, Feed, Interest, Secret, Verifier, Words};
 
-use super::{Settings, Switch, TOKEN_KEY, VerifierKind, defaults};
+use super::{Settings, Switch, TOKEN_KEY, TOKEN_KEY_PREVIOUS, VerifierKind, defaults};
 use crate::failure::Failure;
 
 impl Settings {
@@ -29,7 +30,15 @@ impl Settings {
                 default.nickname_length,
             )?,
             token_days: self.token_days.map_or(default.token_days, NonZeroU32::get),
-            token_key: self.token_key()?,
+            token_key: Self::token_key(TOKEN_KEY, "token-key-file", self.token_key_file.as_ref())?,
+            token_key_file: self.token_key_file.clone(),
+            token_key_previous: Self::token_key(
+                TOKEN_KEY_PREVIOUS,
+                "token-key-previous-file",
+                self.token_key_previous_file.as_ref(),
+            )?,
+            token_key_previous_file: self.token_key_previous_file.clone(),
+            refuse_common_passwords: self.refuse_common_passwords.unwrap_or(default.refuse_common_passwords),
             hash_queue: self.hash_queue.unwrap_or(default.hash_queue),
             sign_in_slowing: self.sign_in_slowing != Some(Switch::Off),
             verifier: self.verifier()?,
@@ -39,19 +48,23 @@ impl Settings {
         })
     }
 
-    fn token_key(&self) -> Result<Option<Secret>, Failure> {
-        let (key, source) = match (std::env::var_os(TOKEN_KEY), &self.token_key_file) {
-            (Some(key), _) => (key.into_encoded_bytes(), TOKEN_KEY.to_owned()),
-            (None, Some(path)) => {
-                let source = format!("token-key-file: {}", path.display());
-                let key = std::fs::read(path);
-                (key.map_err(|e| Failure::usage(format!("{source} cannot be read: {e}")))?, source)
-            }
-            (None, None) => return Ok(None),
+    /// The key that a variable holds, or else the file that a setting names, which is looked at.
+    fn token_key(variable: &str, setting: &str, file: Option<&PathBuf>) -> Result<Option<Secret>, Failure> {
+        let check = |key: Vec<u8>, source: &str| {
+            let key = Secret(key.into());
+            key.check().map_err(|wrong| Failure::usage(format!("{source}: {wrong}")))?;
+            Ok(key)
         };
-        let key = Secret(key.into());
-        key.check().map_err(|wrong| Failure::usage(format!("{source}: {wrong}")))?;
-        Ok(Some(key))
+        if let Some(key) = std::env::var_os(variable) {
+            return check(key.into_encoded_bytes(), variable).map(Some);
+        }
+        if let Some(path) = file {
+            let source = format!("{setting}: {}", path.display());
+            let key =
+                std::fs::read(path).map_err(|e| Failure::usage(format!("{source} cannot be read: {e}")))?;
+            check(key, &source)?;
+        }
+        Ok(None)
     }
 
     fn verifier(&self) -> Result<Verifier, Failure> {
@@ -65,7 +78,8 @@ impl Settings {
                     Duration::from_secs(self.verifier_timeout.unwrap_or(defaults::VERIFIER_TIMEOUT));
                 let school_ids = self.school_ids.as_deref().map(Verifier::school_ids).transpose();
                 let school_ids = school_ids.map_err(|e| Failure::usage(format!("school-ids: {e}")))?;
-                let verifier = Verifier::Http { url, timeout, school_ids };
+                let allow_plain_http = self.verifier_allow_plain_http.unwrap_or(false);
+                let verifier = Verifier::Http { url, allow_plain_http, timeout, school_ids };
                 verifier.check().map_err(Failure::usage)?;
                 Ok(verifier)
             }

@@ -50,7 +50,7 @@ pub(crate) fn from_config(config: &config::Verifier) -> Box<dyn Verifier> {
     match config {
         config::Verifier::None => Box::new(Nobody),
         config::Verifier::Roster => Box::new(Roster),
-        config::Verifier::Http { url, timeout, school_ids } => {
+        config::Verifier::Http { url, timeout, school_ids, .. } => {
             Box::new(Http::new(url.clone(), *timeout, school_ids.clone()))
         }
     }

@@ -82,8 +82,8 @@ fn keep(database: &Path, clock: &Clock) -> Result<PathBuf> {
             }
         }
     }
-    let [_, log, _, journal, _, words] = files_of(database);
-    let [_, kept_log, _, kept_journal, _, kept_words] = files_of(&kept);
+    let [_, log, _, journal, _, words, _] = files_of(database);
+    let [_, kept_log, _, kept_journal, _, kept_words, _] = files_of(&kept);
     for (file, kept) in [(log, kept_log), (journal, kept_journal), (words, kept_words)] {
         match fs::hard_link(&file, kept) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::Check;
 #[cfg(unix)]
-use crate::account::token::key_file;
+use crate::account::token::{NOT_THEIRS, key_file, previous_file};
 use crate::files::{self, beside, directory};
 use crate::store::inspect;
 
@@ -65,10 +65,10 @@ fn log(database: &Path) -> Check {
 #[cfg(unix)]
 fn permissions(database: &Path, key: Option<&Path>) -> Check {
     use std::os::unix::fs::PermissionsExt as _;
-    const NOT_THEIRS: u32 = 0o027;
-    let own_key = key_file(database);
+    let key = key.map_or_else(|| key_file(database), Path::to_owned);
+    let previous = previous_file(&key);
     let mut open = Vec::new();
-    for file in [database.to_owned(), beside(database, "-wal"), key.unwrap_or(&own_key).to_owned()] {
+    for file in [database.to_owned(), beside(database, "-wal"), key, previous] {
         let mode = fs::metadata(&file).map_or(0, |about| about.permissions().mode() & 0o777);
         if mode & NOT_THEIRS != 0 {
             open.push(format!("chmod 600 {}", file.display()));

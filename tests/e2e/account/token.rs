@@ -1,11 +1,11 @@
 //! Tokens: which are believed, and when they stop.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
-use tidings_tests::{Caller, PASSWORD, Server};
+use tidings_tests::jwt::{self, claims, forge};
+use tidings_tests::{Caller, PASSWORD, Server, wait_until};
 
 fn key_file(server: &Server) -> PathBuf {
     let mut path = server.database().as_os_str().to_owned();
@@ -15,16 +15,6 @@ fn key_file(server: &Server) -> PathBuf {
 
 fn key(server: &Server) -> Vec<u8> {
     std::fs::read(key_file(server)).unwrap()
-}
-
-/// What a token says.
-fn claims(token: &str) -> Value {
-    jsonwebtoken::dangerous::insecure_decode::<Value>(token).unwrap().claims
-}
-
-/// The token that says `claims`, signed with `key`.
-fn forge(claims: &Value, algorithm: Algorithm, key: &[u8]) -> String {
-    encode(&Header::new(algorithm), claims, &EncodingKey::from_secret(key)).unwrap()
 }
 
 fn is_signed_in(caller: &Caller) -> bool {
@@ -45,13 +35,12 @@ fn a_token_says_whose_it_is_and_ends_after_30_days() {
     assert_eq!(number("exp") - number("iat"), 30 * 24 * 60 * 60);
     assert!(!claims["gen"].is_null());
     assert_eq!(claims.as_object().unwrap().len(), 4, "{claims}");
-    let header = jsonwebtoken::decode_header(ann.token()).unwrap();
-    assert_eq!(header.alg, Algorithm::HS256);
+    assert_eq!(jwt::header(ann.token()), json!({ "typ": "JWT", "alg": "HS256" }));
 
     let server = Server::with(|serve| {
         serve.args(["--token-days", "2"]);
     });
-    let claims = self::claims(server.member("ann").token());
+    let claims = jwt::claims(server.member("ann").token());
     assert_eq!(claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap(), 2 * 24 * 60 * 60);
 }
 
@@ -60,7 +49,7 @@ fn a_token_that_has_ended_is_a_token_that_fails() {
     let server = Server::start();
     let ann = server.member("ann");
     let mut claims = claims(ann.token());
-    let with = |claims: &Value| ann.with_token("ann", forge(claims, Algorithm::HS256, &key(&server)));
+    let with = |claims: &Value| ann.with_token("ann", forge(claims, "HS256", &key(&server)));
     assert!(is_signed_in(&with(&claims)), "the key is the one beside the database");
     claims["exp"] = claims["iat"].clone();
     assert!(!is_signed_in(&with(&claims)));
@@ -88,10 +77,10 @@ fn forged_tokens_are_tokens_that_fail() {
         .flat_map(|head| [format!("{head}.{payload}."), format!("{head}.{payload}.{signature}")])
         .collect();
     forged.extend([
-        forge(&good, Algorithm::HS256, b"another key, of thirty-two bytes"),
-        forge(&good, Algorithm::HS256, b""),
-        forge(&good, Algorithm::HS384, &key),
-        forge(&good, Algorithm::HS512, &key),
+        forge(&good, "HS256", b"another key, of thirty-two bytes"),
+        forge(&good, "HS256", b""),
+        forge(&good, "HS384", &key),
+        forge(&good, "HS512", &key),
         format!("{head}.{payload}."),
         format!("{head}.{payload}"),
         format!("{head}.{payload}.{anns}"),
@@ -101,15 +90,15 @@ fn forged_tokens_are_tokens_that_fail() {
     ]);
     let mut other = good.clone();
     other["gen"] = claims(ann.token())["gen"].clone();
-    forged.push(forge(&other, Algorithm::HS256, &key));
+    forged.push(forge(&other, "HS256", &key));
     for wrong in [json!(null), json!("0"), json!(-1), json!(1.5), json!(u64::MAX)] {
         other["gen"] = wrong;
-        forged.push(forge(&other, Algorithm::HS256, &key));
+        forged.push(forge(&other, "HS256", &key));
     }
     for sub in [json!("nobody"), json!(""), json!(null), json!(7), json!("guest"), json!("admin\0")] {
         let mut other = good.clone();
         other["sub"] = sub;
-        forged.push(forge(&other, Algorithm::HS256, &key));
+        forged.push(forge(&other, "HS256", &key));
     }
     for token in forged {
         let caller = server.anyone().with_token("admin", &token);
@@ -287,8 +276,78 @@ fn the_key_can_come_from_a_file_or_a_variable_and_none_is_made_then() {
     });
     for server in [from_file, from_variable] {
         let ann = server.member("ann");
-        let token = forge(&claims(ann.token()), Algorithm::HS256, given);
+        let token = forge(&claims(ann.token()), "HS256", given);
         assert!(is_signed_in(&ann.with_token("ann", token)));
         assert!(!key_file(&server).exists());
     }
+}
+
+/// Puts a key in the place of the one in a file, as a whole.
+fn replace(file: &Path, key: &[u8]) {
+    let next = file.with_extension("next");
+    std::fs::write(&next, key).unwrap();
+    std::fs::set_permissions(&next, std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::fs::rename(next, file).unwrap();
+}
+
+#[test]
+fn a_key_is_replaced_while_two_servers_run_and_signs_nobody_out_until_it_is_dropped() {
+    const NEW: &[u8] = b"a newer key, of thirty-two bytes";
+    let server = Server::start();
+    let second = Server::at(server.database(), |_| {});
+    let (ann, bob) = (server.member("ann"), second.member("bob"));
+    let previous = key_file(&server).with_extension("key.previous");
+    std::fs::copy(key_file(&server), &previous).unwrap();
+    replace(&key_file(&server), NEW);
+    let at_second = |caller: &Caller| second.anyone().with_token(caller.id(), caller.token());
+    let signed_in = |caller: &Caller| (is_signed_in(caller), is_signed_in(&at_second(caller)));
+    for caller in [&ann, &server.anyone().with_token("bob", bob.token())] {
+        assert_eq!(signed_in(caller), (true, true), "{}", caller.id());
+    }
+    let cid = server.member("cid");
+    let by_the_new_key = cid.with_token("cid", forge(&claims(cid.token()), "HS256", NEW));
+    assert_eq!(signed_in(&cid), (true, true));
+    assert_eq!(signed_in(&by_the_new_key), (true, true));
+    std::fs::remove_file(previous).unwrap();
+    wait_until("the earlier key is dropped", || signed_in(&ann) == (false, false));
+    assert_eq!(signed_in(&cid), (true, true), "signed with the new key");
+}
+
+#[test]
+fn a_second_key_can_come_from_a_file_or_a_variable() {
+    let (current, previous) =
+        ("a key of one's own, of 32 bytes or more", "the key before that one, of 32 bytes");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("previous.key");
+    replace(&file, previous.as_bytes());
+    let from_file = Server::with(move |serve| {
+        serve.env("TIDINGS_TOKEN_KEY", current).arg("--token-key-previous-file").arg(&file);
+    });
+    let from_variable = Server::with(move |serve| {
+        serve.env("TIDINGS_TOKEN_KEY", current).env("TIDINGS_TOKEN_KEY_PREVIOUS", previous);
+    });
+    for server in [from_file, from_variable] {
+        let ann = server.member("ann");
+        let by = |key: &str| ann.with_token("ann", forge(&claims(ann.token()), "HS256", key.as_bytes()));
+        assert!(is_signed_in(&by(current)) && is_signed_in(&by(previous)));
+        assert!(!is_signed_in(&by("a third key, of thirty-two bytes and more")));
+    }
+}
+
+#[test]
+fn a_key_that_others_may_read_is_told_in_the_log_and_one_that_anybody_may_write_is_refused() {
+    let mut server = Server::start();
+    let mode = |server: &Server, mode: u32| {
+        std::fs::set_permissions(key_file(server), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    assert!(!server.stop().log.contains("chmod"));
+    mode(&server, 0o644);
+    server.restart();
+    let log = server.stop().log;
+    let chmod = format!("chmod 600 {}", key_file(&server).display());
+    assert!(log.contains("WARN") && log.contains(&chmod), "{log}");
+    mode(&server, 0o646);
+    let refused = server.cli(["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(refused.status, 3, "{refused:?}");
+    assert!(refused.stderr.contains(&chmod), "{refused:?}");
 }

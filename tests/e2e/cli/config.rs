@@ -17,6 +17,7 @@ const WITHOUT_DEFAULT: [(&str, &str); 12] = [
     ("max-connections-per-address", "500"),
     ("metrics-listen", "127.0.0.1:9100"),
     ("token-key-file", "the.key"),
+    ("token-key-previous-file", "the.key"),
     ("verifier-url", "https://campus.example.org/verify"),
     ("school-ids", "^s"),
     ("timezone", "Asia/Seoul"),
@@ -25,7 +26,7 @@ const WITHOUT_DEFAULT: [(&str, &str); 12] = [
 ];
 
 /// Settings that are no flags of `serve`.
-const OTHERS: [&str; 3] = ["config", "db", "token-key"];
+const OTHERS: [&str; 4] = ["config", "db", "token-key", "token-key-previous"];
 
 type Settings = BTreeMap<String, (Value, String)>;
 
@@ -138,8 +139,8 @@ fn the_settings_in_force_are_a_table_for_people() {
     config                  tidings.toml  default
     db                      campus.db     file
     token-key                             default
+    token-key-previous                    default
     listen                  0.0.0.0:80    flag
-    base-path                             default
     ");
     let line = people.stdout.lines().find(|line| line.starts_with("pw-min ")).unwrap();
     assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["pw-min", "12", "file"]);
@@ -152,10 +153,12 @@ fn secrets_are_masked() {
     let mut config = command();
     config.current_dir(directory.path()).args(["config", "--json"]);
     config.env("TIDINGS_TOKEN_KEY", "a key that nobody may ever read, by no means");
+    config.env("TIDINGS_TOKEN_KEY_PREVIOUS", "another key that nobody may ever read at all");
     config.env("TIDINGS_VERIFIER_URL", "https://tidings:hunter2@campus.example.org/verify");
     let output = run(config, "").succeeded();
     let settings = settings(&output);
     assert_eq!(settings["token-key"], (json!("***"), "environment".to_owned()));
+    assert_eq!(settings["token-key-previous"], (json!("***"), "environment".to_owned()));
     assert_eq!(settings["verifier-url"].0, "https://tidings:***@campus.example.org/verify");
     assert!(!output.stdout.contains("nobody may") && !output.stdout.contains("hunter2"), "{output:?}");
 }
@@ -180,6 +183,8 @@ fn what_is_wrong_in_a_file_is_named_with_its_line_also_where_nobody_named_the_fi
         ("\n\nverifier = \"http\"\n", 3, "verifier-url"),
         ("verifier = \"http\"\nverifier-url = \"nonsense\"\n", 2, "verifier-url"),
         ("verifier = \"http\"\nverifier-url = \"ftp://127.0.0.1/\"\n", 2, "verifier-url"),
+        ("verifier = \"http\"\nverifier-url = \"http://campus.example.org/verify\"\n", 2, "verifier-url"),
+        ("pw-min = 8\ntoken-key-previous-file = \"blocked.txt\"\n", 2, "token-key-previous-file"),
         (
             "verifier = \"http\"\nverifier-url = \"http://127.0.0.1:1/\"\nverifier-timeout = 0\n",
             3,
@@ -248,6 +253,11 @@ fn what_is_wrong_in_a_variable_is_told_of_the_variable() {
             ("TIDINGS_PW_MIN", "many", "TIDINGS_PW_MIN: \"many\": invalid digit found in string"),
             ("TIDINGS_VERIFIER", "oracle", "TIDINGS_VERIFIER: \"oracle\": it is one of none, roster, http"),
             ("TIDINGS_TOKEN_KEY", "short", "TIDINGS_TOKEN_KEY: the key has fewer than 32 bytes"),
+            (
+                "TIDINGS_TOKEN_KEY_PREVIOUS",
+                "short",
+                "TIDINGS_TOKEN_KEY_PREVIOUS: the key has fewer than 32 bytes",
+            ),
         ] {
             let output = with(variable, value, args);
             assert_eq!(

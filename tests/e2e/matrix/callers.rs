@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use serde_json::Value;
-use tidings_tests::{Access, Caller, OPERATIONS};
+use tidings_tests::{Access, Caller, OPERATIONS, jwt};
 
 use super::{Table, World, said, spends_the_caller};
 
@@ -60,10 +58,8 @@ impl Who {
             }
             // All of it is right but the key.
             Forged => {
-                let claims =
-                    jsonwebtoken::dangerous::insecure_decode::<Value>(world.boss.token()).unwrap().claims;
-                let key = EncodingKey::from_secret(b"another key, of thirty-two bytes");
-                let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &key).unwrap();
+                let claims = jwt::claims(world.boss.token());
+                let token = jwt::forge(&claims, "HS256", b"another key, of thirty-two bytes");
                 world.server.anyone().with_token(world.boss.id(), token)
             }
         }

@@ -246,7 +246,12 @@ fn university(answers: Vec<&'static str>) -> String {
 
 fn http(url: String, school_ids: Option<&str>) -> Service {
     let school_ids = school_ids.map(|pattern| config::Verifier::school_ids(pattern).unwrap());
-    let verifier = config::Verifier::Http { url, timeout: Duration::from_millis(500), school_ids };
+    let verifier = config::Verifier::Http {
+        url,
+        allow_plain_http: false,
+        timeout: Duration::from_millis(500),
+        school_ids,
+    };
     service_with(config::Config { verifier, ..config::Config::default() })
 }
 

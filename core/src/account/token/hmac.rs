@@ -1,0 +1,65 @@
+//! The one algorithm that tokens are signed with, as `jsonwebtoken` asks for it.
+//!
+//! What the crate brings along itself holds RSA and elliptic curves as well, which nothing here may ever use.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use jsonwebtoken::crypto::{CryptoProvider, JwtSigner, JwtVerifier, KeyUtils};
+use jsonwebtoken::errors::{ErrorKind, Result};
+use jsonwebtoken::signature::{Error, Signer, Verifier};
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
+use sha2::Sha256;
+
+/// HMAC with SHA-256, over any message.
+///
+/// Source: RFC 7518 section 3.2.
+struct Hs256(Hmac<Sha256>);
+
+impl Hs256 {
+    fn new(algorithm: Algorithm, key: &[u8]) -> Result<Self> {
+        if algorithm != Algorithm::HS256 {
+            return Err(ErrorKind::InvalidAlgorithm.into());
+        }
+        Hmac::new_from_slice(key).map(Self).map_err(|_| ErrorKind::InvalidKeyFormat.into())
+    }
+}
+
+impl Signer<Vec<u8>> for Hs256 {
+    fn try_sign(&self, message: &[u8]) -> std::result::Result<Vec<u8>, Error> {
+        Ok(self.0.clone().chain_update(message).finalize().into_bytes().to_vec())
+    }
+}
+
+impl Verifier<Vec<u8>> for Hs256 {
+    fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), Error> {
+        // In a time that says nothing of where they differ.
+        self.0.clone().chain_update(message).verify_slice(signature).map_err(Error::from_source)
+    }
+}
+
+impl JwtSigner for Hs256 {
+    fn algorithm(&self) -> Algorithm {
+        Algorithm::HS256
+    }
+}
+
+impl JwtVerifier for Hs256 {
+    fn algorithm(&self) -> Algorithm {
+        Algorithm::HS256
+    }
+}
+
+static PROVIDER: CryptoProvider = CryptoProvider {
+    signer_factory: |algorithm: &Algorithm, key: &EncodingKey| {
+        Ok(Box::new(Hs256::new(*algorithm, key.as_bytes())?))
+    },
+    verifier_factory: |algorithm: &Algorithm, key: &DecodingKey| {
+        Ok(Box::new(Hs256::new(*algorithm, key.try_get_as_bytes()?)?))
+    },
+    key_utils: KeyUtils::new_unimplemented(),
+};
+
+/// Makes `jsonwebtoken` sign with this, for the whole process; with what an embedding program has chosen before, if
+/// it has.
+pub(super) fn install() {
+    let _ = PROVIDER.install_default();
+}
