@@ -23,6 +23,7 @@ mod members;
 pub(crate) mod password;
 mod roster;
 mod session;
+mod shown;
 pub(crate) mod throttle;
 pub(crate) mod token;
 pub(crate) mod verify;
@@ -239,13 +240,10 @@ fn is_id(config: &Config, id: &str) -> bool {
         && !RESERVED_IDS.contains(&fold(id).as_str())
 }
 
-/// The most characters of an id that a university gives.
-const UNIVERSITY_ID_MAX: usize = 128;
-
 /// Whether `id` is so long that nobody can have it: it is not worth folding or looking up.
 fn is_too_long(config: &Config, id: &str) -> bool {
     const BYTES_OF_A_CHARACTER: usize = 4;
-    id.len() > config.id_length.max.max(UNIVERSITY_ID_MAX).saturating_mul(BYTES_OF_A_CHARACTER)
+    id.len() > config.id_length.max.max(verify::ID_MAX).saturating_mul(BYTES_OF_A_CHARACTER)
 }
 
 /// Whether `password` has an allowed length, in characters of its NFC.
@@ -253,17 +251,27 @@ fn is_password(config: &Config, password: &str) -> bool {
     config.password_length.hold(&Zeroizing::new(password.nfc().collect::<String>()))
 }
 
-/// The nickname as it is kept; `None` when it may not be one.
+/// Whether `password` may be set, by an administrator or another member: its length, and that it is not one of the most
+/// common where that is asked for.
+fn may_be_set(config: &Config, password: &str, admin: bool) -> bool {
+    is_password(config, password)
+        && !((admin || config.refuse_common_passwords) && password::is_common(password))
+}
+
+/// The nickname as it is kept; `None` when it may not be one: its length, control characters, what is not seen
+/// ([`shown`]).
 pub(crate) fn nickname(config: &Config, text: &str) -> Option<String> {
-    text::line(text, config.nickname_length)
+    text::line(text, config.nickname_length).filter(|text| shown::is_shown(text))
 }
 
 /// A member's name as their nickname: without what a nickname may not have, cut to its length; their id
 /// where nothing is left.
 fn cut_nickname(config: &Config, name: &str, id: &str) -> String {
     let cut = |text: &str| {
-        let shown = text.nfc().filter(|c| !c.is_control()).take(config.nickname_length.max);
-        nickname(config, &shown.collect::<String>())
+        let composed: String = text.nfc().filter(|c| !c.is_control()).collect();
+        let cut: String = shown::only_shown(&composed).chars().take(config.nickname_length.max).collect();
+        // What joins two characters may have lost the second.
+        nickname(config, &shown::only_shown(&cut))
     };
     cut(name).or_else(|| cut(id)).unwrap_or_else(|| "member".to_owned())
 }

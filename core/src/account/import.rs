@@ -119,7 +119,9 @@ fn id_rule(config: &Config) -> String {
 
 fn nickname_rule(config: &Config) -> String {
     let Bounds { min, max } = config.nickname_length;
-    format!("nickname is {min} to {max} characters on one line; leave it out to have the name, or the id")
+    format!(
+        "nickname is {min} to {max} visible characters on one line; leave it out to have the name, or the id"
+    )
 }
 
 impl Kind for Members {
@@ -295,7 +297,7 @@ mod tests {
             (json!({"id": 5}), "id is not a text in quotes"),
             (
                 json!({"id": "ann", "nickname": " "}),
-                "nickname is 1 to 30 characters on one line; leave it out to have the name, or the id",
+                "nickname is 1 to 30 visible characters on one line; leave it out to have the name, or the id",
             ),
             (json!({"id": "ann", "password_hash": "secret"}), hash),
             (json!({"id": "ann", "name": "a\nb"}), NAME_RULE),

@@ -10,6 +10,7 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::password::Check;
+use super::verify::{university_id, university_name};
 use super::{Caller, fold};
 use crate::Tidings;
 use crate::answer::LineError;
@@ -95,12 +96,16 @@ const COLUMNS: Columns = Columns {
     missing: "the first line names the columns: id,name,major,password, of which major may be left out",
 };
 
+const ID_RULE: &str =
+    "id is 1 to 128 characters, none of them a control character or invisible, and not guest or removed";
+
 /// Lines whose passwords are hashed together, spread over the cores.
 const TOGETHER: usize = 16;
 
 /// Imports a roster: CSV under a line that names `id`, `name`, `major` and `password`; others are ignored.
 ///
-/// Entries are kept by id; a line for an id that is there replaces its entry. A line that breaks a rule is reported
+/// Entries are kept by id; a line for an id that is there replaces its entry. Ids, names and majors keep the rules of
+/// [`sign_in_up`](super::sign_in_up). A line that breaks a rule is reported
 /// and stops no other. Passwords are hashed, which takes some 20 ms a line and core. It is read and written as
 /// [`crate::post::import`] does; who may do it is for the caller to say.
 ///
@@ -122,14 +127,17 @@ impl Line {
         };
         let needed = |name: &str| Some(value(name)).filter(|value| !value.is_empty());
         let missing = |name: &str| format!("{name} is missing");
-        let id = needed("id").ok_or_else(|| missing("id"))?;
-        let shown = needed("name").ok_or_else(|| missing("name"))?;
+        let id = university_id(needed("id").ok_or_else(|| missing("id"))?).ok_or(ID_RULE)?;
+        let name = university_name(value("name"));
+        if name.is_empty() {
+            return Err(missing("name"));
+        }
         let password = needed("password").ok_or_else(|| missing("password"))?;
         Ok(Self {
-            id: id.to_owned(),
-            folded: fold(id),
-            name: shown.to_owned(),
-            major: value("major").to_owned(),
+            folded: fold(&id),
+            id: id.into_owned(),
+            name,
+            major: university_name(value("major")),
             password: Zeroizing::new(password.to_owned()),
             hash: String::new(),
         })

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::password::Check;
 use super::throttle::{Attempt, Client};
-use super::verify::Verdict;
+use super::verify::{Verdict, university_id, university_name};
 use super::{
     Caller, RESERVED_IDS, cut_nickname, find, fold, is_id, is_password, is_too_long, new_generation,
     nickname, revoke_tokens,
@@ -98,21 +98,23 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
 
 /// Signs in a member whom the university verifies, registering who is new here.
 ///
-/// Our length conditions do not apply to the university's ids and passwords.
+/// Our length conditions do not apply to the university's ids and passwords: an id has 1 to 128 characters, none of them
+/// a control character or invisible, no white space at its ends, and is not `guest` or `removed`. Of names and majors
+/// 100 characters are kept, on one line.
 ///
 /// # Errors
-/// `api error` when the university does not answer, `not school` when it does not know the id,
+/// `api error` when the university does not answer, `not school` when it does not know the id, or it can be none,
 /// `pw incorrect` when it knows another password, or somebody signed up here with that id and another
 /// password; `blacklist user`; `too many requests` and `overloaded` as for [`sign_in`].
 pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) -> Result<AccessToken> {
     let attempt = begin(tidings, id, client)?;
-    if is_too_long(tidings.config(), id) || RESERVED_IDS.contains(&fold(id).as_str()) {
-        return Err(failed(attempt, Outcome::NotSchool));
-    }
+    // What the verifier says of another one is not worth asking.
+    let Some(id) = university_id(id) else { return Err(failed(attempt, Outcome::NotSchool)) };
+    let id = &*id;
     let (name, major) = match tidings.verifier().verify(tidings, id, pw)?? {
         Verdict::Unknown => return Err(failed(attempt, Outcome::NotSchool)),
         Verdict::WrongPassword => return Err(failed(attempt, Outcome::PwIncorrect)),
-        Verdict::Verified { name, major } => (name, major),
+        Verdict::Verified { name, major } => (university_name(&name), university_name(&major)),
     };
     let stored = tidings.store().read(|tx| Ok(sql::credentials(tx, &fold(id))?))?;
     let check = match &stored {

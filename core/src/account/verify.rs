@@ -1,13 +1,50 @@
 //! University verification: who says that an id is a university member's.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization as _;
+use ureq::http::Uri;
 
 use super::password::Check;
-use super::{fold, roster};
+use super::{RESERVED_IDS, fold, roster, shown};
+use crate::config::Bounds;
 use crate::error::{Error, Result};
-use crate::{Tidings, config};
+use crate::{Tidings, config, text};
+
+/// The most characters of an id that a university gives.
+pub(super) const ID_MAX: usize = 128;
+/// The most characters of a name, and of a major, that are kept.
+const NAME_MAX: usize = 100;
+
+/// An id of the university as it is kept: in NFC, of 1 to [`ID_MAX`] characters, none of which is a control character
+/// or invisible, with no white space at its ends, and not one that stands for somebody else. `None` for any other text.
+///
+/// Our rule for the characters of ids does not apply: universities also write them with spaces or slashes, or in the
+/// letters of their language.
+pub(super) fn university_id(text: &str) -> Option<Cow<'_, str>> {
+    // Too long in any form.
+    if text.len() > 4 * ID_MAX {
+        return None;
+    }
+    let id = text::composed(text);
+    let is_id = (Bounds { min: 1, max: ID_MAX }).hold(&id)
+        && id.trim() == id
+        && shown::is_shown(&id)
+        && !RESERVED_IDS.contains(&fold(&id).as_str());
+    is_id.then_some(id)
+}
+
+/// A name or a major that the university gives, as it is kept: on one line, without control characters and white
+/// space at its ends, cut to [`NAME_MAX`] characters.
+pub(super) fn university_name(text: &str) -> String {
+    // Only so much of what is too long is looked at.
+    let space = |c: char| if c.is_whitespace() { ' ' } else { c };
+    let line = text.trim().chars().take(4 * NAME_MAX).map(space).filter(|c| !c.is_control());
+    let line: String = line.nfc().take(NAME_MAX).collect();
+    line.trim().to_owned()
+}
 
 /// What the university says to an id and a password.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +156,11 @@ const REPLY_MAX: u64 = 64 << 10;
 
 impl Http {
     fn new(url: String, timeout: Duration, school_ids: Option<regex::Regex>) -> Self {
-        let config = ureq::Agent::config_builder().timeout_global(Some(timeout)).max_redirects(0);
+        let mut config = ureq::Agent::config_builder().timeout_global(Some(timeout)).max_redirects(0);
+        if url.parse().is_ok_and(|url: Uri| config::is_plain_http(&url)) {
+            // A proxy that the environment names would read the passwords.
+            config = config.proxy(None);
+        }
         Self { agent: config.build().into(), url, school_ids }
     }
 
@@ -151,5 +192,50 @@ impl From<VerifyError> for Error {
     fn from(error: VerifyError) -> Self {
         tracing::warn!(%error, "answered `api error`");
         Self::Documented(crate::error::Outcome::ApiError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_of_the_university_is_one_visible_word_or_more_and_nobody_elses() {
+        for id in ["1", "s/2026 003", "학번-1", "a".repeat(128).as_str(), "e\u{301}"] {
+            assert!(university_id(id).is_some(), "{id:?}");
+        }
+        assert_eq!(university_id("e\u{301}").as_deref(), Some("\u{e9}"));
+        let long = "a".repeat(129);
+        for id in [
+            "",
+            " ",
+            "\n",
+            "s1\r\nSet-Cookie: x",
+            "s1 ",
+            "\u{3000}s1",
+            "s\u{200b}1",
+            "s\u{202e}1",
+            "s1\0",
+            "guest",
+            "GUEST",
+            "Removed",
+            &long,
+            &"x".repeat(100_000),
+        ] {
+            assert_eq!(university_id(id), None, "{id:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_the_university_is_one_line_of_a_bounded_length() {
+        for (given, kept) in [
+            (" Kim\r\nJi-woo\t", "Kim  Ji-woo"),
+            ("\u{1b}[1mKim\0", "[1mKim"),
+            ("e\u{301}", "\u{e9}"),
+            (" \n", ""),
+        ] {
+            assert_eq!(university_name(given), kept, "{given:?}");
+        }
+        assert_eq!(university_name(&"한".repeat(100_000)), "한".repeat(100));
     }
 }
