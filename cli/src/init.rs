@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use tidings_core::account::{self, SignUp};
+use tidings_core::account::SignUp;
 use tidings_core::{Error, Tidings, admin};
 
 use crate::failure::Failure;
@@ -54,6 +54,5 @@ fn sign_up(tidings: &Tidings, id: &str, args: &Init) -> Result<(), Failure> {
     let pw = password::new(&args.password)?;
     let form =
         SignUp { id: id.to_owned(), pw: pw.to_string(), pw_check: pw.to_string(), nickname: id.to_owned() };
-    account::sign_up(tidings, &form).map_err(|error| explained(tidings, error))?;
-    Ok(admin::grant(tidings, id)?)
+    admin::sign_up(tidings, &form).map_err(|error| explained(tidings, error))
 }

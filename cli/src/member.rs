@@ -205,12 +205,15 @@ fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {
 pub(crate) fn explained(tidings: &Tidings, error: Error) -> Failure {
     let (id, pw) = (tidings.config().id_length, tidings.config().password_length);
     let nickname = tidings.config().nickname_length;
-    let nickname = format!("a nickname has {} to {} characters on one line", nickname.min, nickname.max);
+    let nickname =
+        format!("a nickname has {} to {} visible characters on one line", nickname.min, nickname.max);
+    let whose = if tidings.config().refuse_common_passwords { "" } else { ", for an administrator," };
     match error {
         Error::Documented(Outcome::WrongUserInfo) => Failure::refused(
             &error,
             format!(
-                "an id has {} to {} ASCII letters, digits, _ - or ., a password {} to {} characters; {nickname}",
+                "an id has {} to {} ASCII letters, digits, _ - or ., a password {} to {} characters and{whose} is none \
+                 of the 10,000 most common; {nickname}",
                 id.min, id.max, pw.min, pw.max
             ),
         ),

@@ -31,6 +31,7 @@ pub(crate) mod verify;
 pub use import::import_members;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberQuery, Members, list, set_password};
 pub use roster::{Roster, RosterEntry, RosterMember, RosterReport, import_roster, roster};
+pub(crate) use session::register;
 pub use session::{AccessToken, NewPassword, SignUp, change_pw, sign_in, sign_in_up, sign_out_all, sign_up};
 pub use throttle::Client;
 pub use verify::{Verdict, Verifier, VerifyError};

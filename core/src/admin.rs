@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::{self, Caller};
+use crate::account::{self, Caller, SignUp};
 use crate::clock::Time;
 use crate::error::{Error, Outcome, Result};
 
@@ -34,6 +34,15 @@ pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<
         account::remove(tx, &member)
     });
     written.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
+}
+
+/// Registers a member as an administrator, whose password is not one of the 10,000 most common.
+///
+/// # Errors
+/// As [`account::sign_up`].
+pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<()> {
+    account::register(tidings, form, true)?;
+    grant(tidings, &form.id)
 }
 
 /// Makes a member an administrator; one who is already stays so and keeps their date.

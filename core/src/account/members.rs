@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Caller, Identity, find, fold, is_password, revoke_tokens};
+use super::{Caller, Identity, find, fold, may_be_set, revoke_tokens};
 use crate::Tidings;
 use crate::clock::Time;
 use crate::error::{Error, Outcome, Result};
@@ -118,7 +118,7 @@ pub fn set_password(tidings: &Tidings, id: &str, pw: &str) -> Result<()> {
     // Asked before the hash is made, so that an unknown id costs nothing.
     let known = tidings.store().read(|tx| Ok(find(tx, id)?))?;
     let member = known.ok_or(Error::NotFound)?;
-    if !is_password(tidings.config(), pw) {
+    if !may_be_set(tidings.config(), pw, member.admin) {
         return Err(Outcome::WrongUserInfo.into());
     }
     let password = tidings.hasher().hash(pw)?;
@@ -188,7 +188,8 @@ mod sql {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{NOW, Service, service};
+    use crate::config::Config;
+    use crate::testing::{NOW, Service, service, service_with};
     use crate::{account, admin, profile};
 
     fn ids(service: &Service, query: &MemberQuery) -> (Vec<String>, Option<String>) {
@@ -281,6 +282,32 @@ mod tests {
         }
         for caller in [&ben, &Caller::Nobody, &Caller::Member("gone".into())] {
             assert_eq!(text(caller.on_behalf_of(&service, "ben")), "bad token", "{caller:?}");
+        }
+    }
+
+    #[test]
+    fn an_administrator_has_no_common_password_and_another_member_has_where_that_is_allowed() {
+        let change = |service: &Service, caller: &Caller, pw: &str| {
+            let (old, new) = (String::from("a new horse"), String::from(pw));
+            let form = account::NewPassword { pw: old, new_pw: new.clone(), new_pw_check: new };
+            text(account::change_pw(service, caller, &form, None))
+        };
+        let config = |refuse_common_passwords| Config { refuse_common_passwords, ..Config::default() };
+        for refused in [false, true] {
+            let service = service_with(config(refused));
+            let members = if refused { "wrong user info" } else { "success" };
+            for (id, said) in [("ann", members), ("boss", "wrong user info")] {
+                let caller = if id == "boss" { service.admin(id) } else { service.member(id) };
+                assert_eq!(text(set_password(&service, id, "Password1")), said, "{id}");
+                assert_eq!(text(set_password(&service, id, "a new horse")), "success");
+                assert_eq!(change(&service, &caller, "iloveyou"), "bad token");
+                let token = account::sign_in(&service, id, "a new horse", None).unwrap().access_token;
+                assert_eq!(change(&service, &Caller::token(token), "iloveyou"), said, "{id}");
+            }
+            let pw = String::from("password1");
+            let form = account::SignUp { id: "cid".into(), pw_check: pw.clone(), pw, nickname: "c".into() };
+            assert_eq!(text(admin::sign_up(&service, &form)), "wrong user info");
+            assert_eq!(text(account::sign_up(&service, &form)), members);
         }
     }
 

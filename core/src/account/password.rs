@@ -9,8 +9,10 @@ use zeroize::Zeroizing;
 
 use crate::error::{Error, Result};
 
+mod common;
 pub(super) mod stored;
 
+pub(crate) use common::is_common;
 use stored::Stored;
 
 /// Memory and passes of a hash: 19 MiB, two passes, one lane.

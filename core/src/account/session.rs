@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 
-use super::password::Check;
+use super::password::{Check, is_common};
 use super::throttle::{Attempt, Client};
 use super::verify::{Verdict, university_id, university_name};
 use super::{
-    Caller, RESERVED_IDS, cut_nickname, find, fold, is_id, is_password, is_too_long, new_generation,
-    nickname, revoke_tokens,
+    Caller, cut_nickname, find, fold, is_id, is_too_long, may_be_set, new_generation, nickname, revoke_tokens,
 };
 use crate::Tidings;
 use crate::error::{Error, Outcome, Result};
@@ -44,9 +43,17 @@ pub struct SignUp {
 /// `already id` when the id is taken or the university's, in this order; `sign_up fail` when the store fails;
 /// `overloaded` when too many passwords wait to be hashed.
 pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<AccessToken> {
+    register(tidings, form, false)
+}
+
+/// Registers a member who becomes an administrator: whose password may not be one of the most common.
+///
+/// # Errors
+/// As [`sign_up`].
+pub(crate) fn register(tidings: &Tidings, form: &SignUp, admin: bool) -> Result<AccessToken> {
     let config = tidings.config();
     let nickname = nickname(config, &form.nickname).ok_or(Outcome::WrongUserInfo)?;
-    if !is_id(config, &form.id) || !is_password(config, &form.pw) {
+    if !is_id(config, &form.id) || !may_be_set(config, &form.pw, admin) {
         return Err(Outcome::WrongUserInfo.into());
     }
     if form.pw != form.pw_check {
@@ -87,6 +94,7 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
     if stored.blacklisted {
         return Err(Outcome::BlacklistUser.into());
     }
+    warn_if_common(&stored, pw);
     if check == Check::RightButOld {
         let (key, generation) = (stored.key, stored.generation);
         let password = tidings.hasher().hash(pw)?;
@@ -134,6 +142,7 @@ pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>)
     if stored.blacklisted {
         return Err(Outcome::BlacklistUser.into());
     }
+    warn_if_common(&stored, pw);
     let password = if check == Check::Right { None } else { Some(tidings.hasher().hash(pw)?) };
     let (key, generation) = (stored.key, stored.generation);
     // A password that is new here ends the tokens of the old one, like any changed password.
@@ -180,7 +189,7 @@ pub fn change_pw(
         return Err(failed(attempt, Outcome::IncorrectPw));
     }
     succeeded(attempt);
-    if !is_password(tidings.config(), &form.new_pw) {
+    if !may_be_set(tidings.config(), &form.new_pw, stored.admin) {
         return Err(Outcome::WrongUserInfo.into());
     }
     if form.new_pw != form.new_pw_check {
@@ -208,6 +217,18 @@ pub fn sign_out_all(tidings: &Tidings, caller: &Caller) -> Result<()> {
         revoke_tokens(tx, member.key)?;
         Ok(())
     })
+}
+
+/// Says in the log that an administrator has a password that everybody tries first: one set before they became that,
+/// or the university's. It is theirs, so it signs them in.
+fn warn_if_common(stored: &Credentials, pw: &str) {
+    if stored.admin && is_common(pw) {
+        let id = &stored.id;
+        tracing::warn!(
+            administrator = id,
+            "an administrator signs in with one of the 10,000 most common passwords: tidings member password {id}"
+        );
+    }
 }
 
 fn begin<'t>(tidings: &'t Tidings, id: &str, client: Option<Client>) -> Result<Option<Attempt<'t>>> {
@@ -257,6 +278,7 @@ struct Credentials {
     generation: i64,
     blacklisted: bool,
     verified: bool,
+    admin: bool,
 }
 
 mod sql {
@@ -264,8 +286,8 @@ mod sql {
     use crate::store::Topic;
 
     pub(super) fn credentials(tx: &mut dyn Tx, folded: &str) -> Result<Option<Credentials>, StoreError> {
-        let sql = "SELECT key, id, password, generation, blacklisted IS NOT NULL, name IS NOT NULL
-                   FROM member WHERE folded = $1";
+        let sql = "SELECT key, id, password, generation, blacklisted IS NOT NULL, name IS NOT NULL,
+                   admin IS NOT NULL FROM member WHERE folded = $1";
         let Some(mut row) = tx.row(sql, &[folded.into()])? else { return Ok(None) };
         Ok(Some(Credentials {
             key: row.take(0)?,
@@ -274,6 +296,7 @@ mod sql {
             generation: row.take(3)?,
             blacklisted: row.take(4)?,
             verified: row.take(5)?,
+            admin: row.take(6)?,
         }))
     }
 
