@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use futures_util::FutureExt as _;
 use futures_util::future::Either;
+use futures_util::{FutureExt as _, TryFutureExt as _};
 use http::{HeaderMap, Method, Request};
 use tidings_core::{Error, Tidings};
 use tokio::sync::Semaphore;
@@ -28,7 +28,7 @@ use crate::config::Config;
 use crate::cors;
 use crate::lane::Lanes;
 use crate::metrics::Metrics;
-use crate::reply::{self, Answer};
+use crate::reply::{self, Answer, Scope};
 use crate::request::Call;
 use crate::route::{Route, Table};
 use crate::upload::Upload;
@@ -78,18 +78,29 @@ impl App {
         B: http_body::Body<Data: Send, Error: Into<Box<dyn StdError + Send + Sync>>> + Send + Sync + 'static,
     {
         let cors = cors::layer(&self.config.cors_origins);
+        let names_origin = self.names_origin();
         let mut inner = warp::service(plumbing(self));
         let mut outer = cors.layer(inner.clone());
         tower::service_fn(move |request: Request<B>| {
             if let Some(refused) = target::refuse(&request) {
                 return Either::Left(Either::Left(ready(Ok(refused))));
             }
-            if request.method() == Method::OPTIONS && !cors::is_preflight(request.headers()) {
-                Either::Left(Either::Right(inner.call(request)))
+            if request.method() != Method::OPTIONS {
+                Either::Left(Either::Right(outer.call(request)))
+            } else if cors::is_preflight(request.headers()) {
+                Either::Right(Either::Left(outer.call(request).map_ok(move |mut response| {
+                    cors::complete_preflight(response.headers_mut(), names_origin);
+                    response
+                })))
             } else {
-                Either::Right(outer.call(request))
+                Either::Right(Either::Right(inner.call(request)))
             }
         })
+    }
+
+    /// Whether answers repeat the origin that asked, because only named ones may read them.
+    fn names_origin(&self) -> bool {
+        !self.config.cors_origins.is_empty()
     }
 
     /// Says that the server is shutting down: it is not ready for more.
@@ -111,6 +122,7 @@ impl App {
         peer: Option<Peer>,
         upload: Upload,
     ) -> Response {
+        let mut scope = Scope { names_origin: self.names_origin(), ..Scope::default() };
         let path = path.as_str().strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
         let watch = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
         let watched = |path, answer: &Answer| {
@@ -123,7 +135,7 @@ impl App {
             Err(refusal) => {
                 let answer = Err(refusal);
                 watched("", &answer);
-                return reply::respond(answer, "", false);
+                return reply::respond(answer, "", scope);
             }
         };
         let (route, recorded) = (found.route(&method), found.recorded(&method));
@@ -131,13 +143,14 @@ impl App {
         let peer = peer.map(|peer| peer.0);
         let call = Call::new(Arc::clone(&self), found.segments, query, headers, peer, upload);
         let recorded = recorded.filter(|_| self.config.analytics).map(|op| (Witness::of(&call), op));
-        let keepable = route.as_ref().is_ok_and(|route| route.is_public) && call.is_guest();
+        scope.is_public = route.as_ref().is_ok_and(|route| route.is_public);
+        scope.is_guest = call.is_guest();
         let answer = match route {
             Ok(route) => self.answer(route, call).await,
             Err(refusal) => Err(refusal),
         };
         watched(template, &answer);
-        let response = reply::respond(answer, template, keepable);
+        let response = reply::respond(answer, template, scope);
         if let Some((witness, operation)) = recorded {
             witness.record(&self, operation, path, response.status());
         }
@@ -172,7 +185,7 @@ fn plumbing(app: Arc<App>) -> impl Filter<Extract: Reply, Error = Infallible> + 
         })
         .recover(|rejection: Rejection| async move {
             let error = Error::Internal(format!("warp refused a request: {rejection:?}").into());
-            Ok::<_, Infallible>(reply::respond(Err(error.into()), "", false))
+            Ok::<_, Infallible>(reply::respond(Err(error.into()), "", Scope::default()))
         })
 }
 
@@ -274,12 +287,10 @@ mod tests {
     async fn long_answers_are_compressed_for_those_who_take_it() {
         let service = service();
         let plain = service.call(request("GET", "/openapi.json")).await;
-        assert_eq!((header(&plain, "content-encoding"), header(&plain, "vary")), ("", "accept-encoding"));
+        let vary = "accept-encoding, authorization";
+        assert_eq!((header(&plain, "content-encoding"), header(&plain, "vary")), ("", vary));
         let packed = service.call(with(request("GET", "/openapi.json"), "accept-encoding", "gzip")).await;
-        assert_eq!(
-            (header(&packed, "content-encoding"), header(&packed, "vary")),
-            ("gzip", "accept-encoding")
-        );
+        assert_eq!((header(&packed, "content-encoding"), header(&packed, "vary")), ("gzip", vary));
         let mut text = Vec::new();
         let mut unpacked = flate2::read::GzDecoder::new(packed.body().as_ref());
         std::io::Read::read_to_end(&mut unpacked, &mut text).unwrap();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderValue;
+use http::header::CONTENT_SECURITY_POLICY;
 use tidings_core::Error;
 use tidings_core::answer::Encoded;
 use utoipa::openapi::path::Operation;
@@ -18,6 +19,7 @@ use crate::config::{BasePath, Config};
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
+use crate::security::{PAGE_ISOLATION, PAGE_POLICY};
 use crate::{
     account, admin, analysis, feedback, health, main_info, newsfeed, notice, post, profile, search, words,
 };
@@ -179,7 +181,7 @@ pub(crate) fn routes(config: &Config) -> Vec<Route> {
     }
     let document = Arc::new(Encoded::new(openapi(&config.base_path)));
     // Relative to the page, so that it is found behind a proxy that cuts a prefix, too.
-    let page = Page::from("../openapi.json").validator_url("none").persist_authorization(true);
+    let page = Page::from("../openapi.json").validator_url("none").persist_authorization(false);
     let (page, files) = (Arc::new(page.clone()), Arc::new(page));
     let routes = [
         Route::get("/openapi.json", move |call| ready(Ok(openapi_json(&call, &document)))),
@@ -197,6 +199,12 @@ pub(crate) fn routes(config: &Config) -> Vec<Route> {
 /// The page, and the files it is made of.
 const PAGE: &str = "/docs/";
 const PAGE_FILES: &str = "/docs/{file}";
+
+/// The script that starts the page …
+const INITIALIZER: &str = "swagger-initializer.js";
+/// … and also removes the token that the page of earlier versions left in the browser's storage. It lasts 30 days, so
+/// it may still be valid.
+const FORGET_TOKEN: &[u8] = b"\nlocalStorage.removeItem(\"authorized\");\n";
 
 /// This document
 #[utoipa::path(get, path = "/openapi.json", tag = "server", responses((status = 200, body = serde_json::Value)))]
@@ -221,9 +229,18 @@ async fn file(call: Call, name: String, page: Arc<Page<'static>>) -> Answer {
                 HeaderValue::from_str(&file.content_type).map_err(|e| Error::Internal(e.into()))?;
             let bytes = match file.bytes {
                 Cow::Borrowed(bytes) => Bytes::from_static(bytes),
-                Cow::Owned(bytes) => bytes.into(),
+                Cow::Owned(mut bytes) => {
+                    if name == INITIALIZER {
+                        bytes.extend_from_slice(FORGET_TOKEN);
+                    }
+                    bytes.into()
+                }
             };
-            Ok(Reply::bytes(bytes, media_type, gzip))
+            let mut reply = Reply::bytes(bytes, media_type, gzip).with(CONTENT_SECURITY_POLICY, PAGE_POLICY);
+            for (header, value) in PAGE_ISOLATION {
+                reply = reply.with(header, value);
+            }
+            Ok(reply)
         },
     )
     .await
@@ -285,7 +302,10 @@ mod tests {
             assert_eq!((file.status().as_u16(), header(&file, "content-type")), (200, media_type), "{path}");
         }
         let settings = service.call(request("GET", "/docs/swagger-initializer.js")).await;
-        assert!(std::str::from_utf8(settings.body()).unwrap().contains("../openapi.json"));
+        let settings = std::str::from_utf8(settings.body()).unwrap();
+        assert!(settings.contains("../openapi.json"));
+        assert!(!settings.contains("\"persistAuthorization\": true"), "a token stays in memory: {settings}");
+        assert!(settings.contains("localStorage.removeItem"), "{settings}");
         assert_eq!(service.call(request("GET", "/docs/..%2FCargo.toml")).await.status(), 404);
     }
 

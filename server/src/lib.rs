@@ -48,7 +48,7 @@
 //! | `request`, `fields`, `upload`, `client` | what a handler may ask of a request |
 //! | `witness` | says who asked, once they are answered, to the access log and the counters |
 //! | `lane` | runs operations off the async threads, a bounded number at a time |
-//! | `reply` | status, headers, compression |
+//! | `reply`, `security` | status, headers, compression |
 //! | `account`, `profile`, `admin`, … | the handlers, a module for each slice of the core |
 //! | `metrics` | tells whoever watches over the server, on a listener of its own |
 //! | `docs`, `health` | the OpenAPI document and its page; liveness and readiness |
@@ -80,6 +80,7 @@ mod reply;
 mod request;
 mod route;
 mod search;
+mod security;
 mod stream;
 mod target;
 #[cfg(test)]

@@ -29,9 +29,10 @@ use crate::config::Config;
 use crate::connection::{Connection, RequestBody};
 use crate::connections::{Connections, Place, Refused};
 use crate::patience::{Limits, Patient};
+use crate::reply::{self, Scope};
 use crate::stream::{self, StreamExecutor};
 use crate::unsent::{CHARGED_FROM, ResponseBody};
-use crate::{files, metrics, reply, request};
+use crate::{files, metrics, request};
 
 /// The most bytes of a request's head …
 const HEAD_MAX: usize = 64 * 1024;
@@ -165,7 +166,7 @@ where
 }
 
 fn overloaded() -> Response {
-    reply::respond(Err(Error::Overloaded.into()), "", false)
+    reply::respond(Err(Error::Overloaded.into()), "", Scope::default())
 }
 
 /// Takes note that the connection is a member's, when the request says so.

@@ -25,6 +25,7 @@ use tokio::time::timeout;
 
 use crate::app::App;
 use crate::reply::Refusal;
+use crate::security;
 
 /// What every name begins with.
 const NAMESPACE: &str = "tidings";
@@ -223,6 +224,7 @@ fn answer(app: &App, method: &Method, path: &str) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::from(body));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(TEXT_FORMAT));
+    security::secure(response.headers_mut());
     response
 }
 
@@ -280,6 +282,8 @@ mod tests {
         let app = App::new(service.tidings.clone(), Config::default());
         let status = |method, path| answer(&app, &method, path).status().as_u16();
         assert_eq!(status(Method::GET, "/metrics"), 200);
+        let refused = answer(&app, &Method::GET, "/");
+        assert_eq!(refused.headers()["x-content-type-options"], "nosniff");
         assert_eq!(status(Method::POST, "/metrics"), 405);
         assert_eq!(status(Method::GET, "/get_device"), 404);
         assert_eq!(service.call(request("GET", "/metrics")).await.status(), 404);

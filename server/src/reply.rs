@@ -15,6 +15,8 @@ use tidings_core::answer::{self, Encoded};
 use tidings_core::{Error, Outcome, Pending};
 use warp::reply::Response;
 
+use crate::security;
+
 /// Bytes from which compressing an answer saves more than it costs.
 const WORTH_COMPRESSING: usize = 1_024;
 /// When to try again where nothing better is known.
@@ -68,9 +70,9 @@ impl Reply {
 
     /// The way to another address.
     pub(crate) fn moved(location: HeaderValue) -> Self {
-        let mut response = Response::new(Bytes::new().into());
-        *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
-        Self(response).with(http::header::LOCATION, location)
+        let mut moved = Self::empty(Bytes::new());
+        *moved.0.status_mut() = StatusCode::PERMANENT_REDIRECT;
+        moved.with(http::header::LOCATION, location)
     }
 
     /// The same with a header more.
@@ -86,11 +88,53 @@ impl Reply {
     }
 
     fn plain(body: Bytes, content_type: HeaderValue) -> Self {
-        Self(Response::new(body.into())).with(CONTENT_TYPE, content_type)
+        Self::empty(body).with(CONTENT_TYPE, content_type)
+    }
+
+    /// A body without headers, with room for those to come.
+    fn empty(body: Bytes) -> Self {
+        let mut response = Response::new(body.into());
+        *response.headers_mut() = security::headers();
+        Self(response)
     }
 }
 
 const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
+
+/// What an answer depends on beside its path, for caches.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scope {
+    /// The operation tells every caller without a token the same and changes nothing.
+    pub(crate) is_public: bool,
+    /// The caller brought no token.
+    pub(crate) is_guest: bool,
+    /// Only named origins may read answers, and each answer repeats the one that asked.
+    pub(crate) names_origin: bool,
+}
+
+impl Scope {
+    /// Whether a cache may keep the answer, unless it is a refusal.
+    const fn is_keepable(self) -> bool {
+        self.is_public && self.is_guest
+    }
+
+    /// The headers of a request that the answer depends on. A public operation says the same of all its answers, long
+    /// or short: a cache that holds a guest's must not give it to a member.
+    const fn vary(self, is_negotiated: bool) -> Option<HeaderValue> {
+        let vary = match (self.is_public, is_negotiated, self.names_origin) {
+            (true, _, false) => "accept-encoding, authorization",
+            (true, _, true) => "accept-encoding, authorization, origin",
+            (false, true, true) => "accept-encoding, origin",
+            (false, true, false) => return Some(ACCEPT_ENCODING),
+            (false, false, true) => return Some(ORIGIN_ONLY),
+            (false, false, false) => return None,
+        };
+        Some(HeaderValue::from_static(vary))
+    }
+}
+
+/// The `Vary` of an answer that depends on the origin alone, such as one to a preflight.
+pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
 
 fn compress(bytes: &[u8]) -> Bytes {
     let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 3), Compression::default());
@@ -151,16 +195,20 @@ const fn status(error: &Error) -> StatusCode {
     }
 }
 
-/// The response of an answer. `path` is the operation's, for the log; `keepable` says that the operation
-/// tells everybody the same and changes nothing, so that a cache may keep what it answers.
-pub(crate) fn respond(answer: Answer, path: &str, keepable: bool) -> Response {
+/// The response of an answer. `path` is the operation's, for the log; `scope` says what it depends on.
+pub(crate) fn respond(answer: Answer, path: &str, scope: Scope) -> Response {
     let (mut response, refused) = match answer {
         Ok(Reply(response)) => (response, false),
         Err(refusal) => (refuse(&refusal, path), true),
     };
-    if refused || !keepable {
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let headers = response.headers_mut();
+    if refused || !scope.is_keepable() {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
+    if let Some(vary) = scope.vary(headers.contains_key(VARY)) {
+        headers.insert(VARY, vary);
+    }
+    security::secure(headers);
     response
 }
 
@@ -221,7 +269,7 @@ mod tests {
         ];
         let lines = documented.chain(others).map(|refusal| {
             let text = refusal.to_string();
-            let response = respond(Err(refusal), "/path", true);
+            let response = respond(Err(refusal), "/path", Scope::default());
             let header = [WWW_AUTHENTICATE, RETRY_AFTER, ALLOW].into_iter().find_map(|name| {
                 let value = response.headers().get(&name)?;
                 Some(format!("{name}: {}", value.to_str().ok()?))
@@ -231,5 +279,27 @@ mod tests {
                 .to_owned()
         });
         insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn vary_is_one_line_with_all_that_an_answer_depends_on() {
+        let vary = |is_public, is_negotiated, names_origin| {
+            let scope = Scope { is_public, is_guest: true, names_origin };
+            let mut reply = Reply::success(&(), false);
+            if is_negotiated {
+                reply = reply.with(VARY, ACCEPT_ENCODING);
+            }
+            let response = respond(Ok(reply), "", scope);
+            let lines = response.headers().get_all(VARY).iter().map(|line| line.to_str().unwrap().to_owned());
+            lines.collect::<Vec<_>>()
+        };
+        for is_negotiated in [false, true] {
+            assert_eq!(vary(true, is_negotiated, false), ["accept-encoding, authorization"]);
+            assert_eq!(vary(true, is_negotiated, true), ["accept-encoding, authorization, origin"]);
+        }
+        assert_eq!(vary(false, true, false), ["accept-encoding"]);
+        assert_eq!(vary(false, true, true), ["accept-encoding, origin"]);
+        assert_eq!(vary(false, false, true), ["origin"]);
+        assert!(vary(false, false, false).is_empty());
     }
 }

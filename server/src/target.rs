@@ -5,7 +5,7 @@ use http::{HeaderValue, Method, Request};
 use tidings_core::Error;
 use warp::reply::Response;
 
-use crate::reply::{self, Refusal};
+use crate::reply::{self, Refusal, Scope};
 
 /// The methods of all operations, for a `CONNECT` that names no path.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST");
@@ -26,7 +26,7 @@ pub(crate) fn refuse<B>(request: &Request<B>) -> Option<Response> {
     } else {
         return None;
     };
-    Some(reply::respond(Err(refusal), "", false))
+    Some(reply::respond(Err(refusal), "", Scope::default()))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use tidings_tests::{Answer, Caller, OPERATIONS, Operation, PASSWORD, Server, sam
 
 mod cors;
 mod docs;
+mod headers;
 mod limits;
 mod shutdown;
 mod targets;

@@ -9,7 +9,7 @@ use tidings_tests::{Output, command, run};
 use super::tidings;
 
 /// Values of the settings that have no default, each another one than nothing.
-const WITHOUT_DEFAULT: [(&str, &str); 12] = [
+const WITHOUT_DEFAULT: [(&str, &str); 13] = [
     ("base-path", "/api"),
     ("cors-origin", "https://app.example.org"),
     ("trust-proxy", "10.0.0.0/8"),

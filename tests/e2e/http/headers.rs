@@ -1,0 +1,131 @@
+//! The headers that every answer has, and what caches are told.
+
+use serde_json::json;
+use tidings_tests::{Answer, Caller, PASSWORD, Server, sample, wait_until};
+
+const DATA: &str = "default-src 'none'; frame-ancestors 'none'";
+
+/// Checks the headers that every answer has, with the content security policy of data.
+fn is_secured(answer: &Answer) {
+    assert_eq!(answer.header("x-content-type-options"), "nosniff", "{answer:?}");
+    assert_eq!(answer.header("referrer-policy"), "no-referrer", "{answer:?}");
+    assert_eq!(answer.header("content-security-policy"), DATA, "{answer:?}");
+    assert_eq!(
+        answer.header("cross-origin-resource-policy"),
+        "",
+        "pages of any origin may read it: {answer:?}"
+    );
+}
+
+#[test]
+fn answers_and_refusals_of_every_kind_have_the_headers() {
+    let server = Server::start();
+    let (anyone, ann) = (server.anyone(), server.member("ann"));
+    let sign_in =
+        |body: Vec<u8>, media_type: &str| anyone.request("POST", "/sign_in").body(media_type, body).send();
+    for (said, answer) in [
+        ("200 success", anyone.get("/get_popularity_newsfeed")),
+        ("200 success", anyone.get("/healthz")),
+        ("200 success", ann.get("/get_userinfo")),
+        ("200 No member", anyone.post("/sign_in", json!({ "id": "bob", "pw": PASSWORD }))),
+        ("400 bad request", sign_in(Vec::new(), "application/json")),
+        ("401 bad token", anyone.get("/sign_out_all")),
+        ("403 Not admin", ann.get("/get_blacklist")),
+        ("404 Not found", anyone.get("/nothing")),
+        ("405 method not allowed", anyone.get("/sign_in")),
+        ("405 method not allowed", anyone.request("OPTIONS", "/sign_in").send()),
+        ("413 payload too large", sign_in(vec![b' '; 2 << 20], "application/json")),
+        ("415 unsupported media type", sign_in(b"x".to_vec(), "text/plain")),
+    ] {
+        assert_eq!(answer.said(), said);
+        is_secured(&answer);
+    }
+    is_secured(&anyone.get("/openapi.json"));
+    is_secured(&anyone.get("/docs"));
+    let limited = Server::with(|serve| {
+        serve.args(["--rate-limit", "1"]);
+    });
+    wait_until("the limit is reached", || {
+        let answer = limited.anyone().get("/get_categories");
+        is_secured(&answer);
+        answer.said() == "429 too many requests"
+    });
+}
+
+fn preflight(caller: &Caller) -> Answer {
+    let request = caller.request("OPTIONS", "/sign_in").header("Origin", "https://app.example.org");
+    request.header("Access-Control-Request-Method", "POST").send()
+}
+
+#[test]
+fn preflights_have_the_headers_too() {
+    let answer = preflight(&Server::start().anyone());
+    is_secured(&answer);
+    assert_eq!(answer.header("vary"), "");
+    let server = Server::with(|serve| {
+        serve.args(["--cors-origin", "https://app.example.org"]);
+    });
+    let answer = preflight(&server.anyone());
+    is_secured(&answer);
+    assert_eq!(answer.header("vary"), "origin");
+}
+
+#[test]
+fn what_a_cache_may_keep_varies_with_the_token() {
+    for (origins, vary) in [
+        ([].as_slice(), "accept-encoding, authorization"),
+        (&["--cors-origin", "https://app.example.org"], "accept-encoding, authorization, origin"),
+    ] {
+        let server = Server::with(move |serve| {
+            serve.args(origins);
+        });
+        let (anyone, ann, admin) = (server.anyone(), server.member("ann"), server.admin());
+        let id = admin.post("/insert_post", sample::post("Post")).text("/_id");
+        for path in [
+            "/get_recommendation_newsfeed",
+            "/get_popularity_newsfeed",
+            "/get_topic_newsfeed/nothing",
+            "/get_all_notice",
+            "/get_categories",
+            "/get_analysis",
+            "/get_search_realtime",
+            "/openapi.json",
+            &format!("/get_post/{id}"),
+        ] {
+            for (caller, kept) in [(&anyone, ""), (&ann, "no-store")] {
+                for coding in ["gzip", "identity"] {
+                    let answer = caller.request("GET", path).header("Accept-Encoding", coding).send();
+                    let lines: Vec<_> = answer.headers.get_all("vary").iter().collect();
+                    assert_eq!(lines, [vary], "{path}");
+                    assert_eq!(answer.header("cache-control"), kept, "{path}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_api_page_runs_no_foreign_script_is_in_no_frame_and_stores_no_token() {
+    let anyone = Server::start();
+    let anyone = anyone.anyone();
+    for file in ["", "swagger-ui.css", "swagger-ui-bundle.js", "swagger-initializer.js"] {
+        let answer = anyone.get(&format!("/docs/{file}"));
+        assert_eq!(answer.status, 200, "{file}");
+        let policy = answer.header("content-security-policy");
+        for directive in
+            ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"]
+        {
+            assert!(policy.split("; ").any(|one| one == directive), "{file}: {policy}");
+        }
+        assert!(!policy.contains("unsafe-eval") && !policy.contains("http"), "{file}: {policy}");
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        assert_eq!(answer.header("referrer-policy"), "no-referrer");
+        assert_eq!(answer.header("cross-origin-opener-policy"), "same-origin");
+        assert_eq!(answer.header("cross-origin-resource-policy"), "same-origin");
+    }
+    let page = String::from_utf8(anyone.get("/docs/").bytes).unwrap();
+    let scripts: Vec<_> = page.split("<script").skip(1).collect();
+    assert!(!scripts.is_empty() && scripts.iter().all(|script| script.starts_with(" src=")), "{page}");
+    let settings = String::from_utf8(anyone.get("/docs/swagger-initializer.js").bytes).unwrap();
+    assert!(!settings.contains("\"persistAuthorization\": true"), "{settings}");
+}
