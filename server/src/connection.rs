@@ -13,12 +13,16 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+/// Requests that a client may give up before it may give up no more than half of them.
+const ABANDONED: usize = 100;
+
 /// What is known of an open connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     opened: Instant,
     begun: AtomicUsize,
     running: AtomicUsize,
+    abandoned: AtomicUsize,
     progress: AtomicUsize,
     /// Milliseconds from `opened` to the last progress, as its socket saw it.
     active_ms: AtomicU64,
@@ -37,6 +41,7 @@ impl Connection {
             opened: Instant::now(),
             begun: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
+            abandoned: AtomicUsize::new(0),
             progress: AtomicUsize::new(0),
             active_ms: AtomicU64::new(0),
             unsent: AtomicUsize::new(0),
@@ -61,6 +66,13 @@ impl Connection {
     /// How many requests have begun.
     pub(crate) fn begun(&self) -> usize {
         self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Counts a request whose client did not wait for its response, and says whether these are most requests: each may
+    /// go on working after its stream has ended, and so stays within no bound on streams.
+    pub(crate) fn abandon(&self) -> bool {
+        let abandoned = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
+        abandoned > ABANDONED && abandoned > self.begun() / 2
     }
 
     /// Whether a request is running: its response has not been handed to hyper as a whole.

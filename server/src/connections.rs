@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,33 +19,16 @@ use crate::connection::Connection;
 use crate::stream::StreamState;
 use crate::unsent::{Charge, UnsentBytes};
 
+mod bounds;
+
+use bounds::{Bounds, Groups};
+
 /// How long the client of a running request may be silent before its place may be given to another.
 const STALLED: Duration = Duration::from_secs(10);
 /// How long nothing is looked for where nothing was found to close.
 const REST: Duration = Duration::from_millis(5);
 /// The share of the connections that close at once, so that a flood does not look through all of them each time.
 const BATCH: usize = 100;
-
-/// How many connections there may be.
-#[derive(Clone, Copy, Debug)]
-struct Bounds {
-    total: usize,
-    /// Of one IPv4 address or IPv6 /64.
-    address: usize,
-    /// Of one IPv4 /24 or IPv6 /48.
-    network: usize,
-    /// Of all; beyond it, each newcomer closes idle connections.
-    relaxed: usize,
-}
-
-impl Bounds {
-    fn new(total: usize, address: Option<usize>) -> Self {
-        let reserved = if total < 8 { 0 } else { (total / 10).max(2) };
-        let relaxed = total - reserved;
-        let address = address.unwrap_or(total - total / 4).min(relaxed);
-        Self { total, address, network: relaxed, relaxed }
-    }
-}
 
 /// Every open connection.
 pub(crate) struct Connections {
@@ -73,28 +56,6 @@ struct Entry {
     /// `None` of a trusted proxy, which stands for many clients.
     client: Option<Groups>,
     connection: Arc<Connection>,
-}
-
-/// What a client is counted with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Groups {
-    address: IpAddr,
-    network: IpAddr,
-}
-
-impl Groups {
-    fn of(address: IpAddr) -> Self {
-        match address {
-            IpAddr::V4(v4) => {
-                let network = Ipv4Addr::from_bits(v4.to_bits() & (!0 << 8));
-                Self { address, network: network.into() }
-            }
-            IpAddr::V6(v6) => {
-                let prefix = |length: u32| Ipv6Addr::from_bits(v6.to_bits() & (!0 << (128 - length))).into();
-                Self { address: prefix(64), network: prefix(48) }
-            }
-        }
-    }
 }
 
 /// Why a connection is not let in.
@@ -233,10 +194,12 @@ impl Entries {
         Some(entry)
     }
 
-    /// Closes a connection; its place is free at once.
-    fn close(&mut self, key: u64) {
-        if let Some(entry) = self.remove(key) {
-            entry.connection.close();
+    /// Closes connections; their places are free at once.
+    fn close_all(&mut self, keys: &[u64]) {
+        for key in keys {
+            if let Some(entry) = self.remove(*key) {
+                entry.connection.close();
+            }
         }
     }
 
@@ -283,7 +246,8 @@ impl Entries {
         let batch = batch.clamp(1, candidates.len());
         candidates.select_nth_unstable_by_key(batch - 1, |(_, active, _)| *active);
         tracing::debug!(closed = batch, "connections are closed for others to have their places");
-        candidates[..batch].iter().for_each(|(.., key)| self.close(*key));
+        let closing: Vec<_> = candidates[..batch].iter().map(|(.., key)| *key).collect();
+        self.close_all(&closing);
         true
     }
 
@@ -310,7 +274,7 @@ impl Entries {
                 break;
             }
             if Arc::ptr_eq(&entry.connection, newcomer) {
-                closing.into_iter().for_each(|key| self.close(key));
+                self.close_all(&closing);
                 return false;
             }
             held -= entry.connection.unsent().min(held);
@@ -322,7 +286,7 @@ impl Entries {
                 "connections are closed that do not take their responses"
             );
         }
-        closing.into_iter().for_each(|key| self.close(key));
+        self.close_all(&closing);
         true
     }
 }
@@ -353,8 +317,8 @@ mod tests {
 
     use super::*;
 
-    fn connections(total: usize, config: Config) -> Arc<Connections> {
-        Connections::new(&config, total)
+    fn connections(total: usize, config: &Config) -> Arc<Connections> {
+        Connections::new(config, total)
     }
 
     fn address(text: &str) -> IpAddr {
@@ -365,33 +329,9 @@ mod tests {
         connections.entries().open.len()
     }
 
-    #[test]
-    fn bounds_leave_room_for_others_and_small_ones_are_what_they_say() {
-        let bounds = |total, address| {
-            let Bounds { total, address, network, relaxed } = Bounds::new(total, address);
-            (total, address, network, relaxed)
-        };
-        assert_eq!(bounds(10_000, None), (10_000, 7_500, 9_000, 9_000));
-        assert_eq!(bounds(10_000, Some(20)), (10_000, 20, 9_000, 9_000));
-        assert_eq!(bounds(10_000, Some(20_000)), (10_000, 9_000, 9_000, 9_000));
-        assert_eq!(bounds(10, None), (10, 8, 8, 8));
-        assert_eq!(bounds(2, None), (2, 2, 2, 2));
-        assert_eq!(bounds(1, None), (1, 1, 1, 1));
-    }
-
-    #[test]
-    fn clients_are_counted_by_address_and_network() {
-        let groups = |text| {
-            let Groups { address: client, network } = Groups::of(address(text));
-            format!("{client} {network}")
-        };
-        assert_eq!(groups("192.0.2.7"), "192.0.2.7 192.0.2.0");
-        assert_eq!(groups("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2:: 2001:db8:1::");
-    }
-
     #[tokio::test(start_paused = true)]
     async fn a_newcomer_has_the_place_of_the_longest_idle_of_the_largest_network() {
-        let connections = connections(10, Config::default());
+        let connections = connections(10, &Config::default());
         let admit = |from: &str| connections.admit(address(from)).unwrap();
         let other = admit("198.51.100.1");
         let mut many = Vec::new();
@@ -422,7 +362,7 @@ mod tests {
             trust_proxy: vec!["10.0.0.0/8".parse().unwrap()],
             ..Config::default()
         };
-        let connections = connections(100, config);
+        let connections = connections(100, &config);
         let admit = |from: &str| connections.admit(address(from));
         let hold: Vec<_> = (0..3).map(|_| admit("2001:db8::1").unwrap()).collect();
         let next = admit("2001:db8::2").unwrap();
@@ -439,7 +379,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_network_never_has_the_places_in_reserve_and_silent_requests_lose_theirs() {
-        let connections = connections(10, Config::default());
+        let connections = connections(10, &Config::default());
         let admit = |from: String| connections.admit(address(&from));
         let flood: Vec<_> = (1..=8).map(|host| admit(format!("192.0.2.{host}")).unwrap()).collect();
         let requests: Vec<_> = flood.iter().map(|place| place.connection.begin(false)).collect();
@@ -449,7 +389,9 @@ mod tests {
         advance(REST).await;
         assert_eq!(admit("198.51.100.1".into()).err(), Some(Refused::Full));
         advance(STALLED).await;
-        others.iter().for_each(|place| place.connection.set_active(Instant::now()));
+        for place in &others {
+            place.connection.set_active(Instant::now());
+        }
         let newcomer = admit("198.51.100.1".into()).unwrap();
         assert_eq!(flood.iter().filter(|place| place.connection.is_closing()).count(), 1);
         assert!(!others.iter().any(|place| place.connection.is_closing()));
@@ -458,7 +400,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_holds_most_of_the_responses_makes_room_for_the_others() {
-        let connections = connections(10, Config { responses_limit: 1_000, ..Config::default() });
+        let connections = connections(10, &Config { responses_limit: 1_000, ..Config::default() });
         let place = |from: &str| connections.admit(address(from)).unwrap();
         let (one, two, other) = (place("192.0.2.1"), place("192.0.2.2"), place("203.0.113.1"));
         let charge = |place: &Place, bytes| connections.charge(&place.connection, bytes, None);

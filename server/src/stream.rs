@@ -32,7 +32,7 @@ pub(crate) fn current() -> Option<Arc<StreamState>> {
 /// How far the response of a stream is.
 #[derive(Debug)]
 pub(crate) struct StreamState {
-    /// Frames that hyper has taken; the first one as soon as there is a response.
+    /// The frames that hyper has taken, and one for the response itself.
     taken: AtomicUsize,
     /// Responses in memory, 0 or 1.
     held: AtomicUsize,
@@ -46,8 +46,13 @@ impl StreamState {
         Arc::new(Self { taken, held, released: Notify::new() })
     }
 
+    /// Says that there is a response, or that hyper has taken a frame of it.
     pub(crate) fn add_progress(&self) {
         self.taken.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn is_answered(&self) -> bool {
+        self.taken.load(Ordering::Relaxed) > 0
     }
 
     /// Says that memory is held for the stream.
@@ -61,8 +66,8 @@ impl StreamState {
         self.released.notify_one();
     }
 
-    /// Ends when nothing of the response was taken for `idle` or a little longer; a request that is still being
-    /// worked on has limits of its own.
+    /// Ends when nothing of the response was taken for `idle`, at the latest after twice as long; a request that is
+    /// still being worked on has limits of its own.
     async fn stalled(&self, idle: Duration) {
         let mut before = 0;
         loop {
@@ -114,6 +119,11 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
                 () = state.stalled(idle) => true,
             };
             drop(stream);
+            if !state.is_answered() && connection.abandon() {
+                tracing::debug!("a client resets most of its requests");
+                connection.close();
+                return;
+            }
             // h2 may still hold the last frames, for a window that does not open.
             let time = if is_stalled { RESET_TIME } else { idle };
             if timeout(time, state.all_released()).await.is_err() {
@@ -136,6 +146,7 @@ mod tests {
     use crate::unsent::UnsentBytes;
 
     const IDLE: Duration = Duration::from_secs(75);
+    const NEARLY_IDLE: Duration = Duration::from_secs(74);
 
     fn executor() -> (StreamExecutor, Arc<Connection>, Arc<UnsentBytes>) {
         let (connection, connections) = (Connection::new(), Connections::new(&Config::default(), 10));
@@ -164,14 +175,34 @@ mod tests {
             sleep(3 * IDLE).await;
             for _ in 0..3 {
                 stream.add_progress();
-                sleep(IDLE - Duration::from_secs(1)).await;
+                sleep(NEARLY_IDLE).await;
             }
-            pending().await
+            pending::<()>().await;
         });
         sleep(20 * IDLE).await;
         let took = ended.lock().unwrap().unwrap() - began;
         assert!((5 * IDLE..=8 * IDLE).contains(&took), "{took:?}");
         assert_eq!((total.held(), connection.unsent(), connection.is_closing()), (0, 0, false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_resets_its_requests_again_and_again_loses_its_connection() {
+        let (executor, connection, _) = executor();
+        for n in 0..300 {
+            drop(connection.begin(true));
+            let is_answered = n % 2 == 0;
+            executor.execute(async move {
+                if is_answered {
+                    current().unwrap().add_progress();
+                }
+            });
+            sleep(Duration::from_millis(1)).await;
+        }
+        assert!(!connection.is_closing(), "half of them were answered");
+        drop(connection.begin(true));
+        executor.execute(async {});
+        sleep(Duration::from_millis(1)).await;
+        assert!(connection.is_closing());
     }
 
     #[tokio::test(start_paused = true)]
@@ -184,7 +215,7 @@ mod tests {
             let stream = current().unwrap();
             *held.lock().unwrap() = Some(total_of.charge(&connection_of, 1_000, Some(stream)));
         });
-        sleep(IDLE - Duration::from_secs(1)).await;
+        sleep(NEARLY_IDLE).await;
         assert!(!connection.is_closing());
         sleep(Duration::from_secs(2)).await;
         assert!(connection.is_closing());
@@ -197,7 +228,9 @@ mod tests {
         let (executor, connection, total) = executor();
         let (connection_of, total_of) = (Arc::clone(&connection), Arc::clone(&total));
         executor.execute(async move {
-            let charge = total_of.charge(&connection_of, 1_000, current());
+            let stream = current().unwrap();
+            stream.add_progress();
+            let charge = total_of.charge(&connection_of, 1_000, Some(stream));
             tokio::spawn(async move {
                 sleep(IDLE / 2).await;
                 drop(charge);

@@ -94,6 +94,9 @@ impl<B> ResponseBody<B> {
         stream: Option<Arc<StreamState>>,
         running: Running,
     ) -> Self {
+        if let Some(stream) = &stream {
+            stream.add_progress();
+        }
         Self { body, rest: Bytes::new(), charge, stream, running }
     }
 

@@ -157,9 +157,8 @@ async fn a_response_without_a_window_ends_although_pings_arrive() {
             loop {
                 match timeout(idle / 10, read_frame(&mut socket)).await {
                     Ok(None | Some(RST_STREAM)) => break,
-                    Ok(Some(_)) => {}
                     Err(_) if socket.write_all(&frame(PING, 0, 0, &[0; 8])).await.is_err() => break,
-                    Err(_) => {}
+                    Ok(Some(_)) | Err(_) => {}
                 }
             }
         });
@@ -205,8 +204,8 @@ async fn responses_that_nobody_takes_close_their_connections_and_others_are_answ
     }
     let mut closed = 0;
     for mut socket in greedy {
-        let closes = async { while read_frame(&mut socket).await.is_some() {} };
-        closed += usize::from(timeout(Duration::from_secs(2), closes).await.is_ok());
+        let reads = async { while read_frame(&mut socket).await.is_some() {} };
+        closed += usize::from(timeout(Duration::from_secs(2), reads).await.is_ok());
     }
     assert!(closed >= 2, "of four that hold half a mebibyte each, and more");
 }

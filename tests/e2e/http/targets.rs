@@ -22,7 +22,7 @@ fn a_target_without_a_path_is_refused_in_json_and_panics_nowhere() {
         assert_eq!(answer.header("content-type"), "application/json; charset=utf-8", "{line}");
     }
     // What hyper cannot read it refuses itself, without a body.
-    for line in ["GET http://[::1", "GET http://", "GET http:///healthz", "GET ://x/healthz"] {
+    for line in ["GET http://[::1", "GET http://", "GET http:///healthz"] {
         if let Some(answer) = server.try_raw(format!("{line} HTTP/1.1\r\nHost: x\r\n\r\n")) {
             assert!((400..500).contains(&answer.status), "{line}: {answer:?}");
         }

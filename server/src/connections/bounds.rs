@@ -1,0 +1,75 @@
+//! How many connections there may be, in all and of one client.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// How many connections there may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    pub(super) total: usize,
+    /// Of one IPv4 address or IPv6 /64.
+    pub(super) address: usize,
+    /// Of one IPv4 /24 or IPv6 /48.
+    pub(super) network: usize,
+    /// Of all; beyond it, each newcomer closes idle connections.
+    pub(super) relaxed: usize,
+}
+
+impl Bounds {
+    pub(super) fn new(total: usize, address: Option<usize>) -> Self {
+        let reserved = if total < 8 { 0 } else { (total / 10).max(2) };
+        let relaxed = total - reserved;
+        let address = address.unwrap_or(total - total / 4).min(relaxed);
+        Self { total, address, network: relaxed, relaxed }
+    }
+}
+
+/// What a client is counted with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Groups {
+    pub(super) address: IpAddr,
+    pub(super) network: IpAddr,
+}
+
+impl Groups {
+    pub(super) fn of(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(v4) => {
+                let network = Ipv4Addr::from_bits(v4.to_bits() & (!0 << 8));
+                Self { address, network: network.into() }
+            }
+            IpAddr::V6(v6) => {
+                let prefix = |length: u32| Ipv6Addr::from_bits(v6.to_bits() & (!0 << (128 - length))).into();
+                Self { address: prefix(64), network: prefix(48) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_leave_room_for_others_and_small_ones_are_what_they_say() {
+        let bounds = |total, address| {
+            let Bounds { total, address, network, relaxed } = Bounds::new(total, address);
+            (total, address, network, relaxed)
+        };
+        assert_eq!(bounds(10_000, None), (10_000, 7_500, 9_000, 9_000));
+        assert_eq!(bounds(10_000, Some(20)), (10_000, 20, 9_000, 9_000));
+        assert_eq!(bounds(10_000, Some(20_000)), (10_000, 9_000, 9_000, 9_000));
+        assert_eq!(bounds(10, None), (10, 8, 8, 8));
+        assert_eq!(bounds(2, None), (2, 2, 2, 2));
+        assert_eq!(bounds(1, None), (1, 1, 1, 1));
+    }
+
+    #[test]
+    fn clients_are_counted_by_address_and_network() {
+        let groups = |text: &str| {
+            let Groups { address: client, network } = Groups::of(text.parse().unwrap());
+            format!("{client} {network}")
+        };
+        assert_eq!(groups("192.0.2.7"), "192.0.2.7 192.0.2.0");
+        assert_eq!(groups("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2:: 2001:db8:1::");
+    }
+}
