@@ -10,7 +10,8 @@ pub struct Stats {
     pub writes_waiting: usize,
     /// Log lines that wait to ride along with a commit.
     pub records_waiting: usize,
-    /// Log lines that were lost since the database was opened, because too many waited or could not be written.
+    /// Log lines that were lost since the database was opened: a client asked for too much, too many waited, or they
+    /// could not be written. Their communications are counted.
     pub records_lost: u64,
     /// Communications of crawlers since the database was opened; they are no visitors.
     pub crawled: u64,

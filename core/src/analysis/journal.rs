@@ -170,9 +170,13 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        let lost = self.queue().lost_at_the_end();
-        if lost > 0 {
-            tracing::error!(lines = lost, "log lines are lost: they could not be written before the end");
+        let mut queue = self.queue();
+        queue.say();
+        if queue.len() > 0 {
+            tracing::error!(
+                lines = queue.len(),
+                "log lines are lost: they could not be written before the end"
+            );
         }
     }
 }

@@ -149,7 +149,11 @@ impl Queue {
             return;
         }
         self.taken = revision;
-        self.say();
+        let now = self.records.front().map_or(self.said_at, |record| record.at);
+        if self.lost > 0 && !(0..SAID_MS).contains(&now.saturating_sub(self.said_at)) {
+            self.said_at = now;
+            self.say();
+        }
         records.extend(self.records.drain(..taken));
     }
 
@@ -174,21 +178,14 @@ impl Queue {
         self.lost += records;
     }
 
-    /// Says that lines were lost, unless that was said a moment ago.
-    fn say(&mut self) {
-        let now = self.records.front().map_or(self.said_at, |record| record.at);
-        if self.lost > 0 && !(0..SAID_MS).contains(&now.saturating_sub(self.said_at)) {
-            let lines = std::mem::take(&mut self.lost);
+    /// Says that lines were lost since that was last said, if any were.
+    pub(super) fn say(&mut self) {
+        let lines = std::mem::take(&mut self.lost);
+        if lines > 0 {
             tracing::warn!(
                 lines,
                 "log lines are lost: a client asked for too much, or too many waited to be written"
             );
-            self.said_at = now;
         }
-    }
-
-    /// How many lines are lost, without a word of it so far, when nothing more is written.
-    pub(super) fn lost_at_the_end(&self) -> u64 {
-        self.lost + self.records.len() as u64
     }
 }
