@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::net::TcpListener;
 use std::process::ExitCode;
 
-use tidings_core::{admin, newsfeed, words};
+use tidings_core::{admin, backup, newsfeed, words};
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Global;
@@ -19,6 +19,7 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     log_to_stderr(&settings, colours(global.color, std::io::stderr().is_terminal()));
     let config = settings.server()?;
     let database = crate::database(global, &settings);
+    backup::remove_strays(&database);
     let tidings = crate::create_with(&database, &settings)?;
     let address = settings.listen.unwrap_or(LISTEN);
     let listener = TcpListener::bind(address).map_err(|e| {

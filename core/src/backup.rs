@@ -187,6 +187,12 @@ pub fn restore(
     Ok(Restored { report, kept })
 }
 
+/// Removes what restores that were killed have left beside the database, as a later backup or restore does.
+pub fn remove_strays(database: &Path) {
+    let database = files::resolved(database).unwrap_or_else(|_| database.to_owned());
+    draft::remove_strays(files::directory(&database));
+}
+
 /// A database that is to be copied.
 fn open(path: &Path) -> Result<Source> {
     match fs::metadata(path) {

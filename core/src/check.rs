@@ -130,6 +130,9 @@ pub fn check(
     progress(INTEGRITY);
     match Inspected::open(database, stop) {
         Err(error @ (StoreError::Foreign | StoreError::Interrupted)) => return Err(error.into()),
+        Err(error @ StoreError::Emptied { .. }) => {
+            checks.push(Check::new(INTEGRITY, false, error.to_string()))
+        }
         // Looking at it needs room, too; that says nothing of the database.
         Err(error) if !matches!(error, StoreError::Damaged(_)) && files::is_full(database) => {
             let what = format!("cannot be looked at, as the disk is full ({error}); make room");

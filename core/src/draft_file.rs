@@ -27,7 +27,9 @@ const ATTEMPTS: usize = 10;
 pub fn beside(place: &Path, private: bool) -> io::Result<NamedTempFile> {
     let directory = directory(place);
     let begin = beginning(place.file_name().unwrap_or_default());
-    remove_strays(directory, &begin);
+    remove_strays(directory, |entry| {
+        entry.file_name().as_encoded_bytes().starts_with(begin.as_encoded_bytes())
+    });
     let mut builder = tempfile::Builder::new();
     builder.prefix(&begin).suffix(DRAFT);
     #[cfg(unix)]
@@ -54,14 +56,15 @@ fn beginning(name: &OsStr) -> OsString {
     begin
 }
 
-/// Removes drafts whose writers are gone. One that cannot be removed is in nobody's way.
-fn remove_strays(directory: &Path, begin: &OsStr) {
+/// Removes those drafts in a directory that `is_meant` names and whose writers are gone. One that cannot be removed is in
+/// nobody's way.
+pub(crate) fn remove_strays(directory: &Path, is_meant: impl Fn(&DirEntry) -> bool) {
     let is_draft = |name: &OsStr| {
-        let (name, begin) = (name.as_encoded_bytes(), begin.as_encoded_bytes());
-        name.starts_with(begin) && name.ends_with(DRAFT.as_bytes())
+        let name = name.as_encoded_bytes();
+        name.starts_with(b".") && name.ends_with(DRAFT.as_bytes())
     };
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if is_draft(&entry.file_name()) && is_stray(&entry, directory) {
+        if is_draft(&entry.file_name()) && is_meant(&entry) && is_stray(&entry, directory) {
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::TempPath;
 
-use super::{BackupError, Report, Result, Step, Stop};
+use super::{BackupError, Report, Result, Step, Stop, is_ours};
 use crate::draft_file;
 use crate::files::{self, directory};
 use crate::store::copy::{Copied, Source};
@@ -31,6 +31,7 @@ pub(super) fn draft(
     if let Some(free) = files::free_bytes(directory).filter(|free| *free < needed) {
         return Err(BackupError::NoRoom { directory: directory.to_owned(), needed, free });
     }
+    remove_strays(directory);
     let (lock, path) = draft_file::beside(to, true).map_err(BackupError::file(directory))?.into_parts();
     source.copy(&path, progress, stop).map_err(BackupError::store(to))?;
     let read = source.rows().map_err(BackupError::store(from))?;
@@ -47,6 +48,14 @@ pub(super) fn draft(
     }
     let fault = format!("it has {rows} rows where {read} were read");
     Err(BackupError::Damaged { path: to.to_owned(), fault })
+}
+
+/// Removes the copies in a directory that were never finished and that nobody writes any more, whatever name they were
+/// for: backups often have the day in their names.
+pub(super) fn remove_strays(directory: &Path) {
+    draft_file::remove_strays(directory, |entry| {
+        entry.file_type().is_ok_and(|kind| kind.is_file()) && is_ours(&entry.path())
+    });
 }
 
 impl Draft {

@@ -160,6 +160,10 @@ fn what_a_killed_copy_has_left_goes_with_a_later_one() {
     for draft in [&old, &new] {
         fs::write(draft, "half").unwrap();
     }
+    let yesterdays = dir.path().join(".copy-1.db.abcdef.part");
+    let somebody_elses = dir.path().join(".film.abcdef.part");
+    fs::copy(&database, &yesterdays).unwrap();
+    fs::write(&somebody_elses, "half a film").unwrap();
     #[expect(clippy::disallowed_methods, reason = "files have the system's time")]
     let long_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
     File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
@@ -171,6 +175,7 @@ fn what_a_killed_copy_has_left_goes_with_a_later_one() {
     drop(writer);
     copy(&database, &file).unwrap();
     assert!(!new.exists(), "its writer is gone");
+    assert!(!yesterdays.exists() && somebody_elses.exists());
 }
 
 #[test]

@@ -21,6 +21,7 @@ type Identity = (u64, u64);
 /// Bytes of the header of a database file.
 ///
 /// Source: *Database File Format*, section 1.3, <https://sqlite.org/fileformat2.html>.
+#[cfg(unix)]
 const HEADER: usize = 100;
 
 /// The open file of a database, for reading its header.

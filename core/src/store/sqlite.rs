@@ -20,7 +20,7 @@ pub(crate) mod inspect;
 mod open;
 
 pub use open::SCHEMA_VERSION;
-use open::{APPLICATION_ID, leave_log, open_to_read, wait_patiently};
+use open::{APPLICATION_ID, leave_log, open_to_read, refuse_emptied, wait_patiently};
 pub(super) use open::{open, open_and_migrate};
 
 /// How long emptying the write-ahead log may keep writers waiting for those who still read it.

@@ -94,6 +94,22 @@ fn a_directory_and_a_place_that_does_not_exist_are_refused() {
 }
 
 #[test]
+fn a_file_system_that_may_only_be_read_is_refused() {
+    let directory = directory();
+    let database = database(directory.path());
+    let there = directory.path().display();
+    let mount = format!("mount --bind '{there}' '{there}' && mount -o remount,bind,ro '{there}'");
+    let script = format!("{mount} && exec \"$@\"");
+    let by = ["unshare", "--map-root-user", "--mount", "sh", "-c", &script, "sh"];
+    let tried = std::process::Command::new(by[0]).args(&by[1..5]).args([&mount, "sh"]).status();
+    if !tried.is_ok_and(|status| status.success()) {
+        eprintln!("not tested: this system lets nobody mount a disk of their own");
+        return;
+    }
+    refused(&database, &["tidings.db", "Read-only file system"], Some(&by));
+}
+
+#[test]
 fn an_empty_file_in_the_place_of_a_database_is_refused() {
     for beside in ["tidings.db.key", "tidings.db.words", "tidings.db-wal"] {
         let directory = directory();
@@ -103,6 +119,12 @@ fn an_empty_file_in_the_place_of_a_database_is_refused() {
         fs::write(&database, "").unwrap();
         fs::write(directory.path().join(beside), key).unwrap();
         refused(&database, &["tidings.db is empty", beside, "tidings restore FILE"], None);
+        let check = ends(tidings(&database, &["check"]));
+        assert_eq!(check.status, 1, "{check:?}");
+        assert!(
+            check.stdout.contains("is empty") && check.stdout.contains("tidings restore FILE"),
+            "{check:?}"
+        );
         fs::remove_file(directory.path().join(beside)).unwrap();
         let _ = Server::at(&database, |_| {});
     }

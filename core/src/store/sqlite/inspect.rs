@@ -30,6 +30,7 @@ impl Inspected {
     /// # Errors
     /// When it cannot be read, or is somebody else's.
     pub(crate) fn open(path: &Path, stop: &Stop) -> Result<Self, StoreError> {
+        super::refuse_emptied(path)?;
         let mut connection = open_unchanged(path)?;
         // Each look is at a moment of its own, so that none keeps the write-ahead log from being emptied for long.
         connection.execute_batch("COMMIT")?;

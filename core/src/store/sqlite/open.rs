@@ -143,7 +143,7 @@ fn migrate(connection: &mut Connection, is_meant: impl Fn() -> bool) -> Result<b
 
 /// Refuses an empty file in the place of what was a database, which would silently become a new one; and one that is
 /// missing beside its write-ahead log, which SQLite would remove.
-fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
+pub(super) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
     let has = |file: &Path| fs::metadata(file).is_ok_and(|about| about.len() > 0);
     let path = &files::resolved(path).unwrap_or_else(|_| path.to_owned());
     // Asked before the database's length: another process that makes the database makes these files later.
