@@ -131,7 +131,7 @@ pub fn check(
     match Inspected::open(database, stop) {
         Err(error @ (StoreError::Foreign | StoreError::Interrupted)) => return Err(error.into()),
         Err(error @ StoreError::Emptied { .. }) => {
-            checks.push(Check::new(INTEGRITY, false, error.to_string()))
+            checks.push(Check::new(INTEGRITY, false, error.to_string()));
         }
         // Looking at it needs room, too; that says nothing of the database.
         Err(error) if !matches!(error, StoreError::Damaged(_)) && files::is_full(database) => {
