@@ -49,7 +49,7 @@
 //! | [`check`] | whether a database is sound, and counting anew what is not |
 //!
 //! Below them stand the store, [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],
-//! [`changes`] and [`answer`].
+//! [`changes`], [`fair`] and [`answer`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,6 +67,7 @@ pub mod config;
 pub mod demo;
 pub mod draft_file;
 pub mod error;
+pub mod fair;
 pub mod feedback;
 mod files;
 pub mod id;

@@ -41,6 +41,13 @@ const _: () = assert!(BYTES_MAX <= 20_000_000, "the documented bound");
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Client(IpAddr);
 
+impl Client {
+    /// The address; of IPv6 the first of those that are this client's.
+    pub(crate) fn address(self) -> IpAddr {
+        self.0
+    }
+}
+
 impl From<IpAddr> for Client {
     fn from(address: IpAddr) -> Self {
         Self(match address.to_canonical() {

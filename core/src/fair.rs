@@ -1,0 +1,258 @@
+//! A bounded queue that serves operations, networks and clients in turn.
+//!
+//! [`FairQueue`] holds work that waits for a thread. Each turn goes to the next operation, within it to the next network,
+//! and within that to the next client, whose oldest entry is served. So an operation, a network or a client with a
+//! thousand entries waits no shorter than one with a single entry, and delays it by one turn.
+//!
+//! A network is the first 24 bits of an IPv4 address and the first 48 bits of an IPv6 address, which is the least that is
+//! routed on the internet: one customer can seldom choose addresses of several networks. A client is an address, of
+//! IPv6 its first 64 bits ([`Client`]).
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::account::Client;
+
+#[cfg(test)]
+mod tests;
+
+/// The bits of an address that tell networks apart.
+const NETWORK_BITS_V4: u32 = 24;
+const NETWORK_BITS_V6: u32 = 48;
+
+/// A network, by its first address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Network(IpAddr);
+
+impl Network {
+    fn of(client: Client) -> Self {
+        Self(match client.address() {
+            IpAddr::V4(v4) => {
+                let mask = u32::MAX << (u32::BITS - NETWORK_BITS_V4);
+                IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & mask))
+            }
+            IpAddr::V6(v6) => {
+                let mask = u128::MAX << (u128::BITS - NETWORK_BITS_V6);
+                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & mask))
+            }
+        })
+    }
+}
+
+/// A bounded queue whose operations (`O`), networks and clients take turns.
+///
+/// All its methods take time in proportion to the number of entries at most; none blocks.
+///
+/// ```
+/// use std::net::IpAddr;
+///
+/// use tidings_core::account::Client;
+/// use tidings_core::fair::FairQueue;
+///
+/// let client = |address: &str| Client::from(address.parse::<IpAddr>().unwrap());
+/// let mut queue = FairQueue::new(100);
+/// for n in 0..3 {
+///     queue.push("search", client("192.0.2.1"), format!("flood {n}"));
+/// }
+/// queue.push("search", client("198.51.100.1"), "one".to_owned());
+/// let served: Vec<String> = std::iter::from_fn(|| queue.pop()).collect();
+/// assert_eq!(served, ["flood 0", "one", "flood 1", "flood 2"]);
+/// ```
+#[derive(Debug)]
+pub struct FairQueue<O, T> {
+    operations: Ring<O, Ring<Network, Ring<Client, VecDeque<Entry<T>>>>>,
+    capacity: usize,
+    len: usize,
+    /// The number of the next entry.
+    next: u64,
+}
+
+/// What became of an entry that was pushed.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Pushed<O, T> {
+    /// It waits.
+    Waiting(Ticket<O>),
+    /// It waits, in the place of the entry that is given back.
+    Displaced(Ticket<O>, T),
+    /// The queue is full; the entry is given back.
+    Refused(T),
+}
+
+/// Names an entry that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket<O> {
+    operation: O,
+    client: Client,
+    number: u64,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    number: u64,
+    item: T,
+}
+
+/// What takes turns: by key, the next first. None of them is empty.
+#[derive(Debug)]
+struct Ring<K, Q>(VecDeque<(K, Q)>);
+
+/// Entries in the order in which they are served.
+trait Line: Default {
+    type Item;
+
+    fn len(&self) -> usize;
+
+    fn pop(&mut self) -> Option<Self::Item>;
+}
+
+impl<T> Line for VecDeque<Entry<T>> {
+    type Item = T;
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn pop(&mut self) -> Option<T> {
+        self.pop_front().map(|entry| entry.item)
+    }
+}
+
+impl<K, Q> Default for Ring<K, Q> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<K: Copy + Eq, Q: Line> Line for Ring<K, Q> {
+    type Item = Q::Item;
+
+    fn len(&self) -> usize {
+        self.0.iter().map(|(_, line)| line.len()).sum()
+    }
+
+    fn pop(&mut self) -> Option<Q::Item> {
+        let (key, mut line) = self.0.pop_front()?;
+        let item = line.pop();
+        if line.len() > 0 {
+            self.0.push_back((key, line));
+        }
+        item
+    }
+}
+
+impl<K: Copy + Eq, Q: Line> Ring<K, Q> {
+    fn place(&self, key: K) -> Option<usize> {
+        self.0.iter().position(|(other, _)| *other == key)
+    }
+
+    /// The line of a key; a new one takes the last turn.
+    fn line(&mut self, key: K) -> &mut Q {
+        let place = self.place(key).unwrap_or_else(|| {
+            self.0.push_back((key, Q::default()));
+            self.0.len() - 1
+        });
+        &mut self.0[place].1
+    }
+
+    /// Takes something out of the line at `place`, which goes when it is empty then.
+    fn take<T>(&mut self, place: usize, take: impl FnOnce(&mut Q) -> Option<T>) -> Option<T> {
+        let line = &mut self.0.get_mut(place)?.1;
+        let taken = take(line);
+        if line.len() == 0 {
+            self.0.remove(place);
+        }
+        taken
+    }
+}
+
+impl<O: Copy + Eq, T> FairQueue<O, T> {
+    /// An empty queue for at most `capacity` entries.
+    pub fn new(capacity: usize) -> Self {
+        Self { operations: Ring::default(), capacity, len: 0, next: 0 }
+    }
+
+    /// How many entries wait.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Adds an entry.
+    ///
+    /// In a full queue one has to go: the newest entry of the client with most entries, in the network that has most
+    /// entries of one operation. Of several such networks it is one of the operation with most entries. The new entry is
+    /// refused only where the choice falls on itself: it belongs to the client, network and operation that fill the queue.
+    pub fn push(&mut self, operation: O, client: Client, item: T) -> Pushed<O, T> {
+        if self.capacity == 0 {
+            return Pushed::Refused(item);
+        }
+        let number = self.next;
+        self.next += 1;
+        let line = self.operations.line(operation).line(Network::of(client)).line(client);
+        line.push_back(Entry { number, item });
+        self.len += 1;
+        let ticket = Ticket { operation, client, number };
+        if self.len <= self.capacity {
+            return Pushed::Waiting(ticket);
+        }
+        match self.displace(&ticket) {
+            Some(entry) if entry.number == number => Pushed::Refused(entry.item),
+            Some(entry) => Pushed::Displaced(ticket, entry.item),
+            None => Pushed::Waiting(ticket),
+        }
+    }
+
+    /// Takes the entry whose turn it is.
+    pub fn pop(&mut self) -> Option<T> {
+        let item = self.operations.pop()?;
+        self.len -= 1;
+        Some(item)
+    }
+
+    /// Takes an entry out of the queue, unless it has left already.
+    pub fn remove(&mut self, ticket: &Ticket<O>) -> Option<T> {
+        let Ticket { operation, client, number } = *ticket;
+        let network = Network::of(client);
+        let entry = self.operations.take(self.operations.place(operation)?, |networks| {
+            networks.take(networks.place(network)?, |clients| {
+                clients.take(clients.place(client)?, |entries| {
+                    let place = entries.iter().position(|entry| entry.number == number)?;
+                    entries.remove(place)
+                })
+            })
+        })?;
+        self.len -= 1;
+        Some(entry.item)
+    }
+
+    /// Takes the entry that has to go out of a queue which the entry of `ticket` has overfilled.
+    fn displace(&mut self, ticket: &Ticket<O>) -> Option<Entry<T>> {
+        let (mut most, mut gives_way) = ((0, 0, false), None);
+        for (operation, (name, networks)) in self.operations.0.iter().enumerate() {
+            let of_operation = networks.len();
+            for (network, (address, clients)) in networks.0.iter().enumerate() {
+                let is_own = (*name, *address) == (ticket.operation, Network::of(ticket.client));
+                let order = (clients.len(), of_operation, is_own);
+                if order > most {
+                    (most, gives_way) = (order, Some((operation, network)));
+                }
+            }
+        }
+        let (operation, network) = gives_way?;
+        let entry = self.operations.take(operation, |networks| {
+            networks.take(network, |clients| {
+                // Of several clients with as many entries it is the one with the newest.
+                let newest = |entries: &VecDeque<Entry<T>>| entries.back().map(|entry| entry.number);
+                let lengths = clients.0.iter().map(|(_, entries)| (entries.len(), newest(entries)));
+                let (place, _) = lengths.enumerate().max_by_key(|(_, order)| *order)?;
+                clients.take(place, VecDeque::pop_back)
+            })
+        });
+        self.len -= 1;
+        entry
+    }
+}
