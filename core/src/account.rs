@@ -32,7 +32,9 @@ pub use import::import_members;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberQuery, Members, list, set_password};
 pub use roster::{Roster, RosterEntry, RosterMember, RosterReport, import_roster, roster};
 pub(crate) use session::register;
-pub use session::{AccessToken, NewPassword, SignUp, change_pw, sign_in, sign_in_up, sign_out_all, sign_up};
+pub use session::{
+    AccessToken, NewPassword, SignUp, change_pw, sign_in, sign_in_up, sign_out_all, sign_up, sign_up_from,
+};
 pub use throttle::Client;
 pub use verify::{Verdict, Verifier, VerifyError};
 
@@ -110,6 +112,13 @@ impl Caller {
                 None => Identity::Nobody,
             },
         }
+    }
+
+    /// Whether the caller has a token that was signed here and has not ended, or needs none.
+    ///
+    /// Nothing is read for it: the token may have been revoked since.
+    pub fn is_signed(&self, tidings: &Tidings) -> bool {
+        !matches!(self.identify(tidings), Identity::Nobody)
     }
 
     /// Who this was found to be by the operation that has answered them, as far as that is known.

@@ -41,7 +41,7 @@ pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<
 /// # Errors
 /// As [`account::sign_up`].
 pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<()> {
-    account::register(tidings, form, true)?;
+    account::register(tidings, form, None, true)?;
     grant(tidings, &form.id)
 }
 

@@ -37,6 +37,8 @@ pub struct Config {
     pub refuse_common_passwords: bool,
     /// Callers that may wait for a password hash beside those that one core each works for.
     pub hash_queue: usize,
+    /// How long a search, or another query that may take long, is worked on; then it is `overloaded`.
+    pub query_timeout: Duration,
     /// Whether failed sign-ins make the next ones wait.
     pub sign_in_slowing: bool,
     /// Who says which ids are university members.
@@ -62,6 +64,7 @@ impl Default for Config {
             token_key_previous_file: None,
             refuse_common_passwords: false,
             hash_queue: 64,
+            query_timeout: Duration::from_secs(2),
             sign_in_slowing: true,
             verifier: Verifier::Roster,
             feed: Feed::default(),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::account::password::{Purpose, Turn};
 use crate::account::{self, Caller};
 use crate::act::Acts;
 use crate::analysis::calendar::Calendar;
@@ -96,7 +97,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     let calendar = Arc::clone(&tidings.analysis().calendar);
     let mut world = World::new(size, tidings.now(), calendar.cutter());
     let posts = post::import(tidings, caller, world.posts_as_lines().as_bytes(), &mut to_the_end)?.inserted;
-    let hash = tidings.hasher().hash(PASSWORD)?;
+    let hash = tidings.hasher().hash(Turn::new(Purpose::Administration, None), PASSWORD)?;
     let members = world.members_as_lines(&hash);
     let members = account::import_members(tidings, caller, members.as_bytes(), &mut to_the_end)?.inserted;
     for person in &mut world.people {

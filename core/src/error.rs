@@ -108,10 +108,10 @@ pub enum Error {
     /// Another post has the url.
     #[error("already url")]
     DuplicateUrl,
-    /// Too many failed sign-ins; try again after so many seconds.
+    /// Too many requests of the client, or too many failed sign-ins; try again after so many seconds.
     #[error("too many requests")]
     TooManyRequests {
-        /// Whole seconds until the next attempt is looked at, at least 1.
+        /// Whole seconds until the next one is looked at, at least 1.
         retry_after_s: u64,
     },
     /// A bounded queue is full, or the service is shutting down; nothing was written.

@@ -102,6 +102,8 @@ trait Line: Default {
 
     fn len(&self) -> usize;
 
+    fn is_empty(&self) -> bool;
+
     fn pop(&mut self) -> Option<Self::Item>;
 }
 
@@ -110,6 +112,10 @@ impl<T> Line for VecDeque<Entry<T>> {
 
     fn len(&self) -> usize {
         self.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.is_empty()
     }
 
     fn pop(&mut self) -> Option<T> {
@@ -130,10 +136,14 @@ impl<K: Copy + Eq, Q: Line> Line for Ring<K, Q> {
         self.0.iter().map(|(_, line)| line.len()).sum()
     }
 
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn pop(&mut self) -> Option<Q::Item> {
         let (key, mut line) = self.0.pop_front()?;
         let item = line.pop();
-        if line.len() > 0 {
+        if !line.is_empty() {
             self.0.push_back((key, line));
         }
         item
@@ -158,7 +168,7 @@ impl<K: Copy + Eq, Q: Line> Ring<K, Q> {
     fn take<T>(&mut self, place: usize, take: impl FnOnce(&mut Q) -> Option<T>) -> Option<T> {
         let line = &mut self.0.get_mut(place)?.1;
         let taken = take(line);
-        if line.len() == 0 {
+        if line.is_empty() {
             self.0.remove(place);
         }
         taken
@@ -169,6 +179,11 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
     /// An empty queue for at most `capacity` entries.
     pub fn new(capacity: usize) -> Self {
         Self { operations: Ring::default(), capacity, len: 0, next: 0 }
+    }
+
+    /// Sets how many entries may wait from now on; those that wait stay.
+    pub fn set_capacity(&mut self, capacity: usize) {
+        self.capacity = capacity;
     }
 
     /// How many entries wait.

@@ -83,7 +83,7 @@ pub struct LatelySearches {
 /// of two results of one search it says which is the better, not of two searches.
 ///
 /// # Errors
-/// `bad request` when the search or `num` breaks its rule.
+/// `bad request` when the search or `num` breaks its rule; `overloaded` when it takes longer than the settings allow.
 pub fn run(tidings: &Tidings, search: &str, num: i64) -> Result<SearchResult> {
     find(tidings, search, None, num)
 }
@@ -101,7 +101,10 @@ fn find(tidings: &Tidings, search: &str, category: Option<&str>, num: i64) -> Re
     let tokens = tokens::distinct(tokens::tokens(&search));
     let query = Query::new(&tokens, &similar_words(tidings, &tokens));
     let Some(query) = query else { return Ok(SearchResult { search_result: Vec::new() }) };
-    let found = tidings.store().read(|tx| Ok(index::find(tx, &query, category, tidings.now(), num)?))?;
+    let limit = tidings.config().query_timeout;
+    let found = tidings
+        .store()
+        .read_within(limit, |tx| Ok(index::find(tx, &query, category, tidings.now(), num)?))?;
     let hit = |(post, relevance)| PostHit { post, similarity: similarity(relevance) };
     Ok(SearchResult { search_result: found.into_iter().map(hit).collect() })
 }
@@ -109,11 +112,12 @@ fn find(tidings: &Tidings, search: &str, category: Option<&str>, num: i64) -> Re
 /// The web sites whose posts match a search, the one with most matches first.
 ///
 /// # Errors
-/// `bad request` when the search breaks its rule.
+/// `bad request` when the search breaks its rule; `overloaded` as [`run`].
 pub fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
     let tokens = tokens::distinct(tokens::tokens(&checked(search)?));
     let Some(query) = Query::new(&tokens, &[]) else { return Ok(Domains { search_result: Vec::new() }) };
-    let sites = tidings.store().read(|tx| Ok(index::sites(tx, &query, tidings.now())?))?;
+    let limit = tidings.config().query_timeout;
+    let sites = tidings.store().read_within(limit, |tx| Ok(index::sites(tx, &query, tidings.now())?))?;
     let domain = |site: index::Site| {
         let scheme = if site.newest.get(..6).is_some_and(|s| s.eq_ignore_ascii_case("https:")) {
             "https"

@@ -12,7 +12,7 @@ use std::error::Error as StdError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
@@ -441,6 +441,19 @@ impl Store {
     /// What `work` answers, and the store's own when it fails.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
         self.readers.read(work)
+    }
+
+    /// As [`Store::read`], for work that may take long: it has a share of the connections, so that short reads never
+    /// wait for it, and its statements are given up after `limit`.
+    ///
+    /// # Errors
+    /// As [`Store::read`]; `overloaded` after `limit`.
+    pub(crate) fn read_within<T>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T>,
+    ) -> Result<T> {
+        self.readers.read_within(limit, work)
     }
 
     /// The revision at which `topic` last changed, as far as this process knows: at once for its own

@@ -9,6 +9,10 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quic
 
 use crate::config::Bounds;
 
+/// The most bytes that compose to one character: it decomposes to four at most, each of four bytes at most. A longer
+/// text is refused without a look at its characters.
+const COMPOSED_FROM_BYTES: usize = 16;
+
 /// A text of one line as it is kept; `None` when it may not be one: its length, any control character, or
 /// nothing but white space where it may not be empty.
 pub(crate) fn line(text: &str, bounds: Bounds) -> Option<String> {
@@ -21,6 +25,9 @@ pub(crate) fn block(text: &str, bounds: Bounds) -> Option<String> {
 }
 
 fn checked(text: &str, bounds: Bounds, allowed: impl Fn(char) -> bool) -> Option<String> {
+    if text.len() > bounds.max.saturating_mul(COMPOSED_FROM_BYTES) {
+        return None;
+    }
     let text = composed(text);
     let keeps = bounds.hold(&text)
         && text.chars().all(allowed)

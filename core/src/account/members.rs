@@ -3,6 +3,7 @@
 
 use serde::Serialize;
 
+use super::password::{Purpose, Turn};
 use super::{Caller, Identity, find, fold, may_be_set, revoke_tokens};
 use crate::Tidings;
 use crate::clock::Time;
@@ -121,7 +122,7 @@ pub fn set_password(tidings: &Tidings, id: &str, pw: &str) -> Result<()> {
     if !may_be_set(tidings.config(), pw, member.admin) {
         return Err(Outcome::WrongUserInfo.into());
     }
-    let password = tidings.hasher().hash(pw)?;
+    let password = tidings.hasher().hash(Turn::new(Purpose::Administration, None), pw)?;
     tidings.store().write(move |tx| {
         if !sql::set_password(tx, member.key, &password)? {
             return Err(Error::NotFound);

@@ -1,13 +1,19 @@
 //! Passwords: Argon2id, at most one hash per core at a time. What other systems hashed is checked too (`stored`).
+//!
+//! Callers that wait for a core are served in turn, by what they hash for and by the network they come from
+//! ([`crate::fair`]): a flood of sign-ups delays a sign-in by one hash.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use argon2::password_hash::PasswordHasher as _;
 use argon2::{Algorithm, Argon2, Params, Version};
 use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
+use super::throttle::Client;
 use crate::error::{Error, Result};
+use crate::fair::{FairQueue, Pushed};
 
 mod common;
 pub(super) mod stored;
@@ -29,15 +35,39 @@ const NOBODY: &str =
 /// Hashes passwords, a bounded number at a time; callers beyond that wait in a bounded queue.
 pub(crate) struct Hasher {
     slots: Mutex<Slots>,
-    freed: Condvar,
     parallel: usize,
-    queue: usize,
 }
 
-#[derive(Default)]
 struct Slots {
     running: usize,
-    waiting: usize,
+    waiting: FairQueue<Purpose, oneshot::Sender<()>>,
+}
+
+/// What a password is hashed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    SignIn,
+    SignUp,
+    SignInUp,
+    ChangePw,
+    /// Replacing the hash of other parameters or of another system.
+    Rehash,
+    /// Setting passwords for others.
+    Administration,
+}
+
+/// For what, and for whom, a password is hashed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turn {
+    purpose: Purpose,
+    client: Client,
+}
+
+impl Turn {
+    /// The turn of a client; `None` is this machine.
+    pub(crate) fn new(purpose: Purpose, client: Option<Client>) -> Self {
+        Self { purpose, client: client.unwrap_or_else(|| IpAddr::from(Ipv4Addr::LOCALHOST).into()) }
+    }
 }
 
 /// The answer to "is this the password?".
@@ -55,16 +85,16 @@ impl Hasher {
     /// A hasher whose queue holds `queue` callers beside those that one core each works for.
     pub(crate) fn new(queue: usize) -> Self {
         let parallel = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { slots: Mutex::default(), freed: Condvar::new(), parallel, queue }
+        Self { slots: Mutex::new(Slots { running: 0, waiting: FairQueue::new(queue) }), parallel }
     }
 
     /// The PHC string of a password, with a salt of its own.
     ///
     /// # Errors
-    /// `overloaded` at once when the queue is full.
-    pub(crate) fn hash(&self, password: &str) -> Result<String> {
+    /// `overloaded` when the queue is full of callers that come before this one.
+    pub(crate) fn hash(&self, turn: Turn, password: &str) -> Result<String> {
         let password = normalised(password);
-        let _permit = self.permit()?;
+        let _permit = self.permit(turn)?;
         let hash = argon2().hash_password(password.as_bytes());
         hash.map(|hash| hash.to_string()).map_err(|e| Error::Internal(e.to_string().into()))
     }
@@ -73,14 +103,14 @@ impl Hasher {
     /// that does not exist, and is never right but takes as long. So does an account without a password.
     ///
     /// # Errors
-    /// `overloaded` at once when the queue is full; an internal error for a hash that is none.
-    pub(crate) fn check(&self, password: &str, hash: Option<&str>) -> Result<Check> {
+    /// `overloaded` as [`Hasher::hash`]; an internal error for a hash that is none.
+    pub(crate) fn check(&self, turn: Turn, password: &str, hash: Option<&str>) -> Result<Check> {
         let hash = hash.filter(|hash| !hash.is_empty());
         let stored = Stored::parse(hash.unwrap_or(NOBODY));
         let stored =
             stored.map_err(|reason| Error::Internal(format!("a stored password: {reason}").into()))?;
         let composed = normalised(password);
-        let _permit = self.permit()?;
+        let _permit = self.permit(turn)?;
         let mut right = stored.is_of(composed.as_bytes());
         if !right && *composed != password {
             // Other systems took passwords as they were typed.
@@ -94,18 +124,20 @@ impl Hasher {
     }
 
     /// Waits for a core. The permit is held until the hash has ended, whoever still waits for it.
-    fn permit(&self) -> Result<Permit<'_>> {
+    fn permit(&self, turn: Turn) -> Result<Permit<'_>> {
         let mut slots = self.lock();
-        if slots.running >= self.parallel {
-            if slots.waiting >= self.queue {
-                return Err(Error::Overloaded);
-            }
-            slots.waiting += 1;
-            let busy = |slots: &mut Slots| slots.running >= self.parallel;
-            slots = self.freed.wait_while(slots, busy).unwrap_or_else(PoisonError::into_inner);
-            slots.waiting -= 1;
+        if slots.running < self.parallel {
+            slots.running += 1;
+            return Ok(Permit(self));
         }
-        slots.running += 1;
+        let (grant, granted) = oneshot::channel();
+        match slots.waiting.push(turn.purpose, turn.client, grant) {
+            // Dropping the grant of a displaced caller tells it.
+            Pushed::Waiting(_) | Pushed::Displaced(..) => {}
+            Pushed::Refused(_) => return Err(Error::Overloaded),
+        }
+        drop(slots);
+        granted.recv().map_err(|_| Error::Overloaded)?;
         Ok(Permit(self))
     }
 
@@ -118,8 +150,13 @@ struct Permit<'h>(&'h Hasher);
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.0.lock().running -= 1;
-        self.0.freed.notify_one();
+        let mut slots = self.0.lock();
+        while let Some(next) = slots.waiting.pop() {
+            if next.send(()).is_ok() {
+                return;
+            }
+        }
+        slots.running -= 1;
     }
 }
 
@@ -138,23 +175,31 @@ fn normalised(password: &str) -> Zeroizing<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use super::*;
+
+    const HERE: Turn = turn(Purpose::SignIn, 1);
+
+    const fn turn(purpose: Purpose, network: u8) -> Turn {
+        Turn { purpose, client: Client::v4(Ipv4Addr::new(198, 51, network, 1)) }
+    }
 
     #[test]
     fn a_password_is_right_in_whatever_form_it_is_typed_and_no_other_is() {
         let hasher = Hasher::new(8);
-        let hash = hasher.hash("caf\u{e9} noir 8").unwrap();
+        let hash = hasher.hash(HERE, "caf\u{e9} noir 8").unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
-        assert_eq!(hasher.check("cafe\u{301} noir 8", Some(&hash)).unwrap(), Check::Right);
-        assert_eq!(hasher.check("cafe noir 8", Some(&hash)).unwrap(), Check::Wrong);
-        assert_eq!(hasher.check("nobody", None).unwrap(), Check::Wrong);
+        assert_eq!(hasher.check(HERE, "cafe\u{301} noir 8", Some(&hash)).unwrap(), Check::Right);
+        assert_eq!(hasher.check(HERE, "cafe noir 8", Some(&hash)).unwrap(), Check::Wrong);
+        assert_eq!(hasher.check(HERE, "nobody", None).unwrap(), Check::Wrong);
     }
 
     #[test]
     fn a_hash_of_other_parameters_is_right_but_old() {
         let other = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
         let hash = other.hash_password(b"long enough").unwrap().to_string();
-        assert_eq!(Hasher::new(8).check("long enough", Some(&hash)).unwrap(), Check::RightButOld);
+        assert_eq!(Hasher::new(8).check(HERE, "long enough", Some(&hash)).unwrap(), Check::RightButOld);
     }
 
     #[test]
@@ -166,19 +211,46 @@ mod tests {
         ] {
             let hash = format!("pbkdf2:sha256:1000$abcDEF0123456789${hash}");
             let typed: String = "비밀번호여덟글자".nfd().collect();
-            assert_eq!(hasher.check(&typed, Some(&hash)).unwrap(), Check::RightButOld);
-            assert_eq!(hasher.check("비밀번호여덟글", Some(&hash)).unwrap(), Check::Wrong);
+            assert_eq!(hasher.check(HERE, &typed, Some(&hash)).unwrap(), Check::RightButOld);
+            assert_eq!(hasher.check(HERE, "비밀번호여덟글", Some(&hash)).unwrap(), Check::Wrong);
         }
-        assert_eq!(hasher.check("", Some("")).unwrap(), Check::Wrong);
-        assert!(matches!(hasher.check("long enough", Some("plain")), Err(Error::Internal(_))));
+        assert_eq!(hasher.check(HERE, "", Some("")).unwrap(), Check::Wrong);
+        assert!(matches!(hasher.check(HERE, "long enough", Some("plain")), Err(Error::Internal(_))));
     }
 
     #[test]
     fn a_full_queue_refuses_at_once() {
         let hasher = Hasher { parallel: 1, ..Hasher::new(0) };
-        let held = hasher.permit().unwrap();
-        assert!(matches!(hasher.hash("long enough"), Err(Error::Overloaded)));
+        let held = hasher.permit(HERE).unwrap();
+        assert!(matches!(hasher.hash(HERE, "long enough"), Err(Error::Overloaded)));
         drop(held);
-        assert!(hasher.hash("long enough").is_ok());
+        assert!(hasher.hash(HERE, "long enough").is_ok());
+    }
+
+    #[test]
+    fn a_flood_of_sign_ups_neither_fills_the_queue_nor_comes_first() {
+        let hasher = Hasher { parallel: 1, ..Hasher::new(2) };
+        let (told, order) = mpsc::channel();
+        let held = hasher.permit(turn(Purpose::SignUp, 66)).unwrap();
+        std::thread::scope(|threads| {
+            let wait = |turn: Turn, name: &'static str, waiting: usize| {
+                let (hasher, told) = (&hasher, told.clone());
+                threads.spawn(move || {
+                    let permit = hasher.permit(turn);
+                    told.send((name, permit.is_ok())).unwrap();
+                });
+                while hasher.lock().waiting.len() < waiting {
+                    std::thread::yield_now();
+                }
+            };
+            wait(turn(Purpose::SignUp, 66), "first of the flood", 1);
+            wait(turn(Purpose::SignUp, 66), "second of the flood", 2);
+            wait(turn(Purpose::SignIn, 1), "sign-in", 2);
+            assert_eq!(order.recv().unwrap(), ("second of the flood", false));
+            drop(held);
+            assert_eq!(order.recv().unwrap(), ("first of the flood", true));
+            assert_eq!(order.recv().unwrap(), ("sign-in", true));
+        });
+        assert_eq!(hasher.lock().running, 0);
     }
 }

@@ -9,7 +9,7 @@ use ::csv::StringRecord;
 use serde::Serialize;
 use zeroize::Zeroizing;
 
-use super::password::Check;
+use super::password::{Check, Purpose, Turn};
 use super::verify::{university_id, university_name};
 use super::{Caller, fold};
 use crate::Tidings;
@@ -145,11 +145,14 @@ impl Line {
 
     fn hash(&mut self, tidings: &Tidings) -> Result<()> {
         let known = tidings.store().read(|tx| Ok(find(tx, &self.folded)?))?;
+        let turn = Turn::new(Purpose::Administration, None);
         self.hash = match known {
-            Some(known) if tidings.hasher().check(&self.password, Some(&known.password))? != Check::Wrong => {
+            Some(known)
+                if tidings.hasher().check(turn, &self.password, Some(&known.password))? != Check::Wrong =>
+            {
                 known.password
             }
-            _ => tidings.hasher().hash(&self.password)?,
+            _ => tidings.hasher().hash(turn, &self.password)?,
         };
         Ok(())
     }

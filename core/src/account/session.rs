@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::password::{Check, is_common};
+use super::password::{Check, Purpose, Turn, is_common};
 use super::throttle::{Attempt, Client};
 use super::verify::{Verdict, university_id, university_name};
 use super::{
@@ -43,14 +43,28 @@ pub struct SignUp {
 /// `already id` when the id is taken or the university's, in this order; `sign_up fail` when the store fails;
 /// `overloaded` when too many passwords wait to be hashed.
 pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<AccessToken> {
-    register(tidings, form, false)
+    sign_up_from(tidings, form, None)
 }
 
-/// Registers a member who becomes an administrator: whose password may not be one of the most common.
+/// As [`sign_up`], for `client`, which takes turns with others where passwords wait to be hashed; `None` is this
+/// machine.
 ///
 /// # Errors
 /// As [`sign_up`].
-pub(crate) fn register(tidings: &Tidings, form: &SignUp, admin: bool) -> Result<AccessToken> {
+pub fn sign_up_from(tidings: &Tidings, form: &SignUp, client: Option<Client>) -> Result<AccessToken> {
+    register(tidings, form, client, false)
+}
+
+/// As [`sign_up_from`]; an administrator's password may not be one of the most common.
+///
+/// # Errors
+/// As [`sign_up`].
+pub(crate) fn register(
+    tidings: &Tidings,
+    form: &SignUp,
+    client: Option<Client>,
+    admin: bool,
+) -> Result<AccessToken> {
     let config = tidings.config();
     let nickname = nickname(config, &form.nickname).ok_or(Outcome::WrongUserInfo)?;
     if !is_id(config, &form.id) || !may_be_set(config, &form.pw, admin) {
@@ -65,7 +79,7 @@ pub(crate) fn register(tidings: &Tidings, form: &SignUp, admin: bool) -> Result<
         if taken || tidings.verifier().reserves(tidings, &form.id)? {
             return Err(Outcome::AlreadyId.into());
         }
-        let password = tidings.hasher().hash(&form.pw)?;
+        let password = tidings.hasher().hash(Turn::new(Purpose::SignUp, client), &form.pw)?;
         insert(tidings, New { id: form.id.clone(), nickname, password, verified: None })
     };
     register().map_err(|e: Error| e.if_failed("sign_up fail"))
@@ -82,7 +96,8 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
         return Err(failed(attempt, Outcome::NoMember));
     }
     let stored = tidings.store().read(|tx| Ok(sql::credentials(tx, &fold(id))?))?;
-    let check = tidings.hasher().check(pw, stored.as_ref().map(|stored| stored.password.as_str()))?;
+    let turn = Turn::new(Purpose::SignIn, client);
+    let check = tidings.hasher().check(turn, pw, stored.as_ref().map(|stored| stored.password.as_str()))?;
     let stored = match (stored, check) {
         (None, _) => return Err(failed(attempt, Outcome::NoMember)),
         (Some(_), Check::Wrong) => return Err(failed(attempt, Outcome::IncorrectPw)),
@@ -97,7 +112,7 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
     warn_if_common(&stored, pw);
     if check == Check::RightButOld {
         let (key, generation) = (stored.key, stored.generation);
-        let password = tidings.hasher().hash(pw)?;
+        let password = tidings.hasher().hash(Turn::new(Purpose::Rehash, client), pw)?;
         // Only where it still is the password that was checked.
         tidings.store().write(move |tx| Ok(sql::set_password(tx, key, generation, &password)?))?;
     }
@@ -119,19 +134,20 @@ pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>)
     // What the verifier says of another one is not worth asking.
     let Some(id) = university_id(id) else { return Err(failed(attempt, Outcome::NotSchool)) };
     let id = &*id;
-    let (name, major) = match tidings.verifier().verify(tidings, id, pw)?? {
+    let (name, major) = match tidings.verifier().verify_for(tidings, id, pw, client)?? {
         Verdict::Unknown => return Err(failed(attempt, Outcome::NotSchool)),
         Verdict::WrongPassword => return Err(failed(attempt, Outcome::PwIncorrect)),
         Verdict::Verified { name, major } => (university_name(&name), university_name(&major)),
     };
     let stored = tidings.store().read(|tx| Ok(sql::credentials(tx, &fold(id))?))?;
+    let turn = Turn::new(Purpose::SignInUp, client);
     let check = match &stored {
-        Some(stored) => tidings.hasher().check(pw, Some(&stored.password))?,
+        Some(stored) => tidings.hasher().check(turn, pw, Some(&stored.password))?,
         None => Check::Wrong,
     };
     let Some(stored) = stored else {
         let nickname = cut_nickname(tidings.config(), &name, id);
-        let password = tidings.hasher().hash(pw)?;
+        let password = tidings.hasher().hash(turn, pw)?;
         succeeded(attempt);
         return insert(tidings, New { id: id.to_owned(), nickname, password, verified: Some((name, major)) });
     };
@@ -143,7 +159,7 @@ pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>)
         return Err(Outcome::BlacklistUser.into());
     }
     warn_if_common(&stored, pw);
-    let password = if check == Check::Right { None } else { Some(tidings.hasher().hash(pw)?) };
+    let password = if check == Check::Right { None } else { Some(tidings.hasher().hash(turn, pw)?) };
     let (key, generation) = (stored.key, stored.generation);
     // A password that is new here ends the tokens of the old one, like any changed password.
     let changed = check == Check::Wrong;
@@ -185,7 +201,8 @@ pub fn change_pw(
         sql::credentials(tx, &fold(&member.id))?.ok_or(Error::BadToken)
     })?;
     let attempt = begin(tidings, &stored.id, client)?;
-    if tidings.hasher().check(&form.pw, Some(&stored.password))? == Check::Wrong {
+    let turn = Turn::new(Purpose::ChangePw, client);
+    if tidings.hasher().check(turn, &form.pw, Some(&stored.password))? == Check::Wrong {
         return Err(failed(attempt, Outcome::IncorrectPw));
     }
     succeeded(attempt);
@@ -195,7 +212,7 @@ pub fn change_pw(
     if form.new_pw != form.new_pw_check {
         return Err(Outcome::CheckPw.into());
     }
-    let password = tidings.hasher().hash(&form.new_pw)?;
+    let password = tidings.hasher().hash(turn, &form.new_pw)?;
     let generation = tidings.store().write(move |tx| {
         identity.member(tx)?;
         if sql::set_password(tx, stored.key, stored.generation, &password)? == 0 {

@@ -42,6 +42,12 @@ const _: () = assert!(BYTES_MAX <= 20_000_000, "the documented bound");
 pub struct Client(IpAddr);
 
 impl Client {
+    /// The client with this address.
+    #[cfg(test)]
+    pub(crate) const fn v4(address: std::net::Ipv4Addr) -> Self {
+        Self(IpAddr::V4(address))
+    }
+
     /// The address; of IPv6 the first of those that are this client's.
     pub(crate) fn address(self) -> IpAddr {
         self.0

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
 use ureq::http::Uri;
 
-use super::password::Check;
+use super::password::{Check, Purpose, Turn};
+use super::throttle::Client;
 use super::{RESERVED_IDS, fold, roster, shown};
 use crate::config::Bounds;
 use crate::error::{Error, Result};
@@ -75,6 +76,20 @@ pub trait Verifier: Send + Sync {
     /// The outer result is our own failure (a full queue, a failing store), the inner the university's.
     fn verify(&self, tidings: &Tidings, id: &str, password: &str) -> Result<Result<Verdict, VerifyError>>;
 
+    /// As [`Verifier::verify`], for an attempt of `client`: one that works on this machine serves clients in turn.
+    ///
+    /// # Errors
+    /// As [`Verifier::verify`].
+    fn verify_for(
+        &self,
+        tidings: &Tidings,
+        id: &str,
+        password: &str,
+        _client: Option<Client>,
+    ) -> Result<Result<Verdict, VerifyError>> {
+        self.verify(tidings, id, password)
+    }
+
     /// Whether `sign_up` refuses the id because it is a university member's.
     ///
     /// # Errors
@@ -111,9 +126,21 @@ struct Roster;
 
 impl Verifier for Roster {
     fn verify(&self, tidings: &Tidings, id: &str, password: &str) -> Result<Result<Verdict, VerifyError>> {
+        self.verify_for(tidings, id, password, None)
+    }
+
+    fn verify_for(
+        &self,
+        tidings: &Tidings,
+        id: &str,
+        password: &str,
+        client: Option<Client>,
+    ) -> Result<Result<Verdict, VerifyError>> {
         let entry = tidings.store().read(|tx| Ok(roster::find(tx, &fold(id))?))?;
         // An unknown id is compared all the same, so that the time does not tell it from a known one.
-        let check = tidings.hasher().check(password, entry.as_ref().map(|entry| entry.password.as_str()))?;
+        let turn = Turn::new(Purpose::SignInUp, client);
+        let stored = entry.as_ref().map(|entry| entry.password.as_str());
+        let check = tidings.hasher().check(turn, password, stored)?;
         Ok(Ok(match entry {
             None => Verdict::Unknown,
             Some(_) if check == Check::Wrong => Verdict::WrongPassword,

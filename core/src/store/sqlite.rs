@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{self, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(super) use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -12,7 +12,7 @@ use rusqlite::{ErrorCode, ffi};
 use super::guard::Held;
 use super::health::Health;
 use super::{Arg, Row, StoreError, Topic, Tx, Value};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::files::beside;
 
 pub(crate) mod copy;
@@ -28,6 +28,11 @@ const EMPTY_WAL_WAIT: Duration = Duration::from_millis(50);
 
 /// Connections that read at the same time; a further reader waits for one.
 const READERS: usize = 8;
+/// Those of them that long reads may take, so that there is always one for a short read.
+pub(super) const LONG_READERS: usize = READERS / 2;
+/// Steps of SQLite's virtual machine between two looks at the time that a long read has left: a small part of a
+/// millisecond.
+const STEPS: i32 = 1_000;
 
 /// What arguments are called in statements.
 const NAMES: [&str; 16] =
@@ -275,6 +280,9 @@ pub(super) struct Readers {
     health: sync::Arc<Health>,
     pool: Mutex<Pool>,
     returned: Condvar,
+    /// Long reads that run, and that one of them has ended.
+    long: Mutex<usize>,
+    long_ended: Condvar,
 }
 
 #[derive(Default)]
@@ -285,7 +293,14 @@ struct Pool {
 
 impl Readers {
     pub(super) fn new(path: &Path, health: sync::Arc<Health>) -> Self {
-        Self { path: path.to_owned(), health, pool: Mutex::default(), returned: Condvar::new() }
+        Self {
+            path: path.to_owned(),
+            health,
+            pool: Mutex::default(),
+            returned: Condvar::new(),
+            long: Mutex::default(),
+            long_ended: Condvar::new(),
+        }
     }
 
     pub(super) fn read<T>(&self, work: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
@@ -295,6 +310,31 @@ impl Readers {
         let result = work(&mut tx);
         tx.rollback();
         result
+    }
+
+    /// As [`super::Store::read_within`].
+    pub(super) fn read_within<T>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T>,
+    ) -> Result<T> {
+        let _share = LongRead::begin(self);
+        let mut lease = Lease { readers: self, connection: Some(self.take()?) };
+        let connection = lease.connection.as_mut().expect("the lease was just made with one");
+        let began = Instant::now();
+        connection
+            .progress_handler(STEPS, Some(move || began.elapsed() >= limit))
+            .map_err(StoreError::from)?;
+        let result = SqliteTx::begin(connection).map_err(Error::from).and_then(|mut tx| {
+            let result = work(&mut tx);
+            tx.rollback();
+            result
+        });
+        connection.progress_handler(0, None::<fn() -> bool>).map_err(StoreError::from)?;
+        match result {
+            Err(Error::Store(StoreError::Interrupted)) => Err(Error::Overloaded),
+            result => result,
+        }
     }
 
     /// Bytes of the file.
@@ -353,6 +393,26 @@ impl Drop for Readers {
         if self.health.is_anothers() {
             self.lock().idle.iter().for_each(abandon);
         }
+    }
+}
+
+/// A long read that runs.
+struct LongRead<'r>(&'r Readers);
+
+impl<'r> LongRead<'r> {
+    /// Waits until there is a reader that a long read may take.
+    fn begin(readers: &'r Readers) -> Self {
+        let running = readers.long.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = readers.long_ended.wait_while(running, |running| *running >= LONG_READERS);
+        *all.unwrap_or_else(PoisonError::into_inner) += 1;
+        Self(readers)
+    }
+}
+
+impl Drop for LongRead<'_> {
+    fn drop(&mut self) {
+        *self.0.long.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.long_ended.notify_one();
     }
 }
 

@@ -440,3 +440,49 @@ fn checkpoints_and_other_processes_are_no_reason_to_refuse() {
     }
     assert_eq!(store.failures(), 0);
 }
+
+/// A statement that never ends.
+const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
+
+#[test]
+fn a_long_read_is_given_up_after_its_time_and_its_connection_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let endless = store.read_within(Duration::from_millis(20), |tx| Ok(tx.rows(ENDLESS, &[])?));
+    assert!(matches!(endless, Err(Error::Overloaded)), "{endless:?}");
+    let count =
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT max(i) FROM n";
+    let counted: i64 = store.read(|tx| Ok(tx.one(count, &[])?.take(0)?)).unwrap();
+    assert_eq!(counted, 100_000, "on the same connection without a limit");
+    let short = store.read_within(Duration::from_secs(60), |tx| Ok(tx.rows("SELECT 1", &[])?.len()));
+    assert_eq!(short.unwrap(), 1);
+}
+
+#[test]
+fn long_reads_leave_connections_for_short_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let (started, starts) = channel();
+    let (release, released) = channel::<()>();
+    let released = std::sync::Mutex::new(released);
+    std::thread::scope(|threads| {
+        for _ in 0..=super::sqlite::LONG_READERS {
+            let (store, started, released) = (&store, started.clone(), &released);
+            threads.spawn(move || {
+                store.read_within(Duration::from_secs(60), |_| {
+                    started.send(()).unwrap();
+                    // Ends when there is nobody to wait for.
+                    let _ = released.lock().unwrap().recv();
+                    Ok(())
+                })
+            });
+        }
+        for _ in 0..super::sqlite::LONG_READERS {
+            starts.recv().unwrap();
+        }
+        assert!(numbers(&store).is_empty(), "a short read has a connection");
+        assert!(starts.try_recv().is_err(), "one long read too many waits");
+        drop(release);
+        starts.recv().unwrap();
+    });
+}
