@@ -13,11 +13,13 @@ use crate::failure::Failure;
 mod core;
 mod defaults;
 mod layers;
+mod limit;
 mod server;
 
 pub(crate) use defaults::{LISTEN, LOG_FORMAT};
 use layers::FromFile;
 pub(crate) use layers::{found, wrong_variable};
+use limit::Limit;
 
 /// The variable that holds the key itself that tokens are signed with: a secret has no flag, and no line in a file.
 pub(crate) const TOKEN_KEY: &str = "TIDINGS_TOKEN_KEY";
@@ -46,6 +48,22 @@ pub(crate) struct Settings {
     /// Requests a second that one client may make [default: any number]
     #[arg(long, env = "TIDINGS_RATE_LIMIT", value_name = "N")]
     rate_limit: Option<NonZeroU32>,
+    /// Sign-ups a minute that one client may make beyond the burst, or off [default: 60]
+    #[arg(long, env = "TIDINGS_SIGN_UP_LIMIT", value_name = "N")]
+    sign_up_limit: Option<Limit>,
+    /// Sign-ups that one client may make at once [default: 500]
+    #[arg(long, env = "TIDINGS_SIGN_UP_BURST", value_name = "N")]
+    sign_up_burst: Option<NonZeroU32>,
+    /// Searches a minute that one client may make, or off [default: 12000]
+    #[arg(long, env = "TIDINGS_SEARCH_LIMIT", value_name = "N")]
+    search_limit: Option<Limit>,
+    /// Views, search records and devices a minute that one client may write without being signed in, or off
+    /// [default: 12000]
+    #[arg(long, env = "TIDINGS_GUEST_WRITE_LIMIT", value_name = "N")]
+    guest_write_limit: Option<Limit>,
+    /// Seconds that a search or another long query may take; longer ones are refused with 503 [default: 2]
+    #[arg(long, env = "TIDINGS_QUERY_TIMEOUT", value_name = "N")]
+    query_timeout: Option<u64>,
     /// Connections at a time; the longest idle one is closed for the next [default: 10000]
     #[arg(long, env = "TIDINGS_MAX_CONNECTIONS", value_name = "N")]
     max_connections: Option<NonZeroUsize>,

@@ -289,7 +289,7 @@ fn look(
         Ok(Log { log: log::lines(tx, whose, since, limit.min(LOG_MAX))? })
     };
     analysis.settle();
-    tidings.store().read(look)
+    tidings.store().read_within(tidings.config().query_timeout, look)
 }
 
 /// Lets an administrator read everything, and a member their own lines.

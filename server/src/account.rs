@@ -5,17 +5,18 @@ use tidings_core::account::{self, AccessToken, NewPassword, SignUp};
 use utoipa::ToSchema;
 
 use crate::docs;
+use crate::limit::Counted;
 use crate::reply::Answer;
 use crate::request::Call;
 use crate::route::Route;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::post("/sign_up", sign_up),
+        Route::post("/sign_up", sign_up).counts_as(Counted::SignUp),
         Route::post("/sign_in", sign_in),
         Route::post("/sign_in_up", sign_in_up),
         Route::post("/change_pw", change_pw),
-        Route::get("/sign_out_all", sign_out_all),
+        Route::get("/sign_out_all", sign_out_all).counts_as(Counted::Write),
     ]
 }
 
@@ -44,8 +45,9 @@ pub(crate) struct SignUpFields {
 )]
 pub(crate) async fn sign_up(mut call: Call) -> Answer {
     let SignUpFields { id, pw, pw_check, nickname } = call.fields().await?;
-    let form = SignUp { id, pw, pw_check, nickname };
-    call.answer_in(|lanes| &lanes.password, move |tidings, _| account::sign_up(tidings, &form)).await
+    let (form, client) = (SignUp { id, pw, pw_check, nickname }, call.address().into());
+    let sign_up = move |tidings: &_, _: &_| account::sign_up_from(tidings, &form, Some(client));
+    call.answer_in(|lanes| &lanes.sign_up, sign_up).await
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -70,7 +72,7 @@ pub(crate) struct SignInFields {
 pub(crate) async fn sign_in(mut call: Call) -> Answer {
     let SignInFields { id, pw } = call.fields().await?;
     let attempt = move |tidings: &_, _: &_, client| account::sign_in(tidings, &id, &pw, Some(client));
-    call.sign_in(|lanes| &lanes.password, attempt).await
+    call.sign_in(|lanes| &lanes.sign_in, attempt).await
 }
 
 /// Signs a member of the university in, registering who is new here
@@ -117,7 +119,7 @@ pub(crate) async fn change_pw(mut call: Call) -> Answer {
     let form = NewPassword { pw, new_pw, new_pw_check };
     let attempt =
         move |tidings: &_, caller: &_, client| account::change_pw(tidings, caller, &form, Some(client));
-    call.sign_in(|lanes| &lanes.password, attempt).await
+    call.sign_in(|lanes| &lanes.change_pw, attempt).await
 }
 
 /// Stops every token of the member, this one too

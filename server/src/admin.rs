@@ -3,6 +3,7 @@
 use tidings_core::admin::{self, Blacklist};
 
 use crate::docs;
+use crate::limit::Counted;
 use crate::reply::Answer;
 use crate::request::Call;
 use crate::route::Route;
@@ -10,10 +11,10 @@ use crate::route::Route;
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/check_admin", check_admin),
-        Route::get("/admin_remove_user/{user_id}", admin_remove_user),
+        Route::get("/admin_remove_user/{user_id}", admin_remove_user).counts_as(Counted::Write),
         Route::get("/get_blacklist", get_blacklist),
-        Route::get("/push_blacklist/{user_id}", push_blacklist),
-        Route::get("/pop_blacklist/{user_id}", pop_blacklist),
+        Route::get("/push_blacklist/{user_id}", push_blacklist).counts_as(Counted::Write),
+        Route::get("/pop_blacklist/{user_id}", pop_blacklist).counts_as(Counted::Write),
     ]
 }
 

@@ -4,6 +4,7 @@ use tidings_core::Result;
 use tidings_core::analysis::{self, Days, Devices, Log, OneDay, Question, Realtime, Summary, Window};
 
 use crate::docs;
+use crate::limit::Counted;
 use crate::reply::{Answer, Reply};
 use crate::request::{Call, number};
 use crate::route::Route;
@@ -17,7 +18,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::get("/get_analysis", get_analysis).public(),
         Route::get("/get_everyday_analysis_days_ago/{days}", get_everyday_analysis_days_ago).public(),
         Route::get("/get_everyday_analysis_specific_days/{year}/{month}/{day}", specific_days).public(),
-        Route::get("/insert_device/{device}", insert_device),
+        Route::get("/insert_device/{device}", insert_device).counts_as(Counted::Write),
         Route::get("/get_device", get_device).public(),
     ]
 }
@@ -66,7 +67,7 @@ pub(crate) async fn get_search_realtime(call: Call) -> Answer {
 pub(crate) async fn get_log_date(mut call: Call) -> Answer {
     let [months, days, hours, limit] = call.segments()?;
     let (window, limit) = (window([months, days, hours])?, number(&limit)?);
-    call.answer(move |tidings, caller| analysis::log_date(tidings, caller, window, limit)).await
+    call.query(move |tidings, caller| analysis::log_date(tidings, caller, window, limit)).await
 }
 
 /// The access log of a member
@@ -87,7 +88,7 @@ pub(crate) async fn get_log_date(mut call: Call) -> Answer {
 pub(crate) async fn get_log_user(mut call: Call) -> Answer {
     let [user_id, limit] = call.ids();
     let limit = number(&limit)?;
-    call.answer(move |tidings, caller| analysis::log_user(tidings, caller, &user_id, limit)).await
+    call.query(move |tidings, caller| analysis::log_user(tidings, caller, &user_id, limit)).await
 }
 
 /// The access log of a member, of the last months, days or hours
@@ -110,8 +111,7 @@ pub(crate) async fn get_log_user(mut call: Call) -> Answer {
 pub(crate) async fn get_log_user_date(mut call: Call) -> Answer {
     let [user_id, months, days, hours, limit] = call.ids();
     let (window, limit) = (window([months, days, hours])?, number(&limit)?);
-    call.answer(move |tidings, caller| analysis::log_user_date(tidings, caller, &user_id, window, limit))
-        .await
+    call.query(move |tidings, caller| analysis::log_user_date(tidings, caller, &user_id, window, limit)).await
 }
 
 fn window([months, days, hours]: [String; 3]) -> Result<Window> {

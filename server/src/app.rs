@@ -23,19 +23,19 @@ use warp::filters::path::FullPath;
 use warp::reply::{Reply, Response};
 use warp::{Filter, Rejection};
 
-use crate::client::RateLimit;
 use crate::config::Config;
 use crate::cors;
 use crate::lane::Lanes;
+use crate::limit::{Limits, RateLimit};
 use crate::metrics::Metrics;
-use crate::reply::{self, Answer, Scope};
+use crate::reply::{self, Answer, Refusal, Scope};
 use crate::request::Call;
 use crate::route::{Route, Table};
 use crate::upload::Upload;
 use crate::witness::Witness;
 use crate::{
-    account, admin, analysis, docs, feedback, health, main_info, newsfeed, notice, post, profile, search,
-    target, words,
+    account, admin, analysis, client, docs, feedback, health, main_info, newsfeed, notice, post, profile,
+    search, target, words,
 };
 
 /// The address at the other end of the connection that a request came by: an extension of the request.
@@ -48,6 +48,7 @@ pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) lanes: Lanes,
     pub(crate) rate_limit: Option<RateLimit>,
+    limits: Limits,
     /// Where somebody watches.
     pub(crate) metrics: Option<Metrics>,
     /// The bytes that the bodies of all requests may take together.
@@ -59,8 +60,14 @@ pub(crate) struct App {
 impl App {
     pub(crate) fn new(tidings: Tidings, config: Config) -> Arc<Self> {
         Arc::new(Self {
-            lanes: Lanes::new(config.operations, config.operation_queue, tidings.config().hash_queue),
-            rate_limit: config.rate_limit.map(RateLimit::new),
+            lanes: Lanes::new(
+                config.operations,
+                config.operation_queue,
+                tidings.config().hash_queue,
+                &tidings.config().verifier,
+            ),
+            rate_limit: config.rate_limit.map(RateLimit::per_second),
+            limits: Limits::new(&config),
             metrics: config.metrics_listen.map(|_| Metrics::new()),
             bodies: Semaphore::new(config.bodies_limit),
             table: Table::new(routes(&config)),
@@ -130,17 +137,20 @@ impl App {
                 metrics.count(path, &method, answer.as_ref().err(), began.elapsed());
             }
         };
+        let peer = peer.map(|peer| peer.0);
+        // Whatever it asks for: paths and methods that are not there count too.
+        let allowed = self.count(path, peer, &headers);
         let found = match self.table.find(path) {
             Ok(found) => found,
             Err(refusal) => {
-                let answer = Err(refusal);
+                let answer = allowed.and(Err(refusal));
                 watched("", &answer);
                 return reply::respond(answer, "", scope);
             }
         };
-        let (route, recorded) = (found.route(&method), found.recorded(&method));
+        let route = allowed.and_then(|()| found.route(&method));
+        let recorded = found.recorded(&method);
         let template = found.template();
-        let peer = peer.map(|peer| peer.0);
         let call = Call::new(Arc::clone(&self), found.segments, query, headers, peer, upload);
         let recorded = recorded.filter(|_| self.config.analytics).map(|op| (Witness::of(&call), op));
         scope.is_public = route.as_ref().is_ok_and(|route| route.is_public);
@@ -157,12 +167,28 @@ impl App {
         response
     }
 
-    async fn answer(&self, route: &Route, call: Call) -> Answer {
-        if let Some(limit) = &self.rate_limit
-            && !health::is_health(route.path)
-        {
-            limit.check(call.address().into())?;
+    /// Counts a request, whatever it asks for.
+    ///
+    /// # Errors
+    /// `too many requests`.
+    fn count(&self, path: &str, peer: Option<IpAddr>, headers: &HeaderMap) -> Result<(), Refusal> {
+        match &self.rate_limit {
+            Some(limit) if !health::is_health(path) => {
+                Ok(limit.check(client::of(peer, headers, &self.config.trust_proxy).into())?)
+            }
+            _ => Ok(()),
         }
+    }
+
+    /// Forgets what limits know of clients that have gone.
+    pub(crate) fn sweep(&self) {
+        self.rate_limit.iter().for_each(RateLimit::sweep);
+        self.limits.sweep();
+    }
+
+    async fn answer(&self, route: &Route, call: Call) -> Answer {
+        let is_signed = || call.caller().is_signed(&self.tidings);
+        self.limits.check(route.counted, || call.address().into(), is_signed)?;
         let handled = AssertUnwindSafe(async { route.handle(call).await }).catch_unwind().await;
         handled.unwrap_or_else(|_| Err(Error::Internal("the handler panicked".into()).into()))
     }

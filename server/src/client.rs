@@ -1,24 +1,22 @@
-//! Who a request comes from, as far as its connection and the proxies before us tell, and how often it may.
+//! Who a request comes from, as far as its connection and the proxies before us tell.
 
-use std::net::IpAddr;
-use std::num::NonZeroU32;
-use std::time::Duration;
+use std::net::{IpAddr, Ipv4Addr};
 
-use governor::clock::{Clock as _, MonotonicClock};
-use governor::state::keyed::HashMapStateStore;
-use governor::{Quota, RateLimiter};
 use http::{HeaderMap, HeaderName};
 use ipnet::IpNet;
-use tidings_core::account::Client;
-use tidings_core::{Error, Result};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The address of the client of a request; without a connection, somebody calls the service in this very process.
+pub(crate) fn of(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    address(peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), headers, trusted)
+}
 
 /// The address of the client: the peer's, or where proxies that we trust stand between, what they say.
 ///
 /// Each proxy adds the address it was reached from at the right of `X-Forwarded-For`, so only what trusted ones
 /// wrote can be believed: from the right, past the addresses of trusted proxies, to the first other one.
-pub(crate) fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
     let mut client = peer.to_canonical();
     if trusted.is_empty() || !is_trusted(&client) {
@@ -46,40 +44,6 @@ fn read_address(hop: &[u8]) -> Option<IpAddr> {
         _ => hop,
     };
     address.parse::<IpAddr>().ok().map(|address| address.to_canonical())
-}
-
-/// The rate limit: so many requests a second for each client.
-pub(crate) struct RateLimit {
-    limiter: RateLimiter<Client, HashMapStateStore<Client>, MonotonicClock>,
-    clock: MonotonicClock,
-}
-
-impl RateLimit {
-    /// How often what is known of clients that have gone is forgotten.
-    pub(crate) const SWEEP: Duration = Duration::from_secs(1);
-
-    pub(crate) fn new(per_second: NonZeroU32) -> Self {
-        let (quota, clients) = (Quota::per_second(per_second), HashMapStateStore::default());
-        Self { limiter: RateLimiter::new(quota, clients, MonotonicClock), clock: MonotonicClock }
-    }
-
-    /// Counts a request.
-    ///
-    /// # Errors
-    /// `too many requests`.
-    pub(crate) fn check(&self, client: Client) -> Result<()> {
-        self.limiter.check_key(&client).map_err(|until| {
-            let wait = until.wait_time_from(self.clock.now());
-            Error::TooManyRequests { retry_after_s: wait.as_secs() + 1 }
-        })
-    }
-
-    /// Forgets the clients that could make all their requests at once again: memory holds those of the last
-    /// seconds, however many there ever were.
-    pub(crate) fn sweep(&self) {
-        self.limiter.retain_recent();
-        self.limiter.shrink_to_fit();
-    }
 }
 
 #[cfg(test)]
@@ -120,22 +84,5 @@ mod tests {
         assert_eq!(client("10.0.0.1", &["198.51.100.1:4711"]), "198.51.100.1");
         assert_eq!(client("10.0.0.1", &["[2001:db8::5]:4711"]), "2001:db8::5");
         assert_eq!(client("10.0.0.1", &["[2001:db8::5"]), "10.0.0.1");
-    }
-
-    #[test]
-    fn a_client_has_so_many_requests_a_second_and_is_then_forgotten() {
-        let limit = RateLimit::new(NonZeroU32::new(10).unwrap());
-        let client = |address: &str| Client::from(address.parse::<IpAddr>().unwrap());
-        for _ in 0..10 {
-            limit.check(client("2001:db8::1")).unwrap();
-        }
-        let refused = limit.check(client("2001:db8::2")).unwrap_err();
-        assert!(matches!(refused, Error::TooManyRequests { retry_after_s: 1 }), "{refused:?}");
-        limit.check(client("2001:db8:0:1::1")).unwrap();
-        limit.sweep();
-        assert_eq!(limit.limiter.len(), 2);
-        std::thread::sleep(Duration::from_millis(1_200));
-        limit.sweep();
-        assert_eq!(limit.limiter.len(), 0);
     }
 }

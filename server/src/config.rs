@@ -9,6 +9,14 @@ use std::time::Duration;
 use http::HeaderValue;
 pub use ipnet::IpNet;
 
+/// A campus behind one address: 500 sign up in the first minute of a course, and 3,600 more in each hour.
+const SIGN_UPS: NonZeroU32 = NonZeroU32::new(60).expect("not zero");
+const SIGN_UP_BURST: NonZeroU32 = NonZeroU32::new(500).expect("not zero");
+/// 20,000 people behind one address who make 36 requests of the kind in the busiest hour each: nine searches with their
+/// similar words, their sites and their log entry, or a device and 35 views of posts.
+const SEARCHES: NonZeroU32 = NonZeroU32::new(12_000).expect("not zero");
+const GUEST_WRITES: NonZeroU32 = NonZeroU32::new(12_000).expect("not zero");
+
 /// The settings of the server. Those of the service itself are in [`tidings_core::config`].
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -20,6 +28,17 @@ pub struct Config {
     pub trust_proxy: Vec<IpNet>,
     /// Requests that a client may make in a second; `None` means as many as it likes.
     pub rate_limit: Option<NonZeroU32>,
+    /// Sign-ups that a client may make in a minute, after `sign_up_burst` that are free; `None` means as many as it
+    /// likes. A client is an address, of IPv6 its first 64 bits.
+    pub sign_up_limit: Option<NonZeroU32>,
+    /// Sign-ups that a client may make at once.
+    pub sign_up_burst: NonZeroU32,
+    /// Searches that a client may make in a minute, and as many at once; `None` means as many as it likes. Asking for
+    /// similar words counts as a search.
+    pub search_limit: Option<NonZeroU32>,
+    /// What a client may write in a minute without being signed in, and as much at once; `None` means as much as it
+    /// likes.
+    pub guest_write_limit: Option<NonZeroU32>,
     /// Whether each failed sign-in writes a line with the client's address to the log.
     pub log_auth_failures: bool,
     /// Whether what is answered is written to the access log, and its visitors are counted. Views, likes,
@@ -66,6 +85,10 @@ impl Default for Config {
             cors_origins: Vec::new(),
             trust_proxy: Vec::new(),
             rate_limit: None,
+            sign_up_limit: Some(SIGN_UPS),
+            sign_up_burst: SIGN_UP_BURST,
+            search_limit: Some(SEARCHES),
+            guest_write_limit: Some(GUEST_WRITES),
             log_auth_failures: false,
             analytics: true,
             metrics_listen: None,

@@ -5,6 +5,7 @@ use tidings_core::feedback::{self, Draft, FeedbackList};
 use utoipa::ToSchema;
 
 use crate::docs;
+use crate::limit::Counted;
 use crate::reply::Answer;
 use crate::request::{Call, number};
 use crate::route::Route;
@@ -12,10 +13,10 @@ use crate::route::Route;
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         // Told from the removal of the notice by the method alone, as the interface has it.
-        Route::post("/remove_notice/{notice_obi}", notice_feedback),
-        Route::post("/send_feedback", send_feedback),
+        Route::post("/remove_notice/{notice_obi}", notice_feedback).counts_as(Counted::Write),
+        Route::post("/send_feedback", send_feedback).counts_as(Counted::Write),
         Route::get("/get_all_feedback", get_all_feedback),
-        Route::get("/update_feedback/{feedback_obi}/{activation}", update_feedback),
+        Route::get("/update_feedback/{feedback_obi}/{activation}", update_feedback).counts_as(Counted::Write),
     ]
 }
 

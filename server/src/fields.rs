@@ -5,17 +5,17 @@
 //! counts, and a body of no bytes has no fields. A field that JSON sets to `null` is not there.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use http::HeaderValue;
 use percent_encoding::percent_decode;
 use serde::de::value::{Error as ValueError, MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
-use serde_json::{Map, Value};
 use tidings_core::Error;
 
 use crate::reply::Refusal;
+
+mod json;
 
 /// Reads the fields of a body.
 ///
@@ -30,11 +30,9 @@ pub(crate) fn read<T: DeserializeOwned>(
 ) -> Result<T, Refusal> {
     let begins_as_object = || body.trim_ascii_start().starts_with(b"{");
     let read = match content_type.map(media_type) {
-        _ if body.is_empty() => {
-            T::deserialize(Value::Object(Map::new())).or_bad_request("a field is missing")
-        }
-        Some(media_type) if media_type.eq_ignore_ascii_case(b"application/json") => json(body),
-        None if begins_as_object() => json(body),
+        _ if body.is_empty() => json::read(b"{}"),
+        Some(media_type) if media_type.eq_ignore_ascii_case(b"application/json") => json::read(body),
+        None if begins_as_object() => json::read(body),
         Some(media_type) if media_type.eq_ignore_ascii_case(b"application/x-www-form-urlencoded") => {
             form(body)
         }
@@ -69,35 +67,54 @@ impl<T, E> OrBadRequest<T> for Result<T, E> {
     }
 }
 
-fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
-    // Through a map, so that a key that stands twice is no error: the last one counts, as everywhere.
-    let object: Map<String, Value> =
-        serde_json::from_slice(body).or_bad_request("the body is a JSON object")?;
-    T::deserialize(Value::Object(object)).or_bad_request("a field is missing or of another type")
+fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
+    T::deserialize(Form(body)).or_bad_request("a field is missing or of another type, or a form is not UTF-8")
 }
 
-fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
-    let mut fields: BTreeMap<Cow<'_, str>, Texts<'_>> = BTreeMap::new();
-    for pair in body.split(|b| *b == b'&').filter(|pair| !pair.is_empty()) {
-        let equals = pair.iter().position(|b| *b == b'=').unwrap_or(pair.len());
-        let value = pair.get(equals + 1..).unwrap_or_default();
-        fields.entry(text(&pair[..equals])?).or_default().0.push(text(value)?);
+/// A form as a struct: only the texts of its fields are kept, in bytes of the form where they have no escapes.
+struct Form<'a>(&'a [u8]);
+
+impl<'de> Deserializer<'de> for Form<'_> {
+    type Error = ValueError;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ValueError> {
+        let mut fields: Vec<Texts<'_>> = names.iter().map(|_| Texts::default()).collect();
+        for pair in self.0.split(|b| *b == b'&').filter(|pair| !pair.is_empty()) {
+            let equals = pair.iter().position(|b| *b == b'=').unwrap_or(pair.len());
+            let (key, value) = (text(&pair[..equals])?, text(pair.get(equals + 1..).unwrap_or_default())?);
+            if let Some(place) = names.iter().position(|name| **name == *key) {
+                fields[place].0.push(value);
+            }
+        }
+        let given = names.iter().copied().zip(fields).filter(|(_, texts)| !texts.0.is_empty());
+        visitor.visit_map(MapDeserializer::new(given))
     }
-    T::deserialize(MapDeserializer::<_, ValueError>::new(fields.into_iter()))
-        .or_bad_request("a field is missing or of another type")
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ValueError> {
+        Err(ValueError::custom("the fields of an operation are a struct"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
 }
 
 /// A key or a value of a form: `+` is a blank, `%` and two digits a byte of UTF-8.
 ///
 /// Source: the WHATWG URL Standard, application/x-www-form-urlencoded parsing; it replaces what is no UTF-8,
 /// we refuse it.
-fn text(bytes: &[u8]) -> Result<Cow<'_, str>, Error> {
-    const RULE: &str = "a form is UTF-8";
+fn text(bytes: &[u8]) -> Result<Cow<'_, str>, ValueError> {
     if !bytes.contains(&b'+') {
-        return percent_decode(bytes).decode_utf8().or_bad_request(RULE);
+        return percent_decode(bytes).decode_utf8().map_err(ValueError::custom);
     }
     let blanks: Vec<u8> = bytes.iter().map(|b| if *b == b'+' { b' ' } else { *b }).collect();
-    let text = percent_decode(&blanks).decode_utf8().or_bad_request(RULE)?;
+    let text = percent_decode(&blanks).decode_utf8().map_err(ValueError::custom)?;
     Ok(Cow::Owned(text.into_owned()))
 }
 
@@ -147,108 +164,4 @@ impl<'de> Deserializer<'de> for Texts<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Debug, Default, PartialEq, serde::Deserialize)]
-    struct Fields {
-        title: Option<String>,
-        activation: Option<i64>,
-        tag: Option<Vec<String>>,
-    }
-
-    const JSON: &str = "application/json";
-    const FORM: &str = "application/x-www-form-urlencoded";
-
-    fn read(content_type: &str, body: impl AsRef<[u8]>) -> Result<Fields, String> {
-        let content_type = HeaderValue::from_str(content_type).unwrap();
-        super::read(Some(&content_type), body.as_ref()).map_err(|e| e.to_string())
-    }
-
-    fn fields(title: &str, activation: i64, tag: &[&str]) -> Fields {
-        let tag = tag.iter().map(ToString::to_string).collect();
-        Fields { title: Some(title.into()), activation: Some(activation), tag: Some(tag) }
-    }
-
-    #[test]
-    fn a_form_says_what_json_says() {
-        let expected = fields("A & B: 대학", 0, &["x", "y z"]);
-        let json = r#"{"title": "A & B: 대학", "activation": 0, "tag": ["x", "y z"], "more": {"a": [1]}}"#;
-        assert_eq!(read(JSON, json).unwrap(), expected);
-        let title = "title=A+%26+B%3A+%EB%8C%80%ED%95%99&activation=0&more[a]=1&flag";
-        for tags in ["tag=x&tag=y+z", "tag=x%2C+y+z,", "tag=,x,y%20z"] {
-            assert_eq!(read(FORM, format!("{title}&{tags}")).unwrap(), expected, "{tags}");
-        }
-        assert_eq!(read(FORM, format!("&{title}&&tag=x&tag=y z&")).unwrap(), expected);
-    }
-
-    #[test]
-    fn content_types_are_read_in_any_case_and_with_parameters() {
-        let expected = fields("a", 1, &["x"]);
-        let json = r#"{"title":"a","activation":1,"tag":["x"]}"#;
-        for json_type in ["Application/JSON", "application/json; charset=utf-8", "application/json ;x"] {
-            assert_eq!(read(json_type, json).unwrap(), expected, "{json_type}");
-        }
-        let form = "title=a&activation=1&tag=x";
-        assert_eq!(read("application/x-www-form-urlencoded; charset=UTF-8", form).unwrap(), expected);
-        assert_eq!(super::read::<Fields>(None, format!(" {json}").as_bytes()).unwrap(), expected);
-        for other in ["text/plain", "multipart/form-data; boundary=x", "", "application/jsonx"] {
-            assert_eq!(read(other, json).unwrap_err(), "unsupported media type", "{other}");
-        }
-        assert!(matches!(super::read::<Fields>(None, form.as_bytes()), Err(Refusal::UnsupportedMediaType)));
-    }
-
-    #[test]
-    fn nothing_is_no_fields_and_null_is_none() {
-        for (content_type, body) in [(JSON, ""), (FORM, ""), ("text/plain", ""), (JSON, "{}"), (FORM, "&")] {
-            assert_eq!(read(content_type, body).unwrap(), Fields::default(), "{content_type} {body}");
-        }
-        assert_eq!(read(JSON, r#"{"title":null,"activation":null,"tag":null}"#).unwrap(), Fields::default());
-    }
-
-    #[test]
-    fn of_a_field_that_stands_twice_the_last_counts() {
-        let expected = Fields { title: Some("b".into()), ..Fields::default() };
-        assert_eq!(read(JSON, r#"{"title":"a","title":"b"}"#).unwrap(), expected);
-        assert_eq!(read(FORM, "title=a&title=b").unwrap(), expected);
-    }
-
-    #[test]
-    fn what_is_not_what_it_says_is_refused() {
-        let deep = format!(r#"{{"more":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
-        let wrong = [
-            "{",
-            "[]",
-            "null",
-            "\"text\"",
-            "{}x",
-            r#"{"title":1}"#,
-            r#"{"activation":"1"}"#,
-            r#"{"activation":1.5}"#,
-            r#"{"activation":99999999999999999999}"#,
-            r#"{"activation":1e400}"#,
-            r#"{"tag":"x"}"#,
-            r#"{"tag":[1]}"#,
-            r#"{"title":"\ud800"}"#,
-            &deep,
-        ];
-        for body in wrong {
-            assert_eq!(read(JSON, body).unwrap_err(), "bad request", "{body:.40}");
-        }
-        assert_eq!(read(JSON, b"{\"title\":\"\xff\"}").unwrap_err(), "bad request");
-        for body in
-            ["activation=", "activation=one", "activation=1.5", "title=%ff", "%ff=1", "activation=0x1"]
-        {
-            assert_eq!(read(FORM, body).unwrap_err(), "bad request", "{body}");
-        }
-        assert_eq!(read(FORM, b"title=\xff").unwrap_err(), "bad request");
-    }
-
-    #[test]
-    fn what_is_no_escape_stands_for_itself() {
-        assert_eq!(read(FORM, "title=100%&activation=1").unwrap().title.as_deref(), Some("100%"));
-        assert_eq!(read(FORM, "title=a%00b=c").unwrap().title.as_deref(), Some("a\0b=c"));
-        assert_eq!(query::<Fields>("title=%F0%9F%A6%80").unwrap().title.as_deref(), Some("🦀"));
-        assert_eq!(query::<Fields>("").unwrap(), Fields::default());
-    }
-}
+mod tests;

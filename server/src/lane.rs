@@ -1,16 +1,33 @@
 //! Where operations run: off the async threads, a bounded number at a time, in a bounded queue.
 //!
-//! There are several lanes, so that slow work of one kind (hashing passwords, asking the university) never
-//! takes the place of another.
+//! There are several lanes, so that slow work of one kind (searching, hashing passwords, asking the university) never
+//! takes the place of another. In those whose work is dear to the server, clients take turns ([`fair`]): one that
+//! sends a thousand requests delays another's by one turn.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use tidings_core::account::Client;
+use tidings_core::config::Verifier;
 use tidings_core::{Error, Result};
 use tokio::sync::{Semaphore, oneshot};
 
-/// University members whose system is asked at once, each for up to some seconds.
+mod fair;
+
+use fair::{FairThreads, Kind};
+
+/// University members whose system is asked at once, each for up to some seconds, and those that may wait.
 const UNIVERSITY: usize = 32;
+const UNIVERSITY_QUEUE: usize = 64;
+/// The most searches that run at once: as many as the store has connections for them.
+const QUERIES_MAX: usize = 4;
+/// Large bodies that may wait to be read.
+const PARSE_QUEUE: usize = 64;
+/// By how much a thread of searches is nicer than others: a busy core gives it about a third of what it gives one of
+/// them, and an idle core all.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 5;
 /// Imports that run at once: the database has one writer, so more would only wait.
 const IMPORTS: usize = 2;
 
@@ -29,6 +46,8 @@ pub(crate) enum Lane {
     /// Short work that seldom waits: on one thread for each core, that go on with the next piece without
     /// having slept in between. Waking one of many idle threads each time costs more than the work itself.
     Short(crossbeam_channel::Sender<Job>),
+    /// Work that keeps a core busy: on a few threads of its own, in a queue that is fair to networks and clients.
+    Fair(Arc<FairThreads>, Kind),
 }
 
 /// A piece of work that gives its answer itself.
@@ -40,8 +59,14 @@ pub(crate) struct Lanes {
     pub(crate) read: Lane,
     /// What writes to the database, or reads much of it.
     pub(crate) store: Lane,
-    /// What hashes a password.
-    pub(crate) password: Lane,
+    /// Searches, and other queries that may take long.
+    pub(crate) query: Lane,
+    /// Reading the fields of large bodies.
+    pub(crate) parse: Lane,
+    /// What hashes a password: three kinds of work on the same threads, which take turns.
+    pub(crate) sign_in: Lane,
+    pub(crate) sign_up: Lane,
+    pub(crate) change_pw: Lane,
     /// What asks the university.
     pub(crate) university: Lane,
     /// Imports.
@@ -49,27 +74,39 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Lanes for `operations` on the database at once and `queue` waiting, and for `hash_queue` passwords that
-    /// wait to be hashed.
-    pub(crate) fn new(operations: usize, queue: usize, hash_queue: usize) -> Self {
+    /// Lanes for `operations` on the database at once and `queue` waiting, for `hash_queue` passwords that wait to be
+    /// hashed, and for members of the university that `verifier` knows.
+    pub(crate) fn new(operations: usize, queue: usize, hash_queue: usize, verifier: &Verifier) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        // The core hashes one password for each core; as many others read or write around their hash.
+        let passwords = Arc::new(FairThreads::new(2 * cores, hash_queue, || {}));
+        let university = match verifier {
+            // It is waited for, not worked on.
+            Verifier::Http { .. } => UNIVERSITY,
+            Verifier::None | Verifier::Roster => 2 * cores,
+        };
         Self {
             read: Lane::short(cores, queue),
             store: Lane::waiting(operations, queue),
-            // The core hashes one password for each core; as many others read or write around their hash.
-            password: Lane::waiting(2 * cores, hash_queue),
-            university: Lane::waiting(UNIVERSITY, 0),
+            query: Lane::fair((cores / 2).clamp(1, QUERIES_MAX), queue, lower_priority),
+            parse: Lane::fair((cores / 2).max(1), PARSE_QUEUE, || {}),
+            sign_in: Lane::Fair(Arc::clone(&passwords), Kind::SignIn),
+            sign_up: Lane::Fair(Arc::clone(&passwords), Kind::SignUp),
+            change_pw: Lane::Fair(passwords, Kind::ChangePw),
+            university: Lane::fair(university, UNIVERSITY_QUEUE, || {}),
             import: Lane::waiting(IMPORTS, 0),
         }
     }
 
     /// How much waits for its turn in each lane.
-    pub(crate) fn waiting(&self) -> [(&'static str, usize); 5] {
-        let Self { read, store, password, university, import } = self;
+    pub(crate) fn waiting(&self) -> [(&'static str, usize); 7] {
+        let Self { read, store, query, parse, sign_in, sign_up: _, change_pw: _, university, import } = self;
         let lanes = [
             ("read", read),
             ("store", store),
-            ("password", password),
+            ("query", query),
+            ("parse", parse),
+            ("password", sign_in),
             ("university", university),
             ("import", import),
         ];
@@ -85,6 +122,7 @@ impl Lane {
                 (waiting + running.available_permits()).saturating_sub(places.available_permits())
             }
             Self::Short(jobs) => jobs.len(),
+            Self::Fair(threads, _) => threads.depth(),
         }
     }
 
@@ -103,15 +141,31 @@ impl Lane {
         Self::Short(jobs)
     }
 
-    /// Runs `work` off the async threads, to its end whoever still waits for it.
-    ///
-    /// # Errors
-    /// What `work` answers; `overloaded` at once when the lane is full.
+    fn fair(threads: usize, queue: usize, begin: fn()) -> Self {
+        Self::Fair(Arc::new(FairThreads::new(threads, queue, begin)), Kind::Any)
+    }
+
+    /// As [`Lane::run_for`], for the server itself.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.run_for(IpAddr::from(Ipv4Addr::LOCALHOST).into(), work).await
+    }
+
+    /// Runs `work` of `client` off the async threads, to its end whoever still waits for it.
+    ///
+    /// In a fair lane, work that has not begun when its caller goes away never does.
+    ///
+    /// # Errors
+    /// What `work` answers; `overloaded` when the lane is full, in a fair one of work that comes first.
+    pub(crate) async fn run_for<T: Send + 'static>(
+        &self,
+        client: Client,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         match self {
+            Self::Fair(threads, kind) => threads.run(*kind, client, work).await,
             Self::Waiting { places, running, .. } => {
                 let place = Arc::clone(places).try_acquire_owned().map_err(|_| Error::Overloaded)?;
                 let turn = Arc::clone(running).acquire_owned().await.map_err(|_| Error::Overloaded)?;
@@ -139,115 +193,18 @@ impl Lane {
     }
 }
 
+/// Lets the threads of others go first where all cores are busy.
+fn lower_priority() {
+    // Elsewhere a thread has no priority of its own, or the crate does not reach it.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::nice(NICE) {
+        tracing::debug!(%error, "a thread of searches keeps its priority");
+    }
+}
+
 fn panicked() -> Error {
     Error::Internal("the operation panicked".into())
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::mpsc;
-
-    use super::*;
-
-    /// The places that are free in a lane, and of those that run.
-    fn free(lane: &Lane) -> (usize, usize) {
-        match lane {
-            Lane::Waiting { places, running, .. } => {
-                (places.available_permits(), running.available_permits())
-            }
-            Lane::Short(_) => panic!("threads have no permits"),
-        }
-    }
-
-    #[tokio::test]
-    async fn a_full_lane_refuses_at_once_and_the_others_run_on() {
-        let lanes = Lanes::new(1, 1, 1);
-        let (release, released) = mpsc::channel::<()>();
-        let store = lanes.store.clone();
-        let running = tokio::spawn(async move {
-            store.run(move || released.recv().map_err(|e| Error::Internal(e.into()))).await
-        });
-        while free(&lanes.store).1 > 0 {
-            tokio::task::yield_now().await;
-        }
-        let store = lanes.store.clone();
-        let waiting = tokio::spawn(async move { store.run(|| Ok(2)).await });
-        while free(&lanes.store).0 > 0 {
-            tokio::task::yield_now().await;
-        }
-        assert!(matches!(lanes.store.run(|| Ok(3)).await, Err(Error::Overloaded)));
-        assert_eq!(lanes.password.run(|| Ok(4)).await.unwrap(), 4);
-        release.send(()).unwrap();
-        running.await.unwrap().unwrap();
-        assert_eq!(waiting.await.unwrap().unwrap(), 2);
-    }
-
-    #[tokio::test]
-    async fn a_caller_that_goes_away_frees_nothing_before_the_work_has_ended() {
-        let lane = Lane::waiting(1, 0);
-        let (release, released) = mpsc::channel::<()>();
-        let (other, ended) = (lane.clone(), mpsc::channel());
-        let caller = tokio::spawn(async move {
-            other
-                .run(move || {
-                    let _ = released.recv();
-                    ended.0.send(()).unwrap();
-                    Ok(())
-                })
-                .await
-        });
-        while free(&lane).1 > 0 {
-            tokio::task::yield_now().await;
-        }
-        caller.abort();
-        let _ = caller.await;
-        assert!(matches!(lane.run(|| Ok(())).await, Err(Error::Overloaded)));
-        release.send(()).unwrap();
-        ended.1.recv().unwrap();
-        while free(&lane).0 == 0 {
-            tokio::task::yield_now().await;
-        }
-        lane.run(|| Ok(())).await.unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_panic_is_an_internal_error_and_frees_the_lane() {
-        let lane = Lane::waiting(1, 0);
-        for lane in [lane, Lane::short(1, 1)] {
-            for _ in 0..8 {
-                let panicked = lane.run::<()>(|| panic!("a mistake")).await;
-                assert_eq!(panicked.unwrap_err().to_string(), "internal error");
-                assert_eq!(lane.run(|| Ok(1)).await.unwrap(), 1);
-            }
-        }
-    }
-
-    #[tokio::test]
-    async fn short_work_beyond_the_queue_is_refused_at_once() {
-        let threads = 2;
-        let lane = Lane::short(threads, 1);
-        let (started, starts) = mpsc::channel();
-        let (release, released) = crossbeam_channel::bounded::<()>(0);
-        let hold = || {
-            let (lane, started, released) = (lane.clone(), started.clone(), released.clone());
-            tokio::spawn(async move {
-                lane.run(move || {
-                    started.send(()).unwrap();
-                    let _ = released.recv();
-                    Ok(())
-                })
-                .await
-            })
-        };
-        for _ in 0..threads {
-            hold();
-            tokio::task::yield_now().await;
-            starts.recv().unwrap();
-        }
-        let queued = hold();
-        tokio::task::yield_now().await;
-        assert!(matches!(lane.run(|| Ok(())).await, Err(Error::Overloaded)));
-        drop(release);
-        queued.await.unwrap().unwrap();
-    }
-}
+mod tests;

@@ -68,6 +68,7 @@ mod fields;
 mod files;
 mod health;
 mod lane;
+mod limit;
 mod listen;
 mod main_info;
 mod metrics;

@@ -24,10 +24,10 @@ use tower::Service;
 use warp::reply::Response;
 
 use crate::app::{App, Peer};
-use crate::client::RateLimit;
 use crate::config::Config;
 use crate::connection::{Connection, RequestBody};
 use crate::connections::{Connections, Place, Refused};
+use crate::limit::RateLimit;
 use crate::patience::{Limits, Patient};
 use crate::reply::{self, Scope};
 use crate::stream::{self, StreamExecutor};
@@ -89,8 +89,8 @@ pub async fn serve(
         let (socket, peer, place) = tokio::select! {
             () = &mut shutdown => break,
             Some(_) = tasks.join_next() => continue,
-            _ = sweep.tick(), if app.rate_limit.is_some() => {
-                app.rate_limit.iter().for_each(RateLimit::sweep);
+            _ = sweep.tick() => {
+                app.sweep();
                 continue;
             }
             accepted = newcomers.next() => accepted,

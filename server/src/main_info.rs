@@ -5,6 +5,7 @@ use tidings_core::main_info::{self, Draft, MainInfo};
 use utoipa::ToSchema;
 
 use crate::docs;
+use crate::limit::Counted;
 use crate::reply::Answer;
 use crate::request::Call;
 use crate::route::Route;
@@ -12,7 +13,7 @@ use crate::route::Route;
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/get_main_info", get_main_info).public(),
-        Route::post("/update_main_info", update_main_info),
+        Route::post("/update_main_info", update_main_info).counts_as(Counted::Write),
     ]
 }
 

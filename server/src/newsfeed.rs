@@ -80,7 +80,7 @@ pub(crate) async fn get_recommendation_newsfeed(call: Call) -> Answer {
 )]
 pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
     // The same for everybody, so for members too it comes from memory.
-    let page = call.query::<PageFields>()?;
+    let page = call.parameters::<PageFields>()?;
     let feed = newsfeed::popular(call.tidings(), &page.page())?;
     Ok(Reply::encoded(&feed.body, call.accepts_gzip()))
 }
@@ -134,7 +134,7 @@ async fn answer(
     lane: impl FnOnce(&Lanes) -> &Lane,
     feed: impl FnOnce(&Tidings, &Caller, &Page<'_>) -> Result<FeedAnswer> + Send + 'static,
 ) -> Answer {
-    let page = call.query::<PageFields>()?;
+    let page = call.parameters::<PageFields>()?;
     if call.is_guest() {
         let feed = feed(call.tidings(), call.caller(), &page.page())?;
         return Ok(Reply::encoded(&feed.body, call.accepts_gzip()));

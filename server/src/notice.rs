@@ -6,6 +6,7 @@ use tidings_core::notice::{self, Draft, NoticeList, OneNotice};
 use utoipa::ToSchema;
 
 use crate::docs;
+use crate::limit::Counted;
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
@@ -14,9 +15,9 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/get_all_notice", get_all_notice).public(),
         Route::get("/get_notice/{notice_obi}", get_notice),
-        Route::post("/insert_notice", insert_notice),
-        Route::post("/update_notice/{notice_obi}", update_notice),
-        Route::get("/remove_notice/{notice_obi}", remove_notice),
+        Route::post("/insert_notice", insert_notice).counts_as(Counted::Write),
+        Route::post("/update_notice/{notice_obi}", update_notice).counts_as(Counted::Write),
+        Route::get("/remove_notice/{notice_obi}", remove_notice).counts_as(Counted::Write),
     ]
 }
 

@@ -9,6 +9,7 @@ use tidings_core::post::{self, Categories, Draft, GetPost, ImportReport};
 use utoipa::ToSchema;
 
 use crate::docs;
+use crate::limit::Counted;
 use crate::reply::{Answer, Refusal, Reply};
 use crate::request::Call;
 use crate::route::Route;
@@ -17,13 +18,13 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/get_post/{post_obi}", get_post).public(),
         Route::get("/get_categories", get_categories).public(),
-        Route::get("/post_view/{post_obi}", post_view),
-        Route::get("/post_like/{post_obi}", post_like),
-        Route::get("/post_unlike/{post_obi}", post_unlike),
-        Route::post("/insert_post", insert_post),
-        Route::post("/update_post/{post_obi}", update_post),
-        Route::get("/remove_post/{post_obi}", remove_post),
-        Route::post("/import_posts", import_posts),
+        Route::get("/post_view/{post_obi}", post_view).counts_as(Counted::Write),
+        Route::get("/post_like/{post_obi}", post_like).counts_as(Counted::Write),
+        Route::get("/post_unlike/{post_obi}", post_unlike).counts_as(Counted::Write),
+        Route::post("/insert_post", insert_post).counts_as(Counted::Write),
+        Route::post("/update_post/{post_obi}", update_post).counts_as(Counted::Write),
+        Route::get("/remove_post/{post_obi}", remove_post).counts_as(Counted::Write),
+        Route::post("/import_posts", import_posts).counts_as(Counted::Write),
     ]
 }
 

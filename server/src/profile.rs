@@ -5,6 +5,7 @@ use tidings_core::profile::{self, Lists, UserInfo};
 use utoipa::ToSchema;
 
 use crate::docs;
+use crate::limit::Counted;
 use crate::reply::Answer;
 use crate::request::Call;
 use crate::route::Route;
@@ -13,10 +14,10 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/get_userinfo", get_userinfo),
         Route::get("/get_specific_userinfo/{type_num}", get_specific_userinfo),
-        Route::post("/change_nickname", change_nickname),
-        Route::get("/update_auto_login/{auto_login}", update_auto_login),
-        Route::get("/reset_user_measurement", reset_user_measurement),
-        Route::get("/remove_mine", remove_mine),
+        Route::post("/change_nickname", change_nickname).counts_as(Counted::Write),
+        Route::get("/update_auto_login/{auto_login}", update_auto_login).counts_as(Counted::Write),
+        Route::get("/reset_user_measurement", reset_user_measurement).counts_as(Counted::Write),
+        Route::get("/remove_mine", remove_mine).counts_as(Counted::Write),
     ]
 }
 

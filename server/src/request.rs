@@ -1,6 +1,6 @@
 //! A request on its way through a handler.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -18,6 +18,10 @@ use crate::lane::{Lane, Lanes};
 use crate::reply::{Answer, Refusal, Reply};
 use crate::upload::{Upload, UploadReader};
 use crate::witness::user_agent;
+
+/// Bytes of a body that are read on an async thread: that takes less time than handing them to another thread and
+/// back would delay others. Larger bodies are read elsewhere.
+const READ_AT_ONCE: usize = 16 * 1024;
 
 /// A request whose path and method have an operation, with what its handler may ask of it.
 pub(crate) struct Call {
@@ -97,7 +101,7 @@ impl Call {
     ///
     /// # Errors
     /// `bad request` when one is of another type.
-    pub(crate) fn query<T: DeserializeOwned>(&self) -> Result<T> {
+    pub(crate) fn parameters<T: DeserializeOwned>(&self) -> Result<T> {
         fields::query(&self.query)
     }
 
@@ -105,13 +109,19 @@ impl Call {
     ///
     /// # Errors
     /// `payload too large`, `unsupported media type`, `overloaded`; `bad request` when a field is missing or of another type.
-    pub(crate) async fn fields<T: DeserializeOwned>(&mut self) -> Result<T, Refusal> {
-        let App { config, bodies, .. } = &*self.app;
+    pub(crate) async fn fields<T: DeserializeOwned + Send + 'static>(&mut self) -> Result<T, Refusal> {
+        let client = self.address().into();
+        let App { config, bodies, lanes, .. } = &*self.app;
         let (body, _held) = self.upload.whole(config.body_limit, config.body_timeout, bodies).await?;
         if self.headers.contains_key(CONTENT_ENCODING) {
             return Err(Refusal::UnsupportedMediaType);
         }
-        fields::read(self.headers.get(CONTENT_TYPE), &body)
+        let content_type = self.headers.get(CONTENT_TYPE);
+        if body.len() <= READ_AT_ONCE {
+            return fields::read(content_type, &body);
+        }
+        let content_type = content_type.cloned();
+        lanes.parse.run_for(client, move || Ok(fields::read(content_type.as_ref(), &body))).await?
     }
 
     /// The body as a stream of one of these types: a reader for an operation, and what feeds it.
@@ -133,9 +143,7 @@ impl Call {
 
     /// The address of the client.
     pub(crate) fn address(&self) -> IpAddr {
-        // Without a connection there is no peer: somebody calls the service in this very process.
-        let peer = self.peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
-        client::address(peer, &self.headers, &self.app.config.trust_proxy)
+        client::of(self.peer, &self.headers, &self.app.config.trust_proxy)
     }
 
     /// The headers.
@@ -169,6 +177,14 @@ impl Call {
         self.answer_in(|lanes| &lanes.read, work).await
     }
 
+    /// Runs a search, or another operation that may read for long, and answers what it gives.
+    pub(crate) async fn query<T: Serialize>(
+        self,
+        work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
+    ) -> Answer {
+        self.answer_in(|lanes| &lanes.query, work).await
+    }
+
     /// As [`Call::answer`], in another lane.
     pub(crate) async fn answer_in<T: Serialize>(
         self,
@@ -184,10 +200,10 @@ impl Call {
         lane: impl FnOnce(&Lanes) -> &Lane,
         work: impl FnOnce(&Tidings, &Caller, bool) -> Result<T> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let gzip = self.accepts_gzip();
+        let (gzip, client) = (self.accepts_gzip(), self.address().into());
         let Self { app, caller, .. } = self;
         let tidings = app.tidings.clone();
-        Ok(lane(&app.lanes).run(move || work(&tidings, &caller, gzip)).await?)
+        Ok(lane(&app.lanes).run_for(client, move || work(&tidings, &caller, gzip)).await?)
     }
 
     /// Runs an attempt to sign in, telling it where it comes from, and writes its failure to the log where

@@ -12,6 +12,7 @@ use percent_encoding::percent_decode_str;
 use tidings_core::Error;
 use tidings_core::analysis::Operation;
 
+use crate::limit::Counted;
 use crate::reply::{Answer, Refusal};
 use crate::request::Call;
 
@@ -23,6 +24,8 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     /// Whether it tells everybody the same and changes nothing.
     pub(crate) is_public: bool,
+    /// What a request counts as where clients are limited.
+    pub(crate) counted: Counted,
     /// Whether asking for it is recorded.
     is_recorded: bool,
     handler: Handler,
@@ -35,7 +38,8 @@ impl Route {
         F: Future<Output = Answer> + Send + 'static,
     {
         let handler: Handler = Box::new(move |call| Box::pin(handler(call)));
-        Self { method: Method::GET, path, is_public: false, is_recorded: true, handler }
+        let counted = Counted::Nothing;
+        Self { method: Method::GET, path, is_public: false, counted, is_recorded: true, handler }
     }
 
     /// A `POST` operation.
@@ -49,6 +53,11 @@ impl Route {
     /// The same, telling everybody who brings no token the same and changing nothing: its answers may be kept.
     pub(crate) fn public(self) -> Self {
         Self { is_public: true, ..self }
+    }
+
+    /// The same, which a client may do so often.
+    pub(crate) fn counts_as(self, counted: Counted) -> Self {
+        Self { counted, ..self }
     }
 
     /// The same, but asking for it is no communication.

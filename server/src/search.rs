@@ -7,16 +7,17 @@ use tidings_core::search::{self, Domains, LatelySearches, SearchResult};
 use utoipa::ToSchema;
 
 use crate::docs;
+use crate::limit::Counted;
 use crate::reply::{Answer, Reply};
 use crate::request::{Call, number};
 use crate::route::Route;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        Route::post("/search_logging", search_logging),
-        Route::post("/priority_search/{num}", priority_search),
-        Route::post("/category_search/{category_name}/{num}", category_search),
-        Route::post("/domain_search", domain_search),
+        Route::post("/search_logging", search_logging).counts_as(Counted::Write),
+        Route::post("/priority_search/{num}", priority_search).counts_as(Counted::Search),
+        Route::post("/category_search/{category_name}/{num}", category_search).counts_as(Counted::Search),
+        Route::post("/domain_search", domain_search).counts_as(Counted::Search),
         Route::get("/get_user_lately_search/{num}", get_user_lately_search),
     ]
 }
@@ -44,7 +45,7 @@ pub(crate) async fn search_logging(mut call: Call) -> Answer {
     }
     // Finding the similar words of a member's search takes its time.
     let log = move |tidings: &Tidings, caller: &Caller, _| Ok(search::log(tidings, caller, guest, &search));
-    Reply::written(call.run_in(|lanes| &lanes.read, log).await?).await
+    Reply::written(call.run_in(|lanes| &lanes.query, log).await?).await
 }
 
 /// The posts that match best
@@ -59,7 +60,7 @@ pub(crate) async fn search_logging(mut call: Call) -> Answer {
 pub(crate) async fn priority_search(mut call: Call) -> Answer {
     let num = call.number()?;
     let SearchFields { search } = call.fields().await?;
-    call.answer(move |tidings, _| search::run(tidings, &search, num)).await
+    call.query(move |tidings, _| search::run(tidings, &search, num)).await
 }
 
 /// The posts of a category that match best
@@ -78,7 +79,7 @@ pub(crate) async fn category_search(mut call: Call) -> Answer {
     let [category, num] = call.segments()?;
     let num = number(&num)?;
     let SearchFields { search } = call.fields().await?;
-    call.answer(move |tidings, _| search::in_category(tidings, &category, &search, num)).await
+    call.query(move |tidings, _| search::in_category(tidings, &category, &search, num)).await
 }
 
 /// The web sites whose posts match, the one with most matches first
@@ -91,7 +92,7 @@ pub(crate) async fn category_search(mut call: Call) -> Answer {
 )]
 pub(crate) async fn domain_search(mut call: Call) -> Answer {
     let SearchFields { search } = call.fields().await?;
-    call.answer(move |tidings, _| search::domains(tidings, &search)).await
+    call.query(move |tidings, _| search::domains(tidings, &search)).await
 }
 
 /// The member's newest searches

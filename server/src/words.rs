@@ -3,13 +3,14 @@
 use tidings_core::words::{self, SimilarityWords};
 
 use crate::docs;
+use crate::limit::Counted;
 use crate::reply::Answer;
 use crate::request::Call;
 use crate::route::Route;
 use crate::search::SearchFields;
 
 pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::post("/get_similarity_words", get_similarity_words)]
+    vec![Route::post("/get_similarity_words", get_similarity_words).counts_as(Counted::Search)]
 }
 
 /// For each token of a search the words of posts that are most like it
@@ -26,7 +27,7 @@ pub(crate) fn routes() -> Vec<Route> {
 )]
 pub(crate) async fn get_similarity_words(mut call: Call) -> Answer {
     let SearchFields { search } = call.fields().await?;
-    call.answer(move |tidings, _| words::similar(tidings, &search)).await
+    call.query(move |tidings, _| words::similar(tidings, &search)).await
 }
 
 #[cfg(test)]

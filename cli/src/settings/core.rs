@@ -40,12 +40,21 @@ impl Settings {
             token_key_previous_file: self.token_key_previous_file.clone(),
             refuse_common_passwords: self.refuse_common_passwords.unwrap_or(default.refuse_common_passwords),
             hash_queue: self.hash_queue.unwrap_or(default.hash_queue),
+            query_timeout: self.query_timeout(default.query_timeout)?,
             sign_in_slowing: self.sign_in_slowing != Some(Switch::Off),
             verifier: self.verifier()?,
             feed: self.feed()?,
             analysis: self.analysis()?,
             words: self.words()?,
         })
+    }
+
+    fn query_timeout(&self, default: Duration) -> Result<Duration, Failure> {
+        match self.query_timeout {
+            None => Ok(default),
+            Some(seconds @ 1..=3_600) => Ok(Duration::from_secs(seconds)),
+            Some(_) => Err(Failure::usage("query-timeout is from 1 to 3600")),
+        }
     }
 
     /// The key that a variable holds, or else the file that a setting names, which is looked at.

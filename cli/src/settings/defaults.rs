@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use tidings_core::config::{Bounds, Config, Feed};
 
-use super::{FromFile, LogFormat, Settings, Switch, VerifierKind};
+use super::{FromFile, Limit, LogFormat, Settings, Switch, VerifierKind};
 
 /// Where `serve` listens.
 pub(crate) const LISTEN: SocketAddr =
@@ -31,6 +31,11 @@ impl Settings {
             cors_origin: None,
             trust_proxy: None,
             rate_limit: server.rate_limit,
+            sign_up_limit: Some(Limit(server.sign_up_limit)),
+            sign_up_burst: Some(server.sign_up_burst),
+            search_limit: Some(Limit(server.search_limit)),
+            guest_write_limit: Some(Limit(server.guest_write_limit)),
+            query_timeout: Some(core.query_timeout.as_secs()),
             max_connections: NonZeroUsize::new(server.max_connections),
             // Three quarters of them.
             max_connections_per_address: None,

@@ -1,0 +1,170 @@
+//! The fields of an operation out of a JSON object, without a copy of the rest of it.
+//!
+//! The object is walked through once. What belongs to a field is remembered as the bytes that it has in the body, and
+//! is read as the field's type afterwards; of what belongs to no field nothing is kept. All of it has to be JSON as
+//! `serde_json` reads it: UTF-8, numbers in range, at most 128 levels deep.
+
+use std::fmt;
+
+use serde::de::value::MapDeserializer;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess,
+    Visitor,
+};
+use serde::{Deserialize, forward_to_deserialize_any};
+use serde_json::Error as JsonError;
+use serde_json::value::RawValue;
+use tidings_core::Error;
+
+use super::OrBadRequest as _;
+
+/// Reads the fields of a JSON object.
+///
+/// # Errors
+/// `bad request`.
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
+    T::deserialize(Object(body))
+        .or_bad_request("the body is no JSON object, or lacks a field, or one is of another type")
+}
+
+/// A JSON object as a struct.
+struct Object<'a>(&'a [u8]);
+
+impl<'de> Deserializer<'de> for Object<'de> {
+    type Error = JsonError;
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, JsonError> {
+        let mut json = serde_json::Deserializer::from_slice(self.0);
+        let values = json.deserialize_map(Values(names))?;
+        json.end()?;
+        let given = names.iter().zip(values).filter_map(|(name, value)| Some((*name, Field(value?))));
+        visitor.visit_map(MapDeserializer::new(given))
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, JsonError> {
+        Err(JsonError::custom("the fields of an operation are a struct"))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+/// The bytes of a field's value.
+struct Field<'a>(&'a RawValue);
+
+impl<'a> IntoDeserializer<'a, JsonError> for Field<'a> {
+    type Deserializer = &'a RawValue;
+
+    fn into_deserializer(self) -> &'a RawValue {
+        self.0
+    }
+}
+
+/// Takes the values of keys with these names out of an object. Of a key that stands twice the last one counts.
+struct Values(&'static [&'static str]);
+
+impl<'de> Visitor<'de> for Values {
+    type Value = Vec<Option<&'de RawValue>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
+        let mut values = vec![None; self.0.len()];
+        while let Some(place) = object.next_key_seed(Key(self.0))? {
+            let Some(place) = place else {
+                object.next_value::<Skipped>()?;
+                continue;
+            };
+            if let Some(earlier) = values[place].replace(object.next_value::<&RawValue>()?) {
+                Skipped::deserialize(earlier).map_err(A::Error::custom)?;
+            }
+        }
+        Ok(values)
+    }
+}
+
+/// Reads a key as its place among the names.
+struct Key(&'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for Key {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<Option<usize>, D::Error> {
+        key.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key {
+    type Value = Option<usize>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Option<usize>, E> {
+        Ok(self.0.iter().position(|name| *name == key))
+    }
+}
+
+/// A value that is read and not kept. Unlike serde's `IgnoredAny` it is checked as one that is: its depth, its numbers, its
+/// UTF-8.
+struct Skipped;
+
+impl<'de> Deserialize<'de> for Skipped {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        value.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Skipped {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self, A::Error> {
+        while list.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self, A::Error> {
+        while object.next_key_seed(Key(&[]))?.is_some() {
+            object.next_value::<Self>()?;
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,174 @@
+use std::sync::mpsc;
+
+use super::*;
+
+/// The places that are free in a lane, and of those that run.
+fn free(lane: &Lane) -> (usize, usize) {
+    match lane {
+        Lane::Waiting { places, running, .. } => (places.available_permits(), running.available_permits()),
+        Lane::Short(_) | Lane::Fair(..) => panic!("threads have no permits"),
+    }
+}
+
+#[tokio::test]
+async fn a_full_lane_refuses_at_once_and_the_others_run_on() {
+    let lanes = Lanes::new(1, 1, 1, &Verifier::Roster);
+    let (release, released) = mpsc::channel::<()>();
+    let store = lanes.store.clone();
+    let running = tokio::spawn(async move {
+        store.run(move || released.recv().map_err(|e| Error::Internal(e.into()))).await
+    });
+    while free(&lanes.store).1 > 0 {
+        tokio::task::yield_now().await;
+    }
+    let store = lanes.store.clone();
+    let waiting = tokio::spawn(async move { store.run(|| Ok(2)).await });
+    while free(&lanes.store).0 > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(matches!(lanes.store.run(|| Ok(3)).await, Err(Error::Overloaded)));
+    assert_eq!(lanes.sign_in.run(|| Ok(4)).await.unwrap(), 4);
+    release.send(()).unwrap();
+    running.await.unwrap().unwrap();
+    assert_eq!(waiting.await.unwrap().unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_frees_nothing_before_the_work_has_ended() {
+    let lane = Lane::waiting(1, 0);
+    let (release, released) = mpsc::channel::<()>();
+    let (other, ended) = (lane.clone(), mpsc::channel());
+    let caller = tokio::spawn(async move {
+        other
+            .run(move || {
+                let _ = released.recv();
+                ended.0.send(()).unwrap();
+                Ok(())
+            })
+            .await
+    });
+    while free(&lane).1 > 0 {
+        tokio::task::yield_now().await;
+    }
+    caller.abort();
+    let _ = caller.await;
+    assert!(matches!(lane.run(|| Ok(())).await, Err(Error::Overloaded)));
+    release.send(()).unwrap();
+    ended.1.recv().unwrap();
+    while free(&lane).0 == 0 {
+        tokio::task::yield_now().await;
+    }
+    lane.run(|| Ok(())).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_panic_is_an_internal_error_and_frees_the_lane() {
+    let lane = Lane::waiting(1, 0);
+    for lane in [lane, Lane::short(1, 1), Lane::fair(1, 0, || {})] {
+        for _ in 0..8 {
+            let panicked = lane.run::<()>(|| panic!("a mistake")).await;
+            assert_eq!(panicked.unwrap_err().to_string(), "internal error");
+            assert_eq!(lane.run(|| Ok(1)).await.unwrap(), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn short_work_beyond_the_queue_is_refused_at_once() {
+    let threads = 2;
+    let lane = Lane::short(threads, 1);
+    let (started, starts) = mpsc::channel();
+    let (release, released) = crossbeam_channel::bounded::<()>(0);
+    let hold = || {
+        let (lane, started, released) = (lane.clone(), started.clone(), released.clone());
+        tokio::spawn(async move {
+            lane.run(move || {
+                started.send(()).unwrap();
+                let _ = released.recv();
+                Ok(())
+            })
+            .await
+        })
+    };
+    for _ in 0..threads {
+        hold();
+        tokio::task::yield_now().await;
+        starts.recv().unwrap();
+    }
+    let queued = hold();
+    tokio::task::yield_now().await;
+    assert!(matches!(lane.run(|| Ok(())).await, Err(Error::Overloaded)));
+    drop(release);
+    queued.await.unwrap().unwrap();
+}
+
+/// A fair lane of one thread, which is busy until `release` is dropped.
+async fn busy(queue: usize) -> (Lane, Arc<FairThreads>, mpsc::Sender<()>) {
+    let threads = Arc::new(FairThreads::new(1, queue, || {}));
+    let lane = Lane::Fair(Arc::clone(&threads), Kind::SignUp);
+    let (release, released) = mpsc::channel::<()>();
+    let held = lane.clone();
+    tokio::spawn(async move {
+        held.run(move || {
+            let _ = released.recv();
+            Ok(())
+        })
+        .await
+    });
+    while threads.load() != (0, 1) {
+        tokio::task::yield_now().await;
+    }
+    (lane, threads, release)
+}
+
+fn client(network: u8) -> Client {
+    IpAddr::from([198, 51, network, 1]).into()
+}
+
+#[tokio::test]
+async fn one_network_cannot_take_the_places_of_others() {
+    let (sign_ups, threads, release) = busy(2).await;
+    let (told, order) = mpsc::channel();
+    let wait = async |kind: Kind, network: u8, name: &'static str, waiting: usize| {
+        let (lane, told) = (Lane::Fair(Arc::clone(&threads), kind), told.clone());
+        let waits = tokio::spawn(async move {
+            let run = move || {
+                told.send(name).unwrap();
+                Ok(())
+            };
+            lane.run_for(client(network), run).await
+        });
+        while threads.load().0 < waiting && !waits.is_finished() {
+            tokio::task::yield_now().await;
+        }
+        waits
+    };
+    let first = wait(Kind::SignUp, 66, "first of the flood", 1).await;
+    let second = wait(Kind::SignUp, 66, "second of the flood", 2).await;
+    assert!(matches!(sign_ups.run_for(client(66), || Ok(())).await, Err(Error::Overloaded)));
+    let sign_in = wait(Kind::SignIn, 1, "sign-in", 2).await;
+    assert!(matches!(second.await.unwrap(), Err(Error::Overloaded)), "the newest of the flood gives way");
+    drop(release);
+    first.await.unwrap().unwrap();
+    sign_in.await.unwrap().unwrap();
+    assert_eq!(order.try_iter().collect::<Vec<_>>(), ["first of the flood", "sign-in"]);
+}
+
+#[tokio::test]
+async fn work_whose_caller_has_gone_leaves_the_queue_and_never_runs() {
+    let (lane, threads, release) = busy(1).await;
+    let (told, ran) = mpsc::channel();
+    let other = lane.clone();
+    let caller = tokio::spawn(async move { other.run(move || Ok(told.send(()))).await });
+    while threads.load().0 < 1 {
+        tokio::task::yield_now().await;
+    }
+    assert!(matches!(lane.run(|| Ok(())).await, Err(Error::Overloaded)));
+    caller.abort();
+    let _ = caller.await;
+    assert_eq!(threads.load(), (0, 1));
+    let next = tokio::spawn(async move { lane.run(|| Ok(7)).await });
+    drop(release);
+    assert_eq!(next.await.unwrap().unwrap(), 7);
+    assert!(ran.recv().is_err());
+}

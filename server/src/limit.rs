@@ -1,0 +1,263 @@
+//! How often a client may do what is dear to the server: GCRA, in a bounded memory.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use governor::clock::{Clock as _, MonotonicClock};
+use governor::nanos::Nanos;
+use governor::state::StateStore;
+use governor::state::keyed::ShrinkableKeyedStateStore;
+use governor::{Quota, RateLimiter};
+use lru::LruCache;
+use tidings_core::account::Client;
+use tidings_core::{Error, Result};
+
+use crate::config::Config;
+
+/// Clients that a limit remembers. One more takes the place of the one that was not seen for longest, which may then
+/// begin anew: from ever new addresses a limit cannot be kept anyway, and memory has to be bounded.
+const CLIENTS: NonZeroUsize = NonZeroUsize::new(65_536).expect("not zero");
+
+/// What a request counts as, beside a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    Nothing,
+    SignUp,
+    Search,
+    /// Something that is written: counted of callers who are not signed in.
+    Write,
+}
+
+/// The limits that a client has by default.
+pub(crate) struct Limits {
+    sign_ups: Option<RateLimit>,
+    searches: Option<RateLimit>,
+    guest_writes: Option<RateLimit>,
+}
+
+impl Limits {
+    pub(crate) fn new(config: &Config) -> Self {
+        let minutely = |limit: NonZeroU32| RateLimit::per_minute(limit, limit);
+        Self {
+            sign_ups: config.sign_up_limit.map(|limit| RateLimit::per_minute(limit, config.sign_up_burst)),
+            searches: config.search_limit.map(minutely),
+            guest_writes: config.guest_write_limit.map(minutely),
+        }
+    }
+
+    /// Counts a request of `client`; `is_signed` says whether its caller is signed in.
+    ///
+    /// # Errors
+    /// `too many requests`.
+    pub(crate) fn check(
+        &self,
+        counted: Counted,
+        client: impl FnOnce() -> Client,
+        is_signed: impl FnOnce() -> bool,
+    ) -> Result<()> {
+        let limit = match counted {
+            Counted::Nothing => &None,
+            Counted::SignUp => &self.sign_ups,
+            Counted::Search => &self.searches,
+            Counted::Write => &self.guest_writes,
+        };
+        match limit {
+            Some(limit) if counted != Counted::Write || !is_signed() => limit.check(client()),
+            _ => Ok(()),
+        }
+    }
+
+    /// As [`RateLimit::sweep`], of all.
+    pub(crate) fn sweep(&self) {
+        let Self { sign_ups, searches, guest_writes } = self;
+        [sign_ups, searches, guest_writes].into_iter().flatten().for_each(RateLimit::sweep);
+    }
+}
+
+/// A limit: so many requests in a time for each client.
+pub(crate) struct RateLimit {
+    limiter: RateLimiter<Client, Remembered, MonotonicClock>,
+    clock: MonotonicClock,
+}
+
+impl RateLimit {
+    /// How often what is known of clients that have gone is forgotten.
+    pub(crate) const SWEEP: Duration = Duration::from_secs(1);
+
+    /// So many requests a second.
+    pub(crate) fn per_second(limit: NonZeroU32) -> Self {
+        Self::new(Quota::per_second(limit))
+    }
+
+    /// So many requests a minute, after `burst` that are free.
+    pub(crate) fn per_minute(limit: NonZeroU32, burst: NonZeroU32) -> Self {
+        Self::new(Quota::per_minute(limit).allow_burst(burst))
+    }
+
+    fn new(quota: Quota) -> Self {
+        let limiter = RateLimiter::new(quota, Remembered::new(CLIENTS), MonotonicClock);
+        Self { limiter, clock: MonotonicClock }
+    }
+
+    /// Counts a request.
+    ///
+    /// # Errors
+    /// `too many requests`.
+    pub(crate) fn check(&self, client: Client) -> Result<()> {
+        self.limiter.check_key(&client).map_err(|until| {
+            let wait = until.wait_time_from(self.clock.now());
+            Error::TooManyRequests { retry_after_s: wait.as_secs() + 1 }
+        })
+    }
+
+    /// Forgets clients that could make all their requests at once again.
+    pub(crate) fn sweep(&self) {
+        self.limiter.retain_recent();
+    }
+}
+
+/// When the next request of each client would be due if they came evenly: the state of GCRA. The client seen last
+/// comes first.
+struct Remembered {
+    clients: Mutex<LruCache<Client, Nanos>>,
+    most: NonZeroUsize,
+}
+
+impl Remembered {
+    fn new(most: NonZeroUsize) -> Self {
+        // An unbounded cache allocates as it fills; `measure_and_replace` keeps the bound.
+        Self { clients: Mutex::new(LruCache::unbounded()), most }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LruCache<Client, Nanos>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl StateStore for Remembered {
+    type Key = Client;
+
+    fn measure_and_replace<T, F, E>(&self, client: &Client, measure: F) -> Result<T, E>
+    where
+        F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
+    {
+        let mut clients = self.lock();
+        let (allowed, due) = measure(clients.get(client).copied())?;
+        clients.put(*client, due);
+        if clients.len() > self.most.get() {
+            clients.pop_lru();
+        }
+        Ok(allowed)
+    }
+}
+
+impl ShrinkableKeyedStateStore<Client> for Remembered {
+    /// Forgets from the end, up to the first client that has to be remembered.
+    fn retain_recent(&self, drop_below: Nanos) {
+        let mut clients = self.lock();
+        while clients.peek_lru().is_some_and(|(_, due)| *due <= drop_below) {
+            clients.pop_lru();
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use governor::clock::FakeRelativeClock;
+    use governor::middleware::NoOpMiddleware;
+
+    use super::*;
+
+    type Limiter<C> =
+        RateLimiter<Client, Remembered, C, NoOpMiddleware<<C as governor::clock::Clock>::Instant>>;
+
+    fn client(address: &str) -> Client {
+        Client::from(address.parse::<IpAddr>().unwrap())
+    }
+
+    fn number(n: u32) -> NonZeroU32 {
+        NonZeroU32::new(n).unwrap()
+    }
+
+    #[test]
+    fn a_client_has_so_many_requests_and_a_64_bit_network_is_one() {
+        let limit = RateLimit::per_second(number(10));
+        for _ in 0..10 {
+            limit.check(client("2001:db8::1")).unwrap();
+        }
+        let refused = limit.check(client("2001:db8::2")).unwrap_err();
+        assert!(matches!(refused, Error::TooManyRequests { retry_after_s: 1 }), "{refused:?}");
+        limit.check(client("2001:db8:0:1::1")).unwrap();
+        limit.sweep();
+        assert_eq!(limit.limiter.len(), 2);
+    }
+
+    #[test]
+    fn clients_are_forgotten_when_they_may_make_all_their_requests_again() {
+        let clock = FakeRelativeClock::default();
+        let quota = Quota::per_minute(number(60)).allow_burst(number(500));
+        let limiter = Limiter::new(quota, Remembered::new(CLIENTS), clock.clone());
+        for address in ["192.0.2.1", "192.0.2.2", "192.0.2.1"] {
+            limiter.check_key(&client(address)).unwrap();
+        }
+        clock.advance(Duration::from_millis(2_001));
+        limiter.retain_recent();
+        assert_eq!(limiter.len(), 1, "one made two requests, and has two seconds to wait");
+        clock.advance(Duration::from_secs(2));
+        limiter.retain_recent();
+        assert!(limiter.is_empty());
+    }
+
+    #[test]
+    fn sign_ups_are_500_at_once_and_then_60_a_minute() {
+        let clock = FakeRelativeClock::default();
+        let config = Config::default();
+        let quota = Quota::per_minute(config.sign_up_limit.unwrap()).allow_burst(config.sign_up_burst);
+        let limiter = Limiter::new(quota, Remembered::new(CLIENTS), clock.clone());
+        let allowed = |tries: u32| (0..tries).filter(|_| limiter.check_key(&client("::1")).is_ok()).count();
+        assert_eq!(allowed(600), 500);
+        clock.advance(Duration::from_secs(60));
+        assert_eq!(allowed(100), 60);
+    }
+
+    #[test]
+    fn ever_new_addresses_do_not_grow_memory() {
+        let quota = Quota::per_minute(number(1));
+        let limiter = Limiter::new(quota, Remembered::new(NonZeroUsize::new(3).unwrap()), MonotonicClock);
+        for network in 0..1_000 {
+            limiter.check_key(&client(&format!("2001:db8:0:{network}::1"))).unwrap();
+        }
+        assert_eq!(limiter.len(), 3);
+        assert!(limiter.check_key(&client("2001:db8:0:999::2")).is_err(), "those seen last are remembered");
+        assert!(limiter.check_key(&client("2001:db8::2")).is_ok());
+    }
+
+    #[test]
+    fn only_guests_writes_are_counted_and_what_is_off_is_not() {
+        let config = Config {
+            guest_write_limit: Some(number(1)),
+            search_limit: None,
+            sign_up_limit: Some(number(1)),
+            sign_up_burst: number(2),
+            ..Config::default()
+        };
+        let limits = Limits::new(&config);
+        let check = |counted, is_signed| limits.check(counted, || client("192.0.2.1"), || is_signed).is_ok();
+        assert_eq!([(); 3].map(|()| check(Counted::Write, true)), [true; 3]);
+        assert_eq!([(); 3].map(|()| check(Counted::Write, false)), [true, false, false]);
+        assert_eq!([(); 3].map(|()| check(Counted::Search, false)), [true; 3]);
+        assert_eq!([(); 3].map(|()| check(Counted::SignUp, true)), [true, true, false]);
+        assert_eq!([(); 3].map(|()| check(Counted::Nothing, false)), [true; 3]);
+    }
+}
