@@ -13,6 +13,7 @@ mod feedback;
 mod form;
 mod http;
 mod import;
+mod isolation;
 mod main_info;
 mod main_job;
 mod matrix;
