@@ -27,6 +27,8 @@ use bounds::{Bounds, Groups};
 const STALLED: Duration = Duration::from_secs(10);
 /// How long nothing is looked for where nothing was found to close.
 const REST: Duration = Duration::from_millis(5);
+/// Bytes that a connection may hold while memory is being made free.
+const MODEST: usize = 256 * 1024;
 /// The share of the connections that close at once, so that a flood does not look through all of them each time.
 const BATCH: usize = 100;
 
@@ -50,6 +52,8 @@ struct Entries {
     none_of_all: Option<Instant>,
     /// … and of an address or a network that has its share.
     none_of_share: Option<Instant>,
+    /// When memory for responses was last made free.
+    relieved: Option<Instant>,
 }
 
 struct Entry {
@@ -155,7 +159,7 @@ impl Connections {
     /// Charges a response to its connection, closing others that hold more of what their clients do not take, where
     /// that is needed.
     ///
-    /// `None` when the memory for responses is used up and this connection holds most of it.
+    /// `None` when the memory for responses is used up and this connection holds much of it.
     pub(crate) fn charge(
         &self,
         connection: &Arc<Connection>,
@@ -163,8 +167,9 @@ impl Connections {
         stream: Option<Arc<StreamState>>,
     ) -> Option<Charge> {
         let charge = self.unsent.charge(connection, bytes, stream);
-        (self.unsent.held() <= self.unsent_limit || self.entries().relieve(self.unsent_limit, connection))
-            .then_some(charge)
+        let has_room = self.unsent.held() <= self.unsent_limit
+            || self.entries().relieve(self.unsent_limit, connection, Instant::now());
+        has_room.then_some(charge)
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
@@ -251,15 +256,24 @@ impl Entries {
         true
     }
 
-    /// Closes connections until the others hold less than `limit` of responses: those that hold most, of the networks
-    /// that hold most. Says whether `newcomer` is none of them.
-    fn relieve(&mut self, limit: usize, newcomer: &Arc<Connection>) -> bool {
+    /// When all connections hold more than `limit` of responses, closes those that hold most, of the networks that hold
+    /// most, until the others hold seven eighths of it. Says whether `newcomer` may hold what it does.
+    fn relieve(&mut self, limit: usize, newcomer: &Arc<Connection>, now: Instant) -> bool {
+        // What is being closed takes a moment to free its memory.
+        if self.relieved.is_some_and(|then| now < then + REST) {
+            return newcomer.unsent() <= MODEST;
+        }
+        self.relieved = Some(now);
+        let goal = limit - limit / 8;
         let mut networks: HashMap<Option<IpAddr>, usize> = HashMap::new();
         let mut held = 0;
         for entry in self.open.values() {
             let unsent = entry.connection.unsent();
             held += unsent;
             *networks.entry(entry.client.map(|groups| groups.network)).or_default() += unsent;
+        }
+        if held <= limit {
+            return true;
         }
         let share = |entry: &Entry| networks[&entry.client.map(|groups| groups.network)];
         let mut holders: Vec<_> =
@@ -270,24 +284,15 @@ impl Entries {
         });
         let mut closing = Vec::new();
         for (key, entry) in holders {
-            if held <= limit {
+            if held <= goal {
                 break;
-            }
-            if Arc::ptr_eq(&entry.connection, newcomer) {
-                self.close_all(&closing);
-                return false;
             }
             held -= entry.connection.unsent().min(held);
             closing.push(*key);
         }
-        if !closing.is_empty() {
-            tracing::debug!(
-                closed = closing.len(),
-                "connections are closed that do not take their responses"
-            );
-        }
+        tracing::debug!(closed = closing.len(), "connections are closed that do not take their responses");
         self.close_all(&closing);
-        true
+        !newcomer.is_closing()
     }
 }
 
@@ -398,24 +403,37 @@ mod tests {
         drop((requests, busy, newcomer));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn who_holds_most_of_the_responses_makes_room_for_the_others() {
         let connections = connections(10, &Config { responses_limit: 1_000, ..Config::default() });
         let place = |from: &str| connections.admit(address(from)).unwrap();
         let (one, two, other) = (place("192.0.2.1"), place("192.0.2.2"), place("203.0.113.1"));
         let charge = |place: &Place, bytes| connections.charge(&place.connection, bytes, None);
+        let closing = || [&one, &two, &other].map(|place| place.connection.is_closing());
         let held = (charge(&one, 300).unwrap(), charge(&two, 400).unwrap(), charge(&other, 299).unwrap());
-        assert!(![&one, &two, &other].iter().any(|place| place.connection.is_closing()));
+        assert_eq!(closing(), [false, false, false]);
         let more = charge(&other, 200).unwrap();
-        assert!(
-            two.connection.is_closing() && !one.connection.is_closing() && !other.connection.is_closing()
-        );
-        // The memory of what is closed is not counted twice.
-        let still = charge(&other, 100).unwrap();
-        assert!(!one.connection.is_closing());
+        assert_eq!(closing(), [false, true, false]);
+        // The memory of what is closed is not free yet, and not counted twice.
+        let still = (charge(&other, 1).unwrap(), advance(REST).await, charge(&other, 100).unwrap());
+        assert_eq!(closing(), [false, true, false]);
+        advance(REST).await;
         assert!(charge(&other, 500).is_none(), "it holds most itself");
-        assert!(!one.connection.is_closing() && !other.connection.is_closing());
+        assert_eq!(closing(), [false, true, true]);
         drop((held, more, still));
         assert_eq!(connections.unsent().held(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn while_memory_is_made_free_only_modest_connections_hold_more() {
+        let connections = connections(10, &Config { responses_limit: MODEST, ..Config::default() });
+        let place = |from: &str| connections.admit(address(from)).unwrap();
+        let (greedy, modest) = (place("192.0.2.1"), place("203.0.113.1"));
+        let charge = |place: &Place, bytes| connections.charge(&place.connection, bytes, None);
+        assert!(charge(&greedy, MODEST + 1).is_none());
+        let held = charge(&modest, MODEST).unwrap();
+        assert!(charge(&modest, 1).is_none(), "for the next moments");
+        assert!(greedy.connection.is_closing() && !modest.connection.is_closing());
+        drop(held);
     }
 }

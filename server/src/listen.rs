@@ -46,7 +46,7 @@ const CONNECTION_WINDOW: u32 = 256 * 1024;
 /// Bytes of a response that h2 holds of each stream.
 const STREAM_BUFFER: usize = 64 * 1024;
 /// Streams that a client of HTTP/2 may break by breaking its rules.
-const BROKEN_STREAMS: usize = 64;
+const BROKEN_STREAMS: usize = 256;
 /// Bytes that a client has not taken from which its connection gets no more responses: all its streams with 128 KiB.
 const CONNECTION_UNSENT: usize = 4 * 1024 * 1024;
 /// Bytes of a response that the system holds of each connection. Linux takes twice as much, its own records included,
