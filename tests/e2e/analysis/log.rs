@@ -179,3 +179,18 @@ fn the_command_line_has_the_whole_log_line_by_line() {
     let refused = server.cli(["--as", "ann", "analysis", "log", "--ndjson"]);
     assert_eq!((refused.status, refused.json()["result"].as_str()), (1, Some("Not admin")));
 }
+
+#[test]
+fn ids_that_are_made_up_without_end_are_logged_as_the_template_and_leave_other_paths_alone() {
+    let server = Server::start();
+    let (admin, anyone) = (server.admin(), server.anyone());
+    for n in 0..1_100 {
+        assert_eq!(anyone.get(&format!("/get_post/{n:024x}")).status, 404);
+    }
+    assert_eq!(anyone.get("/get_newsfeed_of_topic/cats").status, 200);
+    let log = lines(&admin.get("/get_log_date/0/1/0/1000").succeeded());
+    assert_eq!(log[..2], ["guest GET /get_newsfeed_of_topic/cats 200", "guest GET /get_post/{post_obi} 404"]);
+    assert!(log.contains(&format!("guest GET /get_post/{:024x} 404", 500)));
+    let communications = admin.get("/get_analysis").succeeded().body["analysis"]["communication_avg"].clone();
+    assert_eq!(communications, 1_100 + 3, "each is counted");
+}

@@ -44,17 +44,20 @@ impl Known {
         path: &str,
         today: i64,
     ) -> Result<Option<i64>, StoreError> {
-        let young = self.young.get(operation, status, path);
-        let is_young = young.is_some();
-        let Some(kept) = young.or_else(|| self.old.get(operation, status, path)) else { return Ok(None) };
+        if let Some(kept) = self.young.get(operation, status, path)
+            && kept.used >= today
+        {
+            return Ok(Some(kept.key));
+        }
+        // It is young again, unless it has gone from the table.
+        let found = [&mut self.young, &mut self.old].map(|keys| keys.remove(operation, status, path));
+        let [young, old] = found;
+        let Some(mut kept) = young.or(old) else { return Ok(None) };
         if kept.used < today && !sql::use_again(tx, kept.key, today)? {
             return Ok(None);
         }
         kept.used = kept.used.max(today);
-        let kept = *kept;
-        if !is_young {
-            self.insert(operation, status, path, kept);
-        }
+        self.insert(operation, status, path, kept);
         Ok(Some(kept.key))
     }
 
@@ -71,8 +74,14 @@ impl Known {
 }
 
 impl Generation {
-    fn get(&mut self, operation: Operation, status: u16, path: &str) -> Option<&mut Kept> {
-        self.keys.get_mut(&(operation, status))?.get_mut(path)
+    fn get(&self, operation: Operation, status: u16, path: &str) -> Option<Kept> {
+        self.keys.get(&(operation, status))?.get(path).copied()
+    }
+
+    fn remove(&mut self, operation: Operation, status: u16, path: &str) -> Option<Kept> {
+        let removed = self.keys.get_mut(&(operation, status))?.remove(path)?;
+        self.count -= 1;
+        Some(removed)
     }
 }
 
@@ -105,6 +114,6 @@ mod tests {
                 Ok(())
             })
             .unwrap();
-        assert_eq!(most, 2 * REMEMBERED);
+        assert!(most <= 2 * REMEMBERED, "{most}");
     }
 }
