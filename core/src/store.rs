@@ -312,7 +312,8 @@ pub(crate) trait Tx {
 pub(crate) trait Rider: Send + 'static {
     /// Does a slice of its work; what it did is undone on `Err`.
     ///
-    /// It does some of it even when the slice is over already, so that it comes to an end.
+    /// It does a little of it even when the slice is over already, so that it comes to an end, and what is done before a
+    /// report is in it.
     fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<()>;
 
     /// Hears, before anything else is written, whether what it did is on disk, and says whether it goes with the next

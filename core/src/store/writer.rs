@@ -4,7 +4,6 @@
 //! more each commit carries: throughput does not pay one disk flush for each request. Each work runs in a
 //! savepoint of its own, so one that fails spoils no neighbour.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -197,8 +196,8 @@ impl Drop for Writer {
     }
 }
 
-/// The riders that wait for a commit: those that have been on one stand behind those that have not.
-type Riders = VecDeque<Box<dyn Rider>>;
+/// The riders that wait for a commit.
+type Riders = Vec<Box<dyn Rider>>;
 
 /// The writing thread: groups until the queue closes, then what is left of the riders' work and a checkpoint.
 fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
@@ -211,7 +210,7 @@ fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
                 if riders.is_empty() {
                     sails_at = Instant::now() + RIDE_TIME;
                 }
-                riders.push_back(rider);
+                riders.push(rider);
                 if riders.len() < GROUP {
                     continue;
                 }
@@ -272,16 +271,15 @@ fn commit_group(
         {
             match inbox.next_already() {
                 Some(Message::Write(work)) => next = Some(work),
-                Some(Message::Ride(rider)) => riders.push_back(rider),
+                Some(Message::Ride(rider)) => riders.push(rider),
                 None => break,
             }
         }
     }
     let end = (began + GROUP_TIME).max(Instant::now() + RIDE_SHARE);
     let mut aboard = Vec::new();
-    // The first goes in any case, or none ever might.
-    while aboard.is_empty() || Instant::now() < end {
-        let Some(rider) = riders.pop_front() else { break };
+    // All of them, whatever the time: there is one for each who defers writes, and what it does at least is little.
+    for rider in riders.drain(..) {
         aboard.extend(run_rider(&mut tx, rider, Slice::until(end), &mut kept, &mut broken));
     }
     let revision = tx.revision();
@@ -316,7 +314,7 @@ fn commit_group(
     for (mut rider, result) in aboard {
         let written = result.and_then(|()| Ok(committed.clone()?));
         if rider.arrive(written) == Ride::GoesOn {
-            riders.push_back(rider);
+            riders.push(rider);
         }
     }
 }

@@ -53,29 +53,29 @@ fn has_lines(service: &Service) -> i64 {
 #[test]
 fn what_a_slice_has_no_time_for_goes_with_the_next_in_order_and_each_visitor_counts_once() {
     let (service, journal) = held();
-    for _ in 0..500 {
+    for _ in 0..2_000 {
         visit(&service, 7, "app");
         service.clock().advance(1);
     }
-    assert_eq!((slice(&service, &journal), has_lines(&service), journal.len()), (Ride::GoesOn, 64, 436));
+    assert_eq!((slice(&service, &journal), has_lines(&service), journal.len()), (Ride::GoesOn, 512, 1_488));
     let mut slices = 1;
     while slice(&service, &journal) == Ride::GoesOn {
         slices += 1;
     }
-    assert_eq!((slices, has_lines(&service), journal.len()), (7, 500, 0));
+    assert_eq!((slices, has_lines(&service), journal.len()), (3, 2_000, 0));
     let log = lines(&service);
     assert!(log.is_sorted_by(|a, b| a.date.0 == b.date.0 + 1), "newest first, none left out");
     let figures = summary(&service).unwrap().analysis;
-    assert_eq!((figures.communication_avg, figures.total_visitor), (500, 1));
+    assert_eq!((figures.communication_avg, figures.total_visitor), (2_000, 1));
 }
 
 #[test]
 fn a_rider_whose_slice_ends_with_the_records_does_not_go_on() {
     let (service, journal) = held();
-    for _ in 0..64 {
+    for _ in 0..512 {
         visit(&service, 7, "app");
     }
-    assert_eq!((slice(&service, &journal), has_lines(&service)), (Ride::Ends, 64));
+    assert_eq!((slice(&service, &journal), has_lines(&service)), (Ride::Ends, 512));
     // The next record calls a rider.
     assert!(journal.queue().calls_rider());
 }
@@ -83,23 +83,23 @@ fn a_rider_whose_slice_ends_with_the_records_does_not_go_on() {
 #[test]
 fn a_slice_that_could_not_be_written_waits_again_with_what_came_behind_it() {
     let (service, journal) = held();
-    for _ in 0..200 {
+    for _ in 0..700 {
         visit(&service, 7, "app");
         service.clock().advance(1);
     }
     let (mut rider, held) = (Rider::of(&journal), Arc::clone(&journal));
     let refused = service.store().write(move |tx| {
         rider.write(tx, Slice::until(Instant::now()))?;
-        assert_eq!(held.len(), 136);
+        assert_eq!(held.len(), 188);
         assert_eq!(rider.arrive(Err(Error::NotFound)), Ride::Ends);
         Err::<(), _>(Error::NotFound)
     });
     assert!(refused.is_err());
-    assert_eq!((journal.len(), journal.lost(), has_lines(&service)), (200, 0, 0));
+    assert_eq!((journal.len(), journal.lost(), has_lines(&service)), (700, 0, 0));
     assert!(journal.queue().calls_rider(), "the next record calls a rider");
     while slice(&service, &journal) == Ride::GoesOn {}
     let log = lines(&service);
-    assert!(log.len() == 200 && log.is_sorted_by(|a, b| a.date.0 == b.date.0 + 1));
+    assert!(log.len() == 700 && log.is_sorted_by(|a, b| a.date.0 == b.date.0 + 1));
 }
 
 #[test]

@@ -12,6 +12,9 @@ use crate::error::Result;
 use crate::keyed::OwnMap;
 use crate::store::{Slice, StoreError, Tx};
 
+/// Records that a slice writes whatever the time: a report that has what waits written has all of it, unless there are
+/// more, however slow the machine.
+const LEAST: usize = 512;
 /// Records after which there is a look whether the time is up.
 const STEP: usize = 64;
 /// Visitors that are written together, each of which costs as much as many lines: the same client may have another
@@ -26,7 +29,7 @@ pub(in crate::analysis) struct Written {
     pub(super) crawled: u64,
 }
 
-/// Writes records, which are in the order of time: at least one, then for as long as the slice lasts.
+/// Writes records, which are in the order of time: some hundred, then for as long as the slice lasts.
 ///
 /// # Errors
 /// When the store fails.
@@ -41,7 +44,7 @@ pub(in crate::analysis) fn write(
     let (mut lines, mut days) = (Vec::with_capacity(records.len()), BTreeMap::new());
     let today = calendar.today();
     for record in records {
-        let is_time = lines.len().is_multiple_of(STEP) && !lines.is_empty() && slice.is_over();
+        let is_time = lines.len() >= LEAST && lines.len().is_multiple_of(STEP) && slice.is_over();
         if is_time || visits.len() >= VISITORS {
             break;
         }
