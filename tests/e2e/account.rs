@@ -303,3 +303,56 @@ fn passwords_and_tokens_stand_nowhere_in_the_log_nor_in_the_database() {
         assert!(!database.windows(secret.len()).any(|window| window == secret.as_bytes()), "{secret}");
     }
 }
+
+#[test]
+fn a_nickname_that_is_not_all_seen_is_refused_and_one_of_any_script_is_not() {
+    let server = Server::start();
+    let ann = server.member("ann");
+    let change = |nickname: &str| ann.post("/change_nickname", json!({ "new_nickname": nickname })).said();
+    for nickname in [
+        "ad\u{200b}min",
+        "\u{202e}nimda",
+        "\u{2066}admin",
+        "admin\u{feff}",
+        "\u{3164}",
+        "\u{301}",
+        "\u{2800}",
+    ] {
+        assert_eq!(change(nickname), "200 rewrite_nickname", "{nickname:?}");
+        assert_eq!(sign_up(&server, "bob", PASSWORD, nickname), "200 wrong user info", "{nickname:?}");
+    }
+    for nickname in ["홍길동", "می\u{200c}خواهم", "क्\u{200d}ष", "👨\u{200d}👩\u{200d}👧", "❤\u{fe0f}"]
+    {
+        assert_eq!(change(nickname), "200 success", "{nickname:?}");
+    }
+}
+
+#[test]
+fn the_most_common_passwords_are_refused_for_administrators_and_where_it_is_asked_for_for_everybody() {
+    let mut server = Server::start();
+    let common = "iloveyou\n";
+    let init = || server.cli_with_input(["init", "--admin", "boss", "--password-stdin"], common);
+    let refused = init();
+    assert_eq!(refused.status, 1, "{refused:?}");
+    assert!(refused.stderr.contains("10,000 most common"), "{refused:?}");
+    assert_eq!(sign_up(&server, "ann", "ILoveYou", "x"), "200 success");
+    let _ = server.cli(["admin", "grant", "ann"]).succeeded();
+    let given = server.cli_with_input(["member", "password", "ann", "--password-stdin"], common);
+    assert_eq!(given.status, 1, "{given:?}");
+    // It was theirs before they were an administrator.
+    let answer = server.anyone().post("/sign_in", json!({ "id": "ann", "pw": "ILoveYou" })).succeeded();
+    let ann = server.anyone().with_token("ann", answer.text("/access_token"));
+    let change = |new: &str| {
+        ann.post("/change_pw", json!({ "pw": "ILoveYou", "new_pw": new, "new_pw_check": new })).said()
+    };
+    assert_eq!(change("Password1"), "200 wrong user info");
+    assert_eq!(change("a new horse"), "200 success");
+    let log = server.stop().log;
+    assert_eq!(log.matches("tidings member password ann").count(), 1, "{log}");
+
+    let strict = Server::with(|serve| {
+        serve.arg("--refuse-common-passwords");
+    });
+    assert_eq!(sign_up(&strict, "ann", "ILoveYou", "x"), "200 wrong user info");
+    assert_eq!(sign_up(&strict, "ann", PASSWORD, "x"), "200 success");
+}

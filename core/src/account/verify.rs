@@ -37,14 +37,14 @@ pub(super) fn university_id(text: &str) -> Option<Cow<'_, str>> {
     is_id.then_some(id)
 }
 
-/// A name or a major that the university gives, as it is kept: on one line, without control characters and white
-/// space at its ends, cut to [`NAME_MAX`] characters.
+/// A name or a major that the university gives, as it is kept: on one line, without control characters, what is not
+/// seen ([`shown`]) and white space at its ends, cut to [`NAME_MAX`] characters.
 pub(super) fn university_name(text: &str) -> String {
     // Only so much of what is too long is looked at.
     let space = |c: char| if c.is_whitespace() { ' ' } else { c };
-    let line = text.trim().chars().take(4 * NAME_MAX).map(space).filter(|c| !c.is_control());
-    let line: String = line.nfc().take(NAME_MAX).collect();
-    line.trim().to_owned()
+    let line: String = text.trim().chars().take(4 * NAME_MAX).map(space).nfc().collect();
+    let cut: String = shown::only_shown(&line).chars().take(NAME_MAX).collect();
+    shown::only_shown(&cut).trim().to_owned()
 }
 
 /// What the university says to an id and a password.
@@ -259,6 +259,7 @@ mod tests {
             (" Kim\r\nJi-woo\t", "Kim  Ji-woo"),
             ("\u{1b}[1mKim\0", "[1mKim"),
             ("e\u{301}", "\u{e9}"),
+            ("\u{202e}mik\u{200b}", "mik"),
             (" \n", ""),
         ] {
             assert_eq!(university_name(given), kept, "{given:?}");

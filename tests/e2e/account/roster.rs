@@ -45,6 +45,27 @@ fn a_line_of_a_roster_is_named_by_where_it_begins_and_in_our_words() {
 }
 
 #[test]
+fn ids_of_a_roster_that_nobody_can_have_are_told_line_by_line() {
+    let server = Server::start();
+    let long = "x".repeat(129);
+    let roster = format!(
+        "id,name,password\nGuest,G,secret\ns\u{200b}1,Kim,secret\n\"s\r\n2\",Lee,secret\n{long},Park,secret\n\
+         s3,\u{1},secret\ns4,\" Choi\u{1b} \",secret\n"
+    );
+    let report = server.cli_with_input(["roster", "import", "-"], roster).succeeded();
+    insta::assert_snapshot!(report.stdout, @"1 inserted, 0 updated, 0 already the same, 5 left out");
+    insta::assert_snapshot!(report.stderr, @r"
+    line 2: id is 1 to 128 characters, none of them a control character or invisible, and not guest or removed
+    line 3: id is 1 to 128 characters, none of them a control character or invisible, and not guest or removed
+    line 4: id is 1 to 128 characters, none of them a control character or invisible, and not guest or removed
+    line 6: id is 1 to 128 characters, none of them a control character or invisible, and not guest or removed
+    line 7: name is missing
+    ");
+    let listed = server.cli(["--json", "roster", "list"]).succeeded().json();
+    assert_eq!(listed["roster"], json!([{ "id": "s4", "name": "Choi", "major": "" }]));
+}
+
+#[test]
 fn an_import_of_a_roster_that_is_interrupted_goes_on_another_time() {
     let server = Server::start();
     let mut import = command();

@@ -10,6 +10,8 @@ use tidings_tests::{Answer, Caller, PASSWORD, Server, wait_until};
 
 use super::{sign_in, sign_up};
 
+mod bounds;
+
 const ROSTER: &str = "id,name,major,password\n\
     s2026001,Kim Ji-woo,Physics,secret\n\
     S.2026002,이서연,컴퓨터공학과,비밀\n\

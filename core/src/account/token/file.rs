@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::KEY_BYTES;
 use crate::config::Secret;
 use crate::error::{Error, Result};
-use crate::files::{beside, private};
+use crate::files::{self, beside, private};
 use crate::id::random;
 use crate::store::StoreError;
 
@@ -27,16 +27,19 @@ pub(crate) fn previous_file(key: &Path) -> PathBuf {
     beside(key, ".previous")
 }
 
-/// What tells a file from what was at its name before, without reading it; `None` where there is none.
+/// What tells a file from what was at its name before, without reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp(Option<(SystemTime, u64, Option<(u64, u64)>)>);
+pub(super) struct Stamp {
+    modified: Option<SystemTime>,
+    bytes: u64,
+    number: Option<(u64, u64)>,
+}
 
 impl Stamp {
-    pub(super) fn of(path: &Path) -> Self {
-        let about = fs::metadata(path).ok();
-        Self(
-            about.and_then(|about| Some((about.modified().ok()?, about.len(), crate::files::number(&about)))),
-        )
+    /// What tells the file at `path`; `None` where there is none.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let about = fs::metadata(path).ok()?;
+        Some(Self { modified: about.modified().ok(), bytes: about.len(), number: files::number(&about) })
     }
 }
 
@@ -108,13 +111,14 @@ fn look(_: &Path, _: &Metadata) -> Result<()> {
 #[cfg(unix)]
 pub(crate) const NOT_THEIRS: u32 = 0o027;
 
-/// The key in the file of a database, made at the first start, readable by its owner alone.
+/// Makes the key in the file of a database, readable by its owner alone, where there is none yet.
 ///
 /// # Errors
-/// When the file cannot be read, or made, or holds too little.
-pub(super) fn read_or_make(path: &Path) -> Result<Secret> {
-    if let Some(key) = read(path)? {
-        return Ok(key);
+/// When it cannot be made.
+pub(super) fn make_first(path: &Path) -> Result<()> {
+    // What cannot be looked at is told as what it is when it is read.
+    if !matches!(path.try_exists(), Ok(false)) {
+        return Ok(());
     }
     // Written whole under a name of its own and then linked, so that another process that starts at the
     // same time finds all of a key or none, and both go on with the same one.
@@ -125,12 +129,10 @@ pub(super) fn read_or_make(path: &Path) -> Result<Secret> {
             _ => Ok(()),
         });
     let _ = fs::remove_file(&draft);
-    let failed = |e: io::Error| match e.kind() {
+    made.map_err(|e| match e.kind() {
         io::ErrorKind::StorageFull => StoreError::Full.into(),
         _ => Error::Internal(format!("cannot write the token key {}: {e}", path.display()).into()),
-    };
-    made.map_err(failed)?;
-    read(path)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
+    })
 }
 
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -147,9 +149,11 @@ mod tests {
     fn the_key_is_made_once_for_its_owner_alone() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db.key");
-        let key = read_or_make(&path).unwrap();
+        make_first(&path).unwrap();
+        let key = read(&path).unwrap().unwrap();
         assert_eq!(key.0.len(), KEY_BYTES);
-        assert_eq!(read_or_make(&path).unwrap().0, key.0);
+        make_first(&path).unwrap();
+        assert_eq!(read(&path).unwrap().unwrap().0, key.0);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
@@ -164,7 +168,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db.key");
         write_private(&path, b"short").unwrap();
-        let error = read_or_make(&path).unwrap_err();
+        make_first(&path).unwrap();
+        let error = read(&path).err().unwrap();
         assert!(error.detail().is_some_and(|detail| detail.contains("a.db.key")), "{error:?}");
         assert_eq!(fs::read(&path).unwrap(), b"short");
     }
@@ -175,7 +180,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db.key");
-        read_or_make(&path).unwrap();
+        make_first(&path).unwrap();
         for (mode, reads) in [(0o640, true), (0o644, true), (0o602, false), (0o666, false)] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             assert_eq!(read(&path).is_ok(), reads, "{mode:o}");

@@ -1,0 +1,188 @@
+//! Who waits for how long, and what it takes to remember it.
+
+use super::*;
+
+const HERE: &str = "203.0.113.7";
+
+fn client(address: &str) -> Client {
+    Client::from(address.parse::<IpAddr>().unwrap())
+}
+
+fn throttle() -> (Throttle, Clock) {
+    let clock = Clock::fixed(1_795_163_760_000);
+    (Throttle::new(clock.clone()), clock)
+}
+
+fn fail(throttle: &Throttle, id: &str, from: &str) {
+    throttle.begin(Some(id), client(from)).unwrap().failed();
+}
+
+fn wait_s(throttle: &Throttle, id: &str, from: &str) -> Option<u64> {
+    match throttle.begin(Some(id), client(from)) {
+        Err(Error::TooManyRequests { retry_after_s }) => Some(retry_after_s),
+        Err(other) => panic!("{other}"),
+        Ok(_) => None,
+    }
+}
+
+fn bytes(throttle: &Throttle) -> usize {
+    let memory = throttle.lock();
+    memory.pairs.bytes() + memory.clients.bytes()
+}
+
+#[test]
+fn five_failures_are_free_and_each_further_one_doubles_the_wait_up_to_30_seconds() {
+    let (throttle, clock) = throttle();
+    for _ in 0..5 {
+        fail(&throttle, "ann", HERE);
+        assert_eq!(wait_s(&throttle, "ann", HERE), None);
+    }
+    for expected in [1, 2, 4, 8, 16, 30, 30] {
+        fail(&throttle, "ann", HERE);
+        assert_eq!(wait_s(&throttle, "Ann", HERE), Some(expected), "in whatever case");
+        clock.advance(i64::try_from(expected).unwrap() * SECOND_MS - 1);
+        assert_eq!(wait_s(&throttle, "ann", HERE), Some(1));
+        clock.advance(1);
+        assert_eq!(wait_s(&throttle, "ann", HERE), None);
+    }
+    clock.advance(FORGET_MS + 1);
+    fail(&throttle, "ann", HERE);
+    assert_eq!(wait_s(&throttle, "ann", HERE), None, "after a day it begins anew");
+}
+
+#[test]
+fn another_client_of_the_account_notices_nothing_and_a_success_clears_the_pair() {
+    let (throttle, clock) = throttle();
+    for _ in 0..6 {
+        fail(&throttle, "ann", HERE);
+    }
+    assert_eq!(wait_s(&throttle, "ann", "203.0.113.8"), None);
+    assert_eq!(wait_s(&throttle, "bob", HERE), None);
+    clock.advance(SECOND_MS);
+    throttle.begin(Some("ann"), client(HERE)).unwrap().succeeded();
+    fail(&throttle, "ann", HERE);
+    assert_eq!(wait_s(&throttle, "ann", HERE), None);
+}
+
+#[test]
+fn a_client_with_50_failures_waits_until_they_are_15_minutes_old() {
+    let (throttle, clock) = throttle();
+    for account in 0..50 {
+        fail(&throttle, &format!("member{account}"), "2001:db8::1");
+        clock.advance(SECOND_MS);
+    }
+    assert_eq!(wait_s(&throttle, "someone", "2001:db8::ffff"), Some(850), "the same /64");
+    assert_eq!(wait_s(&throttle, "someone", "2001:db8:0:1::1"), None, "another /64");
+    clock.advance(850 * SECOND_MS - 1);
+    assert_eq!(wait_s(&throttle, "someone", "2001:db8::1"), Some(1));
+    clock.advance(1);
+    fail(&throttle, "someone", "2001:db8::1");
+    assert_eq!(wait_s(&throttle, "someone", "2001:db8::1"), Some(1), "the next oldest is one second younger");
+    clock.advance(SECOND_MS);
+    assert_eq!(wait_s(&throttle, "someone", "2001:db8::1"), None);
+}
+
+#[test]
+fn the_count_of_a_client_is_right_however_long_the_process_runs() {
+    let (throttle, clock) = throttle();
+    // Over the end of 32 bits of milliseconds, and again after exactly as long.
+    for _ in 0..2 {
+        clock.advance((1 << 32) - 10 * SECOND_MS);
+        for account in 0..50 {
+            assert_eq!(wait_s(&throttle, "someone", HERE), None, "{account}");
+            fail(&throttle, &format!("member{account}"), HERE);
+            clock.advance(SECOND_MS);
+        }
+        assert_eq!(wait_s(&throttle, "someone", HERE), Some(850));
+        clock.advance(10 * SECOND_MS - 50 * SECOND_MS + (1 << 32));
+        assert_eq!(wait_s(&throttle, "someone", HERE), None);
+    }
+}
+
+#[test]
+fn attempts_at_the_same_time_cannot_outrun_the_count() {
+    let (throttle, _) = throttle();
+    let begin = || throttle.begin(Some("ann"), client(HERE)).ok();
+    let attempts: Vec<_> = (0..100).filter_map(|_| begin()).collect();
+    assert_eq!(attempts.len(), 5);
+    drop(attempts);
+    assert_eq!(wait_s(&throttle, "ann", HERE), None, "neither failed nor succeeded: not counted");
+    assert!(throttle.lock().running.is_empty());
+}
+
+#[test]
+fn setting_the_date_neither_prolongs_nor_ends_a_wait() {
+    let (throttle, clock) = throttle();
+    for account in 0..50 {
+        fail(&throttle, &format!("member{account}"), HERE);
+    }
+    for _ in 0..6 {
+        fail(&throttle, "ann", "203.0.113.8");
+    }
+    for days in [-3, 30, -300] {
+        clock.set_by(days * crate::clock::DAY_MS);
+        assert_eq!(wait_s(&throttle, "someone", HERE), Some(900), "{days} days");
+        assert_eq!(wait_s(&throttle, "ann", "203.0.113.8"), Some(1), "{days} days");
+    }
+    clock.advance(CLIENT_WINDOW_MS);
+    assert_eq!(wait_s(&throttle, "someone", HERE), None);
+}
+
+#[test]
+fn a_million_ids_and_clients_stay_within_20_megabytes() {
+    const { assert!(BYTES_MAX <= 20_000_000) };
+    let (throttle, clock) = throttle();
+    for n in 0..1_000_000_u32 {
+        let address = IpAddr::V4(n.into()).into();
+        throttle.begin(Some(&format!("id{n}")), address).unwrap().failed();
+        clock.advance(i64::from(n % 2));
+    }
+    assert!(bytes(&throttle) <= BYTES_MAX, "{} of {BYTES_MAX}", bytes(&throttle));
+    assert!(throttle.lock().running.is_empty());
+}
+
+#[test]
+fn an_id_takes_no_memory_however_long_it_is() {
+    let (throttle, _) = throttle();
+    let long = "x".repeat(1 << 20);
+    for n in 0..50 {
+        fail(&throttle, &format!("{long}{n}"), HERE);
+    }
+    let few = 50 * size_of::<[Failures; 16]>();
+    assert!(bytes(&throttle) < (16_384 + 8_192) * 8 + few, "{}", bytes(&throttle));
+}
+
+#[test]
+fn a_flood_of_new_accounts_and_clients_frees_nobody_who_waits_now() {
+    let (throttle, _) = throttle();
+    let guessed = ["ann", "bob", "cid", "dot"];
+    for id in guessed {
+        for _ in 0..6 {
+            fail(&throttle, id, HERE);
+        }
+    }
+    for account in 0..50 - 4 * 6 {
+        fail(&throttle, &format!("member{account}"), HERE);
+    }
+    assert_eq!(wait_s(&throttle, "someone", HERE), Some(900));
+    // Several times what is remembered, each new.
+    for n in 0..400_000_u32 {
+        throttle.begin(Some(&format!("id{n}")), IpAddr::V4(n.into()).into()).unwrap().failed();
+    }
+    assert_eq!(wait_s(&throttle, "someone", HERE), Some(900));
+    let mut memory = throttle.lock();
+    for id in guessed {
+        let pair = throttle.key_of(Some(id), client(HERE));
+        assert!(memory.pairs.get(pair, 0).is_some_and(|pair| pair.waits(0) > 0), "{id}");
+    }
+}
+
+#[test]
+fn an_id_that_nobody_can_have_counts_for_the_client_alone() {
+    let (throttle, _) = throttle();
+    for _ in 0..50 {
+        throttle.begin(None, client(HERE)).unwrap().failed();
+    }
+    assert_eq!(wait_s(&throttle, "ann", HERE), Some(900));
+    assert_eq!(wait_s(&throttle, "ann", "203.0.113.8"), None);
+}

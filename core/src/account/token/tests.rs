@@ -1,0 +1,112 @@
+//! Which tokens are good, and of which keys.
+
+use std::fs;
+
+use super::*;
+
+const KEY: &[u8] = b"a key of thirty-two bytes exactly";
+
+fn given(secret: &[u8]) -> Source {
+    Source::Given(Secret(secret.to_vec().into()))
+}
+
+fn keys(secret: &[u8]) -> Keys {
+    Keys::new(given(secret), None, 30, Clock::fixed(0)).unwrap()
+}
+
+#[test]
+fn a_token_says_whose_it_is_until_it_ends() {
+    let keys = keys(KEY);
+    let token = keys.sign("Ann", 7, 1_000_000).unwrap();
+    let end = 1_000_000 + 30 * 24 * 60 * 60 * 1_000;
+    let claims = keys.verify(&token).unwrap();
+    assert_eq!((claims.sub.as_str(), claims.generation), ("Ann", 7));
+    assert!(claims.lasts(end - 1) && !claims.lasts(end));
+}
+
+#[test]
+fn a_token_of_the_standard_is_read() {
+    // Source: RFC 7515 appendix A.1, whose claims are others than ours.
+    let token = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6\
+                 Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+    hmac::install();
+    let key = DecodingKey::from_secret(&[
+        3, 35, 53, 75, 43, 15, 165, 188, 131, 126, 6, 101, 119, 123, 166, 143, 90, 179, 40, 230, 240, 84,
+        201, 40, 169, 15, 132, 178, 210, 80, 46, 191, 211, 251, 90, 146, 210, 6, 71, 239, 150, 138, 180, 195,
+        119, 98, 61, 34, 61, 46, 33, 114, 5, 46, 79, 8, 192, 205, 154, 245, 103, 208, 128, 163,
+    ]);
+    let mut validation = Validation::new(Algorithm::HS256);
+    validation.validate_exp = false;
+    let read = jsonwebtoken::decode::<serde_json::Value>(token, &key, &validation).unwrap();
+    assert_eq!(read.claims["iss"], "joe");
+}
+
+#[test]
+fn forged_tokens_are_nobodys() {
+    let keys = keys(KEY);
+    let good = keys.sign("Ann", 7, 0).unwrap();
+    assert!(keys.verify(&good).is_some());
+    let other = self::keys(b"another key of thirty-two bytes!!").sign("Ann", 7, 0).unwrap();
+    let [head, payload, signature] = good.split('.').collect::<Vec<_>>().try_into().unwrap();
+    let none = format!("eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.{payload}.");
+    // {"alg":"HS512"}, of which no key is ours.
+    let longer = format!("eyJhbGciOiJIUzUxMiJ9.{payload}.{signature}");
+    let cut = format!("{head}.{payload}.{}", &signature[..signature.len() - 2]);
+    let forged = [other, none, longer, cut, format!("{head}.{payload}.")];
+    for token in forged.iter().map(String::as_str).chain(["", "a.b.c", payload]) {
+        assert!(keys.verify(token).is_none(), "{token}");
+    }
+    assert!(
+        jsonwebtoken::encode(&Header::new(Algorithm::HS512), &0, &EncodingKey::from_secret(KEY)).is_err()
+    );
+}
+
+#[test]
+fn a_token_of_the_previous_key_is_good_while_that_is_set_and_new_ones_are_of_the_new_key() {
+    const NEW: &[u8] = b"a newer key, of thirty-two bytes and more";
+    let old = keys(KEY).sign("Ann", 7, 0).unwrap();
+    let both = Keys::new(given(NEW), Some(given(KEY)), 30, Clock::fixed(0)).unwrap();
+    assert_eq!(both.verify(&old).unwrap().sub, "Ann");
+    let new = both.sign("Ann", 7, 0).unwrap();
+    assert!(both.verify(&new).is_some() && keys(KEY).verify(&new).is_none());
+    let dropped = keys(NEW);
+    assert!(dropped.verify(&new).is_some() && dropped.verify(&old).is_none());
+}
+
+#[test]
+fn keys_that_are_too_short_are_refused() {
+    assert!(Keys::new(given(b"short"), None, 30, Clock::fixed(0)).is_err());
+    assert!(Keys::new(given(KEY), Some(given(b"short")), 30, Clock::fixed(0)).is_err());
+}
+
+#[test]
+fn a_key_is_replaced_while_several_processes_run_and_nobody_is_signed_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let (database, clock) = (dir.path().join("a.db"), Clock::fixed(0));
+    let open = || Keys::open(&Config::default(), &database, clock.clone()).unwrap();
+    let (one, two) = (open(), open());
+    let old = one.sign("Ann", 7, 0).unwrap();
+    let key = key_file(&database);
+    let next = dir.path().join("next");
+    fs::copy(&key, previous_file(&key)).unwrap();
+    assert!(one.verify(&old).is_some() && two.verify(&old).is_some());
+    fs::write(&next, b"a newer key, of thirty-two bytes and more").unwrap();
+    fs::rename(&next, &key).unwrap();
+    let new = one.sign("Ann", 7, 0).unwrap();
+    assert!(keys(b"a newer key, of thirty-two bytes and more").verify(&new).is_some());
+    for keys in [&one, &two, &open()] {
+        assert!(keys.verify(&new).is_some() && keys.verify(&old).is_some());
+    }
+    // A file that is no key changes nothing.
+    fs::write(&next, b"short").unwrap();
+    fs::rename(&next, &key).unwrap();
+    assert!(one.verify("a.b.c").is_none());
+    assert!(one.verify(&new).is_some() && one.verify(&old).is_some() && one.sign("Ann", 7, 0).is_ok());
+    fs::write(&next, b"a newer key, of thirty-two bytes and more").unwrap();
+    fs::rename(&next, &key).unwrap();
+    fs::remove_file(previous_file(&key)).unwrap();
+    clock.advance(LOOK_MS);
+    for keys in [&one, &two, &open()] {
+        assert!(keys.verify(&new).is_some() && keys.verify(&old).is_none());
+    }
+}
