@@ -17,7 +17,7 @@ use crate::Tidings;
 use crate::account::{Caller, Identity};
 use crate::answer::LineError;
 use crate::error::{Error, Result};
-use crate::store::{Pending, Tx};
+use crate::store::{Pending, StoreError, Tx};
 
 pub(crate) mod csv;
 mod records;
@@ -224,6 +224,8 @@ pub(crate) fn run_prepared<K: Kind>(
     };
     match finished.and(read) {
         Ok(()) => Ok(tally),
+        // What went into a file that was replaced since is not there to go on from.
+        Err(Error::Store(cause @ StoreError::Replaced { .. })) => Err(cause.into()),
         Err(Error::Store(cause)) if tally.done() != Done::default() => {
             Err(Error::Unfinished { cause, done: tally.done() })
         }

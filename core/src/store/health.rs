@@ -34,7 +34,7 @@ impl Health {
     ///
     /// # Errors
     /// [`StoreError::Replaced`].
-    pub(super) fn admit(&self) -> Result<(), StoreError> {
+    pub(super) fn last_look(&self) -> Result<(), StoreError> {
         if !self.replaced.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -109,8 +109,8 @@ impl Health {
         state.failing = Some(error);
     }
 
-    /// Whether the last commit failed, so that another one should be tried.
-    pub(super) fn is_to_be_tried(&self) -> bool {
+    /// Whether the last commit failed and another one might succeed, so that one should be tried.
+    pub(super) fn needs_probe(&self) -> bool {
         let state = self.state();
         let without_room = matches!(state.failing, Some(StoreError::Full)) && self.is_full();
         state.replaced.is_none() && state.failing.is_some() && !without_room

@@ -363,7 +363,7 @@ impl Readers {
                 return Ok(connection);
             }
             // Once the file is no longer at its path, the connections that are open are all there are.
-            if pool.open < READERS && (pool.open == 0 || self.health.admit().is_ok()) {
+            if pool.open < READERS && (pool.open == 0 || self.health.last_look().is_ok()) {
                 pool.open += 1;
                 drop(pool);
                 return self.open(open_to_read).inspect_err(|_| self.lock().open -= 1);

@@ -380,6 +380,25 @@ fn a_file_that_loses_its_path_while_a_work_runs_does_not_acknowledge_it() {
 }
 
 #[test]
+fn a_commit_that_fails_is_remembered_until_one_succeeds_though_nobody_writes() {
+    let (_dir, store, _) = replaceable();
+    assert!(!store.health.needs_probe(), "nothing is tried while all is well");
+    for passing in [StoreError::Overloaded, StoreError::Duplicate] {
+        store.health.committed(Err(&passing));
+        assert!(store.writable().is_ok(), "{passing} says nothing of the disk");
+    }
+    store.health.committed(Err(&StoreError::Full));
+    let began = Instant::now();
+    while let Err(error) = store.writable() {
+        assert!(matches!(error, StoreError::Full), "{error:?}");
+        assert!(began.elapsed() < Duration::from_secs(60), "nobody tries again");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(store.failures(), 3);
+    assert_eq!(numbers(&store), [1], "what was tried wrote nothing");
+}
+
+#[test]
 fn a_file_that_is_overwritten_takes_no_write_and_is_left_as_it_is() {
     let (dir, store, path) = replaceable();
     let other = tempfile::tempdir().unwrap();

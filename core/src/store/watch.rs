@@ -96,7 +96,7 @@ impl Watcher {
             while watched.sleep(INTERVAL, || false) {
                 health.look_closely();
                 intervals = (intervals + 1) % TRY_EVERY;
-                if intervals == 0 && health.is_to_be_tried() {
+                if intervals == 0 && health.needs_probe() {
                     try_to_write(&connection, &health);
                 }
                 let looked = data_version(&connection).and_then(|version| {
