@@ -1,5 +1,9 @@
 //! A shown table as a file: CSV, or JSON where the file's name ends so.
+//!
+//! Most texts of a table were written by members. In CSV a text that a spreadsheet would take for a formula gets an
+//! apostrophe in front, so such a file is for people; JSON has every text as it is.
 
+use std::borrow::Cow;
 use std::fs::OpenOptions;
 use std::io::{Error, Write as _};
 use std::path::Path;
@@ -36,13 +40,25 @@ fn csv_text(sheet: &Sheet) -> Result<Vec<u8>, Error> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(&sheet.head)?;
     for row in &sheet.rows {
-        writer.write_record(row.iter().map(|value| match value {
-            Value::String(text) => text.clone(),
-            Value::Null => String::new(),
-            other => other.to_string(),
+        writer.write_record(row.iter().map(|value| {
+            match value {
+                Value::String(text) => cell(text),
+                Value::Null => Cow::default(),
+                // A number, whose sign begins no formula.
+                other => Cow::Owned(other.to_string()),
+            }
+            .into_owned()
         }))?;
     }
     writer.into_inner().map_err(|error| Error::other(error.to_string()))
+}
+
+/// A text as a cell, with an apostrophe before what makes spreadsheets read it as a formula.
+///
+/// Source: OWASP, *CSV Injection*; the wide signs are what Excel takes for the narrow ones in East Asian languages.
+fn cell(text: &str) -> Cow<'_, str> {
+    const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+    if text.starts_with(FORMULA) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
 }
 
 fn json_text(sheet: &Sheet) -> Result<Vec<u8>, Error> {
@@ -78,6 +94,24 @@ mod tests {
         let rows: Value = serde_json::from_str(&read("a.JSON")).unwrap();
         assert_eq!(rows[0]["view"], 3);
         assert_eq!(rows[1], serde_json::json!({ "title": "two\nlines", "view": null }));
+    }
+
+    #[test]
+    fn a_text_that_a_spreadsheet_would_run_is_a_text_and_a_number_stays_one() {
+        let texts = ["=1+1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1", "a=1", "'=1", ""];
+        let written = ["'=1+1", "'+1", "'-1", "'@a", "'\t=1", "'\r=1", "'\n=1", "'＝1", "a=1", "'=1", ""];
+        let sheet = Sheet {
+            name: "members".into(),
+            head: vec!["nickname", "n"],
+            rows: texts.iter().map(|text| vec![(*text).into(), (-3).into()]).collect(),
+        };
+        let csv = csv_text(&sheet).unwrap();
+        let mut reader = csv::Reader::from_reader(csv.as_slice());
+        let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
+        assert_eq!(rows.iter().map(|row| &row[0]).collect::<Vec<_>>(), written);
+        assert!(rows.iter().all(|row| &row[1] == "-3"));
+        let json: Value = serde_json::from_slice(&json_text(&sheet).unwrap()).unwrap();
+        assert_eq!(json[0]["nickname"], "=1+1", "JSON has it as it is");
     }
 
     #[test]
