@@ -149,7 +149,7 @@ pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
     let seen = caller.found(tidings);
     let guest = match seen {
         // No guest, whatever the address.
-        account::Seen::Member(_) => Guest(None),
+        account::Seen::Member(_) => Guest::CRAWLER,
         _ => Guest::at(analysis, at, address, user_agent),
     };
     let (path, client) = (operation.varying(path), keyed::hash(Client::from(address)));

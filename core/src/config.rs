@@ -151,7 +151,8 @@ pub struct Analysis {
     pub student_num_chars: Option<usize>,
     /// Terms that are left out of what is searched most.
     pub trend_blocklist: Vec<String>,
-    /// How many visitors must have searched a term before it is shown there.
+    /// How many visitors must have searched a term before it is shown there. The guests of one network (IPv4 /24, IPv6
+    /// /48) count as three at most, so that from 4 on no single client makes a trend.
     pub trend_min_visitors: usize,
 }
 

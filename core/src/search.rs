@@ -160,7 +160,7 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
             }
             // What crawlers look for is nobody's wish.
             None if guest.is_some_and(Guest::is_crawler) => {}
-            None => search.count_term(tx, guest.map(Guest::number).unwrap_or_default(), now)?,
+            None => search.count_term(tx, guest.map(Guest::searcher).unwrap_or_default(), now)?,
         }
         calendar.count(tx, Counter::Search, now)
     })

@@ -37,7 +37,8 @@ async fn report(call: Call, question: Question) -> Answer {
 /// What is searched most
 ///
 /// In the last 24 hours, at most ten terms, each with how often: most often first, of the same number the one
-/// searched last.
+/// searched last. A visitor's searches of a term count five times at most, those of the guests of one network fifteen
+/// times.
 #[utoipa::path(
     get,
     path = "/get_search_realtime",

@@ -3,7 +3,7 @@
 use super::calendar::Calendar;
 use super::journal::{self, Record};
 use super::log::{Operation, Requests};
-use super::visitor::Guest;
+use super::visitor::{Guest, Network};
 use crate::account::Seen;
 use crate::error::Result;
 use crate::store::{Slice, Tx};
@@ -32,7 +32,8 @@ impl Who {
     pub(crate) const fn number(self) -> i64 {
         match self {
             Self::Member(key) => key,
-            Self::Guest(number) => i64::MIN | number,
+            // Each in a network of their own, and told apart by the lowest bits as well.
+            Self::Guest(number) => i64::MIN | number << 39 | number,
             Self::Crawler => 0,
         }
     }
@@ -80,6 +81,6 @@ fn record(request: &Request) -> Record {
         path: operation.varying(path),
         status: *status,
         seen: if let Who::Member(key) = who { Seen::Member(*key) } else { Seen::Guest },
-        guest: Guest(matches!(who, Who::Guest(_)).then(|| who.number())),
+        guest: Guest(matches!(who, Who::Guest(_)).then(|| who.number()), Network(0)),
     }
 }

@@ -2,11 +2,15 @@
 //!
 //! The searches stand in the store. A look at them reads those that are new there, also other processes', and
 //! forgets those that are a day old; nothing is counted anew.
+//!
+//! A term is not made frequent by one client: a visitor's searches of a term count up to [`VISITOR_SEARCHES`], and the
+//! guests of one network count as at most [`NETWORK_VISITORS`] visitors. The counters of searches take no part in this.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::visitor::Network;
 use crate::clock::{DAY_MS, SECOND_MS};
 use crate::config;
 use crate::error::Result;
@@ -20,15 +24,20 @@ pub(crate) const WINDOW_MS: i64 = DAY_MS;
 const LATE_MS: i64 = 60 * 60 * SECOND_MS;
 /// Terms that are shown.
 const SHOWN: usize = 10;
+/// How often a visitor's searches of a term count.
+const VISITOR_SEARCHES: i64 = 5;
+/// As how many visitors of a term the guests of one network count, and how often their searches do with it.
+const NETWORK_VISITORS: usize = 3;
+const NETWORK_SEARCHES: i64 = 3 * VISITOR_SEARCHES;
 /// Searches that are read at a time.
 const PAGE: i64 = 4_096;
 /// The memory that the searches of a day may take: when there are more, the oldest leave early.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
 /// What a search, and a term beside its text, take.
-const SEARCH_BYTES: usize = 96;
+const SEARCH_BYTES: usize = 128;
 const TERM_BYTES: usize = 256;
 
-/// The visitor of a search by nobody in particular, who is no visitor.
+/// The visitor of a search by nobody in particular, such as at a command line, who is no visitor.
 const NOBODY: i64 = 0;
 
 /// The terms that are searched most, with how often, most often first.
@@ -64,10 +73,82 @@ struct Window {
 
 #[derive(Default)]
 struct Term {
-    count: i64,
+    /// All its searches.
+    searches: i64,
     newest: (i64, i64),
-    /// How often each visitor searched it, where visitors are asked for: keys of ours, and hashes under a secret key.
+    /// How often each visitor searched it: keys of ours, and hashes under a secret key.
     visitors: OwnMap<i64, i64>,
+    /// What the guests of each network come to: hashes under a secret key.
+    networks: OwnMap<Network, Guests>,
+    /// The searches that count: its frequency.
+    count: i64,
+    /// The visitors that count.
+    distinct: usize,
+}
+
+/// The guests of one network who searched a term.
+#[derive(Clone, Copy, Default)]
+struct Guests {
+    visitors: usize,
+    /// Their searches, of each as many as count.
+    searches: i64,
+}
+
+impl Guests {
+    /// The visitors and the searches that count.
+    fn counted(self) -> (usize, i64) {
+        (self.visitors.min(NETWORK_VISITORS), self.searches.min(NETWORK_SEARCHES))
+    }
+}
+
+impl Term {
+    /// Counts a search of a visitor.
+    fn add(&mut self, visitor: i64) {
+        self.searches += 1;
+        if visitor == NOBODY {
+            self.count += 1;
+            return;
+        }
+        let own = self.visitors.entry(visitor).or_insert(0);
+        *own += 1;
+        let (is_new, counts) = (*own == 1, *own <= VISITOR_SEARCHES);
+        self.change(visitor, |visitors| visitors + usize::from(is_new), i64::from(counts));
+    }
+
+    /// Counts a search of a visitor no longer.
+    fn take(&mut self, visitor: i64) {
+        self.searches -= 1;
+        if visitor == NOBODY {
+            self.count -= 1;
+            return;
+        }
+        let Some(own) = self.visitors.get_mut(&visitor) else { return };
+        *own -= 1;
+        let (is_last, counted) = (*own == 0, *own < VISITOR_SEARCHES);
+        if is_last {
+            self.visitors.remove(&visitor);
+        }
+        self.change(visitor, |visitors| visitors - usize::from(is_last), -i64::from(counted));
+    }
+
+    /// Changes what counts: the number of visitors, and that of their searches by `more`.
+    fn change(&mut self, visitor: i64, visitors: impl Fn(usize) -> usize, more: i64) {
+        let Some(network) = Network::of_searcher(visitor) else {
+            self.distinct = visitors(self.distinct);
+            self.count += more;
+            return;
+        };
+        let guests = self.networks.entry(network).or_default();
+        let before = guests.counted();
+        guests.visitors = visitors(guests.visitors);
+        guests.searches += more;
+        let after = guests.counted();
+        if guests.visitors == 0 {
+            self.networks.remove(&network);
+        }
+        self.distinct = self.distinct + after.0 - before.0;
+        self.count += after.1 - before.1;
+    }
 }
 
 /// Most often first, of the same number the one searched last.
@@ -148,11 +229,8 @@ impl Trends {
         window.searches.insert((date, key), (Arc::clone(&term), visitor));
         window.bytes += SEARCH_BYTES;
         self.change(window, &term, |counts| {
-            counts.count += 1;
             counts.newest = counts.newest.max((date, key));
-            if visitor != NOBODY {
-                *counts.visitors.entry(visitor).or_insert(0) += 1;
-            }
+            counts.add(visitor);
         });
         while window.bytes > BYTES_MAX {
             let Some((_, (term, visitor))) = window.searches.pop_first() else { break };
@@ -163,15 +241,7 @@ impl Trends {
     /// Counts a search no longer that has left the window.
     fn take(&self, window: &mut Window, term: &Arc<str>, visitor: i64) {
         window.bytes -= SEARCH_BYTES;
-        self.change(window, term, |counts| {
-            counts.count -= 1;
-            if let Some(searches) = counts.visitors.get_mut(&visitor) {
-                *searches -= 1;
-                if *searches == 0 {
-                    counts.visitors.remove(&visitor);
-                }
-            }
-        });
+        self.change(window, term, |counts| counts.take(visitor));
     }
 
     /// Changes what is known of a term, and its rank with it.
@@ -183,10 +253,10 @@ impl Trends {
         });
         ranks.remove(&rank(counts, term));
         change(counts);
-        if counts.count == 0 {
+        if counts.searches == 0 {
             terms.remove(term);
             *bytes -= TERM_BYTES + term.len();
-        } else if self.min_visitors <= 1 || counts.visitors.len() >= self.min_visitors {
+        } else if self.min_visitors <= 1 || counts.distinct >= self.min_visitors {
             ranks.insert(rank(counts, term));
         }
     }

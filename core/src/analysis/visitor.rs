@@ -3,7 +3,8 @@
 //! A visitor is a member, or a guest: a client who is not signed in, told apart for one day only by a keyed hash
 //! of address and user agent. The key of a day is random, stands in the database so that a restart and another
 //! process tell the same guests apart, and gives its place to a later day's when the day is over. No address is
-//! ever stored.
+//! ever stored. With the same key the network of an address becomes a number, which bounds what one client can do with
+//! many user agents or addresses.
 //!
 //! A visit is a visitor's requests with gaps under half an hour. It is one day's: who stays over midnight begins
 //! another.
@@ -32,9 +33,10 @@ use crate::store::{Store, StoreError, Topic, Tx};
 /// A gap between two requests that ends a visit.
 pub(crate) const GAP_MS: i64 = 30 * 60 * SECOND_MS;
 
-/// A client as it is told apart while it is not signed in: by a number that means nothing after its day.
+/// A client as it is told apart while it is not signed in: by a number that means nothing after its day, and by a
+/// number of its network that means nothing after it either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guest(pub(super) Option<i64>);
+pub struct Guest(pub(super) Option<i64>, pub(super) Network);
 
 impl Guest {
     /// The guest with this address and user agent; a declared crawler is nobody.
@@ -45,11 +47,16 @@ impl Guest {
     /// As [`Guest::new`], at some time.
     pub(super) fn at(analysis: &State, at: i64, address: IpAddr, user_agent: &[u8]) -> Self {
         if crawler::is_declared(user_agent) {
-            return Self(None);
+            return Self::CRAWLER;
         }
         let day = analysis.calendar.slot(at).day;
-        Self(Some(analysis.keys.number(day, address, user_agent)))
+        analysis.keys.hash(day, |secret| {
+            Self(Some(number(secret, address, user_agent)), Network::new(secret, address))
+        })
     }
+
+    /// A declared crawler, or nobody who is a guest.
+    pub(super) const CRAWLER: Self = Self(None, Network(0));
 
     /// Whether it is a declared crawler.
     pub(crate) const fn is_crawler(self) -> bool {
@@ -59,6 +66,46 @@ impl Guest {
     /// The number; 0 for nobody in particular.
     pub(crate) fn number(self) -> i64 {
         self.0.unwrap_or_default()
+    }
+
+    /// The number of its network on this day.
+    pub(crate) fn network(self) -> i64 {
+        i64::from(self.1.0)
+    }
+
+    /// The number under which its searches are kept, below 0: it tells guests apart, and also shows which of them are
+    /// of one network. 0 for nobody in particular.
+    pub(crate) fn searcher(self) -> i64 {
+        let Some(number) = self.0 else { return 0 };
+        i64::MIN | self.network() << Network::SHIFT | number & ((1 << Network::SHIFT) - 1)
+    }
+}
+
+/// The network of an address, as a keyed hash of one day: of IPv4 the first 24 bits, of IPv6 the first 48. That is what
+/// one customer or one campus has at least, so that nobody gets another network by changing an address.
+///
+/// It has 24 bits. Of two networks that have the same number, which one in 16 million pairs has, the guests share
+/// their bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Network(pub(super) u32);
+
+impl Network {
+    const BITS: u32 = 24;
+    /// Where it begins in the number of a guest who searches: below it are 39 bits that tell guests apart.
+    const SHIFT: u32 = 63 - Self::BITS;
+
+    fn new(secret: &Secret, address: IpAddr) -> Self {
+        let mut hasher = SipHasher24::new_with_key(secret);
+        match address.to_canonical() {
+            IpAddr::V4(v4) => hasher.write(&v4.octets()[..3]),
+            IpAddr::V6(v6) => hasher.write(&v6.octets()[..6]),
+        }
+        Self(u32::try_from(hasher.finish() >> (64 - Self::BITS)).unwrap_or_default())
+    }
+
+    /// The network of a guest who searches, by the number that [`Guest::searcher`] gives; `None` of others.
+    pub(super) fn of_searcher(number: i64) -> Option<Self> {
+        (number < 0).then(|| Self(u32::try_from((number & i64::MAX) >> Self::SHIFT).unwrap_or_default()))
     }
 }
 
@@ -70,12 +117,11 @@ pub(super) type Secret = Zeroizing<[u8; 16]>;
 pub(crate) struct DayKeys(ArcSwap<Vec<(i64, Secret)>>);
 
 impl DayKeys {
-    /// The number of a guest on a day: below 0, so that it is no member's key.
-    fn number(&self, day: i64, address: IpAddr, user_agent: &[u8]) -> i64 {
+    /// What `hash` makes with the key of a day.
+    fn hash<T>(&self, day: i64, hash: impl Fn(&Secret) -> T) -> T {
         let keys = self.0.load();
-        let found =
-            keys.iter().find(|(of, _)| *of == day).map(|(_, secret)| number(secret, address, user_agent));
-        found.unwrap_or_else(|| number(&self.make(day), address, user_agent))
+        let found = keys.iter().find(|(of, _)| *of == day).map(|(_, secret)| hash(secret));
+        found.unwrap_or_else(|| hash(&self.make(day)))
     }
 
     /// Whether the keys of this day and the next are there.
@@ -117,6 +163,7 @@ impl DayKeys {
     }
 }
 
+/// The number of a guest: below 0, so that it is no member's key.
 fn number(secret: &Secret, address: IpAddr, user_agent: &[u8]) -> i64 {
     let mut hasher = SipHasher24::new_with_key(secret);
     let address = match address {

@@ -59,3 +59,20 @@ fn blocked_terms_and_those_of_few_visitors_are_not_shown() {
     let missing = server.cli(["serve", "--trend-blocklist", "/nowhere/terms"]);
     assert_eq!(missing.status, 2, "{missing:?}");
 }
+
+#[test]
+fn many_user_agents_of_one_address_are_few_visitors_and_few_searches() {
+    let server = Server::with(|serve| {
+        serve.args(["--trend-min-visitors", "4"]);
+    });
+    let ann = server.member("ann");
+    for n in 0..25 {
+        let guest = visitor(&server, &format!("agent {n}"));
+        search(&guest, "gamed");
+        search(&guest, "gamed");
+    }
+    assert_eq!(ranking(&ann), json!([]));
+    search(&ann, "gamed");
+    assert_eq!(ranking(&ann), json!([["gamed", 16]]), "15 of the network's, and Ann's");
+    assert_eq!(figures(&ann)["search_count"], 51);
+}

@@ -86,8 +86,12 @@ fn every_act_that_was_acknowledged_is_counted_after_each_kill() {
         likes.check("likes", &figures["total_fav"]);
         searches.check("searches", &figures["search_count"]);
         devices.check("devices", &server.anyone().get("/get_device").succeeded().body["pc"]);
+        // Of one guest's searches five count in trends; each is kept for them.
         let trends = server.anyone().get("/get_search_realtime").succeeded();
-        assert_eq!(trends.body["search_realtime"][0][1], figures["search_count"]);
+        assert_eq!(trends.body["search_realtime"], json!([["rust", 5]]));
+        let connection = rusqlite::Connection::open(server.database()).unwrap();
+        let kept: i64 = connection.query_row("SELECT count(*) FROM term", [], |row| row.get(0)).unwrap();
+        assert_eq!(json!(kept), figures["search_count"]);
     }
 }
 

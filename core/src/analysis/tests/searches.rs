@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::analysis::visitor::Network;
 use crate::config::Config;
 use crate::search;
 use crate::testing::{service, service_with};
@@ -120,8 +121,8 @@ proptest! {
 
     #[test]
     fn the_ranking_is_what_counting_anew_finds(
-        steps in proptest::collection::vec((0..6_usize, 0..3_u8, 0..4 * HOUR, any::<bool>()), 1..80),
-        min_visitors in 1..3_usize,
+        steps in proptest::collection::vec((0..3_usize, 0..9_u8, 0..2 * HOUR, any::<bool>()), 1..120),
+        min_visitors in 1..6_usize,
     ) {
         let mut config = Config::default();
         config.analysis.trend_min_visitors = min_visitors;
@@ -129,7 +130,8 @@ proptest! {
         let mut searches = Vec::new();
         for (n, (term, from, wait, looks)) in steps.into_iter().enumerate() {
             service.clock().advance(wait);
-            let guest = Guest(Some(-1 - i64::from(from)));
+            // Six guests of one network, and one each of three others.
+            let guest = Guest(Some(-1 - i64::from(from)), Network(u32::from(from.saturating_sub(5))));
             let term = format!("term {term}");
             search::log(&service, &Caller::Nobody, Some(guest), &term).wait().unwrap();
             searches.push((service.clock().now(), n, term, from));
@@ -139,17 +141,79 @@ proptest! {
             let now = service.clock().now();
             let mut terms = std::collections::BTreeMap::new();
             for (at, n, term, from) in searches.iter().filter(|s| s.0 > now - DAY_MS) {
-                let entry = terms.entry(term.clone()).or_insert((0, (0, 0), std::collections::BTreeSet::new()));
-                entry.0 += 1;
-                entry.1 = (*at, *n);
-                entry.2.insert(from);
+                let (newest, searches) = terms.entry(term.clone()).or_insert(((0, 0), [0_i64; 9]));
+                *newest = (*at, *n);
+                searches[usize::from(*from)] += 1;
             }
-            let mut expected: Vec<_> = terms.into_iter().filter(|(_, t)| t.2.len() >= min_visitors).collect();
-            expected.sort_by_key(|(_, term)| std::cmp::Reverse((term.0, term.1)));
-            let expected: Vec<_> = expected.into_iter().map(|(term, (count, ..))| (term, count)).collect();
+            let mut expected = Vec::new();
+            for (term, (newest, searches)) in terms {
+                let counted = searches.map(|searches| searches.min(5));
+                let visitors = searches.map(|searches| usize::from(searches > 0));
+                let (same, others) = counted.split_at(6);
+                let (same_visitors, other_visitors) = visitors.split_at(6);
+                let count = same.iter().sum::<i64>().min(15) + others.iter().sum::<i64>();
+                let visitors = same_visitors.iter().sum::<usize>().min(3) + other_visitors.iter().sum::<usize>();
+                if visitors >= min_visitors {
+                    expected.push((count, newest, term));
+                }
+            }
+            expected.sort_by_key(|(count, newest, _)| std::cmp::Reverse((*count, *newest)));
+            let expected: Vec<_> = expected.into_iter().map(|(count, _, term)| (term, count)).collect();
             prop_assert_eq!(ranking(&service), expected);
         }
     }
+}
+
+#[test]
+fn one_address_with_many_user_agents_makes_no_trend() {
+    let mut config = Config::default();
+    config.analysis.trend_min_visitors = 4;
+    let service = service_with(config);
+    let search = |address: [u8; 4], agent: &str, term: &str| {
+        let guest = Guest::new(&service, address.into(), agent.as_bytes());
+        search::log(&service, &Caller::Nobody, Some(guest), term).wait().unwrap();
+    };
+    for n in 0..200 {
+        search([203, 0, 113, n], &format!("agent {}", n % 25), "gamed");
+    }
+    for _ in 0..20 {
+        search([198, 51, 100, 1], "apple", "wished");
+    }
+    assert!(ranking(&service).is_empty(), "one network is three visitors at most, one guest is one");
+    for n in 2..5 {
+        search([198, 51, n, 1], "apple", "wished");
+        search([198, 51, n, 1], "apple", "gamed");
+    }
+    assert_eq!(ranking(&service), pairs(&[("gamed", 18), ("wished", 8)]));
+    assert_eq!(service.figures().search_count, 226, "every search is counted");
+}
+
+#[test]
+fn the_network_of_a_guest_survives_a_restart_and_is_other_on_another_day() {
+    let service = service();
+    let on = |tidings: &Tidings, last: u8| {
+        Guest::new(tidings, Ipv4Addr::new(203, 0, 113, last).into(), b"apple").searcher()
+    };
+    let network = |number: i64| Network::of_searcher(number).unwrap();
+    warm(&service).unwrap();
+    let other = Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap();
+    warm(&other).unwrap();
+    assert_eq!(on(&service, 1), on(&other, 1));
+    assert_ne!(on(&service, 1), on(&service, 2));
+    assert_eq!(network(on(&service, 1)), network(on(&other, 2)));
+    let before = network(on(&service, 1));
+    service.clock().advance(2 * DAY_MS);
+    assert_ne!(network(on(&service, 1)), before);
+    for (one, another, same) in [
+        ("203.0.113.1", "::ffff:203.0.113.200", true),
+        ("203.0.113.1", "203.0.114.1", false),
+        ("2001:db8:1::1", "2001:db8:1:ffff::1", true),
+        ("2001:db8:1::1", "2001:db8:2::1", false),
+    ] {
+        let of = |address: &str| Guest::new(&service, address.parse().unwrap(), b"").network();
+        assert_eq!(of(one) == of(another), same, "{one} {another}");
+    }
+    assert_eq!(Network::of_searcher(7), None);
 }
 
 #[test]
