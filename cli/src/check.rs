@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use tidings_core::check::{self, Checks, Stop};
+use tidings_core::check::{self, Checks, Context, Stop};
 use tidings_core::{Error, StoreError};
 
 use crate::args::Global;
@@ -31,7 +31,11 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
     let settings = Settings::default().complete(global.config.as_deref())?;
     let database = crate::database(global, &settings);
     let out = Output::new(global);
-    let look = |stop: &Stop| look(&database, settings.token_key_file(), stop);
+    let mut context = Context { key: settings.token_key_file(), ..Context::default() };
+    if let Some(like_weight) = settings.popular_like_weight() {
+        context.like_weight = like_weight;
+    }
+    let look = |stop: &Stop| look(&database, &context, stop);
     // Whoever only looks, or is asked, may be ended at any moment.
     let mut checks = look(&Stop::default())?;
     if *repair {
@@ -42,7 +46,7 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
         }
         if checks.repairable() {
             let stop = interrupt::stop()?;
-            mend(&database, &stop)?;
+            mend(&database, &context, &stop)?;
             checks = look(&stop)?;
         }
     }
@@ -63,16 +67,16 @@ fn wrong(checks: &Checks) -> String {
     wrong.collect::<Vec<_>>().join(", ")
 }
 
-fn look(database: &Path, key: Option<&Path>, stop: &Stop) -> Result<Checks, Failure> {
+fn look(database: &Path, context: &Context<'_>, stop: &Stop) -> Result<Checks, Failure> {
     let spinner = Spinner::new();
-    let checks = check::check(database, key, &mut |name| spinner.show("looking at", name), stop);
+    let checks = check::check(database, context, &mut |name| spinner.show("looking at", name), stop);
     spinner.0.finish_and_clear();
     checks.map_err(|error| failed(database, error))
 }
 
-fn mend(database: &Path, stop: &Stop) -> Result<(), Failure> {
+fn mend(database: &Path, context: &Context<'_>, stop: &Stop) -> Result<(), Failure> {
     let spinner = Spinner::new();
-    let mended = check::repair(database, &mut |name| spinner.show("mending", name), stop);
+    let mended = check::repair(database, context, &mut |name| spinner.show("mending", name), stop);
     spinner.0.finish_and_clear();
     mended.map_err(|error| failed(database, error))
 }

@@ -238,7 +238,8 @@ pub(crate) struct Settings {
     /// A file of terms, one a line, that are left out of what is searched most
     #[arg(long, env = "TIDINGS_TREND_BLOCKLIST", value_name = "FILE", help_heading = "Analytics")]
     trend_blocklist: Option<PathBuf>,
-    /// Visitors who must have searched a term before it is shown as searched most [default: 1]
+    /// Visitors who must have searched a term before it is shown as searched most; the guests of one network count as 3
+    /// at most [default: 1]
     #[arg(long, env = "TIDINGS_TREND_MIN_VISITORS", value_name = "N", help_heading = "Analytics")]
     trend_min_visitors: Option<usize>,
     /// The most similar words of a token, up to 30 [default: 10]
@@ -326,5 +327,10 @@ impl Settings {
     /// The file with the key that tokens are signed with, where it is not beside the database.
     pub(crate) fn token_key_file(&self) -> Option<&Path> {
         self.token_key_file.as_deref()
+    }
+
+    /// How many views a like weighs in popularity, where that is set.
+    pub(crate) fn popular_like_weight(&self) -> Option<f64> {
+        self.popular_like_weight
     }
 }

@@ -84,8 +84,8 @@ pub fn import(
 /// Acts, as an import writes them.
 pub(crate) struct Acts {
     calendar: Arc<crate::analysis::calendar::Calendar>,
-    like_weight: f64,
-    clock: clock::Clock,
+    pub(crate) like_weight: f64,
+    pub(crate) clock: clock::Clock,
 }
 
 /// The fields of a line; others are no concern of ours.

@@ -9,6 +9,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::analysis::recount as figures;
+use crate::clock::Clock;
+use crate::config;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::post::recount as posts;
@@ -61,66 +63,94 @@ impl Check {
 const INTEGRITY: &str = "integrity";
 const REPAIR: &str = "tidings check --repair";
 
+/// What a check goes by beside the database.
+#[derive(Clone, Debug)]
+pub struct Context<'a> {
+    /// The file with the key that signs tokens, where that is not beside the database.
+    pub key: Option<&'a Path>,
+    /// How many views a like weighs: [`Feed::like_weight`](crate::config::Feed::like_weight).
+    pub like_weight: f64,
+    /// Tells what lies in the future.
+    pub clock: Clock,
+}
+
+impl Default for Context<'_> {
+    fn default() -> Self {
+        Self { key: None, like_weight: config::Feed::default().like_weight, clock: Clock::system() }
+    }
+}
+
 /// Something that is kept beside the rows that it follows from.
 struct Derived {
     name: &'static str,
     /// How it is when it is right.
     right: &'static str,
     /// What of it is wrong.
-    wrong: fn(&Inspected) -> Result<Vec<String>>,
+    wrong: fn(&Inspected, &Context<'_>) -> Result<Vec<String>>,
     /// Makes it right.
-    mend: fn(&Inspected) -> Result<()>,
+    mend: fn(&Inspected, &Context<'_>) -> Result<()>,
 }
 
 /// In the order in which they are mended: what follows from another one comes behind it.
-const DERIVED: [Derived; 7] = [
-    Derived { name: "posts", right: "as many as are counted", wrong: posts::wrong_count, mend: posts::count },
+const DERIVED: [Derived; 8] = [
+    Derived {
+        name: "posts",
+        right: "as many as are counted",
+        wrong: |database, _| posts::wrong_count(database),
+        mend: |database, _| posts::count(database),
+    },
     Derived {
         name: "labels",
         right: "the topics and tags of the posts",
-        wrong: posts::wrong_labels,
-        mend: posts::label,
+        wrong: |database, _| posts::wrong_labels(database),
+        mend: |database, _| posts::label(database),
     },
     Derived {
         name: "categories",
         right: "each with as many posts as have the topic",
-        wrong: posts::wrong_categories,
-        mend: posts::count_categories,
+        wrong: |database, _| posts::wrong_categories(database),
+        mend: |database, _| posts::count_categories(database),
     },
     Derived {
         name: "likes_and_views",
         right: "of each post at least as many as members' lists show",
-        wrong: posts::wrong_standing,
-        mend: posts::count_standing,
+        wrong: |database, _| posts::wrong_standing(database),
+        mend: |database, _| posts::count_standing(database),
+    },
+    Derived {
+        name: "popularity",
+        right: "of no post above that of its views and likes, were they all of now",
+        wrong: |database, context| posts::wrong_heats(database, context.like_weight, context.clock.now()),
+        mend: |database, context| posts::bound_heats(database, context.like_weight, context.clock.now()),
     },
     Derived {
         name: "search_index",
         right: "holds every post and nothing else",
-        wrong: posts::wrong_index,
-        mend: posts::index,
+        wrong: |database, _| posts::wrong_index(database),
+        mend: |database, _| posts::index(database),
     },
     Derived {
         name: "visitors",
         right: "on each day at least as many as rows are left of",
-        wrong: figures::wrong_visitors,
-        mend: figures::count_visitors,
+        wrong: |database, _| figures::wrong_visitors(database),
+        mend: |database, _| figures::count_visitors(database),
     },
     Derived {
         name: "totals",
         right: "each the sum of its days",
-        wrong: figures::wrong_totals,
-        mend: figures::sum_totals,
+        wrong: |database, _| figures::wrong_totals(database),
+        mend: |database, _| figures::sum_totals(database),
     },
 ];
 
-/// Looks at the database at `database`, and at the file with the key that signs tokens, where that is not beside it.
+/// Looks at the database at `database`, and at the file with the key that signs tokens.
 /// `progress` is told the name of what is looked at.
 ///
 /// # Errors
 /// When there is no database, or it is somebody else's; when `stop` is asked.
 pub fn check(
     database: &Path,
-    key: Option<&Path>,
+    context: &Context<'_>,
     progress: &mut dyn FnMut(&'static str),
     stop: &Stop,
 ) -> Result<Checks> {
@@ -141,11 +171,11 @@ pub fn check(
         Err(error) => checks.push(damaged(&error.to_string())),
         Ok(inspected) => {
             bytes = inspected.bytes().ok();
-            look(&inspected, &mut checks, progress, stop)?;
+            look(&inspected, context, &mut checks, progress, stop)?;
         }
     }
     progress("place");
-    checks.extend(place::look(database, key, bytes));
+    checks.extend(place::look(database, context.key, bytes));
     Ok(Checks { checks })
 }
 
@@ -156,6 +186,7 @@ fn damaged(fault: &str) -> Check {
 /// Looks at what is in the database.
 fn look(
     database: &Inspected,
+    context: &Context<'_>,
     checks: &mut Vec<Check>,
     progress: &mut dyn FnMut(&'static str),
     stop: &Stop,
@@ -179,7 +210,7 @@ fn look(
             break;
         }
         progress(derived.name);
-        checks.push(match (derived.wrong)(database) {
+        checks.push(match (derived.wrong)(database, context) {
             Ok(wrong) if wrong.is_empty() => Check::new(derived.name, true, derived.right),
             Ok(wrong) => {
                 let what = format!("{} wrong: {}; make them right: {REPAIR}", wrong.len(), some(&wrong));
@@ -265,7 +296,12 @@ fn journal(database: &Inspected) -> Check {
 ///
 /// # Errors
 /// When it cannot be opened or written; when `stop` is asked, between one thing and the next.
-pub fn repair(database: &Path, progress: &mut dyn FnMut(&'static str), stop: &Stop) -> Result<()> {
+pub fn repair(
+    database: &Path,
+    context: &Context<'_>,
+    progress: &mut dyn FnMut(&'static str),
+    stop: &Stop,
+) -> Result<()> {
     let inspected = Inspected::open_to_mend(database)?;
     let broken_index = !inspected.integrity()?.is_empty();
     for derived in &DERIVED {
@@ -273,9 +309,9 @@ pub fn repair(database: &Path, progress: &mut dyn FnMut(&'static str), stop: &St
             return Err(StoreError::Interrupted.into());
         }
         let is_index = derived.name == "search_index";
-        if is_index && broken_index || !(derived.wrong)(&inspected)?.is_empty() {
+        if is_index && broken_index || !(derived.wrong)(&inspected, context)?.is_empty() {
             progress(derived.name);
-            (derived.mend)(&inspected)?;
+            (derived.mend)(&inspected, context)?;
         }
     }
     Ok(())

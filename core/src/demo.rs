@@ -144,8 +144,8 @@ fn perform(
         match guest {
             Guest::Views(url) => {
                 let Some(mut standing) = Standing::of_url(tx, &url)? else { continue };
-                standing.view(at);
-                standing.keep(tx)?;
+                standing.view(Some(at));
+                standing.keep(tx, acts.like_weight, acts.clock.now())?;
                 calendar.count(tx, Counter::View, at)?;
             }
             Guest::Searches { search, visitor, lately } => {

@@ -112,6 +112,7 @@ struct Inner {
     keys: Keys,
     hasher: Hasher,
     throttle: Throttle,
+    viewers: Arc<post::viewer::Viewers>,
     verifier: Box<dyn Verifier>,
     config: Config,
     clock: Clock,
@@ -184,6 +185,10 @@ impl Tidings {
 
     pub(crate) fn hasher(&self) -> &Hasher {
         &self.0.hasher
+    }
+
+    pub(crate) fn viewers(&self) -> &Arc<post::viewer::Viewers> {
+        &self.0.viewers
     }
 
     pub(crate) fn throttle(&self) -> &Throttle {
@@ -272,6 +277,7 @@ impl Builder {
             keys,
             hasher: Hasher::new(config.hash_queue),
             throttle: Throttle::new(clock.clone()),
+            viewers: Arc::default(),
             verifier: verifier.unwrap_or_else(|| verify::from_config(&config.verifier)),
             config,
             clock,

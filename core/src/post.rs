@@ -12,13 +12,14 @@ use serde::Serialize;
 
 use crate::Tidings;
 use crate::account::{Caller, Identity};
+use crate::analysis::Guest;
 use crate::analysis::counters::Counter;
 use crate::answer::Inserted;
 use crate::clock::Time;
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::profile::history::{self, JsonList};
-use crate::store::{Pending, Row, StoreError, Topic, Tx};
+use crate::store::{Arg, Pending, Row, StoreError, Topic, Tx};
 
 pub(crate) mod cards;
 mod draft;
@@ -31,6 +32,7 @@ mod list;
 pub(crate) mod recount;
 mod terms;
 pub(crate) mod texts;
+pub(crate) mod viewer;
 
 pub use draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
 pub use export::{Exported, export};
@@ -38,9 +40,10 @@ pub use import::{FEED_MAX, Format, ImportReport, import, import_as};
 pub use list::{LIST_MAX, ListQuery, PostList, list};
 
 use draft::Change;
-use heat::{Decay, VIEW_WEIGHT};
+use heat::{Decay, VIEW_WEIGHT, weight_of};
 use keep::{New, Rest};
 use terms::Terms;
+use viewer::Viewer;
 
 /// A post as newsfeeds and searches answer it.
 #[derive(Clone, Debug, Serialize)]
@@ -207,13 +210,27 @@ pub fn categories(tidings: &Tidings) -> Result<Categories> {
     Ok(Categories { categories: tidings.store().read(sql::categories)? })
 }
 
-/// Counts a view, a guest's too; a member's is also recorded in their list of viewed posts.
+/// As [`view_from`], when nobody who is no member can be told apart, as at a command line: each of their views counts
+/// for the post's popularity.
 ///
 /// # Errors
 /// `Not found`; `overloaded`.
 pub fn view(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
+    view_from(tidings, caller, None, id)
+}
+
+/// Counts a view, a guest's too; a member's is also recorded in their list of viewed posts. `guest` is who views it when
+/// it is no member.
+///
+/// For the popularity of the post a viewer counts once an hour, and the guests of one network count 30 times an hour.
+///
+/// # Errors
+/// `Not found`; `overloaded`.
+pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &str) -> Pending<()> {
     let (identity, now) = (caller.identify(tidings), tidings.now());
+    let like_weight = tidings.config().feed.like_weight;
     let calendar = Arc::clone(&tidings.analysis().calendar);
+    let viewers = Arc::clone(tidings.viewers());
     let id = match known(ObjectId::parse(id)) {
         Ok(id) => id,
         Err(error) => return Pending::given(Err(error)),
@@ -221,11 +238,16 @@ pub fn view(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     tidings.store().submit(move |tx| {
         let visitor = identity.visitor(tx)?;
         let mut standing = sql::by_id(tx, &id)?.ok_or(Error::NotFound)?;
-        if let Some(member) = visitor {
-            history::view(tx, member.key, standing.post, now)?;
-        }
-        standing.view(now);
-        standing.keep(tx)?;
+        let viewer = match (visitor, guest) {
+            (Some(member), _) => {
+                history::view(tx, member.key, standing.post, now)?;
+                Viewer::Member(member.key)
+            }
+            (None, Some(guest)) => Viewer::Guest(guest),
+            (None, None) => Viewer::Operator,
+        };
+        standing.view(viewers.counts(standing.post, viewer, now).then_some(now));
+        standing.keep(tx, like_weight, now)?;
         calendar.count(tx, Counter::View, now)
     })
 }
@@ -240,7 +262,7 @@ pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     by_member(tidings, caller, id, move |tx, member, mut standing| {
         if history::like(tx, member, standing.post, now)? {
             standing.like(weight, now);
-            standing.keep(tx)?;
+            standing.keep(tx, weight, now)?;
             calendar.count(tx, Counter::Like, now)?;
         }
         Ok(())
@@ -257,8 +279,8 @@ pub fn unlike(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     let calendar = Arc::clone(&tidings.analysis().calendar);
     by_member(tidings, caller, id, move |tx, member, mut standing| {
         if let Some(liked) = history::unlike(tx, member, standing.post)? {
-            standing.unlike(weight, liked);
-            standing.keep(tx)?;
+            standing.unlike(weight, liked.min(now));
+            standing.keep(tx, weight, now)?;
             calendar.count(tx, Counter::Unlike, now)?;
         }
         Ok(())
@@ -299,10 +321,17 @@ impl Standing {
         sql::by_url(tx, url)
     }
 
-    /// Counts a view.
-    pub(crate) fn view(&mut self, at: i64) {
+    /// That of the post with this key.
+    pub(crate) fn of_key(tx: &mut dyn Tx, key: i64) -> Result<Option<Self>, StoreError> {
+        sql::by_key(tx, key)
+    }
+
+    /// Counts a view, one that was done at `warms_at` where it counts for the post's popularity.
+    pub(crate) fn view(&mut self, warms_at: Option<i64>) {
         self.view += 1;
-        self.heat = self.decay.add(self.heat, VIEW_WEIGHT, at);
+        if let Some(at) = warms_at {
+            self.heat = self.decay.add(self.heat, VIEW_WEIGHT, at);
+        }
     }
 
     /// Counts a like.
@@ -317,8 +346,9 @@ impl Standing {
         self.heat = self.decay.take(self.heat, weight, at);
     }
 
-    /// Writes it.
-    pub(crate) fn keep(self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+    /// Writes it. Its acts are worth no more than if all were done at `now`; a like weighs `like_weight`.
+    pub(crate) fn keep(mut self, tx: &mut dyn Tx, like_weight: f64, now: i64) -> Result<(), StoreError> {
+        self.heat = self.decay.bounded(self.heat, weight_of(self.view, self.fav, like_weight), now);
         sql::keep_standing(tx, &self)?;
         tx.touch(Topic::Posts);
         Ok(())
@@ -342,7 +372,7 @@ fn texts_in(json: &str) -> Result<Vec<String>> {
 
 mod sql {
     use super::{
-        Category, Decay, Error, GetPost, JsonList, Post, PostDetail, Result, Standing, StoreError, Tx,
+        Arg, Category, Decay, Error, GetPost, JsonList, Post, PostDetail, Result, Standing, StoreError, Tx,
     };
 
     pub(super) fn get(tx: &mut dyn Tx, id: &str) -> Result<GetPost> {
@@ -370,17 +400,23 @@ mod sql {
     pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Standing>, StoreError> {
         let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
                    FROM standing WHERE post = (SELECT key FROM post WHERE id = $1)";
-        standing(tx, sql, id)
+        standing(tx, sql, id.into())
     }
 
     pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Standing>, StoreError> {
         let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
                    FROM standing WHERE post = (SELECT key FROM post WHERE url = $1)";
-        standing(tx, sql, url)
+        standing(tx, sql, url.into())
     }
 
-    fn standing(tx: &mut dyn Tx, sql: &str, post: &str) -> Result<Option<Standing>, StoreError> {
-        let Some(mut row) = tx.row(sql, &[post.into()])? else { return Ok(None) };
+    pub(super) fn by_key(tx: &mut dyn Tx, key: i64) -> Result<Option<Standing>, StoreError> {
+        let sql =
+            "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay) FROM standing WHERE post = $1";
+        standing(tx, sql, key.into())
+    }
+
+    fn standing(tx: &mut dyn Tx, sql: &str, post: Arg<'_>) -> Result<Option<Standing>, StoreError> {
+        let Some(mut row) = tx.row(sql, &[post])? else { return Ok(None) };
         Ok(Some(Standing {
             post: row.take(0)?,
             view: row.take(1)?,

@@ -53,6 +53,8 @@ pub(crate) async fn get_categories(call: Call) -> Answer {
 }
 
 /// Counts a view; a member's is also recorded in their list
+///
+/// For the popularity of the post a viewer counts once an hour, and the guests of one network 30 times.
 #[utoipa::path(
     get,
     path = "/post_view/{post_obi}",
@@ -63,7 +65,8 @@ pub(crate) async fn get_categories(call: Call) -> Answer {
 )]
 pub(crate) async fn post_view(mut call: Call) -> Answer {
     let [id] = call.ids();
-    Reply::written(post::view(call.tidings(), call.caller(), &id)).await
+    let guest = Some(call.guest());
+    Reply::written(post::view_from(call.tidings(), call.caller(), guest, &id)).await
 }
 
 /// Likes a post; twice is as once

@@ -64,8 +64,10 @@ fn named(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
 }
 
 fn view(server: &Server, n: usize, times: usize) {
-    for _ in 0..times {
-        let _ = server.anyone().get(&format!("/post_view/{}", id(n))).succeeded();
+    for reader in 0..times {
+        // Each by a guest of their own: of one guest's views a single one counts for an hour.
+        let reader = server.anyone().with_header("User-Agent", &format!("reader {reader}"));
+        let _ = reader.get(&format!("/post_view/{}", id(n))).succeeded();
     }
 }
 
@@ -149,6 +151,28 @@ fn popular_posts_come_by_likes_and_views_and_the_others_newest_first() {
     wait_until("the likes are taken back", || popular() == named([3, 2, 1, 7, 6, 5, 4, 0]));
     // For everybody the same.
     assert_eq!(titles(&ann, "/get_popularity_newsfeed"), popular());
+}
+
+#[test]
+fn one_client_makes_no_post_popular_whatever_it_calls_itself() {
+    let server = with_posts(4);
+    // Two members each, against one guest many times, and against many user agents of one network.
+    let (ann, ben) = (server.member("ann"), server.member("ben"));
+    for member in [&ann, &ben] {
+        let _ = member.get(&format!("/post_view/{}", id(2))).succeeded();
+    }
+    for _ in 0..40 {
+        let _ = server.anyone().get(&format!("/post_view/{}", id(0))).succeeded();
+    }
+    view(&server, 1, 40);
+    for n in 0..11 {
+        like(&server.member(&format!("liker{n}")), 3);
+    }
+    let popular = || titles(&server.anyone(), "/get_popularity_newsfeed");
+    // Eleven likes weigh 33 views, which is more than one network's 30.
+    wait_until("all of it counts", || popular() == named([3, 1, 2, 0]));
+    let post = server.anyone().get(&format!("/get_post/{}", id(0))).succeeded();
+    assert_eq!(post.body["post"]["view"], 40, "every view is counted as a view");
 }
 
 #[test]

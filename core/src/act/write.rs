@@ -57,8 +57,9 @@ impl<'a> Writer<'a> {
                 }
             }
         }
+        let now = self.acts.clock.now();
         for post in self.posts.into_values().flatten().filter(|post| post.changed) {
-            post.standing.keep(tx)?;
+            post.standing.keep(tx, self.acts.like_weight, now)?;
         }
         Ok(self.written)
     }
@@ -124,7 +125,7 @@ impl<'a> Writer<'a> {
             Deed::View(url) => {
                 calendar.count(tx, Counter::View, at)?;
                 let Some(post) = self.post(tx, url)? else { return Ok(false) };
-                post.standing.view(at);
+                post.standing.view(Some(at));
                 post.changed = true;
                 if listed {
                     history::view(tx, member.key, post.standing.post, at)?;

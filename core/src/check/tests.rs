@@ -4,15 +4,20 @@ use super::*;
 use crate::account::Caller;
 use crate::post::{self, Draft};
 use crate::store::Tx;
-use crate::testing::{Service, service};
+use crate::testing::{NOW, Service, service};
 use crate::{Tidings, search};
 
+/// At the time of the tests' services.
+fn context() -> Context<'static> {
+    Context { clock: Clock::fixed(NOW), ..Context::default() }
+}
+
 fn look_at(database: &Path) -> Checks {
-    check(database, None, &mut |_| {}, &Stop::default()).unwrap()
+    check(database, &context(), &mut |_| {}, &Stop::default()).unwrap()
 }
 
 fn mend(database: &Path) {
-    repair(database, &mut |_| {}, &Stop::default()).unwrap();
+    repair(database, &context(), &mut |_| {}, &Stop::default()).unwrap();
 }
 
 /// The names of what is not as it should be.
@@ -80,6 +85,7 @@ fn a_sound_database_is_said_to_be_so_while_it_is_used() {
         "labels",
         "categories",
         "likes_and_views",
+        "popularity",
         "search_index",
         "visitors",
         "totals",
@@ -164,6 +170,33 @@ fn likes_and_views_that_lists_do_not_show_stay_counted() {
 }
 
 #[test]
+fn popularity_that_lies_in_the_future_is_lowered_to_what_is_possible() {
+    let service = lively();
+    let heats = || {
+        let read = |tx: &mut dyn Tx| Ok(tx.rows("SELECT heat FROM standing ORDER BY post", &[])?);
+        let rows = service.store().read(read).unwrap();
+        rows.into_iter().map(|mut row| row.take::<f64>(0).unwrap()).collect::<Vec<_>>()
+    };
+    let before = heats();
+    // As after acts of a clock that was 300 days ahead, and a few minutes of another machine.
+    change(
+        &service,
+        &[
+            "UPDATE standing SET heat = heat + 300 * 0.231 WHERE post = 2",
+            "UPDATE standing SET heat = heat + 0.0001 WHERE post = 3",
+        ],
+    );
+    assert_eq!(wrong(&service.path()), ["popularity"]);
+    assert!(look_at(&service.path()).repairable());
+    mend(&service.path());
+    assert_eq!(wrong(&service.path()), [] as [&str; 0]);
+    let after = heats();
+    assert!((after[1] - before[1]).abs() < 1e-6, "a view and a like, which are of now");
+    assert!((after[2] - before[2] - 0.0001).abs() < 1e-6);
+    assert_eq!((after[0], after[3], after[4]), (before[0], before[3], before[4]));
+}
+
+#[test]
 fn a_search_index_that_is_broken_is_made_anew() {
     let Service { tidings, dir } = lively();
     drop(tidings);
@@ -201,7 +234,7 @@ fn a_damaged_file_is_told_and_not_mended() {
 fn where_there_is_no_database_none_is_made() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("none.db");
-    assert!(check(&path, None, &mut |_| {}, &Stop::default()).is_err());
+    assert!(check(&path, &context(), &mut |_| {}, &Stop::default()).is_err());
     assert!(!path.exists());
 }
 

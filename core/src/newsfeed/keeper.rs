@@ -14,7 +14,7 @@ use super::personal::Personals;
 use crate::clock::Clock;
 use crate::config::Feed;
 use crate::error::{Error, Result};
-use crate::post::cards;
+use crate::post::{cards, heat};
 use crate::store::{Store, Topic, version_in};
 use crate::words::Words;
 
@@ -106,7 +106,15 @@ impl Shared {
             // Older posts move up into a full library when others go, so it is loaded anew.
             let full = before.as_ref().is_some_and(|before| before.len() >= self.config.posts);
             let since = if full && !removed.is_empty() { 0 } else { since };
-            Ok(((since, cards::changed(tx, since, self.config.posts)?), removed, revision))
+            let mut changed = cards::changed(tx, since, self.config.posts)?;
+            if let Some(decay) = heat::decay(tx)? {
+                for card in &mut changed {
+                    // Some acts may be dated in the future, as after a clock that was ahead.
+                    let weight = heat::weight_of(card.view, card.fav, self.config.like_weight);
+                    card.heat = decay.bounded(card.heat, weight, now);
+                }
+            }
+            Ok(((since, changed), removed, revision))
         })?;
         let (since, changed) = changed;
         let base = before.as_deref().filter(|_| since > 0);

@@ -61,9 +61,15 @@ impl Decay {
         (left > ROUNDINGS * f64::EPSILON * heat.abs().max(1.0)).then(|| heat + left.ln())
     }
 
+    /// The heat, lowered to that of acts of `weight` in all that were all done at `now`: acts cannot be worth more,
+    /// unless some are dated in the future, as after a clock that was ahead.
+    pub(crate) fn bounded(self, heat: Option<f64>, weight: f64, now: i64) -> Option<f64> {
+        Some(heat?.min(self.act(weight, now)?))
+    }
+
     /// What the acts behind a heat are worth at `now`, in views of this moment.
     #[cfg(test)]
-    pub(super) fn worth(self, heat: Option<f64>, now: i64) -> f64 {
+    pub(crate) fn worth(self, heat: Option<f64>, now: i64) -> f64 {
         heat.map_or(0.0, |heat| (heat - self.grown(now)).exp())
     }
 
@@ -77,6 +83,22 @@ impl Decay {
     fn grown(self, at: i64) -> f64 {
         self.rate * (at as f64 / DAY_MS as f64)
     }
+}
+
+/// The most that all acts of a post weigh together: `like_weight` is that of a like.
+#[expect(clippy::cast_precision_loss, reason = "no post has 2^53 views")]
+pub(crate) fn weight_of(views: i64, likes: i64, like_weight: f64) -> f64 {
+    let likes = if like_weight > 0.0 { likes.max(0) as f64 * like_weight } else { 0.0 };
+    views.max(0) as f64 * VIEW_WEIGHT + likes
+}
+
+/// How the acts of a database lose their weight; `None` until it is first opened by a service.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn decay(tx: &mut dyn Tx) -> Result<Option<Decay>, StoreError> {
+    let row = tx.row("SELECT half_life_days FROM decay", &[])?;
+    row.map(|mut row| Ok(Decay::new(row.take(0)?))).transpose()
 }
 
 fn at_least_a_minute(half_life_days: f64) -> f64 {
@@ -162,6 +184,20 @@ mod tests {
         for days in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert!(Decay::new(days).add(None, 1.0, NOW).is_some_and(f64::is_finite), "{days}");
         }
+    }
+
+    #[test]
+    fn acts_are_never_worth_more_than_if_all_were_done_now() {
+        let decay = Decay::new(3.0);
+        let future = decay.add(decay.add(None, 1.0, NOW), 3.0, NOW + 300 * DAY_MS);
+        assert!((decay.worth(decay.bounded(future, 4.0, NOW), NOW) - 4.0).abs() < 1e-6);
+        let past = decay.add(None, 1.0, NOW - DAY_MS);
+        assert_eq!(decay.bounded(past, 1.0, NOW), past);
+        for (heat, weight) in [(None, 4.0), (future, 0.0), (future, f64::NAN)] {
+            assert_eq!(decay.bounded(heat, weight, NOW), None);
+        }
+        assert!((weight_of(7, 2, 3.0) - 13.0).abs() < 1e-9);
+        assert!(weight_of(-1, -1, 3.0) == 0.0 && weight_of(0, 1, f64::NAN) == 0.0);
     }
 
     proptest! {

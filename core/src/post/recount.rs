@@ -2,13 +2,15 @@
 //!
 //! Not all of it follows from rows that are kept. Likes and views are at least as many as members' lists show, for
 //! those of guests, of imports and of members who are gone count as well; what a post's heat was made of is kept
-//! nowhere.
+//! nowhere, so that a heat is only lowered to what is possible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::heat::{self, VIEW_WEIGHT};
 use super::terms::Terms;
-use super::{index, keep, texts_in};
+use super::{Standing, index, keep, texts_in};
 use crate::analysis::counters::Counter;
+use crate::clock::SECOND_MS;
 use crate::error::Result;
 use crate::store::inspect::Inspected;
 use crate::store::{Row, StoreError, Topic, Tx};
@@ -141,6 +143,43 @@ pub(crate) fn count_standing(database: &Inspected) -> Result<()> {
     Ok(())
 }
 
+/// How far ahead a clock may be before a heat counts as one of the future: another machine may have written it.
+const SKEW_MS: i64 = 60 * 60 * SECOND_MS;
+
+/// Posts whose acts are worth more than if all were done at `now`, because some are dated in the future.
+pub(crate) fn wrong_heats(database: &Inspected, like_weight: f64, now: i64) -> Result<Vec<String>> {
+    database.read(|tx| Ok(hot(tx, like_weight, now)?.into_iter().map(|hot| hot.id).collect()))
+}
+
+/// Makes the acts of posts worth no more than if all were done at `now`.
+pub(crate) fn bound_heats(database: &Inspected, like_weight: f64, now: i64) -> Result<()> {
+    let wrong = database.read(|tx| Ok(hot(tx, like_weight, now)?))?;
+    for batch in wrong.chunks(BATCH) {
+        database.write(|tx| {
+            for hot in batch {
+                if let Some(standing) = Standing::of_key(tx, hot.key)? {
+                    standing.keep(tx, like_weight, now)?;
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// The posts whose heat lies in the future.
+fn hot(tx: &mut dyn Tx, like_weight: f64, now: i64) -> Result<Vec<Wrong>, StoreError> {
+    let Some(decay) = heat::decay(tx)? else { return Ok(Vec::new()) };
+    let late = now.saturating_add(SKEW_MS);
+    let bound = |weight| decay.bounded(Some(f64::MAX), weight, late);
+    let Some(least) = bound(VIEW_WEIGHT) else { return Ok(Vec::new()) };
+    let found = sql::hotter_than(tx, least)?.into_iter();
+    let wrong = found.filter(|(_, view, fav, heat)| {
+        bound(heat::weight_of(*view, *fav, like_weight)).is_none_or(|bound| *heat > bound)
+    });
+    Ok(wrong.map(|(post, ..)| post).collect())
+}
+
 /// What is in the search index without being a post, and posts that are not in it.
 pub(crate) fn wrong_index(database: &Inspected) -> Result<Vec<String>> {
     let keys = database.read(|tx| Ok(index::strangers(tx)?))?;
@@ -256,6 +295,22 @@ mod sql {
                    ORDER BY p.key";
         let wrong = |mut row: Row| Ok(Wrong { key: row.take(0)?, id: row.take(1)? });
         tx.rows(sql, &[])?.into_iter().map(wrong).collect()
+    }
+
+    /// The posts above a heat, with their views and likes, which are at least as many as members' lists show.
+    pub(super) fn hotter_than(tx: &mut dyn Tx, heat: f64) -> Result<Vec<(Wrong, i64, i64, f64)>, StoreError> {
+        let sql = "SELECT p.key, p.id, s.view, s.fav, coalesce(v.n, 0), coalesce(l.n, 0), s.heat
+                   FROM standing s JOIN post p ON p.key = s.post
+                   LEFT JOIN (SELECT post, count(*) AS n FROM liked GROUP BY post) l ON l.post = p.key
+                   LEFT JOIN (SELECT post, count(*) AS n FROM viewed GROUP BY post) v ON v.post = p.key
+                   WHERE s.heat > $1 ORDER BY p.key";
+        let post = |mut row: Row| {
+            let wrong = Wrong { key: row.take(0)?, id: row.take(1)? };
+            let (view, fav): (i64, i64) = (row.take(2)?, row.take(3)?);
+            let (viewed, liked): (i64, i64) = (row.take(4)?, row.take(5)?);
+            Ok((wrong, view.max(viewed), fav.max(liked), row.take(6)?))
+        };
+        tx.rows(sql, &[heat.into()])?.into_iter().map(post).collect()
     }
 
     pub(super) fn raise_standing(tx: &mut dyn Tx, wrong: &Wrong) -> Result<(), StoreError> {
