@@ -11,7 +11,7 @@ use super::library::Library;
 use super::meaning::{Lexicon, Meanings};
 use super::pages::Orders;
 use super::personal::Personals;
-use crate::clock::Clock;
+use crate::clock::{Clock, SECOND_MS};
 use crate::config::Feed;
 use crate::error::{Error, Result};
 use crate::post::{cards, heat};
@@ -20,6 +20,8 @@ use crate::words::Words;
 
 /// How long changes are gathered before the library follows them.
 const GATHER: Duration = Duration::from_millis(400);
+/// How far a clock is set back before the library is loaded again: further than clocks are adjusted all the time.
+const SET_BACK_MS: i64 = 60 * SECOND_MS;
 
 /// The feeds in memory: the present library, and the thread that swaps it for the next one.
 ///
@@ -105,7 +107,9 @@ impl Shared {
             let (revision, removed) = (version_in(tx, Topic::Posts)?, cards::removed(tx, since)?);
             // Older posts move up into a full library when others go, so it is loaded anew.
             let full = before.as_ref().is_some_and(|before| before.len() >= self.config.posts);
-            let since = if full && !removed.is_empty() { 0 } else { since };
+            // So are the heats that were made before the clock was set back.
+            let is_set_back = now + SET_BACK_MS < self.followed.load(Ordering::Relaxed);
+            let since = if full && !removed.is_empty() || is_set_back { 0 } else { since };
             let mut changed = cards::changed(tx, since, self.config.posts)?;
             if let Some(decay) = heat::decay(tx)? {
                 for card in &mut changed {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::*;
+use crate::clock::DAY_MS;
 use crate::post;
 use crate::testing::{NOW, Service, service};
 use crate::{profile, search};
@@ -193,6 +194,22 @@ fn a_like_weighs_three_views_in_the_popular_feed() {
     let now = json(popular(&service, &Page::default()));
     assert_eq!(ids(&now)[..3], [posts[30].clone(), posts[10].clone(), posts[20].clone()]);
     assert_eq!((&now["newsfeed"][1]["fav_cnt"], &now["newsfeed"][0]["view"]), (&1.into(), &4.into()));
+}
+
+#[test]
+fn a_view_of_before_the_clock_was_set_back_is_worth_one_view() {
+    let service = stocked();
+    let posts = ids(&json(popular(&service, &Page::default())));
+    service.clock().advance(300 * DAY_MS);
+    post::view(&service, &Caller::Nobody, &posts[40]).wait().unwrap();
+    followed(&service);
+    assert_eq!(ids(&json(popular(&service, &Page::default())))[0], posts[40]);
+    service.clock().advance(-300 * DAY_MS);
+    for _ in 0..2 {
+        post::view(&service, &Caller::Nobody, &posts[20]).wait().unwrap();
+    }
+    followed(&service);
+    assert_eq!(ids(&json(popular(&service, &Page::default())))[..2], [posts[20].clone(), posts[40].clone()]);
 }
 
 #[test]
