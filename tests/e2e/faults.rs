@@ -15,6 +15,15 @@ mod processes;
 mod replaced;
 mod stop;
 
+/// The number in an environment variable, with which a test does more by hand than in the suite.
+///
+/// # Panics
+/// When the variable holds no number.
+fn by_hand(variable: &str) -> Option<usize> {
+    let value = std::env::var(variable).ok()?;
+    Some(value.parse().unwrap_or_else(|_| panic!("{variable} is {value:?}, which is no number")))
+}
+
 /// That SQLite finds nothing wrong with a database, whoever else has it open.
 #[track_caller]
 fn intact(database: &Path) {

@@ -1,4 +1,10 @@
 //! `kill -9` under load: what was acknowledged is there, and the file is whole.
+//!
+//! The suite runs a few rounds. `TIDINGS_KILL_ROUNDS` sets another number of them:
+//!
+//! ```sh
+//! TIDINGS_KILL_ROUNDS=150 cargo test -p tidings-cli --test e2e faults::kill::what_was
+//! ```
 
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -8,9 +14,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use tidings_tests::{Caller, PASSWORD, Request, Server, sample, wait_until};
 
-use super::intact;
+use super::{by_hand, intact};
 use crate::meanwhile::SetAtLast;
 
+/// Rounds where `TIDINGS_KILL_ROUNDS` is not set.
 const ROUNDS: usize = 16;
 const POSTS: usize = 10;
 /// Changes that are acknowledged in each round before the server is killed.
@@ -115,6 +122,7 @@ fn sign_up(anyone: &Caller, round: usize, load: &Load) -> Vec<Caller> {
 
 #[test]
 fn what_was_acknowledged_is_there_after_each_of_many_kills() {
+    let rounds = by_hand("TIDINGS_KILL_ROUNDS").unwrap_or(ROUNDS);
     let mut server = Server::start();
     let (anyone, admin) = (server.anyone(), server.admin());
     let insert = |n| admin.post("/insert_post", sample::post(&format!("post {n}"))).text("/_id");
@@ -123,7 +131,7 @@ fn what_was_acknowledged_is_there_after_each_of_many_kills() {
     let mut likes = [Likes::default(), Likes::default()];
     let mut views = [(); 2].map(|()| Views { acknowledged: vec![0; POSTS], sent: vec![0; POSTS] });
     let mut notices: Vec<(Value, String)> = Vec::new();
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let (load, posts) = (&Load::default(), &posts);
         let (more_notices, signed_up) = std::thread::scope(|scope| {
             let _over = SetAtLast(&load.over);
