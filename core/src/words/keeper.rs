@@ -21,7 +21,7 @@ use super::{Go, Recipe, Stopped, file, part};
 use crate::clock::Clock;
 use crate::config;
 use crate::error::{Error, Result};
-use crate::files::{beside, private};
+use crate::files::{beside, directory, private, sync_directory};
 use crate::post::texts;
 use crate::store::Store;
 
@@ -281,7 +281,8 @@ impl Shared {
             private(OpenOptions::new().write(true).create_new(true)).open(&draft).and_then(|file| {
                 file::write(model, &file)?;
                 file.sync_all()?;
-                fs::rename(&draft, &self.path)
+                fs::rename(&draft, &self.path)?;
+                sync_directory(directory(&self.path))
             });
         if written.is_err() {
             let _ = fs::remove_file(&draft);
