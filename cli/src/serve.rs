@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::net::TcpListener;
 use std::process::ExitCode;
 
-use tidings_core::{admin, backup, newsfeed, words};
+use tidings_core::{admin, analysis, backup, newsfeed, words};
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Global;
@@ -27,7 +27,10 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     })?;
     let failed = |e: std::io::Error| Failure::system(format!("cannot serve: {e}"));
     let address = listener.local_addr().map_err(failed)?;
-    let opened = newsfeed::warm(&tidings).and_then(|()| words::follow(&tidings));
+    // Counting writes: where that fails, nobody is told before that the server listens.
+    let opened = newsfeed::warm(&tidings)
+        .and_then(|()| analysis::warm(&tidings))
+        .and_then(|()| words::follow(&tidings));
     let admins =
         opened.and_then(|()| admin::list(&tidings)).map_err(|error| cannot_open(&database, error))?;
     if admins.admins.is_empty() {
