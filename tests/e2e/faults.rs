@@ -10,9 +10,17 @@ use tidings_tests::{Output, command, wait_until};
 mod counts;
 mod disk;
 mod files;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod injected;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod journal;
 mod kill;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod power;
 mod processes;
 mod replaced;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod shim;
 mod stop;
 
 /// The number in an environment variable, with which a test does more by hand than in the suite.

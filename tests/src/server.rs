@@ -73,18 +73,35 @@ impl Server {
         Self::new(path.into(), None, Box::new(configure))
     }
 
+    /// As [`Server::at`], of a start that may fail.
+    ///
+    /// # Errors
+    /// The log of the process when it ended without getting ready.
+    pub fn try_at(
+        path: impl Into<PathBuf>,
+        configure: impl Fn(&mut Command) + Send + Sync + 'static,
+    ) -> Result<Self, String> {
+        let mut server = Self::stopped(path.into(), None, Box::new(configure));
+        server.try_restart().map(|()| server)
+    }
+
     fn new(database: PathBuf, directory: Option<TempDir>, configure: Configure) -> Self {
+        let mut server = Self::stopped(database, directory, configure);
+        server.restart();
+        server
+    }
+
+    /// A server that does not run yet.
+    fn stopped(database: PathBuf, directory: Option<TempDir>, configure: Configure) -> Self {
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut server = Self {
+        Self {
             database,
             configure,
             address: Arc::new(Mutex::new(nowhere)),
             process: None,
             past: String::new(),
             _directory: directory,
-        };
-        server.restart();
-        server
+        }
     }
 
     /// The database file.
@@ -139,12 +156,20 @@ impl Server {
         if self.process.is_some() {
             self.stop();
         }
+        if let Err(log) = self.try_restart() {
+            panic!("the server did not get ready; its log:\n{log}");
+        }
+    }
+
+    /// Starts the process; the log of one that did not get ready.
+    fn try_restart(&mut self) -> Result<(), String> {
         let mut serve = self.tidings();
         serve.args(["serve", "--listen", "127.0.0.1:0"]);
         (self.configure)(&mut serve);
-        let (process, address) = Process::start(serve);
+        let (process, address) = Process::start(serve)?;
         self.process = Some(process);
         *self.address.lock().unwrap() = address;
+        Ok(())
     }
 
     /// Runs a command on the same database: `server.cli(["admin", "grant", "ann"])`.
@@ -247,8 +272,8 @@ struct Process {
 }
 
 impl Process {
-    /// Starts a server and waits for the line that says where it listens.
-    fn start(mut serve: Command) -> (Self, SocketAddr) {
+    /// Starts a server and waits for the line that says where it listens; its log when there is none.
+    fn start(mut serve: Command) -> Result<(Self, SocketAddr), String> {
         serve.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = serve.spawn().unwrap();
         let log = Arc::default();
@@ -256,11 +281,11 @@ impl Process {
         let stderr = collect(child.stderr.take().unwrap(), Arc::clone(&log));
         let process = Self { child, log, readers: [stdout, stderr] };
         let Ok(line) = ready.recv_timeout(START_MAX) else {
-            panic!("the server did not get ready; its log:\n{}", process.kill());
+            return Err(process.kill());
         };
         let address = line.strip_prefix("listening on http://").and_then(|rest| rest.split('/').next());
         let address = address.and_then(|address| address.trim_end().parse().ok());
-        (process, address.unwrap_or_else(|| panic!("not the ready line: {line:?}")))
+        Ok((process, address.unwrap_or_else(|| panic!("not the ready line: {line:?}"))))
     }
 
     fn log(&self) -> String {

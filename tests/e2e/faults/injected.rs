@@ -1,0 +1,299 @@
+//! Every change that the program makes to a file fails once: the disk is full or broken, or takes half of a write.
+//!
+//! A run counts the changes (files made, written, cut, synced, named and removed), then each further run lets one of
+//! them fail, and sometimes all that follow. Whatever happens, the program answers; what it said is done is there when it
+//! starts again on a sound disk, and `tidings check` finds nothing.
+//!
+//! The suite takes some of the changes, spread evenly, each failing in one of six ways. All of them in all six ways:
+//!
+//! ```sh
+//! TIDINGS_FAULT_POINTS=100000 cargo test -p tidings-cli --test e2e faults::injected
+//! ```
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
+
+use rusqlite::Connection;
+use serde_json::json;
+use tempfile::TempDir;
+use tidings_tests::{Answer, Caller, Output, PASSWORD, Request, Server, run, sample};
+
+use super::shim::{Fault, Shim, counted};
+use super::{by_hand, intact, tidings};
+
+/// Changes of a server that fail where `TIDINGS_FAULT_POINTS` is not set; of a command, which makes fewer, a third.
+const POINTS: usize = 36;
+
+/// Runs `case` without a fault, then once for each of a number of faults, some at a time.
+///
+/// A case is told its fault and a directory of its own, and gives the changes it asked for and those that failed.
+fn each_fault(points: usize, case: impl Fn(Option<Fault>, &Path) -> (u64, u64) + Sync) {
+    let run_one = |fault| {
+        let directory = tempfile::tempdir().unwrap();
+        case(fault, directory.path())
+    };
+    let (changes, _) = run_one(None);
+    assert!(changes > 0, "the library sees the changes");
+    let points = by_hand("TIDINGS_FAULT_POINTS").unwrap_or(points) as u64;
+    let faults: Vec<Fault> = if points >= changes {
+        (1..=changes).flat_map(Fault::each).collect()
+    } else {
+        (0..points).map(|n| Fault::each(1 + n * changes / points)[usize::try_from(n % 6).unwrap()]).collect()
+    };
+    let (next, hit) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..available_parallelism().map_or(1, usize::from).min(8) {
+            scope.spawn(|| {
+                while let Some(fault) = faults.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let note = FaultNote(*fault);
+                    let (_, failed) = run_one(Some(*fault));
+                    hit.fetch_add(usize::from(failed > 0), Ordering::Relaxed);
+                    drop(note);
+                }
+            });
+        }
+    });
+    let hit = hit.into_inner();
+    eprintln!("{changes} changes, {} faults, {hit} took place", faults.len());
+    // How much is written together depends on the time: the last changes are not made in each run.
+    assert!(hit * 4 >= faults.len() * 3, "{hit} of {} faults took place", faults.len());
+}
+
+/// Says which fault it was when a case fails.
+struct FaultNote(Fault);
+
+impl Drop for FaultNote {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("with {:?}", self.0);
+        }
+    }
+}
+
+/// A directory for the files that are looked at, and the name of a file beside it.
+fn places(directory: &Path) -> (PathBuf, PathBuf) {
+    let data = directory.join("data");
+    fs::create_dir(&data).unwrap();
+    (data, directory.join("state"))
+}
+
+/// What a server said is done.
+#[derive(Default)]
+struct Done {
+    members: Vec<Caller>,
+    notices: Vec<String>,
+    posts: Vec<String>,
+    likes: Vec<String>,
+    feedback: Vec<String>,
+}
+
+/// The answer to a request when it says that something was done.
+fn done(request: Request<'_>) -> Option<Answer> {
+    let answer = request.try_send().expect("the server answers");
+    assert!([200, 500, 503].contains(&answer.status), "{answer:?}");
+    let done = answer.result() == "success";
+    done.then_some(answer)
+}
+
+/// What people do on a server with a failing disk.
+fn use_it(server: &Server, lasts: bool) -> Done {
+    let mut all = Done::default();
+    let anyone = server.anyone();
+    for id in ["admin", "ann"] {
+        let form = json!({ "id": id, "pw": PASSWORD, "pw_check": PASSWORD, "nickname": id });
+        if let Some(answer) = done(anyone.request("POST", "/sign_up").json(&form)) {
+            all.members.push(anyone.with_token(id, answer.text("/access_token")));
+        }
+    }
+    let Some(admin) = all.members.iter().find(|member| member.id() == "admin") else { return all };
+    let _ = server.cli(["admin", "grant", "admin"]).succeeded();
+    let mut insert_notice = |n: usize| {
+        let title = format!("notice {n}");
+        let body = json!({ "title": title, "post": "text ".repeat(2_000) });
+        let is_done = done(admin.request("POST", "/insert_notice").json(&body)).is_some();
+        all.notices.extend(is_done.then_some(title));
+        is_done
+    };
+    for n in 0..3 {
+        insert_notice(n);
+    }
+    for n in 0..2 {
+        let request = admin.request("POST", "/insert_post").json(&sample::post(&format!("post {n}")));
+        all.posts.extend(done(request).map(|answer| answer.text("/_id")));
+    }
+    for post in &all.posts {
+        let liked = done(admin.request("GET", &format!("/post_like/{post}")));
+        all.likes.extend(liked.map(|_| post.clone()));
+        drop(done(anyone.request("GET", &format!("/post_view/{post}"))));
+    }
+    let text = "what a disk".to_owned();
+    let sent =
+        done(admin.request("POST", "/send_feedback").json(&json!({ "type": "question", "post": text })));
+    all.feedback.extend(sent.map(|_| text));
+    assert_eq!(anyone.get("/healthz").status, 200, "the server lives");
+    if !lasts {
+        assert!(insert_notice(3) || insert_notice(4), "it goes on when the disk does");
+    }
+    all
+}
+
+/// That all of it is there, on a server that has just started.
+fn is_there(server: &Server, done: &Done) {
+    let members: Vec<Caller> =
+        done.members.iter().map(|one| server.anyone().with_token(one.id(), one.token())).collect();
+    for member in &members {
+        assert_eq!(member.get("/get_userinfo").text("/user_id"), member.id());
+    }
+    let Some(admin) = members.iter().find(|member| member.id() == "admin") else { return };
+    // The grant is another process's, whose disk was sound.
+    let column = |path: &str, list: &str, name: &str| admin.get(path).succeeded().column(list, name);
+    let notices = column("/get_all_notice", "notice_list", "title");
+    assert!(done.notices.iter().all(|title| notices.contains(title)), "{:?} {notices:?}", done.notices);
+    for post in &done.posts {
+        let stands = admin.get(&format!("/get_post/{post}")).succeeded().body["post"].clone();
+        let likes = usize::from(done.likes.contains(post));
+        assert!(stands["fav_cnt"].as_u64().unwrap() >= likes as u64, "{stands}");
+    }
+    let feedback = column("/get_all_feedback", "feedback_list", "post");
+    assert!(done.feedback.iter().all(|text| feedback.contains(text)), "{:?} {feedback:?}", done.feedback);
+}
+
+/// That the database is sound, looked at by the program and by SQLite.
+fn sound(database: &Path) {
+    let checked = run(tidings(database, &["check", "--json"]), "");
+    assert_eq!(checked.status, 0, "{checked:?}");
+    intact(database);
+}
+
+#[test]
+fn whatever_write_of_a_server_fails_what_it_acknowledged_is_there() {
+    each_fault(POINTS, |fault, directory| {
+        let (data, state) = places(directory);
+        let database = data.join("tidings.db");
+        let shim = Shim::counting(&data, &state).with(fault);
+        let mut acknowledged = Done::default();
+        match Server::try_at(&database, move |serve| shim.load(serve)) {
+            // What could not be made is made the next time.
+            Err(log) => assert!(fault.is_some() && !log.contains("panicked"), "{log}"),
+            Ok(mut server) => {
+                acknowledged = use_it(&server, fault.is_some_and(|fault| fault.lasts));
+                let stopped = server.stop();
+                assert!(!stopped.log.contains("panicked"), "{}", stopped.log);
+                assert!(fault.is_some() || stopped.status.success(), "{stopped:?}");
+            }
+        }
+        let counted = counted(&state);
+        let server = Server::at(&database, |_| {});
+        is_there(&server, &acknowledged);
+        drop(server);
+        sound(&database);
+        counted
+    });
+}
+
+/// A closed database with the posts of the Rust blog in it, from which each case copies.
+fn template() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("tidings.db");
+    let _ = run(tidings(&database, &["post", "import", "-"]), sample::RUST_BLOG).succeeded();
+    directory
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+/// Lets the changes of a command fail; `holds` looks at what it left behind.
+fn each_fault_of(template: &Path, args: &[&str], input: &str, holds: impl Fn(&Path, &Output) + Sync) {
+    each_fault(POINTS / 3, |fault, directory| {
+        let (data, state) = places(directory);
+        copy_all(template, &data);
+        let database = data.join("tidings.db");
+        let mut command = tidings(&database, args);
+        Shim::counting(&data, &state).with(fault).load(&mut command);
+        let output = run(command, input);
+        assert!(!output.stderr.contains("panicked"), "{output:?}");
+        assert!(fault.is_some() || output.status == 0, "{output:?}");
+        let counted = counted(&state);
+        holds(&data, &output);
+        sound(&database);
+        counted
+    });
+}
+
+/// The posts in a database.
+fn posts(database: &Path) -> usize {
+    let database = Connection::open(database).unwrap();
+    let count: i64 = database.query_row("SELECT count(*) FROM post", [], |row| row.get(0)).unwrap();
+    usize::try_from(count).unwrap()
+}
+
+#[test]
+fn a_backup_that_fails_leaves_the_one_before() {
+    let template = template();
+    let (directory, whole) = (template.path(), sample::rust_blog().len());
+    let database = directory.join("tidings.db");
+    let backup = |args: &[&str]| drop(run(tidings(&database, args), "").succeeded());
+    backup(&["backup", "copy.db"]);
+    let more = sample::post("one more").to_string();
+    let _ = run(tidings(&database, &["post", "import", "-"]), more).succeeded();
+    each_fault_of(directory, &["backup", "copy.db"], "", |data, output| {
+        sound(&data.join("copy.db"));
+        let expected = if output.status == 0 { vec![whole + 1] } else { vec![whole, whole + 1] };
+        assert!(expected.contains(&posts(&data.join("copy.db"))), "{output:?}");
+        assert_eq!(posts(&data.join("tidings.db")), whole + 1);
+    });
+}
+
+#[test]
+fn a_restore_that_fails_leaves_a_whole_database() {
+    let template = template();
+    let (directory, whole) = (template.path(), sample::rust_blog().len());
+    let database = directory.join("tidings.db");
+    let _ = run(tidings(&database, &["backup", "copy.db"]), "").succeeded();
+    let more = sample::post("one more").to_string();
+    let _ = run(tidings(&database, &["post", "import", "-"]), more).succeeded();
+    each_fault_of(directory, &["restore", "copy.db", "--yes"], "", |data, output| {
+        let expected = if output.status == 0 { vec![whole] } else { vec![whole, whole + 1] };
+        assert!(expected.contains(&posts(&data.join("tidings.db"))), "{output:?}");
+        sound(&data.join("copy.db"));
+    });
+}
+
+#[test]
+fn words_that_cannot_be_written_leave_those_from_before() {
+    let template = template();
+    let database = template.path().join("tidings.db");
+    let load = |words: &str| {
+        let _ = run(tidings(&database, &["words", "load", "-"]), words).succeeded();
+    };
+    let words = |data: &Path| {
+        let file = data.join("words.txt");
+        let export = tidings(&data.join("tidings.db"), &["words", "export", file.to_str().unwrap()]);
+        let _ = run(export, "").succeeded();
+        fs::read_to_string(file).unwrap().lines().skip(1).count()
+    };
+    load("rust 1 0\ncargo 0 1\n");
+    assert_eq!(words(template.path()), 2);
+    let three = "rust 1 0\ncargo 0 1\ncompiler 1 1\n";
+    each_fault_of(template.path(), &["words", "load", "-"], three, |data, output| {
+        let found = words(data);
+        assert!(found == 3 || (output.status != 0 && found == 2), "{found} {output:?}");
+    });
+}
+
+#[test]
+fn an_import_that_fails_leaves_whole_posts() {
+    let directory = tempfile::tempdir().unwrap();
+    let _ = run(tidings(&directory.path().join("tidings.db"), &["init"]), "").succeeded();
+    each_fault_of(directory.path(), &["post", "import", "-"], sample::RUST_BLOG, |data, output| {
+        let posts = posts(&data.join("tidings.db"));
+        let whole = sample::rust_blog().len();
+        assert!(posts == whole || (output.status != 0 && posts < whole), "{posts} {output:?}");
+    });
+}

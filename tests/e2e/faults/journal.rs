@@ -1,0 +1,340 @@
+//! What a disk holds after a power cut, made again from a journal of all that was written to it.
+//!
+//! A disk keeps what was synced. Of everything else it may hold all, nothing, or any of the 512-byte sectors, in any
+//! order; and of the names in a directory those of the last sync of the directory, or any from later on.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fs;
+use std::path::Path;
+use std::rc::Rc;
+
+const SECTOR: usize = 512;
+
+/// A record of the journal.
+#[derive(Clone, Debug)]
+pub(super) enum Record {
+    New {
+        inode: u64,
+    },
+    Write {
+        inode: u64,
+        offset: usize,
+        data: Rc<[u8]>,
+    },
+    Truncate {
+        inode: u64,
+        length: usize,
+    },
+    SyncBegin {
+        inode: u64,
+        number: u64,
+    },
+    SyncEnd {
+        number: u64,
+    },
+    Names(Vec<(String, u64)>),
+    NamesSyncBegin {
+        number: u64,
+    },
+    NamesSyncEnd {
+        number: u64,
+    },
+    /// The beginning of what went to the client at this port, or to standard output where it is 0.
+    Answer {
+        port: u16,
+        text: String,
+    },
+}
+
+/// Reads a journal. The numbers are those of `shim.c`.
+pub(super) fn read(journal: &Path) -> Vec<Record> {
+    let bytes = fs::read(journal).unwrap();
+    let mut rest = bytes.as_slice();
+    let mut records = Vec::new();
+    while let Some((head, behind)) = rest.split_at_checked(24) {
+        let small = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap());
+        let number = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().unwrap());
+        let (kind, length, a, b) = (small(0), small(4) as usize, number(8), number(16));
+        // A process that was killed may have left half a record, the last one.
+        let Some((data, behind)) = behind.split_at_checked(length) else { break };
+        let size = || usize::try_from(b).unwrap();
+        records.push(match kind {
+            1 => Record::New { inode: a },
+            2 => Record::Write { inode: a, offset: size(), data: data.into() },
+            3 => Record::Truncate { inode: a, length: size() },
+            4 => Record::SyncBegin { inode: a, number: b },
+            5 => Record::SyncEnd { number: b },
+            6 => Record::Names(names(data)),
+            7 => Record::NamesSyncBegin { number: b },
+            8 => Record::NamesSyncEnd { number: b },
+            9 => Record::Answer {
+                port: a.try_into().unwrap(),
+                text: String::from_utf8_lossy(data).into_owned(),
+            },
+            other => panic!("a record of kind {other}"),
+        });
+        rest = behind;
+    }
+    records
+}
+
+fn names(mut data: &[u8]) -> Vec<(String, u64)> {
+    let mut names = Vec::new();
+    while let Some((inode, rest)) = data.split_at_checked(8) {
+        let end = rest.iter().position(|byte| *byte == 0).unwrap();
+        let name = String::from_utf8(rest[..end].to_vec()).unwrap();
+        names.push((name, u64::from_ne_bytes(inode.try_into().unwrap())));
+        data = &rest[end + 1..];
+    }
+    names
+}
+
+/// What a disk holds of that which was not synced.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kept {
+    Nothing,
+    All,
+    /// Some of it, differently for each number.
+    Some(u64),
+}
+
+/// The disk as the system sees it, and as it is after a power cut.
+pub(super) struct Disk {
+    files: Vec<FileOnDisk>,
+    /// The file that has an inode now: the number is given again when a file is gone.
+    by_inode: HashMap<u64, usize>,
+    /// The names at the last sync of the directory, then at each change since; never empty.
+    names: VecDeque<Rc<Names>>,
+    /// How many changes of names there were before the first in `names`.
+    names_before: usize,
+    /// Where the syncs that are under way began: how many changes there were by then.
+    syncs: HashMap<u64, (usize, usize)>,
+}
+
+type Names = Vec<(String, usize)>;
+
+/// A file, as it is on disk and as it shall be.
+#[derive(Default)]
+struct FileOnDisk {
+    synced: Vec<u8>,
+    /// What changed since.
+    changes: VecDeque<Change>,
+    /// How many changes there were before the first of these.
+    before: usize,
+}
+
+#[derive(Clone)]
+enum Change {
+    Write { offset: usize, data: Rc<[u8]> },
+    Truncate(usize),
+}
+
+/// The files in the directory after a power cut: what each holds, and whether that is all that was written to it.
+pub(super) type Image = BTreeMap<String, (Vec<u8>, bool)>;
+
+impl Disk {
+    /// A disk with an empty directory.
+    pub(super) fn new() -> Self {
+        Self {
+            files: Vec::new(),
+            by_inode: HashMap::new(),
+            names: [Rc::default()].into(),
+            names_before: 0,
+            syncs: HashMap::new(),
+        }
+    }
+
+    /// Does what the record says.
+    pub(super) fn apply(&mut self, record: &Record) {
+        match record {
+            Record::New { inode } => {
+                self.by_inode.insert(*inode, self.files.len());
+                self.files.push(FileOnDisk::default());
+            }
+            Record::Write { inode, offset, data } => {
+                self.change(*inode, Change::Write { offset: *offset, data: Rc::clone(data) });
+            }
+            Record::Truncate { inode, length } => self.change(*inode, Change::Truncate(*length)),
+            Record::SyncBegin { inode, number } => {
+                let file = self.by_inode[inode];
+                self.syncs.insert(*number, (file, self.files[file].before + self.files[file].changes.len()));
+            }
+            Record::SyncEnd { number } => {
+                let (file, changes) = self.syncs.remove(number).unwrap();
+                self.files[file].sync(changes);
+            }
+            Record::Names(names) => {
+                // Others, as the -shm file, are made again.
+                let names = names.iter().filter(|(name, _)| !name.ends_with("-shm"));
+                let known =
+                    names.filter_map(|(name, inode)| Some((name.clone(), *self.by_inode.get(inode)?)));
+                self.names.push_back(Rc::new(known.collect()));
+            }
+            Record::NamesSyncBegin { number } => {
+                self.syncs.insert(*number, (0, self.names_before + self.names.len()));
+            }
+            Record::NamesSyncEnd { number } => {
+                let (_, changes) = self.syncs.remove(number).unwrap();
+                // All but the last one of before are gone.
+                while self.names_before + 1 < changes {
+                    self.names.pop_front();
+                    self.names_before += 1;
+                }
+            }
+            Record::Answer { .. } => {}
+        }
+    }
+
+    fn change(&mut self, inode: u64, change: Change) {
+        let file = self.by_inode[&inode];
+        self.files[file].changes.push_back(change);
+    }
+
+    /// What is there after a power cut now.
+    pub(super) fn after_a_power_cut(&self, kept: Kept) -> Image {
+        let mut random = Random(if let Kept::Some(seed) = kept { seed } else { 0 });
+        let names = match kept {
+            Kept::Nothing => &self.names[0],
+            Kept::All => &self.names[self.names.len() - 1],
+            Kept::Some(_) => &self.names[random.below(self.names.len())],
+        };
+        let files = names.iter();
+        let image = files.map(|(name, file)| {
+            let file = &self.files[*file];
+            let held = file.held(kept, &mut random);
+            let is_whole = held == file.held(Kept::All, &mut random);
+            (name.clone(), (held, is_whole))
+        });
+        image.collect()
+    }
+}
+
+impl FileOnDisk {
+    /// Everything up to this change is on disk.
+    fn sync(&mut self, changes: usize) {
+        while self.before < changes {
+            let change = self.changes.pop_front().unwrap();
+            change.apply(&mut self.synced, |_| true);
+            self.before += 1;
+        }
+    }
+
+    fn held(&self, kept: Kept, random: &mut Random) -> Vec<u8> {
+        let mut held = self.synced.clone();
+        if !matches!(kept, Kept::Nothing) {
+            // Some disks lose much, others little.
+            let of_four = 1 + random.below(3);
+            for change in &self.changes {
+                change.apply(&mut held, |_| matches!(kept, Kept::All) || random.below(4) < of_four);
+            }
+        }
+        held
+    }
+}
+
+impl Change {
+    /// Changes the content, in those sectors that `takes` says.
+    fn apply(&self, content: &mut Vec<u8>, mut takes: impl FnMut(usize) -> bool) {
+        match self {
+            Self::Truncate(length) => {
+                if takes(0) {
+                    content.resize(*length, 0);
+                }
+            }
+            Self::Write { offset, data } => {
+                let end = offset + data.len();
+                let mut at = *offset;
+                while at < end {
+                    let sector_end = ((at / SECTOR + 1) * SECTOR).min(end);
+                    if takes(at) {
+                        if content.len() < sector_end {
+                            content.resize(sector_end, 0);
+                        }
+                        content[at..sector_end].copy_from_slice(&data[at - offset..sector_end - offset]);
+                    }
+                    at = sector_end;
+                }
+            }
+        }
+    }
+}
+
+/// Numbers that look random and are the same for the same seed (`SplitMix64`).
+///
+/// Source: Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    /// A number below `end`, which is not 0.
+    pub(super) fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % end as u64).unwrap()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(offset: usize, text: &str) -> Record {
+        Record::Write { inode: 7, offset, data: text.as_bytes().into() }
+    }
+
+    fn disk(records: &[Record]) -> Disk {
+        let mut disk = Disk::new();
+        for record in records {
+            disk.apply(record);
+        }
+        disk
+    }
+
+    fn text(image: &Image, name: &str) -> Option<String> {
+        Some(String::from_utf8(image.get(name)?.0.clone()).unwrap())
+    }
+
+    #[test]
+    fn what_was_synced_stays_and_what_was_not_may_be_lost() {
+        let names = |name: &str| Record::Names(vec![(name.to_owned(), 7)]);
+        let mut records = vec![Record::New { inode: 7 }, names("a"), write(0, "one")];
+        assert!(disk(&records).after_a_power_cut(Kept::Nothing).is_empty());
+        assert_eq!(text(&disk(&records).after_a_power_cut(Kept::All), "a").unwrap(), "one");
+        records.extend([
+            Record::NamesSyncBegin { number: 1 },
+            Record::NamesSyncEnd { number: 1 },
+            Record::SyncBegin { inode: 7, number: 2 },
+            write(3, "two"),
+            names("b"),
+        ]);
+        assert_eq!(text(&disk(&records).after_a_power_cut(Kept::Nothing), "a").unwrap(), "");
+        records.push(Record::SyncEnd { number: 2 });
+        let disk = disk(&records);
+        let (lost, kept) = (disk.after_a_power_cut(Kept::Nothing), disk.after_a_power_cut(Kept::All));
+        // What was written while the sync was under way is no part of it.
+        assert_eq!((text(&lost, "a").unwrap(), lost["a"].1), ("one".into(), false));
+        assert_eq!((text(&kept, "b").unwrap(), kept["b"].1), ("onetwo".into(), true));
+        assert_eq!((text(&lost, "b"), text(&kept, "a")), (None, None));
+    }
+
+    #[test]
+    fn sectors_are_lost_one_by_one() {
+        let long = "x".repeat(8 * SECTOR);
+        let records = [
+            Record::New { inode: 7 },
+            Record::Names(vec![("a".into(), 7)]),
+            Record::NamesSyncBegin { number: 1 },
+            Record::NamesSyncEnd { number: 1 },
+            write(100, &long),
+        ];
+        let disk = disk(&records);
+        let lost = |seed| {
+            let image = disk.after_a_power_cut(Kept::Some(seed));
+            let (held, _) = &image["a"];
+            (0..9).map(|n| held.get(n * SECTOR + 100).is_none_or(|byte| *byte == 0)).collect::<Vec<_>>()
+        };
+        let all: Vec<_> = (0..20).map(lost).collect();
+        assert!(all.iter().any(|lost| lost.contains(&true) && lost.contains(&false)), "{all:?}");
+        assert_eq!(lost(3), lost(3));
+    }
+}

@@ -1,0 +1,382 @@
+//! The power fails: what was acknowledged before is there, whatever the disk lost that was not synced.
+//!
+//! A journal is kept of everything that a server and some commands write, sync and answer while several clients use
+//! them. For many moments the disk is made again as it may be when the power fails just then (`journal.rs`): with
+//! nothing, all, or some sectors of what was not synced. Each such database opens, is sound, and holds all that was
+//! answered until that moment.
+//!
+//! The suite takes some of the moments. Every record of the journal is one with
+//!
+//! ```sh
+//! TIDINGS_POWER_CUTS=100000 cargo test -p tidings-cli --test e2e faults::power
+//! ```
+
+use std::collections::HashMap;
+use std::fs::{self, OpenOptions};
+use std::io::{BufReader, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tidings_tests::{Answer, PASSWORD, Server, read_answer, run, sample};
+
+use super::journal::{Disk, Image, Kept, Record, read};
+use super::shim::Shim;
+use super::{by_hand, tidings};
+
+/// Moments at which the power fails where `TIDINGS_POWER_CUTS` is not set.
+const CUTS: usize = 60;
+/// What the disk may hold at each of them.
+const KEPT: [Kept; 4] = [Kept::Nothing, Kept::All, Kept::Some(1), Kept::Some(2)];
+
+/// What was acknowledged.
+#[derive(Clone, Debug)]
+enum Done {
+    Member(String),
+    Notice(String),
+    Post(String),
+    Liked { member: String, post: String },
+    Feedback(String),
+}
+
+impl Done {
+    /// Whether it is in a database.
+    fn is_in(&self, database: &Connection) -> bool {
+        let count = |sql: &str, args: &[&String]| -> i64 {
+            database.query_row(sql, rusqlite::params_from_iter(args), |row| row.get(0)).unwrap()
+        };
+        let found = match self {
+            Self::Member(id) => count("SELECT count(*) FROM member WHERE id = ?", &[id]),
+            Self::Notice(id) => count("SELECT count(*) FROM notice WHERE id = ?", &[id]),
+            Self::Post(id) => count("SELECT count(*) FROM post WHERE id = ?", &[id]),
+            Self::Liked { member, post } => count(
+                "SELECT count(*) FROM liked l JOIN member m ON m.key = l.member JOIN post p ON p.key = l.post
+                 WHERE m.id = ? AND p.id = ?",
+                &[member, post],
+            ),
+            Self::Feedback(text) => count("SELECT count(*) FROM feedback WHERE post = ?", &[text]),
+        };
+        found == 1
+    }
+}
+
+/// A client with one connection, on which it asks one thing after another.
+struct Client {
+    stream: BufReader<TcpStream>,
+    token: String,
+    /// What each answer acknowledged, in their order.
+    noted: Vec<Option<Done>>,
+}
+
+impl Client {
+    fn new(server: &Server, token: &str) -> Self {
+        let stream = BufReader::new(TcpStream::connect(server.address()).unwrap());
+        Self { stream, token: token.to_owned(), noted: Vec::new() }
+    }
+
+    fn port(&self) -> u16 {
+        self.stream.get_ref().local_addr().unwrap().port()
+    }
+
+    /// Asks for something that has to succeed; `done` says what that acknowledges.
+    fn ask(
+        &mut self,
+        path: &str,
+        body: Option<&Value>,
+        done: impl FnOnce(&Answer) -> Option<Done>,
+    ) -> Answer {
+        let (method, body) = body.map_or(("GET", String::new()), |body| ("POST", body.to_string()));
+        let authorization = if self.token.is_empty() {
+            String::new()
+        } else {
+            format!("Authorization: Bearer {}\r\n", self.token)
+        };
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: here\r\n{authorization}Content-Type: application/json\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        self.stream.get_mut().write_all(request.as_bytes()).unwrap();
+        let answer = read_answer(&mut self.stream).expect("an answer").succeeded();
+        self.noted.push(done(&answer));
+        answer
+    }
+
+    fn sign_up(&mut self, id: &str) -> String {
+        let form = json!({ "id": id, "pw": PASSWORD, "pw_check": PASSWORD, "nickname": id });
+        self.ask("/sign_up", Some(&form), |_| Some(Done::Member(id.to_owned()))).text("/access_token")
+    }
+
+    fn insert_notice(&mut self, title: &str, length: usize) {
+        let notice = json!({ "title": title, "post": "x".repeat(length) });
+        self.ask("/insert_notice", Some(&notice), |answer| Some(Done::Notice(answer.text("/_id"))));
+    }
+
+    fn insert_post(&mut self, title: &str) -> String {
+        let done = |answer: &Answer| Some(Done::Post(answer.text("/_id")));
+        self.ask("/insert_post", Some(&sample::post(title)), done).text("/_id")
+    }
+
+    fn like(&mut self, member: &str, post: &str) {
+        let liked = Done::Liked { member: member.to_owned(), post: post.to_owned() };
+        self.ask(&format!("/post_like/{post}"), None, |_| Some(liked));
+    }
+
+    fn send_feedback(&mut self, text: &str) {
+        let feedback = json!({ "type": "question", "post": text });
+        self.ask("/send_feedback", Some(&feedback), |_| Some(Done::Feedback(text.to_owned())));
+    }
+}
+
+/// What was written, and what each client was answered.
+struct Story {
+    records: Vec<Record>,
+    /// By the client's port.
+    noted: HashMap<u16, Vec<Option<Done>>>,
+}
+
+impl Story {
+    /// Several clients use a server, which stops, starts again and is killed; some commands run beside it.
+    fn happens(syncs: bool) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let (data, journal) = (directory.path().join("data"), directory.path().join("journal"));
+        fs::create_dir(&data).unwrap();
+        let database = data.join("tidings.db");
+        let shim = Shim::journal(&data, &journal, syncs);
+        let command = |args: &[&str], input: &str| {
+            let mut command = tidings(&database, args);
+            shim.load(&mut command);
+            let _ = run(command, input).succeeded();
+        };
+        let serve = shim.clone();
+        let mut server = Server::at(&database, move |command: &mut Command| serve.load(command));
+        let mut noted: HashMap<u16, Vec<Option<Done>>> = HashMap::new();
+        let mut note = |client: Client| noted.entry(client.port()).or_default().extend(client.noted);
+
+        let mut first = Client::new(&server, "");
+        let admin = first.sign_up("admin");
+        note(first);
+        command(&["admin", "grant", "admin"], "");
+        for round in 0..2 {
+            let clients = std::thread::scope(|scope| {
+                let (server, admin) = (&server, admin.as_str());
+                let notices = scope.spawn(move || {
+                    let mut client = Client::new(server, admin);
+                    for n in 0..12 {
+                        client.insert_notice(&format!("notice {round} {n}"), 100 << n.min(7));
+                    }
+                    client
+                });
+                let posts = scope.spawn(move || {
+                    let mut client = Client::new(server, admin);
+                    for n in 0..8 {
+                        let post = client.insert_post(&format!("post {round} {n}"));
+                        client.like("admin", &post);
+                    }
+                    client
+                });
+                let members = scope.spawn(move || {
+                    let mut client = Client::new(server, "");
+                    for n in 0..3 {
+                        client.token.clear();
+                        client.token = client.sign_up(&format!("member-{round}-{n}"));
+                        client.send_feedback(&format!("feedback {round} {n}"));
+                    }
+                    client
+                });
+                [notices, posts, members].map(|client| client.join().unwrap())
+            });
+            clients.into_iter().for_each(&mut note);
+            command(&["backup", "copy.db"], "");
+            command(&["words", "load", "-"], &format!("post 1 {round}\nsay 0 1\n"));
+            if round == 0 {
+                assert!(server.stop().status.success());
+                server.restart();
+            }
+        }
+        server.kill();
+        Self { records: read(&journal), noted }
+    }
+
+    /// The moments at which the power fails: behind so many records. Right behind each answer, and some between.
+    fn cuts(&self) -> Vec<usize> {
+        let all = self.records.len();
+        let most = by_hand("TIDINGS_POWER_CUTS").unwrap_or(CUTS);
+        if most >= all {
+            return (1..=all).collect();
+        }
+        let is_answer = |at: &usize| matches!(self.records[*at - 1], Record::Answer { port: 1.., .. });
+        let answers: Vec<usize> = (1..=all).filter(is_answer).collect();
+        let spread = |of: &[usize], count: usize| -> Vec<usize> {
+            (0..count).map(|n| of[(n + 1) * of.len() / count - 1]).collect()
+        };
+        let others: Vec<usize> = (1..=all).collect();
+        let mut cuts = [spread(&answers, most / 2), spread(&others, most - most / 2)].concat();
+        cuts.sort_unstable();
+        cuts.dedup();
+        cuts
+    }
+
+    /// Looks at the disk after a power cut at each of these moments; what is wrong with it, if anything.
+    fn check(&self, cuts: &[usize], kept: &[Kept]) -> Result<(), String> {
+        let (mut disk, mut story) = (Disk::new(), Answered::default());
+        let mut cuts = cuts.iter().peekable();
+        for (at, record) in (1..).zip(&self.records) {
+            disk.apply(record);
+            story.hears(record, &self.noted);
+            if cuts.next_if(|cut| **cut == at).is_none() {
+                continue;
+            }
+            for kept in kept {
+                let kept = if let Kept::Some(seed) = kept { Kept::Some(seed + at as u64) } else { *kept };
+                let image = disk.after_a_power_cut(kept);
+                story.is_in(&image).map_err(|wrong| {
+                    let (all, names) = (self.records.len(), image.keys());
+                    format!(
+                        "after record {at} of {all}, with {kept:?} of what was not synced: {wrong}; {names:?}"
+                    )
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was answered so far.
+#[derive(Default)]
+struct Answered {
+    /// How many answers each client got.
+    count: HashMap<u16, usize>,
+    done: Vec<Done>,
+    is_ready: bool,
+    /// How much was done when the last backup was answered, at least.
+    backup: Option<usize>,
+    words: bool,
+    /// How much was done when the server last stopped or a command last said something.
+    then: usize,
+}
+
+impl Answered {
+    fn hears(&mut self, record: &Record, noted: &HashMap<u16, Vec<Option<Done>>>) {
+        let Record::Answer { port, text } = record else { return };
+        if *port == 0 {
+            self.is_ready |= text.contains("listening on");
+            self.words |= text.contains("loaded");
+            if text.contains("is a backup") {
+                // Nothing is done while a backup is made, but for what is being answered already.
+                self.backup = Some(self.then);
+            }
+            return;
+        }
+        let Some(noted) = noted.get(port).filter(|_| text.starts_with("HTTP/1.1 ")) else { return };
+        let count = self.count.entry(*port).or_default();
+        self.done.extend(noted.get(*count).cloned().flatten());
+        *count += 1;
+        self.then = self.done.len();
+    }
+
+    /// Looks for it on a disk; what is missing or broken there.
+    fn is_in(&self, image: &Image) -> Result<(), String> {
+        let held = |name: &str| image.get(name);
+        for name in ["tidings.db.key", "tidings.db.words", "copy.db"] {
+            if held(name).is_some_and(|(_, is_whole)| !is_whole) {
+                return Err(format!("{name} has its name and is not whole"));
+            }
+        }
+        let needed = [
+            ("tidings.db", self.is_ready || !self.done.is_empty()),
+            ("tidings.db.key", self.is_ready || !self.done.is_empty()),
+            ("tidings.db.words", self.words),
+            ("copy.db", self.backup.is_some()),
+        ];
+        if let Some((name, _)) = needed.iter().find(|(name, needed)| *needed && held(name).is_none()) {
+            return Err(format!("{name} is gone"));
+        }
+        if held("tidings.db.key").is_some_and(|(key, _)| key.len() != 32) {
+            return Err("the key is short".into());
+        }
+        let directory = tempfile::tempdir().unwrap();
+        lay_out(image, directory.path());
+        if held("tidings.db").is_some() {
+            let is_made = self.is_ready || !self.done.is_empty();
+            holds(&directory.path().join("tidings.db"), &self.done, is_made)?;
+        }
+        match self.backup {
+            Some(done) => holds(&directory.path().join("copy.db"), &self.done[..done], true),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Writes the files of an image, for their owner alone as they were.
+fn lay_out(image: &Image, directory: &Path) {
+    for (name, (content, _)) in image {
+        let mut file = OpenOptions::new();
+        let mut file = file.write(true).create_new(true).mode(0o600).open(directory.join(name)).unwrap();
+        file.write_all(content).unwrap();
+    }
+}
+
+/// That a database is sound and holds all this; one that is not made yet may be empty.
+fn holds(database: &Path, done: &[Done], is_made: bool) -> Result<(), String> {
+    let failed = |error: rusqlite::Error| format!("{}: {error}", database.display());
+    let connection = Connection::open(database).map_err(failed)?;
+    // It is thrown away.
+    connection.pragma_update(None, "synchronous", "OFF").map_err(failed)?;
+    let found = connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
+    let found = found.map_err(failed)?;
+    if found != "ok" {
+        return Err(format!("{}: {found}", database.display()));
+    }
+    let version = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
+    if version.map_err(failed)? == 0 {
+        return if is_made { Err(format!("{} is empty", database.display())) } else { Ok(()) };
+    }
+    let dangling = connection.prepare("PRAGMA foreign_key_check").and_then(|mut check| check.exists([]));
+    if dangling.map_err(failed)? {
+        return Err(format!("{}: a row refers to none", database.display()));
+    }
+    match done.iter().find(|done| !done.is_in(&connection)) {
+        Some(missing) => Err(format!("{}: {missing:?} is lost", database.display())),
+        None => Ok(()),
+    }
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_power_cut_at_any_moment() {
+    let story = Story::happens(true);
+    let cuts = story.cuts();
+    eprintln!("{} records, {} power cuts", story.records.len(), cuts.len() * KEPT.len());
+    story.check(&cuts, &KEPT).unwrap();
+    // The program itself opens what is left.
+    let mut disk = Disk::new();
+    for record in &story.records {
+        disk.apply(record);
+    }
+    for kept in KEPT {
+        let directory = tempfile::tempdir().unwrap();
+        lay_out(&disk.after_a_power_cut(kept), directory.path());
+        let database = directory.path().join("tidings.db");
+        let server = Server::at(&database, |_| {});
+        let _ = server.anyone().get("/get_all_notice").succeeded();
+        drop(server);
+        let checked = run(tidings(&database, &["check", "--json"]), "");
+        assert_eq!(checked.status, 0, "{checked:?}");
+    }
+}
+
+#[test]
+fn a_program_that_does_not_sync_is_found_out() {
+    let story = Story::happens(false);
+    let cuts = story.cuts();
+    let wrong = story.check(&cuts, &[Kept::Nothing]).unwrap_err();
+    assert!(wrong.contains("is gone"), "{wrong}");
+    // Even where the names are known, sectors are missing.
+    let wrong = story.check(&cuts, &[Kept::Some(1), Kept::Some(2), Kept::Some(3)]);
+    assert!(wrong.is_err());
+    // Nothing is wrong with the journal itself.
+    story.check(&cuts, &[Kept::All]).unwrap();
+}
