@@ -18,10 +18,10 @@ use crate::store::{StoreError, Topic, Tx};
 use crate::text;
 use token::Claims;
 
-mod import;
+pub(crate) mod import;
 mod members;
 pub(crate) mod password;
-mod roster;
+pub(crate) mod roster;
 mod session;
 mod shown;
 pub(crate) mod throttle;

@@ -81,6 +81,15 @@ pub fn import(
     Ok(import::run(tidings, caller, Acts::new(tidings), lines, progress)?.into())
 }
 
+/// Reads the lines of an import of acts.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn read_lines(tidings: &Tidings, input: &[u8]) -> import::Read {
+    let lines = import::json(input, |number, text| {
+        Line::check(tidings, number, import::fields(text, &FIELDS, EXAMPLE)?)
+    });
+    import::read_all(lines, drop)
+}
+
 /// Acts, as an import writes them.
 pub(crate) struct Acts {
     calendar: Arc<crate::analysis::calendar::Calendar>,

@@ -133,6 +133,33 @@ pub(crate) fn json<L>(
     })
 }
 
+/// How many items an input has, and how many of them keep the rules.
+#[cfg(feature = "fuzzing")]
+#[derive(Debug, Default)]
+pub struct Read {
+    /// All items.
+    pub items: usize,
+    /// Those that keep the rules.
+    pub good: usize,
+}
+
+/// Reads items to their end and hands on those that keep the rules.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn read_all<L>(items: impl Iterator<Item = io::Result<Item<L>>>, mut take: impl FnMut(L)) -> Read {
+    let mut read = Read::default();
+    for item in items {
+        read.items += 1;
+        match item.expect("memory can be read to its end").line {
+            Ok(line) => {
+                read.good += 1;
+                take(line);
+            }
+            Err(reason) => assert!(!reason.is_empty() && reason.len() < 1_000, "{reason:.2000}"),
+        }
+    }
+    read
+}
+
 /// What a batch did.
 pub(crate) struct Written<L> {
     pub(crate) inserted: u64,

@@ -70,6 +70,9 @@ pub mod error;
 pub mod fair;
 pub mod feedback;
 mod files;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod id;
 pub mod import;
 mod keyed;

@@ -20,7 +20,7 @@ mod interest;
 mod keeper;
 mod library;
 mod meaning;
-mod pages;
+pub(crate) mod pages;
 mod personal;
 mod ranking;
 #[cfg(test)]

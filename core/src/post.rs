@@ -25,7 +25,7 @@ pub(crate) mod cards;
 mod draft;
 mod export;
 pub(crate) mod heat;
-mod import;
+pub(crate) mod import;
 pub(crate) mod index;
 mod keep;
 mod list;

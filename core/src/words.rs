@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::text;
 
 mod corpus;
-mod file;
+pub(crate) mod file;
 mod fold;
 mod han;
 mod hangul;
@@ -44,7 +44,7 @@ mod subword;
 mod svd;
 #[cfg(test)]
 mod tests;
-mod text_form;
+pub(crate) mod text_form;
 pub mod tokens;
 mod train;
 mod vectors;
@@ -224,7 +224,7 @@ fn told(progress: &mut dyn FnMut(f64)) -> impl FnMut(f64) -> Result<(), Stopped>
 }
 
 /// To the end.
-#[cfg(test)]
+#[cfg(any(test, feature = "fuzzing"))]
 #[expect(clippy::unnecessary_wraps, reason = "others do stop")]
 fn go_on(_: f64) -> Result<(), Stopped> {
     Ok(())

@@ -16,7 +16,7 @@ pub(crate) fn of(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet]) -
 ///
 /// Each proxy adds the address it was reached from at the right of `X-Forwarded-For`, so only what trusted ones
 /// wrote can be believed: from the right, past the addresses of trusted proxies, to the first other one.
-fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+pub(crate) fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
     let mut client = peer.to_canonical();
     if trusted.is_empty() || !is_trusted(&client) {

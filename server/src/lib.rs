@@ -66,6 +66,9 @@ mod docs;
 mod feedback;
 mod fields;
 mod files;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod health;
 mod lane;
 mod limit;

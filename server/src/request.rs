@@ -251,7 +251,7 @@ pub(crate) fn caller(headers: &HeaderMap) -> Caller {
 }
 
 /// The bearer token; empty when the header is there and has none.
-fn token(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     match (values.next(), values.next()) {
         (None, _) => None,

@@ -61,6 +61,14 @@ pub fn import_members(
     Ok(import::run(tidings, caller, Members, lines, progress)?.into())
 }
 
+/// Reads the lines of an import of members.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn read_lines(input: &[u8], config: &Config, now: i64) -> import::Read {
+    let lines =
+        import::json(input, |_, text| Line::check(config, now, import::fields(text, &FIELDS, EXAMPLE)?));
+    import::read_all(lines, drop)
+}
+
 /// Members, as an import writes them.
 struct Members;
 

@@ -21,6 +21,12 @@ pub(super) mod stored;
 pub(crate) use common::is_common;
 use stored::Stored;
 
+/// Whether a text is a password hash.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn is_hash(text: &str) -> bool {
+    Stored::parse(text).is_ok()
+}
+
 /// Memory and passes of a hash: 19 MiB, two passes, one lane.
 ///
 /// Source: OWASP Password Storage Cheat Sheet, the first choice for Argon2id.

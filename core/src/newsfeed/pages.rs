@@ -176,6 +176,12 @@ impl Next {
     }
 }
 
+/// Reads a `next` and writes it again.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn rewritten_next(text: &str) -> Option<String> {
+    Next::read(text).map(Next::write)
+}
+
 /// The orders that have passed but may still be continued.
 #[derive(Default)]
 pub(super) struct Orders(Mutex<Kept>);

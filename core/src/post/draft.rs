@@ -87,6 +87,19 @@ pub(super) struct Content {
     pub(super) end_date: Option<i64>,
 }
 
+#[cfg(feature = "fuzzing")]
+impl Content {
+    /// The post as an export writes it.
+    pub(super) fn exported(&self, id: Option<&str>, view: i64, fav: i64) -> serde_json::Value {
+        let time = crate::clock::rfc3339;
+        serde_json::json!({
+            "_id": id, "title": self.title, "post": self.post, "url": self.address.url, "img": self.img,
+            "topic": self.topic, "tag": self.tag, "date": time(self.date),
+            "end_date": self.end_date.map(time), "view": view, "fav_cnt": fav,
+        })
+    }
+}
+
 /// An http or https address.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Address {

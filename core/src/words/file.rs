@@ -126,6 +126,33 @@ pub(super) fn read(input: impl Read, length: u64) -> io::Result<Model> {
     Ok(Model::kept(Origin { source, posts, changes, made }, words, shown, vectors, near))
 }
 
+/// Reads a model as it is, then with the right checksum, and uses what can be read: written again it is the same.
+/// Whether there was a model.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn reread(bytes: &[u8]) -> bool {
+    let mut summed = bytes.to_vec();
+    if let Some((body, sum)) = summed.split_last_chunk_mut::<4>() {
+        *sum = crc32fast::hash(body).to_le_bytes();
+    }
+    let mut is_one = false;
+    for bytes in [bytes, &summed] {
+        let Ok(model) = read(bytes, bytes.len() as u64) else { continue };
+        is_one = true;
+        for (word, number) in model.words().iter().zip(0..).take(20) {
+            assert!(model.neighbours(number).count() <= model.len());
+            assert_eq!(model.number(word), Some(number));
+        }
+        let _ = model.neighbours_of_unknown("unknown");
+        let mut written = Vec::new();
+        write(&model, &mut written).expect("memory can be written to");
+        let again = read(&*written, written.len() as u64).expect("what is written is read");
+        let mut rewritten = Vec::new();
+        write(&again, &mut rewritten).expect("memory can be written to");
+        assert!(written == rewritten, "a model is the same when it is written again");
+    }
+    is_one
+}
+
 /// `texts` in pieces of these lengths, if that is all of it and no two are the same.
 fn cut(texts: &str, lengths: impl ExactSizeIterator<Item = usize>) -> Option<Vec<Arc<str>>> {
     let (mut words, mut rest, mut seen) = (Vec::with_capacity(lengths.len()), texts, HashSet::new());

@@ -69,6 +69,27 @@ pub(super) fn read(
     Ok((reading.words, reading.vectors))
 }
 
+/// Reads vectors and writes the model that they make, which is read as the same words; its file.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn reread(bytes: &[u8]) -> Option<Vec<u8>> {
+    use super::model::{Origin, Source};
+    let (words, vectors) = read(bytes, |_| true).ok()?;
+    assert_eq!(vectors.len(), words.len());
+    // What learning costs is not the reader's.
+    if words.len() > 200 || vectors.dimensions() > 50 {
+        return None;
+    }
+    let counts = vec![1; words.len()];
+    let origin = Origin { source: Source::File, posts: 1, changes: 1, made: 1 };
+    let model = Model::make(origin, words, &counts, vectors, &mut super::go_on).ok()?;
+    let (mut text, mut file) = (Vec::new(), Vec::new());
+    write(&model, &mut text).expect("memory can be written to");
+    super::file::write(&model, &mut file).expect("memory can be written to");
+    let (again, _) = read(&*text, |_| true).expect("what is written is read");
+    assert!(again == model.words(), "the words are the same");
+    Some(file)
+}
+
 /// What has been read.
 struct Reading {
     words: Vec<Arc<str>>,

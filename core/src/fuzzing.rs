@@ -1,0 +1,158 @@
+//! The parsers of the core, for the fuzz targets: each reads bytes, and panics where what it read breaks a promise.
+//!
+//! No part of the library's interface; it is there with the feature `fuzzing` alone.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use crate::account::{self, token::Keys};
+use crate::clock::{self, Clock};
+use crate::config::{Config, Secret};
+use crate::id::ObjectId;
+use crate::post::Format;
+use crate::words::tokens;
+use crate::{Tidings, act, backup, check, newsfeed, post, search, words};
+
+pub use crate::import::Read;
+
+/// The time of tests, 2023-11-14T22:13:20Z.
+const NOW: i64 = 1_700_000_000_000;
+const KEY: &[u8] = b"a key of thirty-two bytes exactly";
+/// Whom the only tokens belong to that are signed with the key of the tests.
+const MEMBER: &str = "ann";
+
+fn keys() -> &'static Keys {
+    static KEYS: OnceLock<Keys> = OnceLock::new();
+    let config = || Config { token_key: Some(Secret(KEY.to_vec().into())), ..Config::default() };
+    KEYS.get_or_init(|| {
+        // No file is looked at where the key is given.
+        Keys::open(&config(), Path::new(""), Clock::fixed(NOW)).expect("the key is long enough")
+    })
+}
+
+/// A service without posts, for parsers that ask one.
+fn service() -> &'static Tidings {
+    static SERVICE: OnceLock<(tempfile::TempDir, Tidings)> = OnceLock::new();
+    let (_, tidings) = SERVICE.get_or_init(|| {
+        let directory = tempfile::tempdir().expect("there is room for files");
+        let opened = Tidings::builder(directory.path().join("fuzz.db")).clock(Clock::fixed(NOW)).open();
+        (directory, opened.expect("a new database opens"))
+    });
+    tidings
+}
+
+/// A token that is good.
+pub fn good_token() -> String {
+    keys().sign(MEMBER, 7, NOW).expect("a token is signed")
+}
+
+/// An access token: one that is good says what a good one was signed to say.
+pub fn token(bytes: &[u8]) -> bool {
+    let Ok(text) = str::from_utf8(bytes) else { return false };
+    let Some(claims) = keys().verify(text) else { return false };
+    assert_eq!((claims.sub.as_str(), claims.generation), (MEMBER, 7), "a forged token: {text:?}");
+    let signed = good_token();
+    let message = |token: &str| token.rsplit_once('.').map(|(message, _)| message.to_owned());
+    assert_eq!(message(text), message(&signed), "a forged token: {text:?}");
+    true
+}
+
+/// The text of a password hash.
+pub fn password_hash(bytes: &[u8]) -> bool {
+    str::from_utf8(bytes).is_ok_and(account::password::is_hash)
+}
+
+/// A point in time, which is the same when it is written and read again.
+pub fn date(bytes: &[u8]) -> bool {
+    let read = str::from_utf8(bytes).ok().and_then(clock::parse);
+    let Some(time) = read else { return false };
+    assert_eq!(clock::parse(&clock::rfc3339(time)), Some(time));
+    true
+}
+
+/// An object id, which is written as it was read, in lower case.
+pub fn object_id(bytes: &[u8]) -> bool {
+    let Ok(text) = str::from_utf8(bytes) else { return false };
+    let Some(id) = ObjectId::parse(text) else { return false };
+    assert_eq!(id.to_string(), text.to_ascii_lowercase());
+    true
+}
+
+/// The `next` of a page, which is written as it was read.
+pub fn next(bytes: &[u8]) -> bool {
+    let Ok(text) = str::from_utf8(bytes) else { return false };
+    let Some(again) = newsfeed::pages::rewritten_next(text) else { return false };
+    assert_eq!(again, text);
+    true
+}
+
+/// A search and its tokens: none is empty or holds a blank, and a term is its own term.
+pub fn search(bytes: &[u8]) -> bool {
+    let Ok(text) = str::from_utf8(bytes) else { return false };
+    for token in tokens::tokens(text) {
+        assert!(!token.is_empty() && !token.contains(char::is_whitespace), "{token:?}");
+    }
+    let term = tokens::normalise_term(text);
+    assert_eq!(tokens::normalise_term(&term), term);
+    search::Search::new(text).is_ok()
+}
+
+/// Posts in one of the formats of an import; each is the same when it is exported and read again.
+pub fn posts(format: Format, bytes: &[u8]) -> Read {
+    let _ = Format::of("", bytes);
+    post::import::read_lines(format, bytes)
+}
+
+/// Members to be imported.
+pub fn members(bytes: &[u8]) -> Read {
+    account::import::read_lines(bytes, &Config::default(), NOW)
+}
+
+/// Acts to be imported.
+pub fn acts(bytes: &[u8]) -> Read {
+    act::read_lines(service(), bytes)
+}
+
+/// A roster to be imported.
+pub fn roster(bytes: &[u8]) -> Read {
+    account::roster::read_lines(bytes)
+}
+
+/// The file of a word model.
+pub fn word_model(bytes: &[u8]) -> bool {
+    words::file::reread(bytes)
+}
+
+/// Vectors as text, and the file of the model that they make.
+pub fn vectors(bytes: &[u8]) -> Option<Vec<u8>> {
+    words::text_form::reread(bytes)
+}
+
+/// A database file, or a backup, as `check` and `backup` read it. Whether a backup of it could be made.
+pub fn database(bytes: &[u8], directory: &Path) -> bool {
+    let (file, copy) = (directory.join("given.db"), directory.join("copy.db"));
+    std::fs::write(&file, bytes).expect("there is room for files");
+    let stop = backup::Stop::default();
+    let _ = check::check(&file, &check::Context::default(), &mut |_| (), &stop);
+    let copied = backup::backup(&file, &copy, &mut |_| (), &stop).is_ok();
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let _ = std::fs::remove_file(directory.join(format!("given.db{end}")));
+    }
+    let _ = std::fs::remove_file(copy);
+    copied
+}
+
+/// The file of a new database with a post in it.
+pub fn small_database(directory: &Path) -> Vec<u8> {
+    let file = directory.join("small.db");
+    let tidings = Tidings::builder(&file).clock(Clock::fixed(NOW)).open().expect("a new database opens");
+    let draft = post::Draft {
+        title: Some("Road to Rust 1.0".into()),
+        url: Some("https://blog.rust-lang.org/road".into()),
+        post: Some("We have nailed down a list of features.".into()),
+        ..post::Draft::default()
+    };
+    post::insert(&tidings, &account::Caller::Operator, &draft).expect("a post is written");
+    drop(tidings);
+    std::fs::read(file).expect("the file is there")
+}

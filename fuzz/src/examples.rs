@@ -1,0 +1,264 @@
+//! What inputs are made of: examples that the parsers take, or nearly, and words that mean something to them.
+
+use tidings_core::fuzzing as core;
+
+/// Posts of the Rust blog, one a line.
+const RUST_BLOG: &str = include_str!("../../tests/data/rust-blog.jsonl");
+
+/// Words of JSON and of the fields that are read from it.
+pub const JSON: &[&str] = &[
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\"",
+    "null",
+    "true",
+    "\\u0000",
+    "\\ud800",
+    "\\udc00",
+    "\n",
+    "\"title\":",
+    "\"post\":",
+    "\"url\":",
+    "\"tag\":",
+    "\"topic\":",
+    "\"date\":",
+    "\"id\":",
+    "\"_id\":",
+    "\"type\":",
+    "\"limit\":",
+    "\"view\":",
+    "[[[[[[[[[[[[[[[[",
+    "{\"a\":{\"a\":{\"a\":",
+    "\u{feff}",
+];
+/// Words of forms.
+pub const FORM: &[&str] =
+    &["&", "=", "+", "%20", "%FF", "title", "post", "limit", "tag", "a,b", "%F0%9F%A6%80"];
+/// Words of feeds.
+pub const FEED: &[&str] = &[
+    "<item>",
+    "</item>",
+    "<entry>",
+    "<title>",
+    "<![CDATA[",
+    "]]>",
+    "&lt;",
+    "&#x0;",
+    "&#1114112;",
+    "<!DOCTYPE a [",
+    "<!ENTITY a \"b\">",
+    "&a;",
+    "<link href=\"",
+    "<pubDate>",
+    "<content:encoded>",
+    "<br",
+    "<a href='",
+    "<media:thumbnail url=\"http://a/b\"/>",
+    "xmlns=\"http://www.w3.org/2005/Atom\"",
+    "\"items\":[",
+    "<ul><li>",
+    "</p>",
+    "&amp;",
+];
+
+fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
+    texts.iter().map(|text| text.as_bytes().to_vec()).collect()
+}
+
+/// Paths of requests.
+pub fn paths() -> Vec<Vec<u8>> {
+    texts(&[
+        "/healthz",
+        "/get_notice/6560c1a2ffeeddccbbaa0001",
+        "/category_search/a%2Fb%20c/30",
+        "/get_newsfeed_of_topic/%ED%95%99%EA%B5%90",
+        "/get_log_date/0/1/0/1000",
+        "/get_specific_userinfo/1",
+        "/remove_notice/x",
+        "/openapi.json",
+        "/docs/index.html",
+    ])
+}
+
+/// Forms, and what stands behind the `?` of an address.
+pub fn forms() -> Vec<Vec<u8>> {
+    texts(&[
+        "title=A+%26+B%3A+%EB%8C%80%ED%95%99&limit=0&tag=x&tag=y+z",
+        "post=text&tag=x%2C+y+z,&limit=-9223372036854775808",
+        "&title=a&&title=b&flag&more[a]=1",
+    ])
+}
+
+/// JSON bodies.
+pub fn json() -> Vec<Vec<u8>> {
+    texts(&[
+        r#"{"title": "A & B: 대학", "limit": 0, "tag": ["x", "y z"], "more": {"a": [1, 2.5, null]}}"#,
+        r#"{"title":"\u00e9\ud83e\udd80\n","post":null,"limit":9223372036854775807,"tag":[]}"#,
+        "{}",
+    ])
+}
+
+/// Bodies behind their content types.
+pub fn bodies() -> Vec<Vec<u8>> {
+    texts(&[
+        "application/json; charset=utf-8\n{\"title\":\"a\",\"limit\":1}",
+        "application/x-www-form-urlencoded\ntitle=a&limit=1",
+        "text/plain\nx",
+        "application/json\n",
+    ])
+}
+
+/// Values of `Authorization`.
+pub fn authorization() -> Vec<Vec<u8>> {
+    let mut values = texts(&["Bearer a.b.c", "bearer  x", "Basic YTpi", "Bearer a\nBearer b"]);
+    values.push(format!("Bearer {}", core::good_token()).into_bytes());
+    values
+}
+
+/// Values of `X-Forwarded-For`.
+pub fn forwarded_for() -> Vec<Vec<u8>> {
+    texts(&[
+        "1.2.3.4, 198.51.100.1, 10.1.1.1",
+        "[2001:db8::5]:4711, fd00::1",
+        "198.51.100.1:4711\n10.1.1.1",
+        "::ffff:10.0.0.1, unknown",
+    ])
+}
+
+/// Values of `Accept-Encoding`.
+pub fn accept_encoding() -> Vec<Vec<u8>> {
+    texts(&["gzip, deflate, br", "*;q=0.5, gzip;q=0", "x-gzip;q=1.0, identity; q=0\n*"])
+}
+
+/// Values of settings.
+pub fn settings() -> Vec<Vec<u8>> {
+    texts(&["/api/v1/", "https://app.example.org:8080", "http://[::1]", "10.0.0.0/8", "fd00::/8"])
+}
+
+/// Tokens: a good one, and forged ones.
+pub fn tokens() -> Vec<Vec<u8>> {
+    let good = core::good_token();
+    let payload = good.split('.').nth(1).unwrap_or_default().to_owned();
+    let none = format!("eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.{payload}.");
+    texts(&[&good, &none, "eyJhbGciOiJIUzUxMiIsInR5cCI6IkpXVCJ9.e30.AAAA", "a.b.c"])
+}
+
+/// Texts of password hashes.
+pub fn password_hashes() -> Vec<Vec<u8>> {
+    let (short, long) = ("ab".repeat(32), "cd".repeat(64));
+    texts(&[
+        "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5bm9ib2R5bm9ibw$dDnUGUH+JbWWAo5VAhEnJcUfPWqYBqPTlWcYqmtiM1Y",
+        "$argon2i$v=16$m=65536,t=3,p=4$c29tZXNhbHQ$iWh06vD8Fy27wf9npn6FXWiCX4K6pW6Ue1Bnzz07Z8A",
+        &format!("pbkdf2:sha256:600000$salt${short}"),
+        &format!("scrypt:32768:8:1$salt${long}"),
+        "",
+    ])
+}
+
+/// Points in time.
+pub fn dates() -> Vec<Vec<u8>> {
+    texts(&[
+        "2026-11-20T08:36:00Z",
+        "2026-11-20T17:36:00.123456789+09:00",
+        "2026-11-20",
+        "0000-01-01T00:00:00Z",
+        "9999-12-30T22:00:00.999Z",
+        "2026-11-20T08:36:60Z",
+        "-009999-01-02T01:59:59Z",
+    ])
+}
+
+/// Searches.
+pub fn searches() -> Vec<Vec<u8>> {
+    texts(&[
+        "The borrow checker's rules, don't you think?",
+        "학교에서 도서관까지 e-mail C++ node.js",
+        "東京タワー ﬁne Ⅷ ½ naïve e\u{301}\u{301}",
+        "a_b.c-d/e 1,234.56 #rust @home 🦀🦀",
+    ])
+}
+
+/// Posts as JSON lines, and as an array.
+pub fn posts_json() -> Vec<Vec<u8>> {
+    let mut examples: Vec<Vec<u8>> = RUST_BLOG.lines().take(3).map(|line| line.as_bytes().to_vec()).collect();
+    examples.extend(texts(&[
+        r#"[{"title":"a","url":"https://e.example/1","topic":"x, y","tag":["z"]} , {"title":"b","url":"http://E.example:80/2?q#f","end_date":""}]"#,
+        r#"{"_id":"6560c1a2ffeeddccbbaa0001","title":"é","post":"line\nline","url":"https://학교.example/a b","img":"/a.png","topic":["x"],"tag":[],"date":"2026-11-20T08:36:00+09:00","end_date":null,"view":9007199254740992,"fav_cnt":0}"#,
+        "\u{feff}\n{\"title\":\"a\",\"url\":\"https://e.example/1\",\"view\":3}\n\n{\"url\":\"x\"}\n",
+    ]));
+    examples
+}
+
+/// Posts in CSV.
+pub fn posts_csv() -> Vec<Vec<u8>> {
+    texts(&[
+        "title,url,post,img,topic,tag,date,end_date\na,https://e.example/1,\"text, \"\"quoted\"\"\nline\",,x;y,z,2026-11-20,\n",
+        "\u{feff}URL , title ,view,unknown\r\nhttps://e.example/2,b,7,?\r\n",
+    ])
+}
+
+/// Feeds: RSS 2.0, Atom, RSS 1.0, a JSON feed.
+pub fn feeds() -> Vec<Vec<u8>> {
+    texts(&[
+        r#"<?xml version="1.0"?><rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:media="http://search.yahoo.com/mrss/"><channel><title>t</title><link>https://e.example/</link><item><title>A &amp; B</title><link>https://e.example/1</link><guid>https://e.example/1</guid><category>x</category><pubDate>Fri, 20 Nov 2026 08:36:00 GMT</pubDate><description>&lt;p&gt;short&lt;/p&gt;</description><content:encoded><![CDATA[<p>long <b>text</b> &nbsp; <a href="https://e.example/2">link</a></p><ul><li>one</ul>]]></content:encoded><media:thumbnail url="https://e.example/a.png"/></item></channel></rss>"#,
+        r#"<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title><id>u</id><updated>2026-11-20T08:36:00Z</updated><entry><title type="html">a &lt;b&gt;</title><id>https://e.example/3</id><link rel="alternate" href="https://e.example/3"/><updated>2026-11-20T08:36:00Z</updated><category term="x" label="X"/><summary>short</summary><content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><p>long</p></div></content></entry></feed>"#,
+        r#"<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"><channel><title>t</title><link>https://e.example/</link></channel><item><title>a</title><link>https://e.example/4</link><description>d</description></item></rdf:RDF>"#,
+        r#"{"version":"https://jsonfeed.org/version/1.1","title":"t","items":[{"id":"https://e.example/5","url":"https://e.example/5","title":"a","content_html":"<p>x</p>","tags":["y"],"date_published":"2026-11-20T08:36:00Z"}]}"#,
+    ])
+}
+
+/// Members to be imported.
+pub fn members() -> Vec<Vec<u8>> {
+    let hash = "ab".repeat(32);
+    texts(&[
+        &format!(
+            r#"{{"id":"ann","nickname":"Ann","password_hash":"pbkdf2:sha256:600000$salt${hash}","name":"Ann","major":"Physics","date":"2020-01-02"}}"#
+        ),
+        "{\"id\":\"ben.2\"}\n{\"id\":\"eve\",\"name\":\"한\u{301}글\",\"major\":null}\n",
+        r#"[{"id":"ann"},{"id":"guest"}]"#,
+    ])
+}
+
+/// Acts to be imported.
+pub fn acts() -> Vec<Vec<u8>> {
+    texts(&[
+        r#"{"id":"ann","type":"view","url":"https://e.example/1","date":"2020-01-02T03:04:05Z"}"#,
+        "{\"id\":\"ann\",\"type\":\"search\",\"search\":\"the borrow checker\",\"date\":\"2020-01-02\"}\n{\"id\":\"ann\",\"type\":\"newsfeed\",\"newsfeed_name\":\"rust\",\"date\":\"1970-01-01T00:00:00Z\"}\n",
+        r#"[{"id":"ann","type":"like","url":" https://e.example/1 ","date":"2020-01-02T03:04:05Z"}]"#,
+    ])
+}
+
+/// A roster.
+pub fn roster() -> Vec<Vec<u8>> {
+    texts(&[
+        "id,name,major,password\n2026001,Ann Lee,Physics,secret words\n2026002,\"Ben, Jr.\",,\"a\"\"b\"\n",
+        "\u{feff}PASSWORD; ,id,name\r\n\r\nx,1,y\r\n",
+    ])
+}
+
+/// Files of vectors.
+pub fn vectors() -> Vec<Vec<u8>> {
+    texts(&[
+        "4 3\nrust 1 0 0.5\ncargo 0 1 -0.25\nnew_york 1e-3 -2 .5\n학교에서 1 1 1\n",
+        "rust 1 0 \r\ncargo 0 1\r\n",
+        "2 2\nthe 1 1\nnew york 1 1\nrust 3.4e38 1\n",
+    ])
+}
+
+/// Files of word models.
+pub fn word_models() -> Vec<Vec<u8>> {
+    vectors().iter().filter_map(|vectors| core::vectors(vectors)).collect()
+}
+
+/// Database files.
+///
+/// # Panics
+/// When none can be made.
+pub fn databases() -> Vec<Vec<u8>> {
+    let directory = tempfile::tempdir().expect("there is room for files");
+    vec![core::small_database(directory.path())]
+}

@@ -1,0 +1,93 @@
+//! Runs fuzz targets for as long as is wanted; the library says how.
+#![expect(clippy::print_stdout, reason = "it is a command")]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use tidings_fuzz::{Limits, TARGETS, Target, run};
+
+/// Tries changed examples on the parsers of tidings.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The targets [default: all]
+    targets: Vec<String>,
+    /// Stop after so many seconds, shared among the targets [default: none, or 60 without --iterations]
+    #[arg(long, value_name = "N")]
+    seconds: Option<u64>,
+    /// Try so many inputs of each target
+    #[arg(long, value_name = "N")]
+    iterations: Option<u64>,
+    /// Which inputs: the same seed makes the same
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Inputs that are tried at once [default: as many as there are processors]
+    #[arg(long, value_name = "N")]
+    threads: Option<u64>,
+    /// The processor's time, in milliseconds, that an input may take for each MiB that it has begun
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    slow: u64,
+    /// Where inputs that fail are written
+    #[arg(long, value_name = "DIRECTORY", default_value = "fuzz-failures")]
+    failures: PathBuf,
+    /// Try this input alone
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Name the targets
+    #[arg(long)]
+    list: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let known = |name: &String| TARGETS.iter().any(|target| target.name == name);
+    if arguments.list || !arguments.targets.iter().all(known) {
+        TARGETS.iter().for_each(|target| println!("{}", target.name));
+        return if arguments.list { ExitCode::SUCCESS } else { ExitCode::from(2) };
+    }
+    let is_wanted =
+        |target: &&Target| arguments.targets.is_empty() || arguments.targets.iter().any(|n| n == target.name);
+    let targets: Vec<&Target> = TARGETS.iter().filter(is_wanted).collect();
+    if let Some(file) = &arguments.input {
+        let input = std::fs::read(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        for target in targets {
+            let began = Instant::now();
+            let taken = (target.run)(&input);
+            println!("{}: {} in {:?}", target.name, if taken { "taken" } else { "refused" }, began.elapsed());
+        }
+        return ExitCode::SUCCESS;
+    }
+    let seconds =
+        arguments.seconds.unwrap_or(if arguments.iterations.is_some() { u64::MAX >> 20 } else { 60 });
+    let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    let mut failed = false;
+    for (number, target) in targets.iter().enumerate() {
+        let limits = Limits {
+            iterations: arguments.iterations.unwrap_or(u64::MAX),
+            time: Duration::from_secs(seconds) / u32::try_from(targets.len()).unwrap_or(1),
+            slow: Some(Duration::from_millis(arguments.slow)),
+            threads: arguments.threads.unwrap_or(processors).max(1),
+        };
+        let began = Instant::now();
+        match run(target, arguments.seed, limits) {
+            Ok(report) => {
+                let (of, all) = (number + 1, targets.len());
+                println!(
+                    "{of}/{all} {}: {} inputs, {} taken, in {:.1} s",
+                    target.name,
+                    report.inputs,
+                    report.taken,
+                    began.elapsed().as_secs_f64()
+                );
+            }
+            Err(failure) => {
+                failed = true;
+                let place = failure.write(&arguments.failures);
+                let place = place.map_or_else(|e| e.to_string(), |file| file.display().to_string());
+                println!("{}: {}\n  the input is in {place}", target.name, failure.reason);
+            }
+        }
+    }
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,183 @@
+//! Runs a target on many inputs.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::mutate::{Random, input};
+use crate::targets::Target;
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// After so many inputs.
+    pub iterations: u64,
+    /// After so long.
+    pub time: Duration,
+    /// The processor's time that an input may take for each MiB that it has begun; `None`: as long as it likes.
+    pub slow: Option<Duration>,
+    /// Inputs that are tried at once.
+    pub threads: u64,
+}
+
+/// What a run without a failure did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Report {
+    /// Inputs that were tried.
+    pub inputs: u64,
+    /// Those that the parser took.
+    pub taken: u64,
+}
+
+/// An input that failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// The input, which `input.0` of the seed made, unless it is a regression.
+    pub input: Vec<u8>,
+    /// Its name: the target, the seed, and its number.
+    pub name: String,
+    /// What was wrong.
+    pub reason: String,
+}
+
+impl Failure {
+    /// Writes the input to a file in `directory`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, directory: &Path) -> std::io::Result<PathBuf> {
+        fs::create_dir_all(directory)?;
+        let file = directory.join(&self.name);
+        fs::write(&file, &self.input)?;
+        Ok(file)
+    }
+}
+
+/// Tries inputs on a target: first those that failed once and were mended, and the examples, then changed ones.
+///
+/// # Errors
+/// The first input that fails.
+pub fn run(target: &Target, seed: u64, limits: Limits) -> Result<Report, Box<Failure>> {
+    quiet();
+    let examples = target.examples();
+    let mut report = Report::default();
+    for (name, input) in regressions(target.name).into_iter().chain(numbered(&examples)) {
+        report.inputs += 1;
+        report.taken += u64::from(attempt(target, &input, limits.slow).map_err(|reason| {
+            Box::new(Failure { name: format!("{}-{name}", target.name), input, reason })
+        })?);
+    }
+    let made = |number: u64| {
+        let mut random = Random::new(seed ^ number.wrapping_mul(0xd6e8_feb8_6659_fd93));
+        input(&mut random, &examples, target.dictionary)
+    };
+    let (began, over) = (Instant::now(), AtomicBool::new(false));
+    let (tried, taken) = (AtomicU64::new(0), AtomicU64::new(0));
+    let failed: Mutex<Option<Box<Failure>>> = Mutex::default();
+    std::thread::scope(|scope| {
+        for thread in 0..limits.threads {
+            let (made, over, tried, taken, failed) = (&made, &over, &tried, &taken, &failed);
+            scope.spawn(move || {
+                let mut number = thread;
+                while number < limits.iterations
+                    && began.elapsed() < limits.time
+                    && !over.load(Ordering::Relaxed)
+                {
+                    let input = made(number);
+                    match attempt(target, &input, limits.slow) {
+                        Ok(was_taken) => taken.fetch_add(u64::from(was_taken), Ordering::Relaxed),
+                        Err(reason) => {
+                            over.store(true, Ordering::Relaxed);
+                            let name = format!("{}-{seed}-{number}", target.name);
+                            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                            failed.get_or_insert(Box::new(Failure { input, name, reason }));
+                            0
+                        }
+                    };
+                    tried.fetch_add(1, Ordering::Relaxed);
+                    number += limits.threads;
+                }
+            });
+        }
+    });
+    if let Some(failure) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(failure);
+    }
+    report.inputs += tried.into_inner();
+    report.taken += taken.into_inner();
+    Ok(report)
+}
+
+/// Tries one input; whether the parser took it.
+fn attempt(target: &Target, input: &[u8], slow: Option<Duration>) -> Result<bool, String> {
+    let began = processor_time();
+    let taken = catch_unwind(AssertUnwindSafe(|| (target.run)(input))).map_err(|panic| {
+        let place = PLACE.take();
+        format!("it panicked{place}: {}", message(&*panic))
+    })?;
+    let took = processor_time().saturating_sub(began);
+    let begun = u32::try_from(1 + (input.len() >> 20)).unwrap_or(u32::MAX);
+    match slow.map(|slow| slow.saturating_mul(begun)).filter(|most| took > *most) {
+        Some(most) => Err(format!("it took {took:?} of at most {most:?}, with {} bytes", input.len())),
+        None => Ok(taken),
+    }
+}
+
+/// How long this thread has kept a processor busy: what else the machine does has no part in it.
+fn processor_time() -> Duration {
+    #[cfg(unix)]
+    {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        let part = |number: i64| u64::try_from(number).unwrap_or_default();
+        Duration::from_secs(part(time.tv_sec)) + Duration::from_nanos(part(time.tv_nsec))
+    }
+    #[cfg(not(unix))]
+    {
+        // There is no such clock: nothing is slow.
+        Duration::ZERO
+    }
+}
+
+thread_local! {
+    /// Where the last panic of this thread was.
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Keeps panics of targets off standard error, where there would be one for each failing input.
+fn quiet() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        std::panic::set_hook(Box::new(|info| {
+            let place = info.location().map(|place| format!(" at {place}")).unwrap_or_default();
+            PLACE.replace(place);
+        }));
+    });
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
+}
+
+fn numbered(examples: &[Vec<u8>]) -> impl Iterator<Item = (String, Vec<u8>)> {
+    (0..).zip(examples).map(|(number, example): (u32, _)| (format!("example-{number}"), example.clone()))
+}
+
+/// The inputs that failed once, by the names of their files.
+fn regressions(target: &str) -> Vec<(String, Vec<u8>)> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions").join(target);
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut inputs: Vec<_> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            Some((format!("regression-{name}"), fs::read(entry.path()).ok()?))
+        })
+        .collect();
+    inputs.sort();
+    inputs
+}

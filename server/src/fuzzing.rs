@@ -1,0 +1,133 @@
+//! The parsers of the server, for the fuzz targets: each reads bytes, and panics where what it read breaks a promise.
+//!
+//! No part of the library's interface; it is there with the feature `fuzzing` alone.
+
+use std::net::IpAddr;
+use std::sync::OnceLock;
+
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use serde::{Deserialize, Serialize};
+
+use crate::config::{BasePath, Config, IpNet, Origin};
+use crate::route::Table;
+use crate::{app, client, fields, request};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
+
+/// Fields of each kind that operations have.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Fields {
+    title: Option<String>,
+    post: Option<String>,
+    limit: Option<i64>,
+    tag: Option<Vec<String>>,
+}
+
+impl Fields {
+    /// That they are the same when they are written as JSON and read again.
+    fn again(&self) {
+        let json = serde_json::to_vec(self).expect("texts and numbers");
+        let again: Self = fields::read(Some(&JSON), &json).unwrap_or_else(|e| panic!("{e}: {self:?}"));
+        assert_eq!(&again, self);
+    }
+}
+
+/// The path of a request: what is found takes as many parameters as its template has.
+pub fn path(bytes: &[u8]) -> bool {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    let table = TABLE.get_or_init(|| Table::new(app::routes(&Config::default())));
+    let Ok(path) = str::from_utf8(bytes) else { return false };
+    let Ok(found) = table.find(path) else { return false };
+    assert_eq!(found.segments.len(), found.template().matches('{').count(), "{path:?}");
+    assert!(found.segments.iter().map(Vec::len).sum::<usize>() <= path.len(), "{path:?}");
+    let _ = (found.route(&Method::GET), found.recorded(&Method::GET));
+    true
+}
+
+/// The parameters of an address.
+pub fn query(bytes: &[u8]) -> bool {
+    let read = str::from_utf8(bytes).ok().and_then(|text| fields::query::<Fields>(text).ok());
+    read.as_ref().inspect(|fields| fields.again()).is_some()
+}
+
+/// The fields of a form.
+pub fn form(bytes: &[u8]) -> bool {
+    let read = fields::read::<Fields>(Some(&FORM), bytes).ok();
+    read.as_ref().inspect(|fields| fields.again()).is_some()
+}
+
+/// The fields of a JSON body.
+pub fn json(bytes: &[u8]) -> bool {
+    let read = fields::read::<Fields>(Some(&JSON), bytes).ok();
+    read.as_ref().inspect(|fields| fields.again()).is_some()
+}
+
+/// A body behind the first line, which is its content type.
+pub fn body(bytes: &[u8]) -> bool {
+    let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let content_type = HeaderValue::from_bytes(&bytes[..end]).ok();
+    fields::read::<Fields>(content_type.as_ref(), bytes.get(end + 1..).unwrap_or_default()).is_ok()
+}
+
+/// Headers of one name, one a line.
+fn headers(name: &HeaderName, bytes: &[u8]) -> HeaderMap {
+    let values = bytes.split(|byte| *byte == b'\n').filter_map(|line| HeaderValue::from_bytes(line).ok());
+    values.map(|value| (name.clone(), value)).collect()
+}
+
+/// The lines of `Authorization`: a token is a part of the only one.
+pub fn authorization(bytes: &[u8]) -> bool {
+    let headers = headers(&AUTHORIZATION, bytes);
+    let token = request::token(&headers);
+    let only = headers.iter().next().filter(|_| headers.len() == 1).map(|(_, value)| value.as_bytes());
+    if let Some(token) = token.filter(|token| !token.is_empty()) {
+        assert!(only.is_some_and(|value| value.windows(token.len()).any(|part| part == token.as_bytes())));
+        assert_eq!(token, token.trim());
+        return true;
+    }
+    false
+}
+
+/// The lines of `X-Forwarded-For`: believed of trusted proxies alone.
+pub fn forwarded_for(bytes: &[u8]) -> bool {
+    static TRUSTED: OnceLock<Vec<IpNet>> = OnceLock::new();
+    let trusted =
+        TRUSTED.get_or_init(|| ["10.0.0.0/8", "fd00::/8"].map(|net| net.parse().expect("a network")).into());
+    let headers = headers(&HeaderName::from_static("x-forwarded-for"), bytes);
+    let (proxy, stranger) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([203, 0, 113, 7]));
+    assert_eq!(client::address(stranger, &headers, trusted), stranger);
+    assert_eq!(client::address(proxy, &headers, &[]), proxy);
+    let address = client::address(proxy, &headers, trusted);
+    assert_eq!(address, address.to_canonical());
+    address != proxy
+}
+
+/// The lines of `Accept-Encoding`, whose letters may be upper or lower case.
+pub fn accept_encoding(bytes: &[u8]) -> bool {
+    let accepts = request::accepts_gzip(&headers(&ACCEPT_ENCODING, bytes));
+    let upper = bytes.to_ascii_uppercase();
+    assert_eq!(request::accepts_gzip(&headers(&ACCEPT_ENCODING, &upper)), accepts);
+    accepts
+}
+
+/// The texts of settings, which are the same when they are written and read again.
+pub fn settings(bytes: &[u8]) -> bool {
+    let Ok(text) = str::from_utf8(bytes) else { return false };
+    let base = text.parse::<BasePath>();
+    if let Ok(base) = &base {
+        assert_eq!(base.as_str().parse::<BasePath>().as_ref(), Ok(base));
+    }
+    let origin = text.parse::<Origin>();
+    if let Ok(origin) = &origin {
+        let header = origin.header();
+        let again = header.to_str().expect("an origin is ASCII").parse::<Origin>();
+        assert_eq!(again.as_ref(), Ok(origin));
+    }
+    let network = text.parse::<IpNet>();
+    if let Ok(network) = &network {
+        assert_eq!(network.to_string().parse::<IpNet>().as_ref(), Ok(network));
+    }
+    base.is_ok() || origin.is_ok() || network.is_ok()
+}
