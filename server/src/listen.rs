@@ -52,6 +52,9 @@ const CONNECTION_UNSENT: usize = 4 * 1024 * 1024;
 /// Bytes of a response that the system holds of each connection. Linux takes twice as much, its own records included,
 /// and a guest's feed fits in whole. Without it, the system would hold up to 4 MiB.
 const SEND_BUFFER: usize = 128 * 1024;
+/// Connections that wait to be accepted, as far as the system allows it: beyond it their first packets are lost, and
+/// come again only a second later.
+const BACKLOG: i32 = 4_096;
 /// How long accepting rests when the system has no room for another connection.
 const REST: Duration = Duration::from_millis(200);
 /// How soon a connection that waits for a place is looked at again.
@@ -181,8 +184,10 @@ fn note_member<B>(app: &App, connection: &Connection, request: &Request<B>) {
 
 fn listen_on(listener: std::net::TcpListener) -> io::Result<TcpListener> {
     listener.set_nonblocking(true)?;
+    let socket = SockRef::from(&listener);
     // The sockets that it accepts have it too.
-    SockRef::from(&listener).set_send_buffer_size(SEND_BUFFER)?;
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.listen(BACKLOG)?;
     TcpListener::from_std(listener)
 }
 
