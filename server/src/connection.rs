@@ -22,6 +22,10 @@ pub(crate) struct Connection {
     opened: Instant,
     begun: AtomicUsize,
     running: AtomicUsize,
+    /// Requests that wait for more of their body.
+    awaiting: AtomicUsize,
+    /// Requests whose response is being taken.
+    answering: AtomicUsize,
     abandoned: AtomicUsize,
     progress: AtomicUsize,
     /// Milliseconds from `opened` to the last progress, as its socket saw it.
@@ -41,6 +45,8 @@ impl Connection {
             opened: Instant::now(),
             begun: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
+            awaiting: AtomicUsize::new(0),
+            answering: AtomicUsize::new(0),
             abandoned: AtomicUsize::new(0),
             progress: AtomicUsize::new(0),
             active_ms: AtomicU64::new(0),
@@ -60,7 +66,7 @@ impl Connection {
         }
         self.begun.fetch_add(1, Ordering::Relaxed);
         self.running.fetch_add(1, Ordering::Relaxed);
-        Running(Arc::clone(self))
+        Running { connection: Arc::clone(self), is_answered: false }
     }
 
     /// How many requests have begun.
@@ -78,6 +84,13 @@ impl Connection {
     /// Whether a request is running: its response has not been handed to hyper as a whole.
     pub(crate) fn has_running(&self) -> bool {
         self.running.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether nothing but the client keeps the connection from going on: it has no request, or each waits for more of
+    /// its body or for its response to be taken.
+    pub(crate) fn waits_for_client(&self) -> bool {
+        let waiting = self.awaiting.load(Ordering::Relaxed) + self.answering.load(Ordering::Relaxed);
+        self.running.load(Ordering::Relaxed) <= waiting
     }
 
     /// Whether the requests come by HTTP/2; known from the first one on.
@@ -157,18 +170,32 @@ impl Connection {
 }
 
 /// A request that is running.
-pub(crate) struct Running(Arc<Connection>);
+pub(crate) struct Running {
+    connection: Arc<Connection>,
+    is_answered: bool,
+}
 
 impl Running {
+    /// Says that the request has its response.
+    pub(crate) fn set_answered(&mut self) {
+        if !self.is_answered {
+            self.is_answered = true;
+            self.connection.answering.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// The connection that the request came by.
     pub(crate) fn connection(&self) -> &Arc<Connection> {
-        &self.0
+        &self.connection
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::Relaxed);
+        if self.is_answered {
+            self.connection.answering.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.connection.running.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -176,11 +203,30 @@ impl Drop for Running {
 pub(crate) struct RequestBody<B> {
     body: B,
     connection: Arc<Connection>,
+    is_awaited: bool,
 }
 
 impl<B> RequestBody<B> {
     pub(crate) fn new(body: B, connection: &Arc<Connection>) -> Self {
-        Self { body, connection: Arc::clone(connection) }
+        Self { body, connection: Arc::clone(connection), is_awaited: false }
+    }
+}
+
+impl<B> RequestBody<B> {
+    /// Says whether the request waits for more of this.
+    fn set_awaited(&mut self, is_awaited: bool) {
+        if is_awaited && !self.is_awaited {
+            self.connection.awaiting.fetch_add(1, Ordering::Relaxed);
+        } else if self.is_awaited && !is_awaited {
+            self.connection.awaiting.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.is_awaited = is_awaited;
+    }
+}
+
+impl<B> Drop for RequestBody<B> {
+    fn drop(&mut self) {
+        self.set_awaited(false);
     }
 }
 
@@ -192,7 +238,9 @@ impl<B: Body<Data = Bytes> + Unpin> Body for RequestBody<B> {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        self.set_awaited(frame.is_pending());
+        let frame = ready!(frame);
         self.connection.add_progress();
         Poll::Ready(frame)
     }
@@ -203,5 +251,42 @@ impl<B: Body<Data = Bytes> + Unpin> Body for RequestBody<B> {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use futures_util::stream;
+    use http_body_util::StreamBody;
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_waits_for_its_client_unless_a_request_is_worked_on() {
+        let connection = Connection::new();
+        assert!(connection.waits_for_client());
+        let mut running = connection.begin(false);
+        assert!(!connection.waits_for_client());
+        let (sender, mut pieces) = mpsc::channel::<Result<Frame<Bytes>, std::convert::Infallible>>(1);
+        let pieces = StreamBody::new(stream::poll_fn(move |cx| pieces.poll_recv(cx)));
+        let mut body = RequestBody::new(pieces, &connection);
+        let is_there = poll_fn(|cx| Poll::Ready(Pin::new(&mut body).poll_frame(cx).is_ready()));
+        assert!(!is_there.await && connection.waits_for_client());
+        sender.send(Ok(Frame::data(Bytes::from_static(b"x")))).await.unwrap();
+        let is_there = poll_fn(|cx| Poll::Ready(Pin::new(&mut body).poll_frame(cx).is_ready()));
+        assert!(is_there.await && !connection.waits_for_client());
+        let is_there = poll_fn(|cx| Poll::Ready(Pin::new(&mut body).poll_frame(cx).is_ready()));
+        assert!(!is_there.await && connection.waits_for_client());
+        drop(body);
+        assert!(!connection.waits_for_client());
+        running.set_answered();
+        assert!(connection.waits_for_client() && connection.has_running());
+        let other = connection.begin(true);
+        assert!(!connection.waits_for_client());
+        drop((running, other));
+        assert!(connection.waits_for_client() && !connection.has_running());
     }
 }

@@ -1,7 +1,7 @@
 //! The open connections: how many there may be, of whom, and which of them close so that others have room.
 //!
-//! A newcomer seldom waits: when the places are used up, the connections close that have been idle longest, of the
-//! network that holds most. The lock is taken when a connection opens or closes, never for a request, unless the
+//! A newcomer seldom waits: when the places are used up, the connections close that have waited longest for their
+//! client, of the network that holds most. The lock is taken when a connection opens or closes, never for a request, unless the
 //! memory for responses is used up.
 
 use std::cmp::Reverse;
@@ -23,10 +23,13 @@ mod bounds;
 
 use bounds::{Bounds, Groups};
 
-/// How long the client of a running request may be silent before its place may be given to another.
+/// How long a request may be worked on before its place may be given to another.
 const STALLED: Duration = Duration::from_secs(10);
 /// How long nothing is looked for where nothing was found to close.
 const REST: Duration = Duration::from_millis(5);
+/// How many times a guest's waiting counts as much as a member's. Not always first: a guest who has just come would
+/// lose its place to members who do nothing.
+const GUEST_WEIGHT: u32 = 8;
 /// Bytes that a connection may hold while memory is being made free.
 const MODEST: usize = 256 * 1024;
 /// The share of the connections that close at once, so that a flood does not look through all of them each time.
@@ -65,9 +68,9 @@ struct Entry {
 /// Why a connection is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// Every place is taken by a connection that has work to do: wait for one.
+    /// Every place is taken by a connection with a request that is worked on: wait for one.
     Full,
-    /// Its address or network has its share, all of it with work to do.
+    /// Its address or network has its share, all of it with requests that are worked on.
     Share,
 }
 
@@ -230,8 +233,8 @@ impl Entries {
         found
     }
 
-    /// Closes up to `batch` connections, one at least, that have been idle longest, of the largest network; of its
-    /// guests first. Says whether there was one.
+    /// Closes up to `batch` connections, one at least, that have waited longest for their client, of the largest
+    /// network. Says whether there was one.
     fn close_longest_idle(
         &mut self,
         batch: usize,
@@ -242,14 +245,14 @@ impl Entries {
             |client: Option<Groups>| client.and_then(|groups| self.networks.get(&groups.network)).copied();
         let candidates =
             self.open.iter().filter(|(_, entry)| is_of(entry.client)).filter_map(|(key, entry)| {
-                let rank = rank(&entry.connection, now)?;
-                Some(((Reverse(share(entry.client)), rank), entry.connection.active(), *key))
+                let waiting = waiting(&entry.connection, now)?;
+                Some((Reverse(share(entry.client)), Reverse(waiting), *key))
             });
         let mut candidates: Vec<_> = candidates.collect();
-        let Some(first) = candidates.iter().map(|(class, ..)| *class).min() else { return false };
-        candidates.retain(|(class, ..)| *class == first);
+        let Some(first) = candidates.iter().map(|(share, ..)| *share).min() else { return false };
+        candidates.retain(|(share, ..)| *share == first);
         let batch = batch.clamp(1, candidates.len());
-        candidates.select_nth_unstable_by_key(batch - 1, |(_, active, _)| *active);
+        candidates.select_nth_unstable_by_key(batch - 1, |(_, waiting, _)| *waiting);
         tracing::debug!(closed = batch, "connections are closed for others to have their places");
         let closing: Vec<_> = candidates[..batch].iter().map(|(.., key)| *key).collect();
         self.close_all(&closing);
@@ -296,15 +299,12 @@ impl Entries {
     }
 }
 
-/// How soon a connection closes for another, lowest first; `None`: it has work to do.
-fn rank(connection: &Connection, now: Instant) -> Option<u8> {
-    let is_busy = connection.has_running() || connection.unsent() > 0;
-    match (is_busy, connection.is_signed_in()) {
-        (false, false) => Some(0),
-        (true, false) if now.saturating_duration_since(connection.active()) >= STALLED => Some(1),
-        (false, true) => Some(2),
-        (true, _) => None,
-    }
+/// How long a connection has waited for its client, which decides whether it closes for another; a guest's counts
+/// several times. `None` while a request is worked on.
+fn waiting(connection: &Connection, now: Instant) -> Option<Duration> {
+    let silent = now.saturating_duration_since(connection.active());
+    let weight = if connection.is_signed_in() { 1 } else { GUEST_WEIGHT };
+    (connection.waits_for_client() || silent >= STALLED).then_some(silent * weight)
 }
 
 fn count_down(counts: &mut HashMap<IpAddr, usize>, group: IpAddr) {
@@ -358,6 +358,21 @@ mod tests {
         drop((running, many, other, newcomer));
         assert_eq!(open(&connections), 0);
         assert!(connections.entries().addresses.is_empty() && connections.entries().networks.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_just_come_keeps_its_place_beside_many_that_do_nothing() {
+        let connections = connections(10, &Config::default());
+        let mut silent: Vec<_> = (0..8).map(|_| connections.admit(address("192.0.2.1")).unwrap()).collect();
+        for place in &silent {
+            place.connection.set_signed_in();
+        }
+        advance(Duration::from_secs(1)).await;
+        let newcomer = connections.admit(address("192.0.2.1")).unwrap();
+        advance(Duration::from_millis(100)).await;
+        silent.extend((0..7).map(|_| connections.admit(address("192.0.2.1")).unwrap()));
+        assert!(!newcomer.connection.is_closing());
+        assert_eq!(silent.iter().filter(|place| place.connection.is_closing()).count(), 8);
     }
 
     #[tokio::test(start_paused = true)]

@@ -92,8 +92,9 @@ impl<B> ResponseBody<B> {
         body: B,
         charge: Option<Charge>,
         stream: Option<Arc<StreamState>>,
-        running: Running,
+        mut running: Running,
     ) -> Self {
+        running.set_answered();
         if let Some(stream) = &stream {
             stream.add_progress();
         }

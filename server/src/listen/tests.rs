@@ -57,22 +57,17 @@ async fn a_connection_without_a_next_request_is_closed_after_the_idle_time() {
 }
 
 #[tokio::test]
-async fn a_connection_over_the_limit_takes_the_place_of_an_idle_one_and_of_no_request() {
+async fn a_connection_over_the_limit_takes_the_place_of_one_that_waits_for_its_client() {
     let server = server(Config { max_connections: 1, ..Config::default() });
+    let mut idle = send(&server, HEALTH).await;
+    idle.read_exact(&mut [0; 16]).await.unwrap();
     let head = "POST /sign_in HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n";
-    let mut running = send(&server, head).await;
-    running.read_exact(&mut [0; 25]).await.unwrap();
-    let mut second = send(&server, HEALTH).await;
-    // Its address has its share, and nothing can be closed for it.
-    timeout(Duration::from_secs(20), second.read_exact(&mut [0; 1])).await.unwrap().unwrap_err();
-    running.write_all(b"{}").await.unwrap();
-    running.read_exact(&mut [0; 12]).await.unwrap();
-    let next = async {
-        // Until the server has seen that the first request has ended.
-        while send(&server, HEALTH).await.read_exact(&mut [0; 16]).await.is_err() {}
-    };
-    timeout(Duration::from_secs(20), next).await.unwrap();
-    until_closed(running).await;
+    let mut slow = send(&server, head).await;
+    timeout(Duration::from_secs(5), slow.read_exact(&mut [0; 25])).await.unwrap().unwrap();
+    until_closed(idle).await;
+    let mut third = send(&server, HEALTH).await;
+    timeout(Duration::from_secs(5), third.read_exact(&mut [0; 16])).await.unwrap().unwrap();
+    until_closed(slow).await;
 }
 
 #[tokio::test]
