@@ -184,10 +184,7 @@ fn note_member<B>(app: &App, connection: &Connection, request: &Request<B>) {
 
 fn listen_on(listener: std::net::TcpListener) -> io::Result<TcpListener> {
     listener.set_nonblocking(true)?;
-    let socket = SockRef::from(&listener);
-    // The sockets that it accepts have it too.
-    socket.set_send_buffer_size(SEND_BUFFER)?;
-    socket.listen(BACKLOG)?;
+    SockRef::from(&listener).listen(BACKLOG)?;
     TcpListener::from_std(listener)
 }
 
@@ -255,6 +252,7 @@ async fn accept(listener: &TcpListener) -> (TcpStream, IpAddr) {
             Ok((socket, peer)) => {
                 // Answers are written whole: waiting to fill a packet only delays them.
                 let _ = socket.set_nodelay(true);
+                let _ = SockRef::from(&socket).set_send_buffer_size(SEND_BUFFER);
                 return (socket, peer.ip());
             }
             Err(error) if is_of_one_connection(&error) => {}
