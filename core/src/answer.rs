@@ -91,6 +91,11 @@ impl Encoded {
         &self.json
     }
 
+    /// Whether it has been compressed.
+    pub fn is_compressed(&self) -> bool {
+        self.compressed.get().is_some()
+    }
+
     /// The JSON object as `compress` makes it smaller; it is asked once.
     pub fn compressed(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes {
         self.compressed.get_or_init(|| compress(&self.json))

@@ -60,7 +60,7 @@ impl Network {
 /// ```
 #[derive(Debug)]
 pub struct FairQueue<O, T> {
-    operations: Ring<O, Ring<Network, Ring<Client, VecDeque<Entry<T>>>>>,
+    operations: Ring<O, Ring<Network, Clients<T>>>,
     capacity: usize,
     len: usize,
     /// The number of the next entry.
@@ -91,6 +91,9 @@ struct Entry<T> {
     number: u64,
     item: T,
 }
+
+/// The clients of a network, each with its entries, the oldest first.
+type Clients<T> = Ring<Client, VecDeque<Entry<T>>>;
 
 /// What takes turns: by key, the next first. None of them is empty.
 #[derive(Debug)]

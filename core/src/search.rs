@@ -240,6 +240,9 @@ fn checked_num(num: i64) -> Result<i64> {
 fn similar_words(tidings: &Tidings, tokens: &[String]) -> Vec<String> {
     let mut similar: Vec<String> = Vec::new();
     for token in tokens {
+        if similar.len() == SIMILAR_ALL {
+            break;
+        }
         for word in words::similar_to(tidings, token, SIMILAR) {
             let word = word.word.to_string();
             if similar.len() < SIMILAR_ALL && !tokens.contains(&word) && !similar.contains(&word) {

@@ -26,7 +26,7 @@ pub(crate) fn routes() -> Vec<Route> {
 /// Answers a report that many ask for: at once where it is kept.
 async fn report(call: Call, question: Question) -> Answer {
     if let Some(kept) = analysis::answer_in_memory(call.tidings(), call.caller(), question) {
-        return Ok(Reply::encoded(&kept, call.accepts_gzip()));
+        return call.encoded(kept).await;
     }
     let made = move |tidings: &_, caller: &_, gzip| {
         analysis::answer(tidings, caller, question).map(|answer| Reply::encoded(&answer, gzip))

@@ -326,6 +326,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_large_answer_out_of_memory_is_compressed_like_a_small_one() {
+        let service = service();
+        let text = "A long notice. ".repeat(1_000);
+        let admin = tidings_core::account::Caller::Operator;
+        let draft = tidings_core::notice::Draft {
+            title: Some("Long".into()),
+            post: Some(text.clone()),
+            ..tidings_core::notice::Draft::default()
+        };
+        let id = tidings_core::notice::insert(&service.tidings, &admin, &draft).unwrap().id;
+        for path in ["/get_all_notice".to_owned(), format!("/get_notice/{id}")] {
+            // The first may have to ask the database.
+            service.call(request("GET", &path)).await;
+            let packed = service.call(with(request("GET", &path), "accept-encoding", "gzip")).await;
+            let mut json = String::new();
+            let mut unpacked = flate2::read::GzDecoder::new(packed.body().as_ref());
+            std::io::Read::read_to_string(&mut unpacked, &mut json).unwrap();
+            assert!(json.contains(&text) && header(&packed, "content-encoding") == "gzip", "{path}");
+        }
+    }
+
+    #[tokio::test]
     async fn what_is_personal_is_kept_by_no_cache() {
         let service = service();
         let token = format!("Bearer {}", service.member("ann").await);

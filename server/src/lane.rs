@@ -22,8 +22,8 @@ const UNIVERSITY: usize = 32;
 const UNIVERSITY_QUEUE: usize = 64;
 /// The most searches that run at once: as many as the store has connections for them.
 const QUERIES_MAX: usize = 4;
-/// Large bodies that may wait to be read.
-const PARSE_QUEUE: usize = 64;
+/// Large bodies that may wait to be read, and large answers to be compressed.
+const CODEC_QUEUE: usize = 64;
 /// By how much a thread of searches is nicer than others: a busy core gives it about a third of what it gives one of
 /// them, and an idle core all.
 #[cfg(target_os = "linux")]
@@ -61,8 +61,8 @@ pub(crate) struct Lanes {
     pub(crate) store: Lane,
     /// Searches, and other queries that may take long.
     pub(crate) query: Lane,
-    /// Reading the fields of large bodies.
-    pub(crate) parse: Lane,
+    /// Reading the fields of large bodies, compressing large answers.
+    pub(crate) codec: Lane,
     /// What hashes a password: three kinds of work on the same threads, which take turns.
     pub(crate) sign_in: Lane,
     pub(crate) sign_up: Lane,
@@ -89,7 +89,7 @@ impl Lanes {
             read: Lane::short(cores, queue),
             store: Lane::waiting(operations, queue),
             query: Lane::fair((cores / 2).clamp(1, QUERIES_MAX), queue, lower_priority),
-            parse: Lane::fair((cores / 2).max(1), PARSE_QUEUE, || {}),
+            codec: Lane::fair((cores / 2).max(1), CODEC_QUEUE, || {}),
             sign_in: Lane::Fair(Arc::clone(&passwords), Kind::SignIn),
             sign_up: Lane::Fair(Arc::clone(&passwords), Kind::SignUp),
             change_pw: Lane::Fair(passwords, Kind::ChangePw),
@@ -100,12 +100,12 @@ impl Lanes {
 
     /// How much waits for its turn in each lane.
     pub(crate) fn waiting(&self) -> [(&'static str, usize); 7] {
-        let Self { read, store, query, parse, sign_in, sign_up: _, change_pw: _, university, import } = self;
+        let Self { read, store, query, codec, sign_in, sign_up: _, change_pw: _, university, import } = self;
         let lanes = [
             ("read", read),
             ("store", store),
             ("query", query),
-            ("parse", parse),
+            ("codec", codec),
             ("password", sign_in),
             ("university", university),
             ("import", import),

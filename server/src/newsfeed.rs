@@ -137,7 +137,7 @@ async fn answer(
     let page = call.parameters::<PageFields>()?;
     if call.is_guest() {
         let feed = feed(call.tidings(), call.caller(), &page.page())?;
-        return Ok(Reply::encoded(&feed.body, call.accepts_gzip()));
+        return call.encoded(feed.body).await;
     }
     let feed = move |tidings: &_, caller: &_, gzip| {
         feed(tidings, caller, &page.page()).map(|feed| Reply::encoded(&feed.body, gzip))

@@ -1,7 +1,9 @@
 //! Notices of the administrators.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
-use tidings_core::answer::Inserted;
+use tidings_core::answer::{self, Encoded, Inserted};
 use tidings_core::notice::{self, Draft, NoticeList, OneNotice};
 use utoipa::ToSchema;
 
@@ -35,7 +37,7 @@ pub(crate) async fn get_all_notice(call: Call) -> Answer {
     if call.is_guest()
         && let Some(list) = notice::list_in_memory(call.tidings())
     {
-        return Ok(Reply::encoded(list.answer(), call.accepts_gzip()));
+        return call.encoded(Arc::clone(list.answer())).await;
     }
     let listed = |tidings: &_, caller: &_, gzip| {
         notice::list(tidings, caller).map(|list| Reply::encoded(list.answer(), gzip))
@@ -57,7 +59,7 @@ pub(crate) async fn get_notice(mut call: Call) -> Answer {
     if call.is_guest()
         && let Some(notice) = notice::get_in_memory(call.tidings(), &id)
     {
-        return Ok(Reply::success(&notice?, call.accepts_gzip()));
+        return call.encoded(Arc::new(Encoded::new(answer::success(&notice?)))).await;
     }
     call.read(move |tidings, caller| notice::get(tidings, caller, &id)).await
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tidings_core::account::{Caller, Client};
 use tidings_core::analysis::Guest;
+use tidings_core::answer::Encoded;
 use tidings_core::{Error, Outcome, Result, Tidings};
 
 use crate::app::App;
@@ -22,6 +23,9 @@ use crate::witness::user_agent;
 /// Bytes of a body that are read on an async thread: that takes less time than handing them to another thread and
 /// back would delay others. Larger bodies are read elsewhere.
 const READ_AT_ONCE: usize = 16 * 1024;
+
+/// Bytes of an answer that are compressed on an async thread.
+const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 
 /// A request whose path and method have an operation, with what its handler may ask of it.
 pub(crate) struct Call {
@@ -121,7 +125,7 @@ impl Call {
             return fields::read(content_type, &body);
         }
         let content_type = content_type.cloned();
-        lanes.parse.run_for(client, move || Ok(fields::read(content_type.as_ref(), &body))).await?
+        lanes.codec.run_for(client, move || Ok(fields::read(content_type.as_ref(), &body))).await?
     }
 
     /// The body as a stream of one of these types: a reader for an operation, and what feeds it.
@@ -159,6 +163,21 @@ impl Call {
     /// Whether the client takes answers compressed with gzip.
     pub(crate) fn accepts_gzip(&self) -> bool {
         accepts_gzip(&self.headers)
+    }
+
+    /// Answers what was found in memory. A large answer that is not compressed yet is compressed off the async threads;
+    /// where too many wait for that it is sent as it is.
+    pub(crate) async fn encoded(&self, kept: Arc<Encoded>) -> Answer {
+        let gzip = self.accepts_gzip();
+        if !gzip || kept.is_compressed() || kept.json().len() <= COMPRESSED_AT_ONCE {
+            return Ok(Reply::encoded(&kept, gzip));
+        }
+        let (client, plain) = (self.address().into(), Arc::clone(&kept));
+        let compressed = self.app.lanes.codec.run_for(client, move || Ok(Reply::encoded(&kept, true))).await;
+        match compressed {
+            Err(Error::Overloaded) => Ok(Reply::encoded(&plain, false)),
+            compressed => Ok(compressed?),
+        }
     }
 
     /// Runs an operation on the database and answers what it gives.

@@ -60,7 +60,7 @@ fn what_was_answered_and_how_the_store_does_stands_in_the_metrics() {
     for name in ["database_bytes", "wal_bytes", "commit_works_sum"] {
         assert!(value(&page, &format!("tidings_{name}")).is_some_and(|n| n > 0.0), "{name}: {page}");
     }
-    for lane in ["read", "store", "query", "parse", "password", "university", "import"] {
+    for lane in ["read", "store", "query", "codec", "password", "university", "import"] {
         let waiting = value(&page, &format!("tidings_operations_waiting{{lane=\"{lane}\"}}"));
         assert_eq!(waiting, Some(0.0), "{lane}: {page}");
     }

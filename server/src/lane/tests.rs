@@ -129,24 +129,25 @@ fn client(network: u8) -> Client {
 async fn one_network_cannot_take_the_places_of_others() {
     let (sign_ups, threads, release) = busy(2).await;
     let (told, order) = mpsc::channel();
-    let wait = async |kind: Kind, network: u8, name: &'static str, waiting: usize| {
+    let queue = |kind: Kind, network: u8, name: &'static str| {
         let (lane, told) = (Lane::Fair(Arc::clone(&threads), kind), told.clone());
-        let waits = tokio::spawn(async move {
-            let run = move || {
-                told.send(name).unwrap();
-                Ok(())
-            };
-            lane.run_for(client(network), run).await
-        });
-        while threads.load().0 < waiting && !waits.is_finished() {
+        let run = move || {
+            told.send(name).unwrap();
+            Ok(())
+        };
+        tokio::spawn(async move { lane.run_for(client(network), run).await })
+    };
+    let until_waiting = async |waiting: usize| {
+        while threads.load().0 < waiting {
             tokio::task::yield_now().await;
         }
-        waits
     };
-    let first = wait(Kind::SignUp, 66, "first of the flood", 1).await;
-    let second = wait(Kind::SignUp, 66, "second of the flood", 2).await;
+    let first = queue(Kind::SignUp, 66, "first of the flood");
+    until_waiting(1).await;
+    let second = queue(Kind::SignUp, 66, "second of the flood");
+    until_waiting(2).await;
     assert!(matches!(sign_ups.run_for(client(66), || Ok(())).await, Err(Error::Overloaded)));
-    let sign_in = wait(Kind::SignIn, 1, "sign-in", 2).await;
+    let sign_in = queue(Kind::SignIn, 1, "sign-in");
     assert!(matches!(second.await.unwrap(), Err(Error::Overloaded)), "the newest of the flood gives way");
     drop(release);
     first.await.unwrap().unwrap();
