@@ -91,8 +91,9 @@ pub(crate) fn register(
 /// `No member`, `incorrect pw`, `blacklist user`, in this order; `too many requests` after many failures;
 /// `overloaded` when too many passwords wait to be hashed.
 pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) -> Result<AccessToken> {
-    let attempt = begin(tidings, id, client)?;
-    if is_too_long(tidings.config(), id) {
+    let possible = !is_too_long(tidings.config(), id);
+    let attempt = begin(tidings, possible.then_some(id), client)?;
+    if !possible {
         return Err(failed(attempt, Outcome::NoMember));
     }
     let stored = tidings.store().read(|tx| Ok(sql::credentials(tx, &fold(id))?))?;
@@ -130,10 +131,10 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
 /// `pw incorrect` when it knows another password, or somebody signed up here with that id and another
 /// password; `blacklist user`; `too many requests` and `overloaded` as for [`sign_in`].
 pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) -> Result<AccessToken> {
-    let attempt = begin(tidings, id, client)?;
+    let id = university_id(id);
+    let attempt = begin(tidings, id.as_deref(), client)?;
     // What the verifier says of another one is not worth asking.
-    let Some(id) = university_id(id) else { return Err(failed(attempt, Outcome::NotSchool)) };
-    let id = &*id;
+    let Some(id) = id.as_deref() else { return Err(failed(attempt, Outcome::NotSchool)) };
     let (name, major) = match tidings.verifier().verify_for(tidings, id, pw, client)?? {
         Verdict::Unknown => return Err(failed(attempt, Outcome::NotSchool)),
         Verdict::WrongPassword => return Err(failed(attempt, Outcome::PwIncorrect)),
@@ -200,7 +201,7 @@ pub fn change_pw(
         let member = identity.member(tx)?;
         sql::credentials(tx, &fold(&member.id))?.ok_or(Error::BadToken)
     })?;
-    let attempt = begin(tidings, &stored.id, client)?;
+    let attempt = begin(tidings, Some(&stored.id), client)?;
     let turn = Turn::new(Purpose::ChangePw, client);
     if tidings.hasher().check(turn, &form.pw, Some(&stored.password))? == Check::Wrong {
         return Err(failed(attempt, Outcome::IncorrectPw));
@@ -248,9 +249,9 @@ fn warn_if_common(stored: &Credentials, pw: &str) {
     }
 }
 
-fn begin<'t>(tidings: &'t Tidings, id: &str, client: Option<Client>) -> Result<Option<Attempt<'t>>> {
+/// Lets an attempt begin where attempts are slowed; `id` is `None` when no account can have the one that was given.
+fn begin<'t>(tidings: &'t Tidings, id: Option<&str>, client: Option<Client>) -> Result<Option<Attempt<'t>>> {
     let Some(client) = client.filter(|_| tidings.config().sign_in_slowing) else { return Ok(None) };
-    let id = (!is_too_long(tidings.config(), id)).then_some(id);
     tidings.throttle().begin(id, client).map(Some)
 }
 

@@ -12,12 +12,20 @@ fn texts_that_others_wrote_do_nothing_to_the_terminal() {
     let bell = "Title \u{7}\u{1b}[2J";
     let refused = world.run(&["notice", "add", "--title", bell, "--post", "x"]);
     assert_eq!(refused.status, 1, "{refused:?}");
-    // A name may hold whatever somebody is called, and what the university says of its members is not looked at.
-    let _ = world.done(&["member", "nickname", "ann", "a\u{202e}b \"quoted\" 'too'"]);
-    let list = world.done(&["member", "list"]);
-    assert!(list.contains("a\\u{202e}b \"quoted\" 'too'"), "{list}");
+    let hidden = "a\u{202e}b \"quoted\" 'too'";
+    let refused = world.run(&["member", "nickname", "ann", hidden]);
+    assert_eq!(refused.status, 1, "{refused:?}");
     let roster = "id,name,major,password\ns1,\"\u{1b}[31mred\u{7}\nline\",\t,secret\n";
     let _ = world.with_input(&["roster", "import", "-"], roster).succeeded();
+    let list = world.done(&["roster", "list"]);
+    assert!(list.contains("[31mred line") && !list.contains('\u{1b}'), "{list}");
+    // Names that were taken by an earlier version stay.
+    let database = rusqlite::Connection::open(world.directory().join("tidings.db")).unwrap();
+    database.execute("UPDATE member SET nickname = ?1 WHERE id = 'ann'", [hidden]).unwrap();
+    database.execute("UPDATE roster SET name = ?1 WHERE id = 's1'", ["\u{1b}[31mred\u{7}\nline"]).unwrap();
+    drop(database);
+    let list = world.done(&["member", "list"]);
+    assert!(list.contains("a\\u{202e}b \"quoted\" 'too'"), "{list}");
     let list = world.done(&["roster", "list"]);
     assert!(list.contains("\\u{1b}[31mred\\u{7}\\nline") && !list.contains('\u{1b}'), "{list}");
     for unknown in ["\u{1b}[31m", "a\nb", "a b", "\"", "'; DROP TABLE member; --", "\u{202e}"] {
