@@ -65,7 +65,10 @@ pub(crate) fn remove_strays(directory: &Path, is_meant: impl Fn(&DirEntry) -> bo
     };
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if is_draft(&entry.file_name()) && is_meant(&entry) && is_stray(&entry, directory) {
-            let _ = fs::remove_file(entry.path());
+            // What SQLite may have left beside a draft goes first, or nothing would name it any more.
+            for end in ["-journal", "-wal", "-shm", ""] {
+                let _ = fs::remove_file(files::beside(&entry.path(), end));
+            }
         }
     }
 }
@@ -116,11 +119,12 @@ mod tests {
         let stray = dir.path().join(".posts.jsonl.abcdef.part");
         let others =
             [".posts.jsonl.note", ".other.abcdef.part", "posts.jsonl"].map(|name| dir.path().join(name));
-        for file in others.iter().chain([&stray]) {
+        let journal = dir.path().join(".posts.jsonl.abcdef.part-journal");
+        for file in others.iter().chain([&stray, &journal]) {
             fs::write(file, "half").unwrap();
         }
         let living = beside(&place, true).unwrap();
-        assert!(!stray.exists(), "nobody writes it");
+        assert!(!stray.exists() && !journal.exists(), "nobody writes it");
         let second = beside(&place, false).unwrap();
         assert!(living.path().exists() && second.path().exists());
         let (file, path) = living.keep().unwrap();

@@ -56,6 +56,12 @@ fn a_backup_that_is_killed_leaves_the_older_one_whole() {
         }
     }
     assert!(killed > 0, "none was killed in time");
+    let mut backup = start(tidings(&database, &["backup", "copy-1.db"]));
+    spin(&mut backup, || drafts(directory.path()) > 0);
+    backup.kill().unwrap();
+    backup.wait().unwrap();
+    let _ = done(&database, &["backup", "copy-1.db"]).succeeded();
+    assert_eq!(drafts(directory.path()), 0, "what was left goes with the next");
     let _ = done(&database, &["backup", "copy.db"]).succeeded();
     assert_eq!(posts(&copy), 100);
 }
@@ -87,8 +93,11 @@ fn a_restore_that_is_killed_leaves_the_old_database_or_the_new_one() {
         seen[usize::from(left == 60)] += 1;
         // It simply works the next time, and so does everything else.
         let _ = done(&database, &["restore", "new.db", "--yes"]).succeeded();
+        let left: Vec<_> =
+            names(directory.path()).into_iter().filter(|name| name.contains(".part")).collect();
+        assert!(left.is_empty(), "round {round}: {left:?}");
         for name in names(directory.path()) {
-            if is_draft(&name) || name.contains(".db.20") {
+            if name.contains(".db.20") {
                 fs::remove_file(directory.path().join(name)).unwrap();
             }
         }
