@@ -239,7 +239,7 @@ pub(crate) struct Settings {
     #[arg(long, env = "TIDINGS_TREND_BLOCKLIST", value_name = "FILE", help_heading = "Analytics")]
     trend_blocklist: Option<PathBuf>,
     /// Visitors who must have searched a term before it is shown as searched most; the guests of one network count as 3
-    /// at most [default: 1]
+    /// at most on a day [default: 1]
     #[arg(long, env = "TIDINGS_TREND_MIN_VISITORS", value_name = "N", help_heading = "Analytics")]
     trend_min_visitors: Option<usize>,
     /// The most similar words of a token, up to 30 [default: 10]

@@ -152,7 +152,8 @@ pub struct Analysis {
     /// Terms that are left out of what is searched most.
     pub trend_blocklist: Vec<String>,
     /// How many visitors must have searched a term before it is shown there. The guests of one network (IPv4 /24, IPv6
-    /// /48) count as three at most, so that from 4 on no single client makes a trend.
+    /// /48) count as three at most on a day; the last 24 hours touch two days, so from 7 on no single client makes a
+    /// trend.
     pub trend_min_visitors: usize,
 }
 

@@ -270,6 +270,8 @@ mod tests {
         let lines = documented.chain(others).map(|refusal| {
             let text = refusal.to_string();
             let response = respond(Err(refusal), "/path", Scope::default());
+            assert_eq!(response.headers()["x-content-type-options"], "nosniff", "{text}");
+            assert_eq!(response.headers()["cache-control"], "no-store", "{text}");
             let header = [WWW_AUTHENTICATE, RETRY_AFTER, ALLOW].into_iter().find_map(|name| {
                 let value = response.headers().get(&name)?;
                 Some(format!("{name}: {}", value.to_str().ok()?))

@@ -4,7 +4,8 @@
 //! forgets those that are a day old; nothing is counted anew.
 //!
 //! A term is not made frequent by one client: a visitor's searches of a term count up to [`VISITOR_SEARCHES`], and the
-//! guests of one network count as at most [`NETWORK_VISITORS`] visitors. The counters of searches take no part in this.
+//! guests of one network count as at most [`NETWORK_VISITORS`] visitors. Guests have other numbers on another day, so
+//! around midnight both days' count. The counters of searches take no part in this.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

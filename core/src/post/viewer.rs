@@ -3,7 +3,8 @@
 //!
 //! Every view is counted as a view; this decides only about the heat. What it needs is in memory, a few bytes for
 //! each viewer of a post, under a hash whose key is random and this process's own. So a restart begins again, and
-//! each of several processes on a database allows the same number.
+//! each of several processes on a database allows the same number. Guests have other numbers on another day, so midnight
+//! begins again for them, too.
 //!
 //! Source of the hash: Aumasson and Bernstein, *`SipHash`: a fast short-input PRF*, INDOCRYPT 2012.
 
