@@ -43,7 +43,9 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let known = |name: &String| TARGETS.iter().any(|target| target.name == name);
     if arguments.list || !arguments.targets.iter().all(known) {
-        TARGETS.iter().for_each(|target| println!("{}", target.name));
+        for target in &TARGETS {
+            println!("{}", target.name);
+        }
         return if arguments.list { ExitCode::SUCCESS } else { ExitCode::from(2) };
     }
     let is_wanted =

@@ -12,8 +12,8 @@ impl Random {
         Self(seed)
     }
 
-    /// The next number.
-    pub fn next(&mut self) -> u64 {
+    /// The next of the numbers.
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -23,7 +23,7 @@ impl Random {
     /// A number below `end`; 0 where that is 0.
     #[expect(clippy::cast_possible_truncation, reason = "it is below a usize")]
     pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
+        (self.number() % end.max(1) as u64) as usize
     }
 
     /// One of these.
@@ -106,7 +106,7 @@ fn change(random: &mut Random, input: &mut Vec<u8>, examples: &[Vec<u8>], dictio
     let byte = random.below(input.len());
     match random.below(14) {
         0 if !input.is_empty() => input[byte] ^= 1 << random.below(8),
-        1 if !input.is_empty() => input[byte] = random.next().to_le_bytes()[0],
+        1 if !input.is_empty() => input[byte] = random.number().to_le_bytes()[0],
         2 => input.truncate(at),
         3 => drop(input.drain(at..end)),
         4 => {
@@ -132,7 +132,7 @@ fn change(random: &mut Random, input: &mut Vec<u8>, examples: &[Vec<u8>], dictio
             let to = (from + 1 + random.below(long)).min(other.len());
             insert(input, at, &other[from..to]);
         }
-        8 => insert(input, at, &random.next().to_le_bytes()[..1 + random.below(8)]),
+        8 => insert(input, at, &random.number().to_le_bytes()[..=random.below(8)]),
         9 => number(random, input, at),
         10 => {
             // Numbers of files that are no text.

@@ -121,8 +121,8 @@ fn attempt(target: &Target, input: &[u8], slow: Option<Duration>) -> Result<bool
         format!("it panicked{place}: {}", message(&*panic))
     })?;
     let took = processor_time().saturating_sub(began);
-    let begun = u32::try_from(1 + (input.len() >> 20)).unwrap_or(u32::MAX);
-    match slow.map(|slow| slow.saturating_mul(begun)).filter(|most| took > *most) {
+    let shares = u32::try_from(1 + (input.len() >> 20)).unwrap_or(u32::MAX);
+    match slow.map(|slow| slow.saturating_mul(shares)).filter(|most| took > *most) {
         Some(most) => Err(format!("it took {took:?} of at most {most:?}, with {} bytes", input.len())),
         None => Ok(taken),
     }

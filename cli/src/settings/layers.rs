@@ -144,8 +144,13 @@ fn read_file(named: Option<&Path>) -> Result<Settings, Failure> {
         }
         Err(e) => return Err(Failure::usage(format!("cannot read {}: {e}", path.display()))),
     };
+    from_text(&text, path)
+}
+
+/// The settings in a text, which is the file's at `path`.
+fn from_text(text: &str, path: &Path) -> Result<Settings, Failure> {
     let wrong = |e: toml::de::Error| Failure::usage(format!("{}: {e}", path.display()));
-    let table = toml::de::DeTable::parse(&text).map_err(wrong)?;
+    let table = toml::de::DeTable::parse(text).map_err(wrong)?;
     let line = |at: usize| 1 + text[..at].matches('\n').count();
     let lines: BTreeMap<String, usize> =
         table.get_ref().keys().map(|key| (key.get_ref().to_string(), line(key.span().start))).collect();
@@ -159,7 +164,7 @@ fn read_file(named: Option<&Path>) -> Result<Settings, Failure> {
             path.display()
         )));
     }
-    let settings = toml::from_str::<Settings>(&text).map_err(wrong)?;
+    let settings = toml::from_str::<Settings>(text).map_err(wrong)?;
     Ok(Settings { file: FromFile { path: path.to_owned(), lines }, ..settings })
 }
 
@@ -179,4 +184,77 @@ fn overlay(base: Settings, over: &Settings) -> Result<Settings, Failure> {
     }
     let merged = serde_json::from_value(Value::Object(merged));
     merged.map(|merged| Settings { file, ..merged }).map_err(|e| Failure::usage(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Values of every kind that TOML has, and what is none.
+    const VALUES: [&str; 24] = [
+        "true",
+        "[]",
+        "{}",
+        "[\"10.0.0.0/8\"]",
+        "[\"a\", 1]",
+        "{ a = 1 }",
+        "\"http\"",
+        "\"on\"",
+        "\"Asia/Seoul\"",
+        "\"(\"",
+        "'''",
+        "\"\"\"a",
+        "\"\\uD800\"",
+        "0x7fffffffffffffff",
+        "9223372036854775808",
+        "-0",
+        "1e400",
+        "nan",
+        "-inf",
+        "1979-05-27T07:32:00Z",
+        "1979-02-30",
+        "[[[[[[[[",
+        "1_0",
+        "#",
+    ];
+
+    fn line() -> impl Strategy<Value = String> {
+        let known = Settings::default().values().unwrap().keys().cloned().collect::<Vec<_>>();
+        let key = prop_oneof![8 => prop::sample::select(known), 1 => "[a-z-]{1,12}", 1 => ".{0,6}"];
+        let value = prop_oneof![
+            prop::sample::select(&VALUES[..]).prop_map(str::to_owned),
+            any::<i64>().prop_map(|number| number.to_string()),
+            any::<f64>().prop_map(|number| format!("{number:?}")),
+            "\"[a-z0-9.:/가]{0,12}\"",
+            ".{0,10}",
+        ];
+        let between = prop::sample::select(&[" = ", " = ", " = ", "=", "\n= ", ".a = "][..]);
+        (key, between, value).prop_map(|(key, between, value)| format!("{key}{between}{value}\n"))
+    }
+
+    proptest! {
+        /// By hand with as many files as `PROPTEST_CASES` says.
+        #[test]
+        fn any_file_is_read_or_refused_by_its_name(lines in prop::collection::vec(line(), 0..6)) {
+            let (text, path) = (lines.concat(), Path::new("here.toml"));
+            let given = |text: &str| {
+                let settings = from_text(text, path)?;
+                let _ = settings.server();
+                let mut given = settings.values()?;
+                given.retain(|_, value| !value.is_null());
+                Ok::<_, Failure>(given)
+            };
+            match given(&text) {
+                Err(failure) => {
+                    prop_assert!(failure.message().starts_with("here.toml"), "{}", failure.message());
+                }
+                Ok(settings) => {
+                    let again = given(&toml::to_string(&settings).unwrap());
+                    prop_assert!(again.is_ok_and(|again| again == settings));
+                }
+            }
+        }
+    }
 }
