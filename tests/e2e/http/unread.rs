@@ -66,7 +66,7 @@ fn requests_whose_body_does_not_come_make_way_too() {
         serve.args(["--max-connections", "40", "--max-connections-per-address", "10"]);
     });
     let head = "POST /sign_in HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n";
-    let mut held: Vec<_> = (0..30)
+    let mut slow: Vec<_> = (0..30)
         .map(|_| {
             let mut stream = TcpStream::connect(server.address()).unwrap();
             stream.write_all(head.as_bytes()).unwrap();
@@ -76,7 +76,7 @@ fn requests_whose_body_does_not_come_make_way_too() {
         .collect();
     let health = "GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     assert_eq!(server.raw(health).said(), "200 success");
-    for closed in &mut held[..20] {
+    for closed in &mut slow[..20] {
         assert!(matches!(closed.read(&mut [0; 1]), Ok(0) | Err(_)));
     }
 }
