@@ -113,9 +113,15 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
     warn_if_common(&stored, pw);
     if check == Check::RightButOld {
         let (key, generation) = (stored.key, stored.generation);
-        let password = tidings.hasher().hash(Turn::new(Purpose::Rehash, client), pw)?;
-        // Only where it still is the password that was checked.
-        tidings.store().write(move |tx| Ok(sql::set_password(tx, key, generation, &password)?))?;
+        match tidings.hasher().hash(Turn::new(Purpose::Rehash, client), pw) {
+            // Only where it still is the password that was checked.
+            Ok(password) => {
+                tidings.store().write(move |tx| Ok(sql::set_password(tx, key, generation, &password)?))?;
+            }
+            // The member is signed in all the same; their next sign-in tries it again.
+            Err(Error::Overloaded) => {}
+            Err(error) => return Err(error),
+        }
     }
     issue(tidings, &stored.id, stored.generation)
 }
