@@ -16,7 +16,7 @@ pub(super) const WAITING: usize = 32_768;
 /// Records that are kept when they could not be written: as many as trying again costs the writer little time.
 const KEPT: usize = 4_096;
 /// Records that are taken at a time.
-const TAKEN: usize = 2_048;
+const TAKEN: usize = 1_024;
 /// How often the program's log says that lines were lost.
 const SAID_MS: i64 = 10 * SECOND_MS;
 
