@@ -190,13 +190,14 @@ fn a_restore_keeps_the_old_database_and_ends_every_token() {
     drop(tidings);
     fs::write(words::file_of(&database), "words").unwrap();
     let key = fs::read(key_file(&database)).unwrap();
+    fs::write(previous_file(&key_file(&database)), &key).unwrap();
     let restored = put(&database, &file).unwrap();
     let kept = dir.path().join("test.db.20261120T083600Z");
     assert_eq!(restored.kept.as_ref(), Some(&kept));
     assert_eq!(
         names(dir.path()),
         ["copy.db", "test.db", "test.db.20261120T083600Z", "test.db.20261120T083600Z.words"],
-        "no key, no words"
+        "no key, no earlier one, no words"
     );
     assert_eq!(titles(&database), ["one"]);
     assert_ne!(fs::read(key_file(&database)).unwrap(), key);
