@@ -19,7 +19,7 @@ use crate::clock::Time;
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::profile::history::{self, JsonList};
-use crate::store::{Arg, Pending, Row, StoreError, Topic, Tx};
+use crate::store::{Pending, Row, StoreError, Tx};
 
 pub(crate) mod cards;
 mod draft;
@@ -30,6 +30,7 @@ pub(crate) mod index;
 mod keep;
 mod list;
 pub(crate) mod recount;
+mod standing;
 mod terms;
 pub(crate) mod texts;
 pub(crate) mod viewer;
@@ -40,8 +41,8 @@ pub use import::{FEED_MAX, Format, ImportReport, import, import_as};
 pub use list::{LIST_MAX, ListQuery, PostList, list};
 
 use draft::Change;
-use heat::{Decay, VIEW_WEIGHT, weight_of};
 use keep::{New, Rest};
+pub(crate) use standing::Standing;
 use terms::Terms;
 use viewer::Viewer;
 
@@ -237,7 +238,7 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
     };
     tidings.store().submit(move |tx| {
         let visitor = identity.visitor(tx)?;
-        let mut standing = sql::by_id(tx, &id)?.ok_or(Error::NotFound)?;
+        let mut standing = Standing::of_id(tx, &id)?.ok_or(Error::NotFound)?;
         let viewer = match (visitor, guest) {
             (Some(member), _) => {
                 history::view(tx, member.key, standing.post, now)?;
@@ -301,58 +302,9 @@ fn by_member(
     let id = ObjectId::parse(id);
     tidings.store().submit(move |tx| {
         let member = identity.member(tx)?;
-        let standing = sql::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
+        let standing = Standing::of_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
         act(tx, member.key, standing)
     })
-}
-
-/// What acts change of a post.
-pub(crate) struct Standing {
-    pub(crate) post: i64,
-    view: i64,
-    fav: i64,
-    heat: Option<f64>,
-    decay: Decay,
-}
-
-impl Standing {
-    /// That of the post with this address.
-    pub(crate) fn of_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Self>, StoreError> {
-        sql::by_url(tx, url)
-    }
-
-    /// That of the post with this key.
-    pub(crate) fn of_key(tx: &mut dyn Tx, key: i64) -> Result<Option<Self>, StoreError> {
-        sql::by_key(tx, key)
-    }
-
-    /// Counts a view, one that was done at `warms_at` where it counts for the post's popularity.
-    pub(crate) fn view(&mut self, warms_at: Option<i64>) {
-        self.view += 1;
-        if let Some(at) = warms_at {
-            self.heat = self.decay.add(self.heat, VIEW_WEIGHT, at);
-        }
-    }
-
-    /// Counts a like.
-    pub(crate) fn like(&mut self, weight: f64, at: i64) {
-        self.fav += 1;
-        self.heat = self.decay.add(self.heat, weight, at);
-    }
-
-    /// Counts a like no longer that was given at some time.
-    pub(crate) fn unlike(&mut self, weight: f64, at: i64) {
-        self.fav -= 1;
-        self.heat = self.decay.take(self.heat, weight, at);
-    }
-
-    /// Writes it. Its acts are worth no more than if all were done at `now`; a like weighs `like_weight`.
-    pub(crate) fn keep(mut self, tx: &mut dyn Tx, like_weight: f64, now: i64) -> Result<(), StoreError> {
-        self.heat = self.decay.bounded(self.heat, weight_of(self.view, self.fav, like_weight), now);
-        sql::keep_standing(tx, &self)?;
-        tx.touch(Topic::Posts);
-        Ok(())
-    }
 }
 
 /// The id as the store has it.
@@ -371,9 +323,7 @@ fn texts_in(json: &str) -> Result<Vec<String>> {
 }
 
 mod sql {
-    use super::{
-        Arg, Category, Decay, Error, GetPost, JsonList, Post, PostDetail, Result, Standing, StoreError, Tx,
-    };
+    use super::{Category, Error, GetPost, JsonList, Post, PostDetail, Result, Tx};
 
     pub(super) fn get(tx: &mut dyn Tx, id: &str) -> Result<GetPost> {
         let sql = format!(
@@ -395,43 +345,6 @@ mod sql {
         let category =
             |mut row: super::Row| Ok(Category { category_name: row.take(0)?, posts: row.take(1)? });
         rows.into_iter().map(category).collect()
-    }
-
-    pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Standing>, StoreError> {
-        let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
-                   FROM standing WHERE post = (SELECT key FROM post WHERE id = $1)";
-        standing(tx, sql, id.into())
-    }
-
-    pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Standing>, StoreError> {
-        let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
-                   FROM standing WHERE post = (SELECT key FROM post WHERE url = $1)";
-        standing(tx, sql, url.into())
-    }
-
-    pub(super) fn by_key(tx: &mut dyn Tx, key: i64) -> Result<Option<Standing>, StoreError> {
-        let sql =
-            "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay) FROM standing WHERE post = $1";
-        standing(tx, sql, key.into())
-    }
-
-    fn standing(tx: &mut dyn Tx, sql: &str, post: Arg<'_>) -> Result<Option<Standing>, StoreError> {
-        let Some(mut row) = tx.row(sql, &[post])? else { return Ok(None) };
-        Ok(Some(Standing {
-            post: row.take(0)?,
-            view: row.take(1)?,
-            fav: row.take(2)?,
-            heat: row.take(3)?,
-            decay: Decay::new(row.take(4)?),
-        }))
-    }
-
-    pub(super) fn keep_standing(tx: &mut dyn Tx, standing: &Standing) -> Result<(), StoreError> {
-        let sql = "UPDATE standing SET view = $2, fav = $3, heat = $4, revision = $5 WHERE post = $1";
-        let Standing { post, view, fav, heat, .. } = standing;
-        let revision = tx.revision();
-        tx.run(sql, &[(*post).into(), (*view).into(), (*fav).into(), (*heat).into(), revision.into()])?;
-        Ok(())
     }
 }
 

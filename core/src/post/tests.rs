@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use super::cards::{Card, changed, removed};
+use super::heat::Decay;
 use super::*;
 use crate::clock::DAY_MS;
-use crate::store::version_in;
+use crate::store::{Topic, version_in};
 use crate::testing::{self, NOW, Service};
 
 fn draft(title: &str, url: &str) -> Draft {

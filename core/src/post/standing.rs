@@ -1,0 +1,100 @@
+//! What acts change of a post: views, likes and heat.
+
+use super::heat::{Decay, VIEW_WEIGHT, weight_of};
+use crate::store::{StoreError, Topic, Tx};
+
+/// What acts change of a post.
+pub(crate) struct Standing {
+    pub(crate) post: i64,
+    view: i64,
+    fav: i64,
+    heat: Option<f64>,
+    decay: Decay,
+}
+
+impl Standing {
+    /// That of the post with this id.
+    pub(super) fn of_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Self>, StoreError> {
+        sql::by_id(tx, id)
+    }
+
+    /// That of the post with this address.
+    pub(crate) fn of_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Self>, StoreError> {
+        sql::by_url(tx, url)
+    }
+
+    /// That of the post with this key.
+    pub(crate) fn of_key(tx: &mut dyn Tx, key: i64) -> Result<Option<Self>, StoreError> {
+        sql::by_key(tx, key)
+    }
+
+    /// Counts a view, one that was done at `warms_at` where it counts for the post's popularity.
+    pub(crate) fn view(&mut self, warms_at: Option<i64>) {
+        self.view += 1;
+        if let Some(at) = warms_at {
+            self.heat = self.decay.add(self.heat, VIEW_WEIGHT, at);
+        }
+    }
+
+    /// Counts a like.
+    pub(crate) fn like(&mut self, weight: f64, at: i64) {
+        self.fav += 1;
+        self.heat = self.decay.add(self.heat, weight, at);
+    }
+
+    /// Counts a like no longer that was given at some time.
+    pub(crate) fn unlike(&mut self, weight: f64, at: i64) {
+        self.fav -= 1;
+        self.heat = self.decay.take(self.heat, weight, at);
+    }
+
+    /// Writes it. Its acts are worth no more than if all were done at `now`; a like weighs `like_weight`.
+    pub(crate) fn keep(mut self, tx: &mut dyn Tx, like_weight: f64, now: i64) -> Result<(), StoreError> {
+        self.heat = self.decay.bounded(self.heat, weight_of(self.view, self.fav, like_weight), now);
+        sql::keep_standing(tx, &self)?;
+        tx.touch(Topic::Posts);
+        Ok(())
+    }
+}
+
+mod sql {
+    use super::{Decay, Standing, StoreError, Tx};
+    use crate::store::Arg;
+
+    pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Standing>, StoreError> {
+        let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
+                   FROM standing WHERE post = (SELECT key FROM post WHERE id = $1)";
+        standing(tx, sql, id.into())
+    }
+
+    pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Standing>, StoreError> {
+        let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
+                   FROM standing WHERE post = (SELECT key FROM post WHERE url = $1)";
+        standing(tx, sql, url.into())
+    }
+
+    pub(super) fn by_key(tx: &mut dyn Tx, key: i64) -> Result<Option<Standing>, StoreError> {
+        let sql =
+            "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay) FROM standing WHERE post = $1";
+        standing(tx, sql, key.into())
+    }
+
+    fn standing(tx: &mut dyn Tx, sql: &str, post: Arg<'_>) -> Result<Option<Standing>, StoreError> {
+        let Some(mut row) = tx.row(sql, &[post])? else { return Ok(None) };
+        Ok(Some(Standing {
+            post: row.take(0)?,
+            view: row.take(1)?,
+            fav: row.take(2)?,
+            heat: row.take(3)?,
+            decay: Decay::new(row.take(4)?),
+        }))
+    }
+
+    pub(super) fn keep_standing(tx: &mut dyn Tx, standing: &Standing) -> Result<(), StoreError> {
+        let sql = "UPDATE standing SET view = $2, fav = $3, heat = $4, revision = $5 WHERE post = $1";
+        let Standing { post, view, fav, heat, .. } = standing;
+        let revision = tx.revision();
+        tx.run(sql, &[(*post).into(), (*view).into(), (*fav).into(), (*heat).into(), revision.into()])?;
+        Ok(())
+    }
+}
