@@ -102,7 +102,7 @@ impl Default for Config {
             shutdown_timeout: Duration::from_secs(10),
             max_connections: 10_000,
             max_connections_per_address: None,
-            responses_limit: 256 * 1024 * 1024,
+            responses_limit: 128 * 1024 * 1024,
             operations: 32,
             operation_queue: 1_024,
         }

@@ -24,7 +24,7 @@ const UNIVERSITY_QUEUE: usize = 64;
 const QUERIES_MAX: usize = 4;
 /// Large bodies that may wait to be read, and large answers to be compressed.
 const CODEC_QUEUE: usize = 64;
-/// By how much a thread of searches is nicer than others: a busy core gives it about a third of what it gives one of
+/// By how much a thread of searches, or of large bodies, is nicer than others: a busy core gives it about a third of what it gives one of
 /// them, and an idle core all.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 5;
@@ -89,7 +89,7 @@ impl Lanes {
             read: Lane::short(cores, queue),
             store: Lane::waiting(operations, queue),
             query: Lane::fair((cores / 2).clamp(1, QUERIES_MAX), queue, lower_priority),
-            codec: Lane::fair((cores / 2).max(1), CODEC_QUEUE, || {}),
+            codec: Lane::fair((cores / 2).max(1), CODEC_QUEUE, lower_priority),
             sign_in: Lane::Fair(Arc::clone(&passwords), Kind::SignIn),
             sign_up: Lane::Fair(Arc::clone(&passwords), Kind::SignUp),
             change_pw: Lane::Fair(passwords, Kind::ChangePw),
@@ -198,7 +198,7 @@ fn lower_priority() {
     // Elsewhere a thread has no priority of its own, or the crate does not reach it.
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(NICE) {
-        tracing::debug!(%error, "a thread of searches keeps its priority");
+        tracing::debug!(%error, "a thread of long work keeps its priority");
     }
 }
 

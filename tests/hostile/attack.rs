@@ -13,13 +13,15 @@ use serde_json::json;
 use tidings_tests::{PASSWORD, Server};
 
 use crate::client::{Connection, Latencies, connect, get, post, post_text};
-use crate::world::{World, database_mb, memory_mb, probe, socket_memory_mb};
+use crate::world::{World, ask_always, database_mb, memory_mb, probe, socket_memory_mb};
 use crate::{Row, http2};
 
 /// Requests of the victim in a second.
 const RATE: u32 = 100;
 /// Attackers that ask at once, where one more would not make it worse.
 const ATTACKERS: usize = 64;
+/// Readers of a feed who ask again as soon as they are answered.
+const READERS: usize = 8;
 
 /// An attack.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -65,8 +67,8 @@ impl Attack {
 }
 
 const FEED: &str = "/get_popularity_newsfeed";
-/// A long answer that is made for each request.
-const REPORT: &str = "/get_everyday_analysis_days_ago/366";
+/// Long answers that differ, so that no two share their memory.
+const REPORTS: &str = "/get_everyday_analysis_days_ago/";
 
 /// Runs `attackers` threads that call `attack` again and again, and `victim` beside them, after half a second.
 fn beside<T>(attackers: usize, attack: impl Fn(usize, &AtomicBool) + Sync, victim: impl FnOnce() -> T) -> T {
@@ -130,8 +132,8 @@ fn paths(world: &World) -> Vec<Row> {
     let like = get(&format!("/post_like/{id}"), Some(member.token()));
     let before = database_mb(&server);
     let (asked, began) = (AtomicUsize::new(0), Instant::now());
-    let flood = |number: usize, stop: &AtomicBool| {
-        let Ok(mut stream) = connect(world.attacker(number), server.address(), None) else { return };
+    let flood = |_: usize, stop: &AtomicBool| {
+        let Ok(mut stream) = connect(world.one_attacker(), server.address(), None) else { return };
         let mut answers = vec![0; 1 << 16];
         while !stop.load(Ordering::Relaxed) {
             let first = asked.fetch_add(32, Ordering::Relaxed);
@@ -172,7 +174,7 @@ fn streams(world: &World) -> Vec<Row> {
     let open = |number: usize| {
         let mut stream = connect(world.attacker(number), server.address(), None).ok()?;
         http2::begin(&mut stream).ok()?;
-        http2::ask(&mut stream, REPORT, 200).ok()?;
+        http2::ask(&mut stream, REPORTS, 200).ok()?;
         Some(stream)
     };
     let mut held: Vec<TcpStream> = (0..100).filter_map(open).collect();
@@ -187,7 +189,7 @@ fn streams(world: &World) -> Vec<Row> {
         most = most.max(memory_mb(&server) - before);
     }
     vec![
-        Row::at_most("memory that 100 connections hold", most, "MB", 64.0),
+        Row::at_most("memory that 100 connections hold", most, "MB", 256.0),
         Row::at_most("feeds meanwhile, p99 beside alone", slower(&alone, &latencies[1], 0.99), "times", 10.0),
         Row::at_least("feeds that were answered", latencies[1].succeeded(), "", 1.0),
     ]
@@ -303,7 +305,7 @@ fn file(world: &World) -> Vec<Row> {
 fn bodies(world: &World) -> Vec<Row> {
     let server = world.serve();
     let feed = get(FEED, None);
-    let alone = probe(&server, &feed, RATE, world.length / 2);
+    let alone = ask_always(&server, &feed, READERS, world.length / 2);
     let mut body = String::from("{");
     while body.len() < 1_000_000 {
         let key = body.len();
@@ -318,7 +320,7 @@ fn bodies(world: &World) -> Vec<Row> {
             request.clone()
         });
     };
-    let beside = beside(8, send, || world.probe(&server, &feed, RATE));
+    let beside = beside(8, send, || ask_always(&server, &feed, READERS, world.length));
     vec![
         Row::at_most("feeds meanwhile, p99 beside alone", slower(&alone, &beside, 0.99), "times", 4.0),
         Row::at_most("feeds meanwhile, p99", beside.quantile(0.99), "ms", 25.0),

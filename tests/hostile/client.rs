@@ -106,8 +106,15 @@ impl Latencies {
         self.failures += usize::from(!succeeded);
     }
 
+    /// These and those of another victim.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.ms.extend(other.ms);
+        self.failures += other.failures;
+        self
+    }
+
     /// The time in ms that this share of the answers did not exceed.
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "few thousand answers")]
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "far fewer than 2^53")]
     #[expect(clippy::cast_sign_loss, reason = "a share is not negative")]
     pub(crate) fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.ms.clone();

@@ -24,13 +24,14 @@ pub(crate) fn begin(stream: &mut TcpStream) -> io::Result<()> {
     stream.write_all(&bytes)
 }
 
-/// Asks for `path` on this many streams, from the first one on.
+/// Asks on this many streams, each for another path: `path` and a number from 200 to 366.
 pub(crate) fn ask(stream: &mut TcpStream, path: &str, streams: u32) -> io::Result<()> {
-    let mut fields = vec![0x82, 0x86, 0x04, u8::try_from(path.len()).expect("a short path")];
-    fields.extend_from_slice(path.as_bytes());
-    fields.extend_from_slice(b"\x01\x09localhost");
     let mut bytes = Vec::new();
     for number in 0..streams {
+        let path = format!("{path}{}", 366 - number % 167);
+        let mut fields = vec![0x82, 0x86, 0x04, u8::try_from(path.len()).expect("a short path")];
+        fields.extend_from_slice(path.as_bytes());
+        fields.extend_from_slice(b"\x01\x09localhost");
         frame(&mut bytes, HEADERS, END_STREAM_AND_HEADERS, 2 * number + 1, &fields);
     }
     stream.write_all(&bytes)

@@ -77,6 +77,26 @@ pub(crate) fn probe(server: &Server, request: &[u8], rate: u32, length: Duration
     latencies
 }
 
+/// What so many victims see who ask again as soon as they are answered, each on a connection of its own.
+pub(crate) fn ask_always(server: &Server, request: &[u8], victims: usize, length: Duration) -> Latencies {
+    let end = Instant::now() + length;
+    let ask = || {
+        let mut latencies = Latencies::default();
+        let mut connection = Connection::open(Ipv4Addr::LOCALHOST, server.address()).unwrap();
+        while Instant::now() < end {
+            let begin = Instant::now();
+            let answer = connection.ask(request);
+            latencies.add(begin.elapsed(), answer.is_ok_and(|answer| answer.is_success()));
+        }
+        latencies
+    };
+    std::thread::scope(|scope| {
+        let victims: Vec<_> = (0..victims).map(|_| scope.spawn(ask)).collect();
+        let seen = victims.into_iter().map(|victim| victim.join().expect("a victim goes on"));
+        seen.fold(Latencies::default(), Latencies::and)
+    })
+}
+
 /// Memory of the server that is its own, in MB.
 pub(crate) fn memory_mb(server: &Server) -> f64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();

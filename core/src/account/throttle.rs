@@ -8,13 +8,13 @@ use std::hash::{Hash as _, Hasher as _};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustc_hash::FxHashMap;
 use siphasher::sip::SipHasher24;
 use table::{State, Table, Worth};
 
 use crate::clock::{Clock, SECOND_MS};
 use crate::error::{Error, Result};
 use crate::id::random;
+use crate::keyed::OwnMap;
 
 mod table;
 #[cfg(test)]
@@ -162,14 +162,14 @@ struct Memory {
     clients: Clients,
     /// Attempts of a pair that are being looked at: they count as failures until they turn out otherwise, or many at
     /// once would all pass before the first has failed. As many as there are threads that look.
-    running: FxHashMap<u64, u32>,
+    running: OwnMap<u64, u32>,
 }
 
 impl Throttle {
     /// Nothing remembered, by the time of this clock.
     pub(crate) fn new(clock: Clock) -> Self {
         let keys = (u64::from_le_bytes(random()), u64::from_le_bytes(random()));
-        let memory = Memory { pairs: Table::new(), clients: Table::new(), running: FxHashMap::default() };
+        let memory = Memory { pairs: Table::new(), clients: Table::new(), running: OwnMap::default() };
         Self { clock, keys, memory: Mutex::new(memory) }
     }
 

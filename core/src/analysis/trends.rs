@@ -27,9 +27,10 @@ const LATE_MS: i64 = 60 * 60 * SECOND_MS;
 const SHOWN: usize = 10;
 /// How often a visitor's searches of a term count.
 const VISITOR_SEARCHES: i64 = 5;
-/// As how many visitors of a term the guests of one network count, and how often their searches do with it.
+/// As how many visitors of a term the guests of one network count, and how often their searches do with it. The searches
+/// of a campus behind one address still have an order; the visitors decide whether a term is shown at all.
 const NETWORK_VISITORS: usize = 3;
-const NETWORK_SEARCHES: i64 = 3 * VISITOR_SEARCHES;
+const NETWORK_SEARCHES: i64 = 20 * VISITOR_SEARCHES;
 /// Searches that are read at a time.
 const PAGE: i64 = 4_096;
 /// The memory that the searches of a day may take: when there are more, the oldest leave early.

@@ -11,12 +11,12 @@
 use std::hash::Hasher as _;
 use std::sync::{Mutex, PoisonError};
 
-use rustc_hash::FxHashMap;
 use siphasher::sip::SipHasher24;
 
 use crate::analysis::Guest;
 use crate::clock::SECOND_MS;
 use crate::id::random;
+use crate::keyed::OwnMap;
 
 /// How long a viewer's view of a post counts alone, and how long the views of a network are added up.
 const WINDOW_S: u32 = 60 * 60;
@@ -47,8 +47,8 @@ pub(crate) struct Viewers {
 /// forgotten early while fewer than [`ENTRIES`] are made in a window.
 #[derive(Default)]
 struct Generations {
-    current: FxHashMap<u64, Spent>,
-    before: FxHashMap<u64, Spent>,
+    current: OwnMap<u64, Spent>,
+    before: OwnMap<u64, Spent>,
     turned_s: u32,
 }
 

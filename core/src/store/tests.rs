@@ -10,6 +10,8 @@ use tempfile::TempDir;
 use super::{Ride, Rider, Slice, Store, StoreError, Topic, Tx, revision_in, rider, version_in};
 use crate::error::{Error, Outcome, Result};
 
+mod replaced;
+
 fn open(dir: &TempDir) -> Store {
     let store = Store::open(&dir.path().join("test.db")).unwrap();
     let sql = "CREATE TABLE IF NOT EXISTS number (n INTEGER PRIMARY KEY, half INTEGER REFERENCES number (n)) STRICT";
@@ -324,140 +326,6 @@ fn a_clean_stop_waits_for_all_slices() {
     store.ride(Many { next: 0, goes_on: Box::new(|next| next < 5), revisions: Arc::default() });
     drop(store);
     assert_eq!(numbers(&open(&dir)), [0, 1, 2, 3, 4]);
-}
-
-/// A store whose directory is looked at from outside.
-fn replaceable() -> (TempDir, Store, std::path::PathBuf) {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
-    store.write(|tx| insert(tx, 1)).unwrap();
-    let path = dir.path().join("test.db");
-    // Opens a connection that reads: once a file has lost its path, there are no further ones.
-    assert_eq!(numbers(&store), [1]);
-    (dir, store, path)
-}
-
-#[track_caller]
-fn refused(store: &Store) {
-    let refused = store.write(|tx| insert(tx, 2));
-    assert!(matches!(refused, Err(Error::Store(StoreError::Replaced { .. }))), "{refused:?}");
-    assert!(matches!(store.writable(), Err(StoreError::Replaced { .. })));
-    assert!(store.failures() > 0);
-}
-
-#[test]
-fn a_file_that_loses_its_path_takes_no_write_until_it_has_it_again() {
-    let (dir, store, path) = replaceable();
-    for file in ["test.db", "test.db-wal", "test.db-shm"].map(|name| dir.path().join(name)) {
-        let away = dir.path().join("away");
-        std::fs::rename(&file, &away).unwrap();
-        refused(&store);
-        std::fs::write(&file, "another file").unwrap();
-        refused(&store);
-        assert_eq!(numbers(&store), [1], "readers go on, and see nothing of it");
-        std::fs::rename(&away, &file).unwrap();
-        store.write(|tx| Ok(tx.run("DELETE FROM number WHERE n > 1", &[])?)).unwrap();
-        assert!(store.writable().is_ok(), "nobody has to write again for it");
-    }
-    let second = Store::open(&path).unwrap();
-    drop(store);
-    second.write(|tx| insert(tx, 2)).unwrap();
-    assert_eq!(numbers(&second), [1, 2]);
-}
-
-#[test]
-fn a_file_that_loses_its_path_while_a_work_runs_does_not_acknowledge_it() {
-    let (dir, store, path) = replaceable();
-    let away = dir.path().join("away");
-    let (from, to) = (path.clone(), away.clone());
-    let lost = store.write(move |tx| {
-        std::fs::rename(from, to).unwrap();
-        insert(tx, 2)
-    });
-    assert!(matches!(lost, Err(Error::Store(StoreError::Replaced { .. }))), "{lost:?}");
-    std::fs::rename(&away, &path).unwrap();
-    store.write(|tx| insert(tx, 3)).unwrap();
-}
-
-#[test]
-fn a_commit_that_fails_is_remembered_until_one_succeeds_though_nobody_writes() {
-    let (_dir, store, _) = replaceable();
-    assert!(!store.health.needs_probe(), "nothing is tried while all is well");
-    for passing in [StoreError::Overloaded, StoreError::Duplicate] {
-        store.health.committed(Err(&passing));
-        assert!(store.writable().is_ok(), "{passing} says nothing of the disk");
-    }
-    store.health.committed(Err(&StoreError::Full));
-    let began = Instant::now();
-    while let Err(error) = store.writable() {
-        assert!(matches!(error, StoreError::Full), "{error:?}");
-        assert!(began.elapsed() < Duration::from_secs(60), "nobody tries again");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert_eq!(store.failures(), 3);
-    assert_eq!(numbers(&store), [1], "what was tried wrote nothing");
-}
-
-#[test]
-fn a_file_that_is_overwritten_takes_no_write_and_is_left_as_it_is() {
-    let (dir, store, path) = replaceable();
-    let other = tempfile::tempdir().unwrap();
-    drop(open(&other));
-    let backup = other.path().join("test.db");
-    rusqlite::Connection::open(&backup).unwrap().pragma_update(None, "journal_mode", "DELETE").unwrap();
-    let bytes = std::fs::read(&backup).unwrap();
-    for bytes in [bytes.clone(), Vec::new(), bytes[..50].to_vec(), vec![0; 8_192]] {
-        std::fs::write(&path, &bytes).unwrap();
-        refused(&store);
-    }
-    std::fs::write(&path, &bytes).unwrap();
-    drop(store);
-    assert_eq!(std::fs::read(&path).unwrap(), bytes);
-    assert!(dir.path().join("test.db-wal").exists(), "what is left is left");
-}
-
-#[test]
-fn an_older_copy_that_is_put_over_a_file_is_found_soon() {
-    let (_dir, store, path) = replaceable();
-    assert!(store.empty_wal().unwrap());
-    let older = std::fs::read(&path).unwrap();
-    store.write(|tx| Ok(tx.run("UPDATE number SET n = 2", &[])?)).unwrap();
-    assert!(store.empty_wal().unwrap());
-    let newer = std::fs::read(&path).unwrap();
-    assert!(older.len() == newer.len() && older[..100] == newer[..100], "the header tells nothing");
-    store.health.look_closely();
-    assert!(store.writable().is_ok());
-    let put = |bytes: &[u8]| {
-        // Long enough for the time of the file to be another one.
-        let before = std::fs::metadata(&path).unwrap().modified().unwrap();
-        while std::fs::metadata(&path).unwrap().modified().unwrap() == before {
-            std::fs::write(&path, bytes).unwrap();
-        }
-    };
-    put(&older);
-    store.health.look_closely();
-    let refused = store.write(|tx| insert(tx, 3));
-    assert!(matches!(refused, Err(Error::Store(StoreError::Replaced { .. }))), "{refused:?}");
-    put(&newer);
-    store.health.look_closely();
-    store.write(|tx| insert(tx, 3)).unwrap();
-}
-
-#[test]
-fn checkpoints_and_other_processes_are_no_reason_to_refuse() {
-    let (_dir, store, path) = replaceable();
-    let other = rusqlite::Connection::open(&path).unwrap();
-    for n in 2..20 {
-        store.write(move |tx| insert(tx, n)).unwrap();
-        let text = "x".repeat(100_000);
-        other.execute_batch(&format!("CREATE TABLE t{n} (x); INSERT INTO t{n} VALUES ('{text}')")).unwrap();
-        other.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
-        if n % 5 == 0 {
-            other.execute_batch(&format!("DROP TABLE t{n}; VACUUM")).unwrap();
-        }
-        assert!(store.empty_wal().is_ok() && store.writable().is_ok());
-    }
-    assert_eq!(store.failures(), 0);
 }
 
 /// A statement that never ends.

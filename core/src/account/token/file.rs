@@ -129,7 +129,8 @@ pub(super) fn make_first(path: &Path) -> Result<()> {
             _ => Ok(()),
         });
     let _ = fs::remove_file(&draft);
-    made.map_err(|e| match e.kind() {
+    // Tokens are good only while the key is there: its name has to survive a power cut.
+    made.and_then(|()| files::sync_directory(files::directory(path))).map_err(|e| match e.kind() {
         io::ErrorKind::StorageFull => StoreError::Full.into(),
         _ => Error::Internal(format!("cannot write the token key {}: {e}", path.display()).into()),
     })
