@@ -6,6 +6,9 @@
 use crate::clock::SECOND_MS;
 
 const MICROS_OF_MS: i64 = 1_000;
+/// From how far beyond the whole allowance on the clock has been set back. Requests that end at the same time on
+/// several threads are a little out of order.
+const SET_BACK: i64 = 10 * SECOND_MS * MICROS_OF_MS;
 
 /// A number of things at once, and a rate.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +38,7 @@ impl Allowance {
     pub(super) fn take(self, used: &mut Used, at: i64) -> bool {
         let now = at.saturating_mul(MICROS_OF_MS);
         let mut until = used.0.max(now);
-        if until - now > self.burst * self.each {
-            // More than all of it: the clock has been put back.
+        if until - now > self.burst * self.each + SET_BACK {
             until = now;
         }
         let fits = until - now <= (self.burst - 1) * self.each;
@@ -76,5 +78,13 @@ mod tests {
         let (allowance, mut used) = (Allowance::per_second(10, 4), Used::default());
         assert_eq!(taken(allowance, &mut used, NOW), 10);
         assert_eq!(taken(allowance, &mut used, NOW - 3_600_000), 10);
+    }
+
+    #[test]
+    fn what_comes_out_of_order_is_given_nothing_more() {
+        let (allowance, mut used) = (Allowance::per_second(10, 4), Used::default());
+        assert_eq!(taken(allowance, &mut used, NOW), 10);
+        assert_eq!(taken(allowance, &mut used, NOW - 1), 0);
+        assert_eq!(taken(allowance, &mut used, NOW - 5_000), 0);
     }
 }
