@@ -39,10 +39,7 @@ impl World {
     pub(crate) fn start(program: &Program, posts: usize) -> Result<Self> {
         let database = program.init()?;
         // It shall not learn words while it is measured.
-        let server = program.serve(
-            &database,
-            &["--words-retrain-after", "0", "--sign-up-limit", "off", "--guest-write-limit", "off"],
-        )?;
+        let server = program.serve(&database, &["--words-retrain-after", "0"])?;
         let address = server.address;
         let administrator = program::administrator(address)?;
         import(address, &administrator, &data::posts(posts), posts)?;

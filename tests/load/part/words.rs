@@ -34,7 +34,7 @@ pub(super) fn similar(program: &Program, turns: &Turns, posts: usize) -> Result<
     fs::write(&vectors, text_form(words))?;
     program.import(&database, &lines, posts.len())?;
     program.load_words(&database, &vectors)?;
-    let server = program.serve(&database, &["--search-limit", "off"])?;
+    let server = program.serve(&database, &[])?;
     let found = ask_json(server.address, &request(&mut Random::new(1), words))?;
     for token in found["similarity_word"].as_array().ok_or("no words")? {
         if !token.as_object().is_some_and(|token| token.values().all(|words| words[9].is_object())) {
