@@ -35,6 +35,8 @@ const DEVICES: [(&str, Counter); 6] = [
 const GUESTS: f32 = 0.3;
 /// How many times crawlers come in a day.
 const CRAWLERS: usize = 14;
+/// How long before the end somebody searches who would otherwise be missed.
+const LATELY_MS: i64 = 10 * 60 * SECOND_MS;
 /// Days in which a post draws half as many readers.
 const FRESH_DAYS: f32 = 5.0;
 
@@ -44,6 +46,8 @@ pub(super) struct Traffic<'t> {
     world: World,
     /// By subject, and of all: the posts of the day, with the sum of their pull up to there.
     pulls: Vec<Vec<(usize, f32)>>,
+    /// Whether anybody has searched in the time of which real-time terms are told.
+    is_searched_lately: bool,
 }
 
 /// What happens on a day.
@@ -79,7 +83,7 @@ struct Visit<'a> {
 
 impl<'t> Traffic<'t> {
     pub(super) fn new(tidings: &'t Tidings, world: World) -> Self {
-        Self { tidings, world, pulls: Vec::new() }
+        Self { tidings, world, pulls: Vec::new(), is_searched_lately: false }
     }
 
     /// The days, by their numbers.
@@ -128,6 +132,13 @@ impl<'t> Traffic<'t> {
             if at < until {
                 self.visit(Visit { who: Who::Guest(number), id: None, taste, at, until }, &mut script)?;
             }
+        }
+        // However small the store and early the day, something was searched lately.
+        if day == self.world.today && !self.is_searched_lately {
+            let random = &mut self.world.random;
+            let who = Who::Guest(between(random, 1, i64::MAX));
+            let (taste, at) = ([random.below(SUBJECTS.len()); 2], begins.max(self.world.now - LATELY_MS));
+            self.search(&Visit { who, id: None, taste, at, until }, &mut script)?;
         }
         for _ in 0..CRAWLERS {
             let (at, path) = (
@@ -236,12 +247,14 @@ impl<'t> Traffic<'t> {
         let nouns = &SUBJECTS[if is_talk { talk } else { visit.taste[0] }].nouns;
         let noun = nouns[if is_talk { random.below(3) } else { random.below(nouns.len()) }];
         let search = Search::new(noun)?;
+        let lately = visit.at > self.world.now - WINDOW_MS;
+        self.is_searched_lately |= lately;
         script.ask(visit.who, visit.at, "POST", "/search_logging", "/search_logging".to_owned());
         script.ask(visit.who, visit.at, "POST", "/priority_search/{num}", "/priority_search/20".to_owned());
         if let Some(id) = visit.id {
             script.act(id, visit.at, Deed::Search(search.listed(self.tidings)));
         } else {
-            let (lately, visitor) = (visit.at > self.world.now - WINDOW_MS, visit.who.number());
+            let visitor = visit.who.number();
             script.guests.push((visit.at, Guest::Searches { search, visitor, lately }));
         }
         Ok(())
