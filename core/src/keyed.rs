@@ -1,9 +1,8 @@
-//! Hashes of what strangers choose, and the maps that may do without a key.
+//! Keyed hashes, and the maps that may use an unkeyed one.
 //!
-//! Whoever knows how a map hashes its keys can make keys that all stand in one place, and each look-up then goes
-//! through all of them. So a map whose keys a stranger chooses is a [`std`] one: it hashes with `SipHash` under a
-//! random key. Two kinds of map do without it, and have a name here, so that the reasons stand in one place;
-//! `clippy.toml` refuses the unkeyed types elsewhere.
+//! A client that knows how a map hashes can choose keys that collide, and each look-up then compares all of them. So a
+//! map whose keys a client chooses is a [`std`] map, which hashes with `SipHash` under a random key. The two
+//! exceptions have a type alias here that gives the reason; `clippy.toml` refuses unkeyed hashing elsewhere.
 
 #![expect(clippy::disallowed_types, reason = "this is where the unkeyed types get their names")]
 
@@ -30,7 +29,7 @@ pub(crate) type Unkeyed = rustc_hash::FxHasher;
 /// A map over numbers that follow from what strangers write, such as the hash of a word, where `SipHash` would be most
 /// of the work: feeds add up and look up millions of them. One multiplication, under a random key.
 ///
-/// Who could watch single look-ups to the nanosecond might learn the key, in theory; through a network nobody does.
+/// An attacker who measures single look-ups to the nanosecond might learn the key; over a network that is not possible.
 pub(crate) type NumberMap<K, V> = HashMap<K, V, Keyed>;
 
 /// A hash under the random key of this process: it means nothing elsewhere and is not to be stored.

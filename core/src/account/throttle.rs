@@ -35,7 +35,7 @@ const CLIENT_WINDOW_MS: i64 = 15 * 60 * SECOND_MS;
 type Pairs = Table<Pair, 16_384>;
 /// What is remembered of clients: 65,536 of them in about 14.9 MB.
 type Clients = Table<Failures, 8_192>;
-/// The most memory that slowing takes, whoever fails how often.
+/// The most memory that slowing takes, for any number of failures.
 pub(crate) const BYTES_MAX: usize = Pairs::BYTES_MAX + Clients::BYTES_MAX;
 const _: () = assert!(BYTES_MAX <= 20_000_000, "the documented bound");
 

@@ -35,7 +35,7 @@ const DEVICES: [(&str, Counter); 6] = [
 const GUESTS: f32 = 0.3;
 /// How many times crawlers come in a day.
 const CRAWLERS: usize = 14;
-/// How long before the end somebody searches who would otherwise be missed.
+/// How long before the end a guest searches if nobody else did on the last day.
 const LATELY_MS: i64 = 10 * 60 * SECOND_MS;
 /// Days in which a post draws half as many readers.
 const FRESH_DAYS: f32 = 5.0;

@@ -26,14 +26,14 @@ const NETWORK_VIEWS: u32 = 30;
 /// Entries in one generation: a hash table of this size is about 4.5 MB, and there are two.
 const ENTRIES: usize = 7 << 15;
 
-/// Who views a post.
+/// The viewer of a post.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Viewer {
     /// The member with this key.
     Member(i64),
-    /// Somebody who is not signed in.
+    /// A client that is not signed in.
     Guest(Guest),
-    /// Whoever may read the database file: nothing tells them apart, and they have no need to cheat.
+    /// An operator at the command line, whose views are not limited.
     Operator,
 }
 

@@ -1,4 +1,4 @@
-//! Who waits for how long, and what it takes to remember it.
+//! How long failed sign-ins wait, and how much memory that takes.
 
 use super::*;
 
@@ -47,7 +47,7 @@ fn five_failures_are_free_and_each_further_one_doubles_the_wait_up_to_30_seconds
     }
     clock.advance(FORGET_MS + 1);
     fail(&throttle, "ann", HERE);
-    assert_eq!(wait_s(&throttle, "ann", HERE), None, "after a day it begins anew");
+    assert_eq!(wait_s(&throttle, "ann", HERE), None, "failures are forgotten after a day");
 }
 
 #[test]

@@ -68,7 +68,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Secret>> {
     Ok(Some(Secret(key)))
 }
 
-/// Who may read a key signs in as anybody: says so in the log when that is more than its owner and their group.
+/// Warns in the log when more than its owner and their group can read a key, since its readers can sign in as anybody.
 ///
 /// # Errors
 /// When anybody may write it.
