@@ -22,7 +22,6 @@ pub use crate::stop::Stop;
 use crate::store::copy::Source;
 pub use crate::store::copy::Step;
 use crate::store::{SCHEMA_VERSION, StoreError};
-use crate::words;
 
 mod draft;
 mod swap;
@@ -214,7 +213,7 @@ fn files_of(database: &Path) -> [PathBuf; 7] {
     let [file, log, index, journal] = ["", "-wal", "-shm", "-journal"].map(|end| beside(database, end));
     let key = key_file(database);
     let previous = previous_file(&key);
-    [file, log, index, journal, key, words::file_of(database), previous]
+    [file, log, index, journal, key, files::word_model(database), previous]
 }
 
 /// Whether two names are of one file, there or not.

@@ -231,8 +231,7 @@ pub struct Interest {
     pub meaning_share: f64,
 }
 
-/// The most similar words of a token that can be answered: as many are kept of each.
-pub const SIMILAR_MAX: usize = 30;
+pub use tidings_words::NEIGHBOURS_MAX as SIMILAR_MAX;
 
 /// How words are learned, and which are similar. `words` tells how it is done.
 #[derive(Clone, Debug)]

@@ -11,6 +11,11 @@ pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     path.into()
 }
 
+/// Returns the path of the word model of a database.
+pub(crate) fn word_model(database: &Path) -> PathBuf {
+    beside(database, ".words")
+}
+
 /// The same, making files for their owner alone.
 pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]

@@ -5,13 +5,15 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use tidings_text::tokens;
+use tidings_words::{file, text_form};
+
 use crate::account::{self, token::Keys};
 use crate::clock::{self, Clock};
 use crate::config::{Config, Secret};
 use crate::id::ObjectId;
 use crate::post::Format;
-use crate::words::tokens;
-use crate::{Tidings, act, backup, check, newsfeed, post, search, words};
+use crate::{Tidings, act, backup, check, newsfeed, post, search};
 
 pub use crate::import::Read;
 
@@ -120,12 +122,12 @@ pub fn roster(bytes: &[u8]) -> Read {
 
 /// The file of a word model.
 pub fn word_model(bytes: &[u8]) -> bool {
-    words::file::reread(bytes)
+    file::reread(bytes)
 }
 
 /// Vectors as text, and the file of the model that they make.
 pub fn vectors(bytes: &[u8]) -> Option<Vec<u8>> {
-    words::text_form::reread(bytes)
+    text_form::reread(bytes)
 }
 
 /// A database file, or a backup, as `check` and `backup` read it. Whether a backup of it could be made.

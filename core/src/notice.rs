@@ -40,7 +40,7 @@ const SHOWN: i64 = 1;
 /// assert!(length("Library hours") <= TITLE.max);
 /// ```
 pub fn length(text: &str) -> usize {
-    text::composed(text).chars().count()
+    tidings_text::compose(text).chars().count()
 }
 
 /// A notice. The names and the order of its fields are the interface's.

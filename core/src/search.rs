@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use tidings_text::tokens;
 
 use crate::Tidings;
 use crate::account::{Caller, Identity};
@@ -19,7 +20,7 @@ use crate::profile::history::{self, SearchRecord};
 use crate::store::{Pending, StoreError, Topic, Tx};
 use crate::text;
 pub use crate::words::SEARCH;
-use crate::words::{self, SEARCH_RULE, tokens};
+use crate::words::{self, SEARCH_RULE};
 
 /// The most results of a search, and the most search records, that can be asked for.
 pub const NUM_MAX: i64 = 300;
@@ -93,7 +94,7 @@ pub fn run(tidings: &Tidings, search: &str, num: i64) -> Result<SearchResult> {
 /// # Errors
 /// As [`run`].
 pub fn in_category(tidings: &Tidings, category: &str, search: &str, num: i64) -> Result<SearchResult> {
-    find(tidings, search, Some(&text::composed(category)), num)
+    find(tidings, search, Some(&tidings_text::compose(category)), num)
 }
 
 fn find(tidings: &Tidings, search: &str, category: Option<&str>, num: i64) -> Result<SearchResult> {

@@ -3,9 +3,7 @@
 //! A text is kept in NFC, so that the same letters are the same text however they were typed, and its
 //! length is counted in characters of that form. What breaks its rule is refused whole, never repaired.
 
-use std::borrow::Cow;
-
-use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
+use tidings_text::compose;
 
 use crate::config::Bounds;
 
@@ -28,25 +26,17 @@ fn checked(text: &str, bounds: Bounds, allowed: impl Fn(char) -> bool) -> Option
     if text.len() > bounds.max.saturating_mul(COMPOSED_FROM_BYTES) {
         return None;
     }
-    let text = composed(text);
+    let text = compose(text);
     let keeps = bounds.hold(&text)
         && text.chars().all(allowed)
         && (bounds.min == 0 || !text.chars().all(char::is_whitespace));
     keeps.then(|| text.into_owned())
 }
 
-/// `text` in NFC.
-pub(crate) fn composed(text: &str) -> Cow<'_, str> {
-    // Most texts are composed already, and finding that out is many times quicker than composing.
-    match is_nfc_quick(text.chars()) {
-        IsNormalized::Yes => Cow::Borrowed(text),
-        IsNormalized::No | IsNormalized::Maybe => Cow::Owned(text.nfc().collect()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use unicode_normalization::UnicodeNormalization as _;
 
     use super::*;
 

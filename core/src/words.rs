@@ -1,20 +1,10 @@
-//! Words: how text becomes tokens, and which words mean much the same.
+//! The word model of a service: which words of the posts are similar.
 //!
-//! [`tokens`] is the one place that says what a word is; whatever is stored, searched or learned is cut by it,
-//! so that a search and the text it should find cannot disagree.
-//!
-//! # The word model
-//!
-//! Words that stand in like company mean like things. A model is learned from the posts: how often words stand near
-//! each other, beside what chance would have (`ppmi`), is a large sparse matrix; the few hundred directions in which
-//! it reaches farthest (`svd`) give each word a vector, and the angle between two vectors says how alike the words
-//! are. Each word's nearest are found once for all (`near`), so [`similar`] looks them up. A word that the posts
-//! hardly know, or that is mistyped, is taken for the mean of the words that are written much like it (`subword`).
-//!
-//! The model is kept in the file `<database>.words`, and by [`follow`] learned again when the posts have changed
-//! enough, in a thread of low priority. [`load`] puts vectors in its place that were learned elsewhere; these stay
-//! until [`train`] is asked for, and only which words stand in posts is followed. The same posts and settings give
-//! the same model.
+//! [`tidings_words`] does the mathematics. This module reads the posts, stores the model in the file
+//! `<database>.words`, and answers [`similar`] from memory. [`follow`] starts a thread of low priority that retrains the
+//! model when enough posts have changed. [`load`] replaces the model by vectors that were learned elsewhere; they stay
+//! until the next [`train`], and only the words that occur in posts are updated. The same posts and settings give the
+//! same model.
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
@@ -23,34 +13,20 @@ use std::time::Instant;
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 
+use tidings_text::tokens;
+use tidings_words::text_form::{self, ReadError};
+use tidings_words::{Corpus, Recipe, Stopped};
+
 use crate::Tidings;
 use crate::config::{self, Bounds};
 use crate::error::{Error, Result};
 use crate::text;
 
-mod corpus;
-pub(crate) mod file;
-mod fold;
-mod han;
-mod hangul;
 mod keeper;
-mod matrix;
-mod model;
-mod near;
-mod ppmi;
-pub(crate) mod random;
-mod stop;
-mod subword;
-mod svd;
 #[cfg(test)]
 mod tests;
-pub(crate) mod text_form;
-pub mod tokens;
-mod train;
-mod vectors;
 
-pub(crate) use keeper::{Current, Words, file_of};
-pub(crate) use vectors::{ONE, Vectors, product};
+pub(crate) use keeper::{Current, Words};
 
 /// Characters of a search.
 pub const SEARCH: Bounds = Bounds { min: 1, max: 200 };
@@ -158,7 +134,7 @@ pub fn follow(tidings: &Tidings) -> Result<()> {
 pub fn train(tidings: &Tidings, progress: &mut dyn FnMut(f64)) -> Result<WordsReport> {
     let started = Instant::now();
     let current = tidings.words().train(&mut told(progress))?;
-    Ok(report(started, current.model.len()))
+    Ok(report(started, current.model.words().len()))
 }
 
 /// Writes the words and their vectors as text, as word2vec does: a line with their number and dimensions, and for each
@@ -170,7 +146,7 @@ pub fn export(tidings: &Tidings, out: impl Write) -> Result<WordsReport> {
     let started = Instant::now();
     let current = tidings.words().current().ok_or(Error::NotFound)?;
     text_form::write(&current.model, out).map_err(|e| Error::Internal(e.into()))?;
-    Ok(report(started, current.model.len()))
+    Ok(report(started, current.model.words().len()))
 }
 
 /// Puts vectors of word2vec's, fastText's or `GloVe`'s text form in the place of whatever model there is.
@@ -185,34 +161,23 @@ pub fn export(tidings: &Tidings, out: impl Write) -> Result<WordsReport> {
 pub fn load(tidings: &Tidings, input: impl BufRead, progress: &mut dyn FnMut(f64)) -> Result<WordsReport> {
     let started = Instant::now();
     let mut others = tidings.config().words.vocabulary;
-    let read = |corpus: &corpus::Corpus| {
-        text_form::read(input, |word| {
+    let read = |corpus: &Corpus| {
+        let read = text_form::read(input, |word| {
             let stands = corpus.count(word) > 0;
             if !stands && others > 0 {
                 others -= 1;
                 return true;
             }
             stands
-        })
+        });
+        Ok(read?)
     };
     let current = tidings.words().adopt(read, &mut told(progress))?;
-    Ok(report(started, current.model.len()))
+    Ok(report(started, current.model.words().len()))
 }
 
 fn report(started: Instant, words: usize) -> WordsReport {
     WordsReport { words, seconds: (started.elapsed().as_secs_f64() * 100.0).round() / 100.0 }
-}
-
-/// Somebody told the work to stop.
-#[derive(Debug)]
-struct Stopped;
-
-/// Told how far some work is, from 0 to 1, it says whether to go on.
-type Go<'a> = &'a mut dyn FnMut(f64) -> Result<(), Stopped>;
-
-/// `go` for a part of its work.
-fn part(go: Go<'_>, from: f64, to: f64) -> impl FnMut(f64) -> Result<(), Stopped> {
-    move |share| go(from + (to - from) * share)
 }
 
 /// Tells `progress`, and never to stop.
@@ -223,27 +188,17 @@ fn told(progress: &mut dyn FnMut(f64)) -> impl FnMut(f64) -> Result<(), Stopped>
     }
 }
 
-/// To the end.
-#[cfg(any(test, feature = "fuzzing"))]
-#[expect(clippy::unnecessary_wraps, reason = "others do stop")]
-fn go_on(_: f64) -> Result<(), Stopped> {
-    Ok(())
+/// The training settings of a configuration.
+fn recipe(config: &config::Words) -> Recipe {
+    let config::Words { dimensions, window, min_posts, vocabulary, corpus, seed, .. } = *config;
+    Recipe { dimensions, window, min_posts, words: vocabulary, corpus, seed }
 }
 
-/// How a model is learned: with another one it would be another model.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Recipe {
-    dimensions: usize,
-    window: usize,
-    min_posts: u32,
-    words: usize,
-    corpus: usize,
-    seed: u64,
-}
-
-impl Recipe {
-    fn of(config: &config::Words) -> Self {
-        let config::Words { dimensions, window, min_posts, vocabulary, corpus, seed, .. } = *config;
-        Self { dimensions, window, min_posts, words: vocabulary, corpus, seed }
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Form(rule) => Self::BadRequest(rule),
+            ReadError::Input(error) => Self::Input(error),
+        }
     }
 }

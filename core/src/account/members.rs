@@ -175,7 +175,7 @@ mod sql {
 
     /// What holds `text`, as LIKE writes it.
     fn pattern(text: &str) -> String {
-        let text = fold(&crate::text::composed(text));
+        let text = fold(&tidings_text::compose(text));
         format!("%{}%", text.replace('!', "!!").replace('%', "!%").replace('_', "!_"))
     }
 

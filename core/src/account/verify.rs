@@ -12,7 +12,7 @@ use super::throttle::Client;
 use super::{RESERVED_IDS, fold, roster, shown};
 use crate::config::Bounds;
 use crate::error::{Error, Result};
-use crate::{Tidings, config, text};
+use crate::{Tidings, config};
 
 /// The most characters of an id that a university gives.
 pub(super) const ID_MAX: usize = 128;
@@ -29,7 +29,7 @@ pub(super) fn university_id(text: &str) -> Option<Cow<'_, str>> {
     if text.len() > 4 * ID_MAX {
         return None;
     }
-    let id = text::composed(text);
+    let id = tidings_text::compose(text);
     let is_id = (Bounds { min: 1, max: ID_MAX }).hold(&id)
         && id.trim() == id
         && shown::is_shown(&id)

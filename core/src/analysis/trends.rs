@@ -11,13 +11,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tidings_text::tokens;
+
 use super::visitor::Network;
 use crate::clock::{DAY_MS, SECOND_MS};
 use crate::config;
 use crate::error::Result;
 use crate::keyed::OwnMap;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
-use crate::words::tokens;
 
 /// How long a search counts.
 pub(crate) const WINDOW_MS: i64 = DAY_MS;

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::*;
+use crate::Tidings;
 use crate::account::{self, Caller};
 use crate::notice::{self, Draft};
 use crate::post;
 use crate::testing::{NOW, Service, service};
-use crate::{Tidings, words};
 
 fn nothing(_: Step) {}
 
@@ -188,7 +188,7 @@ fn a_restore_keeps_the_old_database_and_ends_every_token() {
     notice(&service, "two");
     let Service { tidings, dir } = service;
     drop(tidings);
-    fs::write(words::file_of(&database), "words").unwrap();
+    fs::write(files::word_model(&database), "words").unwrap();
     let key = fs::read(key_file(&database)).unwrap();
     fs::write(previous_file(&key_file(&database)), &key).unwrap();
     let restored = put(&database, &file).unwrap();

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::json;
+use tidings_words::Random;
 
 use super::Size;
 use super::texts::{COMMON, ENGLISH, FAMILY, FEEDBACK, GIVEN, MAJORS, NOTICES, SUBJECTS};
@@ -10,7 +11,6 @@ use crate::analysis::bucket::{Cutter, date_text};
 use crate::clock::{DAY_MS, rfc3339};
 use crate::id::ObjectId;
 use crate::notice;
-use crate::words::random::Random;
 
 /// Everybody and everything.
 pub(super) struct World {

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
+use tidings_words::{ONE, Vectors, product};
+
 use super::features::{Feature, Features, Index, Kind, feature};
 use crate::keyed::NumberMap;
-use crate::words::{Current, ONE, Vectors, product};
+use crate::words::Current;
 
 /// How many components of a word's vector are looked at: the model has those first that tell most.
 const DIMENSIONS: usize = 64;

@@ -2,7 +2,7 @@
 //!
 //! These are SQLite's alone (FTS5); PostgreSQL will need its own in place of this file. The index is handed
 //! tokens with blanks between and takes everything else for a letter, so that what a word is stands in
-//! [`crate::words::tokens`] and nowhere else.
+//! [`tidings_text::tokens`] and nowhere else.
 
 use super::Post;
 use super::terms::Terms;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::words::tokens;
+use tidings_text::tokens;
 
 /// The most keywords of a post.
 pub(crate) const KEYWORDS: usize = 32;

@@ -267,7 +267,7 @@ pub(crate) fn searched(tx: &mut dyn Tx, member: i64, limit: i64) -> Result<Vec<S
     let record = |mut row: Row| {
         let original: String = row.take(0)?;
         Ok(SearchRecord {
-            search_split: crate::words::tokens::split(&original),
+            search_split: tidings_text::tokens::split(&original),
             original,
             tokenizer_split: Words(row.take(1)?),
             similarity_split: Words(row.take(2)?),

@@ -13,15 +13,13 @@ use std::time::SystemTime;
 use arc_swap::ArcSwapOption;
 use lru::LruCache;
 
-use super::corpus::Corpus;
-use super::model::Model;
-use super::train::{self, Moment};
-use super::vectors::Vectors;
-use super::{Go, Recipe, Stopped, file, part};
+use tidings_words::{Corpus, Go, Model, Moment, Recipe, Stopped, Vectors, file, part};
+
+use super::recipe;
 use crate::clock::Clock;
 use crate::config;
 use crate::error::{Error, Result};
-use crate::files::{beside, directory, private, sync_directory};
+use crate::files::{beside, directory, private, sync_directory, word_model};
 use crate::post::texts;
 use crate::store::Store;
 
@@ -137,17 +135,12 @@ impl Current {
     }
 }
 
-/// The file with the model of a database.
-pub(crate) fn file_of(database: &Path) -> PathBuf {
-    beside(database, ".words")
-}
-
 impl Words {
     /// The model of the database at `database`.
     pub(crate) fn new(store: Arc<Store>, database: &Path, config: config::Words, clock: Clock) -> Self {
         let shared = Shared {
             store,
-            path: file_of(database),
+            path: word_model(database),
             config,
             clock,
             current: ArcSwapOption::empty(),
@@ -211,7 +204,7 @@ impl Words {
         self.make(go, |shared, go| {
             let (corpus, at) = shared.read_posts(&mut part(go, 0.0, READING))?;
             let (words, vectors) = read(&corpus)?;
-            Ok(train::adopt(words, vectors, &corpus, at, &mut part(go, READING, 1.0))?)
+            Ok(tidings_words::adopt(words, vectors, &corpus, at, &mut part(go, READING, 1.0))?)
         })
     }
 
@@ -243,7 +236,7 @@ impl Drop for Words {
 
 impl Shared {
     fn recipe(&self) -> Recipe {
-        Recipe::of(&self.config)
+        recipe(&self.config)
     }
 
     fn swap(&self, model: Model) -> Arc<Current> {
@@ -326,7 +319,7 @@ impl Shared {
     /// Learns from the posts.
     fn learn(&self, go: Go<'_>) -> Result<Model, Ended> {
         let (corpus, at) = self.read_posts(&mut part(go, 0.0, READING))?;
-        Ok(train::learn(corpus, &self.recipe(), at, &mut part(go, READING, 1.0))?)
+        Ok(tidings_words::learn(corpus, &self.recipe(), at, &mut part(go, READING, 1.0))?)
     }
 
     fn is_stopped(&self) -> bool {

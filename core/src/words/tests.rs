@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use super::random::Random;
+use tidings_words::Random;
+
 use super::*;
 use crate::account::Caller;
 use crate::config::Config;

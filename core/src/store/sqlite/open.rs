@@ -11,8 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{Held, StoreError};
 use crate::account::token::key_file;
-use crate::files::{self, beside, private};
-use crate::words;
+use crate::files::{self, beside, private, word_model};
 
 /// The schema's steps, each applied once and in order; a released one is never edited.
 const MIGRATIONS: [&str; 4] = [
@@ -147,8 +146,7 @@ pub(super) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
     let has = |file: &Path| fs::metadata(file).is_ok_and(|about| about.len() > 0);
     let path = &files::resolved(path).unwrap_or_else(|_| path.to_owned());
     // Asked before the database's length: another process that makes the database makes these files later.
-    let traces =
-        [beside(path, "-wal"), key_file(path), words::file_of(path)].into_iter().find(|file| has(file));
+    let traces = [beside(path, "-wal"), key_file(path), word_model(path)].into_iter().find(|file| has(file));
     let Some(beside) = traces else { return Ok(()) };
     let is_log = beside == files::beside(path, "-wal");
     let emptied = match fs::metadata(path) {

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use tidings_words::{Go, Model, Origin, Source, Stopped, part};
+
 use super::{Ended, READING, Shared};
 use crate::post::texts;
 use crate::store::Topic;
-use crate::words::model::{Model, Origin, Source};
-use crate::words::{Go, Stopped, part, train};
 
 /// How often the thread looks for a newer file and for changed posts.
 const LOOK: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ impl Shared {
             Some(current) => {
                 let (corpus, at) = self.read_posts(&mut part(go, 0.0, READING))?;
                 let (words, vectors) = (current.model.words().to_vec(), current.model.vectors().clone());
-                Ok(train::adopt(words, vectors, &corpus, at, &mut part(go, READING, 1.0))?)
+                Ok(tidings_words::adopt(words, vectors, &corpus, at, &mut part(go, READING, 1.0))?)
             }
         }
     }
@@ -67,7 +67,7 @@ impl Shared {
         // A failure is told once, not with each look: the next change brings the next try.
         patience.waits = false;
         let model = self.next(&mut |_| if self.is_stopped() { Err(Stopped) } else { Ok(()) })?;
-        let (words, posts) = (model.len(), model.origin.posts);
+        let (words, posts) = (model.words().len(), model.origin.posts);
         if let Err(error) = self.write(&model) {
             tracing::warn!(path = %self.path.display(), %error, "the word model cannot be written");
         }

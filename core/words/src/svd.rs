@@ -1,8 +1,8 @@
 //! The directions in which a large sparse matrix reaches farthest.
 
-use super::matrix::{Sparse, Tall, share};
-use super::random::Random;
-use super::{Go, Stopped, part};
+use crate::matrix::{Sparse, Tall, share};
+use crate::random::Random;
+use crate::{Go, Stopped, part};
 
 /// How many more directions are followed than are kept, so that the last ones are found as well.
 const OVERSAMPLING: usize = 20;
@@ -15,11 +15,11 @@ const PASSES: usize = 2 * TURNS + 2;
 
 /// A matrix as nearly as `rank` directions show it: for each of its rows the coordinates in these, before they are
 /// made long, and how far it reaches in each, the farthest first.
-pub(super) struct Truncated {
+pub(crate) struct Truncated {
     /// The left singular vectors, as columns.
-    pub(super) left: Tall,
+    pub(crate) left: Tall,
     /// The singular values.
-    pub(super) values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
 }
 
 /// The truncated singular value decomposition of `matrix`, at most of this rank.
@@ -29,7 +29,7 @@ pub(super) struct Truncated {
 ///
 /// Source: Halko, Martinsson and Tropp, *Finding structure with randomness*, SIAM Review 53(2), 2011, algorithms
 /// 4.4 and 5.1.
-pub(super) fn truncated(matrix: &Sparse, rank: usize, seed: u64, go: Go<'_>) -> Result<Truncated, Stopped> {
+pub(crate) fn truncated(matrix: &Sparse, rank: usize, seed: u64, go: Go<'_>) -> Result<Truncated, Stopped> {
     let columns = (rank + OVERSAMPLING).min(matrix.size());
     if columns == 0 {
         return Ok(Truncated { left: Tall::new(0, Vec::new()), values: Vec::new() });
@@ -57,7 +57,7 @@ fn pass(go: Go<'_>, done: usize) -> impl FnMut(f64) -> Result<(), Stopped> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::go_on;
+    use crate::go_on;
 
     /// A matrix with these entries, kept whole.
     fn sparse(rows: &[Vec<f32>]) -> Sparse {

@@ -1,31 +1,31 @@
 //! The directions of words: vectors of unit length, each component in 16 bits.
 
-use super::matrix::Tall;
+use crate::matrix::Tall;
 
 /// What a component of 1 is kept as.
-pub(crate) const ONE: f32 = 32_767.0;
+pub const ONE: f32 = 32_767.0;
 
 /// Vectors of the same length, one for each word, by the word's number.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Vectors {
+pub struct Vectors {
     dimensions: usize,
     values: Vec<i16>,
 }
 
 impl Vectors {
     /// The vectors whose components these are, one after the other.
-    pub(super) fn new(dimensions: usize, values: Vec<i16>) -> Self {
+    pub(crate) fn new(dimensions: usize, values: Vec<i16>) -> Self {
         debug_assert!(dimensions > 0 && values.len().is_multiple_of(dimensions));
         Self { dimensions, values }
     }
 
     /// No vectors yet.
-    pub(crate) fn none(dimensions: usize) -> Self {
+    pub fn none(dimensions: usize) -> Self {
         Self::new(dimensions, Vec::new())
     }
 
     /// The rows of `tall`, made 1 long.
-    pub(super) fn of(tall: &Tall) -> Self {
+    pub(crate) fn of(tall: &Tall) -> Self {
         let mut vectors = Self::none(tall.columns);
         vectors.values.reserve_exact(tall.rows().len() * tall.columns);
         tall.rows().for_each(|row| vectors.push(row));
@@ -33,7 +33,7 @@ impl Vectors {
     }
 
     /// Adds the direction of `vector`; of a vector of zeros, or of what is no number, zeros.
-    pub(crate) fn push(&mut self, vector: &[f32]) {
+    pub fn push(&mut self, vector: &[f32]) {
         debug_assert_eq!(vector.len(), self.dimensions);
         let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
         #[expect(clippy::cast_possible_truncation, reason = "components need no more digits")]
@@ -43,55 +43,55 @@ impl Vectors {
     }
 
     /// Adds a vector that is kept like this already.
-    pub(super) fn push_kept(&mut self, vector: &[i16]) {
+    pub(crate) fn push_kept(&mut self, vector: &[i16]) {
         debug_assert_eq!(vector.len(), self.dimensions);
         self.values.extend_from_slice(vector);
     }
 
     /// How many components each has.
-    pub(crate) fn dimensions(&self) -> usize {
+    pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
     /// How many vectors there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.values.len() / self.dimensions
     }
 
     /// All components, vector after vector.
-    pub(super) fn values(&self) -> &[i16] {
+    pub(crate) fn values(&self) -> &[i16] {
         &self.values
     }
 
     /// The vectors, one after the other.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &[i16]> {
+    pub fn all(&self) -> impl Iterator<Item = &[i16]> {
         self.values.chunks_exact(self.dimensions)
     }
 
     /// The vector at a place.
-    pub(crate) fn at(&self, place: usize) -> &[i16] {
+    pub fn at(&self, place: usize) -> &[i16] {
         &self.values[place * self.dimensions..][..self.dimensions]
     }
 
     /// The vector of a word.
-    pub(super) fn get(&self, word: u32) -> &[i16] {
+    pub(crate) fn get(&self, word: u32) -> &[i16] {
         self.at(word as usize)
     }
 
     /// Its components as numbers.
-    pub(super) fn components(&self, word: u32) -> impl Iterator<Item = f32> {
+    pub(crate) fn components(&self, word: u32) -> impl Iterator<Item = f32> {
         self.get(word).iter().map(|x| f32::from(*x) / ONE)
     }
 }
 
 /// The inner product of two vectors as they are kept; [`similarity()`] makes it a cosine.
-pub(crate) fn product(a: &[i16], b: &[i16]) -> i32 {
+pub fn product(a: &[i16], b: &[i16]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
 }
 
 /// How alike two words are whose vectors have this product: the cosine of the angle between them, from 0, which it is
 /// for those that are unlike each other, too, to 1.
-pub(super) fn similarity(product: i32) -> f32 {
+pub(crate) fn similarity(product: i32) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
     let cosine = product as f32 / (ONE * ONE);
     cosine.clamp(0.0, 1.0)

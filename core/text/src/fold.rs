@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfkc_quick};
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// The letter araea, which is out of use and stands in Korean text for the middle dot. NFKC would make a vowel of
 /// it and so one word of `서울ㆍ부산`.
@@ -26,14 +26,6 @@ pub(super) fn fold(text: &str) -> Cow<'_, str> {
         IsNormalized::Yes => folded,
         IsNormalized::No | IsNormalized::Maybe => folded.nfkc().collect(),
     })
-}
-
-/// `text` in NFC, as it is when it is so already.
-pub(super) fn compose(text: &str) -> Cow<'_, str> {
-    match is_nfc_quick(text.chars()) {
-        IsNormalized::Yes => Cow::Borrowed(text),
-        IsNormalized::No | IsNormalized::Maybe => Cow::Owned(text.nfc().collect()),
-    }
 }
 
 /// Whether folding leaves the character as it is, whatever stands beside it. The common ones only: the rest is

@@ -3,10 +3,11 @@
 /// A source of numbers.
 ///
 /// Source: `SplitMix64`, Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014.
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// Starts the sequence of a seed.
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -19,12 +20,12 @@ impl Random {
     }
 
     /// A whole number below `end`, each about as likely as the others.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).expect("it is below a usize")
     }
 
     /// A number from -1 to 1, each as likely as the others.
-    pub(crate) fn uniform(&mut self) -> f32 {
+    pub fn uniform(&mut self) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "24 bits are exact")]
         let steps = (self.next() >> 40) as f32;
         steps / 8_388_608.0 - 1.0

@@ -21,20 +21,23 @@ use std::collections::HashSet;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-use super::Recipe;
-use super::model::{Model, Origin, Source};
-use super::near::Near;
-use super::vectors::Vectors;
+use crate::Recipe;
+use crate::model::{Model, Origin, Source};
+use crate::near::Near;
+use crate::vectors::Vectors;
 
 const MAGIC: &[u8; 8] = b"tidwords";
 const VERSION: u32 = 1;
 /// Bytes of everything before the words.
 const HEAD: u64 = 8 + 4 + 1 + (5 * 4 + 8) + (4 + 8 + 8) + 4 * 4;
 /// The most dimensions of a model.
-pub(super) const DIMENSIONS_MAX: usize = 2_000;
+pub const DIMENSIONS_MAX: usize = 2_000;
 
 /// Writes a model.
-pub(super) fn write(model: &Model, out: impl Write) -> io::Result<()> {
+///
+/// # Errors
+/// When `out` fails.
+pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
     let mut out =
         io::BufWriter::with_capacity(1 << 16, Summing { inner: out, sum: crc32fast::Hasher::new() });
     out.write_all(MAGIC)?;
@@ -77,7 +80,7 @@ pub(super) fn write(model: &Model, out: impl Write) -> io::Result<()> {
 ///
 /// # Errors
 /// When it is not whole, or something else.
-pub(super) fn read(input: impl Read, length: u64) -> io::Result<Model> {
+pub fn read(input: impl Read, length: u64) -> io::Result<Model> {
     let mut input = Summing { inner: io::BufReader::new(input), sum: crc32fast::Hasher::new() };
     let magic: [u8; 8] = input.array()?;
     if magic != *MAGIC || u32::from_le_bytes(input.array()?) != VERSION {
@@ -129,7 +132,7 @@ pub(super) fn read(input: impl Read, length: u64) -> io::Result<Model> {
 /// Reads a model as it is, then with the right checksum, and uses what can be read: written again it is the same.
 /// Whether there was a model.
 #[cfg(feature = "fuzzing")]
-pub(crate) fn reread(bytes: &[u8]) -> bool {
+pub fn reread(bytes: &[u8]) -> bool {
     let mut summed = bytes.to_vec();
     if let Some((body, sum)) = summed.split_last_chunk_mut::<4>() {
         *sum = crc32fast::hash(body).to_le_bytes();
@@ -242,11 +245,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::words::go_on;
+    use crate::go_on;
 
     fn model(words: &[&str], dimensions: usize, source: Source) -> Model {
         let mut vectors = Vectors::none(dimensions);
-        let mut random = crate::words::random::Random::new(1);
+        let mut random = crate::random::Random::new(1);
         for _ in words {
             let vector: Vec<f32> = (0..dimensions).map(|_| random.uniform()).collect();
             vectors.push(&vector);

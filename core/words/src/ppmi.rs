@@ -1,8 +1,8 @@
 //! How much more often words stand near each other than chance would have it.
 
-use super::corpus::END;
-use super::matrix::{ROWS_A_TIME, Sparse, share};
-use super::{Go, Stopped, part};
+use crate::corpus::END;
+use crate::matrix::{ROWS_A_TIME, Sparse, share};
+use crate::{Go, Stopped, part};
 
 /// The power that the frequencies of contexts are raised to, so that rare ones tell less.
 ///
@@ -20,7 +20,7 @@ const STEPS: usize = 1_000;
 /// within `window` words of `w`, and `n(w)` how many such neighbours `w` has in all.
 ///
 /// Of more than `pairs_max` pairs the weakest are left out, for which all are counted twice.
-pub(super) fn ppmi(
+pub(crate) fn ppmi(
     stream: &[u32],
     words: usize,
     window: usize,
@@ -179,14 +179,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::keyed::OwnMap;
-    use crate::words::go_on;
+    use crate::go_on;
+    use std::collections::HashMap;
 
     const ALL: usize = usize::MAX;
 
     /// The formula, pair by pair.
-    fn plainly(stream: &[u32], words: usize, window: usize) -> OwnMap<(u32, u32), f64> {
-        let mut pairs: OwnMap<(u32, u32), f64> = OwnMap::default();
+    fn plainly(stream: &[u32], words: usize, window: usize) -> HashMap<(u32, u32), f64> {
+        let mut pairs: HashMap<(u32, u32), f64> = HashMap::default();
         for post in stream.split(|word| *word == END) {
             for (a, word) in post.iter().enumerate() {
                 for (b, other) in post.iter().enumerate() {

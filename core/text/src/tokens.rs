@@ -21,8 +21,8 @@ use std::collections::HashSet;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::fold::{compose, fold};
-use super::{han, hangul, stop};
+use crate::fold::fold;
+use crate::{compose, han, hangul, stop};
 
 /// The most characters a token has.
 pub const LENGTH_MAX: usize = 64;
@@ -30,7 +30,7 @@ pub const LENGTH_MAX: usize = 64;
 /// The tokens of `text` in order, with repetitions.
 ///
 /// ```
-/// use tidings_core::words::tokens::tokens;
+/// use tidings_text::tokens::tokens;
 ///
 /// assert_eq!(tokens("Don’t miss Rust's 2026 survey!"), ["miss", "rust", "2026", "survey"]);
 /// assert_eq!(tokens("서울에서 東京へ"), ["서울에서", "서울", "東京", "京へ"]);
@@ -44,7 +44,7 @@ pub fn tokens(text: &str) -> Vec<String> {
 /// Hands the tokens of `text` to `take`, in order and with repetitions: [`tokens`] without a `String` for each.
 ///
 /// ```
-/// use tidings_core::words::tokens;
+/// use tidings_text::tokens;
 ///
 /// let mut letters = 0;
 /// tokens::each("the red fox", |token| letters += token.len());
@@ -69,7 +69,7 @@ pub fn each(text: &str, mut take: impl FnMut(&str)) {
 /// Each of `tokens` once, where it first stands.
 ///
 /// ```
-/// use tidings_core::words::tokens::{distinct, tokens};
+/// use tidings_text::tokens::{distinct, tokens};
 ///
 /// assert_eq!(distinct(tokens("new notes, new news")), ["new", "notes", "news"]);
 /// ```
@@ -84,7 +84,7 @@ pub fn distinct(mut tokens: Vec<String>) -> Vec<String> {
 /// The parts of a search between its white space, in NFC, otherwise as they were typed.
 ///
 /// ```
-/// use tidings_core::words::tokens::split;
+/// use tidings_text::tokens::split;
 ///
 /// assert_eq!(split(" The  Rust\tbook "), ["The", "Rust", "book"]);
 /// ```
@@ -95,7 +95,7 @@ pub fn split(text: &str) -> Vec<String> {
 /// A whole search as one term: NFC, lower case, each stretch of white space one blank, none at the ends.
 ///
 /// ```
-/// use tidings_core::words::tokens::normalise_term;
+/// use tidings_text::tokens::normalise_term;
 ///
 /// assert_eq!(normalise_term(" The  Rust\tbook "), "the rust book");
 /// ```

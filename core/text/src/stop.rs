@@ -1,8 +1,10 @@
 //! English stop words: those that stand in any text, and so tell nothing of one.
 
+#![expect(clippy::disallowed_types, reason = "the keys are the words of this file")]
+
 use std::sync::LazyLock;
 
-use crate::keyed::OwnSet;
+use rustc_hash::FxHashSet;
 
 /// The function words of English, by what they are, in lower case and with a plain apostrophe.
 ///
@@ -37,7 +39,7 @@ const WORDS: [&str; 9] = [
      perhaps maybe however therefore thus hence otherwise instead further etc",
 ];
 
-static SET: LazyLock<OwnSet<&'static str>> = LazyLock::new(|| words().collect());
+static SET: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| words().collect());
 
 fn words() -> impl Iterator<Item = &'static str> {
     WORDS.iter().flat_map(|group| group.split_ascii_whitespace())

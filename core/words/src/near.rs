@@ -1,10 +1,11 @@
 //! The words nearest to each word, found once for all when a model is made.
 
-use super::matrix::share;
-use super::vectors::{Vectors, product, similarity};
-use super::{Go, Stopped};
-use crate::config::SIMILAR_MAX;
+use crate::matrix::share;
+use crate::vectors::{Vectors, product, similarity};
+use crate::{Go, Stopped};
 
+/// The maximum number of neighbours of a word.
+pub const NEIGHBOURS_MAX: usize = 30;
 /// Up to so many words each is compared with every other.
 const ALL_WITH_ALL: usize = 4_000;
 /// Beyond that the words are parted into groups around centres, and a word is compared with those of so many groups,
@@ -17,17 +18,17 @@ const SAMPLE: usize = 48;
 
 /// The neighbours of each word, the nearest first.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Near {
+pub(crate) struct Near {
     /// Where those of each word begin in the others, and where the last word's end.
-    pub(super) starts: Vec<u32>,
-    pub(super) words: Vec<u32>,
+    pub(crate) starts: Vec<u32>,
+    pub(crate) words: Vec<u32>,
     /// How near, in units of 1/65535.
-    pub(super) similarities: Vec<u16>,
+    pub(crate) similarities: Vec<u16>,
 }
 
 impl Near {
     /// The neighbours of a word, with how alike they are.
-    pub(super) fn of(&self, word: u32) -> impl Iterator<Item = (u32, f32)> {
+    pub(crate) fn of(&self, word: u32) -> impl Iterator<Item = (u32, f32)> {
         let range = self.starts[word as usize] as usize..self.starts[word as usize + 1] as usize;
         let similarities = self.similarities[range.clone()].iter();
         self.words[range]
@@ -40,7 +41,7 @@ impl Near {
     /// it.
     ///
     /// Among many words a few neighbours are missed, see [`GROUPS_SEARCHED`].
-    pub(super) fn find(vectors: &Vectors, targets: &[u32], go: Go<'_>) -> Result<Self, Stopped> {
+    pub(crate) fn find(vectors: &Vectors, targets: &[u32], go: Go<'_>) -> Result<Self, Stopped> {
         let groups = Groups::of(vectors, targets);
         let words = u32::try_from(vectors.len()).expect("words are numbered in 32 bits");
         let mut near = Self { starts: vec![0], words: Vec::new(), similarities: Vec::new() };
@@ -161,9 +162,9 @@ impl Search {
                 let product = product(groups.vectors.at(place), vector);
                 if product > least && groups.words[place] != word {
                     best.push((product, groups.words[place]));
-                    if best.len() == 4 * SIMILAR_MAX {
+                    if best.len() == 4 * NEIGHBOURS_MAX {
                         keep_best(best);
-                        least = best[SIMILAR_MAX - 1].0;
+                        least = best[NEIGHBOURS_MAX - 1].0;
                     }
                 }
             }
@@ -176,7 +177,7 @@ impl Search {
 /// Leaves the nearest, sorted; of equally near ones the more frequent.
 fn keep_best(best: &mut Vec<(i32, u32)>) {
     best.sort_unstable_by_key(|(product, word)| (std::cmp::Reverse(*product), *word));
-    best.truncate(SIMILAR_MAX);
+    best.truncate(NEIGHBOURS_MAX);
 }
 
 #[cfg(test)]
@@ -184,8 +185,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::words::go_on;
-    use crate::words::random::Random;
+    use crate::go_on;
+    use crate::random::Random;
 
     fn random(words: usize, dimensions: usize) -> Vectors {
         let mut random = Random::new(3);
@@ -238,7 +239,7 @@ mod tests {
             let near = Near::find(&vectors, &wanted, &mut go_on).unwrap();
             for word in words {
                 let neighbours: Vec<(u32, f32)> = near.of(word).collect();
-                prop_assert!(neighbours.len() <= SIMILAR_MAX);
+                prop_assert!(neighbours.len() <= NEIGHBOURS_MAX);
                 prop_assert!(neighbours.windows(2).all(|pair| pair[0].1 >= pair[1].1));
                 for (other, alike) in neighbours {
                     prop_assert!(other != word && is_target(other) && (0.0..=1.0).contains(&alike));
@@ -248,7 +249,7 @@ mod tests {
                 let all = wanted.iter().filter(|other| {
                     **other != word && product(vectors.get(**other), vectors.get(word)) > 0
                 });
-                prop_assert_eq!(near.of(word).count(), all.count().min(SIMILAR_MAX));
+                prop_assert_eq!(near.of(word).count(), all.count().min(NEIGHBOURS_MAX));
             }
         }
     }

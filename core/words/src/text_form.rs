@@ -5,19 +5,33 @@ use std::collections::HashSet;
 use std::io::{self, BufRead, Read as _, Write};
 use std::sync::Arc;
 
-use super::file::DIMENSIONS_MAX;
-use super::model::Model;
-use super::tokens;
-use super::vectors::Vectors;
-use crate::error::{Error, Result};
+use tidings_text::tokens;
+
+use crate::file::DIMENSIONS_MAX;
+use crate::model::Model;
+use crate::vectors::Vectors;
 
 /// The most bytes of a line that are read: a word and [`DIMENSIONS_MAX`] components.
 const LINE_MAX: u64 = 1 << 16;
 
 const RULE: &str = "a file of vectors is text: on each line a word and its components, as many on each";
 
+/// Why vectors could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The input has a different form; the text states the form.
+    #[error("{0}")]
+    Form(&'static str),
+    /// The input failed before its end.
+    #[error(transparent)]
+    Input(io::Error),
+}
+
 /// Writes the vectors of a model.
-pub(super) fn write(model: &Model, out: impl Write) -> io::Result<()> {
+///
+/// # Errors
+/// When `out` fails.
+pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     writeln!(out, "{} {}", model.len(), model.vectors().dimensions())?;
     for (word, number) in model.words().iter().zip(0..) {
@@ -35,13 +49,13 @@ pub(super) fn write(model: &Model, out: impl Write) -> io::Result<()> {
 /// many dimensions, may be missing, as `GloVe` leaves it out.
 ///
 /// # Errors
-/// `bad request` when it is of another form; [`Error::Input`] when it cannot be read to its end.
-pub(super) fn read(
+/// As [`ReadError`] says.
+pub fn read(
     input: impl BufRead,
     mut wanted: impl FnMut(&str) -> bool,
-) -> Result<(Vec<Arc<str>>, Vectors)> {
+) -> Result<(Vec<Arc<str>>, Vectors), ReadError> {
     let mut lines = Lines { input, line: Vec::new() };
-    let Some(first) = lines.next()? else { return Err(Error::BadRequest(RULE)) };
+    let Some(first) = lines.next()? else { return Err(ReadError::Form(RULE)) };
     let fields: Vec<&str> = first.split_ascii_whitespace().collect();
     let head: Option<Vec<usize>> = fields.iter().map(|field| field.parse().ok()).collect();
     let (is_head, dimensions) = match head.as_deref() {
@@ -49,7 +63,7 @@ pub(super) fn read(
         _ => (false, fields.len().saturating_sub(1)),
     };
     if !(1..=DIMENSIONS_MAX).contains(&dimensions) {
-        return Err(Error::BadRequest("vectors have 1 to 2000 components"));
+        return Err(ReadError::Form("vectors have 1 to 2000 components"));
     }
     let mut reading = Reading {
         words: Vec::new(),
@@ -64,15 +78,15 @@ pub(super) fn read(
         reading.take(&line, &mut wanted)?;
     }
     if reading.words.is_empty() {
-        return Err(Error::BadRequest(RULE));
+        return Err(ReadError::Form(RULE));
     }
     Ok((reading.words, reading.vectors))
 }
 
 /// Reads vectors and writes the model that they make, which is read as the same words; its file.
 #[cfg(feature = "fuzzing")]
-pub(crate) fn reread(bytes: &[u8]) -> Option<Vec<u8>> {
-    use super::model::{Origin, Source};
+pub fn reread(bytes: &[u8]) -> Option<Vec<u8>> {
+    use crate::model::{Origin, Source};
     let (words, vectors) = read(bytes, |_| true).ok()?;
     assert_eq!(vectors.len(), words.len());
     // What learning costs is not the reader's.
@@ -81,10 +95,10 @@ pub(crate) fn reread(bytes: &[u8]) -> Option<Vec<u8>> {
     }
     let counts = vec![1; words.len()];
     let origin = Origin { source: Source::File, posts: 1, changes: 1, made: 1 };
-    let model = Model::make(origin, words, &counts, vectors, &mut super::go_on).ok()?;
+    let model = Model::make(origin, words, &counts, vectors, &mut crate::go_on).ok()?;
     let (mut text, mut file) = (Vec::new(), Vec::new());
     write(&model, &mut text).expect("memory can be written to");
-    super::file::write(&model, &mut file).expect("memory can be written to");
+    crate::file::write(&model, &mut file).expect("memory can be written to");
     let (again, _) = read(&*text, |_| true).expect("what is written is read");
     assert!(again == model.words(), "the words are the same");
     Some(file)
@@ -99,7 +113,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn take(&mut self, line: &str, wanted: &mut impl FnMut(&str) -> bool) -> Result<()> {
+    fn take(&mut self, line: &str, wanted: &mut impl FnMut(&str) -> bool) -> Result<(), ReadError> {
         let mut fields = line.split_ascii_whitespace();
         let Some(word) = fields.next().and_then(token) else { return Ok(()) };
         if self.seen.contains(&*word) || !wanted(&word) {
@@ -111,7 +125,7 @@ impl Reading {
         if self.components.len() != self.vectors.dimensions() {
             // A word with blanks in it is none of ours.
             let has_blanks = line.split_ascii_whitespace().count() > self.vectors.dimensions() + 1;
-            return if has_blanks { Ok(()) } else { Err(Error::BadRequest(RULE)) };
+            return if has_blanks { Ok(()) } else { Err(ReadError::Form(RULE)) };
         }
         self.vectors.push(&self.components);
         self.seen.insert(Arc::clone(&word));
@@ -134,12 +148,12 @@ struct Lines<R> {
 
 impl<R: BufRead> Lines<R> {
     /// The next line; what is no UTF-8 in it is replaced.
-    fn next(&mut self) -> Result<Option<String>> {
+    fn next(&mut self) -> Result<Option<String>, ReadError> {
         self.line.clear();
         let read = (&mut self.input).take(LINE_MAX).read_until(b'\n', &mut self.line);
-        match read.map_err(Error::Input)? as u64 {
+        match read.map_err(ReadError::Input)? as u64 {
             0 => Ok(None),
-            LINE_MAX => Err(Error::BadRequest(RULE)),
+            LINE_MAX => Err(ReadError::Form(RULE)),
             _ => Ok(Some(String::from_utf8_lossy(&self.line).into_owned())),
         }
     }
@@ -150,10 +164,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::words::go_on;
-    use crate::words::model::{Origin, Source};
+    use crate::go_on;
+    use crate::model::{Origin, Source};
 
-    fn all(text: &str) -> Result<(Vec<Arc<str>>, Vectors)> {
+    fn all(text: &str) -> Result<(Vec<Arc<str>>, Vectors), ReadError> {
         read(text.as_bytes(), |_| true)
     }
 
@@ -193,7 +207,7 @@ mod tests {
             "1 2\nrust 1 inf\n",
             "x y\n",
         ] {
-            assert!(matches!(all(text), Err(Error::BadRequest(_))), "{text:?}");
+            assert!(matches!(all(text), Err(ReadError::Form(_))), "{text:?}");
         }
         assert!(all(&format!("rust {}", "1 ".repeat(40_000))).is_err());
     }
@@ -201,7 +215,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read_back(words in prop::collection::btree_set("[b-z]{4,9}x", 1..20), seed: u64) {
-            let mut random = crate::words::random::Random::new(seed);
+            let mut random = crate::random::Random::new(seed);
             let mut vectors = Vectors::none(5);
             for _ in &words {
                 vectors.push(&[(); 5].map(|()| random.uniform()));

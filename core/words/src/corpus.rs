@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::tokens;
+use tidings_text::tokens;
 
 /// Stands in a stream behind the words of each post, so that no window reaches from one into the next.
-pub(super) const END: u32 = u32::MAX;
+pub(crate) const END: u32 = u32::MAX;
 
 /// Posts that were read, before it is known which of their words are learned.
-pub(super) struct Corpus {
+pub struct Corpus {
     numbers: HashMap<Box<str>, u32>,
     tallies: Vec<Tally>,
     stream: Vec<u32>,
@@ -29,22 +29,22 @@ struct Tally {
 }
 
 /// The words that are learned, the most frequent first, and the stream of them.
-pub(super) struct Vocabulary {
-    pub(super) words: Vec<Box<str>>,
+pub(crate) struct Vocabulary {
+    pub(crate) words: Vec<Box<str>>,
     /// How often each stands in the posts.
-    pub(super) counts: Vec<u32>,
+    pub(crate) counts: Vec<u32>,
     /// The words in their order by number, [`END`] behind each post. Others have left no gap.
-    pub(super) stream: Vec<u32>,
+    pub(crate) stream: Vec<u32>,
 }
 
 impl Corpus {
     /// Nothing yet; after `limit` words it is full.
-    pub(super) fn new(limit: usize) -> Self {
+    pub fn new(limit: usize) -> Self {
         Self { numbers: HashMap::new(), tallies: Vec::new(), stream: Vec::new(), posts: 0, limit }
     }
 
     /// Reads a post.
-    pub(super) fn add(&mut self, title: &str, text: &str) {
+    pub fn add(&mut self, title: &str, text: &str) {
         let Self { numbers, tallies, stream, posts, .. } = self;
         for text in [title, text] {
             tokens::each(text, |token| {
@@ -67,24 +67,24 @@ impl Corpus {
     }
 
     /// Whether it has read as much as it may; the post that came last was still read whole.
-    pub(super) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.stream.len() >= self.limit
     }
 
     /// How many posts it has read.
-    pub(super) fn posts(&self) -> u32 {
+    pub fn posts(&self) -> u32 {
         self.posts
     }
 
     /// How often a word stands in the posts.
-    pub(super) fn count(&self, word: &str) -> u32 {
+    pub fn count(&self, word: &str) -> u32 {
         self.numbers.get(word).map_or(0, |number| self.tallies[*number as usize].count)
     }
 
     /// The words that stand in at least `posts` posts, at most `max` of them, and the stream of these.
     ///
     /// Of equally frequent words the one that comes first by its letters counts as the more frequent.
-    pub(super) fn vocabulary(self, posts: u32, max: usize) -> Vocabulary {
+    pub(crate) fn vocabulary(self, posts: u32, max: usize) -> Vocabulary {
         let Self { numbers, tallies, mut stream, .. } = self;
         let tally = |number: u32| tallies[number as usize];
         let mut words: Vec<(Box<str>, u32)> =

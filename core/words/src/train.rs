@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::corpus::{Corpus, Vocabulary};
-use super::model::{Model, Origin, Source};
-use super::ppmi::ppmi;
-use super::svd::{Truncated, truncated};
-use super::vectors::Vectors;
-use super::{Go, Recipe, Stopped, part};
+use crate::corpus::{Corpus, Vocabulary};
+use crate::model::{Model, Origin, Source};
+use crate::ppmi::ppmi;
+use crate::svd::{Truncated, truncated};
+use crate::vectors::Vectors;
+use crate::{Go, Recipe, Stopped, part};
 
 /// The power of the singular values that coordinates are multiplied by: of 0, ½ and 1 the middle one finds the most
 /// topical neighbours.
@@ -26,15 +26,18 @@ const PAIRS_MAX: usize = 40_000_000;
 
 /// When posts were read.
 #[derive(Clone, Copy)]
-pub(super) struct Moment {
+pub struct Moment {
     /// How many changes of posts' words there had been, ever.
-    pub(super) changes: i64,
+    pub changes: i64,
     /// Milliseconds UTC.
-    pub(super) date: i64,
+    pub date: i64,
 }
 
 /// Learns the words of `corpus`, read at a moment.
-pub(super) fn learn(corpus: Corpus, recipe: &Recipe, at: Moment, go: Go<'_>) -> Result<Model, Stopped> {
+///
+/// # Errors
+/// When `go` cancels it.
+pub fn learn(corpus: Corpus, recipe: &Recipe, at: Moment, go: Go<'_>) -> Result<Model, Stopped> {
     let posts = corpus.posts();
     let Moment { changes, date: made } = at;
     let origin = Origin { source: Source::Posts(recipe.clone()), posts, changes, made };
@@ -69,7 +72,10 @@ fn vectors(Truncated { mut left, values }: Truncated) -> Vectors {
 
 /// The model of words and vectors that come from elsewhere: their neighbours are those that stand in the posts of
 /// `corpus`.
-pub(super) fn adopt(
+///
+/// # Errors
+/// When `go` cancels it.
+pub fn adopt(
     words: Vec<Arc<str>>,
     vectors: Vectors,
     corpus: &Corpus,

@@ -9,10 +9,12 @@
 //! information*, TACL 5, 2017. There each part learns a vector; here, where words have theirs from counts, the words
 //! that share parts lend theirs.
 
+#![expect(clippy::disallowed_types, reason = "`COMMON` bounds the cost of a collision")]
+
 use std::hash::{Hash as _, Hasher as _};
 use std::ops::RangeInclusive;
 
-use crate::keyed::Unkeyed;
+use rustc_hash::FxHasher;
 
 /// The lengths of parts in most scripts.
 const LETTERS: RangeInclusive<usize> = 2..=4;
@@ -34,7 +36,7 @@ const SLIP_MIN: usize = 4;
 const COMMON: usize = 20_000;
 
 /// Which known words have which parts.
-pub(super) struct Subwords {
+pub(crate) struct Subwords {
     /// Where the words of each part begin in `words`. Parts are told apart by a hash: a few share an entry.
     starts: Vec<u32>,
     words: Vec<u32>,
@@ -44,7 +46,7 @@ pub(super) struct Subwords {
 
 impl Subwords {
     /// Of these words, by their numbers.
-    pub(super) fn of<'w>(words: impl ExactSizeIterator<Item = &'w str> + Clone) -> Self {
+    pub(crate) fn of<'w>(words: impl ExactSizeIterator<Item = &'w str> + Clone) -> Self {
         // Four entries for each word: there are about three different parts to one.
         let entries = (4 * words.len()).next_power_of_two().clamp(1 << 10, 1 << 24);
         let mut starts = vec![0_u32; entries + 1];
@@ -75,7 +77,7 @@ impl Subwords {
 
     /// The known words that share most with `word`, the most first, and how much that is, up to 1; none when it is
     /// too little.
-    pub(super) fn like(&self, word: &str) -> Vec<(u32, f32)> {
+    pub(crate) fn like(&self, word: &str) -> Vec<(u32, f32)> {
         let mut parts = Parts::new(self.starts.len() - 1);
         let mut shared = vec![0.0; self.lengths.len()];
         let mut found = Vec::new();
@@ -119,7 +121,7 @@ impl Subwords {
 
 /// The words of which `word` is a slip of two fingers: `form` of `fomr`. Such a slip leaves few of a word's parts
 /// whole. Too short words, and those of scripts without letters, have none.
-pub(super) fn slips(word: &str) -> impl Iterator<Item = String> {
+pub(crate) fn slips(word: &str) -> impl Iterator<Item = String> {
     let letters: Vec<char> = word.chars().collect();
     let last =
         if letters.len() < SLIP_MIN || letters.iter().any(|c| *c >= EAST) { 0 } else { letters.len() - 1 };
@@ -153,7 +155,7 @@ impl Parts {
             // The marks alone are parts of every word.
             if part != ['<'] && part != ['>'] {
                 // Parts that share a number are looked through like a common one, of which [`COMMON`] is the bound.
-                let mut hasher = Unkeyed::default();
+                let mut hasher = FxHasher::default();
                 part.hash(&mut hasher);
                 let hash = (hasher.finish() >> 20) as usize;
                 self.numbers.push(hash % self.entries);

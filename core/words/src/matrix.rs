@@ -1,9 +1,9 @@
 //! Matrices, as far as the word model needs them: sparse ones, and tall ones of a few hundred columns.
 
-use super::{Go, Stopped};
+use crate::{Go, Stopped};
 
 /// Rows that are worked on between two looks at whether to go on.
-pub(super) const ROWS_A_TIME: usize = 1_024;
+pub(crate) const ROWS_A_TIME: usize = 1_024;
 /// Rows whose products are summed up in 32 bits before 64 take over.
 const SUMMED_ROUGHLY: usize = 64;
 /// Of directions in which a matrix reaches less far than this share of its farthest, squared, nothing is kept:
@@ -12,16 +12,16 @@ const NOTHING: f64 = 1e-10;
 
 /// A square matrix of which only the entries above 0 are kept, row after row.
 #[derive(Debug)]
-pub(super) struct Sparse {
+pub(crate) struct Sparse {
     /// Where each row begins in the others, and where the last one ends.
-    pub(super) starts: Vec<usize>,
-    pub(super) columns: Vec<u32>,
-    pub(super) values: Vec<f32>,
+    pub(crate) starts: Vec<usize>,
+    pub(crate) columns: Vec<u32>,
+    pub(crate) values: Vec<f32>,
 }
 
 impl Sparse {
     /// How many rows it has, and columns.
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.starts.len() - 1
     }
 
@@ -31,7 +31,7 @@ impl Sparse {
     }
 
     /// The product with `right`.
-    pub(super) fn times(&self, right: &Tall, go: Go<'_>) -> Result<Tall, Stopped> {
+    pub(crate) fn times(&self, right: &Tall, go: Go<'_>) -> Result<Tall, Stopped> {
         let mut product = Tall::zero(self.size(), right.columns);
         for row in 0..self.size() {
             if row % ROWS_A_TIME == 0 {
@@ -46,7 +46,7 @@ impl Sparse {
     }
 
     /// The product of the transposed matrix with `right`.
-    pub(super) fn transposed_times(&self, right: &Tall, go: Go<'_>) -> Result<Tall, Stopped> {
+    pub(crate) fn transposed_times(&self, right: &Tall, go: Go<'_>) -> Result<Tall, Stopped> {
         let mut product = Tall::zero(self.size(), right.columns);
         for row in 0..self.size() {
             if row % ROWS_A_TIME == 0 {
@@ -62,7 +62,7 @@ impl Sparse {
 }
 
 /// How far it is: so many of all.
-pub(super) fn share(done: usize, all: usize) -> f64 {
+pub(crate) fn share(done: usize, all: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
     let share = done as f64 / all.max(1) as f64;
     share
@@ -77,14 +77,14 @@ fn add(sum: &mut [f32], factor: f32, row: &[f32]) {
 
 /// A matrix of many rows and few columns.
 #[derive(Clone, Debug)]
-pub(super) struct Tall {
-    pub(super) columns: usize,
+pub(crate) struct Tall {
+    pub(crate) columns: usize,
     /// Row after row.
     values: Vec<f32>,
 }
 
 impl Tall {
-    pub(super) fn new(columns: usize, values: Vec<f32>) -> Self {
+    pub(crate) fn new(columns: usize, values: Vec<f32>) -> Self {
         debug_assert_eq!(values.len() % columns.max(1), 0);
         Self { columns, values }
     }
@@ -94,12 +94,12 @@ impl Tall {
     }
 
     /// Its rows.
-    pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
+    pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
         self.values.chunks_exact(self.columns)
     }
 
     /// Its rows, to be changed.
-    pub(super) fn rows_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [f32]> {
+    pub(crate) fn rows_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [f32]> {
         self.values.chunks_exact_mut(self.columns)
     }
 
@@ -112,7 +112,7 @@ impl Tall {
     }
 
     /// The inner products of its columns with each other.
-    pub(super) fn gram(&self) -> Symmetric {
+    pub(crate) fn gram(&self) -> Symmetric {
         let size = self.columns;
         let (mut sums, mut rough) = (vec![0.0; size * size], vec![0.0; size * size]);
         for rows in self.values.chunks(SUMMED_ROUGHLY * size) {
@@ -134,7 +134,7 @@ impl Tall {
 
     /// Its product with the matrix whose columns are `columns`, in its own place. These are at most as many as
     /// its columns are.
-    pub(super) fn turn(mut self, columns: &[Vec<f64>]) -> Self {
+    pub(crate) fn turn(mut self, columns: &[Vec<f64>]) -> Self {
         let (from, to) = (self.columns, columns.len());
         debug_assert!(to <= from);
         let mut right = vec![0.0; from * to];
@@ -161,7 +161,7 @@ impl Tall {
 
     /// A matrix whose columns stand at right angles, are of length 1, and span what its own do. A column that
     /// would be made of rounding errors is 0.
-    pub(super) fn orthonormal(self) -> Self {
+    pub(crate) fn orthonormal(self) -> Self {
         let mut basis = self.gram().eigen();
         let farthest = basis.first().map_or(0.0, |(value, _)| *value);
         for (value, vector) in &mut basis {
@@ -177,7 +177,7 @@ impl Tall {
 
 /// A small symmetric matrix.
 #[derive(Debug)]
-pub(super) struct Symmetric {
+pub(crate) struct Symmetric {
     size: usize,
     values: Vec<f64>,
 }
@@ -186,7 +186,7 @@ impl Symmetric {
     /// Its eigenvalues, the greatest first, each with its eigenvector of length 1.
     ///
     /// Source: the cyclic Jacobi method, Golub and Van Loan, *Matrix Computations*, 4th edition, section 8.5.
-    pub(super) fn eigen(mut self) -> Vec<(f64, Vec<f64>)> {
+    pub(crate) fn eigen(mut self) -> Vec<(f64, Vec<f64>)> {
         /// It needs about ten; the rest is for what never happens.
         const SWEEPS_MAX: usize = 40;
         let size = self.size;
@@ -245,7 +245,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::words::go_on;
+    use crate::go_on;
 
     fn close(a: f64, b: f64, within: f64) -> bool {
         (a - b).abs() <= within

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
-use tidings_core::words::tokens;
+use tidings_text::tokens;
 
 const ENGLISH: &str = include_str!("text/english.txt");
 

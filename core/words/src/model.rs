@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::near::Near;
-use super::subword::{self, Subwords};
-use super::vectors::{Vectors, product, similarity};
-use super::{Go, Recipe, Stopped, hangul};
-use crate::config::SIMILAR_MAX;
+use tidings_text::hangul;
+
+use crate::near::{NEIGHBOURS_MAX, Near};
+use crate::subword::{self, Subwords};
+use crate::vectors::{Vectors, product, similarity};
+use crate::{Go, Recipe, Stopped};
 
 /// The power of what a word shares with an unknown one that it lends its vector by: the most alike count by far the
 /// most.
@@ -20,7 +21,7 @@ const ALWAYS_SO: u32 = 10;
 
 /// Where a model comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub enum Source {
     /// It was learned from posts, in this way.
     Posts(Recipe),
     /// It was loaded from a file of vectors.
@@ -29,19 +30,21 @@ pub(super) enum Source {
 
 /// What a model knows of the posts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Origin {
-    pub(super) source: Source,
+pub struct Origin {
+    /// Where the model comes from.
+    pub source: Source,
     /// How many posts it has seen.
-    pub(super) posts: u32,
+    pub posts: u32,
     /// How many changes of posts' words there had been, ever.
-    pub(super) changes: i64,
+    pub changes: i64,
     /// When it was made: milliseconds UTC.
-    pub(super) made: i64,
+    pub made: i64,
 }
 
 /// Words with their vectors and neighbours. A word has a number.
-pub(super) struct Model {
-    pub(super) origin: Origin,
+pub struct Model {
+    /// What the model is based on.
+    pub origin: Origin,
     words: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, u32>,
     /// Whether a word may be answered as a neighbour.
@@ -53,7 +56,7 @@ pub(super) struct Model {
 
 impl Model {
     /// The model of these words and vectors; `counts` says how often each word stands in the posts.
-    pub(super) fn make(
+    pub(crate) fn make(
         origin: Origin,
         words: Vec<Arc<str>>,
         counts: &[u32],
@@ -70,7 +73,7 @@ impl Model {
     }
 
     /// A model that was made before.
-    pub(super) fn kept(
+    pub(crate) fn kept(
         origin: Origin,
         words: Vec<Arc<str>>,
         shown: Vec<bool>,
@@ -82,48 +85,48 @@ impl Model {
     }
 
     /// How many words it knows.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.words.len()
     }
 
     /// Its words, by their numbers.
-    pub(super) fn words(&self) -> &[Arc<str>] {
+    pub fn words(&self) -> &[Arc<str>] {
         &self.words
     }
 
     /// Which words may be answered as neighbours.
-    pub(super) fn shown(&self) -> &[bool] {
+    pub(crate) fn shown(&self) -> &[bool] {
         &self.shown
     }
 
     /// Its vectors, by the words' numbers.
-    pub(super) fn vectors(&self) -> &Vectors {
+    pub fn vectors(&self) -> &Vectors {
         &self.vectors
     }
 
     /// Its neighbours.
-    pub(super) fn near(&self) -> &Near {
+    pub(crate) fn near(&self) -> &Near {
         &self.near
     }
 
     /// The number of a word.
-    pub(super) fn number(&self, word: &str) -> Option<u32> {
+    pub fn number(&self, word: &str) -> Option<u32> {
         self.numbers.get(word).copied()
     }
 
     /// The word with this number.
-    pub(super) fn word(&self, number: u32) -> &Arc<str> {
+    pub fn word(&self, number: u32) -> &Arc<str> {
         &self.words[number as usize]
     }
 
     /// The words most like a known one, the most first.
-    pub(super) fn neighbours(&self, word: u32) -> impl Iterator<Item = (u32, f32)> {
+    pub fn neighbours(&self, word: u32) -> impl Iterator<Item = (u32, f32)> {
         self.near.of(word)
     }
 
     /// The words most like one that is not known, the most first: its vector is the mean of those of the words that
     /// share most of its parts. None when too little is shared.
-    pub(super) fn neighbours_of_unknown(&self, word: &str) -> Vec<(u32, f32)> {
+    pub fn neighbours_of_unknown(&self, word: &str) -> Vec<(u32, f32)> {
         let lenders = self.lenders(word);
         let own = self.lent(&lenders);
         // Its neighbours are among the lenders, and theirs, and theirs.
@@ -132,7 +135,7 @@ impl Model {
         self.look_at(self.around(lenders.iter().map(|(lender, _)| *lender)), own.at(0), &mut found);
         let nearest: Vec<u32> = found.iter().take(FOLLOWED).map(|(_, word)| *word).collect();
         self.look_at(self.around(nearest.into_iter()), own.at(0), &mut found);
-        found.truncate(SIMILAR_MAX);
+        found.truncate(NEIGHBOURS_MAX);
         found.into_iter().map(|(product, word)| (word, similarity(product))).collect()
     }
 
@@ -202,7 +205,7 @@ fn shown(words: &[Arc<str>], numbers: &HashMap<Arc<str>, u32>, counts: &[u32]) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::go_on;
+    use crate::go_on;
 
     /// A model of words with how often they stand in posts and where they point.
     fn model(words: &[(&str, u32, [f32; 2])]) -> Model {

@@ -70,7 +70,7 @@ fn particles(last: char) -> &'static [(&'static str, After)] {
 }
 
 /// Whether `c` is a Hangul syllable.
-pub(super) fn is_syllable(c: char) -> bool {
+pub(crate) fn is_syllable(c: char) -> bool {
     ('가'..='힣').contains(&c)
 }
 
@@ -79,7 +79,7 @@ pub(super) fn is_syllable(c: char) -> bool {
 /// At most two are cut, the second only below one that follows others (`는`, `도`, `의` …). A stem is never a
 /// single syllable: `나이` (age) and `회의` (meeting) are words, far more often than `나` and `회` with a particle.
 /// What is cut may still be part of the word, as in `민주주의`, so a stem stands beside its word, not in its place.
-pub(super) fn stems(word: &str) -> impl Iterator<Item = &str> {
+pub fn stems(word: &str) -> impl Iterator<Item = &str> {
     let first = cut(word);
     let second = first
         .filter(|&(_, particle)| follows_others(particle))

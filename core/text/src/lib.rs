@@ -1,0 +1,23 @@
+//! Text processing of tidings: the composed form of a text, and the tokens that stand for its words.
+//!
+//! [`tokens`] alone defines what a word is. Everything that is stored, searched or learned is split by it, so a search
+//! and the text that it should find always agree.
+
+use std::borrow::Cow;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
+
+mod fold;
+mod han;
+pub mod hangul;
+mod stop;
+pub mod tokens;
+
+/// Returns `text` in NFC; borrowed if it already is in that form.
+pub fn compose(text: &str) -> Cow<'_, str> {
+    // Most texts are composed already, and the check is many times faster than composing.
+    match is_nfc_quick(text.chars()) {
+        IsNormalized::Yes => Cow::Borrowed(text),
+        IsNormalized::No | IsNormalized::Maybe => Cow::Owned(text.nfc().collect()),
+    }
+}

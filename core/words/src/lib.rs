@@ -1,0 +1,66 @@
+//! Word mathematics of tidings: a model of which words are similar, learned from texts.
+//!
+//! Words that occur in similar contexts have similar meanings. [`learn`] counts how often words occur near each other
+//! in a [`Corpus`], compares the counts with chance (`ppmi`), and reduces that large sparse matrix to a few hundred
+//! dimensions (`svd`), which gives each word a vector. The cosine of the angle between two vectors is the similarity
+//! of the words. The [`Model`] stores the nearest words of each word (`near`), and derives those of an unknown or
+//! misspelled word from the words with similar spelling (`subword`).
+//!
+//! Nothing here reads posts or a database: the caller fills the corpus, and keeps the model in a [`mod@file`]. The
+//! same corpus and [`Recipe`] give the same model on every machine.
+
+mod corpus;
+pub mod file;
+mod matrix;
+mod model;
+mod near;
+mod ppmi;
+mod random;
+mod subword;
+mod svd;
+pub mod text_form;
+mod train;
+mod vectors;
+
+pub use corpus::Corpus;
+pub use model::{Model, Origin, Source};
+pub use near::NEIGHBOURS_MAX;
+pub use random::Random;
+pub use train::{Moment, adopt, learn};
+pub use vectors::{ONE, Vectors, product};
+
+/// Training settings; changing any of them requires retraining.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recipe {
+    /// The number of components of a vector, at most [`file::DIMENSIONS_MAX`].
+    pub dimensions: usize,
+    /// How many words on each side of a word are its context.
+    pub window: usize,
+    /// Words in fewer posts are not learned; a small corpus lowers this bound.
+    pub min_posts: u32,
+    /// The maximum number of words that are learned, the most frequent first.
+    pub words: usize,
+    /// The number of words after which no more posts are read.
+    pub corpus: usize,
+    /// The seed of the pseudo-random numbers.
+    pub seed: u64,
+}
+
+/// The caller cancelled the work.
+#[derive(Debug)]
+pub struct Stopped;
+
+/// Receives the progress of the work, from 0 to 1; an error cancels the work.
+pub type Go<'a> = &'a mut dyn FnMut(f64) -> Result<(), Stopped>;
+
+/// Maps the progress of a part of the work to the range `from` to `to` of the whole work.
+pub fn part(go: Go<'_>, from: f64, to: f64) -> impl FnMut(f64) -> Result<(), Stopped> {
+    move |share| go(from + (to - from) * share)
+}
+
+/// Never cancels.
+#[cfg(any(test, feature = "fuzzing"))]
+#[expect(clippy::unnecessary_wraps, reason = "it is a `Go`")]
+fn go_on(_: f64) -> Result<(), Stopped> {
+    Ok(())
+}
