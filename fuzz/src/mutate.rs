@@ -1,36 +1,6 @@
 //! Small changes of an input.
 
-/// Numbers that look random and are the same for the same seed (`SplitMix64`).
-///
-/// Source: Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014.
-#[derive(Clone, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// The numbers of this seed.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next of the numbers.
-    pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `end`; 0 where that is 0.
-    #[expect(clippy::cast_possible_truncation, reason = "it is below a usize")]
-    pub fn below(&mut self, end: usize) -> usize {
-        (self.number() % end.max(1) as u64) as usize
-    }
-
-    /// One of these.
-    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
-        &of[self.below(of.len())]
-    }
-}
+use tidings_words::Random;
 
 /// What numbers break at, and what many parsers take for something else than text.
 const TOKENS: [&str; 40] = [

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::mutate::{Random, input};
+use tidings_words::Random;
+
+use crate::mutate::input;
 use crate::targets::Target;
 
 /// When a run ends.

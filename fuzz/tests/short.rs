@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tidings_fuzz::mutate::{Random, input};
+use tidings_fuzz::mutate::input;
 use tidings_fuzz::{Limits, TARGETS, Target, run};
+use tidings_words::Random;
 
 /// Inputs of a target that costs little.
 const INPUTS: u64 = 20_000;

@@ -1,6 +1,7 @@
 //! Made-up posts and notices: the same ones in every run, shaped like those of a university's sites.
 
 use serde_json::{Value, json};
+use tidings_words::Random;
 
 /// Most posts have an image; this share of four.
 const IMAGES_OF_FOUR: u64 = 3;
@@ -15,53 +16,21 @@ pub(crate) const TOPICS: [&str; 20] = [
     "film", "games", "cooking", "language", "design", "physics", "biology", "economy", "law", "clubs",
 ];
 
-/// Numbers that look random and are the same in every run.
-///
-/// Source: Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014 (`SplitMix64`).
-pub(crate) struct Random(u64);
+/// A word of the vocabulary; as in any language, few words are frequent: those of the lowest ranks.
+fn random_word(random: &mut Random) -> String {
+    let mut rank = || random.number() % WORDS;
+    let common = rank() * rank() / WORDS;
+    word(common * rank() / WORDS)
+}
 
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
+/// Words until the text has that many characters.
+fn text(random: &mut Random, characters: usize) -> String {
+    let mut text = random_word(random);
+    while text.len() < characters {
+        text.push(' ');
+        text.push_str(&random_word(random));
     }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below the bound, which is not 0.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    /// A position in a list that is not empty.
-    pub(crate) fn position(&mut self, length: usize) -> usize {
-        usize::try_from(self.below(length as u64)).expect("below the length")
-    }
-
-    pub(crate) fn shuffle<T>(&mut self, list: &mut [T]) {
-        for end in (1..list.len()).rev() {
-            list.swap(end, self.position(end + 1));
-        }
-    }
-
-    /// A word; the first ones of the vocabulary are the common ones, as in any language.
-    fn word(&mut self) -> String {
-        let rank = self.below(WORDS) * self.below(WORDS) / WORDS;
-        word(rank * self.below(WORDS) / WORDS)
-    }
-
-    fn text(&mut self, characters: usize) -> String {
-        let mut text = self.word();
-        while text.len() < characters {
-            text.push(' ');
-            text.push_str(&self.word());
-        }
-        text
-    }
+    text
 }
 
 /// The word of that rank: two or more syllables, different for each rank.
@@ -91,17 +60,17 @@ pub(crate) fn posts(count: usize) -> String {
 }
 
 fn post(number: usize, random: &mut Random) -> Value {
-    let topic = TOPICS[random.position(TOPICS.len())];
-    let length = 300 + random.position(200);
-    let img = match random.below(4) {
+    let topic = random.pick(&TOPICS);
+    let length = 300 + random.below(200);
+    let img = match random.number() % 4 {
         0..IMAGES_OF_FOUR => format!("https://images.campus.example/{topic}/{number:06}/title-640x360.jpg"),
         _ => String::new(),
     };
     let tags: Vec<String> =
-        (0..=random.below(3)).map(|_| format!("tag {}", word(random.below(TAGS)))).collect();
+        (0..=random.below(3)).map(|_| format!("tag {}", word(random.number() % TAGS))).collect();
     json!({
-        "title": random.text(50),
-        "post": random.text(length),
+        "title": text(random, 50),
+        "post": text(random, length),
         "url": format!("https://{topic}.campus.example/board/articles/{number:06}"),
         "img": img,
         "topic": [topic],
@@ -111,7 +80,7 @@ fn post(number: usize, random: &mut Random) -> Value {
 }
 
 fn date(random: &mut Random) -> String {
-    let day = random.below(DAYS);
+    let day = random.number() % DAYS;
     let (year, month, day) = (2024 + day / 336, 1 + day / 28 % 12, 1 + day % 28);
     let (hour, minute, second) = (random.below(24), random.below(60), random.below(60));
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.000Z")
@@ -120,5 +89,5 @@ fn date(random: &mut Random) -> String {
 /// The body of `insert_notice` for the notice of that number.
 pub(crate) fn notice(number: u64) -> Value {
     let mut random = Random::new(1_000 + number);
-    json!({ "title": random.text(60), "post": random.text(400), "activation": 1 })
+    json!({ "title": text(&mut random, 60), "post": text(&mut random, 400), "activation": 1 })
 }

@@ -7,10 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tidings_words::Random;
 
 use crate::Result;
 use crate::client::{Kind, Script, ask_json, get, post, post_json, run_to_the_end};
-use crate::data::{self, Random, TOPICS};
+use crate::data::{self, TOPICS};
 use crate::process::Process;
 use crate::program::{self, Program};
 

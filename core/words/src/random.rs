@@ -1,8 +1,12 @@
-//! Numbers that look random and are the same for the same seed, whatever the machine.
+//! Pseudo-random numbers that depend on a seed alone, not on the machine.
 
-/// A source of numbers.
+/// A generator of pseudo-random numbers.
+///
+/// The word model, the demo data, the fuzz driver and the tests rely on the exact sequence of a seed, so it never
+/// changes. It is not suitable for secrets.
 ///
 /// Source: `SplitMix64`, Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014.
+#[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
@@ -11,7 +15,8 @@ impl Random {
         Self(seed)
     }
 
-    fn next(&mut self) -> u64 {
+    /// Returns the next number of the sequence.
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -19,16 +24,31 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A whole number below `end`, each about as likely as the others.
+    /// Returns a whole number below `end`, or 0 when `end` is 0. The bias is negligible for an `end` far below 2^64.
     pub fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).expect("it is below a usize")
+        usize::try_from(self.number() % end.max(1) as u64).expect("it is below a usize")
     }
 
-    /// A number from -1 to 1, each as likely as the others.
+    /// Returns a number from -1 to 1, uniformly distributed.
     pub fn uniform(&mut self) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "24 bits are exact")]
-        let steps = (self.next() >> 40) as f32;
+        let steps = (self.number() >> 40) as f32;
         steps / 8_388_608.0 - 1.0
+    }
+
+    /// Returns one of the elements of `list`.
+    ///
+    /// # Panics
+    /// When `list` is empty.
+    pub fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+        &list[self.below(list.len())]
+    }
+
+    /// Shuffles `list` by the Fisher-Yates method.
+    pub fn shuffle<T>(&mut self, list: &mut [T]) {
+        for end in (1..list.len()).rev() {
+            list.swap(end, self.below(end + 1));
+        }
     }
 }
 
@@ -37,11 +57,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_those_of_the_source_and_lie_about_0() {
+    fn the_sequence_is_that_of_the_source() {
         let mut random = Random::new(1_234_567);
-        assert_eq!([random.next(), random.next()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+        assert_eq!(
+            [random.number(), random.number()],
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]
+        );
+    }
+
+    #[test]
+    fn uniform_numbers_lie_between_minus_1_and_1_around_0() {
+        let mut random = Random::new(1_234_567);
         let numbers: Vec<f32> = (0..10_000).map(|_| random.uniform()).collect();
         assert!(numbers.iter().all(|x| (-1.0..1.0).contains(x)));
         assert!(numbers.iter().sum::<f32>().abs() < 200.0);
+    }
+
+    #[test]
+    fn a_shuffled_list_has_the_same_elements() {
+        let (mut random, mut list) = (Random::new(1), [0, 1, 2, 3, 4, 5, 6, 7]);
+        random.shuffle(&mut list);
+        assert_ne!(list, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert!(list.contains(random.pick(&[0, 7])));
+        list.sort_unstable();
+        assert_eq!(list, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(random.below(0), 0);
     }
 }

@@ -8,6 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 
+use tidings_words::Random;
+
 const SECTOR: usize = 512;
 
 /// A record of the journal.
@@ -192,7 +194,7 @@ impl Disk {
 
     /// What is there after a power cut now.
     pub(super) fn after_a_power_cut(&self, kept: Kept) -> Image {
-        let mut random = Random(if let Kept::Some(seed) = kept { seed } else { 0 });
+        let mut random = Random::new(if let Kept::Some(seed) = kept { seed } else { 0 });
         let names = match kept {
             Kept::Nothing => &self.names[0],
             Kept::All => &self.names[self.names.len() - 1],
@@ -256,21 +258,6 @@ impl Change {
                 }
             }
         }
-    }
-}
-
-/// Numbers that look random and are the same for the same seed (`SplitMix64`).
-///
-/// Source: Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014.
-pub(super) struct Random(pub(super) u64);
-
-impl Random {
-    /// A number below `end`, which is not 0.
-    pub(super) fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % end as u64).unwrap()
     }
 }
 

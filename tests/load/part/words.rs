@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 use std::fs;
 
 use serde_json::json;
+use tidings_words::Random;
 
 use super::MANY;
 use crate::Result;
 use crate::client::{Kind, Script, ask_json, post_json};
-use crate::data::{Random, word};
+use crate::data::word;
 use crate::measure::{Turns, one_group};
 use crate::program::Program;
 use crate::table::Row;
@@ -56,7 +57,7 @@ fn client(mut random: Random, words: u64) -> Script {
 }
 
 fn request(random: &mut Random, words: u64) -> Vec<u8> {
-    let tokens: Vec<String> = (0..3).map(|_| word(random.below(words))).collect();
+    let tokens: Vec<String> = (0..3).map(|_| word(random.number() % words)).collect();
     post_json(PATH, None, &json!({ "search": tokens.join(" ") }))
 }
 
@@ -76,7 +77,7 @@ fn text_form(words: u64) -> String {
         let (mut group, mut own) = (Random::new(rank / GROUP), Random::new(words + rank));
         text.push_str(&word(rank));
         for _ in 0..DIMENSIONS {
-            let component = 3 * group.position(2_001) + own.position(2_001);
+            let component = 3 * group.below(2_001) + own.below(2_001);
             // Around 0; writing to a String cannot fail.
             let _ = write!(text, " {}", i64::try_from(component).unwrap_or_default() - 4_000);
         }
