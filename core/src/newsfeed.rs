@@ -1,6 +1,6 @@
 //! Newsfeeds: popular posts, posts of a topic, posts recommended to a member.
 //!
-//! Feeds are answered from a library of the newest posts in memory, which follows the store's changes, also
+//! Feeds are answered from an index of the newest posts in memory, which follows the store's changes, also
 //! other processes', within a second. What guests get is encoded beforehand. A page's `next` continues the
 //! very order that its first page began, for ten minutes, whatever happens to the ranks meanwhile.
 
@@ -16,9 +16,9 @@ use crate::profile::history;
 
 pub mod evaluation;
 mod features;
+mod index;
 mod interest;
 mod keeper;
-mod library;
 mod meaning;
 pub(crate) mod pages;
 mod personal;
@@ -29,7 +29,7 @@ mod tests;
 pub(crate) use keeper::Feeds;
 pub use pages::LIMIT_MAX;
 
-use library::Library;
+use index::FeedIndex;
 use pages::{FeedKind, LIMIT, Next, Order, Rendered, render};
 
 /// Which page of a feed is asked for.
@@ -55,7 +55,7 @@ pub struct FeedAnswer {
 /// # Errors
 /// When the store fails.
 pub fn warm(tidings: &Tidings) -> Result<()> {
-    tidings.feeds().library()?;
+    tidings.feeds().index()?;
     Ok(())
 }
 
@@ -65,7 +65,7 @@ pub fn warm(tidings: &Tidings) -> Result<()> {
 /// `bad request` for a limit out of its bounds, and a `next` that is none or has expired.
 pub fn popular(tidings: &Tidings, page: &Page<'_>) -> Result<FeedAnswer> {
     let reader = Reader::new(tidings)?;
-    let feed = &reader.library.popular_feed;
+    let feed = &reader.index.popular_feed;
     reader.answer(page, &[FeedKind::Popular], Some(&feed.order), Some(&feed.first))
 }
 
@@ -78,13 +78,13 @@ pub fn popular(tidings: &Tidings, page: &Page<'_>) -> Result<FeedAnswer> {
 pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) -> Result<FeedAnswer> {
     let reader = Reader::new(tidings)?;
     let name: String = name.nfc().collect();
-    let order = reader.library.topic(&name);
-    let first = reader.library.topic_page(&name, reader.now);
+    let order = reader.index.topic(&name);
+    let first = reader.index.topic_page(&name, reader.now);
     let answer = reader.answer(page, &[FeedKind::topic(&name)], order, first)?;
     if let (Some(order), None, false) = (order, page.next, matches!(caller, Caller::Nobody)) {
-        let Rendered { keys, .. } = render(&reader.library, order, 0, limit(page)?, reader.now);
+        let Rendered { keys, .. } = render(&reader.index, order, 0, limit(page)?, reader.now);
         if !keys.is_empty() {
-            record(tidings, caller, name, reader.library.commonest_tags(&keys), reader.now)?;
+            record(tidings, caller, name, reader.index.commonest_tags(&keys), reader.now)?;
         }
     }
     Ok(answer)
@@ -97,7 +97,7 @@ pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) ->
 /// When the store fails.
 pub(crate) fn opened_at(tidings: &Tidings, name: &str, at: i64) -> Result<(String, Vec<String>)> {
     let name: String = name.nfc().collect();
-    let tags = tidings.feeds().library()?.topic_tags(&name, at);
+    let tags = tidings.feeds().index()?.topic_tags(&name, at);
     Ok((name, tags))
 }
 
@@ -121,20 +121,20 @@ pub fn recommended(tidings: &Tidings, caller: &Caller, page: &Page<'_>) -> Resul
     if let Some(answer) = reader.personal(caller, page)? {
         return Ok(answer);
     }
-    let feed = &reader.library.recommended_feed;
+    let feed = &reader.index.recommended_feed;
     reader.answer(page, &[FeedKind::Recommended], Some(&feed.order), Some(&feed.first))
 }
 
-/// One look at the feeds: the library and the time that an answer is made of.
+/// One look at the feeds: the index and the time that an answer is made of.
 struct Reader<'t> {
     tidings: &'t Tidings,
-    library: Arc<Library>,
+    index: Arc<FeedIndex>,
     now: i64,
 }
 
 impl<'t> Reader<'t> {
     fn new(tidings: &'t Tidings) -> Result<Self> {
-        Ok(Self { tidings, library: tidings.feeds().library()?, now: tidings.now() })
+        Ok(Self { tidings, index: tidings.feeds().index()?, now: tidings.now() })
     }
 
     /// A page of the order that `next` continues, or else of the `current` one; `first` is its first page
@@ -148,7 +148,7 @@ impl<'t> Reader<'t> {
     ) -> Result<FeedAnswer> {
         let limit = limit(page)?;
         let Some(next) = page.next else {
-            let made = first.filter(|_| limit == LIMIT && !self.library.has_ended(self.now));
+            let made = first.filter(|_| limit == LIMIT && !self.index.has_ended(self.now));
             return Ok(match (made, current) {
                 (Some(first), _) => FeedAnswer { body: Arc::clone(first) },
                 (None, Some(order)) => self.render(order, 0, limit),
@@ -172,14 +172,14 @@ impl<'t> Reader<'t> {
         let identity = caller.identify(self.tidings);
         let found = self.tidings.store().read(|tx| {
             let Some(member) = identity.visitor(tx)? else { return Ok(None) };
-            let personal = shared.personals.get(tx, &member, &self.library, &shared.config, self.now)?;
+            let personal = shared.personals.get(tx, &member, &self.index, &shared.config, self.now)?;
             Ok(Some((member, personal)))
         })?;
         let Some((Member { key, .. }, personal)) = found else { return Ok(None) };
         // A member may go on with what they began as one who had done too little.
         let kinds = [FeedKind::Personal(key), FeedKind::Recommended];
         let Some(personal) = personal else {
-            let guests = &self.library.recommended_feed;
+            let guests = &self.index.recommended_feed;
             return self.answer(page, &kinds, Some(&guests.order), Some(&guests.first)).map(Some);
         };
         shared.orders.keep(&personal.order, self.tidings.clock().monotonic());
@@ -187,7 +187,7 @@ impl<'t> Reader<'t> {
     }
 
     fn render(&self, order: &Order, place: usize, limit: usize) -> FeedAnswer {
-        let Rendered { answer, .. } = render(&self.library, order, place, limit, self.now);
+        let Rendered { answer, .. } = render(&self.index, order, place, limit, self.now);
         FeedAnswer { body: Arc::new(Encoded::new(answer)) }
     }
 }

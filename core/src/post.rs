@@ -21,9 +21,9 @@ use crate::id::ObjectId;
 use crate::profile::history::{self, JsonList};
 use crate::store::{Pending, Row, StoreError, Tx};
 
-pub(crate) mod cards;
 mod draft;
 mod export;
+pub(crate) mod feed_rows;
 pub(crate) mod heat;
 pub(crate) mod import;
 pub(crate) mod index;

@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::library::Library;
+use super::index::FeedIndex;
 use super::meaning::Lexicon;
 use super::personal::recommend;
 use crate::Tidings;
 use crate::clock::{self, Time};
 use crate::error::{Error, Result};
 use crate::keyed::OwnSet;
-use crate::post::cards;
+use crate::post::feed_rows;
 
 mod history;
 mod metrics;
@@ -80,14 +80,14 @@ pub fn evaluate(tidings: &Tidings, at: Option<&str>, progress: &mut dyn FnMut(f6
     let at = at.ok_or(Error::BadRequest(NOBODY))?;
     let config = &tidings.config().feed;
     let mut past = Past::read(tidings.store(), at, config, &mut |share| progress(share * READING))?;
-    let mut posts = tidings.store().read(|tx| cards::until(tx, at, config.posts))?;
-    for card in &mut posts {
-        card.heat = past.heats.remove(&card.key);
+    let mut posts = tidings.store().read(|tx| feed_rows::until(tx, at, config.posts))?;
+    for row in &mut posts {
+        row.heat = past.heats.remove(&row.key);
     }
     let lexicon = tidings.words().current().map(|model| Arc::new(Lexicon::new(model)));
-    let library = Library::next(None, posts, &[], lexicon.as_ref(), 0, at, config);
-    let tf_idf = TfIdf::read(tidings.store(), &library)?;
-    let over: OwnSet<i64> = library.over(at).map(|position| library.key(position)).collect();
+    let index = FeedIndex::next(None, posts, &[], lexicon.as_ref(), 0, at, config);
+    let tf_idf = TfIdf::read(tidings.store(), &index)?;
+    let over: OwnSet<i64> = index.over(at).map(|position| index.key(position)).collect();
 
     let mut scores = RANKINGS.map(|_| Scores::default());
     let all = past.tested.len();
@@ -96,7 +96,7 @@ pub fn evaluate(tidings: &Tidings, at: Option<&str>, progress: &mut dyn FnMut(f6
         progress(READING + (1.0 - READING) * done as f64 / all as f64);
         let Tested { acts, seen, turned_to } = Tested::read(tidings.store(), member, at)?;
         let hidden: OwnSet<i64> = seen.iter().copied().chain(over.iter().copied()).collect();
-        let can_be_shown = |key: &i64| library.position(*key).is_some() && !hidden.contains(key);
+        let can_be_shown = |key: &i64| index.position(*key).is_some() && !hidden.contains(key);
         let relevant: OwnSet<i64> = turned_to.into_iter().filter(can_be_shown).collect();
         if relevant.is_empty() {
             continue;
@@ -104,14 +104,14 @@ pub fn evaluate(tidings: &Tidings, at: Option<&str>, progress: &mut dyn FnMut(f6
         let first = |keys: &mut dyn Iterator<Item = i64>| -> Vec<i64> {
             keys.filter(|key| !hidden.contains(key)).take(TOP).collect()
         };
-        let recommended = recommend(&library, &acts, &seen, member.key, config, at);
+        let recommended = recommend(&index, &acts, &seen, member.key, config, at);
         let rankings = [
             match recommended {
                 Some(keys) => first(&mut keys.into_iter()),
-                None => first(&mut library.recommended_feed.order.keys()),
+                None => first(&mut index.recommended_feed.order.keys()),
             },
-            first(&mut library.newest()),
-            first(&mut library.popular_feed.order.keys()),
+            first(&mut index.newest()),
+            first(&mut index.popular_feed.order.keys()),
             first(&mut tf_idf.ranking(tidings.store(), &acts)?.into_iter()),
         ];
         for (scores, ranking) in scores.iter_mut().zip(&rankings) {
@@ -125,9 +125,9 @@ pub fn evaluate(tidings: &Tidings, at: Option<&str>, progress: &mut dyn FnMut(f6
         ranking,
         ndcg10: metrics::rounded(scores.ndcg10()),
         recall30: metrics::rounded(scores.recall30()),
-        coverage: metrics::rounded(scores.coverage(library.len())),
+        coverage: metrics::rounded(scores.coverage(index.len())),
     });
-    Ok(Evaluation { at: Time(at), members: scores[0].members(), posts: library.len(), rows: rows.collect() })
+    Ok(Evaluation { at: Time(at), members: scores[0].members(), posts: index.len(), rows: rows.collect() })
 }
 
 #[cfg(test)]

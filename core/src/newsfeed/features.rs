@@ -80,7 +80,7 @@ impl Features {
 
 /// Which posts have which features, and how much each tells.
 #[derive(Debug, Default)]
-pub(super) struct Index {
+pub(super) struct FeatureIndex {
     /// For each feature, its inverse document frequency and its part of `postings`.
     entries: NumberMap<Feature, Entry>,
     /// Positions of posts with the weight of the feature in them.
@@ -98,7 +98,7 @@ struct Entry {
     end: u32,
 }
 
-impl Index {
+impl FeatureIndex {
     /// The index over posts, each named by its position.
     ///
     /// A post's vector has three blocks, one for each kind, each of unit length times the square root of its
@@ -204,7 +204,7 @@ mod tests {
             post("cats", "", "fur"),
         ];
         let config = Interest::default();
-        let index = Index::new(posts.iter(), &config);
+        let index = FeatureIndex::new(posts.iter(), &config);
         let scores = index.scores(index.vector(0), posts.len());
         let shares: f64 = Kind::ALL.iter().map(|kind| kind.share(&config)).sum();
         assert!((f64::from(scores[0]) - shares).abs() < 1e-5, "{scores:?}");
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn what_every_post_has_tells_less_than_what_one_has() {
         let posts: Vec<_> = (0..100).map(|n| post("news", if n == 7 { "rare" } else { "" }, "")).collect();
-        let index = Index::new(posts.iter(), &Interest::default());
+        let index = FeatureIndex::new(posts.iter(), &Interest::default());
         assert!(index.idf(feature(Kind::Tag, "rare")) > 4.0 * index.idf(feature(Kind::Topic, "news")));
         assert!(index.idf(feature(Kind::Word, "unheard")).abs() < f32::EPSILON);
     }

@@ -1,7 +1,7 @@
 //! What a member is interested in, measured from what they did.
 
-use super::features::{Feature, Index, Kind, feature, normalise};
-use super::library::Library;
+use super::features::{Feature, FeatureIndex, Kind, feature, normalise};
+use super::index::FeedIndex;
 use crate::clock::DAY_MS;
 use crate::config;
 use crate::keyed::NumberMap;
@@ -33,8 +33,8 @@ pub(super) struct Interest {
 ///
 /// Each act adds the vector of what it was about, weighing as its kind does and halved with every half-life
 /// of its age. Decay is the same for all as time goes on, so the direction changes only with new acts: ages
-/// are counted from the newest act. A post that is not in the library says nothing.
-pub(super) fn measure(acts: &Acts, config: &config::Interest, library: &Library) -> Option<Interest> {
+/// are counted from the newest act. A post that is not in the index says nothing.
+pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex) -> Option<Interest> {
     let Acts { liked, viewed, searched, opened } = acts;
     if liked.len() + viewed.len() + searched.len() + opened.len() < config.min_acts {
         return None;
@@ -49,7 +49,7 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, library: &Library)
         let days = (newest - date) as f64 / DAY_MS as f64;
         (-days / config.half_life_days).exp2()
     };
-    let (index, meanings) = (library.index(), library.meanings());
+    let (features, meanings) = (index.features(), index.meanings());
     let mut sum: NumberMap<Feature, f32> = NumberMap::default();
     let mut add = |vector: &[(Feature, f32)], weight: f32| {
         for (feature, value) in vector {
@@ -61,13 +61,13 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, library: &Library)
     let mut all = 0.0;
     for (acts, weight) in [(liked, config.like_weight), (viewed, config.view_weight)] {
         for (post, date) in acts {
-            let Some(position) = library.position(*post) else { continue };
+            let Some(position) = index.position(*post) else { continue };
             let weight = digits(weight * decay(*date));
-            add(index.vector(position), weight);
+            add(features.vector(position), weight);
             if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
                 meanings.add_post(meaning, position, weight);
             }
-            library.labels(position).iter().for_each(|label| *labels.entry(*label).or_default() += weight);
+            index.labels(position).iter().for_each(|label| *labels.entry(*label).or_default() += weight);
             all += weight;
         }
     }
@@ -77,7 +77,7 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, library: &Library)
             .split_ascii_whitespace()
             .flat_map(|word| [Kind::Word, Kind::Tag, Kind::Topic].map(|kind| feature(kind, word)));
         let named: Vec<Feature> = named.collect();
-        let (named, weight) = (unit(index, &named), digits(config.search_weight * decay(*date)));
+        let (named, weight) = (unit(features, &named), digits(config.search_weight * decay(*date)));
         add(&named, weight);
         if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
             meanings.add_words(meaning, &named, weight);
@@ -86,22 +86,22 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, library: &Library)
     for (name, date) in opened {
         let topic = feature(Kind::Topic, name);
         let weight = digits(config.open_weight * decay(*date));
-        add(&unit(index, &[topic, feature(Kind::Tag, name)]), weight);
+        add(&unit(features, &[topic, feature(Kind::Tag, name)]), weight);
         *labels.entry(topic).or_default() += weight;
         all += weight;
     }
     for share in labels.values_mut() {
         *share /= all;
     }
-    let features = strongest(sum, config)?;
-    Some(Interest { features, meaning, times, labels })
+    let strongest = strongest(sum, config)?;
+    Some(Interest { features: strongest, meaning, times, labels })
 }
 
 impl Interest {
-    /// How much each post of the library is of interest, by position: 1 for all that could be wanted.
-    pub(super) fn scores(&self, library: &Library, config: &config::Interest) -> Vec<f32> {
-        let mut scores = library.index().scores(&self.features, library.len());
-        if let Some((meanings, meaning)) = library.meanings().zip(self.meaning.as_ref()) {
+    /// How much each post of the index is of interest, by position: 1 for all that could be wanted.
+    pub(super) fn scores(&self, index: &FeedIndex, config: &config::Interest) -> Vec<f32> {
+        let mut scores = index.features().scores(&self.features, index.len());
+        if let Some((meanings, meaning)) = index.meanings().zip(self.meaning.as_ref()) {
             meanings.score(meaning, digits(config.meaning_share), &mut scores);
         }
         scores
@@ -119,10 +119,10 @@ fn digits(weight: f64) -> f32 {
 }
 
 /// The vector of unit length of features that were named, each weighing its inverse document frequency.
-fn unit(index: &Index, named: &[Feature]) -> Vec<(Feature, f32)> {
-    let square: f32 = named.iter().map(|feature| index.idf(*feature).powi(2)).sum();
+fn unit(features: &FeatureIndex, named: &[Feature]) -> Vec<(Feature, f32)> {
+    let square: f32 = named.iter().map(|feature| features.idf(*feature).powi(2)).sum();
     let norm = if square > 0.0 { 1.0 / square.sqrt() } else { 0.0 };
-    named.iter().map(|feature| (*feature, index.idf(*feature) * norm)).collect()
+    named.iter().map(|feature| (*feature, features.idf(*feature) * norm)).collect()
 }
 
 fn strongest(sum: NumberMap<Feature, f32>, config: &config::Interest) -> Option<Vec<(Feature, f32)>> {
@@ -149,21 +149,21 @@ fn strongest(sum: NumberMap<Feature, f32>, config: &config::Interest) -> Option<
 mod tests {
     use super::*;
     use crate::config::Feed;
-    use crate::newsfeed::library::tests::card;
-    use crate::post::cards::Card;
+    use crate::newsfeed::index::tests::row;
+    use crate::post::feed_rows::FeedRow;
     use crate::testing::NOW;
 
     /// Posts of the keys 1 to 4, the first the newest.
-    fn library() -> Library {
+    fn index() -> FeedIndex {
         let post =
-            |key, topic: &str, words: &str| Card { keyword: words.into(), ..card(key, NOW - key, topic) };
-        let cards = vec![
+            |key, topic: &str, words: &str| FeedRow { keyword: words.into(), ..row(key, NOW - key, topic) };
+        let rows = vec![
             post(1, "rust", "borrow lifetime"),
             post(2, "cats", "fur purr"),
             post(3, "rust", "async await"),
             post(4, "dogs", "bark"),
         ];
-        Library::next(None, cards, &[], None, 1, NOW, &Feed::default())
+        FeedIndex::next(None, rows, &[], None, 1, NOW, &Feed::default())
     }
 
     fn acts() -> Acts {
@@ -176,8 +176,8 @@ mod tests {
 
     /// How interesting each of the posts is after `acts`.
     fn scores(acts: &Acts) -> Option<Vec<f32>> {
-        let library = library();
-        Some(measure(acts, &config(), &library)?.scores(&library, &config()))
+        let index = index();
+        Some(measure(acts, &config(), &index)?.scores(&index, &config()))
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
     fn many_tags_weigh_no_less_than_a_few() {
         let (few, many) = (Acts { liked: vec![(1, 0)], ..acts() }, [(1, 0), (2, 0), (3, 0), (4, 0)]);
         let length = |acts: &Acts, kind| -> f32 {
-            let features = measure(acts, &config(), &library()).unwrap().features;
+            let features = measure(acts, &config(), &index()).unwrap().features;
             features.iter().filter(|(feature, _)| Kind::of(*feature) == kind).map(|(_, w)| w * w).sum()
         };
         for kind in [Kind::Topic, Kind::Word] {
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn the_share_of_a_topic_is_that_of_the_acts_that_were_about_it() {
         let acts = Acts { liked: vec![(1, 0)], viewed: vec![(2, 0)], ..acts() };
-        let interest = measure(&acts, &config(), &library()).unwrap();
+        let interest = measure(&acts, &config(), &index()).unwrap();
         let share = |name| interest.share(feature(Kind::Topic, name));
         assert!((share("rust") - 0.75).abs() < 1e-6 && (share("cats") - 0.25).abs() < 1e-6);
         assert!(share("dogs").abs() < f32::EPSILON);

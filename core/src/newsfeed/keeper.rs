@@ -1,4 +1,4 @@
-//! Keeps the library of posts up to date, in a thread of its own.
+//! Keeps the index of posts up to date, in a thread of its own.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,23 +7,23 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 
-use super::library::Library;
+use super::index::FeedIndex;
 use super::meaning::{Lexicon, Meanings};
 use super::pages::Orders;
 use super::personal::Personals;
 use crate::clock::{Clock, SECOND_MS};
 use crate::config::Feed;
 use crate::error::{Error, Result};
-use crate::post::{cards, heat};
+use crate::post::{feed_rows, heat};
 use crate::store::{Store, Topic, version_in};
 use crate::words::Words;
 
-/// How long changes are gathered before the library follows them.
+/// How long changes are gathered before the index follows them.
 const GATHER: Duration = Duration::from_millis(400);
-/// How far a clock is set back before the library is loaded again: further than clocks are adjusted all the time.
+/// How far a clock is set back before the index is loaded again: further than clocks are adjusted all the time.
 const SET_BACK_MS: i64 = 60 * SECOND_MS;
 
-/// The feeds in memory: the present library, and the thread that swaps it for the next one.
+/// The feeds in memory: the present index, and the thread that swaps it for the next one.
 ///
 /// Nothing is loaded until a feed is first asked for.
 pub(crate) struct Feeds {
@@ -35,12 +35,12 @@ pub(crate) struct Feeds {
 pub(super) struct Shared {
     store: Arc<Store>,
     words: Arc<Words>,
-    library: ArcSwapOption<Library>,
+    index: ArcSwapOption<FeedIndex>,
     pub(super) orders: Orders,
     pub(super) personals: Personals,
     pub(super) config: Feed,
     clock: Clock,
-    /// When the library was made, as far as the store had come then.
+    /// When the index was made, as far as the store had come then.
     followed: AtomicI64,
     stopped: AtomicBool,
 }
@@ -50,7 +50,7 @@ impl Feeds {
         let shared = Shared {
             store,
             words,
-            library: ArcSwapOption::empty(),
+            index: ArcSwapOption::empty(),
             orders: Orders::default(),
             personals: Personals::default(),
             config,
@@ -61,10 +61,10 @@ impl Feeds {
         Self { shared: Arc::new(shared), thread: Mutex::default() }
     }
 
-    /// The present library; loads the first one, and starts the thread, when there is none yet.
-    pub(super) fn library(&self) -> Result<Arc<Library>> {
-        if let Some(library) = self.shared.library.load_full() {
-            return Ok(library);
+    /// The present index; loads the first one, and starts the thread, when there is none yet.
+    pub(super) fn index(&self) -> Result<Arc<FeedIndex>> {
+        if let Some(index) = self.shared.index.load_full() {
+            return Ok(index);
         }
         let mut thread = self.lock();
         if thread.is_none() {
@@ -74,12 +74,12 @@ impl Feeds {
                 std::thread::Builder::new().name("tidings-feeds".into()).spawn(move || shared.keep());
             *thread = Some(keeper.map_err(|e| Error::Internal(e.into()))?);
         }
-        self.shared.library.load_full().ok_or(Error::Overloaded)
+        self.shared.index.load_full().ok_or(Error::Overloaded)
     }
 
-    /// When the library was made; `None` while there is none.
+    /// When the index was made; `None` while there is none.
     pub(crate) fn followed(&self) -> Option<i64> {
-        self.shared.library.load().as_ref().map(|_| self.shared.followed.load(Ordering::Relaxed))
+        self.shared.index.load().as_ref().map(|_| self.shared.followed.load(Ordering::Relaxed))
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
@@ -98,24 +98,24 @@ impl Drop for Feeds {
 }
 
 impl Shared {
-    /// Swaps the library for one that shows what is committed now.
+    /// Swaps the index for one that shows what is committed now.
     fn follow(&self) -> Result<()> {
-        let before = self.library.load_full();
+        let before = self.index.load_full();
         let now = self.clock.now();
         let since = before.as_ref().map_or(0, |before| before.revision);
         let (changed, removed, revision) = self.store.read(|tx| {
-            let (revision, removed) = (version_in(tx, Topic::Posts)?, cards::removed(tx, since)?);
-            // Older posts move up into a full library when others go, so it is loaded anew.
+            let (revision, removed) = (version_in(tx, Topic::Posts)?, feed_rows::removed(tx, since)?);
+            // Older posts move up into a full index when others go, so it is loaded anew.
             let full = before.as_ref().is_some_and(|before| before.len() >= self.config.posts);
             // So are the heats that were made before the clock was set back.
             let is_set_back = now + SET_BACK_MS < self.followed.load(Ordering::Relaxed);
             let since = if full && !removed.is_empty() || is_set_back { 0 } else { since };
-            let mut changed = cards::changed(tx, since, self.config.posts)?;
+            let mut changed = feed_rows::changed(tx, since, self.config.posts)?;
             if let Some(decay) = heat::decay(tx)? {
-                for card in &mut changed {
+                for row in &mut changed {
                     // Some acts may be dated in the future, as after a clock that was ahead.
-                    let weight = heat::weight_of(card.view, card.fav, self.config.like_weight);
-                    card.heat = decay.bounded(card.heat, weight, now);
+                    let weight = heat::weight_of(row.view, row.fav, self.config.like_weight);
+                    row.heat = decay.bounded(row.heat, weight, now);
                 }
             }
             Ok(((since, changed), removed, revision))
@@ -123,31 +123,31 @@ impl Shared {
         let (since, changed) = changed;
         let base = before.as_deref().filter(|_| since > 0);
         let lexicon = self.lexicon(before.as_deref());
-        let library = Library::next(base, changed, &removed, lexicon.as_ref(), revision, now, &self.config);
-        let library = Arc::new(library);
+        let index = FeedIndex::next(base, changed, &removed, lexicon.as_ref(), revision, now, &self.config);
+        let index = Arc::new(index);
         if let Some(before) = before {
             // Before the swap, so that a page that was begun is always found in one place or the other.
-            for order in before.orders_before(&library) {
+            for order in before.orders_before(&index) {
                 self.orders.keep(&order, self.clock.monotonic());
             }
         }
-        self.library.store(Some(library));
+        self.index.store(Some(index));
         self.followed.store(now, Ordering::Relaxed);
         Ok(())
     }
 
-    /// The words of the present model, of the library `before` where they are the same.
-    fn lexicon(&self, before: Option<&Library>) -> Option<Arc<Lexicon>> {
+    /// The words of the present model, of the index `before` where they are the same.
+    fn lexicon(&self, before: Option<&FeedIndex>) -> Option<Arc<Lexicon>> {
         let model = self.words.current()?;
-        let kept = before.and_then(Library::meanings).map(Meanings::lexicon);
+        let kept = before.and_then(FeedIndex::meanings).map(Meanings::lexicon);
         let kept = kept.filter(|lexicon| lexicon.is_of(&model)).cloned();
         Some(kept.unwrap_or_else(|| Arc::new(Lexicon::new(model))))
     }
 
-    /// Whether the words that the library is made with are those of the present model.
+    /// Whether the words that the index is made with are those of the present model.
     fn knows_words(&self) -> bool {
-        let (library, model) = (self.library.load(), self.words.in_memory());
-        match (library.as_ref().and_then(|library| library.meanings()), model) {
+        let (index, model) = (self.index.load(), self.words.in_memory());
+        match (index.as_ref().and_then(|index| index.meanings()), model) {
             (Some(meanings), Some(model)) => meanings.lexicon().is_of(&model),
             (meanings, model) => meanings.is_none() && model.is_none(),
         }
@@ -157,11 +157,8 @@ impl Shared {
     fn keep(&self) {
         let versions = self.store.versions();
         loop {
-            let (revision, ends) = self
-                .library
-                .load()
-                .as_ref()
-                .map_or((0, i64::MAX), |library| (library.revision, library.ends()));
+            let (revision, ends) =
+                self.index.load().as_ref().map_or((0, i64::MAX), |index| (index.revision, index.ends()));
             let until_end = u64::try_from(ends.saturating_sub(self.clock.now())).unwrap_or_default();
             let stopped = || self.stopped.load(Ordering::Acquire);
             let otherwise = || stopped() || !self.knows_words();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tidings_words::{ONE, Vectors, product};
 
-use super::features::{Feature, Features, Index, Kind, feature};
+use super::features::{Feature, FeatureIndex, Features, Kind, feature};
 use crate::keyed::NumberMap;
 use crate::words::Current;
 
@@ -62,15 +62,16 @@ pub(super) struct Meanings {
 }
 
 impl Meanings {
-    /// The directions of `posts`, whose words weigh as `index` says.
+    /// The directions of `posts`, whose words weigh as `features` says.
     pub(super) fn new<'a>(
         lexicon: &Arc<Lexicon>,
         posts: impl Iterator<Item = &'a Features>,
-        index: &Index,
+        features: &FeatureIndex,
     ) -> Self {
         let mut vectors = Vectors::none(lexicon.dimensions());
         for post in posts {
-            vectors.push(&lexicon.sum(post.words().map(|(word, weight)| (word, weight * index.idf(word)))));
+            vectors
+                .push(&lexicon.sum(post.words().map(|(word, weight)| (word, weight * features.idf(word)))));
         }
         let mut meanings = Self {
             mean: mean(&vectors),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::library::Library;
+use super::index::FeedIndex;
 use crate::clock::SECOND_MS;
 use crate::id::random;
 use crate::keyed::{self, OwnMap};
@@ -127,11 +127,11 @@ pub(super) struct Rendered {
 /// The page of `limit` posts from place `at` of an order on.
 ///
 /// Posts that are gone or past their end are left out and others move up, so only the last page is short.
-pub(super) fn render(library: &Library, order: &Order, at: usize, limit: usize, now: i64) -> Rendered {
+pub(super) fn render(index: &FeedIndex, order: &Order, at: usize, limit: usize, now: i64) -> Rendered {
     let mut answer = br#"{"result":"success","newsfeed":["#.to_vec();
     let mut keys = Vec::with_capacity(limit);
     let mut shown = order.from(at).filter_map(|(place, key)| {
-        let item = library.item(key).filter(|item| !item.is_over(now))?;
+        let item = index.item(key).filter(|item| !item.is_over(now))?;
         Some((place, item))
     });
     let mut place = at;

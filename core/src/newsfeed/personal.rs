@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lru::LruCache;
 
 use super::features::Feature;
+use super::index::FeedIndex;
 use super::interest::{Interest, measure};
-use super::library::Library;
 use super::pages::Order;
 use super::ranking;
 use crate::account::Member;
@@ -25,7 +25,7 @@ const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 
 /// A member's feed as it was last made.
 pub(super) struct Personal {
-    /// What it was made of: the library, the member's acts, the day.
+    /// What it was made of: the index, the member's acts, the day.
     made_of: (u64, i64, i64),
     pub(super) order: Arc<Order>,
     /// The first page of the usual length.
@@ -48,21 +48,21 @@ impl Personals {
         &self,
         tx: &mut dyn Tx,
         member: &Member,
-        library: &Library,
+        index: &FeedIndex,
         config: &Feed,
         now: i64,
     ) -> Result<Option<Arc<Personal>>> {
         let day = if config.exploration > 0.0 { now.div_euclid(DAY_MS) } else { 0 };
-        let made_of = (library.number, member.acted, day);
+        let made_of = (index.number, member.acted, day);
         let remembered = self.lock().get(&member.key).cloned();
-        if let Some(personal) = remembered.filter(|p| p.made_of == made_of && !library.has_ended(now)) {
+        if let Some(personal) = remembered.filter(|p| p.made_of == made_of && !index.has_ended(now)) {
             return Ok(Some(personal));
         }
         let acts = history::acts(tx, member.key, member.measured, i64::MAX)?;
         let seen = history::seen(tx, member.key)?;
-        let Some(head) = recommend(library, &acts, &seen, member.key, config, now) else { return Ok(None) };
-        let order = Arc::new(Order::personal(member.key, head, &library.recommended_feed.order, seen));
-        let first = super::pages::render(library, &order, 0, super::pages::LIMIT, now).answer;
+        let Some(head) = recommend(index, &acts, &seen, member.key, config, now) else { return Ok(None) };
+        let order = Arc::new(Order::personal(member.key, head, &index.recommended_feed.order, seen));
+        let first = super::pages::render(index, &order, 0, super::pages::LIMIT, now).answer;
         let personal = Arc::new(Personal { made_of, order, first: Arc::new(Encoded::new(first)) });
         self.lock().put(member.key, Arc::clone(&personal));
         Ok(Some(personal))
@@ -76,18 +76,18 @@ impl Personals {
 /// The posts that are recommended to a member for their `acts`, the best first, without what they have `seen`;
 /// `None` when they have done too little to recommend by.
 pub(super) fn recommend(
-    library: &Library,
+    index: &FeedIndex,
     acts: &Acts,
     seen: &[i64],
     member: i64,
     config: &Feed,
     now: i64,
 ) -> Option<Vec<i64>> {
-    let interest = measure(acts, &config.interest, library)?;
+    let interest = measure(acts, &config.interest, index)?;
     // By position, so that the loop over all posts reads nothing but rows of numbers.
-    let mut left_out = vec![false; library.len()];
-    let seen_at = seen.iter().filter_map(|key| library.position(*key));
-    seen_at.chain(library.over(now)).for_each(|at| left_out[at as usize] = true);
+    let mut left_out = vec![false; index.len()];
+    let seen_at = seen.iter().filter_map(|key| index.position(*key));
+    seen_at.chain(index.over(now)).for_each(|at| left_out[at as usize] = true);
     let [interest_weight, novel_weight, recent_weight, popular_weight, exploration] = [
         config.interest_weight,
         config.novel_weight,
@@ -96,9 +96,9 @@ pub(super) fn recommend(
         config.exploration,
     ]
     .map(digits);
-    let novelty = novelty(library, &interest.times, config);
-    let scores = interest.scores(library, &config.interest);
-    let signs = scores.into_iter().zip(novelty).zip(library.lately());
+    let novelty = novelty(index, &interest.times, config);
+    let scores = interest.scores(index, &config.interest);
+    let signs = scores.into_iter().zip(novelty).zip(index.lately());
     let blended = signs.map(|((interest, novelty), (recent, popular))| {
         interest_weight * interest
             + novel_weight * novelty
@@ -106,13 +106,12 @@ pub(super) fn recommend(
             + popular_weight * popular
     });
     let day = now.div_euclid(DAY_MS);
-    let mut best: Vec<(f32, u32)> = Vec::with_capacity(library.len());
+    let mut best: Vec<(f32, u32)> = Vec::with_capacity(index.len());
     for (score, at) in blended.zip(0_u32..) {
         if left_out[at as usize] {
             continue;
         }
-        let noise =
-            if exploration > 0.0 { digits(ranking::noise(member, library.key(at), day)) } else { 0.0 };
+        let noise = if exploration > 0.0 { digits(ranking::noise(member, index.key(at), day)) } else { 0.0 };
         best.push((score + exploration * noise, at));
     }
     // Ties by position: newest first.
@@ -124,18 +123,18 @@ pub(super) fn recommend(
     best.sort_unstable_by(better);
     let best: Vec<u32> = best.into_iter().map(|(_, at)| at).collect();
     let max = |label| places(&interest, label, config.diverse_max);
-    let diverse = ranking::diversify(&best, |at| library.labels(at), max, RANKED);
-    Some(diverse.into_iter().map(|at| library.key(at)).collect())
+    let diverse = ranking::diversify(&best, |at| index.labels(at), max, RANKED);
+    Some(diverse.into_iter().map(|at| index.key(at)).collect())
 }
 
 /// How new each post is to a member who did something at these times, the latest first; by position.
-fn novelty(library: &Library, times: &[i64], config: &Feed) -> Vec<f32> {
-    let mut novelty = Vec::with_capacity(library.len());
+fn novelty(index: &FeedIndex, times: &[i64], config: &Feed) -> Vec<f32> {
+    let mut novelty = Vec::with_capacity(index.len());
     for (acts, time) in times.iter().enumerate() {
         let value = digits(ranking::novelty(config, acts));
-        novelty.resize(library.newer_than(*time), value);
+        novelty.resize(index.newer_than(*time), value);
     }
-    novelty.resize(library.len(), digits(ranking::novelty(config, times.len())));
+    novelty.resize(index.len(), digits(ranking::novelty(config, times.len())));
     novelty
 }
 

@@ -48,7 +48,7 @@ fn titles(page: &Value) -> Vec<String> {
 fn followed(service: &Service) {
     let revision = service.store().version(crate::store::Topic::Posts);
     let began = std::time::Instant::now();
-    while service.feeds().library().unwrap().revision < revision {
+    while service.feeds().index().unwrap().revision < revision {
         assert!(began.elapsed().as_secs() < 10, "the feeds do not follow");
         std::thread::yield_now();
     }

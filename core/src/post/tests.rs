@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::cards::{Card, changed, removed};
+use super::feed_rows::{FeedRow, changed, removed};
 use super::heat::Decay;
 use super::*;
 use crate::clock::DAY_MS;
@@ -18,13 +18,13 @@ fn insert_one(service: &Service, url: &str) -> String {
     insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
 }
 
-fn cards(service: &Service) -> Vec<Card> {
+fn feed_rows(service: &Service) -> Vec<FeedRow> {
     service.store().read(|tx| changed(tx, 0, 100)).unwrap()
 }
 
-/// The post's card.
-fn card(service: &Service, id: &str) -> Card {
-    cards(service).into_iter().find(|card| card.id == id).unwrap()
+/// The post's row.
+fn row(service: &Service, id: &str) -> FeedRow {
+    feed_rows(service).into_iter().find(|row| row.id == id).unwrap()
 }
 
 /// Rows of every table that holds something of posts.
@@ -59,9 +59,9 @@ fn a_post_is_got_as_it_was_inserted() {
         "topic": ["releases", "도구"], "tag": ["cargo", "releases"],
     }});
     assert_eq!(got, expected);
-    let card = card(&service, &id);
-    assert_eq!((card.host.as_str(), card.heat), ("example.com", None));
-    assert_eq!(card.keyword, "cargo builds tests");
+    let row = row(&service, &id);
+    assert_eq!((row.host.as_str(), row.heat), ("example.com", None));
+    assert_eq!(row.keyword, "cargo builds tests");
 
     let id =
         insert(&service, &Caller::Operator, &draft("b", "https://example.com/2")).unwrap().id.to_string();
@@ -105,7 +105,7 @@ fn a_url_belongs_to_one_post() {
     assert!(matches!(insert(&service, &Caller::Operator, &taken), Err(Error::DuplicateUrl)));
     assert!(matches!(update(&service, &Caller::Operator, &two, &taken), Err(Error::DuplicateUrl)));
     assert_eq!(rows(&service), before);
-    assert_eq!(card(&service, &two).title, "A title");
+    assert_eq!(row(&service, &two).title, "A title");
     update(&service, &Caller::Operator, &one, &taken).unwrap();
 }
 
@@ -113,7 +113,7 @@ fn a_url_belongs_to_one_post() {
 fn a_bad_draft_is_refused_and_nothing_is_written() {
     let service = testing::service();
     let id = insert_one(&service, "1");
-    let (before, card) = (rows(&service), card(&service, &id));
+    let (before, row) = (rows(&service), row(&service, &id));
     let good = draft("b", "https://example.com/2");
     for bad in [
         Draft { title: None, ..good.clone() },
@@ -129,7 +129,7 @@ fn a_bad_draft_is_refused_and_nothing_is_written() {
         assert!(matches!(update(&service, &Caller::Operator, &id, &bad), Err(Error::BadRequest(_))));
     }
     assert_eq!(rows(&service), before);
-    assert_eq!(self::card(&service, &id), card);
+    assert_eq!(self::row(&service, &id), row);
 }
 
 #[test]
@@ -137,11 +137,11 @@ fn an_update_changes_what_it_names_and_an_idle_one_nothing() {
     let service = testing::service();
     let id = insert_one(&service, "1");
     view(&service, &Caller::Nobody, &id).wait().unwrap();
-    let before = card(&service, &id);
+    let before = row(&service, &id);
     let change = Draft { post: Some("Cargo.".into()), topic: Some(vec!["a".into()]), ..Draft::default() };
     update(&service, &Caller::Operator, &id, &change).unwrap();
-    let after = card(&service, &id);
-    let expected = Card { topic: vec!["a".into()], keyword: "title cargo".into(), ..before };
+    let after = row(&service, &id);
+    let expected = FeedRow { topic: vec!["a".into()], keyword: "title cargo".into(), ..before };
     assert_eq!(after, expected);
     let version = || service.store().read(|tx| Ok(version_in(tx, Topic::Posts)?)).unwrap();
     let stands = version();
@@ -174,7 +174,7 @@ fn a_removed_post_is_in_no_list_and_leaves_word_that_it_is_gone() {
     let ann = service.member("ann");
     let topic = Draft { topic: Some(vec!["a".into()]), ..draft("b", "https://example.com/2") };
     let id = insert(&service, &Caller::Operator, &topic).unwrap().id.to_string();
-    let key = card(&service, &id).key;
+    let key = row(&service, &id).key;
     like(&service, &ann, &id).wait().unwrap();
     view(&service, &ann, &id).wait().unwrap();
     let since = service.store().version(Topic::Posts);
@@ -190,7 +190,7 @@ fn a_removed_post_is_in_no_list_and_leaves_word_that_it_is_gone() {
     assert!(matches!(remove(&service, &Caller::Operator, &id), Err(Error::NotFound)));
 
     let id = insert(&service, &Caller::Operator, &topic).unwrap().id.to_string();
-    assert!(card(&service, &id).key > key, "a key is never given twice");
+    assert!(row(&service, &id).key > key, "a key is never given twice");
 }
 
 #[test]
@@ -226,9 +226,9 @@ fn views_of_guests_and_members_count_and_members_see_theirs() {
         service.clock().advance(1);
         view(&service, caller, &id).wait().unwrap();
     }
-    let card = card(&service, &id);
-    assert_eq!((card.view, card.fav), (4, 0));
-    assert!((Decay::new(3.0).worth(card.heat, NOW) - 3.0).abs() < 1e-6, "of Ann's views only the first");
+    let row = row(&service, &id);
+    assert_eq!((row.view, row.fav), (4, 0));
+    assert!((Decay::new(3.0).worth(row.heat, NOW) - 3.0).abs() < 1e-6, "of Ann's views only the first");
     let list = crate::profile::lists(&service, &ann, "2").unwrap().view_list.unwrap();
     assert_eq!(list.iter().map(|post| post.date.0).collect::<Vec<_>>(), [NOW + 4]);
 }
@@ -239,19 +239,19 @@ fn a_like_counts_once_and_is_taken_back_with_what_it_was_worth() {
     let id = insert_one(&service, "1");
     let (ann, ben) = (service.member("ann"), service.member("ben"));
     view(&service, &ann, &id).wait().unwrap();
-    let viewed = card(&service, &id);
+    let viewed = row(&service, &id);
     for _ in 0..2 {
         like(&service, &ann, &id).wait().unwrap();
         service.clock().advance(DAY_MS);
     }
-    let liked = card(&service, &id);
+    let liked = row(&service, &id);
     assert_eq!(liked.fav, 1);
     assert!((Decay::new(3.0).worth(liked.heat, NOW) - 4.0).abs() < 1e-6, "a like weighs three views");
     unlike(&service, &ben, &id).wait().unwrap();
-    assert_eq!(card(&service, &id), liked);
+    assert_eq!(row(&service, &id), liked);
     for _ in 0..2 {
         unlike(&service, &ann, &id).wait().unwrap();
-        let after = card(&service, &id);
+        let after = row(&service, &id);
         assert_eq!((after.fav, after.view), (0, 1));
         assert!(after.heat.zip(viewed.heat).is_some_and(|(one, other)| (one - other).abs() < 1e-6));
     }
@@ -270,7 +270,7 @@ fn one_guest_does_not_make_a_post_popular_and_every_view_is_counted() {
     let guest = |address: [u8; 4], agent: &str| Guest::new(&service, address.into(), agent.as_bytes());
     let seen = |id: &str, guest| view_from(&service, &Caller::Nobody, Some(guest), id).wait().unwrap();
     let views =
-        |id: &str| (card(&service, id).view, Decay::new(3.0).worth(card(&service, id).heat, NOW).round());
+        |id: &str| (row(&service, id).view, Decay::new(3.0).worth(row(&service, id).heat, NOW).round());
     for _ in 0..560 {
         seen(&gamed, guest([203, 0, 113, 1], "apple"));
     }
@@ -298,7 +298,7 @@ fn acts_of_a_clock_that_was_ahead_keep_no_post_on_top() {
     view(&service, &Caller::Nobody, &first).wait().unwrap();
     like(&service, &ann, &first).wait().unwrap();
     service.clock().advance(-300 * DAY_MS);
-    let worth = |id: &str| Decay::new(3.0).worth(card(&service, id).heat, NOW);
+    let worth = |id: &str| Decay::new(3.0).worth(row(&service, id).heat, NOW);
     let popular = || {
         let feed = crate::newsfeed::popular(&service, &crate::newsfeed::Page::default()).unwrap();
         let feed: serde_json::Value = serde_json::from_slice(feed.body.json()).unwrap();
@@ -325,14 +325,14 @@ fn what_a_removed_member_gave_stays_counted() {
     let ann = service.member("ann");
     like(&service, &ann, &id).wait().unwrap();
     view(&service, &ann, &id).wait().unwrap();
-    let before = card(&service, &id);
+    let before = row(&service, &id);
     crate::profile::remove_mine(&service, &ann).unwrap();
-    assert_eq!(card(&service, &id), before);
+    assert_eq!(row(&service, &id), before);
     assert!(matches!(like(&service, &ann, &id).wait(), Err(Error::BadToken)));
 }
 
 #[test]
-fn cards_are_the_newest_posts_and_then_what_changed() {
+fn feed_rows_are_the_newest_posts_and_then_what_changed() {
     let service = testing::service();
     let mut ids = Vec::new();
     for (url, date) in [("a", "2026-01-02"), ("b", "2026-01-03"), ("c", "2026-01-02"), ("d", "2026-01-01")] {
@@ -340,7 +340,7 @@ fn cards_are_the_newest_posts_and_then_what_changed() {
         ids.push(insert(&service, &Caller::Operator, &draft).unwrap().id.to_string());
     }
     let newest = service.store().read(|tx| changed(tx, 0, 3)).unwrap();
-    assert_eq!(newest.iter().map(|card| &card.id).collect::<Vec<_>>(), [&ids[1], &ids[2], &ids[0]]);
+    assert_eq!(newest.iter().map(|row| &row.id).collect::<Vec<_>>(), [&ids[1], &ids[2], &ids[0]]);
 
     let since = || service.store().version(Topic::Posts);
     let changed_since = |since: i64| service.store().read(|tx| changed(tx, since, 3)).unwrap();
@@ -350,7 +350,7 @@ fn cards_are_the_newest_posts_and_then_what_changed() {
     let title = Draft { title: Some("new".into()), ..Draft::default() };
     update(&service, &Caller::Operator, &ids[1], &title).unwrap();
     let found = changed_since(now);
-    assert_eq!(found.iter().map(|card| &card.id).collect::<Vec<_>>(), [&ids[1], &ids[3]]);
+    assert_eq!(found.iter().map(|row| &row.id).collect::<Vec<_>>(), [&ids[1], &ids[3]]);
     assert_eq!((found[0].title.as_str(), found[1].view), ("new", 1));
     assert_eq!(changed_since(since()), []);
     assert!(service.store().read(|tx| removed(tx, 0)).unwrap().is_empty());

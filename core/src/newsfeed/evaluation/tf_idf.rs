@@ -2,7 +2,7 @@
 //! had turned to.
 
 use super::super::features::{Feature, Kind, feature};
-use super::super::library::Library;
+use super::super::index::FeedIndex;
 use super::super::pages::LIMIT;
 use crate::error::Result;
 use crate::keyed::{NumberMap, OwnMap, OwnSet};
@@ -26,10 +26,10 @@ pub(super) struct TfIdf {
 }
 
 impl TfIdf {
-    /// Reads the words of the posts of a library.
-    pub(super) fn read(store: &Store, library: &Library) -> Result<Self> {
+    /// Reads the words of the posts of an index.
+    pub(super) fn read(store: &Store, index: &FeedIndex) -> Result<Self> {
         let mut frequencies: NumberMap<Feature, u32> = NumberMap::default();
-        let all: Vec<i64> = library.newest().collect();
+        let all: Vec<i64> = index.newest().collect();
         for page in all.chunks(PAGE) {
             for (_, features) in terms(store, page)? {
                 for feature in features {
@@ -37,7 +37,7 @@ impl TfIdf {
                 }
             }
         }
-        let mut read = Self { posts: library.len(), frequencies, newest: Vec::new() };
+        let mut read = Self { posts: index.len(), frequencies, newest: Vec::new() };
         let newest = &all[..all.len().min(LIMIT)];
         let mut vectors: OwnMap<i64, _> =
             terms(store, newest)?.into_iter().map(|(key, features)| (key, read.vector(&features))).collect();
@@ -69,7 +69,7 @@ impl TfIdf {
         Ok(ranking.into_iter().map(|(_, key)| key).collect())
     }
 
-    /// A vector of unit length; what stands in no post of the library tells nothing.
+    /// A vector of unit length; what stands in no post of the index tells nothing.
     #[expect(clippy::cast_precision_loss, reason = "weights need no more digits")]
     fn vector(&self, features: &[Feature]) -> Vec<(Feature, f32)> {
         let weighed = features.iter().filter_map(|feature| {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::error::Error;
 use crate::import::{LINE_MAX, to_the_end};
-use crate::post::{Draft, cards, categories, get, insert};
+use crate::post::{Draft, categories, feed_rows, get, insert};
 use crate::store::Topic;
 use crate::testing::{self, NOW, Service};
 
@@ -40,15 +40,15 @@ fn post(n: u64) -> Value {
     json!({"title": format!("Post {n}"), "url": format!("https://example.com/{n}"), "post": "Some text."})
 }
 
-fn all(service: &Service) -> Vec<cards::Card> {
-    service.store().read(|tx| cards::changed(tx, 0, 10_000)).unwrap()
+fn all(service: &Service) -> Vec<feed_rows::FeedRow> {
+    service.store().read(|tx| feed_rows::changed(tx, 0, 10_000)).unwrap()
 }
 
 /// The whole post with the url `https://example.com/{n}`.
 fn found(service: &Service, n: u64) -> Value {
     let url = format!("https://example.com/{n}");
-    let card = all(service).into_iter().find(|card| card.url == url).unwrap();
-    serde_json::to_value(get(service, &card.id).unwrap().post).unwrap()
+    let row = all(service).into_iter().find(|row| row.url == url).unwrap();
+    serde_json::to_value(get(service, &row.id).unwrap().post).unwrap()
 }
 
 #[test]
@@ -70,8 +70,8 @@ fn real_posts_are_imported_once_and_found() {
     let categories = categories(&service).unwrap().categories;
     assert_eq!((categories[0].category_name.as_str(), categories[0].posts), ("main", 22));
     let first: Value = serde_json::from_str(RUST_BLOG.lines().next().unwrap()).unwrap();
-    let card = all(&service).pop().unwrap();
-    let kept = serde_json::to_value(get(&service, &card.id).unwrap().post).unwrap();
+    let row = all(&service).pop().unwrap();
+    let kept = serde_json::to_value(get(&service, &row.id).unwrap().post).unwrap();
     for field in ["title", "post", "url", "img", "topic", "tag", "date"] {
         assert_eq!(kept[field], first[field], "{field}");
     }
@@ -84,7 +84,7 @@ fn an_array_is_imported_like_lines() {
     import_from(&one, RUST_BLOG);
     let array = format!("\u{feff}\n{}", serde_json::to_string_pretty(&posts).unwrap());
     assert_eq!(import_from(&two, &array), report(40, 0, 0, &[]));
-    let urls = |service| all(service).into_iter().map(|card| (card.url, card.keyword)).collect::<Vec<_>>();
+    let urls = |service| all(service).into_iter().map(|row| (row.url, row.keyword)).collect::<Vec<_>>();
     let (mut one, mut two) = (urls(&one), urls(&two));
     one.sort();
     two.sort();
@@ -209,8 +209,8 @@ fn a_new_post_takes_over_its_id_views_and_likes_but_no_heat() {
         "_id": id.to_uppercase(), "title": "a", "url": "https://example.com/1", "view": 7, "fav_cnt": 3,
     });
     assert_eq!(import_from(&service, &line.to_string()), report(1, 0, 0, &[]));
-    let card = all(&service).remove(0);
-    assert_eq!((card.id.as_str(), card.view, card.fav, card.heat, card.date), (id, 7, 3, None, NOW));
+    let row = all(&service).remove(0);
+    assert_eq!((row.id.as_str(), row.view, row.fav, row.heat, row.date), (id, 7, 3, None, NOW));
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! The posts that feeds are made of, in memory: an unchanging [`Library`] that is swapped for the next one.
+//! The posts that feeds are made of, in memory: an unchanging [`FeedIndex`] that is swapped for the next one.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Arc, OnceLock};
 
-use super::features::{Feature, Features, Index, Kind, feature};
+use super::features::{Feature, FeatureIndex, Features, Kind, feature};
 use super::meaning::{Lexicon, Meanings};
 use super::pages::{FeedKind, LIMIT, Order, render};
 use super::ranking;
@@ -13,13 +13,13 @@ use crate::clock::Time;
 use crate::config::Feed;
 use crate::keyed::{OwnSet, Unkeyed};
 use crate::post::Post;
-use crate::post::cards::Card;
+use crate::post::feed_rows::FeedRow;
 
-mod catalogue;
+mod snapshot;
 #[cfg(test)]
 pub(super) mod tests;
 
-use catalogue::Catalogue;
+use snapshot::Snapshot;
 
 /// How much of the guests' recommended feed is made diverse; behind it the ranking stands as it is.
 const DIVERSE_LENGTH: usize = 1_500;
@@ -48,14 +48,14 @@ struct About {
 }
 
 /// Every post that feeds show, with the orders and the answers that guests get.
-pub(super) struct Library {
+pub(super) struct FeedIndex {
     /// The revision of the database that it shows.
     pub(super) revision: i64,
     /// How many came before it, by which two can be told apart.
     pub(super) number: u64,
     /// Newest first, ties by greatest id.
     items: Vec<Arc<Item>>,
-    catalogue: Arc<Catalogue>,
+    snapshot: Arc<Snapshot>,
     /// Popularity, by position.
     popular: Vec<f32>,
     /// When the first of the posts shown reaches its end.
@@ -73,11 +73,11 @@ pub(super) struct Guests {
     pub(super) first: Arc<Encoded>,
 }
 
-impl Library {
-    /// The library after `changed` and `removed` posts, made of the one `before`, with the words of a model.
+impl FeedIndex {
+    /// The index after `changed` and `removed` posts, made of the one `before`, with the words of a model.
     pub(super) fn next(
         before: Option<&Self>,
-        changed: Vec<Card>,
+        changed: Vec<FeedRow>,
         removed: &[i64],
         lexicon: Option<&Arc<Lexicon>>,
         revision: i64,
@@ -86,23 +86,23 @@ impl Library {
     ) -> Self {
         let mut names = Names::default();
         let empty = Vec::new();
-        let (items, catalogue) = match before {
-            Some(before) => (&before.items, Some(&before.catalogue)),
+        let (items, snapshot) = match before {
+            Some(before) => (&before.items, Some(&before.snapshot)),
             None => (&empty, None),
         };
-        let position = |key: i64| catalogue.and_then(|c| c.positions.get(&key)).map(|at| *at as usize);
+        let position = |key: i64| snapshot.and_then(|c| c.positions.get(&key)).map(|at| *at as usize);
         let mut items = items.clone();
-        let same_words = |catalogue: &Arc<Catalogue>| {
-            catalogue.meanings.as_ref().map(|m| Arc::as_ptr(m.lexicon())) == lexicon.map(Arc::as_ptr)
+        let same_words = |snapshot: &Arc<Snapshot>| {
+            snapshot.meanings.as_ref().map(|m| Arc::as_ptr(m.lexicon())) == lexicon.map(Arc::as_ptr)
         };
-        let mut reshelved = !catalogue.is_some_and(same_words);
+        let mut rebuilt = !snapshot.is_some_and(same_words);
         let mut new = Vec::new();
         let mut gone: OwnSet<i64> = removed.iter().copied().filter(|key| position(*key).is_some()).collect();
-        for card in changed {
-            let key = card.key;
+        for row in changed {
+            let key = row.key;
             match position(key).filter(|_| !gone.contains(&key)) {
                 Some(at) => {
-                    let item = Item::new(card, Some(&items[at]), &mut names);
+                    let item = Item::new(row, Some(&items[at]), &mut names);
                     if Arc::ptr_eq(&item.about, &items[at].about) && item.end_date == items[at].end_date {
                         items[at] = Arc::new(item);
                     } else {
@@ -110,54 +110,54 @@ impl Library {
                         new.push(Arc::new(item));
                     }
                 }
-                None => new.push(Arc::new(Item::new(card, None, &mut names))),
+                None => new.push(Arc::new(Item::new(row, None, &mut names))),
             }
         }
-        reshelved |= !gone.is_empty() || !new.is_empty();
-        if reshelved {
+        rebuilt |= !gone.is_empty() || !new.is_empty();
+        if rebuilt {
             items.retain(|item| !gone.contains(&item.key));
             items.append(&mut new);
             items.sort_by(|a, b| (b.about.date, &b.about.id).cmp(&(a.about.date, &a.about.id)));
             items.truncate(config.posts);
         }
-        let catalogue = match catalogue.filter(|_| !reshelved) {
-            Some(catalogue) => Arc::clone(catalogue),
-            None => Arc::new(Catalogue::new(&items, lexicon, config)),
+        let snapshot = match snapshot.filter(|_| !rebuilt) {
+            Some(snapshot) => Arc::clone(snapshot),
+            None => Arc::new(Snapshot::new(&items, lexicon, config)),
         };
         let hottest = items.iter().filter_map(|item| item.heat).fold(f64::NEG_INFINITY, f64::max);
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let popular = items.iter().map(|item| ranking::popularity(hottest, item.heat) as f32).collect();
         let ends = items.iter().filter_map(|item| item.end_date).filter(|end| *end > now).min();
-        let mut library = Self {
+        let mut index = Self {
             revision,
             number: before.map_or(0, |before| before.number + 1),
-            topic_pages: catalogue.topics.keys().map(|name| (Arc::clone(name), OnceLock::new())).collect(),
+            topic_pages: snapshot.topics.keys().map(|name| (Arc::clone(name), OnceLock::new())).collect(),
             items,
-            catalogue,
+            snapshot,
             popular,
             ends: ends.unwrap_or(i64::MAX),
             popular_feed: Guests::none(),
             recommended_feed: Guests::none(),
         };
         // The tail of an order may only be shared while the posts are the same.
-        let before = before.filter(|_| !reshelved);
+        let before = before.filter(|_| !rebuilt);
         let order = |kind, keys, feed: fn(&Self) -> &Guests| {
             Arc::new(Order::after(before.map(|before| &*feed(before).order), kind, keys, now))
         };
-        let popular = order(FeedKind::Popular, library.most_popular(now), |l| &l.popular_feed);
-        let recommended = library.most_recommendable(now, config);
+        let popular = order(FeedKind::Popular, index.most_popular(now), |l| &l.popular_feed);
+        let recommended = index.most_recommendable(now, config);
         let recommended = order(FeedKind::Recommended, recommended, |l| &l.recommended_feed);
-        library.popular_feed = library.guests(popular, now);
-        library.recommended_feed = library.guests(recommended, now);
-        library
+        index.popular_feed = index.guests(popular, now);
+        index.recommended_feed = index.guests(recommended, now);
+        index
     }
 
-    /// The orders that a library after this one no longer has, so that they can be kept.
+    /// The orders that an index after this one no longer has, so that they can be kept.
     pub(super) fn orders_before(&self, next: &Self) -> Vec<Arc<Order>> {
         let mut orders = vec![Arc::clone(&self.popular_feed.order), Arc::clone(&self.recommended_feed.order)];
-        if !Arc::ptr_eq(&self.catalogue, &next.catalogue) {
+        if !Arc::ptr_eq(&self.snapshot, &next.snapshot) {
             let begun = self.topic_pages.iter().filter(|(_, page)| page.get().is_some());
-            orders.extend(begun.map(|(name, _)| Arc::clone(&self.catalogue.topics[name])));
+            orders.extend(begun.map(|(name, _)| Arc::clone(&self.snapshot.topics[name])));
         }
         orders
     }
@@ -184,7 +184,7 @@ impl Library {
 
     /// Where the post with this key stands.
     pub(super) fn position(&self, key: i64) -> Option<u32> {
-        self.catalogue.positions.get(&key).copied()
+        self.snapshot.positions.get(&key).copied()
     }
 
     /// The labels that diversity looks at, of the post at a position.
@@ -192,24 +192,24 @@ impl Library {
         &self.items[position as usize].about.labels
     }
 
-    /// The index over the features.
-    pub(super) fn index(&self) -> &Index {
-        &self.catalogue.index
+    /// The index of the features.
+    pub(super) fn features(&self) -> &FeatureIndex {
+        &self.snapshot.features
     }
 
     /// What the posts mean, where there is a word model.
     pub(super) fn meanings(&self) -> Option<&Meanings> {
-        self.catalogue.meanings.as_ref()
+        self.snapshot.meanings.as_ref()
     }
 
     /// Freshness and popularity, by position.
     fn standing(&self) -> impl Iterator<Item = (f32, f32)> {
-        self.catalogue.fresh.iter().copied().zip(self.popular.iter().copied())
+        self.snapshot.fresh.iter().copied().zip(self.popular.iter().copied())
     }
 
     /// Recency and popularity, by position.
     pub(super) fn lately(&self) -> impl Iterator<Item = (f32, f32)> {
-        self.catalogue.recent.iter().copied().zip(self.popular.iter().copied())
+        self.snapshot.recent.iter().copied().zip(self.popular.iter().copied())
     }
 
     /// How many posts are newer than a time: those of the first positions.
@@ -224,7 +224,7 @@ impl Library {
 
     /// The positions of the posts that are past their end.
     pub(super) fn over(&self, now: i64) -> impl Iterator<Item = u32> {
-        self.catalogue.ending.iter().copied().filter(move |at| self.items[*at as usize].is_over(now))
+        self.snapshot.ending.iter().copied().filter(move |at| self.items[*at as usize].is_over(now))
     }
 
     /// When a post next reaches its end.
@@ -234,7 +234,7 @@ impl Library {
 
     /// The order of a topic's feed; `None` when no post carries it.
     pub(super) fn topic(&self, name: &str) -> Option<&Arc<Order>> {
-        self.catalogue.topics.get(name)
+        self.snapshot.topics.get(name)
     }
 
     /// The first page of a topic's feed, of the usual length.
@@ -300,7 +300,7 @@ impl Library {
 }
 
 impl Guests {
-    /// Stands in a library until its feeds are made.
+    /// Stands in an index until its feeds are made.
     fn none() -> Self {
         let order = Arc::new(Order::fixed(FeedKind::Popular, Arc::from([])));
         Self { order, first: Arc::new(Encoded::new(Vec::new())) }
@@ -308,32 +308,32 @@ impl Guests {
 }
 
 impl Item {
-    /// The item of a card; what acts do not change is shared with `before` when it is the same.
-    fn new(card: Card, before: Option<&Self>, names: &mut Names) -> Self {
+    /// The item of a row; what acts do not change is shared with `before` when it is the same.
+    fn new(row: FeedRow, before: Option<&Self>, names: &mut Names) -> Self {
         // Compared with the same post's alone: who makes two versions of a post alike harms nobody else.
         let mut hasher = Unkeyed::default();
-        (&card.title, &card.url, &card.host, &card.img, card.date).hash(&mut hasher);
-        (&card.topic, &card.tag, &card.keyword).hash(&mut hasher);
+        (&row.title, &row.url, &row.host, &row.img, row.date).hash(&mut hasher);
+        (&row.topic, &row.tag, &row.keyword).hash(&mut hasher);
         let fingerprint = hasher.finish();
         let same = before.filter(|before| before.about.fingerprint == fingerprint);
-        let json = serde_json::to_string(&post(&card)).expect("a post has text keys and nothing that fails");
+        let json = serde_json::to_string(&post(&row)).expect("a post has text keys and nothing that fails");
         let about = match same {
             Some(before) => Arc::clone(&before.about),
             None => Arc::new(About {
                 features: Features::new(
-                    card.topic.iter().map(String::as_str),
-                    card.tag.iter().map(String::as_str),
-                    card.keyword.split_ascii_whitespace(),
+                    row.topic.iter().map(String::as_str),
+                    row.tag.iter().map(String::as_str),
+                    row.keyword.split_ascii_whitespace(),
                 ),
-                labels: labels(&card),
-                id: card.id,
-                date: card.date,
-                topic: card.topic.iter().map(|name| names.get(name)).collect(),
-                tag: card.tag.iter().map(|name| names.get(name)).collect(),
+                labels: labels(&row),
+                id: row.id,
+                date: row.date,
+                topic: row.topic.iter().map(|name| names.get(name)).collect(),
+                tag: row.tag.iter().map(|name| names.get(name)).collect(),
                 fingerprint,
             }),
         };
-        Self { key: card.key, json: json.into(), end_date: card.end_date, heat: card.heat, about }
+        Self { key: row.key, json: json.into(), end_date: row.end_date, heat: row.heat, about }
     }
 
     pub(super) fn is_over(&self, now: i64) -> bool {
@@ -342,23 +342,23 @@ impl Item {
 }
 
 /// The post as feeds answer it.
-fn post(card: &Card) -> Post {
+fn post(row: &FeedRow) -> Post {
     Post {
-        id: card.id.clone(),
-        title: card.title.clone(),
-        date: Time(card.date),
-        img: card.img.clone(),
-        fav_cnt: card.fav,
-        view: card.view,
-        url: card.url.clone(),
-        end_date: card.end_date.map(Time),
+        id: row.id.clone(),
+        title: row.title.clone(),
+        date: Time(row.date),
+        img: row.img.clone(),
+        fav_cnt: row.fav,
+        view: row.view,
+        url: row.url.clone(),
+        end_date: row.end_date.map(Time),
     }
 }
 
 /// A site counts as a label of its own, apart from topics of the same name.
-fn labels(card: &Card) -> Box<[Feature]> {
-    let topics = card.topic.iter().map(|name| feature(Kind::Topic, name));
-    topics.chain([feature(Kind::Word, &card.host)]).collect()
+fn labels(row: &FeedRow) -> Box<[Feature]> {
+    let topics = row.topic.iter().map(|name| feature(Kind::Topic, name));
+    topics.chain([feature(Kind::Word, &row.host)]).collect()
 }
 
 /// Names that many posts share, each kept once.

@@ -6,7 +6,7 @@ use crate::store::Row;
 
 /// A post as a newsfeed needs it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Card {
+pub(crate) struct FeedRow {
     /// Its key in the store; never given to another post.
     pub(crate) key: i64,
     pub(crate) id: String,
@@ -27,7 +27,7 @@ pub(crate) struct Card {
     pub(crate) heat: Option<f64>,
 }
 
-/// What a card is made of: [`card`] goes by the order.
+/// What a row is made of: [`feed_row`] goes by the order.
 const COLUMNS: &str =
     "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date,
                        s.view, s.fav, s.heat";
@@ -37,7 +37,7 @@ const COLUMNS: &str =
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<Card>> {
+pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<FeedRow>> {
     if since == 0 {
         return until(tx, i64::MAX, posts);
     }
@@ -45,20 +45,20 @@ pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<C
         "SELECT {COLUMNS} FROM standing s JOIN post p ON p.key = s.post
          WHERE s.revision > $1 ORDER BY p.date DESC, p.id DESC"
     );
-    tx.rows(&sql, &[since.into()])?.into_iter().map(card).collect()
+    tx.rows(&sql, &[since.into()])?.into_iter().map(feed_row).collect()
 }
 
 /// The newest `posts` of those that are dated `at` or before. Newest first.
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) fn until(tx: &mut dyn Tx, at: i64, posts: usize) -> Result<Vec<Card>> {
+pub(crate) fn until(tx: &mut dyn Tx, at: i64, posts: usize) -> Result<Vec<FeedRow>> {
     let limit = i64::try_from(posts).unwrap_or(i64::MAX);
     let sql = format!(
         "SELECT {COLUMNS} FROM post p JOIN standing s ON s.post = p.key
          WHERE p.date <= $1 ORDER BY p.date DESC, p.id DESC LIMIT $2"
     );
-    tx.rows(&sql, &[at.into(), limit.into()])?.into_iter().map(card).collect()
+    tx.rows(&sql, &[at.into(), limit.into()])?.into_iter().map(feed_row).collect()
 }
 
 /// The keys of the posts that were removed after the revision `since`.
@@ -70,9 +70,9 @@ pub(crate) fn removed(tx: &mut dyn Tx, since: i64) -> Result<Vec<i64>> {
     rows.into_iter().map(|mut row| Ok(row.take(0)?)).collect()
 }
 
-fn card(mut row: Row) -> Result<Card> {
+fn feed_row(mut row: Row) -> Result<FeedRow> {
     let (topic, tag): (String, String) = (row.take(6)?, row.take(7)?);
-    Ok(Card {
+    Ok(FeedRow {
         key: row.take(0)?,
         id: row.take(1)?,
         title: row.take(2)?,

@@ -1,4 +1,4 @@
-//! What a library knows of its posts that acts do not change, found once for all when posts come or go.
+//! What an index knows of its posts that acts do not change, found once for all when posts come or go.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,15 +6,15 @@ use std::sync::Arc;
 use super::Item;
 use crate::config::Feed;
 use crate::keyed::OwnMap;
-use crate::newsfeed::features::Index;
+use crate::newsfeed::features::FeatureIndex;
 use crate::newsfeed::meaning::{Lexicon, Meanings};
 use crate::newsfeed::pages::{FeedKind, Order};
 use crate::newsfeed::ranking;
 
 /// What acts do not change of all posts.
-pub(super) struct Catalogue {
+pub(super) struct Snapshot {
     pub(super) positions: OwnMap<i64, u32>,
-    pub(super) index: Index,
+    pub(super) features: FeatureIndex,
     /// What the posts mean; none without a word model.
     pub(super) meanings: Option<Meanings>,
     /// The posts that carry a topic or a tag, newest first.
@@ -27,7 +27,7 @@ pub(super) struct Catalogue {
     pub(super) ending: Vec<u32>,
 }
 
-impl Catalogue {
+impl Snapshot {
     /// Of posts that stand newest first, with the words of a model.
     pub(super) fn new(items: &[Arc<Item>], lexicon: Option<&Arc<Lexicon>>, config: &Feed) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the settings hold far fewer posts")]
@@ -48,13 +48,13 @@ impl Catalogue {
         let fresh = items.iter().map(|item| ranking::freshness(config, newest, item.about.date) as f32);
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let recent = later_of_topics(items).into_iter().map(|later| ranking::recency(config, later) as f32);
-        let features = || items.iter().map(|item| &item.about.features);
-        let index = Index::new(features(), &config.interest);
+        let of_items = || items.iter().map(|item| &item.about.features);
+        let features = FeatureIndex::new(of_items(), &config.interest);
         Self {
             positions: at_positions().map(|(at, item)| (item.key, at)).collect(),
             ending,
-            meanings: lexicon.map(|lexicon| Meanings::new(lexicon, features(), &index)),
-            index,
+            meanings: lexicon.map(|lexicon| Meanings::new(lexicon, of_items(), &features)),
+            features,
             topics: labelled
                 .into_iter()
                 .map(|(name, keys)| {

@@ -1,0 +1,168 @@
+//! The index as it follows changes, made of rows.
+
+use proptest::prelude::*;
+
+use super::snapshot::later_of_topics;
+use super::*;
+use crate::testing::NOW;
+
+/// A post that nobody has acted on.
+pub(in crate::newsfeed) fn row(key: i64, date: i64, topic: &str) -> FeedRow {
+    FeedRow {
+        key,
+        id: format!("{key:024x}"),
+        title: format!("Post {key}"),
+        url: format!("https://example.org/{key}"),
+        host: "example.org".into(),
+        img: String::new(),
+        topic: vec![topic.into()],
+        tag: vec![],
+        keyword: String::new(),
+        date,
+        end_date: None,
+        view: 0,
+        fav: 0,
+        heat: None,
+    }
+}
+
+fn index(before: Option<&FeedIndex>, changed: Vec<FeedRow>, removed: &[i64]) -> FeedIndex {
+    let config = Feed { posts: 100, ..Feed::default() };
+    FeedIndex::next(before, changed, removed, None, 1, NOW, &config)
+}
+
+/// The keys of a feed, from its first page to its last.
+fn keys(index: &FeedIndex, order: &Order) -> Vec<i64> {
+    render(index, order, 0, 10_000, NOW).keys
+}
+
+#[test]
+fn a_topic_shows_its_posts_newest_first_ties_by_the_greatest_id() {
+    let index = index(None, vec![row(1, 5, "a"), row(2, 9, "a"), row(3, 5, "a"), row(4, 7, "b")], &[]);
+    assert_eq!(keys(&index, index.topic("a").unwrap()), [2, 3, 1]);
+    assert!(index.topic("c").is_none() && index.topic("").is_none());
+}
+
+#[test]
+fn a_tag_of_the_same_name_as_a_topic_shows_a_post_once() {
+    let post = FeedRow { tag: vec!["a".into(), "b".into()], ..row(1, 5, "a") };
+    let index = index(None, vec![post], &[]);
+    assert_eq!(keys(&index, index.topic("a").unwrap()), [1]);
+    assert_eq!(keys(&index, index.topic("b").unwrap()), [1]);
+}
+
+#[test]
+fn the_hottest_come_first_and_posts_without_acts_follow_newest_first() {
+    let hot = |key, heat| FeedRow { heat: Some(heat), ..row(key, 5, "a") };
+    let index = index(None, vec![row(1, 5, "a"), hot(2, 1.0), hot(3, 2.0), row(4, 9, "a"), hot(5, 2.0)], &[]);
+    assert_eq!(keys(&index, &index.popular_feed.order), [5, 3, 2, 4, 1]);
+}
+
+#[test]
+fn an_act_changes_counts_and_ranks_and_leaves_the_snapshot_as_it_is() {
+    let before = index(None, vec![row(1, 5, "a"), row(2, 9, "a")], &[]);
+    let acted = FeedRow { fav: 1, view: 2, heat: Some(1.0), ..row(1, 5, "a") };
+    let after = index(Some(&before), vec![acted], &[]);
+    assert!(Arc::ptr_eq(&before.snapshot, &after.snapshot));
+    assert_eq!(keys(&after, &after.popular_feed.order), [1, 2]);
+    let json: serde_json::Value = serde_json::from_slice(after.popular_feed.first.json()).unwrap();
+    assert_eq!((&json["newsfeed"][0]["fav_cnt"], &json["newsfeed"][0]["view"]), (&1.into(), &2.into()));
+    assert_eq!(json["next"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_post_past_its_end_is_shown_nowhere_also_by_answers_made_before() {
+    let ending = |key, end| FeedRow { end_date: Some(end), ..row(key, key, "a") };
+    let index = index(None, vec![ending(1, NOW), ending(2, NOW + 1), row(3, 3, "a")], &[]);
+    assert_eq!(keys(&index, &index.popular_feed.order), [3, 2]);
+    assert!(!index.has_ended(NOW) && index.has_ended(NOW + 1));
+    let later = |order: &Order| render(&index, order, 0, 9, NOW + 1).keys;
+    assert_eq!(later(&index.popular_feed.order), [3]);
+    assert_eq!(later(&index.recommended_feed.order), [3]);
+    assert_eq!(later(index.topic("a").unwrap()), [3]);
+}
+
+#[test]
+fn guests_are_recommended_fresh_posts_across_topics() {
+    let mut rows: Vec<FeedRow> = (0..40).map(|key| row(key, NOW - key, "loud")).collect();
+    rows.extend((40..60).map(|key| row(key, NOW - key, "quiet")));
+    let index = index(None, rows, &[]);
+    let order = keys(&index, &index.recommended_feed.order);
+    let loud = |window: &[i64]| window.iter().filter(|key| **key < 40).count();
+    assert!(order[..30].windows(10).all(|window| loud(window) == 5), "{order:?}");
+}
+
+#[test]
+fn a_store_of_old_posts_has_full_feeds_too() {
+    let old: Vec<FeedRow> = (0..20).map(|key| row(key, key, "a")).collect();
+    let index = index(None, old, &[]);
+    assert_eq!(keys(&index, &index.recommended_feed.order).len(), 20);
+    assert!(index.standing().next().is_some_and(|(fresh, _)| (fresh - 1.0).abs() < 1e-6));
+}
+
+#[test]
+fn a_post_is_as_recent_as_few_posts_of_its_topics_follow_it() {
+    let both = FeedRow { topic: vec!["a".into(), "b".into()], ..row(1, 1, "a") };
+    let none = FeedRow { topic: vec![], ..row(2, 2, "a") };
+    let index = index(None, vec![both, none, row(3, 3, "a"), row(4, 4, "a"), row(5, 5, "b")], &[]);
+    // Newest first: 5, 4, 3, 2 and 1.
+    assert_eq!(later_of_topics(&index.items), [0, 0, 1, 3, 2]);
+    assert_eq!([6, 5, 3, 0].map(|time| index.newer_than(time)), [0, 0, 2, 5]);
+}
+
+#[test]
+fn the_commonest_tags_of_posts_come_first_ties_by_name() {
+    let tagged = |key, tags: &[&str]| FeedRow {
+        tag: tags.iter().map(|t| (*t).into()).collect(),
+        ..row(key, key, "a")
+    };
+    let index = index(None, vec![tagged(1, &["x", "b"]), tagged(2, &["x"]), tagged(3, &["a"])], &[]);
+    assert_eq!(index.commonest_tags(&[1, 2, 3]), ["x", "a", "b"]);
+    assert_eq!(index.commonest_tags(&[3]), ["a"]);
+}
+
+/// What may happen to a post between two looks at the store.
+#[derive(Clone, Debug)]
+enum Change {
+    Put(i64, i64, bool),
+    Remove(i64),
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        3 => (1_i64..30, 0_i64..10, any::<bool>()).prop_map(|(key, date, hot)| Change::Put(key, date, hot)),
+        1 => (1_i64..30).prop_map(Change::Remove),
+    ]
+}
+
+proptest! {
+    /// However the changes arrive, the index is what loading everything at once would have made.
+    #[test]
+    fn following_changes_is_the_same_as_loading_anew(steps in prop::collection::vec(prop::collection::vec(change(), 0..6), 1..8)) {
+        let mut store = std::collections::BTreeMap::new();
+        let mut followed = index(None, vec![], &[]);
+        for step in steps {
+            let (mut changed, mut removed) = (std::collections::BTreeMap::new(), vec![]);
+            for change in step {
+                match change {
+                    Change::Put(key, date, hot) if !removed.contains(&key) => {
+                        let post = FeedRow { heat: hot.then_some(1.0), ..row(key, date, "a") };
+                        store.insert(key, post.clone());
+                        changed.insert(key, post);
+                    }
+                    // A key is never given again, so nothing follows its removal.
+                    Change::Remove(key) if store.remove(&key).is_some() => {
+                        changed.remove(&key);
+                        removed.push(key);
+                    }
+                    _ => {}
+                }
+            }
+            followed = index(Some(&followed), changed.into_values().collect(), &removed);
+        }
+        let anew = index(None, store.into_values().collect(), &[]);
+        prop_assert_eq!(keys(&followed, &followed.popular_feed.order), keys(&anew, &anew.popular_feed.order));
+        prop_assert_eq!(followed.topic("a").map(|order| keys(&followed, order)), anew.topic("a").map(|order| keys(&anew, order)));
+        prop_assert_eq!(followed.len(), anew.len());
+    }
+}
