@@ -11,25 +11,33 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::Result;
 
+mod deferred;
 mod error;
 mod gauges;
+mod group;
 mod guard;
 mod health;
+mod pending;
 mod sqlite;
 #[cfg(test)]
 mod tests;
+mod topic;
 mod watch;
 mod writer;
 
+#[cfg(test)]
+pub(crate) use deferred::rider;
+pub(crate) use deferred::{Ride, Rider, Slice};
 pub use error::StoreError;
 pub use gauges::Commits;
+pub use pending::Pending;
 pub use sqlite::SCHEMA_VERSION;
 pub(crate) use sqlite::{copy, inspect};
-pub use writer::Pending;
+pub(crate) use topic::{Topic, revision_in, version_in};
 
 /// An argument of a statement: what `$1`, `$2` … stand for.
 #[derive(Clone, Copy, Debug)]
@@ -136,44 +144,6 @@ impl Row {
     }
 }
 
-/// What caches hold and the store says changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Topic {
-    /// Posts, their views and likes.
-    Posts,
-    /// Notices.
-    Notices,
-    /// What is counted.
-    Counts,
-    /// What was counted on days that are over, and whose it was.
-    History,
-    /// What was searched.
-    Terms,
-    /// Who is a member, and what administrators see and set of them.
-    Members,
-    /// Feedback.
-    Feedback,
-}
-
-impl Topic {
-    /// Every topic, in the order of their numbers.
-    const ALL: [Self; 7] =
-        [Self::Posts, Self::Notices, Self::Counts, Self::History, Self::Terms, Self::Members, Self::Feedback];
-
-    /// The topic's name in the database; it may not change.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Posts => "posts",
-            Self::Notices => "notices",
-            Self::Counts => "counts",
-            Self::History => "history",
-            Self::Terms => "terms",
-            Self::Members => "members",
-            Self::Feedback => "feedback",
-        }
-    }
-}
-
 /// An open transaction: all a slice ever sees of a database.
 ///
 /// Statements are in the dialect that SQLite and PostgreSQL share. `$1` is the first argument wherever it
@@ -210,81 +180,6 @@ pub(crate) trait Tx {
     fn one(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Row, StoreError> {
         self.row(sql, args)?.ok_or_else(|| StoreError::other("the statement answered no row"))
     }
-}
-
-/// What rides along with a commit.
-///
-/// A rider writes for as long as its [`Slice`] lasts and leaves the rest to the next commit, so that however much has
-/// gathered, whoever writes meanwhile waits for a slice and not for all of it.
-pub(crate) trait Rider: Send + 'static {
-    /// Does a slice of its work; what it did is undone on `Err`.
-    ///
-    /// It does a little of it even when the slice is over already, so that it comes to an end, and what is done before a
-    /// report is in it.
-    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<()>;
-
-    /// Hears, before anything else is written, whether what it did is on disk, and says whether it goes with the next
-    /// commit, too. One whose work panicked is dropped instead.
-    fn arrive(&mut self, written: Result<()>) -> Ride;
-}
-
-/// Whether a rider goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ride {
-    /// All that waited is written, or nothing can be written now.
-    Ends,
-    /// More waits: it goes with the next commit, at once.
-    GoesOn,
-}
-
-/// The time that a rider has in one commit.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Slice(Option<Instant>);
-
-impl Slice {
-    /// A slice that lasts until `end`.
-    pub(crate) fn until(end: Instant) -> Self {
-        Self(Some(end))
-    }
-
-    /// For a work that nobody waits behind.
-    pub(crate) const fn endless() -> Self {
-        Self(None)
-    }
-
-    /// Whether the time is up.
-    pub(crate) fn is_over(self) -> bool {
-        self.0.is_some_and(|end| Instant::now() >= end)
-    }
-}
-
-/// A rider that does a work once and does not care what becomes of it.
-#[cfg(test)]
-pub(crate) fn rider(work: impl FnMut(&mut dyn Tx) -> Result<()> + Send + 'static) -> impl Rider {
-    struct Careless<F>(F);
-    impl<F: FnMut(&mut dyn Tx) -> Result<()> + Send + 'static> Rider for Careless<F> {
-        fn write(&mut self, tx: &mut dyn Tx, _: Slice) -> Result<()> {
-            (self.0)(tx)
-        }
-        fn arrive(&mut self, _: Result<()>) -> Ride {
-            Ride::Ends
-        }
-    }
-    Careless(work)
-}
-
-/// The revision at which `topic` last changed, as this transaction sees it; 0 when it never has.
-///
-/// A cache that is loaded in the same transaction holds what stood at that revision.
-pub(crate) fn version_in(tx: &mut dyn Tx, topic: Topic) -> Result<i64, StoreError> {
-    let row = tx.row("SELECT revision FROM touched WHERE topic = $1", &[topic.name().into()])?;
-    row.map_or(Ok(0), |mut row| row.take(0))
-}
-
-/// The revision of the last transaction that this one sees: it holds what every one up to there wrote, and
-/// nothing of a later one.
-pub(crate) fn revision_in(tx: &mut dyn Tx) -> Result<i64, StoreError> {
-    tx.one("SELECT n FROM revision", &[])?.take(0)
 }
 
 /// The database. Cheap to share; the last one dropped flushes what rides along and closes the file.

@@ -1,0 +1,184 @@
+//! The connections that read.
+
+use std::path::{Path, PathBuf};
+use std::sync::{self, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use super::super::health::Health;
+use super::super::{StoreError, Tx};
+use super::{SqliteTx, abandon, checkpoint, open, open_to_read};
+use crate::error::{Error, Result};
+use crate::files::beside;
+
+/// How long emptying the write-ahead log may keep writers waiting for those who still read it.
+const EMPTY_WAL_WAIT: Duration = Duration::from_millis(50);
+
+/// Connections that read at the same time; a further reader waits for one.
+const READERS: usize = 8;
+/// Those of them that long reads may take, so that there is always one for a short read.
+pub(in crate::store) const LONG_READERS: usize = READERS / 2;
+/// Steps of SQLite's virtual machine between two looks at the time that a long read has left: a small part of a
+/// millisecond.
+const STEPS: i32 = 1_000;
+
+/// The connections that read: opened as they are needed, kept for the next.
+pub(in crate::store) struct Readers {
+    path: PathBuf,
+    health: sync::Arc<Health>,
+    pool: Mutex<Pool>,
+    returned: Condvar,
+    /// Long reads that run, and that one of them has ended.
+    long: Mutex<usize>,
+    long_ended: Condvar,
+}
+
+#[derive(Default)]
+struct Pool {
+    idle: Vec<Connection>,
+    open: usize,
+}
+
+impl Readers {
+    pub(in crate::store) fn new(path: &Path, health: sync::Arc<Health>) -> Self {
+        Self {
+            path: path.to_owned(),
+            health,
+            pool: Mutex::default(),
+            returned: Condvar::new(),
+            long: Mutex::default(),
+            long_ended: Condvar::new(),
+        }
+    }
+
+    pub(in crate::store) fn read<T>(&self, work: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
+        let lease = Lease { readers: self, connection: Some(self.take()?) };
+        let connection = lease.connection.as_ref().expect("the lease was just made with one");
+        let mut tx = SqliteTx::begin(connection)?;
+        let result = work(&mut tx);
+        tx.rollback();
+        result
+    }
+
+    /// As [`crate::store::Store::read_within`].
+    pub(in crate::store) fn read_within<T>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T>,
+    ) -> Result<T> {
+        let _share = LongRead::begin(self);
+        let mut lease = Lease { readers: self, connection: Some(self.take()?) };
+        let connection = lease.connection.as_mut().expect("the lease was just made with one");
+        let began = Instant::now();
+        connection
+            .progress_handler(STEPS, Some(move || began.elapsed() >= limit))
+            .map_err(StoreError::from)?;
+        let result = SqliteTx::begin(connection).map_err(Error::from).and_then(|mut tx| {
+            let result = work(&mut tx);
+            tx.rollback();
+            result
+        });
+        connection.progress_handler(0, None::<fn() -> bool>).map_err(StoreError::from)?;
+        match result {
+            Err(Error::Store(StoreError::Interrupted)) => Err(Error::Overloaded),
+            result => result,
+        }
+    }
+
+    /// Bytes of the file.
+    pub(in crate::store) fn database_bytes(&self) -> u64 {
+        std::fs::metadata(&self.path).map_or(0, |file| file.len())
+    }
+
+    /// Bytes of the write-ahead log beside the file.
+    pub(in crate::store) fn wal_bytes(&self) -> u64 {
+        std::fs::metadata(beside(&self.path, "-wal")).map_or(0, |file| file.len())
+    }
+
+    /// As [`crate::store::Store::empty_wal`], on a connection of its own.
+    pub(in crate::store) fn empty_wal(&self) -> Result<bool, StoreError> {
+        let connection = self.open(open)?;
+        // Most of the work, while others write.
+        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        connection.busy_timeout(EMPTY_WAL_WAIT)?;
+        checkpoint(&connection)
+    }
+
+    fn take(&self) -> Result<Connection, StoreError> {
+        let mut pool = self.lock();
+        loop {
+            if let Some(connection) = pool.idle.pop() {
+                return Ok(connection);
+            }
+            // Once the file is no longer at its path, the connections that are open are all there are.
+            if pool.open < READERS && (pool.open == 0 || self.health.last_look().is_ok()) {
+                pool.open += 1;
+                drop(pool);
+                return self.open(open_to_read).inspect_err(|_| self.lock().open -= 1);
+            }
+            pool = self.returned.wait(pool).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Opens a further connection, to the file that the others have open and to no other.
+    fn open(
+        &self,
+        open: impl FnOnce(&Path) -> Result<Connection, StoreError>,
+    ) -> Result<Connection, StoreError> {
+        self.health.look()?;
+        let connection = open(&self.path)?;
+        self.health.look().inspect_err(|_| abandon(&connection))?;
+        Ok(connection)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        if self.health.is_anothers() {
+            self.lock().idle.iter().for_each(abandon);
+        }
+    }
+}
+
+/// A long read that runs.
+struct LongRead<'r>(&'r Readers);
+
+impl<'r> LongRead<'r> {
+    /// Waits until there is a reader that a long read may take.
+    fn begin(readers: &'r Readers) -> Self {
+        let running = readers.long.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = readers.long_ended.wait_while(running, |running| *running >= LONG_READERS);
+        *all.unwrap_or_else(PoisonError::into_inner) += 1;
+        Self(readers)
+    }
+}
+
+impl Drop for LongRead<'_> {
+    fn drop(&mut self) {
+        *self.0.long.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.long_ended.notify_one();
+    }
+}
+
+/// A connection on loan: given back when dropped, thrown away when the work on it panicked.
+struct Lease<'r> {
+    readers: &'r Readers,
+    connection: Option<Connection>,
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        let mut pool = self.readers.lock();
+        match self.connection.take() {
+            Some(connection) if !std::thread::panicking() => pool.idle.push(connection),
+            _ => pool.open -= 1,
+        }
+        drop(pool);
+        self.readers.returned.notify_one();
+    }
+}
