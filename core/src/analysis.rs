@@ -15,9 +15,9 @@ use crate::Tidings;
 use crate::account::{self, Caller, Client, Identity, fold};
 use crate::clock::{Clock, DAY_MS, Time};
 use crate::config;
-use crate::error::{Error, Result};
+use crate::error::{Error, Pending, Result};
 use crate::keyed;
-use crate::store::{Pending, Store, Tx};
+use crate::store::{Store, Tx};
 
 mod allowance;
 mod browse;
@@ -168,7 +168,7 @@ pub fn insert_device(tidings: &Tidings, device: &str) -> Pending<()> {
         _ => return Pending::given(Err(Error::BadRequest(DEVICE_RULE))),
     };
     let (calendar, now) = (Arc::clone(&tidings.analysis().calendar), tidings.now());
-    tidings.store().submit(move |tx| calendar.count(tx, counter, now))
+    tidings.store().submit(move |tx| Ok(calendar.count(tx, counter, now)?))
 }
 
 /// The name of the time zone whose days and hours are counted, such as `Asia/Seoul`.
@@ -316,7 +316,7 @@ impl State {
         if self.journal.wants_settling(&self.store)
             && let Err(error) = self.journal.settle(&self.store)
         {
-            tracing::debug!(cause = error.detail(), "a report goes without what was done just now");
+            tracing::debug!(cause = error.to_string(), "a report goes without what was done just now");
         }
     }
 

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::account::token::{key_file, previous_file};
+use crate::account::token::previous_file;
 use crate::clock::Clock;
-use crate::files::{self, beside};
+use crate::files::{self, beside, key_file};
 pub use crate::stop::Stop;
 use crate::store::copy::Source;
 pub use crate::store::copy::Step;

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::import::{Progress, to_the_end};
 use crate::post::Standing;
-use crate::store::Tx;
+use crate::store::{StoreError, Tx};
 use crate::{Tidings, feedback, main_info, notice, post, words};
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     let members = world.members_as_lines(&hash);
     let members = account::import_members(tidings, caller, members.as_bytes(), &mut to_the_end)?.inserted;
     for person in &mut world.people {
-        let found = tidings.store().read(|tx| Ok(account::find(tx, &person.id)?))?;
+        let found = tidings.store().read(|tx| account::find(tx, &person.id))?;
         person.key = found.map_or(0, |member| member.key);
     }
     announce(tidings, caller, &world)?;
@@ -115,7 +115,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
         let (acts, calendar) = (Arc::clone(&acts), Arc::clone(&calendar));
         let written = tidings.store().write(move |tx| {
             let done = perform(tx, &calendar, &acts, &mut scribe, script)?;
-            Ok((scribe, done))
+            Ok::<_, Error>((scribe, done))
         })?;
         scribe = written.0;
         demo.acts += written.1;
@@ -172,7 +172,7 @@ fn announce(tidings: &Tidings, caller: &Caller, world: &World) -> Result<()> {
         for (id, text, member, date) in feedback {
             feedback::insert_past(tx, id, text, member, date)?;
         }
-        Ok(())
+        Ok::<_, StoreError>(())
     })?;
     let lines = main_info::Draft {
         new_info_1: Some("Everybody here is made up".to_owned()),

@@ -9,6 +9,9 @@ use crate::store::StoreError;
 /// What every operation answers.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// The answer of an operation that does not wait for the disk: it comes once the operation's write is on disk.
+pub type Pending<T, E = Error> = crate::store::Pending<T, E>;
+
 /// The failures the interface documents, each with its `result` text to the letter.
 ///
 /// Clients match on these texts in their success handler, so spelling and case may not change. The same
@@ -185,5 +188,17 @@ impl Error {
             Self::Store(cause) => Self::Failed { result, cause },
             other => other,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_is_too_busy_overloads_the_service_and_every_other_failure_keeps_its_meaning() {
+        assert!(matches!(StoreError::Overloaded.into(), Error::Overloaded));
+        assert!(matches!(StoreError::Interrupted.into(), Error::Store(StoreError::Interrupted)));
+        assert!(matches!(StoreError::Full.into(), Error::Store(StoreError::Full)));
     }
 }

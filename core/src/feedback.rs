@@ -54,7 +54,7 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
         let (kind, post) = (kind.ok_or(Outcome::Fail)?, post.ok_or(Outcome::Fail)?);
         Ok(sql::insert(tx, id, &kind, &post, member.key, &notice, now)?)
     });
-    written.map_err(|e| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
+    written.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
 }
 
 /// Keeps what a member wrote on no notice, long ago.

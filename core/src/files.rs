@@ -11,7 +11,12 @@ pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     path.into()
 }
 
-/// Returns the path of the word model of a database.
+/// The file with the signing key of a database.
+pub(crate) fn key_file(database: &Path) -> PathBuf {
+    beside(database, ".key")
+}
+
+/// The file with the word model of a database.
 pub(crate) fn word_model(database: &Path) -> PathBuf {
     beside(database, ".words")
 }

@@ -16,8 +16,8 @@ use serde::de::IgnoredAny;
 use crate::Tidings;
 use crate::account::{Caller, Identity};
 use crate::answer::LineError;
-use crate::error::{Error, Result};
-use crate::store::{Pending, StoreError, Tx};
+use crate::error::{Error, Pending, Result};
+use crate::store::{StoreError, Tx};
 
 pub(crate) mod csv;
 mod records;

@@ -90,8 +90,8 @@ mod testing;
 mod text;
 pub mod words;
 
-pub use error::{Error, Outcome, Result};
-pub use store::{Pending, SCHEMA_VERSION, StoreError};
+pub use error::{Error, Outcome, Pending, Result};
+pub use store::{SCHEMA_VERSION, StoreError};
 
 use account::password::Hasher;
 use account::throttle::Throttle;
@@ -141,7 +141,7 @@ impl Tidings {
     /// database was probably removed by mistake. Opening makes a new one, which goes on with the key.
     pub fn key_without_database(path: impl AsRef<Path>) -> Option<PathBuf> {
         let path = path.as_ref();
-        let key = account::token::key_file(path);
+        let key = files::key_file(path);
         (key.exists() && matches!(path.try_exists(), Ok(false))).then_some(key)
     }
 

@@ -173,7 +173,7 @@ impl<'t> Reader<'t> {
         let found = self.tidings.store().read(|tx| {
             let Some(member) = identity.visitor(tx)? else { return Ok(None) };
             let personal = shared.personals.get(tx, &member, &self.index, &shared.config, self.now)?;
-            Ok(Some((member, personal)))
+            Ok::<_, Error>(Some((member, personal)))
         })?;
         let Some((Member { key, .. }, personal)) = found else { return Ok(None) };
         // A member may go on with what they began as one who had done too little.

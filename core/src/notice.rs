@@ -164,7 +164,7 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
         tx.touch(Topic::Notices);
         Ok(Inserted { id })
     });
-    written.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
+    written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
 }
 
 /// A notice of long ago, with the views it had since.
@@ -203,7 +203,7 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
         tx.touch(Topic::Notices);
         Ok(())
     });
-    written.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
+    written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
 }
 
 /// Removes a notice; feedback on it stays.
@@ -220,7 +220,7 @@ pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
         tx.touch(Topic::Notices);
         Ok(())
     });
-    written.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
+    written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
 }
 
 /// The notices that the caller may see, newest first: administrators see the hidden ones too.

@@ -16,10 +16,10 @@ use crate::analysis::Guest;
 use crate::analysis::counters::Counter;
 use crate::answer::Inserted;
 use crate::clock::Time;
-use crate::error::{Error, Result};
+use crate::error::{Error, Pending, Result};
 use crate::id::ObjectId;
 use crate::profile::history::{self, JsonList};
-use crate::store::{Pending, Row, StoreError, Tx};
+use crate::store::{Row, StoreError, Tx};
 
 mod draft;
 mod export;
@@ -249,7 +249,7 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
         };
         standing.view(viewers.counts(standing.post, viewer, now).then_some(now));
         standing.keep(tx, like_weight, now)?;
-        calendar.count(tx, Counter::View, now)
+        Ok(calendar.count(tx, Counter::View, now)?)
     })
 }
 

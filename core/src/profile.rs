@@ -47,7 +47,7 @@ pub fn user_info(tidings: &Tidings, caller: &Caller) -> Result<UserInfo> {
         let user_fav_list = history::liked(tx, member.key)?;
         sql::user_info(tx, member, user_fav_list)
     });
-    read.map_err(|e| e.unless_authorised(Outcome::UserNotFound))
+    read.map_err(|e: Error| e.unless_authorised(Outcome::UserNotFound))
 }
 
 /// The lists of a member: those that were asked for.
@@ -89,7 +89,7 @@ pub fn lists(tidings: &Tidings, caller: &Caller, type_num: &str) -> Result<Lists
             user_id: member.id,
         })
     });
-    read.map_err(|e| e.unless_authorised(Outcome::BadRequest))
+    read.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest))
 }
 
 /// Changes the member's nickname.
@@ -107,7 +107,7 @@ pub fn change_nickname(tidings: &Tidings, caller: &Caller, nickname: &str) -> Re
         tx.touch(Topic::Members);
         Ok(())
     });
-    written.map_err(|e| e.unless_authorised(Outcome::NoMember))
+    written.map_err(|e: Error| e.unless_authorised(Outcome::NoMember))
 }
 
 /// Sets whether the app signs the member in by itself: 0 no, 1 yes.
@@ -143,7 +143,7 @@ pub fn reset_measurement(tidings: &Tidings, caller: &Caller) -> Result<()> {
         history::acted(tx, member.key)?;
         Ok(())
     });
-    written.map_err(|e| e.unless_authorised(Outcome::NotFound))
+    written.map_err(|e: Error| e.unless_authorised(Outcome::NotFound))
 }
 
 /// Removes the member's own account, with its lists and its interest.
@@ -158,7 +158,7 @@ pub fn remove_mine(tidings: &Tidings, caller: &Caller) -> Result<()> {
         let member = identity.member(tx)?;
         account::remove(tx, &member)
     });
-    written.map_err(|e| e.unless_authorised(Outcome::NotFound))
+    written.map_err(|e: Error| e.unless_authorised(Outcome::NotFound))
 }
 
 mod sql {

@@ -13,11 +13,11 @@ use crate::Tidings;
 use crate::account::{Caller, Identity};
 use crate::analysis::Guest;
 use crate::analysis::counters::Counter;
-use crate::error::{Error, Result};
+use crate::error::{Error, Pending, Result};
 use crate::post::Post;
 use crate::post::index::{self, Query};
 use crate::profile::history::{self, SearchRecord};
-use crate::store::{Pending, StoreError, Topic, Tx};
+use crate::store::{StoreError, Topic, Tx};
 use crate::text;
 pub use crate::words::SEARCH;
 use crate::words::{self, SEARCH_RULE};
@@ -103,9 +103,8 @@ fn find(tidings: &Tidings, search: &str, category: Option<&str>, num: i64) -> Re
     let query = Query::new(&tokens, &similar_words(tidings, &tokens));
     let Some(query) = query else { return Ok(SearchResult { search_result: Vec::new() }) };
     let limit = tidings.config().query_timeout;
-    let found = tidings
-        .store()
-        .read_within(limit, |tx| Ok(index::find(tx, &query, category, tidings.now(), num)?))?;
+    let found =
+        tidings.store().read_within(limit, |tx| index::find(tx, &query, category, tidings.now(), num))?;
     let hit = |(post, relevance)| PostHit { post, similarity: similarity(relevance) };
     Ok(SearchResult { search_result: found.into_iter().map(hit).collect() })
 }
@@ -118,7 +117,7 @@ pub fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
     let tokens = tokens::distinct(tokens::tokens(&checked(search)?));
     let Some(query) = Query::new(&tokens, &[]) else { return Ok(Domains { search_result: Vec::new() }) };
     let limit = tidings.config().query_timeout;
-    let sites = tidings.store().read_within(limit, |tx| Ok(index::sites(tx, &query, tidings.now())?))?;
+    let sites = tidings.store().read_within(limit, |tx| index::sites(tx, &query, tidings.now()))?;
     let domain = |site: index::Site| {
         let scheme = if site.newest.get(..6).is_some_and(|s| s.eq_ignore_ascii_case("https:")) {
             "https"
@@ -163,7 +162,7 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
             None if guest.is_some_and(Guest::is_crawler) => {}
             None => search.count_term(tx, guest.map(Guest::searcher).unwrap_or_default(), now)?,
         }
-        calendar.count(tx, Counter::Search, now)
+        Ok(calendar.count(tx, Counter::Search, now)?)
     })
 }
 
@@ -224,7 +223,7 @@ pub fn lately(tidings: &Tidings, caller: &Caller, num: i64) -> Result<LatelySear
     let identity = caller.identify(tidings);
     let lately_search_list = tidings.store().read(|tx| {
         let member = identity.member(tx)?;
-        Ok(history::searched(tx, member.key, checked_num(num)?)?)
+        Ok::<_, Error>(history::searched(tx, member.key, checked_num(num)?)?)
     })?;
     Ok(LatelySearches { lately_search_list })
 }

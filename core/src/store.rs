@@ -13,8 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::error::Result;
-
 mod deferred;
 mod error;
 mod gauges;
@@ -34,7 +32,7 @@ pub(crate) use deferred::rider;
 pub(crate) use deferred::{Ride, Rider, Slice};
 pub use error::StoreError;
 pub use gauges::Commits;
-pub use pending::Pending;
+pub(crate) use pending::Pending;
 pub use sqlite::SCHEMA_VERSION;
 pub(crate) use sqlite::{copy, inspect};
 pub(crate) use topic::{Topic, revision_in, version_in};
@@ -214,18 +212,26 @@ impl Store {
     ///
     /// # Errors
     /// What `work` answers; `overloaded` when too much is waiting; the store's own when it fails.
-    pub(crate) fn write<T: Send + 'static>(
+    pub(crate) fn write<T, E>(
         &self,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T> + Send + 'static,
-    ) -> Result<T> {
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
         self.submit(work).wait()
     }
 
     /// As [`Store::write`], without waiting: the answer comes through the [`Pending`].
-    pub(crate) fn submit<T: Send + 'static>(
+    pub(crate) fn submit<T, E>(
         &self,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T> + Send + 'static,
-    ) -> Pending<T> {
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E> + Send + 'static,
+    ) -> Pending<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
         self.writer.submit(work)
     }
 
@@ -238,11 +244,20 @@ impl Store {
         self.writer.ride(rider);
     }
 
+    /// Commits now what has been left to ride along, as far as one commit has time for it.
+    pub(crate) fn flush(&self) -> Pending<(), StoreError> {
+        // It stands behind the riders in the queue, and a commit takes them all along.
+        self.submit(|_| Ok(()))
+    }
+
     /// Runs `work` on what is committed at this moment, on the caller's thread.
     ///
     /// # Errors
     /// What `work` answers, and the store's own when it fails.
-    pub(crate) fn read<T>(&self, work: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
+    pub(crate) fn read<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
         self.readers.read(work)
     }
 
@@ -251,11 +266,11 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::read`]; `overloaded` after `limit`.
-    pub(crate) fn read_within<T>(
+    pub(crate) fn read_within<T, E: From<StoreError>>(
         &self,
         limit: Duration,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T>,
-    ) -> Result<T> {
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
         self.readers.read_within(limit, work)
     }
 

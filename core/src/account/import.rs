@@ -205,7 +205,7 @@ mod tests {
         let read = service.store().read(|tx| {
             let sql = "SELECT password, generation FROM member WHERE folded = $1";
             let mut row = tx.one(sql, &[id.into()])?;
-            Ok((row.take(0)?, row.take(1)?))
+            Ok::<_, StoreError>((row.take(0)?, row.take(1)?))
         });
         read.unwrap()
     }

@@ -117,7 +117,7 @@ pub fn list(tidings: &Tidings, query: &MemberQuery) -> Result<Members> {
 /// too many passwords wait to be hashed.
 pub fn set_password(tidings: &Tidings, id: &str, pw: &str) -> Result<()> {
     // Asked before the hash is made, so that an unknown id costs nothing.
-    let known = tidings.store().read(|tx| Ok(find(tx, id)?))?;
+    let known = tidings.store().read(|tx| find(tx, id))?;
     let member = known.ok_or(Error::NotFound)?;
     if !may_be_set(tidings.config(), pw, member.admin) {
         return Err(Outcome::WrongUserInfo.into());

@@ -150,7 +150,7 @@ impl Line {
     }
 
     fn hash(&mut self, tidings: &Tidings) -> Result<()> {
-        let known = tidings.store().read(|tx| Ok(find(tx, &self.folded)?))?;
+        let known = tidings.store().read(|tx| find(tx, &self.folded))?;
         let turn = Turn::new(Purpose::Administration, None);
         self.hash = match known {
             Some(known)

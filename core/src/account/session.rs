@@ -75,7 +75,7 @@ pub(crate) fn register(
     }
     let register = || {
         // Asked before the hash is made, so that a taken id costs nothing.
-        let taken = tidings.store().read(|tx| Ok(find(tx, &form.id)?))?.is_some();
+        let taken = tidings.store().read(|tx| find(tx, &form.id))?.is_some();
         if taken || tidings.verifier().reserves(tidings, &form.id)? {
             return Err(Outcome::AlreadyId.into());
         }
@@ -96,7 +96,7 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
     if !possible {
         return Err(failed(attempt, Outcome::NoMember));
     }
-    let stored = tidings.store().read(|tx| Ok(sql::credentials(tx, &fold(id))?))?;
+    let stored = tidings.store().read(|tx| sql::credentials(tx, &fold(id)))?;
     let turn = Turn::new(Purpose::SignIn, client);
     let check = tidings.hasher().check(turn, pw, stored.as_ref().map(|stored| stored.password.as_str()))?;
     let stored = match (stored, check) {
@@ -116,7 +116,7 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
         match tidings.hasher().hash(Turn::new(Purpose::Rehash, client), pw) {
             // Only where it still is the password that was checked.
             Ok(password) => {
-                tidings.store().write(move |tx| Ok(sql::set_password(tx, key, generation, &password)?))?;
+                tidings.store().write(move |tx| sql::set_password(tx, key, generation, &password))?;
             }
             // The member is signed in all the same; their next sign-in tries it again.
             Err(Error::Overloaded) => {}
@@ -146,7 +146,7 @@ pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>)
         Verdict::WrongPassword => return Err(failed(attempt, Outcome::PwIncorrect)),
         Verdict::Verified { name, major } => (university_name(&name), university_name(&major)),
     };
-    let stored = tidings.store().read(|tx| Ok(sql::credentials(tx, &fold(id))?))?;
+    let stored = tidings.store().read(|tx| sql::credentials(tx, &fold(id)))?;
     let turn = Turn::new(Purpose::SignInUp, client);
     let check = match &stored {
         Some(stored) => tidings.hasher().check(turn, pw, Some(&stored.password))?,
@@ -175,7 +175,7 @@ pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>)
             sql::set_password(tx, key, generation, &password)?;
         }
         sql::set_verified(tx, key, &name, &major)?;
-        Ok(if changed { revoke_tokens(tx, key)? } else { generation })
+        if changed { revoke_tokens(tx, key) } else { Ok(generation) }
     })?;
     issue(tidings, &stored.id, generation)
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Clock;
 use crate::config::{Config, Secret};
 use crate::error::{Error, Result};
+use crate::files::key_file;
 use file::Stamp;
 
 mod file;
@@ -19,7 +20,7 @@ mod tests;
 
 #[cfg(unix)]
 pub(crate) use file::NOT_THEIRS;
-pub(crate) use file::{key_file, previous_file};
+pub(crate) use file::previous_file;
 
 /// Bytes of a signing key, as many as the hash of HS256 has.
 ///

@@ -136,7 +136,7 @@ impl Verifier for Roster {
         password: &str,
         client: Option<Client>,
     ) -> Result<Result<Verdict, VerifyError>> {
-        let entry = tidings.store().read(|tx| Ok(roster::find(tx, &fold(id))?))?;
+        let entry = tidings.store().read(|tx| roster::find(tx, &fold(id)))?;
         // An unknown id is compared all the same, so that the time does not tell it from a known one.
         let turn = Turn::new(Purpose::SignInUp, client);
         let stored = entry.as_ref().map(|entry| entry.password.as_str());
@@ -149,7 +149,7 @@ impl Verifier for Roster {
     }
 
     fn reserves(&self, tidings: &Tidings, id: &str) -> Result<bool> {
-        Ok(tidings.store().read(|tx| Ok(roster::find(tx, &fold(id))?))?.is_some())
+        Ok(tidings.store().read(|tx| roster::find(tx, &fold(id)))?.is_some())
     }
 }
 

@@ -159,7 +159,7 @@ fn counted(service: &Service) -> Vec<String> {
     let read = service.store().read(|tx| {
         let mut rows = rows(tx, "day_count", "day, counter, n", "WHERE n <> 0 AND counter <> 6")?;
         rows.extend(self::rows(tx, "visitor", "day || '.' || visitor, visits || '.' || hours, seen", "")?);
-        Ok(rows)
+        Ok::<_, crate::Error>(rows)
     });
     read.unwrap()
 }
@@ -246,7 +246,7 @@ fn lists_keep_their_newest_300_in_whatever_order_they_come() {
     let list = search::lately(&service, &ann, 300).unwrap().lately_search_list;
     let dates: Vec<i64> = list.iter().map(|record| record.date.0).collect();
     assert_eq!(dates, (0..300).map(|n| NOW - n * 1_000).collect::<Vec<_>>());
-    let kept = service.store().read(|tx| Ok(tx.one("SELECT count(*) FROM searched", &[])?.take::<i64>(0)?));
+    let kept = service.store().read(|tx| tx.one("SELECT count(*) FROM searched", &[])?.take::<i64>(0));
     assert_eq!(kept.unwrap(), 300);
     assert_eq!(analysis::summary(&service).unwrap().analysis.search_count, 310);
 }

@@ -25,14 +25,14 @@ impl Calendar {
     /// # Errors
     /// When days are counted in another zone than the one asked for.
     pub(crate) fn open(store: &Store, asked: Option<&Zone>, clock: Clock) -> Result<Self> {
-        let (kept, counted) = store.read(|tx| Ok(sql::zone(tx)?))?;
+        let (kept, counted) = store.read(|tx| sql::zone(tx))?;
         let zone = match asked {
             Some(asked) if asked.name() != kept => {
                 if counted {
                     return Err(StoreError::Zone { counted: kept, asked: asked.name().to_owned() }.into());
                 }
                 let name = asked.name().to_owned();
-                store.write(move |tx| Ok(sql::keep_zone(tx, &name)?))?;
+                store.write(move |tx| sql::keep_zone(tx, &name))?;
                 asked.clone()
             }
             Some(asked) => asked.clone(),
@@ -66,7 +66,7 @@ impl Calendar {
     ///
     /// # Errors
     /// When the store fails; when the database's zone is another one by now.
-    pub(crate) fn count(&self, tx: &mut dyn Tx, counter: Counter, at: i64) -> Result<()> {
+    pub(crate) fn count(&self, tx: &mut dyn Tx, counter: Counter, at: i64) -> Result<(), StoreError> {
         self.count_in(tx, counter, self.slot(at), 1)
     }
 
@@ -74,7 +74,13 @@ impl Calendar {
     ///
     /// # Errors
     /// As [`Calendar::count`].
-    pub(crate) fn count_in(&self, tx: &mut dyn Tx, counter: Counter, slot: Slot, n: i64) -> Result<()> {
+    pub(crate) fn count_in(
+        &self,
+        tx: &mut dyn Tx,
+        counter: Counter,
+        slot: Slot,
+        n: i64,
+    ) -> Result<(), StoreError> {
         self.add(tx, counter as i64, slot.day, n)?;
         if counter.is_hourly() {
             tx.count_on(hourly(counter, slot.hour), slot.day, n);
@@ -86,7 +92,7 @@ impl Calendar {
     ///
     /// # Errors
     /// As [`Calendar::count`].
-    pub(crate) fn add(&self, tx: &mut dyn Tx, counter: i64, day: i64, n: i64) -> Result<()> {
+    pub(crate) fn add(&self, tx: &mut dyn Tx, counter: i64, day: i64, n: i64) -> Result<(), StoreError> {
         self.settle(tx)?;
         tx.count(counter, Some(day), n);
         if day != self.today() {
@@ -96,14 +102,14 @@ impl Calendar {
     }
 
     /// Makes sure, until anything is counted, that nobody has given the database another zone meanwhile.
-    fn settle(&self, tx: &mut dyn Tx) -> Result<()> {
+    fn settle(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         if self.settled.load(Ordering::Relaxed) {
             return Ok(());
         }
         let (kept, counted) = sql::zone(tx)?;
         let own = self.cutter.zone().name();
         if kept != own {
-            return Err(StoreError::Zone { counted: kept, asked: own.to_owned() }.into());
+            return Err(StoreError::Zone { counted: kept, asked: own.to_owned() });
         }
         // What is counted is written with the commit, so this was committed before, and the zone stays.
         self.settled.store(counted, Ordering::Relaxed);

@@ -14,8 +14,7 @@ use super::calendar::Calendar;
 use super::log::{Operation, Requests};
 use super::visitor::Guest;
 use crate::account::Seen;
-use crate::error::Result;
-use crate::store::{self, Ride, Slice, Store, Topic, Tx};
+use crate::store::{self, Ride, Slice, Store, StoreError, Topic, Tx};
 
 mod clients;
 mod queue;
@@ -92,7 +91,7 @@ impl Journal {
         }
         if in_haste {
             // Any write takes the riders along. Nobody waits for this one.
-            drop(store.submit(|_| Ok(())));
+            drop(store.flush());
         }
     }
 
@@ -129,13 +128,13 @@ impl Journal {
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) fn settle(self: &Arc<Self>, store: &Store) -> Result<()> {
+    pub(super) fn settle(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
         let now = self.calendar.monotonic();
         // That two at once may count as one does no harm.
         self.exact_until.store(now + self.used(now) + EXACT_AGAIN_MS, Ordering::Relaxed);
         self.flush(store);
         // It stands behind the rider in the queue and takes it along.
-        store.write(|_| Ok(()))
+        store.flush().wait()
     }
 
     /// How many records wait.
@@ -210,7 +209,7 @@ impl Rider {
 }
 
 impl store::Rider for Rider {
-    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<()> {
+    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<(), StoreError> {
         // Asked first, so that nothing is taken for a commit that cannot be.
         tx.one("SELECT n FROM revision", &[])?;
         let Self { journal, aboard, .. } = self;
@@ -236,7 +235,7 @@ impl store::Rider for Rider {
         }
     }
 
-    fn arrive(&mut self, written: Result<()>) -> Ride {
+    fn arrive(&mut self, written: Result<(), StoreError>) -> Ride {
         let records = std::mem::take(&mut self.aboard);
         let requests = self.requests.take();
         match written {
@@ -250,7 +249,7 @@ impl store::Rider for Rider {
             Err(error) => {
                 tracing::warn!(
                     lines = records.len(),
-                    cause = error.detail(),
+                    cause = error.to_string(),
                     "log lines could not be written yet"
                 );
                 if let Some(mut requests) = requests {

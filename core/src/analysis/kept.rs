@@ -272,7 +272,7 @@ mod tests {
                       SELECT $1 - i, m.key, 1, 1, 0 FROM n, member m";
         let inserted = service.store().write(move |tx| {
             tx.run(members, &[])?;
-            Ok(tx.run(visits, &[today.into()])?)
+            tx.run(visits, &[today.into()])
         });
         assert_eq!(inserted.unwrap(), 60_000);
         let reports = &service.analysis().reports;

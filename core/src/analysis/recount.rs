@@ -11,7 +11,7 @@ use crate::store::{Row, StoreError, Topic, Tx};
 
 /// Days on which fewer visitors are counted than there are rows of.
 pub(crate) fn wrong_visitors(database: &Inspected) -> Result<Vec<String>> {
-    let days = database.read(|tx| Ok(sql::days_with_fewer_visitors(tx)?))?;
+    let days = database.read(|tx| sql::days_with_fewer_visitors(tx))?;
     Ok(days.into_iter().map(|(day, _)| date(day)).collect())
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn count_visitors(database: &Inspected) -> Result<()> {
 
 /// Totals that are not the sums of their days.
 pub(crate) fn wrong_totals(database: &Inspected) -> Result<Vec<String>> {
-    let totals = database.read(|tx| Ok(sql::totals(tx)?))?;
+    let totals = database.read(|tx| sql::totals(tx))?;
     let wrong =
         |(counter, total, sum): (i64, i64, i64)| format!("counter {counter} says {total}, its days {sum}");
     Ok(totals.into_iter().map(wrong).collect())

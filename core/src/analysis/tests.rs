@@ -50,7 +50,7 @@ impl Service {
         loop {
             journal.flush(self.store());
             let is_last = !journal.has_any();
-            self.store().write(|_| Ok(())).unwrap();
+            self.store().flush().wait().unwrap();
             if is_last {
                 return;
             }

@@ -152,7 +152,7 @@ impl Broom {
     }
 
     fn forget_guests(&self, before: i64) -> Result<()> {
-        let days = self.store.read(|tx| Ok(visitor::days_with_guests(tx, before)?))?;
+        let days = self.store.read(|tx| visitor::days_with_guests(tx, before))?;
         days.into_iter()
             .try_for_each(|day| self.in_batches(move |tx, limit| visitor::forget_guests(tx, day, limit)))
     }
@@ -165,7 +165,7 @@ impl Broom {
         let mut batch = FIRST_BATCH;
         while !self.is_stopped() {
             let began = Instant::now();
-            if !self.store.write(move |tx| Ok(work(tx, batch)?))? {
+            if !self.store.write(move |tx| work(tx, batch))? {
                 break;
             }
             let fits = if began.elapsed() > BATCH_TIME { batch / 2 } else { batch * 2 };

@@ -358,7 +358,7 @@ mod tests {
             .store()
             .write(move |tx| {
                 tx.touch(Topic::Terms);
-                Ok(tx.run(sql, &[searches.into(), NOW.into()])?)
+                tx.run(sql, &[searches.into(), NOW.into()])
             })
             .unwrap();
         let trends = Trends::new(&config::Analysis::default());

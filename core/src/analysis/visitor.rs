@@ -139,7 +139,7 @@ impl DayKeys {
         let fresh = [day, day + 1].map(|day| (day, encode(&random())));
         let kept = store.write(move |tx| {
             fresh.iter().try_for_each(|(day, secret)| sql::keep_key(tx, *day, secret))?;
-            Ok(sql::keys(tx)?)
+            sql::keys(tx)
         })?;
         let kept =
             kept.iter().filter(|(of, _)| *of >= day).filter_map(|(of, text)| Some((*of, decode(text)?)));
@@ -218,7 +218,7 @@ impl Visits {
     ///
     /// # Errors
     /// When the store fails.
-    pub(crate) fn write(self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<()> {
+    pub(crate) fn write(self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<(), StoreError> {
         for ((day, visitor), stay) in self.0 {
             let (came, left) = (first_hour(stay.hours), last_hour(stay.hours));
             let slot = |hour| Slot { day, hour };

@@ -3,13 +3,11 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::draft::Draft;
 use super::{BackupError, Result, files_of};
 use crate::account;
 use crate::clock::Clock;
-use crate::error::Error;
 use crate::files::{self, beside, directory};
 use crate::store::StoreError;
 use crate::store::copy::{Copied, settle};
@@ -20,13 +18,9 @@ use crate::store::copy::{Copied, settle};
 /// of the other's.
 pub(super) fn replace(database: &Path, draft: Draft, clock: &Clock) -> Result<Option<PathBuf>> {
     let failed = BackupError::store(database);
-    let refused = |error: Error| match error {
-        Error::Store(cause) => failed(cause),
-        other => failed(StoreError::Other(Arc::new(other))),
-    };
     let copy = Copied::open(&draft.path).map_err(&failed)?;
     // With a key from the settings, which a restore cannot change, what was revoked would be good again otherwise.
-    copy.write(account::revoke_everybodys_tokens).map_err(refused)?;
+    copy.write(account::revoke_everybodys_tokens).map_err(&failed)?;
     copy.ready().map_err(&failed)?;
     draft.finished()?;
     let lock = lock_out(database)?;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::Check;
 #[cfg(unix)]
-use crate::account::token::{NOT_THEIRS, key_file, previous_file};
-use crate::files::{self, beside, directory};
+use crate::account::token::{NOT_THEIRS, previous_file};
+use crate::files::{self, beside, directory, key_file};
 use crate::store::inspect;
 
 /// Below this version SQLite can, rarely, damage a write-ahead log that several processes use.

@@ -49,7 +49,7 @@ fn change(tidings: &Tidings, statements: &'static [&'static str]) {
         for sql in statements {
             tx.run(sql, &[])?;
         }
-        Ok(())
+        Ok::<_, StoreError>(())
     };
     tidings.store().write(work).unwrap();
 }
@@ -57,7 +57,7 @@ fn change(tidings: &Tidings, statements: &'static [&'static str]) {
 /// What is kept beside rows.
 fn kept(tidings: &Tidings) -> Vec<String> {
     let read = |sql: &str| {
-        let rows = tidings.store().read(|tx| Ok(tx.rows(sql, &[])?)).unwrap();
+        let rows = tidings.store().read(|tx| tx.rows(sql, &[])).unwrap();
         format!("{rows:?}")
     };
     [
@@ -149,7 +149,7 @@ fn visitors_are_at_least_as_many_as_there_are_rows_of() {
     mend(&service.path());
     assert_eq!(wrong(&service.path()), [] as [&str; 0]);
     let sql = "SELECT n FROM total_count WHERE counter = 1";
-    let mut total = service.store().read(|tx| Ok(tx.one(sql, &[])?)).unwrap();
+    let mut total = service.store().read(|tx| tx.one(sql, &[])).unwrap();
     assert_eq!(total.take::<i64>(0).unwrap(), 9);
 }
 
@@ -163,7 +163,7 @@ fn likes_and_views_that_lists_do_not_show_stay_counted() {
     assert_eq!(wrong(&service.path()), ["likes_and_views"]);
     mend(&service.path());
     let sql = "SELECT fav, view FROM standing WHERE post <= 2 ORDER BY post";
-    let rows = service.store().read(|tx| Ok(tx.rows(sql, &[])?)).unwrap();
+    let rows = service.store().read(|tx| tx.rows(sql, &[])).unwrap();
     let counts: Vec<(i64, i64)> =
         rows.into_iter().map(|mut row| (row.take(0).unwrap(), row.take(1).unwrap())).collect();
     assert_eq!(counts, [(40, 50), (1, 1)]);
@@ -173,7 +173,7 @@ fn likes_and_views_that_lists_do_not_show_stay_counted() {
 fn popularity_that_lies_in_the_future_is_lowered_to_what_is_possible() {
     let service = lively();
     let heats = || {
-        let read = |tx: &mut dyn Tx| Ok(tx.rows("SELECT heat FROM standing ORDER BY post", &[])?);
+        let read = |tx: &mut dyn Tx| tx.rows("SELECT heat FROM standing ORDER BY post", &[]);
         let rows = service.store().read(read).unwrap();
         rows.into_iter().map(|mut row| row.take::<f64>(0).unwrap()).collect::<Vec<_>>()
     };
@@ -253,5 +253,5 @@ fn files_that_others_may_read_are_named_with_what_to_do() {
 
 #[cfg(unix)]
 fn key_file_of(service: &Service) -> std::path::PathBuf {
-    crate::account::token::key_file(&service.path())
+    crate::files::key_file(&service.path())
 }

@@ -27,7 +27,7 @@ fn feed(answer: &newsfeed::FeedAnswer) -> Value {
 }
 
 fn count(service: &Service, sql: &str) -> i64 {
-    service.store().read(|tx| Ok(tx.one(sql, &[])?.take(0)?)).unwrap()
+    service.store().read(|tx| tx.one(sql, &[])?.take(0)).unwrap()
 }
 
 #[test]

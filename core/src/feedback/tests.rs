@@ -157,7 +157,7 @@ fn the_newest_thousand_are_listed() {
                    SELECT 'copy ' || n.i, type, 'p', member, notice, activation, date FROM feedback, n";
         tx.run(sql, &[])
     };
-    service.store().write(move |tx| Ok(copy(tx)?)).unwrap();
+    service.store().write(move |tx| copy(tx)).unwrap();
     let found = all(&service);
     assert_eq!((found.len(), found[0].id.as_str()), (1_000, "copy 1000"));
     assert!(found.iter().all(|feedback| feedback.post != "oldest"));
@@ -174,7 +174,7 @@ fn what_is_open_is_found_page_by_page_among_whatever_is_done() {
                    SELECT 'copy ' || n.i, type, 'p', member, notice, n.i % 2, date FROM feedback, n";
         tx.run(sql, &[])
     };
-    service.store().write(move |tx| Ok(copy(tx)?)).unwrap();
+    service.store().write(move |tx| copy(tx)).unwrap();
     let pages = |all: bool| {
         let (mut sizes, mut after) = (Vec::new(), None::<String>);
         loop {
@@ -198,7 +198,7 @@ fn what_is_open_is_found_page_by_page_among_whatever_is_done() {
 fn a_store_that_fails_says_fail() {
     let service = service();
     let ben = service.member("ben");
-    service.store().write(|tx| Ok(tx.run("DROP TABLE feedback", &[])?)).unwrap();
+    service.store().write(|tx| tx.run("DROP TABLE feedback", &[])).unwrap();
     let failed = send(&service, &ben, None, &draft(None, "p"));
     assert!(matches!(&failed, Err(Error::Failed { result: "fail", .. })), "{failed:?}");
 }

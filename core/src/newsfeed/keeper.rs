@@ -118,7 +118,7 @@ impl Shared {
                     row.heat = decay.bounded(row.heat, weight, now);
                 }
             }
-            Ok(((since, changed), removed, revision))
+            Ok::<_, Error>(((since, changed), removed, revision))
         })?;
         let (since, changed) = changed;
         let base = before.as_deref().filter(|_| since > 0);

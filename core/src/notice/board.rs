@@ -7,7 +7,7 @@ use arc_swap::ArcSwapOption;
 
 use super::tally::{Ledger, Tally};
 use super::{Notice, NoticeList, sql};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::keyed::OwnMap;
 use crate::store::{Store, Topic, revision_in, version_in};
@@ -45,8 +45,8 @@ impl Board {
     }
 
     fn load(&self, store: &Store, ledger: &mut Ledger) -> Result<Arc<Sheet>> {
-        let (moment, revision, notices) =
-            store.read(|tx| Ok((revision_in(tx)?, version_in(tx, Topic::Notices)?, sql::all(tx)?)))?;
+        let (moment, revision, notices) = store
+            .read(|tx| Ok::<_, Error>((revision_in(tx)?, version_in(tx, Topic::Notices)?, sql::all(tx)?)))?;
         let posted = |mut notice: Notice| {
             let (counted, held) = ledger.open(notice.id, moment);
             notice.view -= held;

@@ -30,10 +30,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::sql;
-use crate::error::Result;
 use crate::id::ObjectId;
 use crate::keyed::OwnMap;
-use crate::store::{self, Ride, Slice, Store, Tx};
+use crate::store::{self, Ride, Slice, Store, StoreError, Tx};
 
 /// The views that this process counts.
 #[derive(Default)]
@@ -126,7 +125,7 @@ impl Ledger {
 
     /// Adds to the database what it does not have yet, of some notices and then for as long as the slice lasts; whether
     /// there is more.
-    fn hand_over(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<bool> {
+    fn hand_over(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<bool, StoreError> {
         // One batch for each transaction: the one before is on disk only when this one is a later group's.
         if self.last == tx.revision() {
             return Ok(true);
@@ -181,7 +180,7 @@ impl Rider {
 }
 
 impl store::Rider for Rider {
-    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<()> {
+    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<(), StoreError> {
         // One that goes on looks at the counts again: until then no other need go.
         self.waits = false;
         self.tally.riding.swap(false, Ordering::AcqRel);
@@ -189,12 +188,12 @@ impl store::Rider for Rider {
         Ok(())
     }
 
-    fn arrive(&mut self, written: Result<()>) -> Ride {
+    fn arrive(&mut self, written: Result<(), StoreError>) -> Ride {
         match written {
             Ok(()) if self.more => Ride::GoesOn,
             Ok(()) => Ride::Ends,
             Err(error) => {
-                tracing::warn!(cause = error.detail(), "views of notices could not be written yet");
+                tracing::warn!(cause = error.to_string(), "views of notices could not be written yet");
                 self.tally.ledger().take_back();
                 Ride::Ends
             }
@@ -235,7 +234,7 @@ mod tests {
     /// What is shown when the notices are loaded at this moment, and what of it the database holds.
     fn loaded(tidings: &Tidings) -> (i64, i64) {
         let sheet = tidings.board().load_anew(tidings.store());
-        let held = tidings.store().read(|tx| Ok(sql::all(tx)?[0].view)).unwrap();
+        let held = tidings.store().read(|tx| Ok::<_, Error>(sql::all(tx)?[0].view)).unwrap();
         (sheet.shown().notices()[0].view, held)
     }
 
@@ -254,13 +253,13 @@ mod tests {
             sender.send((shown, held, third)).unwrap();
             Ok(())
         }));
-        service.store().write(|_| Ok(())).unwrap();
+        service.store().flush().wait().unwrap();
         let (shown, held, third) = receiver.recv().unwrap();
         assert_eq!((shown, held, third), (2, 0, 3), "between the rider and its commit");
         // The third view may ride already; it is not lost either way.
         let (shown, held) = loaded(&service);
         assert!(shown == 3 && held >= 2, "after the commit: {shown}, {held}");
-        service.store().write(|_| Ok(())).unwrap();
+        service.store().flush().wait().unwrap();
         assert_eq!(loaded(&service), (3, 3));
         assert_eq!(read(&service, &id), 4);
     }
@@ -289,10 +288,10 @@ mod tests {
         tally.riding.store(true, Ordering::Release);
         assert_eq!(read(&service, &id), 1);
         let refused = store::Rider::write(&mut Rider::of(&tally), &mut Refusing, Slice::endless());
-        assert!(matches!(refused, Err(Error::Overloaded)));
+        assert!(matches!(refused, Err(StoreError::Overloaded)));
         assert_eq!(loaded(&service), (1, 0));
         assert_eq!(read(&service, &id), 2);
-        service.store().write(|_| Ok(())).unwrap();
+        service.store().flush().wait().unwrap();
         assert_eq!(loaded(&service), (2, 2));
     }
 
@@ -304,12 +303,12 @@ mod tests {
         let failed = service.store().write(|tx| {
             tx.run("PRAGMA defer_foreign_keys = ON", &[])?;
             tx.run("INSERT INTO liked (member, post, date) VALUES (999, 1, 1)", &[])?;
-            Ok(())
+            Ok::<_, StoreError>(())
         });
-        assert!(matches!(failed, Err(Error::Store(StoreError::Dangling))), "{failed:?}");
+        assert!(matches!(failed, Err(StoreError::Dangling)), "{failed:?}");
         assert_eq!(loaded(&service), (2, 0));
         assert_eq!(read(&service, &id), 3);
-        service.store().write(|_| Ok(())).unwrap();
+        service.store().flush().wait().unwrap();
         assert_eq!(loaded(&service), (3, 3));
     }
 
@@ -321,8 +320,9 @@ mod tests {
         // No rider of the store's own comes in between.
         tally.riding.store(true, Ordering::Release);
         let held = || {
-            let held =
-                service.store().read(|tx| Ok(sql::all(tx)?.iter().map(|n| n.view).collect::<Vec<_>>()));
+            let held = service
+                .store()
+                .read(|tx| Ok::<_, Error>(sql::all(tx)?.iter().map(|n| n.view).collect::<Vec<_>>()));
             held.unwrap()
         };
         for _ in 0..3 {
@@ -335,7 +335,7 @@ mod tests {
                 store::Rider::write(&mut rider, tx, Slice::until(std::time::Instant::now()))?;
                 // Once in a transaction.
                 store::Rider::write(&mut rider, tx, Slice::endless())?;
-                Ok(rider)
+                Ok::<_, StoreError>(rider)
             });
             store::Rider::arrive(&mut written.unwrap(), Ok(()));
             tally.riding.store(true, Ordering::Release);
@@ -351,7 +351,7 @@ mod tests {
         }
         let all_held = || held().iter().all(|views| *views == 4);
         while !all_held() {
-            service.store().write(|_| Ok(())).unwrap();
+            service.store().flush().wait().unwrap();
         }
     }
 
@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(read(&service, &id), 1);
         drop(Rider::of(&tally));
         assert_eq!(read(&service, &id), 2);
-        service.store().write(|_| Ok(())).unwrap();
+        service.store().flush().wait().unwrap();
         assert_eq!(loaded(&service), (2, 2));
     }
 
@@ -377,7 +377,7 @@ mod tests {
         read(&service, &kept);
         let ids: Vec<_> = service.board().tally().ledger().counts.keys().map(ToString::to_string).collect();
         assert_eq!(ids, [kept]);
-        service.store().write(|_| Ok(())).unwrap();
+        service.store().flush().wait().unwrap();
         assert_eq!(loaded(&service), (1, 1));
     }
 }

@@ -32,7 +32,7 @@ fn another_process(service: &Service) -> Tidings {
 
 /// Writes nothing, with which goes what rides along.
 fn flush(tidings: &Tidings) {
-    tidings.store().write(|_| Ok(())).unwrap();
+    tidings.store().flush().wait().unwrap();
 }
 
 #[test]

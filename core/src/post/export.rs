@@ -57,7 +57,7 @@ pub fn export(
     tidings.store().read(|tx| identity.admin(tx).map(drop))?;
     let (mut behind, mut posts, mut lines) = (0, 0, Vec::new());
     loop {
-        let page = tidings.store().read(|tx| Ok(sql::page(tx, behind)?))?;
+        let page = tidings.store().read(|tx| sql::page(tx, behind))?;
         let Some(last) = page.last() else { return Ok(Exported { posts }) };
         behind = last.key;
         lines.clear();

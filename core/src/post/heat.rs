@@ -119,7 +119,7 @@ pub(crate) fn keep_half_life(store: &Store, half_life_days: f64, now: i64) -> Re
         tx.row("SELECT half_life_days FROM decay", &[])?.map(|mut row| row.take(0)).transpose()
     };
     let same = move |stored: Option<f64>| stored.is_some_and(|stored| stored.to_bits() == days.to_bits());
-    if store.read(|tx| Ok(same(stored(tx)?)))? {
+    if same(store.read(stored)?) {
         return Ok(());
     }
     store.write(move |tx| {
@@ -251,7 +251,7 @@ mod tests {
                 let sql = "INSERT INTO standing (post, view, fav, heat, revision) VALUES ($1, 0, 0, $2, 0)";
                 tx.run(sql, &[key.into(), heat.into()])?;
             }
-            Ok(())
+            Ok::<_, StoreError>(())
         };
         service.store().write(insert).unwrap();
         let stored = || {
@@ -259,7 +259,7 @@ mod tests {
                 let decay = Decay::new(tx.one("SELECT half_life_days FROM decay", &[])?.take(0)?);
                 let rows = tx.rows("SELECT heat FROM standing ORDER BY post", &[])?;
                 let heats = rows.into_iter().map(|mut row| row.take(0));
-                Ok((decay, heats.collect::<Result<Vec<Option<f64>>, _>>()?))
+                Ok::<_, StoreError>((decay, heats.collect::<Result<Vec<Option<f64>>, _>>()?))
             });
             read.unwrap()
         };

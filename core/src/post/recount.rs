@@ -22,7 +22,7 @@ const BATCH: usize = 100;
 
 /// The counter of posts, when it is wrong.
 pub(crate) fn wrong_count(database: &Inspected) -> Result<Vec<String>> {
-    let (kept, there) = database.read(|tx| Ok(sql::counts(tx)?))?;
+    let (kept, there) = database.read(|tx| sql::counts(tx))?;
     Ok(if kept == there { Vec::new() } else { vec![format!("{kept} are counted, and {there} are there")] })
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn label(database: &Inspected) -> Result<()> {
                     }
                 }
                 tx.touch(Topic::Posts);
-                Ok(())
+                Ok::<_, crate::Error>(())
             })?;
         }
     }
@@ -119,7 +119,7 @@ pub(crate) fn count_categories(database: &Inspected) -> Result<()> {
         database.write(|tx| {
             batch.iter().try_for_each(|name| sql::count_category(tx, name))?;
             tx.touch(Topic::Posts);
-            Ok(())
+            Ok::<_, StoreError>(())
         })?;
     }
     Ok(())
@@ -132,12 +132,12 @@ pub(crate) fn wrong_standing(database: &Inspected) -> Result<Vec<String>> {
 
 /// Makes likes and views as many as members' lists show, where they are fewer.
 pub(crate) fn count_standing(database: &Inspected) -> Result<()> {
-    let wrong = database.read(|tx| Ok(sql::wrong_standing(tx)?))?;
+    let wrong = database.read(|tx| sql::wrong_standing(tx))?;
     for batch in wrong.chunks(BATCH) {
         database.write(|tx| {
             batch.iter().try_for_each(|wrong| sql::raise_standing(tx, wrong))?;
             tx.touch(Topic::Posts);
-            Ok(())
+            Ok::<_, StoreError>(())
         })?;
     }
     Ok(())
@@ -153,7 +153,7 @@ pub(crate) fn wrong_heats(database: &Inspected, like_weight: f64, now: i64) -> R
 
 /// Makes the acts of posts worth no more than if all were done at `now`.
 pub(crate) fn bound_heats(database: &Inspected, like_weight: f64, now: i64) -> Result<()> {
-    let wrong = database.read(|tx| Ok(hot(tx, like_weight, now)?))?;
+    let wrong = database.read(|tx| hot(tx, like_weight, now))?;
     for batch in wrong.chunks(BATCH) {
         database.write(|tx| {
             for hot in batch {
@@ -161,7 +161,7 @@ pub(crate) fn bound_heats(database: &Inspected, like_weight: f64, now: i64) -> R
                     standing.keep(tx, like_weight, now)?;
                 }
             }
-            Ok(())
+            Ok::<_, StoreError>(())
         })?;
     }
     Ok(())
@@ -182,13 +182,13 @@ fn hot(tx: &mut dyn Tx, like_weight: f64, now: i64) -> Result<Vec<Wrong>, StoreE
 
 /// What is in the search index without being a post, and posts that are not in it.
 pub(crate) fn wrong_index(database: &Inspected) -> Result<Vec<String>> {
-    let keys = database.read(|tx| Ok(index::strangers(tx)?))?;
+    let keys = database.read(|tx| index::strangers(tx))?;
     Ok(keys.iter().map(|key| format!("post number {key}")).collect())
 }
 
 /// Makes the search index anew; until that is done searches find fewer posts.
 pub(crate) fn index(database: &Inspected) -> Result<()> {
-    database.write(|tx| Ok(index::clear(tx)?))?;
+    database.write(|tx| index::clear(tx))?;
     let mut before = i64::MAX;
     loop {
         // The newest first, as they are searched for most.
@@ -200,7 +200,7 @@ pub(crate) fn index(database: &Inspected) -> Result<()> {
                 index::remove(tx, post.key)?;
                 index::insert(tx, post.key, &terms)?;
             }
-            Ok(page.last().map(|post| post.key))
+            Ok::<_, StoreError>(page.last().map(|post| post.key))
         })?;
         match next {
             Some(last) => before = last,

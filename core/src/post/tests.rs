@@ -32,7 +32,7 @@ fn rows(service: &Service) -> Vec<i64> {
     let tables = ["post", "standing", "label", "category", "post_index"];
     let count = |table: &str| {
         let sql = format!("SELECT count(*) FROM {table}");
-        service.store().read(|tx| Ok(tx.one(&sql, &[])?.take(0)?)).unwrap()
+        service.store().read(|tx| tx.one(&sql, &[])?.take(0)).unwrap()
     };
     tables.map(count).to_vec()
 }
@@ -143,7 +143,7 @@ fn an_update_changes_what_it_names_and_an_idle_one_nothing() {
     let after = row(&service, &id);
     let expected = FeedRow { topic: vec!["a".into()], keyword: "title cargo".into(), ..before };
     assert_eq!(after, expected);
-    let version = || service.store().read(|tx| Ok(version_in(tx, Topic::Posts)?)).unwrap();
+    let version = || service.store().read(|tx| version_in(tx, Topic::Posts)).unwrap();
     let stands = version();
     update(&service, &Caller::Operator, &id, &change).unwrap();
     assert_eq!(version(), stands);

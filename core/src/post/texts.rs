@@ -66,7 +66,7 @@ mod tests {
     use crate::testing::{self, Service};
 
     fn changes_of(service: &Service) -> i64 {
-        service.store().read(|tx| Ok(changes(tx)?)).unwrap()
+        service.store().read(|tx| changes(tx)).unwrap()
     }
 
     fn post(title: &str, url: &str) -> Draft {
@@ -99,7 +99,7 @@ mod tests {
         }
         let (mut before, mut titles) = (i64::MAX, Vec::new());
         loop {
-            let page = service.store().read(|tx| Ok(page(tx, before)?)).unwrap();
+            let page = service.store().read(|tx| page(tx, before)).unwrap();
             let Some(last) = page.last() else { break };
             before = last.key;
             titles.extend(page.into_iter().map(|text| text.title));

@@ -2,8 +2,7 @@
 
 use std::time::Instant;
 
-use super::Tx;
-use crate::error::Result;
+use super::{StoreError, Tx};
 
 /// What rides along with a commit.
 ///
@@ -14,11 +13,11 @@ pub(crate) trait Rider: Send + 'static {
     ///
     /// It does a little of it even when the slice is over already, so that it comes to an end, and what is done before a
     /// report is in it.
-    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<()>;
+    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<(), StoreError>;
 
     /// Hears, before anything else is written, whether what it did is on disk, and says whether it goes with the next
     /// commit, too. One whose work panicked is dropped instead.
-    fn arrive(&mut self, written: Result<()>) -> Ride;
+    fn arrive(&mut self, written: Result<(), StoreError>) -> Ride;
 }
 
 /// Whether a rider goes on.
@@ -53,13 +52,13 @@ impl Slice {
 
 /// A rider that does a work once and does not care what becomes of it.
 #[cfg(test)]
-pub(crate) fn rider(work: impl FnMut(&mut dyn Tx) -> Result<()> + Send + 'static) -> impl Rider {
+pub(crate) fn rider(work: impl FnMut(&mut dyn Tx) -> Result<(), StoreError> + Send + 'static) -> impl Rider {
     struct Careless<F>(F);
-    impl<F: FnMut(&mut dyn Tx) -> Result<()> + Send + 'static> Rider for Careless<F> {
-        fn write(&mut self, tx: &mut dyn Tx, _: Slice) -> Result<()> {
+    impl<F: FnMut(&mut dyn Tx) -> Result<(), StoreError> + Send + 'static> Rider for Careless<F> {
+        fn write(&mut self, tx: &mut dyn Tx, _: Slice) -> Result<(), StoreError> {
             (self.0)(tx)
         }
-        fn arrive(&mut self, _: Result<()>) -> Ride {
+        fn arrive(&mut self, _: Result<(), StoreError>) -> Ride {
             Ride::Ends
         }
     }

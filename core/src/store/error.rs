@@ -4,8 +4,6 @@ use std::error::Error as StdError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::Error;
-
 /// Why the store could not do it, named by meaning.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
@@ -98,13 +96,4 @@ fn advice(database: &Path, saves: bool) -> String {
     format!(
         "stop the program, put a backup in the place of {database} with tidings restore FILE, and start it again"
     )
-}
-
-impl From<Error> for StoreError {
-    fn from(error: Error) -> Self {
-        match error {
-            Error::Store(cause) => cause,
-            other => Self::other(other),
-        }
-    }
 }

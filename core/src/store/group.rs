@@ -7,7 +7,6 @@ use super::sqlite::{Connection, SqliteTx};
 use super::watch::Versions;
 use super::writer::{Inbox, Message};
 use super::{Ride, Rider, Slice, StoreError, Tx};
-use crate::error::Result;
 
 /// Works and time that one commit may carry, so that the first of a group does not wait for ever.
 pub(super) const GROUP: usize = 1_024;
@@ -104,7 +103,7 @@ pub(super) fn commit_group(
         answer(committed.clone());
     }
     for (mut rider, result) in aboard {
-        let written = result.and_then(|()| Ok(committed.clone()?));
+        let written = result.and_then(|()| committed.clone());
         if rider.arrive(written) == Ride::GoesOn {
             riders.push(rider);
         }
@@ -143,7 +142,7 @@ fn run_rider(
     slice: Slice,
     kept: &mut bool,
     broken: &mut Option<StoreError>,
-) -> Option<(Box<dyn Rider>, Result<()>)> {
+) -> Option<(Box<dyn Rider>, Result<(), StoreError>)> {
     if let Err(error) = savepoint(tx, broken) {
         refuse_rider(rider, &error);
         return None;
@@ -217,5 +216,5 @@ fn refuse(work: Work, error: &StoreError) {
 /// As [`refuse`], a rider, which goes no further.
 fn refuse_rider(mut rider: Box<dyn Rider>, error: &StoreError) {
     let refused = rider.write(&mut Refusing(error), Slice::endless());
-    let _ = rider.arrive(refused.and_then(|()| Err(error.clone().into())));
+    let _ = rider.arrive(refused.and_then(|()| Err(error.clone())));
 }

@@ -7,7 +7,6 @@ use rusqlite::{ErrorCode, ffi};
 
 use super::guard::Held;
 use super::{StoreError, Tx};
-use crate::error::Result;
 
 pub(crate) mod copy;
 pub(crate) mod inspect;
@@ -49,7 +48,10 @@ pub(super) fn abandon(connection: &Connection) {
 }
 
 /// Runs `work` in a transaction of its own, on a connection that is not the writer's.
-fn write<T>(connection: &Connection, work: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
+fn write<T, E: From<StoreError>>(
+    connection: &Connection,
+    work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+) -> Result<T, E> {
     let mut tx = SqliteTx::begin_write(connection)?;
     match work(&mut tx) {
         Ok(value) => Ok(tx.commit().map(|_| value)?),

@@ -8,23 +8,35 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use super::{Ride, Rider, Slice, Store, StoreError, Topic, Tx, revision_in, rider, version_in};
-use crate::error::{Error, Outcome, Result};
 
 mod replaced;
 
 fn open(dir: &TempDir) -> Store {
     let store = Store::open(&dir.path().join("test.db")).unwrap();
     let sql = "CREATE TABLE IF NOT EXISTS number (n INTEGER PRIMARY KEY, half INTEGER REFERENCES number (n)) STRICT";
-    store.write(move |tx| Ok(tx.run(sql, &[])?)).unwrap();
+    store.write(move |tx| tx.run(sql, &[])).unwrap();
     store
 }
 
-fn insert(tx: &mut dyn Tx, n: i64) -> Result<u64> {
-    Ok(tx.run("INSERT INTO number (n) VALUES ($1)", &[n.into()])?)
+fn insert(tx: &mut dyn Tx, n: i64) -> Result<u64, StoreError> {
+    tx.run("INSERT INTO number (n) VALUES ($1)", &[n.into()])
+}
+
+/// Why a work of these tests fails.
+#[derive(Debug)]
+enum Failure {
+    Refused,
+    Store,
+}
+
+impl From<StoreError> for Failure {
+    fn from(_: StoreError) -> Self {
+        Self::Store
+    }
 }
 
 fn numbers(store: &Store) -> Vec<i64> {
-    let rows = store.read(|tx| Ok(tx.rows("SELECT n FROM number ORDER BY n", &[])?)).unwrap();
+    let rows = store.read(|tx| tx.rows("SELECT n FROM number ORDER BY n", &[])).unwrap();
     rows.into_iter().map(|mut row| row.take(0).unwrap()).collect()
 }
 
@@ -40,20 +52,20 @@ fn a_write_that_fails_is_undone_and_spoils_no_neighbour() {
     });
     let refused = store.submit(|tx| {
         insert(tx, 2)?;
-        Err::<(), _>(Outcome::Fail.into())
+        Err::<(), _>(Failure::Refused)
     });
     let duplicate = store.submit(|tx| insert(tx, 1));
     let panicked = store.submit(|tx| {
         insert(tx, 3)?;
         assert!(tx.revision() < 0, "a mistake in a slice");
-        Ok(())
+        Ok::<_, StoreError>(())
     });
     let last = store.submit(|tx| insert(tx, 4));
     go.send(()).unwrap();
     assert!(first.wait().is_ok() && last.wait().is_ok());
-    assert!(matches!(refused.wait(), Err(Error::Documented(Outcome::Fail))));
-    assert!(matches!(duplicate.wait(), Err(Error::Store(StoreError::Duplicate))));
-    assert!(matches!(panicked.wait(), Err(Error::Internal(_))));
+    assert!(matches!(refused.wait(), Err(Failure::Refused)));
+    assert!(matches!(duplicate.wait(), Err(StoreError::Duplicate)));
+    assert!(matches!(panicked.wait(), Err(StoreError::Other(_))));
     assert_eq!(numbers(&store), [1, 4]);
 }
 
@@ -62,10 +74,10 @@ fn a_row_that_refers_to_none_is_dangling_and_names_bind_wherever_they_stand() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     let sql = "INSERT INTO number (half, n) VALUES ($2, $1)";
-    store.write(move |tx| Ok(tx.run(sql, &[1.into(), None::<i64>.into()])?)).unwrap();
-    store.write(move |tx| Ok(tx.run(sql, &[2.into(), 1.into()])?)).unwrap();
-    let refused = store.write(move |tx| Ok(tx.run(sql, &[4.into(), 3.into()])?));
-    assert!(matches!(refused, Err(Error::Store(StoreError::Dangling))), "{refused:?}");
+    store.write(move |tx| tx.run(sql, &[1.into(), None::<i64>.into()])).unwrap();
+    store.write(move |tx| tx.run(sql, &[2.into(), 1.into()])).unwrap();
+    let refused = store.write(move |tx| tx.run(sql, &[4.into(), 3.into()]));
+    assert!(matches!(refused, Err(StoreError::Dangling)), "{refused:?}");
     assert_eq!(numbers(&store), [1, 2]);
 }
 
@@ -80,7 +92,7 @@ fn a_read_sees_one_moment_and_cannot_write() {
             store.write(|tx| insert(tx, 1))?;
             assert_eq!(count(tx)?, 0, "as it was when the read began");
             assert!(insert(tx, 2).is_err());
-            Ok(())
+            Ok::<_, StoreError>(())
         })
         .unwrap();
     assert_eq!(numbers(&store), [1]);
@@ -91,7 +103,7 @@ fn what_rides_along_is_there_after_a_clean_stop_and_waits_for_nobody() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     store.ride(rider(|tx| insert(tx, 1).map(|_| ())));
-    store.ride(rider(|_| Err(Error::NotFound)));
+    store.ride(rider(|_| Err(StoreError::Full)));
     store.ride(rider(|tx| insert(tx, 2).map(|_| ())));
     drop(store);
     assert_eq!(numbers(&open(&dir)), [1, 2]);
@@ -104,14 +116,14 @@ fn a_full_queue_refuses_and_everything_taken_is_written_in_few_commits() {
     let (go, wait) = channel::<()>();
     let held = store.submit(move |_| {
         wait.recv().unwrap();
-        Ok(())
+        Ok::<_, StoreError>(())
     });
     let (mut taken, mut refused) = (Vec::new(), 0);
     for n in 0..10_000 {
         let pending = store.submit(move |tx| insert(tx, n));
         match pending.given_already() {
             Ok(Err(error)) => {
-                assert!(matches!(error, Error::Overloaded));
+                assert!(matches!(error, StoreError::Overloaded));
                 refused += 1;
             }
             Ok(Ok(_)) => panic!("answered before it was written"),
@@ -126,7 +138,7 @@ fn a_full_queue_refuses_and_everything_taken_is_written_in_few_commits() {
         assert_eq!(pending.wait().unwrap(), 1);
     }
     assert_eq!(numbers(&store).len(), written);
-    let commits = store.write(|tx| Ok(tx.revision())).unwrap();
+    let commits = store.write(|tx| Ok::<_, StoreError>(tx.revision())).unwrap();
     assert!(usize::try_from(commits).unwrap() * 4 < written, "{commits} commits for {written} writes");
 }
 
@@ -134,20 +146,20 @@ fn a_full_queue_refuses_and_everything_taken_is_written_in_few_commits() {
 fn what_is_refused_is_not_committed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
-    let revision = |store: &Store| store.read(|tx| Ok(revision_in(tx)?)).unwrap();
+    let revision = |store: &Store| store.read(|tx| revision_in(tx)).unwrap();
     store.write(|tx| insert(tx, 1)).unwrap();
     let before = revision(&store);
     for _ in 0..3 {
         let refused = store.write(|tx| {
             insert(tx, 2)?;
             tx.touch(Topic::Notices);
-            Err::<(), _>(Error::Forbidden)
+            Err::<(), _>(Failure::Refused)
         });
-        assert!(matches!(refused, Err(Error::Forbidden)));
+        assert!(matches!(refused, Err(Failure::Refused)));
     }
     assert_eq!((revision(&store), store.version(Topic::Notices)), (before, 0));
     assert_eq!(numbers(&store), [1]);
-    assert_eq!(store.write(|tx| Ok(tx.revision())).unwrap(), before + 1);
+    assert_eq!(store.write(|tx| Ok::<_, StoreError>(tx.revision())).unwrap(), before + 1);
 }
 
 #[test]
@@ -173,12 +185,12 @@ fn a_change_is_known_at_once_here_and_soon_elsewhere() {
     let revision = here
         .write(|tx| {
             tx.touch(Topic::Notices);
-            Ok(tx.revision())
+            Ok::<_, StoreError>(tx.revision())
         })
         .unwrap();
     assert_eq!(here.version(Topic::Notices), revision);
     assert_eq!(here.version(Topic::Posts), 0);
-    assert_eq!(elsewhere.read(|tx| Ok(version_in(tx, Topic::Notices)?)).unwrap(), revision);
+    assert_eq!(elsewhere.read(|tx| version_in(tx, Topic::Notices)).unwrap(), revision);
     elsewhere.versions().wait_for(Topic::Notices, 0, Duration::from_secs(10), || false);
     assert_eq!(elsewhere.version(Topic::Notices), revision);
     assert_eq!(open(&dir).version(Topic::Notices), revision, "one that opens later knows it from the start");
@@ -195,7 +207,7 @@ fn more_readers_than_connections_wait_for_each_other() {
                     most.fetch_max(reading.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                     tx.one("SELECT count(*) FROM number", &[])?;
                     reading.fetch_sub(1, Ordering::SeqCst);
-                    Ok(())
+                    Ok::<_, StoreError>(())
                 });
                 read.unwrap();
             });
@@ -229,8 +241,7 @@ fn a_newer_database_and_one_that_is_not_ours_are_refused_and_left_alone() {
 #[test]
 fn the_bundled_sqlite_is_recent_enough() {
     let dir = tempfile::tempdir().unwrap();
-    let version =
-        open(&dir).read(|tx| Ok(tx.one("SELECT sqlite_version()", &[])?.take::<String>(0)?)).unwrap();
+    let version = open(&dir).read(|tx| tx.one("SELECT sqlite_version()", &[])?.take::<String>(0)).unwrap();
     let parts: Vec<u32> = version.split('.').map(|part| part.parse().unwrap()).collect();
     assert!(parts >= vec![3, 51, 3], "{version}");
 }
@@ -285,7 +296,7 @@ struct Many {
 }
 
 impl Rider for Many {
-    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<()> {
+    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<(), StoreError> {
         while !slice.is_over() {
             std::thread::yield_now();
         }
@@ -295,7 +306,7 @@ impl Rider for Many {
         Ok(())
     }
 
-    fn arrive(&mut self, _: Result<()>) -> Ride {
+    fn arrive(&mut self, _: Result<(), StoreError>) -> Ride {
         if (self.goes_on)(self.next) { Ride::GoesOn } else { Ride::Ends }
     }
 }
@@ -335,13 +346,14 @@ const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 
 fn a_long_read_is_given_up_after_its_time_and_its_connection_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
-    let endless = store.read_within(Duration::from_millis(20), |tx| Ok(tx.rows(ENDLESS, &[])?));
-    assert!(matches!(endless, Err(Error::Overloaded)), "{endless:?}");
+    let endless = store.read_within(Duration::from_millis(20), |tx| tx.rows(ENDLESS, &[]));
+    assert!(matches!(endless, Err(StoreError::Overloaded)), "{endless:?}");
     let count =
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT max(i) FROM n";
-    let counted: i64 = store.read(|tx| Ok(tx.one(count, &[])?.take(0)?)).unwrap();
+    let counted: i64 = store.read(|tx| tx.one(count, &[])?.take(0)).unwrap();
     assert_eq!(counted, 100_000, "on the same connection without a limit");
-    let short = store.read_within(Duration::from_secs(60), |tx| Ok(tx.rows("SELECT 1", &[])?.len()));
+    let short =
+        store.read_within(Duration::from_secs(60), |tx| Ok::<_, StoreError>(tx.rows("SELECT 1", &[])?.len()));
     assert_eq!(short.unwrap(), 1);
 }
 
@@ -360,7 +372,7 @@ fn long_reads_leave_connections_for_short_ones() {
                     started.send(()).unwrap();
                     // Ends when there is nobody to wait for.
                     let _ = released.lock().unwrap().recv();
-                    Ok(())
+                    Ok::<_, StoreError>(())
                 })
             });
         }
@@ -372,4 +384,20 @@ fn long_reads_leave_connections_for_short_ones() {
         drop(release);
         starts.recv().unwrap();
     });
+}
+
+#[test]
+fn a_failure_of_the_store_keeps_its_meaning_on_its_way_to_the_caller() {
+    use StoreError::{Duplicate, Full, Interrupted, Overloaded};
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    for error in [Overloaded, Interrupted, Full, Duplicate] {
+        let same = |result: Result<(), StoreError>| {
+            let found = result.unwrap_err();
+            assert_eq!(std::mem::discriminant(&found), std::mem::discriminant(&error), "{found:?}");
+        };
+        let (read, written) = (error.clone(), error.clone());
+        same(store.read(|_| Err(read)));
+        same(store.write(|_| Err(written)));
+    }
 }

@@ -17,7 +17,6 @@ use super::pending::{Answer, Pending};
 use super::sqlite::{self, Connection};
 use super::watch::Versions;
 use super::{Rider, StoreError, Tx};
-use crate::error::{Error, Result};
 
 /// What may wait to be written; more is refused with `overloaded`.
 const QUEUE: usize = 4_096;
@@ -82,10 +81,14 @@ impl Writer {
         &self.gauges
     }
 
-    pub(super) fn submit<T: Send + 'static>(
+    pub(super) fn submit<T, E>(
         &self,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T> + Send + 'static,
-    ) -> Pending<T> {
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E> + Send + 'static,
+    ) -> Pending<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
         let (sender, receiver) = oneshot::channel();
         let work: Work = Box::new(move |tx| {
             let result = work(tx);
@@ -98,7 +101,7 @@ impl Writer {
         });
         match self.send(Message::Write(work)) {
             Ok(()) => Pending(Answer::Awaited(receiver)),
-            Err(error) => Pending::given(Err(error)),
+            Err(error) => Pending::given(Err(error.into())),
         }
     }
 
@@ -107,14 +110,14 @@ impl Writer {
         let _ = self.send(Message::Ride(Box::new(rider)));
     }
 
-    fn send(&self, message: Message) -> Result<()> {
-        let queue = self.queue.as_ref().ok_or(Error::Overloaded)?;
+    fn send(&self, message: Message) -> Result<(), StoreError> {
+        let queue = self.queue.as_ref().ok_or(StoreError::Overloaded)?;
         // Before it can be taken.
         self.gauges.waiting.fetch_add(1, Ordering::Relaxed);
         queue.try_send(message).map_err(|error| match error {
             TrySendError::Full(_) | TrySendError::Disconnected(_) => {
                 self.gauges.waiting.fetch_sub(1, Ordering::Relaxed);
-                Error::Overloaded
+                StoreError::Overloaded
             }
         })
     }

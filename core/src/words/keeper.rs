@@ -21,7 +21,7 @@ use crate::config;
 use crate::error::{Error, Result};
 use crate::files::{beside, directory, private, sync_directory, word_model};
 use crate::post::texts;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 mod follow;
 
@@ -86,6 +86,12 @@ impl From<Stopped> for Ended {
 impl From<Error> for Ended {
     fn from(error: Error) -> Self {
         Self::Failed(error)
+    }
+}
+
+impl From<StoreError> for Ended {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.into())
     }
 }
 
@@ -298,12 +304,12 @@ impl Shared {
     /// Reads the words of the posts, the newest first, and when that began.
     fn read_posts(&self, go: Go<'_>) -> Result<(Corpus, Moment), Ended> {
         let date = self.clock.now();
-        let changes = self.store.read(|tx| Ok(texts::changes(tx)?))?;
+        let changes = self.store.read(|tx| texts::changes(tx))?;
         let mut corpus = Corpus::new(self.config.corpus);
         let (mut before, mut newest) = (i64::MAX, None);
         while !corpus.is_full() {
             // A page at a time, so that no transaction holds up the log for long.
-            let page = self.store.read(|tx| Ok(texts::page(tx, before)?))?;
+            let page = self.store.read(|tx| texts::page(tx, before))?;
             let Some(last) = page.last() else { break };
             before = last.key;
             let newest = *newest.get_or_insert(page[0].key);

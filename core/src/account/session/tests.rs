@@ -79,11 +79,10 @@ fn a_weak_hash_is_made_anew_at_sign_in_and_tokens_live_on() {
         argon2::Params::new(8_192, 1, 1, None).unwrap(),
     );
     let weak = argon2::PasswordHasher::hash_password(&weak, PW.as_bytes()).unwrap().to_string();
-    let set = move |tx: &mut dyn store::Tx| Ok(tx.run("UPDATE member SET password = $1", &[(&weak).into()])?);
+    let set = move |tx: &mut dyn store::Tx| tx.run("UPDATE member SET password = $1", &[(&weak).into()]);
     service.store().write(set).unwrap();
     sign_in(&service, "ann", PW, None).unwrap();
-    let stored =
-        |tx: &mut dyn store::Tx| Ok(tx.one("SELECT password FROM member", &[])?.take::<String>(0)?);
+    let stored = |tx: &mut dyn store::Tx| tx.one("SELECT password FROM member", &[])?.take::<String>(0);
     assert!(service.store().read(stored).unwrap().contains("m=19456,t=2,p=1"));
     assert_eq!(id_of(&service, &token).unwrap(), "ann");
 }

@@ -17,11 +17,6 @@ use crate::store::StoreError;
 /// The most bytes of a key file that are read.
 const BYTES_MAX: u64 = 64 << 10;
 
-/// The file with the signing key of a database.
-pub(crate) fn key_file(database: &Path) -> PathBuf {
-    beside(database, ".key")
-}
-
 /// The file with the key that was signed with before the one in the file `key`.
 pub(crate) fn previous_file(key: &Path) -> PathBuf {
     beside(key, ".previous")

@@ -8,8 +8,7 @@ use super::clients::Clients;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::clock::SECOND_MS;
-use crate::error::Result;
-use crate::store::Tx;
+use crate::store::{StoreError, Tx};
 
 /// Records that may wait to be written; more have no line.
 pub(super) const WAITING: usize = 32_768;
@@ -64,7 +63,7 @@ impl Lineless {
     }
 
     /// Counts them; answers how many are crawlers'.
-    pub(super) fn write(&self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<u64> {
+    pub(super) fn write(&self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<u64, StoreError> {
         let day = calendar.slot(self.at).day;
         for (counter, n) in [(Counter::Communication, self.communications), (Counter::Crawler, self.crawlers)]
         {

@@ -6,7 +6,6 @@ use std::time::Instant;
 use super::*;
 use crate::account::Caller;
 use crate::analysis::{Communication, LogEntry, Window, log_date, record, summary};
-use crate::error::Error;
 use crate::store::Rider as _;
 use crate::testing::{Service, service};
 
@@ -47,7 +46,7 @@ fn lines(service: &Service) -> Vec<LogEntry> {
 }
 
 fn has_lines(service: &Service) -> i64 {
-    service.store().read(|tx| Ok(tx.one("SELECT count(*) FROM log", &[])?.take(0)?)).unwrap()
+    service.store().read(|tx| tx.one("SELECT count(*) FROM log", &[])?.take(0)).unwrap()
 }
 
 #[test]
@@ -91,8 +90,8 @@ fn a_slice_that_could_not_be_written_waits_again_with_what_came_behind_it() {
     let refused = service.store().write(move |tx| {
         rider.write(tx, Slice::until(Instant::now()))?;
         assert_eq!(held.len(), 188);
-        assert_eq!(rider.arrive(Err(Error::NotFound)), Ride::Ends);
-        Err::<(), _>(Error::NotFound)
+        assert_eq!(rider.arrive(Err(StoreError::Full)), Ride::Ends);
+        Err::<(), _>(StoreError::Full)
     });
     assert!(refused.is_err());
     assert_eq!((journal.len(), journal.lost(), has_lines(&service)), (700, 0, 0));
@@ -112,8 +111,7 @@ fn all_slices_are_written_at_a_clean_stop() {
     let Service { tidings, dir } = service;
     drop(tidings);
     let tidings = crate::Tidings::open(path).unwrap();
-    let lines: i64 =
-        tidings.store().read(|tx| Ok(tx.one("SELECT count(*) FROM log", &[])?.take(0)?)).unwrap();
+    let lines: i64 = tidings.store().read(|tx| tx.one("SELECT count(*) FROM log", &[])?.take(0)).unwrap();
     assert_eq!(lines, 6_000);
     drop(dir);
 }
@@ -136,9 +134,9 @@ fn a_client_that_floods_leaves_room_for_the_others_and_all_is_counted() {
     journal.queue().rider_is_gone();
     journal.flush(service.store());
     while journal.len() > 0 {
-        service.store().write(|_| Ok(())).unwrap();
+        service.store().flush().wait().unwrap();
     }
-    service.store().write(|_| Ok(())).unwrap();
+    service.store().flush().wait().unwrap();
     assert_eq!(has_lines(&service), 25_577);
     assert_eq!(summary(&service).unwrap().analysis.communication_avg, 42_001);
 }

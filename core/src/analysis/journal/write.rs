@@ -8,7 +8,6 @@ use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::analysis::log::{self, Asked, Entry, GONE, GUEST, Requests};
 use crate::analysis::visitor::Visits;
-use crate::error::Result;
 use crate::keyed::OwnMap;
 use crate::store::{Slice, StoreError, Tx};
 
@@ -39,7 +38,7 @@ pub(in crate::analysis) fn write(
     requests: &mut Requests,
     records: &[Record],
     slice: Slice,
-) -> Result<Written> {
+) -> Result<Written, StoreError> {
     let (mut people, mut visits, mut crawled) = (People::default(), Visits::default(), 0);
     let (mut lines, mut days) = (Vec::with_capacity(records.len()), BTreeMap::new());
     let today = calendar.today();

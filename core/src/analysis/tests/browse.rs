@@ -112,10 +112,12 @@ fn many_who_were_removed_at_once_are_one_list_and_soon_nobody() {
     assert_eq!(look(), expected);
     let left =
         |tx: &mut dyn Tx| -> Result<i64> { Ok(tx.one("SELECT count(*) FROM removed_member", &[])?.take(0)?) };
-    let batch = service.store().write(move |tx| Ok((log::forget_removed(tx, 15)?, left(tx)?)));
+    let batch =
+        service.store().write(move |tx| Ok::<_, crate::Error>((log::forget_removed(tx, 15)?, left(tx)?)));
     assert_eq!(batch.unwrap(), (true, 6), "a batch is of many members; who had its last line is asked again");
     assert_eq!(look(), expected);
-    let batch = service.store().write(move |tx| Ok((log::forget_removed(tx, 15)?, left(tx)?)));
+    let batch =
+        service.store().write(move |tx| Ok::<_, crate::Error>((log::forget_removed(tx, 15)?, left(tx)?)));
     assert_eq!((batch.unwrap(), look()), ((false, 0), expected));
 }
 
@@ -128,7 +130,7 @@ fn a_page_looks_at_so_many_lines_and_says_how_far_it_came() {
                    INSERT INTO log (key, member, request)
                    SELECT (SELECT max(key) FROM log) + i * 16384, 0,
                           (SELECT key FROM request WHERE path = '/get_popularity_newsfeed') FROM n";
-        Ok(tx.run(sql, &[])?)
+        tx.run(sql, &[])
     };
     service.store().write(many).unwrap();
     let posts = LogFilter { path: Some("/get_post/".into()), ..LogFilter::default() };

@@ -134,7 +134,7 @@ fn guests_are_the_same_after_a_restart_and_others_on_another_day() {
     assert_ne!(number(&open(NOW)), number(&service));
     tidy::sweep(tomorrow.analysis());
     let left = |table: &str| {
-        let rows = service.store().read(|tx| Ok(tx.rows(&format!("SELECT day FROM {table}"), &[])?)).unwrap();
+        let rows = service.store().read(|tx| tx.rows(&format!("SELECT day FROM {table}"), &[])).unwrap();
         rows.into_iter().map(|mut row| row.take::<i64>(0).unwrap() - NOW / DAY_MS).collect::<Vec<_>>()
     };
     assert_eq!(left("visitor"), [0; 0]);
@@ -406,7 +406,7 @@ fn what_is_committed_after_midnight_counts_on_the_day_before() {
         tidings.analysis().calendar.count(tx, Counter::View, midnight - 1)?;
         // The day turns while the commit is on its way, and somebody looks.
         clock.advance(1);
-        Ok(yesterday(&tidings))
+        Ok::<_, StoreError>(yesterday(&tidings))
     });
     assert_eq!((before.unwrap(), yesterday(&service)), (0, 1));
 }
@@ -416,7 +416,7 @@ fn a_days_key_is_nowhere_once_it_has_given_its_place() {
     let service = service();
     warm(&service).unwrap();
     let keys = || {
-        let rows = service.store().read(|tx| Ok(tx.rows("SELECT secret FROM day_key", &[])?)).unwrap();
+        let rows = service.store().read(|tx| tx.rows("SELECT secret FROM day_key", &[])).unwrap();
         rows.into_iter().map(|mut row| row.take::<String>(0).unwrap()).collect::<Vec<_>>()
     };
     let on_disk = |keys: &[String]| {

@@ -175,7 +175,7 @@ fn a_member_who_is_removed_is_removed_from_the_log_too() {
     assert_eq!(all(&service), expected);
     let left = service.store().read(|tx| {
         let left: i64 = tx.one("SELECT count(*) FROM removed_member", &[])?.take(0)?;
-        Ok(left)
+        Ok::<_, crate::StoreError>(left)
     });
     assert_eq!(left.unwrap(), 0);
 
@@ -249,7 +249,7 @@ fn a_report_has_what_was_answered_before_it_while_reports_are_few() {
         service.visit(&Caller::Nobody, 1);
         summary(&service).unwrap();
     }
-    let revision = service.store().write(|tx| Ok(tx.revision())).unwrap();
+    let revision = service.store().write(|tx| Ok::<_, crate::StoreError>(tx.revision())).unwrap();
     assert!(revision < 60, "one commit for each would be {revision}");
     assert_eq!(service.figures().communication_avg, 110);
 }
@@ -270,7 +270,7 @@ fn lines_of_one_millisecond_that_is_full_go_on_in_the_next() {
     service.clock().advance(-1_000);
     service.visit(&Caller::Nobody, 1);
     let lines = service.figures().communication_avg;
-    let held: i64 = service.store().read(|tx| Ok(tx.one("SELECT count(*) FROM log", &[])?.take(0)?)).unwrap();
+    let held: i64 = service.store().read(|tx| tx.one("SELECT count(*) FROM log", &[])?.take(0)).unwrap();
     assert_eq!((lines, held), (20_002, 20_002));
 }
 
@@ -292,7 +292,7 @@ fn lines_go_when_they_are_old_and_what_they_asked_with_them() {
         let count = |tx: &mut dyn Tx, table: &str| -> Result<i64> {
             Ok(tx.one(&format!("SELECT count(*) FROM {table}"), &[])?.take(0)?)
         };
-        service.store().read(|tx| Ok((count(tx, "log")?, count(tx, "request")?))).unwrap()
+        service.store().read(|tx| Ok::<_, crate::Error>((count(tx, "log")?, count(tx, "request")?))).unwrap()
     };
     assert_eq!(counts(), (1 + 9 * 700, 2));
     tidy::sweep(service.analysis());
@@ -314,7 +314,7 @@ fn the_questions_of_the_log_go_by_their_indexes() {
              LEFT JOIN member n ON n.key = r.names
              WHERE {whose} l.key >= 5 ORDER BY l.key DESC LIMIT 10"
         );
-        let rows = service.store().read(|tx| Ok(tx.rows(&sql, &[])?)).unwrap();
+        let rows = service.store().read(|tx| tx.rows(&sql, &[])).unwrap();
         rows.into_iter().map(|mut row| row.take::<String>(3).unwrap()).collect::<Vec<_>>().join("; ")
     };
     let everybodys = plan("");

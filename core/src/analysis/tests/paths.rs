@@ -55,14 +55,14 @@ fn statements(
             let asked = Asked { operation, path: Some(&path), status, at: NOW };
             requests.key(&mut tx, asked, 20_000)?;
         }
-        Ok(tx.statements)
+        Ok::<_, StoreError>(tx.statements)
     });
     counted.unwrap()
 }
 
 fn rows(service: &Service, table: &str) -> i64 {
     let sql = format!("SELECT count(*) FROM {table}");
-    service.store().read(|tx| Ok(tx.one(&sql, &[])?.take(0)?)).unwrap()
+    service.store().read(|tx| tx.one(&sql, &[])?.take(0)).unwrap()
 }
 
 fn paths(service: &Service) -> Vec<String> {
@@ -137,7 +137,7 @@ fn paths_that_are_made_to_share_a_hash_do_not() {
     let sql = "SELECT count(*), count(DISTINCT hash) FROM request";
     let counted = service.store().read(|tx| {
         let mut row = tx.one(sql, &[])?;
-        Ok((row.take::<i64>(0)?, row.take::<i64>(1)?))
+        Ok::<_, StoreError>((row.take::<i64>(0)?, row.take::<i64>(1)?))
     });
     let all = i64::try_from(pairs.len()).unwrap();
     assert_eq!(counted.unwrap(), (all, all));
@@ -151,7 +151,7 @@ fn each_database_hashes_paths_under_a_key_of_its_own_that_stays() {
         let sql = "SELECT hash, (SELECT count(*) FROM request) FROM request";
         let read = service.store().read(|tx| {
             let mut row = tx.one(sql, &[])?;
-            Ok((row.take(0)?, row.take(1)?))
+            Ok::<_, StoreError>((row.take(0)?, row.take(1)?))
         });
         read.unwrap()
     };

@@ -274,7 +274,7 @@ fn counted(service: &Tidings, date: &str) -> (Counts, Vec<(Counter, [i64; HOURS]
     let read = service.store().read(|tx| {
         let counts = Counts::of_day(tx, day)?;
         let hourly = hourly.map(|counter| Ok((counter, Counts::hourly(tx, day, counter)?)));
-        Ok((counts, hourly.into_iter().collect::<Result<_>>()?))
+        Ok::<_, crate::Error>((counts, hourly.into_iter().collect::<Result<_>>()?))
     });
     read.unwrap()
 }

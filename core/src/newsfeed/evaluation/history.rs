@@ -46,14 +46,13 @@ impl Past {
     /// Reads all likes and views, and parts them at the moment `at`.
     pub(super) fn read(store: &Store, at: i64, config: &Feed, progress: &mut dyn FnMut(f64)) -> Result<Self> {
         let decay = Decay::new(config.popular_half_life_days);
-        let last: i64 =
-            store.read(|tx| Ok(tx.one("SELECT coalesce(max(key), 0) FROM member", &[])?.take(0)?))?;
+        let last: i64 = store.read(|tx| tx.one("SELECT coalesce(max(key), 0) FROM member", &[])?.take(0))?;
         let mut heats: OwnMap<i64, f64> = OwnMap::default();
         let mut tested: OwnSet<i64> = OwnSet::default();
         for (table, (name, weight)) in TABLES.iter().zip([config.like_weight, VIEW_WEIGHT]).enumerate() {
             let mut after = (0, 0);
             loop {
-                let page = store.read(|tx| Ok(acts_after(tx, name, after)?))?;
+                let page = store.read(|tx| acts_after(tx, name, after))?;
                 let Some((member, post, _)) = page.last().copied() else { break };
                 after = (member, post);
                 for (member, post, date) in page {
@@ -70,8 +69,7 @@ impl Past {
         let mut keys: Vec<i64> = tested.into_iter().collect();
         keys.sort_unstable();
         let asked = |key: i64| -> Result<Option<Asked>> {
-            let row =
-                store.read(|tx| Ok(tx.row("SELECT measured FROM member WHERE key = $1", &[key.into()])?))?;
+            let row = store.read(|tx| tx.row("SELECT measured FROM member WHERE key = $1", &[key.into()]))?;
             // Who has gone since is asked nothing.
             Ok(row.map(|mut row| row.take(0).map(|measured| Asked { key, measured })).transpose()?)
         };

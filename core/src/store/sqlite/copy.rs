@@ -14,7 +14,6 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{APPLICATION_ID, StoreError, Tx};
-use crate::error::Result;
 use crate::files::{self, beside};
 use crate::stop::Stop;
 
@@ -151,7 +150,10 @@ impl Copied {
     ///
     /// # Errors
     /// What `work` answers, and the store's own.
-    pub(crate) fn write(&self, work: impl FnOnce(&mut dyn Tx) -> Result<()>) -> Result<()> {
+    pub(crate) fn write<E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&mut dyn Tx) -> Result<(), E>,
+    ) -> Result<(), E> {
         super::write(&self.0, work)
     }
 

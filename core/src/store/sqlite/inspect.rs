@@ -7,7 +7,6 @@ use rusqlite::Connection;
 
 use super::copy::open_unchanged;
 use super::{APPLICATION_ID, Held, SqliteTx, StoreError, Tx};
-use crate::error::Result;
 use crate::stop::Stop;
 
 /// Faults that are told; a damaged file has thousands.
@@ -74,7 +73,10 @@ impl Inspected {
     ///
     /// # Errors
     /// What `work` answers, and the store's own.
-    pub(crate) fn read<T>(&self, work: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
+    pub(crate) fn read<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
         let mut tx = SqliteTx::begin(&self.0)?;
         let result = work(&mut tx);
         tx.rollback();
@@ -94,7 +96,10 @@ impl Inspected {
     ///
     /// # Errors
     /// What `work` answers, and the store's own.
-    pub(crate) fn write<T>(&self, work: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
+    pub(crate) fn write<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
         super::write(&self.0, work)
     }
 

@@ -10,8 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::{Held, StoreError};
-use crate::account::token::key_file;
-use crate::files::{self, beside, private, word_model};
+use crate::files::{self, beside, key_file, private, word_model};
 
 /// The schema's steps, each applied once and in order; a released one is never edited.
 const MIGRATIONS: [&str; 4] = [

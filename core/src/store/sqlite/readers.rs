@@ -9,7 +9,6 @@ use rusqlite::Connection;
 use super::super::health::Health;
 use super::super::{StoreError, Tx};
 use super::{SqliteTx, abandon, checkpoint, open, open_to_read};
-use crate::error::{Error, Result};
 use crate::files::beside;
 
 /// How long emptying the write-ahead log may keep writers waiting for those who still read it.
@@ -52,7 +51,10 @@ impl Readers {
         }
     }
 
-    pub(in crate::store) fn read<T>(&self, work: impl FnOnce(&mut dyn Tx) -> Result<T>) -> Result<T> {
+    pub(in crate::store) fn read<T, E: From<StoreError>>(
+        &self,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
         let lease = Lease { readers: self, connection: Some(self.take()?) };
         let connection = lease.connection.as_ref().expect("the lease was just made with one");
         let mut tx = SqliteTx::begin(connection)?;
@@ -62,11 +64,11 @@ impl Readers {
     }
 
     /// As [`crate::store::Store::read_within`].
-    pub(in crate::store) fn read_within<T>(
+    pub(in crate::store) fn read_within<T, E: From<StoreError>>(
         &self,
         limit: Duration,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T>,
-    ) -> Result<T> {
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
         let _share = LongRead::begin(self);
         let mut lease = Lease { readers: self, connection: Some(self.take()?) };
         let connection = lease.connection.as_mut().expect("the lease was just made with one");
@@ -74,16 +76,13 @@ impl Readers {
         connection
             .progress_handler(STEPS, Some(move || began.elapsed() >= limit))
             .map_err(StoreError::from)?;
-        let result = SqliteTx::begin(connection).map_err(Error::from).and_then(|mut tx| {
+        let result = SqliteTx::begin_limited(connection).map_err(E::from).and_then(|mut tx| {
             let result = work(&mut tx);
             tx.rollback();
             result
         });
         connection.progress_handler(0, None::<fn() -> bool>).map_err(StoreError::from)?;
-        match result {
-            Err(Error::Store(StoreError::Interrupted)) => Err(Error::Overloaded),
-            result => result,
-        }
+        result
     }
 
     /// Bytes of the file.

@@ -14,6 +14,8 @@ const NAMES: [&str; 16] =
 /// An open transaction on one connection.
 pub(in crate::store) struct SqliteTx<'c> {
     connection: &'c Connection,
+    /// Whether an interrupted statement means that the time for reading is over.
+    is_limited: bool,
     revision: i64,
     touched: Vec<Topic>,
     counts: Vec<Addition>,
@@ -31,14 +33,24 @@ struct Addition {
 impl<'c> SqliteTx<'c> {
     /// Begins a transaction that reads.
     pub(in crate::store) fn begin(connection: &'c Connection) -> Result<Self, StoreError> {
-        let mut tx = Self { connection, revision: 0, touched: Vec::new(), counts: Vec::new() };
+        let mut tx = Self::new(connection);
         tx.run("BEGIN", &[])?;
         Ok(tx)
     }
 
+    /// As [`SqliteTx::begin`], on a connection whose statements are interrupted when a time limit is over: they fail
+    /// with [`StoreError::Overloaded`].
+    pub(in crate::store) fn begin_limited(connection: &'c Connection) -> Result<Self, StoreError> {
+        Ok(Self { is_limited: true, ..Self::begin(connection)? })
+    }
+
+    fn new(connection: &'c Connection) -> Self {
+        Self { connection, is_limited: false, revision: 0, touched: Vec::new(), counts: Vec::new() }
+    }
+
     /// Begins a transaction that writes, and takes the next revision for it.
     pub(in crate::store) fn begin_write(connection: &'c Connection) -> Result<Self, StoreError> {
-        let mut tx = Self { connection, revision: 0, touched: Vec::new(), counts: Vec::new() };
+        let mut tx = Self::new(connection);
         tx.run("BEGIN IMMEDIATE", &[])?;
         match tx.one("UPDATE revision SET n = n + 1 RETURNING n", &[]).and_then(|mut row| row.take(0)) {
             Ok(revision) => tx.revision = revision,
@@ -48,6 +60,14 @@ impl<'c> SqliteTx<'c> {
             }
         }
         Ok(tx)
+    }
+
+    /// What the failure of a statement means.
+    fn meaning_of(&self, error: StoreError) -> StoreError {
+        match error {
+            StoreError::Interrupted if self.is_limited => StoreError::Overloaded,
+            error => error,
+        }
     }
 
     /// How many additions to counters there are: where those of the next work begin.
@@ -128,22 +148,11 @@ impl<'c> SqliteTx<'c> {
 
 impl Tx for SqliteTx<'_> {
     fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        bind(&mut statement, args)?;
-        let columns = statement.column_count();
-        let mut rows = statement.raw_query();
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let values = (0..columns).map(|i| row.get_ref(i).map_err(StoreError::from).and_then(value));
-            found.push(Row(values.collect::<Result<_, _>>()?));
-        }
-        Ok(found)
+        rows(self.connection, sql, args).map_err(|error| self.meaning_of(error))
     }
 
     fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        bind(&mut statement, args)?;
-        Ok(statement.raw_execute()? as u64)
+        run(self.connection, sql, args).map_err(|error| self.meaning_of(error))
     }
 
     fn revision(&self) -> i64 {
@@ -163,6 +172,25 @@ impl Tx for SqliteTx<'_> {
     fn count_on(&mut self, counter: i64, day: i64, n: i64) {
         self.counts.push(Addition { counter, day: Some(day), total: false, n });
     }
+}
+
+fn rows(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    bind(&mut statement, args)?;
+    let columns = statement.column_count();
+    let mut rows = statement.raw_query();
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let values = (0..columns).map(|i| row.get_ref(i).map_err(StoreError::from).and_then(value));
+        found.push(Row(values.collect::<Result<_, _>>()?));
+    }
+    Ok(found)
+}
+
+fn run(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
+    let mut statement = connection.prepare_cached(sql)?;
+    bind(&mut statement, args)?;
+    Ok(statement.raw_execute()? as u64)
 }
 
 /// Binds by name, never by position: to SQLite `$2` is a name, numbered by where it first stands.

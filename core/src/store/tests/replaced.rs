@@ -6,7 +6,6 @@ use tempfile::TempDir;
 
 use super::super::{Store, StoreError};
 use super::{insert, numbers, open};
-use crate::error::Error;
 
 /// A store whose directory is looked at from outside.
 fn replaceable() -> (TempDir, Store, std::path::PathBuf) {
@@ -22,7 +21,7 @@ fn replaceable() -> (TempDir, Store, std::path::PathBuf) {
 #[track_caller]
 fn refused(store: &Store) {
     let refused = store.write(|tx| insert(tx, 2));
-    assert!(matches!(refused, Err(Error::Store(StoreError::Replaced { .. }))), "{refused:?}");
+    assert!(matches!(refused, Err(StoreError::Replaced { .. })), "{refused:?}");
     assert!(matches!(store.writable(), Err(StoreError::Replaced { .. })));
     assert!(store.failures() > 0);
 }
@@ -38,7 +37,7 @@ fn a_file_that_loses_its_path_takes_no_write_until_it_has_it_again() {
         refused(&store);
         assert_eq!(numbers(&store), [1], "readers go on, and see nothing of it");
         std::fs::rename(&away, &file).unwrap();
-        store.write(|tx| Ok(tx.run("DELETE FROM number WHERE n > 1", &[])?)).unwrap();
+        store.write(|tx| tx.run("DELETE FROM number WHERE n > 1", &[])).unwrap();
         assert!(store.writable().is_ok(), "nobody has to write again for it");
     }
     let second = Store::open(&path).unwrap();
@@ -56,7 +55,7 @@ fn a_file_that_loses_its_path_while_a_work_runs_does_not_acknowledge_it() {
         std::fs::rename(from, to).unwrap();
         insert(tx, 2)
     });
-    assert!(matches!(lost, Err(Error::Store(StoreError::Replaced { .. }))), "{lost:?}");
+    assert!(matches!(lost, Err(StoreError::Replaced { .. })), "{lost:?}");
     std::fs::rename(&away, &path).unwrap();
     store.write(|tx| insert(tx, 3)).unwrap();
 }
@@ -103,7 +102,7 @@ fn an_older_copy_that_is_put_over_a_file_is_found_soon() {
     let (_dir, store, path) = replaceable();
     assert!(store.empty_wal().unwrap());
     let older = std::fs::read(&path).unwrap();
-    store.write(|tx| Ok(tx.run("UPDATE number SET n = 2", &[])?)).unwrap();
+    store.write(|tx| tx.run("UPDATE number SET n = 2", &[])).unwrap();
     assert!(store.empty_wal().unwrap());
     let newer = std::fs::read(&path).unwrap();
     assert!(older.len() == newer.len() && older[..100] == newer[..100], "the header tells nothing");
@@ -119,7 +118,7 @@ fn an_older_copy_that_is_put_over_a_file_is_found_soon() {
     put(&older);
     store.health.look_closely();
     let refused = store.write(|tx| insert(tx, 3));
-    assert!(matches!(refused, Err(Error::Store(StoreError::Replaced { .. }))), "{refused:?}");
+    assert!(matches!(refused, Err(StoreError::Replaced { .. })), "{refused:?}");
     put(&newer);
     store.health.look_closely();
     store.write(|tx| insert(tx, 3)).unwrap();

@@ -55,7 +55,7 @@ impl Shared {
         if patience.looked_at == Some(version) && !patience.waits {
             return Ok(());
         }
-        let changes = self.store.read(|tx| Ok(texts::changes(tx)?))?;
+        let changes = self.store.read(|tx| texts::changes(tx))?;
         patience.looked_at = Some(version);
         let origin = self.current.load_full().map(|current| current.model.origin.clone());
         patience.waits = self.is_due(origin.as_ref(), changes);

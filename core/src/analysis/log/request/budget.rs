@@ -159,7 +159,7 @@ mod tests {
                     budget.looks(template, answered, at) && budget.keeps(tx, template, answered, at)?,
                 );
             }
-            Ok(kept)
+            Ok::<_, StoreError>(kept)
         });
         read.unwrap()
     }

@@ -111,7 +111,7 @@ mod tests {
                 assert_eq!(known.key(tx, operation, 200, "/get_post/once", 1)?, None);
                 assert_eq!(known.key(tx, operation, 404, "/get_post/99999", 1)?, Some(99_999));
                 assert_eq!(known.key(tx, operation, 404, "/get_post/0", 1)?, None);
-                Ok(())
+                Ok::<_, StoreError>(())
             })
             .unwrap();
         assert!(most <= 2 * REMEMBERED, "{most}");
