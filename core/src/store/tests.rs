@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{Ride, Rider, Slice, Store, StoreError, Topic, Tx, revision_in, rider, version_in};
+use super::{Arg, Ride, Rider, Slice, Store, StoreError, Topic, Tx, revision_in, rider, version_in};
 
 mod replaced;
 
@@ -79,6 +79,31 @@ fn a_row_that_refers_to_none_is_dangling_and_names_bind_wherever_they_stand() {
     let refused = store.write(move |tx| tx.run(sql, &[4.into(), 3.into()]));
     assert!(matches!(refused, Err(StoreError::Dangling)), "{refused:?}");
     assert_eq!(numbers(&store), [1, 2]);
+}
+
+#[test]
+fn a_statement_runs_only_with_exactly_its_arguments() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let run = |sql: &str, args: &[Arg<'_>]| store.read(|tx| tx.rows(sql, args).map(|rows| rows.len()));
+    let names = |n: usize| (1..=n).map(|n| format!("${n}")).collect::<Vec<_>>().join(", ");
+    let args = [Arg::Integer(1); 17];
+    for taken in [0, 1, 15, 16] {
+        let sql = if taken == 0 { "SELECT 1".to_owned() } else { format!("SELECT {}", names(taken)) };
+        for given in 0..=17 {
+            let result = run(&sql, &args[..given]);
+            let is_refused = matches!(result, Err(StoreError::Other(_)));
+            assert!(
+                result.is_ok() == (given == taken) && is_refused != result.is_ok(),
+                "{given} for {taken}"
+            );
+        }
+    }
+    // More than there are names for.
+    let sql = format!("SELECT {}", names(17));
+    assert!((0..=17).all(|given| matches!(run(&sql, &args[..given]), Err(StoreError::Other(_)))));
+    assert!(matches!(run("SELECT $1, $3", &args[..2]), Err(StoreError::Other(_))), "a number is left out");
+    assert_eq!(run("SELECT $2, $1, $2", &args[..2]).unwrap(), 1, "an argument may occur more than once");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 
 use super::super::{Arg, Row, StoreError, Topic, Tx, Value};
 
-/// What arguments are called in statements.
+/// The names of arguments in statements; no statement has more.
 const NAMES: [&str; 16] =
     ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15", "$16"];
 
@@ -193,8 +193,17 @@ fn run(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<u64, Stor
     Ok(statement.raw_execute()? as u64)
 }
 
-/// Binds by name, never by position: to SQLite `$2` is a name, numbered by where it first stands.
+/// Binds arguments by name, never by position: SQLite numbers `$2` by where it first occurs in the statement.
+///
+/// # Errors
+/// When the statement does not take exactly these arguments, or more than [`NAMES`] has.
 fn bind(statement: &mut rusqlite::CachedStatement<'_>, args: &[Arg<'_>]) -> Result<(), StoreError> {
+    let (given, taken, most) = (args.len(), statement.parameter_count(), NAMES.len());
+    if given != taken || given > most {
+        return Err(StoreError::other(format!(
+            "{given} arguments were given to a statement that takes {taken}; the most are {most}"
+        )));
+    }
     for (name, arg) in NAMES.iter().zip(args) {
         let index = statement.parameter_index(name)?;
         let index = index.ok_or_else(|| StoreError::other(format!("the statement has no {name}")))?;
