@@ -54,19 +54,26 @@ fn welcome() {
     );
 }
 
-/// Ends when the process is asked to stop: Ctrl-C, or SIGTERM from a service manager.
+/// Installs the handlers of Ctrl-C and SIGTERM, and returns a future that ends at the first of these signals.
+///
+/// A signal that arrives before the future is polled is not lost.
+///
+/// # Errors
+/// When the system refuses a handler.
 fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    let (mut interrupt, mut terminate) = {
+        use tokio::signal::unix::{SignalKind, signal};
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?)
+    };
+    #[cfg(windows)]
+    let (mut interrupt, mut terminate) =
+        (tokio::signal::windows::ctrl_c()?, tokio::signal::windows::ctrl_shutdown()?);
     Ok(async move {
-        let interrupt = tokio::signal::ctrl_c();
-        #[cfg(unix)]
         tokio::select! {
-            _ = interrupt => {}
+            _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        #[cfg(not(unix))]
-        let _ = interrupt.await;
         tracing::info!("stopping: finishing what runs");
     })
 }

@@ -93,6 +93,18 @@ fn a_request_that_runs_when_the_server_is_stopped_is_finished() {
 }
 
 #[test]
+fn a_signal_immediately_after_the_ready_line_shuts_the_server_down_cleanly() {
+    let mut server = Server::start();
+    for how in [Signal::INT, Signal::TERM].into_iter().cycle().take(10) {
+        signal(&server, how);
+        let stopped = server.stop();
+        assert_eq!(stopped.status.code(), Some(0), "{how:?}: {:?}\n{}", stopped.status, stopped.log);
+        assert_eq!(logged_ahead(&server), 0, "the log is written back");
+        server.restart();
+    }
+}
+
+#[test]
 fn connections_that_only_wait_do_not_delay_a_stop() {
     let mut server = Server::start();
     let kept = server.anyone();
