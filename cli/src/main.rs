@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use tidings_core::Tidings;
+use tidings_core::{Builder, Tidings};
 
 mod act;
 mod admin;
@@ -100,8 +100,18 @@ fn open_with(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
     create_with(path, settings)
 }
 
-/// As [`open_with`], making the database where there is none.
+/// As [`open_with`], but creates the database if it does not exist.
 fn create_with(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
+    builder(path, settings)?.open().map_err(|error| cannot_open(path, error))
+}
+
+/// Opens the database for a service, creates it if it does not exist, and starts the background work.
+fn start_with(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
+    builder(path, settings)?.start().map_err(|error| cannot_open(path, error))
+}
+
+/// Returns a builder with these settings, and warns when only the key of the database exists.
+fn builder(path: &Path, settings: &Settings) -> Result<Builder, Failure> {
     if let Some(key) = Tidings::key_without_database(path) {
         let (path, key) = (path.display(), key.display());
         output::note(&format!(
@@ -109,8 +119,7 @@ fn create_with(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
              before, stop this and put a backup in its place: tidings restore FILE"
         ));
     }
-    let builder = Tidings::builder(path).config(settings.core()?);
-    builder.open().map_err(|error| cannot_open(path, error))
+    Ok(Tidings::builder(path).config(settings.core()?))
 }
 
 /// The database file where it is all that is needed of the settings.

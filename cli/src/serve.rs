@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::net::TcpListener;
 use std::process::ExitCode;
 
-use tidings_core::{admin, analysis, backup, newsfeed, words};
+use tidings_core::admin;
 use tracing_subscriber::EnvFilter;
 
 use crate::args::Global;
@@ -19,20 +19,14 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     log_to_stderr(&settings, colours(global.color, std::io::stderr().is_terminal()));
     let config = settings.server()?;
     let database = crate::database(global, &settings);
-    backup::remove_strays(&database);
-    let tidings = crate::create_with(&database, &settings)?;
     let address = settings.listen.unwrap_or(LISTEN);
     let listener = TcpListener::bind(address).map_err(|e| {
         Failure::system(format!("cannot listen on {address}: {e}; choose another address with --listen"))
     })?;
     let failed = |e: std::io::Error| Failure::system(format!("cannot serve: {e}"));
     let address = listener.local_addr().map_err(failed)?;
-    // Counting writes: where that fails, nobody is told before that the server listens.
-    let opened = newsfeed::warm(&tidings)
-        .and_then(|()| analysis::warm(&tidings))
-        .and_then(|()| words::follow(&tidings));
-    let admins =
-        opened.and_then(|()| admin::list(&tidings)).map_err(|error| cannot_open(&database, error))?;
+    let tidings = crate::start_with(&database, &settings)?;
+    let admins = admin::list(&tidings).map_err(|error| cannot_open(&database, error))?;
     if admins.admins.is_empty() {
         welcome();
     }

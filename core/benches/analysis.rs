@@ -44,7 +44,7 @@ fn benches(c: &mut Criterion) {
     // All of it comes from a few clients.
     config.analysis.log_lines_per_client = None;
     let tidings = Tidings::builder(dir.path().join("bench.db")).config(config).open().expect("a database");
-    analysis::warm(&tidings).expect("keys");
+    tidings.start_background().expect("keys");
     let feed = Operation::new("GET", "/get_popularity_newsfeed");
     let path = "/get_popularity_newsfeed";
 
@@ -91,7 +91,7 @@ fn benches(c: &mut Criterion) {
         c.bench_function(&format!("{question:?}, kept"), |b| {
             settle(&tidings);
             analysis::answer(&tidings, &Caller::Nobody, question).expect("an answer");
-            b.iter(|| analysis::answer_in_memory(&tidings, &Caller::Nobody, question).expect("it is kept"));
+            b.iter(|| analysis::try_answer(&tidings, &Caller::Nobody, question).expect("it is kept"));
         });
     }
     // What a screen that shows the day as it goes asks for each second, while something changes.

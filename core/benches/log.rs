@@ -204,7 +204,7 @@ fn main() {
     let mut traffic = Traffic::new(&tidings);
     drop(tidings);
     let (tidings, before) = (open(), bytes(&path));
-    analysis::warm(&tidings).expect("keys");
+    tidings.start_background().expect("keys");
     let mut written = 0;
     let mut writing = Duration::ZERO;
     for step in [10_000.min(lines), lines] {
@@ -228,7 +228,7 @@ fn main() {
 
     clock.advance(PRUNED * DAY);
     let tidings = open();
-    analysis::warm(&tidings).expect("keys, and old lines go");
+    tidings.start_background().expect("keys, and old lines go");
     prune(&tidings, clock.now() - SPAN);
     name(&tidings, "2000007", NAMING);
     let began = Instant::now();
@@ -236,7 +236,7 @@ fn main() {
     eprintln!("a member whom {NAMING} paths name is removed in {:?}", began.elapsed());
     drop(tidings);
     let tidings = open();
-    analysis::warm(&tidings).expect("keys, and the member's lines become nobody's");
+    tidings.start_background().expect("keys, and the member's lines become nobody's");
     let began = Instant::now();
     waits(&tidings, "while the lines of who was removed are changed", || began.elapsed() < CHANGING);
     drop(tidings);
@@ -255,7 +255,7 @@ fn day_of_visitors(visitors: u32) -> u64 {
     let builder = || Tidings::builder(&path).config(config.clone()).clock(Clock::fixed(END));
     let open = || builder().open().expect("it opens");
     let tidings = open();
-    analysis::warm(&tidings).expect("keys");
+    tidings.start_background().expect("keys");
     drop(tidings);
     let (tidings, before) = (open(), bytes(&path));
     let operation = Operation::new("GET", "/get_device");

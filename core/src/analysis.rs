@@ -45,7 +45,7 @@ pub use log::Operation;
 pub use period::{DayFigures, PERIOD_MAX, Period, period};
 pub use report::{
     Analysis, DAYS_MAX, Day, Days, Devices, HourVisitors, OneDay, Question, Realtime, StudentVisits, Summary,
-    answer, answer_in_memory, crawled, day, days_ago, devices, realtime, summary,
+    answer, crawled, day, days_ago, devices, realtime, summary, try_answer,
 };
 pub use visitor::Guest;
 
@@ -107,12 +107,11 @@ impl Drop for State {
     }
 }
 
-/// Makes ready to record what happens: the keys that guests are told apart with, what was searched lately, and the
-/// thread that lets go of what is kept no longer.
+/// Loads the keys that tell guests apart and the recent searches, and starts the retention thread.
 ///
 /// # Errors
-/// When the store fails.
-pub fn warm(tidings: &Tidings) -> Result<()> {
+/// When the store fails, or the system refuses a thread.
+pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     let analysis = tidings.analysis();
     analysis.tidy.start(analysis)?;
     realtime(tidings)?;
@@ -140,8 +139,8 @@ pub struct Communication<'a> {
 ///
 /// It is written along with other commits, within 200 ms while the writer keeps up; nobody waits for it. Of a client
 /// that asks for very much not every request has a line ([`config::Analysis::log_lines_per_client`]), and beyond some
-/// thousand paths that nobody has asked for before a line has the operation's template for its path. [`warm`] is to
-/// be called before.
+/// thousand paths that nobody has asked for before a line has the operation's template for its path. Guests are told
+/// apart once [`Tidings::start_background`] has loaded their keys.
 pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
     let Communication { caller, operation, path, status, address, user_agent } = *communication;
     let analysis = tidings.analysis();

@@ -186,8 +186,8 @@ pub fn restore(
     Ok(Restored { report, kept })
 }
 
-/// Removes what restores that were killed have left beside the database, as a later backup or restore does.
-pub fn remove_strays(database: &Path) {
+/// Removes the unfinished copies that killed restores left beside the database, as a later backup or restore does.
+pub(crate) fn remove_strays(database: &Path) {
     let database = files::resolved(database).unwrap_or_else(|_| database.to_owned());
     draft::remove_strays(files::directory(&database));
 }

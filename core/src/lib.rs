@@ -27,6 +27,68 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Opening and starting
+//!
+//! [`Tidings::open`] is for a program that runs a few operations and ends, such as a command: each operation loads
+//! what it needs when it first needs it, and no thread works in the background.
+//!
+//! [`Tidings::start`] is for a service that runs for long. It opens the database and starts everything that works in
+//! the background: the feed index, the word model, analytics, and retention. A server, a command and an embedder call
+//! the same function; `tidings_server::serve` and `tidings_server::service` start a handle that was only opened.
+//! [`Tidings::builder`] does either with other settings. The background work stops, and the database closes, when the
+//! last clone of the handle is dropped.
+//!
+//! ```
+//! use tidings_core::Tidings;
+//! use tidings_core::account::Caller;
+//! use tidings_core::config::{Analysis, Config};
+//! use tidings_core::notice;
+//! use tidings_core::stats::Stats;
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let database = dir.path().join("campus.db");
+//! let config = Config { analysis: Analysis { log_days: 7, ..Analysis::default() }, ..Config::default() };
+//! let service = Tidings::builder(&database).config(config).start()?;
+//! assert!(Stats::of(&service).feeds_age_ms.is_some());
+//!
+//! // A second handle on the same file, as a command in another process has it.
+//! let command = Tidings::open(&database)?;
+//! assert!(Stats::of(&command).feeds_age_ms.is_none());
+//! assert_eq!(notice::list(&command, &Caller::Nobody)?.notices().len(), 0);
+//!
+//! drop(service);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Waiting
+//!
+//! Operations block the calling thread unless their signature says otherwise:
+//!
+//! - An operation that returns [`Pending`] has queued a write and does not wait for the disk. [`Pending::wait`] blocks
+//!   until the write is on disk; `.await` does the same on any async runtime without blocking a thread.
+//! - A `try_` function, such as [`notice::try_list`], never blocks: it answers from memory, or returns `None` when only
+//!   the database knows the answer. The function without the prefix then has to be called.
+//!
+//! An async program calls these two kinds directly, and every other operation on a thread that may block.
+//!
+//! ```
+//! use tidings_core::account::Caller;
+//! use tidings_core::{Tidings, analysis, notice};
+//!
+//! # let dir = tempfile::tempdir()?;
+//! # let tidings = Tidings::open(dir.path().join("campus.db"))?;
+//! analysis::insert_device(&tidings, "pc").wait()?;
+//!
+//! async fn count_a_tablet(tidings: &Tidings) -> tidings_core::Result<()> {
+//!     analysis::insert_device(tidings, "tablet").await
+//! }
+//!
+//! assert!(notice::try_list(&tidings).is_none());
+//! let list = notice::list(&tidings, &Caller::Nobody)?;
+//! assert_eq!(notice::try_list(&tidings).map(|kept| kept.notices().len()), Some(list.notices().len()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # The slices
 //!
 //! | module | what it holds |
@@ -91,7 +153,7 @@ mod text;
 pub mod words;
 
 pub use error::{Error, Outcome, Pending, Result};
-pub use store::{SCHEMA_VERSION, StoreError};
+pub use store::{PendingFuture, SCHEMA_VERSION, StoreError};
 
 use account::password::Hasher;
 use account::throttle::Throttle;
@@ -123,7 +185,8 @@ struct Inner {
 }
 
 impl Tidings {
-    /// Opens the database at `path` with default settings, made where there is none.
+    /// Opens the database at `path` with default settings and creates it if it does not exist. Starts nothing in the
+    /// background.
     ///
     /// # Errors
     /// When the file cannot be opened, is not a tidings database, or was written by a newer program.
@@ -131,7 +194,16 @@ impl Tidings {
         Self::builder(path).open()
     }
 
-    /// Begins to open the database at `path` with settings of one's own.
+    /// Opens the database at `path` with default settings, creates it if it does not exist, and starts everything that
+    /// a service needs in the background.
+    ///
+    /// # Errors
+    /// As [`Builder::start`].
+    pub fn start(path: impl AsRef<Path>) -> Result<Self> {
+        Self::builder(path).start()
+    }
+
+    /// Returns a builder that opens or starts the database at `path` with other settings.
     pub fn builder(path: impl AsRef<Path>) -> Builder {
         let path = path.as_ref().to_owned();
         Builder { path, config: Config::default(), clock: Clock::system(), verifier: None }
@@ -143,6 +215,22 @@ impl Tidings {
         let path = path.as_ref();
         let key = files::key_file(path);
         (key.exists() && matches!(path.try_exists(), Ok(false))).then_some(key)
+    }
+
+    /// Starts the background work of a service, as [`Builder::start`] does, on a handle that was only opened.
+    ///
+    /// Blocks while the posts are loaded. Calling it again has no effect.
+    ///
+    /// # Errors
+    /// When the store fails, or the system refuses a thread.
+    pub fn start_background(&self) -> Result<()> {
+        self.start_all().map_err(|error| full_or(&self.0.path, error))
+    }
+
+    fn start_all(&self) -> Result<()> {
+        newsfeed::start(self)?;
+        analysis::start(self)?;
+        words::start(self)
     }
 
     /// The settings in force.
@@ -219,7 +307,16 @@ impl Tidings {
     }
 }
 
-/// Opens a [`Tidings`] with settings of one's own.
+/// Replaces an error with [`StoreError::Full`] when the disk of the database at `path` is full: the errors that SQLite
+/// and the system report then depend on the file that could not grow.
+fn full_or(path: &Path, error: Error) -> Error {
+    match error {
+        Error::Store(StoreError::Other(_)) if files::is_full(path) => StoreError::Full.into(),
+        error => error,
+    }
+}
+
+/// Opens or starts a [`Tidings`] with settings of one's own.
 pub struct Builder {
     path: PathBuf,
     config: Config,
@@ -249,17 +346,30 @@ impl Builder {
         self
     }
 
-    /// Opens the database.
+    /// Opens the database, for a program that runs a few operations and ends.
+    ///
+    /// Each operation loads what it needs; nothing works in the background.
     ///
     /// # Errors
     /// As [`Tidings::open`].
     pub fn open(self) -> Result<Tidings> {
         let path = self.path.clone();
-        self.opened().map_err(|error| match error {
-            // What SQLite and the system say of a lack of room depends on the file that it shows in first.
-            Error::Store(StoreError::Other(_)) if files::is_full(&path) => StoreError::Full.into(),
-            error => error,
-        })
+        self.opened().map_err(|error| full_or(&path, error))
+    }
+
+    /// Opens the database and starts everything that a service needs in the background: the feed index, the word
+    /// model, analytics and retention. It also removes the unfinished copies that killed restores left beside the
+    /// database.
+    ///
+    /// Returns once the posts are loaded. The background work stops when the last clone of the handle is dropped.
+    ///
+    /// # Errors
+    /// As [`Tidings::open`]; when the database cannot be written, or the system refuses a thread.
+    pub fn start(self) -> Result<Tidings> {
+        backup::remove_strays(&self.path);
+        let tidings = self.open()?;
+        tidings.start_background()?;
+        Ok(tidings)
     }
 
     fn opened(self) -> Result<Tidings> {

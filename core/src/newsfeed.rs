@@ -50,11 +50,11 @@ pub struct FeedAnswer {
     pub body: Arc<Encoded>,
 }
 
-/// Loads the posts, so that the first feed is answered as fast as the following ones.
+/// Loads the feed index and starts the thread that keeps it up to date with the posts.
 ///
 /// # Errors
-/// When the store fails.
-pub fn warm(tidings: &Tidings) -> Result<()> {
+/// When the store fails, or the system refuses a thread.
+pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.feeds().index()?;
     Ok(())
 }

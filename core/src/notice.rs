@@ -238,8 +238,8 @@ pub fn list(tidings: &Tidings, caller: &Caller) -> Result<NoticeList> {
     Ok(sheet.shown())
 }
 
-/// What [`list`] answers to anybody, if that is known without asking the database.
-pub fn list_in_memory(tidings: &Tidings) -> Option<NoticeList> {
+/// Returns what [`list`] answers a guest, or `None` when only the database knows it. Never blocks.
+pub fn try_list(tidings: &Tidings) -> Option<NoticeList> {
     Some(tidings.board().sheet_in_memory(tidings.store())?.shown())
 }
 
@@ -252,8 +252,8 @@ pub fn get(tidings: &Tidings, caller: &Caller, id: &str) -> Result<OneNotice> {
     read(tidings, &sheet, id, || caller.identify(tidings).is_admin(tidings))
 }
 
-/// What [`get`] answers to anybody, if that is known without asking the database.
-pub fn get_in_memory(tidings: &Tidings, id: &str) -> Option<Result<OneNotice>> {
+/// Does what [`get`] does for a guest, or returns `None` when only the database knows the notices. Never blocks.
+pub fn try_get(tidings: &Tidings, id: &str) -> Option<Result<OneNotice>> {
     let sheet = tidings.board().sheet_in_memory(tidings.store())?;
     Some(read(tidings, &sheet, id, || Ok(false)))
 }

@@ -65,7 +65,7 @@ mod tests {
         let service = service();
         let before = Stats::of(&service);
         assert_eq!((before.writes_waiting, before.records_waiting, before.feeds_age_ms), (0, 0, None));
-        newsfeed::warm(&service).unwrap();
+        newsfeed::start(&service).unwrap();
         service.clock().advance(500);
         let draft = Draft { title: Some("t".into()), url: Some("https://a.b/".into()), ..Draft::default() };
         post::insert(&service, &Caller::Operator, &draft).unwrap();

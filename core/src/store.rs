@@ -33,6 +33,7 @@ pub(crate) use deferred::{Ride, Rider, Slice};
 pub use error::StoreError;
 pub use gauges::Commits;
 pub(crate) use pending::Pending;
+pub use pending::PendingFuture;
 pub use sqlite::SCHEMA_VERSION;
 pub(crate) use sqlite::{copy, inspect};
 pub(crate) use topic::{Topic, revision_in, version_in};

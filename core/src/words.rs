@@ -118,11 +118,11 @@ pub(crate) fn similar_to(tidings: &Tidings, token: &str, most: usize) -> Vec<Sim
     words
 }
 
-/// Keeps the model up with the posts, and with what other processes make, from now on until the service is dropped.
+/// Starts the thread that retrains the model when the posts change and loads models that other processes make.
 ///
 /// # Errors
-/// When the system has no thread to spare.
-pub fn follow(tidings: &Tidings) -> Result<()> {
+/// When the system refuses a thread.
+pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.words().follow()
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn routes() -> Vec<Route> {
 
 /// Answers a report that many ask for: at once where it is kept.
 async fn report(call: Call, question: Question) -> Answer {
-    if let Some(kept) = analysis::answer_in_memory(call.tidings(), call.caller(), question) {
+    if let Some(kept) = analysis::try_answer(call.tidings(), call.caller(), question) {
         return call.encoded(kept).await;
     }
     let made = move |tidings: &_, caller: &_, gzip| {

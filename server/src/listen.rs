@@ -16,7 +16,7 @@ use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use socket2::SockRef;
-use tidings_core::{Error, Tidings, analysis, newsfeed};
+use tidings_core::{Error, Tidings};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
@@ -66,7 +66,7 @@ const HURRIED: Duration = Duration::from_secs(2);
 /// returns.
 ///
 /// # Errors
-/// When the listener cannot be used, or the feeds cannot be loaded.
+/// When the listener cannot be used, or [`Tidings::start_background`] fails.
 pub async fn serve(
     tidings: Tidings,
     config: Config,
@@ -76,7 +76,8 @@ pub async fn serve(
     let connections = Connections::new(&config, files::room_for(config.max_connections));
     let mut newcomers = Newcomers { listener: listen_on(listener)?, connections, waiting: None };
     let app = App::new(tidings, config);
-    warm(&app).await?;
+    let tidings = app.tidings.clone();
+    app.lanes.store.run(move || tidings.start_background()).await.map_err(io::Error::other)?;
     let service = Arc::clone(&app).service();
     // Dropped at the end, as the connections are.
     let mut watchers = JoinSet::new();
@@ -186,16 +187,6 @@ fn listen_on(listener: std::net::TcpListener) -> io::Result<TcpListener> {
     listener.set_nonblocking(true)?;
     SockRef::from(&listener).listen(BACKLOG)?;
     TcpListener::from_std(listener)
-}
-
-/// Loads what answers are made of in memory, where nothing may wait for the database.
-async fn warm(app: &App) -> io::Result<()> {
-    let tidings = app.tidings.clone();
-    let warmed = app.lanes.store.run(move || {
-        newsfeed::warm(&tidings)?;
-        analysis::warm(&tidings)
-    });
-    warmed.await.map_err(io::Error::other)
 }
 
 fn hyper(streams: StreamExecutor) -> Builder<StreamExecutor> {

@@ -35,7 +35,7 @@ pub(crate) fn routes() -> Vec<Route> {
 )]
 pub(crate) async fn get_all_notice(call: Call) -> Answer {
     if call.is_guest()
-        && let Some(list) = notice::list_in_memory(call.tidings())
+        && let Some(list) = notice::try_list(call.tidings())
     {
         return call.encoded(Arc::clone(list.answer())).await;
     }
@@ -57,7 +57,7 @@ pub(crate) async fn get_all_notice(call: Call) -> Answer {
 pub(crate) async fn get_notice(mut call: Call) -> Answer {
     let [id] = call.ids();
     if call.is_guest()
-        && let Some(notice) = notice::get_in_memory(call.tidings(), &id)
+        && let Some(notice) = notice::try_get(call.tidings(), &id)
     {
         return call.encoded(Arc::new(Encoded::new(answer::success(&notice?)))).await;
     }

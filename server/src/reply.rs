@@ -41,7 +41,7 @@ impl Reply {
     /// # Errors
     /// The operation's.
     pub(crate) async fn written(write: Pending<()>) -> Answer {
-        write.done().await?;
+        write.await?;
         Ok(Self::success(&(), false))
     }
 

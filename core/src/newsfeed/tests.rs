@@ -23,7 +23,7 @@ fn stocked() -> Service {
         };
         post::insert(&service, &Caller::Operator, &draft).unwrap();
     }
-    warm(&service).unwrap();
+    start(&service).unwrap();
     service
 }
 

@@ -145,7 +145,7 @@ fn a_notice_that_is_not_there_is_not_found() {
     assert_eq!(stored(&service), []);
     for id in [id.as_str(), "65f0a0000000000000000000", "", "no id", "%00", "../../etc/passwd"] {
         assert!(matches!(get(&service, &ann, id), Err(Error::NotFound)), "{id}");
-        assert!(matches!(get_in_memory(&service, id), Some(Err(Error::NotFound))), "{id}");
+        assert!(matches!(try_get(&service, id), Some(Err(Error::NotFound))), "{id}");
         assert!(matches!(update(&service, &ann, id, &activation(0)), Err(Error::NotFound)), "{id}");
         let removed = remove(&service, &ann, id);
         assert!(matches!(removed, Err(Error::Documented(Outcome::NotFound))), "{id}");
@@ -163,8 +163,8 @@ fn hidden_notices_exist_for_administrators_only() {
         assert!(matches!(get(&service, caller, &hidden), Err(Error::NotFound)));
         get(&service, caller, &shown).unwrap();
     }
-    assert!(matches!(get_in_memory(&service, &hidden), Some(Err(Error::NotFound))));
-    assert_eq!(list_in_memory(&service).unwrap().notices().len(), 1);
+    assert!(matches!(try_get(&service, &hidden), Some(Err(Error::NotFound))));
+    assert_eq!(try_list(&service).unwrap().notices().len(), 1);
     for caller in [&ann, &Caller::Operator] {
         assert_eq!(titles(&service, caller), ["shown", "hidden"]);
         get(&service, caller, &hidden).unwrap();
@@ -180,17 +180,17 @@ fn hidden_notices_exist_for_administrators_only() {
 fn memory_answers_only_what_it_knows_to_be_so() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "p"));
-    assert!(list_in_memory(&service).is_none() && get_in_memory(&service, &id).is_none());
+    assert!(try_list(&service).is_none() && try_get(&service, &id).is_none());
     list(&service, &Caller::Nobody).unwrap();
-    assert_eq!(list_in_memory(&service).unwrap().notices().len(), 1);
-    assert_eq!(get_in_memory(&service, &id).unwrap().unwrap().notice_list.view, 1);
+    assert_eq!(try_list(&service).unwrap().notices().len(), 1);
+    assert_eq!(try_get(&service, &id).unwrap().unwrap().notice_list.view, 1);
     update(&service, &Caller::Operator, &id, &draft("new", "new")).unwrap();
-    assert!(list_in_memory(&service).is_none() && get_in_memory(&service, &id).is_none());
+    assert!(try_list(&service).is_none() && try_get(&service, &id).is_none());
     assert_eq!(titles(&service, &Caller::Nobody), ["new"]);
     // Writes of other slices, and views, leave what is known as it is.
     service.member("ben");
     flush(&service);
-    assert_eq!(list_in_memory(&service).unwrap().notices()[0].view, 1);
+    assert_eq!(try_list(&service).unwrap().notices()[0].view, 1);
 }
 
 #[test]

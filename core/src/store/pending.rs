@@ -1,21 +1,36 @@
-//! Answers of writes that are not on disk yet.
+//! The result of a write that the caller does not have to wait for.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use super::StoreError;
 
-/// An answer that comes once it is on disk: wait for it on a thread, or await it.
-#[must_use = "nothing is known of the write until its answer is there"]
-pub struct Pending<T, E>(pub(super) Answer<T, E>);
+/// The result of a write that is queued: [`Pending::wait`] blocks until it is on disk, `.await` does the same without
+/// blocking the thread, on any async runtime.
+///
+/// The write happens even if this is dropped.
+#[must_use = "the write may fail: wait for its result"]
+pub struct Pending<T, E>(Answer<T, E>);
 
-pub(super) enum Answer<T, E> {
+/// The future of a [`Pending`].
+#[must_use = "futures do nothing unless polled"]
+pub struct PendingFuture<T, E>(FutureState<T, E>);
+
+enum FutureState<T, E> {
+    Known(Option<Result<T, E>>),
+    Awaited(oneshot::AsyncReceiver<Result<T, E>>),
+}
+
+enum Answer<T, E> {
     Given(Result<T, E>),
     Awaited(oneshot::Receiver<Result<T, E>>),
 }
 
 impl<T, E: From<StoreError>> Pending<T, E> {
-    /// Waits, blocking the thread, until the answer is there.
+    /// Blocks the thread until the write is on disk, and returns its result.
     ///
     /// # Errors
-    /// The operation's.
+    /// The operation's errors.
     pub fn wait(self) -> Result<T, E> {
         match self.0 {
             Answer::Given(result) => result,
@@ -23,18 +38,7 @@ impl<T, E: From<StoreError>> Pending<T, E> {
         }
     }
 
-    /// Waits, without blocking the thread, until the answer is there; on any runtime.
-    ///
-    /// # Errors
-    /// The operation's.
-    pub async fn done(self) -> Result<T, E> {
-        match self.0 {
-            Answer::Given(result) => result,
-            Answer::Awaited(receiver) => receiver.await.unwrap_or_else(|_| Err(lost().into())),
-        }
-    }
-
-    /// The answer, where it is known without waiting.
+    /// Returns the result if it is known without waiting.
     #[cfg(test)]
     pub(super) fn given_already(self) -> Result<Result<T, E>, Self> {
         match self.0 {
@@ -43,13 +47,48 @@ impl<T, E: From<StoreError>> Pending<T, E> {
         }
     }
 
-    /// An answer that is known already.
+    /// Returns a result that is known already.
     pub(crate) fn given(result: Result<T, E>) -> Self {
         Self(Answer::Given(result))
     }
+
+    /// Returns the result that the writer sends through the other end of `receiver`.
+    pub(super) fn awaited(receiver: oneshot::Receiver<Result<T, E>>) -> Self {
+        Self(Answer::Awaited(receiver))
+    }
 }
 
-/// Every work is answered before the thread ends, so only one that panicked is not.
+impl<T, E: From<StoreError>> IntoFuture for Pending<T, E> {
+    type Output = Result<T, E>;
+    type IntoFuture = PendingFuture<T, E>;
+
+    fn into_future(self) -> PendingFuture<T, E> {
+        PendingFuture(match self.0 {
+            Answer::Given(result) => FutureState::Known(Some(result)),
+            Answer::Awaited(receiver) => FutureState::Awaited(receiver.into_future()),
+        })
+    }
+}
+
+impl<T, E: From<StoreError>> Future for PendingFuture<T, E> {
+    type Output = Result<T, E>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T, E>> {
+        match &mut self.0 {
+            FutureState::Known(result) => {
+                Poll::Ready(result.take().expect("a future is not polled after it has ended"))
+            }
+            FutureState::Awaited(receiver) => {
+                Pin::new(receiver).poll(cx).map(|answer| answer.unwrap_or_else(|_| Err(lost().into())))
+            }
+        }
+    }
+}
+
+// The result is moved out, never pinned.
+impl<T, E> Unpin for PendingFuture<T, E> {}
+
+/// The error of a write that panicked: the writer drops the sender only then.
 fn lost() -> StoreError {
     StoreError::other("the write panicked and was undone")
 }

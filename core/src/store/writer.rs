@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::gauges::Gauges;
 use super::group::{Finished, GROUP, Riders, Work, commit_group};
 use super::health::Health;
-use super::pending::{Answer, Pending};
+use super::pending::Pending;
 use super::sqlite::{self, Connection};
 use super::watch::Versions;
 use super::{Rider, StoreError, Tx};
@@ -100,7 +100,7 @@ impl Writer {
             Finished { keep, answer: Box::new(answer) }
         });
         match self.send(Message::Write(work)) {
-            Ok(()) => Pending(Answer::Awaited(receiver)),
+            Ok(()) => Pending::awaited(receiver),
             Err(error) => Pending::given(Err(error.into())),
         }
     }

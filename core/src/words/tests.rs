@@ -259,7 +259,7 @@ fn eventually(what: impl Fn() -> bool) {
 #[test]
 fn who_follows_learns_when_posts_have_changed_enough_and_sees_what_others_made() {
     let service = testing::service();
-    follow(&service).unwrap();
+    start(&service).unwrap();
     import(&service, 40, 1);
     eventually(|| !words(&service, "cargo").is_empty());
     // Enough new ones to be learned again: the new word is known.

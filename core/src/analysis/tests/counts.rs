@@ -95,7 +95,7 @@ fn each_day_begins_anew_at_the_zones_midnight() {
     let midnight = parse("2026-11-20T15:00:00Z").unwrap();
     let service = service_at(midnight - 1_000, zone("Asia/Seoul"));
     let ann = service.member("ann");
-    warm(&service).unwrap();
+    start(&service).unwrap();
     service.visit(&ann, 1);
     service.visit(&Caller::Nobody, 1);
     service.clock().advance(1_000);
@@ -117,12 +117,12 @@ fn each_day_begins_anew_at_the_zones_midnight() {
 #[test]
 fn guests_are_the_same_after_a_restart_and_others_on_another_day() {
     let service = service();
-    warm(&service).unwrap();
+    start(&service).unwrap();
     service.visit(&Caller::Nobody, 1);
     service.settle();
     let open = |now| {
         let tidings = Tidings::builder(service.path()).clock(Clock::fixed(now)).open().unwrap();
-        warm(&tidings).unwrap();
+        start(&tidings).unwrap();
         tidings
     };
     let number =
@@ -259,8 +259,8 @@ fn student_numbers_are_cut_for_all_but_administrators_and_added_up() {
     let long = answer(&service, &root, question).unwrap();
     let short = answer(&service, &Caller::Nobody, question).unwrap();
     assert!(long.json().len() > short.json().len());
-    assert!(Arc::ptr_eq(&short, &answer_in_memory(&service, &Caller::Nobody, question).unwrap()));
-    assert!(answer_in_memory(&service, &root, question).is_none());
+    assert!(Arc::ptr_eq(&short, &try_answer(&service, &Caller::Nobody, question).unwrap()));
+    assert!(try_answer(&service, &root, question).is_none());
 }
 
 #[test]
@@ -311,13 +311,13 @@ fn answers_are_kept_until_something_is_counted_or_the_day_turns() {
         Question::Realtime,
     ];
     for question in questions {
-        assert!(answer_in_memory(&service, &Caller::Nobody, question).is_none());
+        assert!(try_answer(&service, &Caller::Nobody, question).is_none());
         let first = ask(question);
         assert!(Arc::ptr_eq(&first, &ask(question)));
-        assert!(Arc::ptr_eq(&first, &answer_in_memory(&service, &Caller::Nobody, question).unwrap()));
+        assert!(Arc::ptr_eq(&first, &try_answer(&service, &Caller::Nobody, question).unwrap()));
     }
     post::view(&service, &Caller::Nobody, &id).wait().unwrap();
-    assert!(answer_in_memory(&service, &Caller::Nobody, Question::Summary).is_none());
+    assert!(try_answer(&service, &Caller::Nobody, Question::Summary).is_none());
     assert!(str::from_utf8(ask(Question::Summary).json()).unwrap().contains(r#""total_view":1"#));
     search::log(&service, &Caller::Nobody, None, "Rust").wait().unwrap();
     let trends = ask(Question::Realtime);
@@ -325,7 +325,7 @@ fn answers_are_kept_until_something_is_counted_or_the_day_turns() {
     let days = ask(Question::DaysAgo(0));
     service.clock().advance(DAY_MS);
     for question in questions {
-        assert!(answer_in_memory(&service, &Caller::Nobody, question).is_none(), "{question:?}");
+        assert!(try_answer(&service, &Caller::Nobody, question).is_none(), "{question:?}");
     }
     assert_ne!(ask(Question::DaysAgo(0)).json(), days.json());
     for wrong in [Question::DaysAgo(367), Question::Day(2026, 2, 30)] {
@@ -361,7 +361,7 @@ fn nobody_counts_in_a_zone_that_another_has_changed_meanwhile() {
 #[test]
 fn nothing_of_an_address_is_on_disk() {
     let service = service();
-    warm(&service).unwrap();
+    start(&service).unwrap();
     for from in 100..110 {
         service.visit(&Caller::Nobody, from);
         let guest = Guest::new(&service, Ipv4Addr::new(203, 0, 113, from).into(), AGENT.as_bytes());
@@ -414,7 +414,7 @@ fn what_is_committed_after_midnight_counts_on_the_day_before() {
 #[test]
 fn a_days_key_is_nowhere_once_it_has_given_its_place() {
     let service = service();
-    warm(&service).unwrap();
+    start(&service).unwrap();
     let keys = || {
         let rows = service.store().read(|tx| tx.rows("SELECT secret FROM day_key", &[])).unwrap();
         rows.into_iter().map(|mut row| row.take::<String>(0).unwrap()).collect::<Vec<_>>()

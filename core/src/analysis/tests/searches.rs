@@ -49,9 +49,9 @@ fn a_search_counts_for_24_hours_to_the_millisecond() {
     service.clock().advance(23 * HOUR - 1);
     assert_eq!(ranking(&service), pairs(&[("early", 2), ("late", 1)]));
     let kept = answer(&service, &Caller::Nobody, Question::Realtime).unwrap();
-    assert!(Arc::ptr_eq(&kept, &answer_in_memory(&service, &Caller::Nobody, Question::Realtime).unwrap()));
+    assert!(Arc::ptr_eq(&kept, &try_answer(&service, &Caller::Nobody, Question::Realtime).unwrap()));
     service.clock().advance(1);
-    assert!(answer_in_memory(&service, &Caller::Nobody, Question::Realtime).is_none());
+    assert!(try_answer(&service, &Caller::Nobody, Question::Realtime).is_none());
     assert_eq!(ranking(&service), pairs(&[("early", 1), ("late", 1)]));
     service.clock().advance(HOUR);
     assert!(ranking(&service).is_empty());
@@ -195,9 +195,9 @@ fn the_network_of_a_guest_survives_a_restart_and_is_other_on_another_day() {
         Guest::new(tidings, Ipv4Addr::new(203, 0, 113, last).into(), b"apple").searcher()
     };
     let network = |number: i64| Network::of_searcher(number).unwrap();
-    warm(&service).unwrap();
+    start(&service).unwrap();
     let other = Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap();
-    warm(&other).unwrap();
+    start(&other).unwrap();
     assert_eq!(on(&service, 1), on(&other, 1));
     assert_ne!(on(&service, 1), on(&service, 2));
     assert_eq!(network(on(&service, 1)), network(on(&other, 2)));

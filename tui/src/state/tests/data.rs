@@ -62,7 +62,7 @@ pub(super) fn asks(tidings: &Tidings, who: &Caller, from: u8, path: &'static str
 
 /// A campus in the middle of its day.
 pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
-    analysis::warm(tidings).unwrap();
+    tidings.start_background().unwrap();
     let end = clock.now();
     // The weeks before, in which the campus came to life.
     clock.advance(-28 * DAY_MS);
@@ -142,7 +142,7 @@ const POSTS: [(&str, &str); 4] = [
 
 /// Texts that are wide, long, joined of several characters, or that a terminal would act on.
 pub(super) fn wide(tidings: &Tidings, clock: &Clock) {
-    analysis::warm(tidings).unwrap();
+    tidings.start_background().unwrap();
     let text = "열람실은 밤 열 시까지 열려 있습니다. 図書館は夜十時まで。 👩‍👩‍👧‍👦 café e\u{301} \u{202e}backwards\u{202c} ";
     let ann = member(tidings, "ann-with-an-id-of-30-character", "도서관을 사랑하는 사람들의 모임 👍");
     for (i, title) in
