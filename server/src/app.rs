@@ -31,16 +31,13 @@ use crate::metrics::Metrics;
 use crate::reply::{self, Answer, Refusal, Scope};
 use crate::request::Call;
 use crate::route::{Route, Table};
+use crate::service::PeerAddress;
 use crate::upload::Upload;
 use crate::witness::Witness;
 use crate::{
     account, admin, analysis, client, docs, feedback, health, main_info, newsfeed, notice, post, profile,
     search, target, words,
 };
-
-/// The address at the other end of the connection that a request came by: an extension of the request.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer(pub(crate) IpAddr);
 
 /// What all requests share.
 pub(crate) struct App {
@@ -80,7 +77,10 @@ impl App {
     /// The whole API as a tower service, with CORS around it.
     pub(crate) fn service<B>(
         self: Arc<Self>,
-    ) -> impl Service<Request<B>, Response = Response, Error = Infallible, Future: Send> + Clone
+    ) -> impl Service<Request<B>, Response = Response, Error = Infallible, Future: Send + 'static>
+    + Clone
+    + Send
+    + 'static
     where
         B: http_body::Body<Data: Send, Error: Into<Box<dyn StdError + Send + Sync>>> + Send + Sync + 'static,
     {
@@ -126,7 +126,7 @@ impl App {
         path: FullPath,
         query: String,
         headers: HeaderMap,
-        peer: Option<Peer>,
+        peer: Option<PeerAddress>,
         upload: Upload,
     ) -> Response {
         let mut scope = Scope { names_origin: self.names_origin(), ..Scope::default() };
@@ -375,7 +375,7 @@ mod tests {
         let server = App::new(service.tidings.clone(), config);
         let call = |address: &str, path: &str| {
             let mut request = request("GET", path);
-            request.extensions_mut().insert(Peer(address.parse().unwrap()));
+            request.extensions_mut().insert(PeerAddress(address.parse().unwrap()));
             tower::ServiceExt::oneshot(Arc::clone(&server).service(), request)
         };
         assert_eq!(call("192.0.2.1", "/get_userinfo").await.unwrap().status(), 200);

@@ -1,7 +1,8 @@
 //! The HTTP API of tidings: every operation of [`tidings_core`] under the path that the documents give it.
 //!
-//! [`serve`] answers on a listener until it is told to stop. No rule of the service stands here: a handler
-//! decodes, calls one operation of the core, and wraps what it answers.
+//! [`serve`] answers requests on a listener until it is told to stop. [`service`] returns the same API as a tower
+//! service, which another program mounts beside services of its own. The rules of the service are in the core: a
+//! handler decodes a request, calls one operation of the core, and encodes the result.
 //!
 //! ```
 //! use tidings_core::Tidings;
@@ -10,7 +11,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
-//! let tidings = Tidings::open(dir.path().join("campus.db"))?;
+//! let tidings = Tidings::start(dir.path().join("campus.db"))?;
 //! let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
 //! let address = listener.local_addr()?;
 //! let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
@@ -38,6 +39,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `listen` | accepts connections, stops gracefully |
+//! | `service` | the same API as a tower service, without connections |
 //! | `connections`, `connection`, `files` | how many connections there may be, and which ones close for others |
 //! | `unsent`, `stream` | bounds the memory of responses that clients do not take, and for how long it is held |
 //! | `patience` | closes connections that take too long over a request, or do nothing |
@@ -85,6 +87,7 @@ mod request;
 mod route;
 mod search;
 mod security;
+mod service;
 mod stream;
 mod target;
 #[cfg(test)]
@@ -97,3 +100,4 @@ mod words;
 pub use config::{BasePath, Config, InvalidSetting, IpNet, Origin};
 pub use docs::openapi;
 pub use listen::serve;
+pub use service::{PeerAddress, service};

@@ -23,13 +23,14 @@ use tokio::time::{interval, sleep, timeout};
 use tower::Service;
 use warp::reply::Response;
 
-use crate::app::{App, Peer};
+use crate::app::App;
 use crate::config::Config;
 use crate::connection::{Connection, RequestBody};
 use crate::connections::{Connections, Place, Refused};
 use crate::limit::RateLimit;
 use crate::patience::{Limits, Patient};
 use crate::reply::{self, Scope};
+use crate::service::PeerAddress;
 use crate::stream::{self, StreamExecutor};
 use crate::unsent::{CHARGED_FROM, ResponseBody};
 use crate::{files, metrics, request};
@@ -137,7 +138,7 @@ where
     let answer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         let running = connection.begin(request.version() == Version::HTTP_2);
         note_member(&app, &connection, &request);
-        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(PeerAddress(peer));
         let request = request.map(|body| RequestBody::new(body, &connection));
         let answered = (connection.unsent() < CONNECTION_UNSENT).then(|| service.clone().call(request));
         let connections = Arc::clone(&connections);

@@ -1,0 +1,137 @@
+//! The API as a tower service, for programs that mount it beside services of their own.
+
+use std::convert::Infallible;
+use std::error::Error as StdError;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::{Body, Frame, SizeHint};
+use tidings_core::{Result, Tidings};
+use tower::Service;
+
+use crate::app::App;
+use crate::config::Config;
+
+/// The address at the other end of the connection that a request arrived on: an extension of the request.
+///
+/// [`serve`](crate::serve) sets it. A program that mounts [`service`] inserts it into each request; without it, all
+/// clients count as one client, on the local host, so that they share its limits and one visitor is counted for each
+/// user agent. When the peer is one of [`Config::trust_proxy`], the service takes the client's address from
+/// `X-Forwarded-For`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerAddress(pub IpAddr);
+
+/// Returns the API as a tower service, and starts the background work of `tidings` unless it is running already.
+///
+/// The call blocks while the posts are loaded. Clones of the service share one state, and the service keeps a clone of
+/// `tidings`: the database closes after the last of them is dropped.
+///
+/// # What the program provides
+///
+/// - A tokio runtime with timers, on which the service is called.
+/// - The client's address, as a [`PeerAddress`] extension of each request.
+/// - The path: the service answers the paths below [`Config::base_path`] and answers `Not found` to all others. Mounted
+///   under `/tidings`, it is given either `base_path: "/tidings"` and the whole path, which also puts the prefix into
+///   the OpenAPI document, or no base path and requests whose prefix the program has removed.
+///
+/// # What [`serve`](crate::serve) adds
+///
+/// The service itself bounds bodies and imports, rates, and the operations that run or wait, sets CORS headers and
+/// compresses responses. [`serve`](crate::serve) calls the same service and adds what belongs to connections. The
+/// mounting program is responsible for it instead:
+///
+/// - limits on connections, in total and for each address ([`Config::max_connections`],
+///   [`Config::max_connections_per_address`]), and on the streams of an HTTP/2 connection;
+/// - time limits on the head of a request, on idle connections, and on responses that a client does not take
+///   ([`Config::header_timeout`], [`Config::idle_timeout`]);
+/// - the memory budget of responses that clients have not taken ([`Config::responses_limit`]);
+/// - graceful shutdown ([`Config::shutdown_timeout`]); `/readyz` does not learn that the program is shutting down;
+/// - the metrics listener ([`Config::metrics_listen`]);
+/// - removing clients from the rate limits every second: without it, each limit keeps the last 65,536 clients.
+///
+/// # Errors
+/// When [`Tidings::start_background`] fails.
+///
+/// # Examples
+///
+/// ```
+/// use http::Request;
+/// use http_body_util::Empty;
+/// use tidings_core::Tidings;
+/// use tidings_server::{Config, PeerAddress};
+/// use tower::ServiceExt as _;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let dir = tempfile::tempdir()?;
+/// let tidings = Tidings::start(dir.path().join("campus.db"))?;
+/// let config = Config { base_path: "/tidings".parse()?, ..Config::default() };
+/// let service = tidings_server::service(tidings, config)?;
+///
+/// let mut request = Request::get("/tidings/healthz").body(Empty::<bytes::Bytes>::new())?;
+/// request.extensions_mut().insert(PeerAddress([192, 0, 2, 1].into()));
+/// assert_eq!(service.oneshot(request).await?.status(), 200);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// `examples/mount.rs` nests the service under a path of another program.
+pub fn service<B>(
+    tidings: Tidings,
+    config: Config,
+) -> Result<
+    impl Service<
+        Request<B>,
+        Response = Response<
+            impl Body<Data = Bytes, Error: Into<Box<dyn StdError + Send + Sync>>> + Send + Sync + 'static,
+        >,
+        Error = Infallible,
+        Future: Send + 'static,
+    > + Clone
+    + Send
+    + 'static,
+>
+where
+    B: Body<Data: Send, Error: Into<Box<dyn StdError + Send + Sync>>> + Send + Unpin + 'static,
+{
+    tidings.start_background()?;
+    // Nothing would serve the metrics, so none are collected.
+    let app = App::new(tidings, Config { metrics_listen: None, ..config });
+    let mut service = app.service();
+    Ok(tower::service_fn(move |request: Request<B>| service.call(request.map(SyncBody::new))))
+}
+
+/// Makes a body `Sync`, which warp requires and the bodies of other frameworks are not.
+///
+/// The mutex is never locked: a body is only used through an exclusive reference.
+struct SyncBody<B>(Mutex<B>);
+
+impl<B> SyncBody<B> {
+    fn new(body: B) -> Self {
+        Self(Mutex::new(body))
+    }
+}
+
+impl<B: Body + Unpin> Body for SyncBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<std::result::Result<Frame<B::Data>, B::Error>>> {
+        let body = self.get_mut().0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        Pin::new(body).poll_frame(cx)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;
