@@ -4,7 +4,8 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use governor::clock::{Clock as _, MonotonicClock};
+use governor::clock::{Clock, MonotonicClock};
+use governor::middleware::NoOpMiddleware;
 use governor::nanos::Nanos;
 use governor::state::StateStore;
 use governor::state::keyed::ShrinkableKeyedStateStore;
@@ -75,10 +76,10 @@ impl Limits {
     }
 }
 
-/// A limit: so many requests in a time for each client.
-pub(crate) struct RateLimit {
-    limiter: RateLimiter<Client, Remembered, MonotonicClock>,
-    clock: MonotonicClock,
+/// A limit on the requests of each client in a time.
+pub(crate) struct RateLimit<C: Clock = MonotonicClock> {
+    limiter: RateLimiter<Client, Remembered, C, NoOpMiddleware<C::Instant>>,
+    clock: C,
 }
 
 impl RateLimit {
@@ -96,8 +97,15 @@ impl RateLimit {
     }
 
     fn new(quota: Quota) -> Self {
-        let limiter = RateLimiter::new(quota, Remembered::new(CLIENTS), MonotonicClock);
-        Self { limiter, clock: MonotonicClock }
+        Self::with(quota, CLIENTS, MonotonicClock)
+    }
+}
+
+impl<C: Clock + Clone> RateLimit<C> {
+    /// Returns a limit by `clock` that remembers at most `most` clients.
+    fn with(quota: Quota, most: NonZeroUsize, clock: C) -> Self {
+        let limiter = RateLimiter::new(quota, Remembered::new(most), clock.clone());
+        Self { limiter, clock }
     }
 
     /// Counts a request.
@@ -175,12 +183,8 @@ mod tests {
     use std::net::IpAddr;
 
     use governor::clock::FakeRelativeClock;
-    use governor::middleware::NoOpMiddleware;
 
     use super::*;
-
-    type Limiter<C> =
-        RateLimiter<Client, Remembered, C, NoOpMiddleware<<C as governor::clock::Clock>::Instant>>;
 
     fn client(address: &str) -> Client {
         Client::from(address.parse::<IpAddr>().unwrap())
@@ -192,7 +196,8 @@ mod tests {
 
     #[test]
     fn a_client_has_so_many_requests_and_a_64_bit_network_is_one() {
-        let limit = RateLimit::per_second(number(10));
+        let clock = FakeRelativeClock::default();
+        let limit = RateLimit::with(Quota::per_second(number(10)), CLIENTS, clock.clone());
         for _ in 0..10 {
             limit.check(client("2001:db8::1")).unwrap();
         }
@@ -201,22 +206,28 @@ mod tests {
         limit.check(client("2001:db8:0:1::1")).unwrap();
         limit.sweep();
         assert_eq!(limit.limiter.len(), 2);
+        clock.advance(Duration::from_millis(100));
+        limit.check(client("2001:db8::2")).unwrap();
     }
 
     #[test]
     fn clients_are_forgotten_when_they_may_make_all_their_requests_again() {
         let clock = FakeRelativeClock::default();
         let quota = Quota::per_minute(number(60)).allow_burst(number(500));
-        let limiter = Limiter::new(quota, Remembered::new(CLIENTS), clock.clone());
+        let limit = RateLimit::with(quota, CLIENTS, clock.clone());
         for address in ["192.0.2.1", "192.0.2.2", "192.0.2.1"] {
-            limiter.check_key(&client(address)).unwrap();
+            limit.check(client(address)).unwrap();
         }
         clock.advance(Duration::from_millis(2_001));
-        limiter.retain_recent();
-        assert_eq!(limiter.len(), 1, "one made two requests, and has two seconds to wait");
+        limit.sweep();
+        assert_eq!(
+            limit.limiter.len(),
+            1,
+            "one client made two requests and has its burst again after two seconds"
+        );
         clock.advance(Duration::from_secs(2));
-        limiter.retain_recent();
-        assert!(limiter.is_empty());
+        limit.sweep();
+        assert!(limit.limiter.is_empty());
     }
 
     #[test]
@@ -224,8 +235,8 @@ mod tests {
         let clock = FakeRelativeClock::default();
         let config = Config::default();
         let quota = Quota::per_minute(config.sign_up_limit.unwrap()).allow_burst(config.sign_up_burst);
-        let limiter = Limiter::new(quota, Remembered::new(CLIENTS), clock.clone());
-        let allowed = |tries: u32| (0..tries).filter(|_| limiter.check_key(&client("::1")).is_ok()).count();
+        let limit = RateLimit::with(quota, CLIENTS, clock.clone());
+        let allowed = |tries: u32| (0..tries).filter(|_| limit.check(client("::1")).is_ok()).count();
         assert_eq!(allowed(600), 500);
         clock.advance(Duration::from_secs(60));
         assert_eq!(allowed(100), 60);
@@ -234,13 +245,13 @@ mod tests {
     #[test]
     fn ever_new_addresses_do_not_grow_memory() {
         let quota = Quota::per_minute(number(1));
-        let limiter = Limiter::new(quota, Remembered::new(NonZeroUsize::new(3).unwrap()), MonotonicClock);
+        let limit = RateLimit::with(quota, NonZeroUsize::new(3).unwrap(), FakeRelativeClock::default());
         for network in 0..1_000 {
-            limiter.check_key(&client(&format!("2001:db8:0:{network}::1"))).unwrap();
+            limit.check(client(&format!("2001:db8:0:{network}::1"))).unwrap();
         }
-        assert_eq!(limiter.len(), 3);
-        assert!(limiter.check_key(&client("2001:db8:0:999::2")).is_err(), "those seen last are remembered");
-        assert!(limiter.check_key(&client("2001:db8::2")).is_ok());
+        assert_eq!(limit.limiter.len(), 3);
+        assert!(limit.check(client("2001:db8:0:999::2")).is_err(), "the last clients are remembered");
+        assert!(limit.check(client("2001:db8::2")).is_ok());
     }
 
     #[test]
