@@ -13,6 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use prometheus::Histogram;
+
 mod deferred;
 mod error;
 mod gauges;
@@ -31,7 +33,6 @@ mod writer;
 pub(crate) use deferred::rider;
 pub(crate) use deferred::{Ride, Rider, Slice};
 pub use error::StoreError;
-pub use gauges::Commits;
 pub(crate) use pending::Pending;
 pub use pending::PendingFuture;
 pub use sqlite::SCHEMA_VERSION;
@@ -286,9 +287,9 @@ impl Store {
         self.writer.gauges().waiting.load(Ordering::Relaxed)
     }
 
-    /// The commits since the store was opened.
-    pub(crate) fn commits(&self) -> Commits {
-        self.writer.gauges().commits()
+    /// Returns the histogram of the commits since the store was opened, by the number of writes in each.
+    pub(crate) fn commits(&self) -> &Histogram {
+        &self.writer.gauges().commits
     }
 
     /// Whether writes can be made, as far as is known: the last one succeeded, and the files are those that were

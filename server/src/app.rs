@@ -65,7 +65,7 @@ impl App {
             ),
             rate_limit: config.rate_limit.map(RateLimit::per_second),
             limits: Limits::new(&config),
-            metrics: config.metrics_listen.map(|_| Metrics::new()),
+            metrics: config.metrics_listen.map(|_| Metrics::new(&tidings)),
             bodies: Semaphore::new(config.bodies_limit),
             table: Table::new(routes(&config)),
             stopping: AtomicBool::new(false),

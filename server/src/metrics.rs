@@ -13,12 +13,12 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
-use prometheus::proto::{Bucket, Histogram, Metric, MetricFamily, MetricType};
 use prometheus::{
     Gauge, GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry, TEXT_FORMAT,
     TextEncoder,
 };
-use tidings_core::stats::{Commits, Stats};
+use tidings_core::Tidings;
+use tidings_core::stats::{self, Stats};
 use tokio::net::TcpListener;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
@@ -46,12 +46,12 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// No requests yet.
-    pub(crate) fn new() -> Self {
-        Self::registered().expect("these names keep the rules of Prometheus, and none stands twice")
+    /// Returns metrics without requests, and with the commits of `tidings`.
+    pub(crate) fn new(tidings: &Tidings) -> Self {
+        Self::registered(tidings).expect("the names are valid, and each is registered once")
     }
 
-    fn registered() -> prometheus::Result<Self> {
+    fn registered(tidings: &Tidings) -> prometheus::Result<Self> {
         let requests = Opts::new("requests_total", "Answered requests by operation and result.");
         let durations =
             HistogramOpts::new("request_duration_seconds", "How long answers took, by operation.");
@@ -62,6 +62,7 @@ impl Metrics {
         };
         metrics.registry.register(Box::new(metrics.requests.clone()))?;
         metrics.registry.register(Box::new(metrics.durations.clone()))?;
+        metrics.registry.register(Box::new(stats::commits(tidings).clone()))?;
         Ok(metrics)
     }
 
@@ -85,7 +86,6 @@ fn page(app: &App) -> prometheus::Result<String> {
     let stats = Stats::of(&app.tidings);
     families.append(&mut gauges(app, &stats)?.gather());
     families.append(&mut counters(&stats)?.gather());
-    families.push(commit_sizes(&stats.commits));
     TextEncoder::new().encode_to_string(&families)
 }
 
@@ -139,28 +139,6 @@ fn counters(stats: &Stats) -> prometheus::Result<Registry> {
         counters.register(Box::new(counter))?;
     }
     Ok(counters)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
-fn commit_sizes(commits: &Commits) -> MetricFamily {
-    let bucket = |(works, count): &(u64, u64)| {
-        let mut bucket = Bucket::default();
-        bucket.set_upper_bound(*works as f64);
-        bucket.set_cumulative_count(*count);
-        bucket
-    };
-    let mut sizes = Histogram::default();
-    sizes.set_bucket(commits.up_to.iter().map(bucket).collect());
-    sizes.set_sample_count(commits.count);
-    sizes.set_sample_sum(commits.works as f64);
-    let mut metric = Metric::default();
-    metric.set_histogram(sizes);
-    let mut family = MetricFamily::default();
-    family.set_name(format!("{NAMESPACE}_commit_works"));
-    family.set_help("Commits by the works that each carried.".into());
-    family.set_field_type(MetricType::HISTOGRAM);
-    family.set_metric(vec![metric]);
-    family
 }
 
 /// A listener for metrics.
@@ -273,6 +251,7 @@ mod tests {
         ] {
             assert!(page.lines().any(|one| one == line), "{line}\n{page}");
         }
+        assert!(page.contains("\ntidings_commit_works_bucket{le=\"1000\"} "), "{page}");
         assert!(page.contains("\ntidings_wal_bytes ") && !page.contains("203.0.113.7"));
     }
 

@@ -1,47 +1,32 @@
-//! How much the writer has to do, for whoever watches over the service.
+//! What the writer measures of its own work.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
-/// Upper bounds of the sizes of commits, in works, that are told apart.
-pub(crate) const SIZES: [u64; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
+use prometheus::{Histogram, HistogramOpts};
 
-/// What the writer is doing.
-#[derive(Default)]
+/// Upper bounds of the buckets of commit sizes, in writes.
+const SIZES: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0];
+
+/// The measurements of the writer.
 pub(super) struct Gauges {
-    /// Works in the queue.
+    /// Writes in the queue.
     pub(super) waiting: AtomicUsize,
-    /// Commits by their size: those of at most so many works, each counted once; behind them, larger ones.
-    commits: [AtomicU64; SIZES.len() + 1],
-    /// Works in all of them.
-    works: AtomicU64,
+    /// Commits by the number of writes that each carried.
+    pub(super) commits: Histogram,
 }
 
-/// The commits of the writer since it began.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Commits {
-    /// Commits of at most so many works, and how many there were, the smaller ones included.
-    pub up_to: Vec<(u64, u64)>,
-    /// All commits.
-    pub count: u64,
-    /// All works that they carried.
-    pub works: u64,
+impl Default for Gauges {
+    fn default() -> Self {
+        let commits = HistogramOpts::new("commit_works", "Commits by the works that each carried.");
+        let commits = Histogram::with_opts(commits.buckets(SIZES.into()));
+        Self { waiting: AtomicUsize::new(0), commits: commits.expect("the name and the buckets are valid") }
+    }
 }
 
 impl Gauges {
-    /// Counts a commit.
+    /// Counts a commit of `works` writes.
+    #[expect(clippy::cast_precision_loss, reason = "a commit carries far fewer than 2^52 writes")]
     pub(super) fn committed(&self, works: usize) {
-        let works = works as u64;
-        let size = SIZES.iter().position(|bound| works <= *bound).unwrap_or(SIZES.len());
-        self.commits[size].fetch_add(1, Ordering::Relaxed);
-        self.works.fetch_add(works, Ordering::Relaxed);
-    }
-
-    pub(super) fn commits(&self) -> Commits {
-        let mut commits = Commits { works: self.works.load(Ordering::Relaxed), ..Commits::default() };
-        for (size, count) in self.commits.iter().enumerate() {
-            commits.count += count.load(Ordering::Relaxed);
-            commits.up_to.extend(SIZES.get(size).map(|bound| (*bound, commits.count)));
-        }
-        commits
+        self.commits.observe(works as f64);
     }
 }
