@@ -30,10 +30,10 @@ use crate::limit::{Limits, RateLimit};
 use crate::metrics::Metrics;
 use crate::reply::{self, Answer, Refusal, Scope};
 use crate::request::Call;
+use crate::request_record::RequestRecord;
 use crate::route::{Route, Table};
 use crate::service::PeerAddress;
 use crate::upload::Upload;
-use crate::witness::Witness;
 use crate::{
     account, admin, analysis, client, docs, feedback, health, main_info, newsfeed, notice, post, profile,
     search, target, words,
@@ -152,7 +152,7 @@ impl App {
         let recorded = found.recorded(&method);
         let template = found.template();
         let call = Call::new(Arc::clone(&self), found.segments, query, headers, peer, upload);
-        let recorded = recorded.filter(|_| self.config.analytics).map(|op| (Witness::of(&call), op));
+        let recorded = recorded.filter(|_| self.config.analytics).map(|op| (RequestRecord::of(&call), op));
         scope.is_public = route.as_ref().is_ok_and(|route| route.is_public);
         scope.is_guest = call.is_guest();
         let answer = match route {
@@ -161,8 +161,8 @@ impl App {
         };
         watched(template, &answer);
         let response = reply::respond(answer, template, scope);
-        if let Some((witness, operation)) = recorded {
-            witness.record(&self, operation, path, response.status());
+        if let Some((record, operation)) = recorded {
+            record.record(&self, operation, path, response.status());
         }
         response
     }

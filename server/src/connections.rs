@@ -75,23 +75,23 @@ pub(crate) enum Refused {
 }
 
 /// The place of an open connection, free again when this is dropped.
-pub(crate) struct Place {
+pub(crate) struct ConnectionPermit {
     connections: Arc<Connections>,
     key: u64,
     /// The connection.
     pub(crate) connection: Arc<Connection>,
     /// Whether places are scarce: its first request has to come soon.
-    pub(crate) is_hurried: bool,
+    pub(crate) is_scarce: bool,
 }
 
-impl Place {
+impl ConnectionPermit {
     /// All connections.
     pub(crate) fn connections(&self) -> &Arc<Connections> {
         &self.connections
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.connections.entries().remove(self.key);
         self.connections.closed.notify_one();
@@ -126,7 +126,7 @@ impl Connections {
     ///
     /// # Errors
     /// When no place is free and none can be made free.
-    pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<Place, Refused> {
+    pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<ConnectionPermit, Refused> {
         let peer = peer.to_canonical();
         let client = (!self.trusted.iter().any(|net| net.contains(&peer))).then(|| Groups::of(peer));
         let (bounds, batch) = (self.bounds, self.bounds.total / BATCH);
@@ -149,14 +149,14 @@ impl Connections {
                 return Err(Refused::Share);
             }
         }
-        let is_hurried = entries.open.len() >= bounds.relaxed;
-        if is_hurried && !entries.close_idle(batch) && entries.open.len() >= bounds.total {
+        let is_scarce = entries.open.len() >= bounds.relaxed;
+        if is_scarce && !entries.close_idle(batch) && entries.open.len() >= bounds.total {
             return Err(Refused::Full);
         }
         let connection = Connection::new();
         let key = entries.insert(Entry { client, connection: Arc::clone(&connection) });
         drop(entries);
-        Ok(Place { connections: Arc::clone(self), key, connection, is_hurried })
+        Ok(ConnectionPermit { connections: Arc::clone(self), key, connection, is_scarce })
     }
 
     /// Charges a response to its connection, closing others that hold more of what their clients do not take, where

@@ -15,7 +15,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 mod fair;
 
-use fair::{FairThreads, Kind};
+use fair::{FairPool, Kind};
 
 /// University members whose system is asked at once, each for up to some seconds, and those that may wait.
 const UNIVERSITY: usize = 32;
@@ -47,7 +47,7 @@ pub(crate) enum Lane {
     /// having slept in between. Waking one of many idle threads each time costs more than the work itself.
     Short(crossbeam_channel::Sender<Job>),
     /// Work that keeps a core busy: on a few threads of its own, in a queue that is fair to networks and clients.
-    Fair(Arc<FairThreads>, Kind),
+    Fair(Arc<FairPool>, Kind),
 }
 
 /// A piece of work that gives its answer itself.
@@ -79,7 +79,7 @@ impl Lanes {
     pub(crate) fn new(operations: usize, queue: usize, hash_queue: usize, verifier: &Verifier) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         // The core hashes one password for each core; as many others read or write around their hash.
-        let passwords = Arc::new(FairThreads::new(2 * cores, hash_queue, || {}));
+        let passwords = Arc::new(FairPool::new(2 * cores, hash_queue, || {}));
         let university = match verifier {
             // It is waited for, not worked on.
             Verifier::Http { .. } => UNIVERSITY,
@@ -142,7 +142,7 @@ impl Lane {
     }
 
     fn fair(threads: usize, queue: usize, begin: fn()) -> Self {
-        Self::Fair(Arc::new(FairThreads::new(threads, queue, begin)), Kind::Any)
+        Self::Fair(Arc::new(FairPool::new(threads, queue, begin)), Kind::Any)
     }
 
     /// As [`Lane::run_for`], for the server itself.

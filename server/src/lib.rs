@@ -42,13 +42,13 @@
 //! | `service` | the same API as a tower service, without connections |
 //! | `connections`, `connection`, `files` | how many connections there may be, and which ones close for others |
 //! | `unsent`, `stream` | bounds the memory of responses that clients do not take, and for how long it is held |
-//! | `patience` | closes connections that take too long over a request, or do nothing |
+//! | `timeouts` | closes connections that take too long over a request, or do nothing |
 //! | `cors` | lets pages of other origins read answers |
 //! | `target` | refuses requests whose target has no path |
 //! | `app` | one warp filter takes a request apart; the table finds its operation |
 //! | `route` | the table: path, method, handler |
 //! | `request`, `fields`, `upload`, `client` | what a handler may ask of a request |
-//! | `witness` | says who asked, once they are answered, to the access log and the counters |
+//! | `request_record` | says who asked, once they are answered, to the access log and the counters |
 //! | `lane` | runs operations off the async threads, a bounded number at a time |
 //! | `reply`, `security` | status, headers, compression |
 //! | `account`, `profile`, `admin`, … | the handlers, a module for each slice of the core |
@@ -79,11 +79,11 @@ mod main_info;
 mod metrics;
 mod newsfeed;
 mod notice;
-mod patience;
 mod post;
 mod profile;
 mod reply;
 mod request;
+mod request_record;
 mod route;
 mod search;
 mod security;
@@ -92,9 +92,9 @@ mod stream;
 mod target;
 #[cfg(test)]
 mod testing;
+mod timeouts;
 mod unsent;
 mod upload;
-mod witness;
 mod words;
 
 pub use config::{BasePath, Config, InvalidSetting, IpNet, Origin};

@@ -78,7 +78,7 @@ impl Limits {
 
 /// A limit on the requests of each client in a time.
 pub(crate) struct RateLimit<C: Clock = MonotonicClock> {
-    limiter: RateLimiter<Client, Remembered, C, NoOpMiddleware<C::Instant>>,
+    limiter: RateLimiter<Client, ClientStates, C, NoOpMiddleware<C::Instant>>,
     clock: C,
 }
 
@@ -104,7 +104,7 @@ impl RateLimit {
 impl<C: Clock + Clone> RateLimit<C> {
     /// Returns a limit by `clock` that remembers at most `most` clients.
     fn with(quota: Quota, most: NonZeroUsize, clock: C) -> Self {
-        let limiter = RateLimiter::new(quota, Remembered::new(most), clock.clone());
+        let limiter = RateLimiter::new(quota, ClientStates::new(most), clock.clone());
         Self { limiter, clock }
     }
 
@@ -127,12 +127,12 @@ impl<C: Clock + Clone> RateLimit<C> {
 
 /// When the next request of each client would be due if they came evenly: the state of GCRA. The client seen last
 /// comes first.
-struct Remembered {
+struct ClientStates {
     clients: Mutex<LruCache<Client, Nanos>>,
     most: NonZeroUsize,
 }
 
-impl Remembered {
+impl ClientStates {
     fn new(most: NonZeroUsize) -> Self {
         // An unbounded cache allocates as it fills; `measure_and_replace` keeps the bound.
         Self { clients: Mutex::new(LruCache::unbounded()), most }
@@ -143,7 +143,7 @@ impl Remembered {
     }
 }
 
-impl StateStore for Remembered {
+impl StateStore for ClientStates {
     type Key = Client;
 
     fn measure_and_replace<T, F, E>(&self, client: &Client, measure: F) -> Result<T, E>
@@ -160,7 +160,7 @@ impl StateStore for Remembered {
     }
 }
 
-impl ShrinkableKeyedStateStore<Client> for Remembered {
+impl ShrinkableKeyedStateStore<Client> for ClientStates {
     /// Forgets from the end, up to the first client that has to be remembered.
     fn retain_recent(&self, drop_below: Nanos) {
         let mut clients = self.lock();

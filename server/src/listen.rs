@@ -26,12 +26,12 @@ use warp::reply::Response;
 use crate::app::App;
 use crate::config::Config;
 use crate::connection::{Connection, RequestBody};
-use crate::connections::{Connections, Place, Refused};
+use crate::connections::{ConnectionPermit, Connections, Refused};
 use crate::limit::RateLimit;
-use crate::patience::{Limits, Patient};
 use crate::reply::{self, Scope};
 use crate::service::PeerAddress;
 use crate::stream::{self, StreamExecutor};
+use crate::timeouts::{TimeoutStream, Timeouts};
 use crate::unsent::{CHARGED_FROM, ResponseBody};
 use crate::{files, metrics, request};
 
@@ -61,7 +61,7 @@ const REST: Duration = Duration::from_millis(200);
 /// How soon a connection that waits for a place is looked at again.
 const AGAIN: Duration = Duration::from_millis(100);
 /// How long the first head may take while places are scarce.
-const HURRIED: Duration = Duration::from_secs(2);
+const SCARCE_HEADER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Answers requests on `listener` until `shutdown` is there; then accepts no more, lets what runs end, and
 /// returns.
@@ -75,7 +75,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let connections = Connections::new(&config, files::room_for(config.max_connections));
-    let mut newcomers = Newcomers { listener: listen_on(listener)?, connections, waiting: None };
+    let mut acceptor = Acceptor { listener: listen_on(listener)?, connections, waiting: None };
     let app = App::new(tidings, config);
     let tidings = app.tidings.clone();
     app.lanes.store.run(move || tidings.start_background()).await.map_err(io::Error::other)?;
@@ -91,22 +91,22 @@ pub async fn serve(
     let mut sweep = interval(RateLimit::SWEEP);
     let mut shutdown = pin!(shutdown);
     loop {
-        let (socket, peer, place) = tokio::select! {
+        let (socket, peer, permit) = tokio::select! {
             () = &mut shutdown => break,
             Some(_) = tasks.join_next() => continue,
             _ = sweep.tick() => {
                 app.sweep();
                 continue;
             }
-            accepted = newcomers.next() => accepted,
+            accepted = acceptor.next() => accepted,
         };
-        let connection = Arc::clone(&place.connection);
+        let connection = Arc::clone(&permit.connection);
         let task =
-            tasks.spawn(serve_connection(Arc::clone(&app), service.clone(), socket, peer, place, &graceful));
+            tasks.spawn(serve_connection(Arc::clone(&app), service.clone(), socket, peer, permit, &graceful));
         connection.set_task(task);
     }
     app.stop();
-    drop(newcomers);
+    drop(acceptor);
     if timeout(app.config.shutdown_timeout, graceful.shutdown()).await.is_err() {
         tracing::warn!("requests that are still running are broken off");
     }
@@ -119,7 +119,7 @@ fn serve_connection<S>(
     service: S,
     socket: TcpStream,
     peer: IpAddr,
-    place: Place,
+    permit: ConnectionPermit,
     graceful: &GracefulShutdown,
 ) -> impl Future<Output = ()> + Send + use<S>
 where
@@ -130,11 +130,15 @@ where
     S::Future: 'static,
 {
     let config = &app.config;
-    let header = if place.is_hurried { HURRIED.min(config.header_timeout) } else { config.header_timeout };
-    let limits = Limits { header, idle: config.idle_timeout };
-    let (connections, connection) = (Arc::clone(place.connections()), Arc::clone(&place.connection));
+    let header = if permit.is_scarce {
+        SCARCE_HEADER_TIMEOUT.min(config.header_timeout)
+    } else {
+        config.header_timeout
+    };
+    let timeouts = Timeouts { header, idle: config.idle_timeout };
+    let (connections, connection) = (Arc::clone(permit.connections()), Arc::clone(&permit.connection));
     let hyper = hyper(StreamExecutor::new(&connection, &connections, config.idle_timeout));
-    let io = TokioIo::new(Patient::new(socket, Arc::clone(&connection), limits));
+    let io = TokioIo::new(TimeoutStream::new(socket, Arc::clone(&connection), timeouts));
     let answer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
         let running = connection.begin(request.version() == Version::HTTP_2);
         note_member(&app, &connection, &request);
@@ -166,7 +170,7 @@ where
         if let Err(error) = served.await {
             tracing::debug!(error, "a connection broke off");
         }
-        drop(place);
+        drop(permit);
     }
 }
 
@@ -206,23 +210,23 @@ fn hyper(streams: StreamExecutor) -> Builder<StreamExecutor> {
 }
 
 /// Accepts connections.
-struct Newcomers {
+struct Acceptor {
     listener: TcpListener,
     connections: Arc<Connections>,
     /// One that there is no place for yet.
     waiting: Option<(TcpStream, IpAddr)>,
 }
 
-impl Newcomers {
+impl Acceptor {
     /// The next connection, when there is a place for it. Nothing is lost when this is given up and asked again.
-    async fn next(&mut self) -> (TcpStream, IpAddr, Place) {
+    async fn next(&mut self) -> (TcpStream, IpAddr, ConnectionPermit) {
         loop {
             let (socket, peer) = match self.waiting.take() {
                 Some(waiting) => waiting,
                 None => accept(&self.listener).await,
             };
             match self.connections.admit(peer) {
-                Ok(place) => return (socket, peer, place),
+                Ok(permit) => return (socket, peer, permit),
                 Err(Refused::Share) => {
                     tracing::debug!(%peer, "an address has its share of the connections");
                     let _ = socket.set_zero_linger();

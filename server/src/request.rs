@@ -17,8 +17,8 @@ use crate::client;
 use crate::fields;
 use crate::lane::{Lane, Lanes};
 use crate::reply::{Answer, Refusal, Reply};
+use crate::request_record::user_agent;
 use crate::upload::{Upload, UploadReader};
-use crate::witness::user_agent;
 
 /// Bytes of a body that are read on an async thread: that takes less time than handing them to another thread and
 /// back would delay others. Larger bodies are read elsewhere.

@@ -81,13 +81,13 @@ struct Methods {
 }
 
 /// What stands behind a path.
-pub(crate) struct Found<'t> {
+pub(crate) struct Matched<'t> {
     methods: &'t Methods,
     /// The parameters of the path, percent-decoded.
     pub(crate) segments: Vec<Vec<u8>>,
 }
 
-impl<'t> Found<'t> {
+impl<'t> Matched<'t> {
     /// The operation with this method.
     ///
     /// # Errors
@@ -135,10 +135,10 @@ impl Table {
     ///
     /// # Errors
     /// `Not found` for a path that has no operation.
-    pub(crate) fn find(&self, path: &str) -> Result<Found<'_>, Refusal> {
+    pub(crate) fn find(&self, path: &str) -> Result<Matched<'_>, Refusal> {
         let found = self.0.at(path).map_err(|_| Error::NotFound)?;
         let segments = found.params.iter().map(|(_, segment)| percent_decode_str(segment).collect());
-        Ok(Found { methods: found.value, segments: segments.collect() })
+        Ok(Matched { methods: found.value, segments: segments.collect() })
     }
 }
 

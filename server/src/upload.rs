@@ -15,21 +15,21 @@ use tokio::time::timeout;
 use crate::reply::Refusal;
 
 /// Pieces of a body that wait for work to read them.
-const PIECES: usize = 16;
+const CHUNKS: usize = 16;
 /// How much of a body that nobody reads, and for how long, is taken all the same.
 const LINGER_BYTES: usize = 64 * 1024 * 1024;
 const LINGER_TIME: Duration = Duration::from_secs(10);
 
-type Pieces = Pin<Box<dyn Stream<Item = Result<Bytes, warp::Error>> + Send + Sync>>;
+type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, warp::Error>> + Send + Sync>>;
 
 /// The body of a request, as far as it has not been read.
 #[derive(Default)]
 pub(crate) struct Upload {
-    pieces: Option<Pieces>,
+    chunks: Option<Chunks>,
     /// The length that the head of the request gives.
     length: Option<u64>,
     /// Whether the client goes on sending until it has sent all, as HTTP/1 does.
-    insists: bool,
+    keeps_sending: bool,
     taken: usize,
 }
 
@@ -37,12 +37,12 @@ impl Upload {
     /// The body that comes behind a head with these headers.
     pub(crate) fn new(
         headers: &HeaderMap,
-        pieces: impl Stream<Item = Result<impl Buf, warp::Error>> + Send + Sync + 'static,
+        chunks: impl Stream<Item = Result<impl Buf, warp::Error>> + Send + Sync + 'static,
     ) -> Self {
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        let insists = length.map_or(headers.contains_key(TRANSFER_ENCODING), |length| length > 0);
-        let pieces = pieces.map(|piece| piece.map(|mut piece| piece.copy_to_bytes(piece.remaining())));
-        Self { pieces: Some(Box::pin(pieces)), length, insists, taken: 0 }
+        let keeps_sending = length.map_or(headers.contains_key(TRANSFER_ENCODING), |length| length > 0);
+        let chunks = chunks.map(|chunk| chunk.map(|mut chunk| chunk.copy_to_bytes(chunk.remaining())));
+        Self { chunks: Some(Box::pin(chunks)), length, keeps_sending, taken: 0 }
     }
 
     /// The whole body, with its share of `budget`, the bytes that all bodies together may take: to be kept for as
@@ -57,8 +57,8 @@ impl Upload {
         time: Duration,
         budget: &'b Semaphore,
     ) -> Result<(Bytes, Option<SemaphorePermit<'b>>), Refusal> {
-        let share = |piece: &Bytes| {
-            let bytes = u32::try_from(piece.len()).unwrap_or(u32::MAX);
+        let share = |chunk: &Bytes| {
+            let bytes = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
             budget.try_acquire_many(bytes).map_err(|_| Error::Overloaded)
         };
         let read = async {
@@ -67,9 +67,9 @@ impl Upload {
             let Some(second) = self.next(limit).await? else { return Ok((first, Some(held))) };
             held.merge(share(&second)?);
             let mut whole = [first, second].concat();
-            while let Some(piece) = self.next(limit).await? {
-                held.merge(share(&piece)?);
-                whole.extend_from_slice(&piece);
+            while let Some(chunk) = self.next(limit).await? {
+                held.merge(share(&chunk)?);
+                whole.extend_from_slice(&chunk);
             }
             Ok((whole.into(), Some(held)))
         };
@@ -85,18 +85,18 @@ impl Upload {
         limit: usize,
         time: Duration,
     ) -> (UploadReader, impl Future<Output = Result<(), Refusal>>) {
-        let (sender, receiver) = mpsc::channel(PIECES);
+        let (sender, receiver) = mpsc::channel(CHUNKS);
         let feed = async move {
             loop {
-                let piece = timeout(time, self.next(limit)).await.unwrap_or_else(|_| Err(self.lost()))?;
-                let ended = piece.is_none();
+                let chunk = timeout(time, self.next(limit)).await.unwrap_or_else(|_| Err(self.lost()))?;
+                let ended = chunk.is_none();
                 // Nobody takes it when the work has ended early; that is its own affair.
-                if sender.send(piece).await.is_err() || ended {
+                if sender.send(chunk).await.is_err() || ended {
                     return Ok(());
                 }
             }
         };
-        (UploadReader { receiver, piece: Bytes::new(), ended: false }, feed)
+        (UploadReader { receiver, chunk: Bytes::new(), ended: false }, feed)
     }
 
     /// The next piece, or none at the end.
@@ -104,15 +104,15 @@ impl Upload {
         if self.length.is_some_and(|length| length > limit as u64) {
             return Err(Refusal::PayloadTooLarge);
         }
-        let Some(pieces) = &mut self.pieces else { return Ok(None) };
-        match pieces.next().await {
-            Some(Ok(piece)) => {
-                self.taken += piece.len();
-                if self.taken > limit { Err(Refusal::PayloadTooLarge) } else { Ok(Some(piece)) }
+        let Some(chunks) = &mut self.chunks else { return Ok(None) };
+        match chunks.next().await {
+            Some(Ok(chunk)) => {
+                self.taken += chunk.len();
+                if self.taken > limit { Err(Refusal::PayloadTooLarge) } else { Ok(Some(chunk)) }
             }
             Some(Err(_)) => Err(self.lost()),
             None => {
-                self.pieces = None;
+                self.chunks = None;
                 Ok(None)
             }
         }
@@ -120,7 +120,7 @@ impl Upload {
 
     /// Gives up a body that does not arrive.
     fn lost(&mut self) -> Refusal {
-        self.pieces = None;
+        self.chunks = None;
         Error::BadRequest("the body did not arrive").into()
     }
 }
@@ -131,12 +131,12 @@ impl Drop for Upload {
     /// It may look for the answer only then; and a connection that is closed with bytes unread is reset, which
     /// can destroy an answer on its way.
     fn drop(&mut self) {
-        let Some(mut pieces) = self.pieces.take().filter(|_| self.insists) else { return };
+        let Some(mut chunks) = self.chunks.take().filter(|_| self.keeps_sending) else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(timeout(LINGER_TIME, async move {
             let mut left = LINGER_BYTES;
-            while let Some(Ok(piece)) = pieces.next().await {
-                let Some(less) = left.checked_sub(piece.len()) else { break };
+            while let Some(Ok(chunk)) = chunks.next().await {
+                let Some(less) = left.checked_sub(chunk.len()) else { break };
                 left = less;
             }
         }));
@@ -146,24 +146,24 @@ impl Drop for Upload {
 /// Reads a body on a thread that may block.
 pub(crate) struct UploadReader {
     receiver: mpsc::Receiver<Option<Bytes>>,
-    piece: Bytes,
+    chunk: Bytes,
     ended: bool,
 }
 
 impl BufRead for UploadReader {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        while self.piece.is_empty() && !self.ended {
+        while self.chunk.is_empty() && !self.ended {
             match self.receiver.blocking_recv() {
-                Some(Some(piece)) => self.piece = piece,
+                Some(Some(chunk)) => self.chunk = chunk,
                 Some(None) => self.ended = true,
                 None => return Err(io::ErrorKind::UnexpectedEof.into()),
             }
         }
-        Ok(&self.piece)
+        Ok(&self.chunk)
     }
 
     fn consume(&mut self, length: usize) {
-        self.piece.advance(length);
+        self.chunk.advance(length);
     }
 }
 
@@ -184,13 +184,13 @@ mod tests {
     const LIMIT: usize = 10;
     const TIME: Duration = Duration::from_secs(5);
 
-    fn upload(length: Option<&'static str>, pieces: &[&'static str]) -> Upload {
+    fn upload(length: Option<&'static str>, chunks: &[&'static str]) -> Upload {
         let mut headers = HeaderMap::new();
         if let Some(length) = length {
             headers.insert(CONTENT_LENGTH, length.parse().unwrap());
         }
-        let pieces: Vec<_> = pieces.iter().map(|piece| Ok(Bytes::from_static(piece.as_bytes()))).collect();
-        Upload::new(&headers, stream::iter(pieces))
+        let chunks: Vec<_> = chunks.iter().map(|chunk| Ok(Bytes::from_static(chunk.as_bytes()))).collect();
+        Upload::new(&headers, stream::iter(chunks))
     }
 
     async fn whole(mut upload: Upload) -> Result<Bytes, String> {
@@ -201,8 +201,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_is_whole_in_however_many_pieces_it_comes() {
-        for pieces in [&["0123456789"][..], &["01234", "56789"], &["0", "", "12345", "6789"]] {
-            assert_eq!(whole(upload(None, pieces)).await.unwrap(), "0123456789");
+        for chunks in [&["0123456789"][..], &["01234", "56789"], &["0", "", "12345", "6789"]] {
+            assert_eq!(whole(upload(None, chunks)).await.unwrap(), "0123456789");
         }
         assert_eq!(whole(upload(None, &[])).await.unwrap(), "");
     }

@@ -29,10 +29,10 @@ async fn a_newcomer_has_the_place_of_the_longest_idle_of_the_largest_network() {
     // The first one works, the second one is a member's.
     let running = many[0].connection.begin(false);
     many[1].connection.set_signed_in();
-    let closing = |place: &Place| place.connection.is_closing();
+    let closing = |permit: &ConnectionPermit| permit.connection.is_closing();
     assert!(!many.iter().any(closing));
     let newcomer = admit("203.0.113.1");
-    assert!(newcomer.is_hurried && !closing(&newcomer) && !closing(&other));
+    assert!(newcomer.is_scarce && !closing(&newcomer) && !closing(&other));
     assert_eq!(
         many.iter().map(closing).collect::<Vec<_>>(),
         [false, false, true, false, false, false, false]
@@ -46,15 +46,15 @@ async fn a_newcomer_has_the_place_of_the_longest_idle_of_the_largest_network() {
 async fn who_has_just_come_keeps_its_place_beside_many_that_do_nothing() {
     let connections = connections(10, &Config::default());
     let mut silent: Vec<_> = (0..8).map(|_| connections.admit(address("192.0.2.1")).unwrap()).collect();
-    for place in &silent {
-        place.connection.set_signed_in();
+    for permit in &silent {
+        permit.connection.set_signed_in();
     }
     advance(Duration::from_secs(1)).await;
     let newcomer = connections.admit(address("192.0.2.1")).unwrap();
     advance(Duration::from_millis(100)).await;
     silent.extend((0..7).map(|_| connections.admit(address("192.0.2.1")).unwrap()));
     assert!(!newcomer.connection.is_closing());
-    assert_eq!(silent.iter().filter(|place| place.connection.is_closing()).count(), 8);
+    assert_eq!(silent.iter().filter(|permit| permit.connection.is_closing()).count(), 8);
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,12 +68,12 @@ async fn an_address_at_its_bound_closes_its_own_idle_connections_and_a_proxy_has
     let admit = |from: &str| connections.admit(address(from));
     let hold: Vec<_> = (0..3).map(|_| admit("2001:db8::1").unwrap()).collect();
     let next = admit("2001:db8::2").unwrap();
-    assert_eq!(hold.iter().filter(|place| place.connection.is_closing()).count(), 1);
-    let working: Vec<_> = hold.iter().chain([&next]).map(|place| place.connection.begin(false)).collect();
+    assert_eq!(hold.iter().filter(|permit| permit.connection.is_closing()).count(), 1);
+    let working: Vec<_> = hold.iter().chain([&next]).map(|permit| permit.connection.begin(false)).collect();
     assert_eq!(admit("2001:db8::3").err(), Some(Refused::Share));
     assert!(admit("2001:db8:0:1::1").is_ok());
     let proxied: Vec<_> = (0..50).map(|_| admit("10.1.2.3").unwrap()).collect();
-    assert!(!proxied.iter().any(|place| place.connection.is_closing()));
+    assert!(!proxied.iter().any(|permit| permit.connection.is_closing()));
     drop(working);
     advance(REST).await;
     assert!(admit("2001:db8::3").is_ok());
@@ -84,29 +84,29 @@ async fn a_network_never_has_the_places_in_reserve_and_silent_requests_lose_thei
     let connections = connections(10, &Config::default());
     let admit = |from: String| connections.admit(address(&from));
     let flood: Vec<_> = (1..=8).map(|host| admit(format!("192.0.2.{host}")).unwrap()).collect();
-    let requests: Vec<_> = flood.iter().map(|place| place.connection.begin(false)).collect();
+    let requests: Vec<_> = flood.iter().map(|permit| permit.connection.begin(false)).collect();
     assert_eq!(admit("192.0.2.9".into()).err(), Some(Refused::Share));
     let others: Vec<_> = (1..=2).map(|net| admit(format!("203.0.{net}.1")).unwrap()).collect();
-    let busy: Vec<_> = others.iter().map(|place| place.connection.begin(false)).collect();
+    let busy: Vec<_> = others.iter().map(|permit| permit.connection.begin(false)).collect();
     advance(REST).await;
     assert_eq!(admit("198.51.100.1".into()).err(), Some(Refused::Full));
     advance(STALLED).await;
-    for place in &others {
-        place.connection.set_active(Instant::now());
+    for permit in &others {
+        permit.connection.set_active(Instant::now());
     }
     let newcomer = admit("198.51.100.1".into()).unwrap();
-    assert_eq!(flood.iter().filter(|place| place.connection.is_closing()).count(), 1);
-    assert!(!others.iter().any(|place| place.connection.is_closing()));
+    assert_eq!(flood.iter().filter(|permit| permit.connection.is_closing()).count(), 1);
+    assert!(!others.iter().any(|permit| permit.connection.is_closing()));
     drop((requests, busy, newcomer));
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_holds_most_of_the_responses_makes_room_for_the_others() {
     let connections = connections(10, &Config { responses_limit: 1_000, ..Config::default() });
-    let place = |from: &str| connections.admit(address(from)).unwrap();
-    let (one, two, other) = (place("192.0.2.1"), place("192.0.2.2"), place("203.0.113.1"));
-    let charge = |place: &Place, bytes| connections.charge(&place.connection, bytes, None);
-    let closing = || [&one, &two, &other].map(|place| place.connection.is_closing());
+    let permit = |from: &str| connections.admit(address(from)).unwrap();
+    let (one, two, other) = (permit("192.0.2.1"), permit("192.0.2.2"), permit("203.0.113.1"));
+    let charge = |permit: &ConnectionPermit, bytes| connections.charge(&permit.connection, bytes, None);
+    let closing = || [&one, &two, &other].map(|permit| permit.connection.is_closing());
     let held = (charge(&one, 300).unwrap(), charge(&two, 400).unwrap(), charge(&other, 299).unwrap());
     assert_eq!(closing(), [false, false, false]);
     let more = charge(&other, 200).unwrap();
@@ -124,9 +124,9 @@ async fn who_holds_most_of_the_responses_makes_room_for_the_others() {
 #[tokio::test(start_paused = true)]
 async fn while_memory_is_made_free_only_modest_connections_hold_more() {
     let connections = connections(10, &Config { responses_limit: MODEST, ..Config::default() });
-    let place = |from: &str| connections.admit(address(from)).unwrap();
-    let (greedy, modest) = (place("192.0.2.1"), place("203.0.113.1"));
-    let charge = |place: &Place, bytes| connections.charge(&place.connection, bytes, None);
+    let permit = |from: &str| connections.admit(address(from)).unwrap();
+    let (greedy, modest) = (permit("192.0.2.1"), permit("203.0.113.1"));
+    let charge = |permit: &ConnectionPermit, bytes| connections.charge(&permit.connection, bytes, None);
     assert!(charge(&greedy, MODEST + 1).is_none());
     let held = charge(&modest, MODEST).unwrap();
     assert!(charge(&modest, 1).is_none(), "for the next moments");

@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 }
 
 /// Threads that end with the last handle to them, once they have ended what waits.
-pub(crate) struct FairThreads {
+pub(crate) struct FairPool {
     shared: Arc<Shared>,
 }
 
@@ -43,7 +43,7 @@ struct State {
     is_closed: bool,
 }
 
-impl FairThreads {
+impl FairPool {
     /// So many threads, each beginning with `begin`, with so many places to wait.
     pub(super) fn new(threads: usize, queue: usize, begin: fn()) -> Self {
         let state = State { waiting: FairQueue::new(queue), running: 0, is_closed: false };
@@ -97,7 +97,7 @@ impl FairThreads {
     }
 }
 
-impl Drop for FairThreads {
+impl Drop for FairPool {
     fn drop(&mut self) {
         self.shared.lock().is_closed = true;
         self.shared.changed.notify_all();

@@ -103,8 +103,8 @@ async fn short_work_beyond_the_queue_is_refused_at_once() {
 }
 
 /// A fair lane of one thread, which is busy until `release` is dropped.
-async fn busy(queue: usize) -> (Lane, Arc<FairThreads>, mpsc::Sender<()>) {
-    let threads = Arc::new(FairThreads::new(1, queue, || {}));
+async fn busy(queue: usize) -> (Lane, Arc<FairPool>, mpsc::Sender<()>) {
+    let threads = Arc::new(FairPool::new(1, queue, || {}));
     let lane = Lane::Fair(Arc::clone(&threads), Kind::SignUp);
     let (release, released) = mpsc::channel::<()>();
     let held = lane.clone();

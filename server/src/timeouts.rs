@@ -18,7 +18,7 @@ use crate::connection::Connection;
 
 /// How long a connection may take.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct Timeouts {
     /// Over the head of a request.
     pub(crate) header: Duration,
     /// Over anything else that the client is waited for.
@@ -51,10 +51,10 @@ impl Discard for TcpStream {
 }
 
 /// A socket that fails with `TimedOut` when its client takes too long.
-pub(crate) struct Patient<S: Discard> {
+pub(crate) struct TimeoutStream<S: Discard> {
     socket: S,
     connection: Arc<Connection>,
-    limits: Limits,
+    timeouts: Timeouts,
     waiting: Waiting,
     since: Instant,
     /// How many requests had begun when last looked.
@@ -69,7 +69,7 @@ pub(crate) struct Patient<S: Discard> {
     timer: Pin<Box<Sleep>>,
 }
 
-impl<S: Discard> Drop for Patient<S> {
+impl<S: Discard> Drop for TimeoutStream<S> {
     fn drop(&mut self) {
         if self.is_refused || self.connection.discards() {
             self.socket.discard();
@@ -77,14 +77,14 @@ impl<S: Discard> Drop for Patient<S> {
     }
 }
 
-impl<S: Discard> Patient<S> {
+impl<S: Discard> TimeoutStream<S> {
     /// A socket just opened: the head of its first request is due.
-    pub(crate) fn new(socket: S, connection: Arc<Connection>, limits: Limits) -> Self {
+    pub(crate) fn new(socket: S, connection: Arc<Connection>, timeouts: Timeouts) -> Self {
         let now = Instant::now();
         Self {
             socket,
             connection,
-            limits,
+            timeouts,
             waiting: Waiting::Head,
             since: now,
             begun: 0,
@@ -92,7 +92,7 @@ impl<S: Discard> Patient<S> {
             stuck: None,
             is_http2: false,
             is_refused: false,
-            timer: Box::pin(tokio::time::sleep_until(now + limits.header)),
+            timer: Box::pin(tokio::time::sleep_until(now + timeouts.header)),
         }
     }
 
@@ -134,7 +134,7 @@ impl<S: Discard> Patient<S> {
     }
 
     fn limit(&self) -> Duration {
-        if self.waiting == Waiting::Head { self.limits.header } else { self.limits.idle }
+        if self.waiting == Waiting::Head { self.timeouts.header } else { self.timeouts.idle }
     }
 
     /// Fails from `end` on, and sees to it that the task wakes by then.
@@ -165,11 +165,11 @@ impl<S: Discard> Patient<S> {
             return written;
         }
         let since = *self.stuck.get_or_insert(now);
-        self.wait_until(cx, since + self.limits.idle).map(Err)
+        self.wait_until(cx, since + self.timeouts.idle).map(Err)
     }
 }
 
-impl<S: AsyncRead + Discard + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Discard + Unpin> AsyncRead for TimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -191,7 +191,7 @@ impl<S: AsyncRead + Discard + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Discard + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Discard + Unpin> AsyncWrite for TimeoutStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write(cx, bytes);
         self.written(cx, written)
@@ -226,20 +226,20 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits { header: Duration::from_secs(10), idle: Duration::from_secs(75) };
+    const TIMEOUTS: Timeouts = Timeouts { header: Duration::from_secs(10), idle: Duration::from_secs(75) };
 
     impl Discard for DuplexStream {
         fn discard(&self) {}
     }
 
-    fn connection() -> (Patient<DuplexStream>, DuplexStream, Arc<Connection>) {
+    fn connection() -> (TimeoutStream<DuplexStream>, DuplexStream, Arc<Connection>) {
         let (server, client) = duplex(64);
         let connection = Connection::new();
-        (Patient::new(server, Arc::clone(&connection), LIMITS), client, connection)
+        (TimeoutStream::new(server, Arc::clone(&connection), TIMEOUTS), client, connection)
     }
 
     /// Reads until the socket gives up, and says after how many seconds it did.
-    async fn patience_of(server: &mut Patient<DuplexStream>) -> u64 {
+    async fn time_until_closed(server: &mut TimeoutStream<DuplexStream>) -> u64 {
         let began = Instant::now();
         let error = loop {
             match server.read(&mut [0; 64]).await {
@@ -255,7 +255,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_that_says_nothing_is_given_the_time_of_a_head() {
         let (mut server, _client, _) = connection();
-        assert_eq!(patience_of(&mut server).await, 10);
+        assert_eq!(time_until_closed(&mut server).await, 10);
     }
 
     #[tokio::test(start_paused = true)]
@@ -266,7 +266,7 @@ mod tests {
                 sleep(Duration::from_secs(3)).await;
             }
         });
-        assert!((10..=13).contains(&patience_of(&mut server).await));
+        assert!((10..=13).contains(&time_until_closed(&mut server).await));
     }
 
     #[tokio::test(start_paused = true)]
@@ -278,12 +278,12 @@ mod tests {
         let unfinished = timeout(Duration::from_secs(70), server.read(&mut [0; 64])).await;
         unfinished.unwrap_err();
         client.write_all(b"GET").await.unwrap();
-        assert_eq!(patience_of(&mut server).await, 10);
+        assert_eq!(time_until_closed(&mut server).await, 10);
         let (mut server, mut client, requests) = connection();
         client.write_all(b"GET").await.unwrap();
         server.read_exact(&mut [0; 3]).await.unwrap();
         drop(requests.begin(false));
-        assert_eq!(patience_of(&mut server).await, 75);
+        assert_eq!(time_until_closed(&mut server).await, 75);
     }
 
     #[tokio::test(start_paused = true)]
@@ -297,7 +297,7 @@ mod tests {
             }
             sleep(Duration::from_secs(600)).await;
         });
-        assert_eq!(patience_of(&mut server).await, 3 * 60 + 75);
+        assert_eq!(time_until_closed(&mut server).await, 3 * 60 + 75);
     }
 
     #[tokio::test(start_paused = true)]
@@ -311,7 +311,7 @@ mod tests {
                 sleep(Duration::from_secs(20)).await;
             }
         });
-        assert!((75..=80).contains(&patience_of(&mut server).await));
+        assert!((75..=80).contains(&time_until_closed(&mut server).await));
     }
 
     #[tokio::test(start_paused = true)]
@@ -336,7 +336,7 @@ mod tests {
         let (mut server, client, connection) = connection();
         let _running = connection.begin(true);
         ping(client);
-        assert!((75..=95).contains(&patience_of(&mut server).await));
+        assert!((75..=95).contains(&time_until_closed(&mut server).await));
         let (mut server, client, connection) = self::connection();
         let _running = connection.begin(true);
         ping(client);
@@ -346,7 +346,7 @@ mod tests {
                 connection.add_progress();
             }
         });
-        assert!((3 * 60 + 75..=3 * 60 + 115).contains(&patience_of(&mut server).await));
+        assert!((3 * 60 + 75..=3 * 60 + 115).contains(&time_until_closed(&mut server).await));
     }
 
     #[tokio::test(start_paused = true)]

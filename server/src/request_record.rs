@@ -11,13 +11,13 @@ use crate::app::App;
 use crate::request::Call;
 
 /// What is known of a request that its handler takes with it.
-pub(crate) struct Witness {
+pub(crate) struct RequestRecord {
     caller: Caller,
     address: IpAddr,
     user_agent: Option<HeaderValue>,
 }
 
-impl Witness {
+impl RequestRecord {
     pub(crate) fn of(call: &Call) -> Self {
         let user_agent = call.headers().get(USER_AGENT).cloned();
         Self { caller: call.caller().clone(), address: call.address(), user_agent }
