@@ -1,4 +1,4 @@
-//! Who a request comes from, as far as its connection and the proxies before us tell.
+//! Finds the address of a request's client from its connection and from trusted proxies.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -7,15 +7,17 @@ use ipnet::IpNet;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The address of the client of a request; without a connection, somebody calls the service in this very process.
+/// Returns the address of a request's client. A request without a peer address was made by a program that mounts the
+/// service and does not tell addresses; its client is the local host.
 pub(crate) fn of(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     address(peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), headers, trusted)
 }
 
-/// The address of the client: the peer's, or where proxies that we trust stand between, what they say.
+/// Returns the client's address: the peer's, or the one that trusted proxies name.
 ///
-/// Each proxy adds the address it was reached from at the right of `X-Forwarded-For`, so only what trusted ones
-/// wrote can be believed: from the right, past the addresses of trusted proxies, to the first other one.
+/// Each proxy appends the address that it was reached from to `X-Forwarded-For`, so only the entries of trusted
+/// proxies can be believed. The search goes from the right, past the addresses of trusted proxies, to the first other
+/// address.
 pub(crate) fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
     let mut client = peer.to_canonical();
@@ -25,7 +27,7 @@ pub(crate) fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> I
     let lines = headers.get_all(FORWARDED_FOR).iter().rev();
     let hops = lines.flat_map(|line| line.as_bytes().rsplit(|b| *b == b','));
     for hop in hops {
-        // What cannot be read was not written by the proxy before it: that proxy is the client.
+        // The proxy before did not write an unreadable entry, so that proxy is the client.
         let Some(address) = read_address(hop) else { break };
         client = address;
         if !is_trusted(&client) {
@@ -35,7 +37,7 @@ pub(crate) fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> I
     client
 }
 
-/// An address as proxies write it: bare, in brackets, or with a port.
+/// Reads an address as proxies write it: bare, in brackets, or with a port.
 fn read_address(hop: &[u8]) -> Option<IpAddr> {
     let hop = str::from_utf8(hop).ok()?.trim();
     let address = match (hop.strip_prefix('['), hop.split_once(':')) {
@@ -60,13 +62,13 @@ mod tests {
     }
 
     #[test]
-    fn only_trusted_proxies_are_believed() {
+    fn x_forwarded_for_counts_only_from_trusted_proxies() {
         assert_eq!(client("203.0.113.7", &["198.51.100.1"]), "203.0.113.7");
         assert_eq!(client("10.0.0.1", &["198.51.100.1"]), "198.51.100.1");
         assert_eq!(client("::ffff:10.0.0.1", &["198.51.100.1"]), "198.51.100.1");
         assert_eq!(client("fd00::1", &["2001:db8::5"]), "2001:db8::5");
-        let nobody = address("10.0.0.1".parse().unwrap(), &HeaderMap::new(), &[]);
-        assert_eq!(nobody.to_string(), "10.0.0.1");
+        let unforwarded = address("10.0.0.1".parse().unwrap(), &HeaderMap::new(), &[]);
+        assert_eq!(unforwarded.to_string(), "10.0.0.1");
     }
 
     #[test]
@@ -77,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_ends_the_way() {
+    fn an_unreadable_entry_ends_the_search() {
         assert_eq!(client("10.0.0.1", &["198.51.100.1, unknown"]), "10.0.0.1");
         assert_eq!(client("10.0.0.1", &["unknown, 10.1.1.1"]), "10.1.1.1");
         assert_eq!(client("10.0.0.1", &[""]), "10.0.0.1");

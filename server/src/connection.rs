@@ -1,6 +1,6 @@
 //! The state of one connection, shared by its socket, its requests and the registry of connections.
 //!
-//! Requests only load and store atomics here, so that a request costs no lock.
+//! Requests only load and store atomics here, so they take no lock.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -13,10 +13,10 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-/// Requests that a client may give up before it may give up no more than half of them.
+/// Requests that a client may abandon before the limit of half its requests applies.
 const ABANDONED: usize = 100;
 
-/// What is known of an open connection.
+/// The state of an open connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     opened: Instant,
@@ -24,11 +24,11 @@ pub(crate) struct Connection {
     running: AtomicUsize,
     /// Requests that wait for more of their body.
     awaiting: AtomicUsize,
-    /// Requests whose response is being taken.
+    /// Requests whose response the client is reading.
     answering: AtomicUsize,
     abandoned: AtomicUsize,
     progress: AtomicUsize,
-    /// Milliseconds from `opened` to the last progress, as its socket saw it.
+    /// Milliseconds from `opened` to the last progress that the socket saw.
     active_ms: AtomicU64,
     unsent: AtomicUsize,
     is_http2: AtomicBool,
@@ -69,36 +69,36 @@ impl Connection {
         Running { connection: Arc::clone(self), is_answered: false }
     }
 
-    /// How many requests have begun.
+    /// Returns how many requests have begun.
     pub(crate) fn begun(&self) -> usize {
         self.begun.load(Ordering::Relaxed)
     }
 
-    /// Counts a request whose client did not wait for its response, and says whether these are most requests: each may
-    /// go on working after its stream has ended, and so stays within no bound on streams.
+    /// Counts a request whose client did not wait for its response. Returns whether the client has abandoned most of
+    /// its requests: each may go on working after its stream has ended, so no bound on streams applies to it.
     pub(crate) fn abandon(&self) -> bool {
         let abandoned = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
         abandoned > ABANDONED && abandoned > self.begun() / 2
     }
 
-    /// Whether a request is running: its response has not been handed to hyper as a whole.
+    /// Returns whether a request is running: hyper does not have its whole response yet.
     pub(crate) fn has_running(&self) -> bool {
         self.running.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether nothing but the client keeps the connection from going on: it has no request, or each waits for more of
-    /// its body or for its response to be taken.
+    /// Returns whether the connection waits only for its client: it has no request, or each request waits for more of
+    /// its body or for the client to read its response.
     pub(crate) fn waits_for_client(&self) -> bool {
         let waiting = self.awaiting.load(Ordering::Relaxed) + self.answering.load(Ordering::Relaxed);
         self.running.load(Ordering::Relaxed) <= waiting
     }
 
-    /// Whether the requests come by HTTP/2; known from the first one on.
+    /// Returns whether the requests arrive by HTTP/2; known from the first request on.
     pub(crate) fn is_http2(&self) -> bool {
         self.is_http2.load(Ordering::Relaxed)
     }
 
-    /// Changes whenever a piece of a request's or a response's body has moved.
+    /// A number that changes whenever a part of a request's or a response's body moves.
     pub(crate) fn progress(&self) -> usize {
         self.progress.load(Ordering::Relaxed)
     }
@@ -107,18 +107,18 @@ impl Connection {
         self.progress.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes note of when the connection last made progress.
+    /// Records when the connection last made progress.
     pub(crate) fn set_active(&self, now: Instant) {
         let ms = now.saturating_duration_since(self.opened).as_millis();
         self.active_ms.store(u64::try_from(ms).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// When the connection last made progress.
+    /// Returns when the connection last made progress.
     pub(crate) fn active(&self) -> Instant {
         self.opened + Duration::from_millis(self.active_ms.load(Ordering::Relaxed))
     }
 
-    /// Bytes of responses that the client has not taken.
+    /// Returns the bytes of responses that the client has not read.
     pub(crate) fn unsent(&self) -> usize {
         self.unsent.load(Ordering::Relaxed)
     }
@@ -131,7 +131,7 @@ impl Connection {
         self.unsent.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Whether a request has come with a token that we signed.
+    /// Returns whether a request had a token that this server signed.
     pub(crate) fn is_signed_in(&self) -> bool {
         self.is_signed_in.load(Ordering::Relaxed)
     }
@@ -145,21 +145,21 @@ impl Connection {
         if self.is_closing() {
             task.abort();
         }
-        // Set once, after the connection was accepted.
+        // A connection is accepted once, so its task is set once.
         let _ = self.task.set(task);
     }
 
-    /// Whether the connection is being closed for others to have its place or its memory.
+    /// Returns whether the server is closing the connection to make room for others.
     pub(crate) fn is_closing(&self) -> bool {
         self.is_closing.load(Ordering::Relaxed)
     }
 
-    /// Whether the connection is being closed with a response that its client does not take.
+    /// Returns whether the server is closing the connection while it holds a response that the client does not read.
     pub(crate) fn discards(&self) -> bool {
         self.discards.load(Ordering::Relaxed)
     }
 
-    /// Closes the connection at once, whatever it does.
+    /// Closes the connection immediately, even if a request is running.
     pub(crate) fn close(&self) {
         self.discards.store(self.has_running() || self.unsent() > 0, Ordering::Relaxed);
         self.is_closing.store(true, Ordering::Relaxed);
@@ -176,7 +176,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Says that the request has its response.
+    /// Records that the request has its response.
     pub(crate) fn set_answered(&mut self) {
         if !self.is_answered {
             self.is_answered = true;
@@ -184,7 +184,7 @@ impl Running {
         }
     }
 
-    /// The connection that the request came by.
+    /// Returns the connection that the request arrived on.
     pub(crate) fn connection(&self) -> &Arc<Connection> {
         &self.connection
     }
@@ -199,7 +199,7 @@ impl Drop for Running {
     }
 }
 
-/// The body of a request, whose pieces are progress of its connection.
+/// The body of a request. Each frame counts as progress of the connection.
 pub(crate) struct RequestBody<B> {
     body: B,
     connection: Arc<Connection>,
@@ -213,7 +213,7 @@ impl<B> RequestBody<B> {
 }
 
 impl<B> RequestBody<B> {
-    /// Says whether the request waits for more of this.
+    /// Records whether the request waits for more of this body.
     fn set_awaited(&mut self, is_awaited: bool) {
         if is_awaited && !self.is_awaited {
             self.connection.awaiting.fetch_add(1, Ordering::Relaxed);
@@ -265,21 +265,21 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_connection_waits_for_its_client_unless_a_request_is_worked_on() {
+    async fn a_connection_waits_for_its_client_unless_it_works_on_a_request() {
         let connection = Connection::new();
         assert!(connection.waits_for_client());
         let mut running = connection.begin(false);
         assert!(!connection.waits_for_client());
-        let (sender, mut pieces) = mpsc::channel::<Result<Frame<Bytes>, std::convert::Infallible>>(1);
-        let pieces = StreamBody::new(stream::poll_fn(move |cx| pieces.poll_recv(cx)));
-        let mut body = RequestBody::new(pieces, &connection);
-        let is_there = poll_fn(|cx| Poll::Ready(Pin::new(&mut body).poll_frame(cx).is_ready()));
-        assert!(!is_there.await && connection.waits_for_client());
+        let (sender, mut frames) = mpsc::channel::<Result<Frame<Bytes>, std::convert::Infallible>>(1);
+        let frames = StreamBody::new(stream::poll_fn(move |cx| frames.poll_recv(cx)));
+        let mut body = RequestBody::new(frames, &connection);
+        let is_ready = poll_fn(|cx| Poll::Ready(Pin::new(&mut body).poll_frame(cx).is_ready()));
+        assert!(!is_ready.await && connection.waits_for_client());
         sender.send(Ok(Frame::data(Bytes::from_static(b"x")))).await.unwrap();
-        let is_there = poll_fn(|cx| Poll::Ready(Pin::new(&mut body).poll_frame(cx).is_ready()));
-        assert!(is_there.await && !connection.waits_for_client());
-        let is_there = poll_fn(|cx| Poll::Ready(Pin::new(&mut body).poll_frame(cx).is_ready()));
-        assert!(!is_there.await && connection.waits_for_client());
+        let is_ready = poll_fn(|cx| Poll::Ready(Pin::new(&mut body).poll_frame(cx).is_ready()));
+        assert!(is_ready.await && !connection.waits_for_client());
+        let is_ready = poll_fn(|cx| Poll::Ready(Pin::new(&mut body).poll_frame(cx).is_ready()));
+        assert!(!is_ready.await && connection.waits_for_client());
         drop(body);
         assert!(!connection.waits_for_client());
         running.set_answered();

@@ -1,8 +1,8 @@
-//! The open connections: how many there may be, of whom, and which of them close so that others have room.
+//! The open connections: their limits, and which of them close to make room for others.
 //!
-//! A newcomer seldom waits: when the places are used up, the connections close that have waited longest for their
-//! client, of the network that holds most. The lock is taken when a connection opens or closes, never for a request, unless the
-//! memory for responses is used up.
+//! A new connection seldom waits: when all permits are taken, the server closes connections of the network that has
+//! most, beginning with those that have waited longest for their client. Opening and closing a connection take the
+//! lock; a request takes it only when the memory for responses is used up.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -23,16 +23,17 @@ mod bounds;
 
 use bounds::{Bounds, Groups};
 
-/// How long a request may be worked on before its place may be given to another.
+/// How long a request may run without progress before its connection may be closed for another.
 const STALLED: Duration = Duration::from_secs(10);
-/// How long nothing is looked for where nothing was found to close.
+/// Pause between two searches for connections to close when the first found none.
 const REST: Duration = Duration::from_millis(5);
-/// How many times a guest's waiting counts as much as a member's. Not always first: a guest who has just come would
-/// lose its place to members who do nothing.
+/// Weight of the time that a guest's connection has been idle, relative to a member's. Guests do not simply close
+/// first: a guest who has just connected would lose the connection to members who are idle.
 const GUEST_WEIGHT: u32 = 8;
-/// Bytes that a connection may hold while memory is being made free.
+/// Bytes of responses that a connection may hold while the server frees memory.
 const MODEST: usize = 256 * 1024;
-/// The share of the connections that close at once, so that a flood does not look through all of them each time.
+/// The fraction (1/100) of the connections that close together, so that a flood does not scan all of them for each
+/// new connection.
 const BATCH: usize = 100;
 
 /// Every open connection.
@@ -51,41 +52,41 @@ struct Entries {
     next: u64,
     addresses: HashMap<IpAddr, usize>,
     networks: HashMap<IpAddr, usize>,
-    /// When nothing was found to close, of all connections …
+    /// When a search of all connections last found none to close.
     none_of_all: Option<Instant>,
-    /// … and of an address or a network that has its share.
+    /// When a search of one address or network last found none to close.
     none_of_share: Option<Instant>,
-    /// When memory for responses was last made free.
+    /// When the server last freed memory of responses.
     relieved: Option<Instant>,
 }
 
 struct Entry {
-    /// `None` of a trusted proxy, which stands for many clients.
+    /// `None` for a trusted proxy, which has many clients.
     client: Option<Groups>,
     connection: Arc<Connection>,
 }
 
-/// Why a connection is not let in.
+/// Why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// Every place is taken by a connection with a request that is worked on: wait for one.
+    /// All permits are held by connections that work on a request: wait until one closes.
     Full,
-    /// Its address or network has its share, all of it with requests that are worked on.
+    /// Its address or network has as many connections as it may have, and all of them work on a request.
     Share,
 }
 
-/// The place of an open connection, free again when this is dropped.
+/// The right to have a connection open, returned when this is dropped.
 pub(crate) struct ConnectionPermit {
     connections: Arc<Connections>,
     key: u64,
     /// The connection.
     pub(crate) connection: Arc<Connection>,
-    /// Whether places are scarce: its first request has to come soon.
+    /// Whether few permits are left, so that the first request has to arrive soon.
     pub(crate) is_scarce: bool,
 }
 
 impl ConnectionPermit {
-    /// All connections.
+    /// Returns the registry that issued the permit.
     pub(crate) fn connections(&self) -> &Arc<Connections> {
         &self.connections
     }
@@ -99,7 +100,7 @@ impl Drop for ConnectionPermit {
 }
 
 impl Connections {
-    /// Room for `total` connections, else for what `config` says.
+    /// Returns a registry of at most `total` connections; the other limits are those of `config`.
     pub(crate) fn new(config: &Config, total: usize) -> Arc<Self> {
         Arc::new(Self {
             bounds: Bounds::new(total, config.max_connections_per_address),
@@ -111,21 +112,21 @@ impl Connections {
         })
     }
 
-    /// The bytes that all connections hold of responses.
+    /// Returns the bytes of responses that all connections hold.
     #[cfg(test)]
     pub(crate) fn unsent(&self) -> &Arc<UnsentBytes> {
         &self.unsent
     }
 
-    /// Ends when a connection has closed.
+    /// Waits until a connection closes.
     pub(crate) async fn closed(&self) {
         self.closed.notified().await;
     }
 
-    /// Lets a connection in, closing idle ones for it where that is needed.
+    /// Admits a connection, and closes idle connections for it if necessary.
     ///
     /// # Errors
-    /// When no place is free and none can be made free.
+    /// When no permit is free and no connection can be closed for it.
     pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<ConnectionPermit, Refused> {
         let peer = peer.to_canonical();
         let client = (!self.trusted.iter().any(|net| net.contains(&peer))).then(|| Groups::of(peer));
@@ -159,10 +160,10 @@ impl Connections {
         Ok(ConnectionPermit { connections: Arc::clone(self), key, connection, is_scarce })
     }
 
-    /// Charges a response to its connection, closing others that hold more of what their clients do not take, where
-    /// that is needed.
+    /// Charges a response to its connection. If the memory for responses is used up, closes connections that hold
+    /// more of it.
     ///
-    /// `None` when the memory for responses is used up and this connection holds much of it.
+    /// Returns `None` when the memory is used up and this connection holds much of it.
     pub(crate) fn charge(
         &self,
         connection: &Arc<Connection>,
@@ -176,7 +177,7 @@ impl Connections {
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
-        // Nothing panics while it is held.
+        // No code panics while it holds the lock.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -202,7 +203,7 @@ impl Entries {
         Some(entry)
     }
 
-    /// Closes connections; their places are free at once.
+    /// Closes connections; their permits are free immediately.
     fn close_all(&mut self, keys: &[u64]) {
         for key in keys {
             if let Some(entry) = self.remove(*key) {
@@ -211,7 +212,7 @@ impl Entries {
         }
     }
 
-    /// Closes connections of the largest network that has idle ones, and says whether there were any.
+    /// Closes connections of the largest network that has idle ones. Returns whether there were any.
     fn close_idle(&mut self, batch: usize) -> bool {
         let now = Instant::now();
         let may_look = self.none_of_all.is_none_or(|then| now >= then + REST);
@@ -222,7 +223,7 @@ impl Entries {
         found
     }
 
-    /// As [`Entries::close_idle`], of an address or a network.
+    /// Does the same within one address or network.
     fn close_idle_of(&mut self, batch: usize, is_of: impl Fn(Groups) -> bool) -> bool {
         let now = Instant::now();
         let may_look = self.none_of_share.is_none_or(|then| now >= then + REST);
@@ -233,8 +234,8 @@ impl Entries {
         found
     }
 
-    /// Closes up to `batch` connections, one at least, that have waited longest for their client, of the largest
-    /// network. Says whether there was one.
+    /// Closes at least one and at most `batch` connections of the largest network: those that have waited longest for
+    /// their client. Returns whether there was one.
     fn close_longest_idle(
         &mut self,
         batch: usize,
@@ -253,16 +254,17 @@ impl Entries {
         candidates.retain(|(share, ..)| *share == first);
         let batch = batch.clamp(1, candidates.len());
         candidates.select_nth_unstable_by_key(batch - 1, |(_, waiting, _)| *waiting);
-        tracing::debug!(closed = batch, "connections are closed for others to have their places");
+        tracing::debug!(closed = batch, "closing idle connections to make room for others");
         let closing: Vec<_> = candidates[..batch].iter().map(|(.., key)| *key).collect();
         self.close_all(&closing);
         true
     }
 
-    /// When all connections hold more than `limit` of responses, closes those that hold most, of the networks that hold
-    /// most, until the others hold seven eighths of it. Says whether `newcomer` may hold what it does.
+    /// If all connections together hold more than `limit` bytes of responses, closes those that hold most, of the
+    /// networks that hold most, until the others hold seven eighths of it. Returns whether `newcomer` may keep what
+    /// it holds.
     fn relieve(&mut self, limit: usize, newcomer: &Arc<Connection>, now: Instant) -> bool {
-        // What is being closed takes a moment to free its memory.
+        // Connections that are closing free their memory a moment later.
         if self.relieved.is_some_and(|then| now < then + REST) {
             return newcomer.unsent() <= MODEST;
         }
@@ -282,7 +284,7 @@ impl Entries {
         let mut holders: Vec<_> =
             self.open.iter().filter(|(_, entry)| entry.connection.unsent() > 0).collect();
         holders.sort_unstable_by_key(|(_, entry)| {
-            // Behind a trusted proxy are many clients.
+            // A trusted proxy has many clients, so its connections come last.
             (entry.client.is_none(), Reverse(share(entry)), Reverse(entry.connection.unsent()))
         });
         let mut closing = Vec::new();
@@ -293,14 +295,17 @@ impl Entries {
             held -= entry.connection.unsent().min(held);
             closing.push(*key);
         }
-        tracing::debug!(closed = closing.len(), "connections are closed that do not take their responses");
+        tracing::debug!(
+            closed = closing.len(),
+            "closing connections whose clients do not read their responses"
+        );
         self.close_all(&closing);
         !newcomer.is_closing()
     }
 }
 
-/// How long a connection has waited for its client, which decides whether it closes for another; a guest's counts
-/// several times. `None` while a request is worked on.
+/// Returns how long a connection has waited for its client, multiplied by [`GUEST_WEIGHT`] for a guest. Connections
+/// with the highest value close first. `None` while a request is running.
 fn waiting(connection: &Connection, now: Instant) -> Option<Duration> {
     let silent = now.saturating_duration_since(connection.active());
     let weight = if connection.is_signed_in() { 1 } else { GUEST_WEIGHT };

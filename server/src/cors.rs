@@ -1,4 +1,5 @@
-//! Lets pages of other origins call the service and read what it answers, errors too.
+//! Cross-origin resource sharing: web pages of other origins may call the service and read its responses, errors
+//! included.
 
 use std::time::Duration;
 
@@ -12,19 +13,19 @@ use crate::config::Origin;
 use crate::reply::ORIGIN_ONLY;
 use crate::security;
 
-/// How long a browser may keep the answer to a preflight: a day, more than any browser does.
+/// How long a browser may cache the response to a preflight: a day, more than any browser does.
 const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What `--cors-origin` comes to: any origin when none is named, else those alone.
+/// Returns the CORS layer for the allowed origins; an empty list allows all.
 pub(crate) fn layer(origins: &[Origin]) -> CorsLayer {
     let exposed = [ALLOW, LINK, RETRY_AFTER, WWW_AUTHENTICATE, HeaderName::from_static("deprecation")];
     let layer = CorsLayer::new()
-        // Mirrored, because `*` does not cover `Authorization`.
+        // The request's headers are mirrored, because `*` does not cover `Authorization`.
         .allow_headers(AllowHeaders::mirror_request())
         .allow_methods([Method::GET, Method::POST])
         .expose_headers(exposed)
         .max_age(MAX_AGE);
-    // `Vary` is one line with all that an answer depends on, so it is not written here.
+    // `reply` writes `Vary` as one line with everything that a response depends on.
     let layer = layer.vary(Vary::list([]));
     if origins.is_empty() {
         layer.allow_origin(AllowOrigin::any())
@@ -33,7 +34,8 @@ pub(crate) fn layer(origins: &[Origin]) -> CorsLayer {
     }
 }
 
-/// Completes the answer to a preflight. Shared caches do not keep it, so it depends on no more than the origin.
+/// Adds the headers that the layer does not set to the response to a preflight. Shared caches do not store it, so it
+/// varies by the origin only.
 pub(crate) fn complete_preflight(headers: &mut HeaderMap, names_origin: bool) {
     if names_origin {
         headers.insert(VARY, ORIGIN_ONLY);
@@ -41,8 +43,8 @@ pub(crate) fn complete_preflight(headers: &mut HeaderMap, names_origin: bool) {
     security::secure(headers);
 }
 
-/// Whether an `OPTIONS` request is a browser asking before it sends another. Any other one is a method like any
-/// other, which the layer would answer as if it were one of these.
+/// Returns whether an `OPTIONS` request is a preflight. The layer would answer every other `OPTIONS` request as a
+/// preflight, too.
 pub(crate) fn is_preflight(headers: &HeaderMap) -> bool {
     headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }

@@ -1,10 +1,10 @@
-//! The files that the system lets the process open, of which each connection takes one.
+//! The limit of open files. Each connection uses one.
 
-/// Files that are left for the database, the listeners, and what else the process opens.
+/// Files reserved for the database, the listeners and everything else that the process opens.
 #[cfg(unix)]
 const RESERVED: u64 = 256;
 
-/// Raises the limit of open files as far as `wanted` connections need it, and returns how many there may be.
+/// Raises the limit of open files if `wanted` connections need it. Returns how many connections the limit allows.
 #[cfg(unix)]
 pub(crate) fn room_for(wanted: usize) -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -13,7 +13,7 @@ pub(crate) fn room_for(wanted: usize) -> usize {
     let before = getrlimit(Resource::Nofile);
     if before.current.is_some_and(|current| current < needed) {
         let current = Some(before.maximum.map_or(needed, |maximum| maximum.min(needed)));
-        // What is not granted is seen below.
+        // The limit that the system granted is read below.
         let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum: before.maximum });
     }
     let room = getrlimit(Resource::Nofile).current.map_or(wanted, |limit| room_of(limit, wanted));
@@ -28,7 +28,8 @@ pub(crate) fn room_for(wanted: usize) -> usize {
     wanted
 }
 
-/// How many of `wanted` connections a limit of open files leaves room for; three quarters of a small limit.
+/// Returns how many of `wanted` connections fit into a limit of open files. A small limit leaves three quarters for
+/// connections.
 #[cfg(unix)]
 fn room_of(limit: u64, wanted: usize) -> usize {
     let room = limit - RESERVED.min(limit / 4);
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_leave_files_for_the_database() {
+    fn files_are_reserved_for_the_database() {
         assert_eq!(room_of(100_000, 10_000), 10_000);
         assert_eq!(room_of(10_256, 10_000), 10_000);
         assert_eq!(room_of(1_024, 10_000), 768);

@@ -1,4 +1,4 @@
-//! Liveness and readiness, for what watches over the server.
+//! Liveness and readiness, for monitoring.
 
 use tidings_core::Error;
 
@@ -14,22 +14,23 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![Route::get(HEALTHZ, healthz).unrecorded(), Route::get(READYZ, readyz).unrecorded()]
 }
 
-/// Whether a path is asked by what watches over the server, which no rate limit holds off.
+/// Returns whether a path is a health check, which no rate limit applies to.
 pub(crate) fn is_health(path: &str) -> bool {
     matches!(path, HEALTHZ | READYZ)
 }
 
-/// Whether the server is alive
+/// Liveness
 ///
-/// Always, when it answers.
+/// Answers `success` whenever the server runs.
 #[utoipa::path(get, path = "/healthz", tag = "server", responses((status = 200, body = docs::Done)))]
 pub(crate) async fn healthz(_: Call) -> Answer {
     Ok(Reply::success(&(), false))
 }
 
-/// Whether the server takes requests
+/// Readiness
 ///
-/// Not when the database does not answer, while writes fail, nor while the server shuts down: 503 `overloaded`.
+/// Answers `success` when the server can take requests. Answers 503 `overloaded` when the database does not respond,
+/// when writes fail, and while the server shuts down.
 #[utoipa::path(get, path = "/readyz", tag = "server", responses((status = 200, body = docs::Done)))]
 pub(crate) async fn readyz(call: Call) -> Answer {
     if call.app().is_stopping() {

@@ -1,8 +1,8 @@
-//! Where operations run: off the async threads, a bounded number at a time, in a bounded queue.
+//! Lanes: one bounded queue for each kind of work, in front of threads that may block.
 //!
-//! There are several lanes, so that slow work of one kind (searching, hashing passwords, asking the university) never
-//! takes the place of another. In those whose work is dear to the server, clients take turns ([`fair`]): one that
-//! sends a thousand requests delays another's by one turn.
+//! Slow work of one kind (searching, hashing passwords, asking the university) never takes the capacity of another
+//! kind. In the lanes of expensive work, clients take turns ([`fair`]): a client that sends a thousand requests
+//! delays another's by one turn.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,71 +17,73 @@ mod fair;
 
 use fair::{FairPool, Kind};
 
-/// University members whose system is asked at once, each for up to some seconds, and those that may wait.
+/// The most requests to the university's system at once, each of which takes up to several seconds, and the most that
+/// wait.
 const UNIVERSITY: usize = 32;
 const UNIVERSITY_QUEUE: usize = 64;
-/// The most searches that run at once: as many as the store has connections for them.
+/// The most searches at once: as many as the store has connections for them.
 const QUERIES_MAX: usize = 4;
-/// Large bodies that may wait to be read, and large answers to be compressed.
+/// The most large bodies that wait to be parsed and large responses that wait to be compressed, together.
 const CODEC_QUEUE: usize = 64;
-/// By how much a thread of searches, or of large bodies, is nicer than others: a busy core gives it about a third of what it gives one of
-/// them, and an idle core all.
+/// The nice value of the threads that search and that handle large bodies: on a busy core they get about a third of
+/// the time of other threads, on an idle core all of it.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 5;
-/// Imports that run at once: the database has one writer, so more would only wait.
+/// The most imports at once: the database has one writer, so more would only wait.
 const IMPORTS: usize = 2;
 
-/// A kind of work, with its bounds.
+/// The queue of one kind of work, and the threads that run it.
 #[derive(Clone)]
 pub(crate) enum Lane {
-    /// Work that waits, for the disk or another system: on as many of the runtime's blocking threads as run.
+    /// Work that waits for the disk or another system, on the runtime's blocking threads.
     Waiting {
-        /// What may be in the lane, running or waiting.
+        /// Permits for work in the lane, running or waiting.
         places: Arc<Semaphore>,
-        /// What may run.
+        /// Permits for running work.
         running: Arc<Semaphore>,
-        /// How many places there are beside those that run.
+        /// How much may wait in addition to the running work.
         waiting: usize,
     },
-    /// Short work that seldom waits: on one thread for each core, that go on with the next piece without
-    /// having slept in between. Waking one of many idle threads each time costs more than the work itself.
+    /// Short work that seldom waits, on one thread for each core. A thread takes the next job without sleeping in
+    /// between: waking one of many idle threads for each job costs more than the job.
     Short(crossbeam_channel::Sender<Job>),
-    /// Work that keeps a core busy: on a few threads of its own, in a queue that is fair to networks and clients.
+    /// Work that keeps a core busy, on a few threads of its own, in a queue that is fair to networks and clients.
     Fair(Arc<FairPool>, Kind),
 }
 
-/// A piece of work that gives its answer itself.
+/// A job that sends its own result.
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The lanes of a server.
 pub(crate) struct Lanes {
-    /// What reads the database and is soon done.
+    /// Short reads of the database.
     pub(crate) read: Lane,
-    /// What writes to the database, or reads much of it.
+    /// Writes to the database, and long reads.
     pub(crate) store: Lane,
-    /// Searches, and other queries that may take long.
+    /// Searches and other queries that may take long.
     pub(crate) query: Lane,
-    /// Reading the fields of large bodies, compressing large answers.
+    /// Parsing large bodies and compressing large responses.
     pub(crate) codec: Lane,
-    /// What hashes a password: three kinds of work on the same threads, which take turns.
+    /// Password hashing: three lanes on the same threads, which take turns.
     pub(crate) sign_in: Lane,
     pub(crate) sign_up: Lane,
     pub(crate) change_pw: Lane,
-    /// What asks the university.
+    /// Requests to the university's system.
     pub(crate) university: Lane,
     /// Imports.
     pub(crate) import: Lane,
 }
 
 impl Lanes {
-    /// Lanes for `operations` on the database at once and `queue` waiting, for `hash_queue` passwords that wait to be
-    /// hashed, and for members of the university that `verifier` knows.
+    /// Returns lanes for `operations` on the database at once and `queue` waiting, for `hash_queue` passwords that
+    /// wait to be hashed, and for members of the university that `verifier` checks.
     pub(crate) fn new(operations: usize, queue: usize, hash_queue: usize, verifier: &Verifier) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        // The core hashes one password for each core; as many others read or write around their hash.
+        // The core hashes one password per core at a time; as many other jobs read or write before and after their
+        // hash.
         let passwords = Arc::new(FairPool::new(2 * cores, hash_queue, || {}));
         let university = match verifier {
-            // It is waited for, not worked on.
+            // These jobs wait for another system and use no core.
             Verifier::Http { .. } => UNIVERSITY,
             Verifier::None | Verifier::Roster => 2 * cores,
         };
@@ -98,7 +100,7 @@ impl Lanes {
         }
     }
 
-    /// How much waits for its turn in each lane.
+    /// Returns the number of waiting jobs in each lane, by the label in `/metrics`.
     pub(crate) fn waiting(&self) -> [(&'static str, usize); 7] {
         let Self { read, store, query, codec, sign_in, sign_up: _, change_pw: _, university, import } = self;
         let lanes = [
@@ -115,7 +117,7 @@ impl Lanes {
 }
 
 impl Lane {
-    /// How much waits for its turn.
+    /// Returns the number of waiting jobs.
     fn depth(&self) -> usize {
         match self {
             Self::Waiting { places, running, waiting } => {
@@ -135,7 +137,7 @@ impl Lane {
         let (jobs, next) = crossbeam_channel::bounded::<Job>(queue.max(1));
         for _ in 0..threads {
             let next = next.clone();
-            // It ends with the last sender, that is with the server.
+            // The thread ends when the last sender is dropped, with the server.
             std::thread::spawn(move || next.iter().for_each(|job| job()));
         }
         Self::Short(jobs)
@@ -145,7 +147,7 @@ impl Lane {
         Self::Fair(Arc::new(FairPool::new(threads, queue, begin)), Kind::Any)
     }
 
-    /// As [`Lane::run_for`], for the server itself.
+    /// Does the same as [`Lane::run_for`] on behalf of the server itself.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -153,12 +155,12 @@ impl Lane {
         self.run_for(IpAddr::from(Ipv4Addr::LOCALHOST).into(), work).await
     }
 
-    /// Runs `work` of `client` off the async threads, to its end whoever still waits for it.
+    /// Runs `work` of `client` outside the async threads, and to its end even if the caller stops waiting.
     ///
-    /// In a fair lane, work that has not begun when its caller goes away never does.
+    /// In a fair lane, work that has not begun when the caller stops waiting is dropped.
     ///
     /// # Errors
-    /// What `work` answers; `overloaded` when the lane is full, in a fair one of work that comes first.
+    /// The errors of `work`; `overloaded` when the lane is full, in a fair lane of work with a better turn.
     pub(crate) async fn run_for<T: Send + 'static>(
         &self,
         client: Client,
@@ -170,7 +172,7 @@ impl Lane {
                 let place = Arc::clone(places).try_acquire_owned().map_err(|_| Error::Overloaded)?;
                 let turn = Arc::clone(running).acquire_owned().await.map_err(|_| Error::Overloaded)?;
                 let done = tokio::task::spawn_blocking(move || {
-                    // Given back when the work has ended, not when its client has gone.
+                    // The permits are returned when the work has ended, even if the client is gone by then.
                     let _held = (place, turn);
                     work()
                 });
@@ -193,12 +195,12 @@ impl Lane {
     }
 }
 
-/// Lets the threads of others go first where all cores are busy.
+/// Lowers the priority of the calling thread.
 fn lower_priority() {
-    // Elsewhere a thread has no priority of its own, or the crate does not reach it.
+    // Only Linux has a priority for each thread that the crate can set.
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(NICE) {
-        tracing::debug!(%error, "a thread of long work keeps its priority");
+        tracing::debug!(%error, "the priority of a thread cannot be lowered");
     }
 }
 

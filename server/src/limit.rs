@@ -1,4 +1,4 @@
-//! How often a client may do what is dear to the server: GCRA, in a bounded memory.
+//! Rate limits for each client: GCRA (generic cell rate algorithm) in bounded memory.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,21 +16,21 @@ use tidings_core::{Error, Result};
 
 use crate::config::Config;
 
-/// Clients that a limit remembers. One more takes the place of the one that was not seen for longest, which may then
-/// begin anew: from ever new addresses a limit cannot be kept anyway, and memory has to be bounded.
+/// The most clients that a limit stores. One more replaces the client that was seen least recently, whose limit then
+/// starts again: a limit cannot hold against an endless supply of addresses, and memory has to be bounded.
 const CLIENTS: NonZeroUsize = NonZeroUsize::new(65_536).expect("not zero");
 
-/// What a request counts as, beside a request.
+/// The limit that applies to a request in addition to the general one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
     Nothing,
     SignUp,
     Search,
-    /// Something that is written: counted of callers who are not signed in.
+    /// A write, which is limited for callers who are not signed in.
     Write,
 }
 
-/// The limits that a client has by default.
+/// The limits that apply to certain operations by default.
 pub(crate) struct Limits {
     sign_ups: Option<RateLimit>,
     searches: Option<RateLimit>,
@@ -47,7 +47,7 @@ impl Limits {
         }
     }
 
-    /// Counts a request of `client`; `is_signed` says whether its caller is signed in.
+    /// Counts a request of `client`. `is_signed` tells whether the caller is signed in.
     ///
     /// # Errors
     /// `too many requests`.
@@ -69,29 +69,29 @@ impl Limits {
         }
     }
 
-    /// As [`RateLimit::sweep`], of all.
+    /// Does the same as [`RateLimit::sweep`] for all limits.
     pub(crate) fn sweep(&self) {
         let Self { sign_ups, searches, guest_writes } = self;
         [sign_ups, searches, guest_writes].into_iter().flatten().for_each(RateLimit::sweep);
     }
 }
 
-/// A limit on the requests of each client in a time.
+/// A limit on the number of requests of each client in a period.
 pub(crate) struct RateLimit<C: Clock = MonotonicClock> {
     limiter: RateLimiter<Client, ClientStates, C, NoOpMiddleware<C::Instant>>,
     clock: C,
 }
 
 impl RateLimit {
-    /// How often what is known of clients that have gone is forgotten.
+    /// The period of [`RateLimit::sweep`].
     pub(crate) const SWEEP: Duration = Duration::from_secs(1);
 
-    /// So many requests a second.
+    /// Returns a limit of `limit` requests a second.
     pub(crate) fn per_second(limit: NonZeroU32) -> Self {
         Self::new(Quota::per_second(limit))
     }
 
-    /// So many requests a minute, after `burst` that are free.
+    /// Returns a limit of `limit` requests a minute, after a burst of `burst` requests.
     pub(crate) fn per_minute(limit: NonZeroU32, burst: NonZeroU32) -> Self {
         Self::new(Quota::per_minute(limit).allow_burst(burst))
     }
@@ -119,14 +119,13 @@ impl<C: Clock + Clone> RateLimit<C> {
         })
     }
 
-    /// Forgets clients that could make all their requests at once again.
+    /// Removes clients that have their whole burst again.
     pub(crate) fn sweep(&self) {
         self.limiter.retain_recent();
     }
 }
 
-/// When the next request of each client would be due if they came evenly: the state of GCRA. The client seen last
-/// comes first.
+/// The state of GCRA for each client: its theoretical arrival time. The most recently seen client comes first.
 struct ClientStates {
     clients: Mutex<LruCache<Client, Nanos>>,
     most: NonZeroUsize,
@@ -134,7 +133,7 @@ struct ClientStates {
 
 impl ClientStates {
     fn new(most: NonZeroUsize) -> Self {
-        // An unbounded cache allocates as it fills; `measure_and_replace` keeps the bound.
+        // An unbounded cache allocates only as it fills; `measure_and_replace` bounds it.
         Self { clients: Mutex::new(LruCache::unbounded()), most }
     }
 
@@ -161,7 +160,7 @@ impl StateStore for ClientStates {
 }
 
 impl ShrinkableKeyedStateStore<Client> for ClientStates {
-    /// Forgets from the end, up to the first client that has to be remembered.
+    /// Removes clients from the least recently seen on, up to the first one whose state still matters.
     fn retain_recent(&self, drop_below: Nanos) {
         let mut clients = self.lock();
         while clients.peek_lru().is_some_and(|(_, due)| *due <= drop_below) {
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_has_so_many_requests_and_a_64_bit_network_is_one() {
+    fn a_client_has_its_number_of_requests_and_an_ipv6_64_is_one_client() {
         let clock = FakeRelativeClock::default();
         let limit = RateLimit::with(Quota::per_second(number(10)), CLIENTS, clock.clone());
         for _ in 0..10 {
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_are_forgotten_when_they_may_make_all_their_requests_again() {
+    fn clients_are_removed_once_they_have_their_whole_burst_again() {
         let clock = FakeRelativeClock::default();
         let quota = Quota::per_minute(number(60)).allow_burst(number(500));
         let limit = RateLimit::with(quota, CLIENTS, clock.clone());
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn ever_new_addresses_do_not_grow_memory() {
+    fn memory_is_bounded_however_many_addresses_there_are() {
         let quota = Quota::per_minute(number(1));
         let limit = RateLimit::with(quota, NonZeroUsize::new(3).unwrap(), FakeRelativeClock::default());
         for network in 0..1_000 {
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn only_guests_writes_are_counted_and_what_is_off_is_not() {
+    fn only_writes_of_guests_are_limited_and_a_limit_that_is_off_refuses_nothing() {
         let config = Config {
             guest_write_limit: Some(number(1)),
             search_limit: None,

@@ -1,6 +1,6 @@
-//! Accepting connections, a bounded number at once, and stopping without breaking off what runs.
+//! The server: accepts connections, a bounded number at a time, and shuts down gracefully.
 //!
-//! warp's own server sets no timers and no bounds, so its filter runs in this loop, on hyper's connections.
+//! warp's own server has no timeouts and no limits, so this module runs the service on hyper's connections itself.
 
 use std::convert::Infallible;
 use std::io;
@@ -35,36 +35,36 @@ use crate::timeouts::{TimeoutStream, Timeouts};
 use crate::unsent::{CHARGED_FROM, ResponseBody};
 use crate::{files, metrics, request};
 
-/// The most bytes of a request's head …
+/// The most bytes of a request's head in HTTP/1.
 const HEAD_MAX: usize = 64 * 1024;
-/// … and of each of those that a connection of HTTP/2 may hold at once.
+/// The most bytes of each request's head in HTTP/2.
 const HEAD_MAX_HTTP2: u32 = 16 * 1024;
-/// Requests at once on a connection of HTTP/2.
+/// The most concurrent requests on an HTTP/2 connection.
 const STREAMS: u32 = 32;
-/// Bytes of an upload that may be under way on a stream and on a connection of HTTP/2.
+/// Flow-control windows for uploads, in bytes, of a stream and of an HTTP/2 connection.
 const STREAM_WINDOW: u32 = 128 * 1024;
 const CONNECTION_WINDOW: u32 = 256 * 1024;
-/// Bytes of a response that h2 holds of each stream.
+/// The most bytes of a response that h2 buffers for each stream.
 const STREAM_BUFFER: usize = 64 * 1024;
-/// Streams that a client of HTTP/2 may break by breaking its rules.
+/// The most streams that an HTTP/2 client may break by protocol errors.
 const BROKEN_STREAMS: usize = 256;
-/// Bytes that a client has not taken from which its connection gets no more responses: all its streams with 128 KiB.
+/// A connection whose client has left this many bytes unread gets no more responses: 128 KiB for each of its streams.
 const CONNECTION_UNSENT: usize = 4 * 1024 * 1024;
-/// Bytes of a response that the system holds of each connection. Linux takes twice as much, its own records included,
-/// and a guest's feed fits in whole. Without it, the system would hold up to 4 MiB.
+/// The socket's send buffer, in bytes. Linux doubles it to include its own bookkeeping, and a guest's feed fits in
+/// it. Without this setting the system would buffer up to 4 MiB for each connection.
 const SEND_BUFFER: usize = 128 * 1024;
-/// Connections that wait to be accepted, as far as the system allows it: beyond it their first packets are lost, and
-/// come again only a second later.
+/// The listen backlog, as far as the system allows it. Beyond it the system drops the first packets of connections,
+/// and clients send them again only a second later.
 const BACKLOG: i32 = 4_096;
-/// How long accepting rests when the system has no room for another connection.
+/// Pause in accepting when the system has no resources for another connection.
 const REST: Duration = Duration::from_millis(200);
-/// How soon a connection that waits for a place is looked at again.
+/// How often a waiting connection asks for a permit again.
 const AGAIN: Duration = Duration::from_millis(100);
-/// How long the first head may take while places are scarce.
+/// The timeout of the first request's head while permits are scarce.
 const SCARCE_HEADER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Answers requests on `listener` until `shutdown` is there; then accepts no more, lets what runs end, and
-/// returns.
+/// Answers requests on `listener` until `shutdown` completes, then closes the listener, lets running requests end,
+/// and returns.
 ///
 /// # Errors
 /// When the listener cannot be used, or [`Tidings::start_background`] fails.
@@ -80,13 +80,13 @@ pub async fn serve(
     let tidings = app.tidings.clone();
     app.lanes.store.run(move || tidings.start_background()).await.map_err(io::Error::other)?;
     let service = Arc::clone(&app).service();
-    // Dropped at the end, as the connections are.
-    let mut watchers = JoinSet::new();
+    // Dropping these tasks at the end aborts them.
+    let mut metrics_tasks = JoinSet::new();
     let graceful = GracefulShutdown::new();
     if let Some(address) = app.config.metrics_listen {
-        watchers.spawn(metrics::serve(Arc::clone(&app), metrics::listen(address).await?));
+        metrics_tasks.spawn(metrics::serve(Arc::clone(&app), metrics::listen(address).await?));
     }
-    // Dropped at the end, it breaks off what still runs.
+    // Dropping these tasks at the end aborts the requests that still run.
     let mut tasks = JoinSet::new();
     let mut sweep = interval(RateLimit::SWEEP);
     let mut shutdown = pin!(shutdown);
@@ -108,12 +108,12 @@ pub async fn serve(
     app.stop();
     drop(acceptor);
     if timeout(app.config.shutdown_timeout, graceful.shutdown()).await.is_err() {
-        tracing::warn!("requests that are still running are broken off");
+        tracing::warn!("aborting requests that are still running");
     }
     Ok(())
 }
 
-/// Answers the requests of one connection.
+/// Serves one connection.
 fn serve_connection<S>(
     app: Arc<App>,
     service: S,
@@ -168,7 +168,7 @@ where
     let served = graceful.watch(hyper.serve_connection(io, answer).into_owned());
     async move {
         if let Err(error) = served.await {
-            tracing::debug!(error, "a connection broke off");
+            tracing::debug!(error, "a connection failed");
         }
         drop(permit);
     }
@@ -178,7 +178,7 @@ fn overloaded() -> Response {
     reply::respond(Err(Error::Overloaded.into()), "", Scope::default())
 }
 
-/// Takes note that the connection is a member's, when the request says so.
+/// Marks the connection as a member's if the request has a token that this server signed.
 fn note_member<B>(app: &App, connection: &Connection, request: &Request<B>) {
     if !connection.is_signed_in()
         && request.headers().contains_key(AUTHORIZATION)
@@ -196,7 +196,7 @@ fn listen_on(listener: std::net::TcpListener) -> io::Result<TcpListener> {
 
 fn hyper(streams: StreamExecutor) -> Builder<StreamExecutor> {
     let mut hyper = Builder::new(streams);
-    // How long a head may take is ours to say.
+    // `TimeoutStream` has the timeout of a head.
     hyper.http1().header_read_timeout(None).max_buf_size(HEAD_MAX);
     hyper
         .http2()
@@ -209,16 +209,16 @@ fn hyper(streams: StreamExecutor) -> Builder<StreamExecutor> {
     hyper
 }
 
-/// Accepts connections.
+/// The listener, and the connection that waits for a permit.
 struct Acceptor {
     listener: TcpListener,
     connections: Arc<Connections>,
-    /// One that there is no place for yet.
+    /// A connection that waits for a permit.
     waiting: Option<(TcpStream, IpAddr)>,
 }
 
 impl Acceptor {
-    /// The next connection, when there is a place for it. Nothing is lost when this is given up and asked again.
+    /// Returns the next connection once it has a permit. Cancelling the future loses no connection.
     async fn next(&mut self) -> (TcpStream, IpAddr, ConnectionPermit) {
         loop {
             let (socket, peer) = match self.waiting.take() {
@@ -228,12 +228,13 @@ impl Acceptor {
             match self.connections.admit(peer) {
                 Ok(permit) => return (socket, peer, permit),
                 Err(Refused::Share) => {
-                    tracing::debug!(%peer, "an address has its share of the connections");
+                    tracing::debug!(%peer, "refusing a connection: its address or network has its share");
                     let _ = socket.set_zero_linger();
                 }
                 Err(Refused::Full) => {
                     self.waiting = Some((socket, peer));
-                    // Whether one has closed, or its client has been silent for long enough.
+                    // Try again after a connection has closed, or after a while, when a client may have been idle for
+                    // long enough.
                     let _ = timeout(AGAIN, self.connections.closed()).await;
                 }
             }
@@ -241,26 +242,26 @@ impl Acceptor {
     }
 }
 
-/// The next connection.
+/// Accepts the next connection.
 async fn accept(listener: &TcpListener) -> (TcpStream, IpAddr) {
     loop {
         match listener.accept().await {
             Ok((socket, peer)) => {
-                // Answers are written whole: waiting to fill a packet only delays them.
+                // Responses are written whole, so waiting to fill a packet would only delay them.
                 let _ = socket.set_nodelay(true);
                 let _ = SockRef::from(&socket).set_send_buffer_size(SEND_BUFFER);
                 return (socket, peer.ip());
             }
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
-                tracing::warn!(%error, "no connection can be accepted for now");
+                tracing::warn!(%error, "cannot accept connections");
                 sleep(REST).await;
             }
         }
     }
 }
 
-/// Whether only the connection failed that was to be accepted.
+/// Returns whether an error concerns only the connection that was being accepted.
 fn is_of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)

@@ -1,4 +1,4 @@
-//! What the server tells whoever watches over it: Prometheus text, on a listener of its own.
+//! Metrics in the text format of Prometheus, on a listener of their own.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -27,16 +27,16 @@ use crate::app::App;
 use crate::reply::Refusal;
 use crate::security;
 
-/// What every name begins with.
+/// The prefix of every metric.
 const NAMESPACE: &str = "tidings";
-/// Upper bounds of the latencies that are told apart, in seconds.
+/// Upper bounds of the latency buckets, in seconds.
 const LATENCIES: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
-/// How long a connection may last.
+/// The longest that a connection may last.
 const CONNECTION: Duration = Duration::from_secs(30);
-/// Connections at a time; the oldest one closes for the next.
+/// The most connections at a time; a new one closes the oldest.
 const CONNECTIONS: usize = 16;
 
-/// The requests that were answered.
+/// Counts answered requests.
 pub(crate) struct Metrics {
     registry: Registry,
     /// By method, path and result.
@@ -53,8 +53,7 @@ impl Metrics {
 
     fn registered(tidings: &Tidings) -> prometheus::Result<Self> {
         let requests = Opts::new("requests_total", "Answered requests by operation and result.");
-        let durations =
-            HistogramOpts::new("request_duration_seconds", "How long answers took, by operation.");
+        let durations = HistogramOpts::new("request_duration_seconds", "Response times by operation.");
         let metrics = Self {
             registry: Registry::new_custom(Some(NAMESPACE.to_owned()), None)?,
             requests: IntCounterVec::new(requests, &["method", "path", "result"])?,
@@ -66,9 +65,9 @@ impl Metrics {
         Ok(metrics)
     }
 
-    /// Counts a request to the operation of a path; of a path that has none, it is empty.
+    /// Counts a request to the operation with this path template; the template is empty for an unknown path.
     pub(crate) fn count(&self, path: &str, method: &Method, refusal: Option<&Refusal>, took: Duration) {
-        // Of what anybody may make up there is one.
+        // Clients can invent methods, so all unknown ones share a label.
         let method = match *method {
             Method::GET => "GET",
             Method::POST => "POST",
@@ -80,7 +79,7 @@ impl Metrics {
     }
 }
 
-/// The metrics of a server as they stand.
+/// Returns the metrics page.
 fn page(app: &App) -> prometheus::Result<String> {
     let mut families = app.metrics.as_ref().map(|metrics| metrics.registry.gather()).unwrap_or_default();
     let stats = Stats::of(&app.tidings);
@@ -89,11 +88,11 @@ fn page(app: &App) -> prometheus::Result<String> {
     TextEncoder::new().encode_to_string(&families)
 }
 
-/// What is looked up anew each time.
-#[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
+/// The values that are read for each page.
+#[expect(clippy::cast_precision_loss, reason = "a gauge needs no more than 52 bits")]
 fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
     let gauges = Registry::new_custom(Some(NAMESPACE.to_owned()), None)?;
-    let waiting = Opts::new("operations_waiting", "Operations that wait for their turn, by lane.");
+    let waiting = Opts::new("operations_waiting", "Waiting operations by lane.");
     let waiting = GaugeVec::new(waiting, &["lane"])?;
     for (lane, depth) in app.lanes.waiting() {
         waiting.with_label_values(&[lane]).set(depth as f64);
@@ -101,8 +100,8 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
     gauges.register(Box::new(waiting))?;
     let seconds = |ms: i64| ms as f64 / 1_000.0;
     for (name, help, value) in [
-        ("writes_waiting", "Writes that wait for the writer.", Some(stats.writes_waiting as f64)),
-        ("records_waiting", "Log lines that wait for a commit.", Some(stats.records_waiting as f64)),
+        ("writes_waiting", "Writes in the queue of the writer.", Some(stats.writes_waiting as f64)),
+        ("records_waiting", "Access log lines that wait for a commit.", Some(stats.records_waiting as f64)),
         (
             "writable",
             "1 while writes succeed, 0 while they fail or the database's files are gone.",
@@ -112,10 +111,10 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
         ("wal_bytes", "Size of the write-ahead log.", Some(stats.wal_bytes as f64)),
         (
             "feed_snapshot_age_seconds",
-            "Seconds since the feeds last followed a change of the posts.",
+            "Seconds since the feed index was last updated.",
             stats.feeds_age_ms.map(seconds),
         ),
-        ("words_age_seconds", "Seconds since the word model was made.", stats.words_age_ms.map(seconds)),
+        ("words_age_seconds", "Seconds since the word model was trained.", stats.words_age_ms.map(seconds)),
     ] {
         if let Some(value) = value {
             let gauge = Gauge::new(name, help)?;
@@ -126,13 +125,17 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
     Ok(gauges)
 }
 
-/// What the core has counted since it began.
+/// The counters of the core.
 fn counters(stats: &Stats) -> prometheus::Result<Registry> {
     let counters = Registry::new_custom(Some(NAMESPACE.to_owned()), None)?;
     for (name, help, value) in [
-        ("records_lost_total", "Log lines that were lost before a commit took them.", stats.records_lost),
+        (
+            "records_lost_total",
+            "Access log lines that were lost before they were committed.",
+            stats.records_lost,
+        ),
         ("commits_failed_total", "Commits that failed.", stats.commits_failed),
-        ("crawler_requests_total", "Requests of crawlers, which are no visitors.", stats.crawled),
+        ("crawler_requests_total", "Requests of crawlers, which do not count as visitors.", stats.crawled),
     ] {
         let counter = IntCounter::new(name, help)?;
         counter.inc_by(value);
@@ -141,10 +144,10 @@ fn counters(stats: &Stats) -> prometheus::Result<Registry> {
     Ok(counters)
 }
 
-/// A listener for metrics.
+/// Opens the listener for metrics.
 ///
 /// # Errors
-/// When it cannot be opened there.
+/// When the address cannot be bound.
 pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let failed = |e: std::io::Error| {
         std::io::Error::new(e.kind(), format!("metrics cannot be served on {address}: {e}"))
@@ -154,10 +157,10 @@ pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> 
     Ok(listener)
 }
 
-/// Answers `GET /metrics` there until it is dropped.
+/// Answers `GET /metrics` on `listener` until this future is dropped.
 pub(crate) async fn serve(app: Arc<App>, listener: TcpListener) {
     let mut open = VecDeque::new();
-    // Dropped with this, it ends them.
+    // Dropping the set aborts the connections.
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
@@ -166,7 +169,7 @@ pub(crate) async fn serve(app: Arc<App>, listener: TcpListener) {
             continue;
         };
         open.retain(|task: &AbortHandle| !task.is_finished());
-        // A page takes milliseconds: the oldest connection does nothing.
+        // A page takes milliseconds to write, so the oldest connection is idle.
         if open.len() >= CONNECTIONS
             && let Some(oldest) = open.pop_front()
         {
@@ -180,7 +183,7 @@ pub(crate) async fn serve(app: Arc<App>, listener: TcpListener) {
             });
             let connection =
                 hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), answer);
-            // How it ended is for whoever asked to know.
+            // A failed connection concerns only its client.
             let _ = timeout(CONNECTION, connection).await;
         });
         open.push_back(task);
@@ -256,7 +259,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_metrics_are_there() {
+    async fn the_listener_serves_only_metrics() {
         let service = service();
         let app = App::new(service.tidings.clone(), Config::default());
         let status = |method, path| answer(&app, &method, path).status().as_u16();

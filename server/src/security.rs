@@ -1,39 +1,39 @@
-//! The headers that tell browsers what an answer may not become: a page, a script, a frame.
+//! Security headers: browsers neither guess a response's type nor run or frame it.
 //!
-//! They are the same on every answer, so that no path, status or method escapes them, and their values are static:
-//! they cost one slot each of a map that is allocated once. `Strict-Transport-Security` is left to the proxy that
-//! ends TLS. `Cross-Origin-Resource-Policy` is not on the answers of operations, which pages of any origin may read.
+//! Every response has them, whatever its path, status and method. Their values are static, and the map is allocated
+//! once. `Strict-Transport-Security` is left to the proxy that terminates TLS. The responses of operations have no
+//! `Cross-Origin-Resource-Policy`, because pages of any origin may read them.
 
 use http::header::{CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue};
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
-/// The policy of answers that are data: where a browser shows one, it loads and runs nothing.
+/// The policy of data: a browser that shows it loads and runs nothing.
 const DATA_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-/// The policy of the API page. Scripts, styles and requests are the server's own; the style sheet of Swagger UI has
-/// images as `data:` URLs. The hash is that of the `<style>` in its logo, and nothing else needs one; a new version of
-/// Swagger UI has to be looked at in a browser, whose console names what the policy blocks.
+/// The policy of the API page. Scripts, styles and requests come from the server itself; the style sheet of Swagger
+/// UI has images as `data:` URLs. The hash is that of the `<style>` in its logo, the only inline style. After an
+/// update of Swagger UI, open the page in a browser: its console names what the policy blocks.
 pub(crate) const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; \
      style-src 'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='; img-src 'self' data:; \
      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
-/// Keeps the API page apart from pages of other origins that open it or load its files.
+/// Isolates the API page from pages of other origins that open it or load its files.
 pub(crate) const PAGE_ISOLATION: [(HeaderName, HeaderValue); 2] = [
     (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
     (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
 ];
 
-/// As many headers as an answer has, those of CORS included, so that the map grows only once.
+/// The most headers of a response, CORS included, so that the map does not grow.
 const HEADERS: usize = 12;
 
-/// An empty map with room for the headers of an answer.
+/// Returns an empty map with capacity for the headers of a response.
 pub(crate) fn headers() -> HeaderMap {
     HeaderMap::with_capacity(HEADERS)
 }
 
-/// Adds the headers that every answer has. A content security policy that is already there stays.
+/// Adds the headers of every response. A content security policy that is set already stays.
 pub(crate) fn secure(headers: &mut HeaderMap) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     headers.insert(REFERRER_POLICY, NO_REFERRER);

@@ -1,4 +1,4 @@
-//! Request targets that name no path, and requests that name several hosts.
+//! Refuses request targets without a path, and requests with several `Host` headers.
 
 use http::header::HOST;
 use http::{HeaderValue, Method, Request};
@@ -7,10 +7,10 @@ use warp::reply::Response;
 
 use crate::reply::{self, Refusal, Scope};
 
-/// The methods of all operations, for a `CONNECT` that names no path.
+/// The methods of all operations, for `Allow` in the response to `CONNECT`.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST");
 
-/// Returns the response to a request that names no path or several hosts; `None` for every other request.
+/// Returns the refusal of a request without a path or with several hosts; `None` for every other request.
 ///
 /// warp panics on a target without a path: the authority form of `CONNECT`, which HTTP/1 clients can send with
 /// any method.

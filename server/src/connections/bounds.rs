@@ -1,8 +1,8 @@
-//! How many connections there may be, in all and of one client.
+//! Limits of the number of connections, in total and for each client.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// How many connections there may be.
+/// The limits of the number of connections.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) total: usize,
@@ -10,7 +10,7 @@ pub(super) struct Bounds {
     pub(super) address: usize,
     /// Of one IPv4 /24 or IPv6 /48.
     pub(super) network: usize,
-    /// Of all; beyond it, each newcomer closes idle connections.
+    /// Of all clients together, before each new connection closes idle ones.
     pub(super) relaxed: usize,
 }
 
@@ -23,7 +23,7 @@ impl Bounds {
     }
 }
 
-/// What a client is counted with.
+/// The groups that a client's connection counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Groups {
     pub(super) address: IpAddr,
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_leave_room_for_others_and_small_ones_are_what_they_say() {
+    fn bounds_leave_room_for_others_and_small_totals_are_used_in_full() {
         let bounds = |total, address| {
             let Bounds { total, address, network, relaxed } = Bounds::new(total, address);
             (total, address, network, relaxed)
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_are_counted_by_address_and_network() {
+    fn connections_are_counted_by_address_and_network() {
         let groups = |text: &str| {
             let Groups { address: client, network } = Groups::of(text.parse().unwrap());
             format!("{client} {network}")

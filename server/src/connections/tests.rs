@@ -1,4 +1,4 @@
-//! Whose connections close for others.
+//! Which connections close to make room for others.
 
 use tokio::time::advance;
 
@@ -17,7 +17,7 @@ fn open(connections: &Connections) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_newcomer_has_the_place_of_the_longest_idle_of_the_largest_network() {
+async fn a_new_connection_replaces_the_longest_idle_one_of_the_largest_network() {
     let connections = connections(10, &Config::default());
     let admit = |from: &str| connections.admit(address(from)).unwrap();
     let other = admit("198.51.100.1");
@@ -26,7 +26,7 @@ async fn a_newcomer_has_the_place_of_the_longest_idle_of_the_largest_network() {
         advance(Duration::from_secs(1)).await;
         many.push(admit(&format!("192.0.2.{host}")));
     }
-    // The first one works, the second one is a member's.
+    // The first connection works on a request; the second is a member's.
     let running = many[0].connection.begin(false);
     many[1].connection.set_signed_in();
     let closing = |permit: &ConnectionPermit| permit.connection.is_closing();
@@ -43,7 +43,7 @@ async fn a_newcomer_has_the_place_of_the_longest_idle_of_the_largest_network() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_has_just_come_keeps_its_place_beside_many_that_do_nothing() {
+async fn a_new_connection_stays_open_beside_many_idle_ones() {
     let connections = connections(10, &Config::default());
     let mut silent: Vec<_> = (0..8).map(|_| connections.admit(address("192.0.2.1")).unwrap()).collect();
     for permit in &silent {
@@ -80,7 +80,7 @@ async fn an_address_at_its_bound_closes_its_own_idle_connections_and_a_proxy_has
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_network_never_has_the_places_in_reserve_and_silent_requests_lose_theirs() {
+async fn a_network_never_takes_the_reserve_and_requests_without_progress_lose_their_permit() {
     let connections = connections(10, &Config::default());
     let admit = |from: String| connections.admit(address(&from));
     let flood: Vec<_> = (1..=8).map(|host| admit(format!("192.0.2.{host}")).unwrap()).collect();
@@ -101,7 +101,7 @@ async fn a_network_never_has_the_places_in_reserve_and_silent_requests_lose_thei
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_holds_most_of_the_responses_makes_room_for_the_others() {
+async fn the_connection_that_holds_most_response_bytes_is_closed_for_the_others() {
     let connections = connections(10, &Config { responses_limit: 1_000, ..Config::default() });
     let permit = |from: &str| connections.admit(address(from)).unwrap();
     let (one, two, other) = (permit("192.0.2.1"), permit("192.0.2.2"), permit("203.0.113.1"));
@@ -111,25 +111,25 @@ async fn who_holds_most_of_the_responses_makes_room_for_the_others() {
     assert_eq!(closing(), [false, false, false]);
     let more = charge(&other, 200).unwrap();
     assert_eq!(closing(), [false, true, false]);
-    // The memory of what is closed is not free yet, and not counted twice.
+    // The closed connection has not freed its memory yet, and it is not counted twice.
     let still = (charge(&other, 1).unwrap(), advance(REST).await, charge(&other, 100).unwrap());
     assert_eq!(closing(), [false, true, false]);
     advance(REST).await;
-    assert!(charge(&other, 500).is_none(), "it holds most itself");
+    assert!(charge(&other, 500).is_none(), "this connection itself holds most");
     assert_eq!(closing(), [false, true, true]);
     drop((held, more, still));
     assert_eq!(connections.unsent().held(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn while_memory_is_made_free_only_modest_connections_hold_more() {
+async fn while_memory_is_being_freed_only_small_holders_may_hold_more() {
     let connections = connections(10, &Config { responses_limit: MODEST, ..Config::default() });
     let permit = |from: &str| connections.admit(address(from)).unwrap();
     let (greedy, modest) = (permit("192.0.2.1"), permit("203.0.113.1"));
     let charge = |permit: &ConnectionPermit, bytes| connections.charge(&permit.connection, bytes, None);
     assert!(charge(&greedy, MODEST + 1).is_none());
     let held = charge(&modest, MODEST).unwrap();
-    assert!(charge(&modest, 1).is_none(), "for the next moments");
+    assert!(charge(&modest, 1).is_none(), "until the pause is over");
     assert!(greedy.connection.is_closing() && !modest.connection.is_closing());
     drop(held);
 }

@@ -1,4 +1,4 @@
-//! Threads whose work waits in a queue that is fair to networks and clients.
+//! A thread pool whose queue is fair to networks and clients.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,30 +10,30 @@ use tokio::sync::oneshot;
 
 use super::panicked;
 
-/// A piece of work that says when it has ended, and then gives its answer itself.
+/// A job that counts itself as ended and then sends its own result.
 type Job = Box<dyn FnOnce(&Shared) + Send>;
 
-/// What takes turns in a lane before networks do.
+/// The kinds of work that take turns on the threads of a pool, before networks and clients do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Work of a lane that has one kind only.
+    /// The only kind of work in a lane.
     Any,
     SignIn,
     SignUp,
     ChangePw,
 }
 
-/// Threads that end with the last handle to them, once they have ended what waits.
+/// A pool of threads. They end after the last handle is dropped and the queue is empty.
 pub(crate) struct FairPool {
     shared: Arc<Shared>,
 }
 
 struct Shared {
     state: Mutex<State>,
-    /// Something waits, or nothing will any more.
+    /// Notified when a job is queued and when the pool closes.
     changed: Condvar,
     threads: usize,
-    /// How much may wait beside what the threads work on.
+    /// How many jobs may wait in addition to those that run.
     queue: usize,
 }
 
@@ -44,7 +44,7 @@ struct State {
 }
 
 impl FairPool {
-    /// So many threads, each beginning with `begin`, with so many places to wait.
+    /// Starts `threads` threads, each of which calls `begin` first, with a queue of `queue` jobs.
     pub(super) fn new(threads: usize, queue: usize, begin: fn()) -> Self {
         let state = State { waiting: FairQueue::new(queue), running: 0, is_closed: false };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new(), threads, queue });
@@ -58,16 +58,16 @@ impl FairPool {
         Self { shared }
     }
 
-    /// How much waits for its turn.
+    /// Returns the number of waiting jobs.
     pub(super) fn depth(&self) -> usize {
         self.shared.lock().waiting.len()
     }
 
-    /// Runs `work` when its turn comes. It leaves the queue when the caller goes away, and runs to its end once it has
-    /// begun.
+    /// Runs `work` when its turn comes. If the caller stops waiting, work that has not begun leaves the queue; work
+    /// that has begun runs to its end.
     ///
     /// # Errors
-    /// What `work` answers; `overloaded` when others come first in a full queue.
+    /// The errors of `work`; `overloaded` when the queue is full of jobs with a better turn.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         kind: Kind,
@@ -77,7 +77,8 @@ impl FairPool {
         let (answer, answered) = oneshot::channel();
         let job = Box::new(move |shared: &Shared| {
             let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(panicked()));
-            // Before the answer: its caller may come again at once, and shall find the place free.
+            // Before the result is sent: the caller may send another request immediately, which has to find the
+            // thread free.
             shared.lock().running -= 1;
             let _ = answer.send(result);
         });
@@ -85,11 +86,11 @@ impl FairPool {
         let mut waiting = Waiting { shared: &self.shared, ticket: Some(ticket) };
         let answer = answered.await;
         waiting.ticket = None;
-        // A job that gave way to another was dropped without an answer.
+        // A job that was displaced from the queue is dropped without a result.
         answer.unwrap_or(Err(Error::Overloaded))
     }
 
-    /// How many jobs wait and how many run.
+    /// Returns how many jobs wait and how many run.
     #[cfg(test)]
     pub(super) fn load(&self) -> (usize, usize) {
         let state = self.shared.lock();
@@ -107,7 +108,7 @@ impl Drop for FairPool {
 impl Shared {
     fn push(&self, kind: Kind, client: Client, job: Job) -> Result<Ticket<Kind>> {
         let mut state = self.lock();
-        // An idle thread takes what is pushed at once, so that it needs no place to wait.
+        // An idle thread takes a new job immediately, so the job needs no room in the queue.
         let idle = self.threads - state.running;
         state.waiting.set_capacity(self.queue + idle);
         let pushed = state.waiting.push(kind, client, job);
@@ -143,7 +144,7 @@ impl Shared {
     }
 }
 
-/// Takes a job out of the queue when nobody waits for it any more.
+/// Removes a job from the queue when its caller stops waiting.
 struct Waiting<'s> {
     shared: &'s Shared,
     ticket: Option<Ticket<Kind>>,
@@ -152,7 +153,7 @@ struct Waiting<'s> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if let Some(ticket) = &self.ticket {
-            // Dropped after the lock is released.
+            // The job is dropped after the lock is released.
             let _job = self.shared.lock().waiting.remove(ticket);
         }
     }

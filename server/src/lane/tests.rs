@@ -2,7 +2,7 @@ use std::sync::mpsc;
 
 use super::*;
 
-/// The places that are free in a lane, and of those that run.
+/// Returns the free permits of a lane for waiting and for running work.
 fn free(lane: &Lane) -> (usize, usize) {
     match lane {
         Lane::Waiting { places, running, .. } => (places.available_permits(), running.available_permits()),
@@ -34,7 +34,7 @@ async fn a_full_lane_refuses_at_once_and_the_others_run_on() {
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_frees_nothing_before_the_work_has_ended() {
+async fn a_permit_is_held_until_the_work_has_ended_even_if_the_caller_is_gone() {
     let lane = Lane::waiting(1, 0);
     let (release, released) = mpsc::channel::<()>();
     let (other, ended) = (lane.clone(), mpsc::channel());
@@ -102,7 +102,7 @@ async fn short_work_beyond_the_queue_is_refused_at_once() {
     queued.await.unwrap().unwrap();
 }
 
-/// A fair lane of one thread, which is busy until `release` is dropped.
+/// Returns a fair lane of one thread that is busy until `release` is dropped.
 async fn busy(queue: usize) -> (Lane, Arc<FairPool>, mpsc::Sender<()>) {
     let threads = Arc::new(FairPool::new(1, queue, || {}));
     let lane = Lane::Fair(Arc::clone(&threads), Kind::SignUp);
@@ -126,7 +126,7 @@ fn client(network: u8) -> Client {
 }
 
 #[tokio::test]
-async fn one_network_cannot_take_the_places_of_others() {
+async fn one_network_cannot_fill_the_queue_for_others() {
     let (sign_ups, threads, release) = busy(2).await;
     let (told, order) = mpsc::channel();
     let queue = |kind: Kind, network: u8, name: &'static str| {
@@ -148,7 +148,10 @@ async fn one_network_cannot_take_the_places_of_others() {
     until_waiting(2).await;
     assert!(matches!(sign_ups.run_for(client(66), || Ok(())).await, Err(Error::Overloaded)));
     let sign_in = queue(Kind::SignIn, 1, "sign-in");
-    assert!(matches!(second.await.unwrap(), Err(Error::Overloaded)), "the newest of the flood gives way");
+    assert!(
+        matches!(second.await.unwrap(), Err(Error::Overloaded)),
+        "the newest job of the flood is displaced"
+    );
     drop(release);
     first.await.unwrap().unwrap();
     sign_in.await.unwrap().unwrap();
@@ -156,7 +159,7 @@ async fn one_network_cannot_take_the_places_of_others() {
 }
 
 #[tokio::test]
-async fn work_whose_caller_has_gone_leaves_the_queue_and_never_runs() {
+async fn work_leaves_the_queue_and_never_runs_when_its_caller_is_gone() {
     let (lane, threads, release) = busy(1).await;
     let (told, ran) = mpsc::channel();
     let other = lane.clone();

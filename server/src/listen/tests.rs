@@ -1,4 +1,4 @@
-//! Connections as clients see them, good ones and hostile ones.
+//! The server as well-behaved and hostile clients see it.
 
 use std::net::SocketAddr;
 
@@ -25,7 +25,7 @@ fn server(config: Config) -> Server {
     Server { address, stop, served: tokio::spawn(served), _service: service }
 }
 
-/// What the server sends until it closes.
+/// Reads what the server sends until it closes the connection.
 async fn until_closed(mut socket: TcpStream) -> String {
     let mut answer = String::new();
     let _ = timeout(Duration::from_secs(5), socket.read_to_string(&mut answer)).await.unwrap();
@@ -41,7 +41,7 @@ async fn send(server: &Server, bytes: impl AsRef<[u8]>) -> TcpStream {
 const HEALTH: &str = "GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n";
 
 #[tokio::test]
-async fn a_head_that_does_not_end_and_a_silent_connection_are_closed() {
+async fn a_connection_without_a_complete_head_is_closed() {
     let short = Duration::from_millis(100);
     let server = server(Config { header_timeout: short, ..Config::default() });
     assert_eq!(until_closed(send(&server, "GET /healthz HTTP/1.1\r\nHost: h").await).await, "");
@@ -57,7 +57,7 @@ async fn a_connection_without_a_next_request_is_closed_after_the_idle_time() {
 }
 
 #[tokio::test]
-async fn a_connection_over_the_limit_takes_the_place_of_one_that_waits_for_its_client() {
+async fn a_connection_over_the_limit_replaces_one_that_waits_for_its_client() {
     let server = server(Config { max_connections: 1, ..Config::default() });
     let mut idle = send(&server, HEALTH).await;
     idle.read_exact(&mut [0; 16]).await.unwrap();
@@ -92,7 +92,7 @@ async fn a_shutdown_closes_idle_connections_at_once_and_lets_a_request_end() {
 }
 
 #[tokio::test]
-async fn a_shutdown_waits_for_its_time_and_no_longer() {
+async fn a_shutdown_waits_no_longer_than_its_timeout() {
     let short = Duration::from_millis(200);
     let server = server(Config { shutdown_timeout: short, ..Config::default() });
     let head = "POST /sign_in HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n";
@@ -105,7 +105,7 @@ async fn a_shutdown_waits_for_its_time_and_no_longer() {
     assert_eq!(until_closed(running).await, "");
 }
 
-/// A frame of HTTP/2.
+/// Returns an HTTP/2 frame.
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     let mut frame = vec![length[1], length[2], length[3], kind, flags];
@@ -117,14 +117,14 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 const RST_STREAM: u8 = 3;
 const PING: u8 = 6;
 
-/// What begins a connection of HTTP/2 whose client takes so many bytes of each response, and asks for the OpenAPI
-/// document, which is larger than 64 KiB, on so many streams.
+/// Returns the beginning of an HTTP/2 connection with this flow-control window, on which the client requests the
+/// OpenAPI document, which is larger than 64 KiB, on `streams` streams.
 fn h2(window: u32, streams: u32) -> Vec<u8> {
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
     // SETTINGS_INITIAL_WINDOW_SIZE.
     bytes.extend(frame(4, 0, 0, &[&[0, 4][..], &window.to_be_bytes()].concat()));
     let path = b"/openapi.json";
-    // GET and http by their numbers in the static table, `:path` in full.
+    // `GET` and `http` by their indexes in the static table, `:path` literally.
     let head = [&[0x82, 0x86, 0x04, u8::try_from(path.len()).unwrap()][..], path].concat();
     for stream in 0..streams {
         bytes.extend(frame(1, 0x5, 2 * stream + 1, &head));
@@ -132,7 +132,7 @@ fn h2(window: u32, streams: u32) -> Vec<u8> {
     bytes
 }
 
-/// Reads a frame and says of which kind it is; `None` when the connection is closed.
+/// Reads a frame and returns its type; `None` when the connection is closed.
 async fn read_frame(socket: &mut TcpStream) -> Option<u8> {
     let mut head = [0; 9];
     socket.read_exact(&mut head).await.ok()?;
@@ -142,8 +142,8 @@ async fn read_frame(socket: &mut TcpStream) -> Option<u8> {
 }
 
 #[tokio::test]
-async fn a_response_without_a_window_ends_although_pings_arrive() {
-    // With no window nothing is taken of a response; with one byte h2 has a frame of it.
+async fn a_response_without_a_window_ends_even_if_pings_arrive() {
+    // Without a window h2 sends nothing of a response; with a window of one byte it holds a frame.
     for window in [0, 1] {
         let idle = Duration::from_millis(300);
         let server = server(Config { idle_timeout: idle, ..Config::default() });
@@ -162,9 +162,9 @@ async fn a_response_without_a_window_ends_although_pings_arrive() {
 }
 
 #[tokio::test]
-async fn a_client_that_takes_its_response_has_all_of_it() {
+async fn a_client_that_reads_its_response_gets_all_of_it() {
     let server = server(Config::default());
-    // As large a window as there may be, for the streams and for the connection.
+    // The largest window for the streams and for the connection.
     let window = (1 << 31) - 1;
     let bytes = [h2(window, 4), frame(8, 0, 0, &(window - 65_535).to_be_bytes())].concat();
     let mut socket = send(&server, bytes).await;
@@ -186,7 +186,7 @@ async fn a_client_that_takes_its_response_has_all_of_it() {
 }
 
 #[tokio::test]
-async fn responses_that_nobody_takes_close_their_connections_and_others_are_answered() {
+async fn connections_with_unread_responses_close_and_other_clients_are_answered() {
     let server = server(Config { responses_limit: 1024 * 1024, ..Config::default() });
     let mut greedy = Vec::new();
     for _ in 0..4 {
@@ -202,7 +202,7 @@ async fn responses_that_nobody_takes_close_their_connections_and_others_are_answ
         let reads = async { while read_frame(&mut socket).await.is_some() {} };
         closed += usize::from(timeout(Duration::from_secs(2), reads).await.is_ok());
     }
-    assert!(closed >= 2, "of four that hold half a mebibyte each, and more");
+    assert!(closed >= 2, "four connections held half a mebibyte each");
 }
 
 #[tokio::test]
