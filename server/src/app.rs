@@ -1,8 +1,7 @@
-//! The service as one warp filter in front of the table of operations.
+//! The application: one warp filter in front of the routing table, and the state that requests share.
 //!
-//! warp takes a request apart and carries its answer. Which operation it is for is looked up in a table, not
-//! tried filter by filter: one look-up instead of some sixty, with the rejections of all the others. The
-//! same table gives `Allow`.
+//! warp parses a request and carries its response. The operation is found by one lookup in the table, instead of
+//! sixty warp filters and the rejections of all that do not match. `Allow` comes from the same table.
 
 use std::convert::Infallible;
 use std::error::Error as StdError;
@@ -39,16 +38,16 @@ use crate::{
     search, target, words,
 };
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) struct App {
     pub(crate) tidings: Tidings,
     pub(crate) config: Config,
     pub(crate) lanes: Lanes,
     pub(crate) rate_limit: Option<RateLimit>,
     limits: Limits,
-    /// Where somebody watches.
+    /// Set if metrics are served.
     pub(crate) metrics: Option<Metrics>,
-    /// The bytes that the bodies of all requests may take together.
+    /// A permit for each byte that the bodies of all requests may take together.
     pub(crate) bodies: Semaphore,
     stopping: AtomicBool,
     table: Table,
@@ -74,7 +73,7 @@ impl App {
         })
     }
 
-    /// The whole API as a tower service, with CORS around it.
+    /// Returns the API as a tower service that adds CORS headers.
     pub(crate) fn service<B>(
         self: Arc<Self>,
     ) -> impl Service<Request<B>, Response = Response, Error = Infallible, Future: Send + 'static>
@@ -86,7 +85,7 @@ impl App {
     {
         let cors = cors::layer(&self.config.cors_origins);
         let names_origin = self.names_origin();
-        let mut inner = warp::service(plumbing(self));
+        let mut inner = warp::service(filter(self));
         let mut outer = cors.layer(inner.clone());
         tower::service_fn(move |request: Request<B>| {
             if let Some(refused) = target::refuse(&request) {
@@ -105,17 +104,17 @@ impl App {
         })
     }
 
-    /// Whether answers repeat the origin that asked, because only named ones may read them.
+    /// Returns whether responses repeat the origin of their request, because only certain origins may read them.
     fn names_origin(&self) -> bool {
         !self.config.cors_origins.is_empty()
     }
 
-    /// Says that the server is shutting down: it is not ready for more.
+    /// Marks the server as shutting down: it is not ready for more requests.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the server is shutting down.
+    /// Returns whether the server is shutting down.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
@@ -131,20 +130,20 @@ impl App {
     ) -> Response {
         let mut scope = Scope { names_origin: self.names_origin(), ..Scope::default() };
         let path = path.as_str().strip_prefix(self.config.base_path.as_str()).unwrap_or_default();
-        let watch = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
-        let watched = |path, answer: &Answer| {
-            if let Some((metrics, began)) = watch {
+        let observed = self.metrics.as_ref().map(|metrics| (metrics, Instant::now()));
+        let observe = |path, answer: &Answer| {
+            if let Some((metrics, began)) = observed {
                 metrics.count(path, &method, answer.as_ref().err(), began.elapsed());
             }
         };
         let peer = peer.map(|peer| peer.0);
-        // Whatever it asks for: paths and methods that are not there count too.
+        // Requests to unknown paths and methods count, too.
         let allowed = self.count(path, peer, &headers);
         let found = match self.table.find(path) {
             Ok(found) => found,
             Err(refusal) => {
                 let answer = allowed.and(Err(refusal));
-                watched("", &answer);
+                observe("", &answer);
                 return reply::respond(answer, "", scope);
             }
         };
@@ -159,7 +158,7 @@ impl App {
             Ok(route) => self.answer(route, call).await,
             Err(refusal) => Err(refusal),
         };
-        watched(template, &answer);
+        observe(template, &answer);
         let response = reply::respond(answer, template, scope);
         if let Some((record, operation)) = recorded {
             record.record(&self, operation, path, response.status());
@@ -167,7 +166,7 @@ impl App {
         response
     }
 
-    /// Counts a request, whatever it asks for.
+    /// Counts a request against the general rate limit.
     ///
     /// # Errors
     /// `too many requests`.
@@ -180,7 +179,7 @@ impl App {
         }
     }
 
-    /// Forgets what limits know of clients that have gone.
+    /// Removes idle clients from the rate limits.
     pub(crate) fn sweep(&self) {
         self.rate_limit.iter().for_each(RateLimit::sweep);
         self.limits.sweep();
@@ -194,8 +193,8 @@ impl App {
     }
 }
 
-/// Takes a request apart for the table.
-fn plumbing(app: Arc<App>) -> impl Filter<Extract: Reply, Error = Infallible> + Clone {
+/// Returns the warp filter that parses a request for the table.
+fn filter(app: Arc<App>) -> impl Filter<Extract: Reply, Error = Infallible> + Clone {
     let no_query = warp::any().map(String::new);
     warp::any()
         .map(move || Arc::clone(&app))
@@ -215,7 +214,7 @@ fn plumbing(app: Arc<App>) -> impl Filter<Extract: Reply, Error = Infallible> + 
         })
 }
 
-/// Every operation.
+/// Returns every operation.
 pub(crate) fn routes(config: &Config) -> Vec<Route> {
     let slices = [
         account::routes(),
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everything_is_under_the_base_path() {
+    async fn all_paths_are_below_the_base_path() {
         let (service, base) = (service(), "/api/v1");
         let config = Config { base_path: base.parse().unwrap(), ..Config::default() };
         for (path, expected) in [
@@ -277,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_preflight_allows_the_headers_that_are_asked_for() {
+    async fn a_preflight_allows_the_requested_headers() {
         let service = service();
         let preflight = with(request("OPTIONS", "/sign_in"), "origin", "https://app.example.org");
         let preflight = with(preflight, "access-control-request-method", "POST");
@@ -310,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn long_answers_are_compressed_for_those_who_take_it() {
+    async fn long_responses_are_compressed_for_clients_that_accept_gzip() {
         let service = service();
         let plain = service.call(request("GET", "/openapi.json")).await;
         let vary = "accept-encoding, authorization";
@@ -326,7 +325,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_answer_out_of_memory_is_compressed_like_a_small_one() {
+    async fn a_large_cached_response_is_compressed_like_a_small_one() {
         let service = service();
         let text = "A long notice. ".repeat(1_000);
         let admin = tidings_core::account::Caller::Operator;
@@ -337,7 +336,7 @@ mod tests {
         };
         let id = tidings_core::notice::insert(&service.tidings, &admin, &draft).unwrap().id;
         for path in ["/get_all_notice".to_owned(), format!("/get_notice/{id}")] {
-            // The first may have to ask the database.
+            // The first request may have to ask the database.
             service.call(request("GET", &path)).await;
             let packed = service.call(with(request("GET", &path), "accept-encoding", "gzip")).await;
             let mut json = String::new();
@@ -348,7 +347,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_personal_is_kept_by_no_cache() {
+    async fn personal_responses_are_not_cached() {
         let service = service();
         let token = format!("Bearer {}", service.member("ann").await);
         for path in ["/get_userinfo", "/update_auto_login/1", "/openapi.json"] {
@@ -369,7 +368,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_over_the_rate_limit_is_told_when_to_come_again() {
+    async fn a_client_over_the_rate_limit_is_told_when_to_try_again() {
         let service = service();
         let config = Config { rate_limit: std::num::NonZeroU32::new(1), ..Config::default() };
         let server = App::new(service.tidings.clone(), config);
@@ -389,7 +388,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_handler_that_panics_is_an_internal_error_and_the_server_goes_on() {
+    async fn a_panic_in_a_handler_is_an_internal_error_and_the_server_goes_on() {
         let service = service();
         let routes = [Route::get("/panic", |_| async { panic!("a mistake") })];
         let mut server = App::new(service.tidings.clone(), Config::default());

@@ -1,8 +1,8 @@
-//! The fields of a request: one type for each operation, read from a JSON object or from a form.
+//! The fields of a request: one type for each operation, read from a JSON object or a form.
 //!
-//! A form says the same as JSON in texts: a number in its digits, a list as a repeated key or as one text with
-//! commas. In both, what an operation does not know is ignored, of a key that stands twice the last one
-//! counts, and a body of no bytes has no fields. A field that JSON sets to `null` is not there.
+//! A form has the same fields as text: a number in digits, a list as a repeated key or as one text with commas. In
+//! both formats unknown fields are ignored, the last value of a repeated key counts, an empty body has no fields, and
+//! a JSON field that is `null` is missing.
 
 use std::borrow::Cow;
 
@@ -19,11 +19,11 @@ mod json;
 
 /// Reads the fields of a body.
 ///
-/// A body without a content type is JSON when it begins like an object.
+/// A body without a content type is JSON if it begins with `{`.
 ///
 /// # Errors
-/// `unsupported media type` when it is neither JSON nor a form; `bad request` when it is not what it says, or
-/// lacks a field or has one of another type.
+/// `unsupported media type` when the body is neither JSON nor a form; `bad request` when it is malformed, or a field
+/// is missing or has the wrong type.
 pub(crate) fn read<T: DeserializeOwned>(
     content_type: Option<&HeaderValue>,
     body: &[u8],
@@ -41,15 +41,15 @@ pub(crate) fn read<T: DeserializeOwned>(
     Ok(read?)
 }
 
-/// Reads the parameters of an address, which are written like a form.
+/// Reads the parameters of a query string, which is written like a form.
 ///
 /// # Errors
-/// `bad request` when a parameter is of another type.
+/// `bad request` when a parameter has the wrong type.
 pub(crate) fn query<T: DeserializeOwned>(query: &str) -> Result<T, Error> {
     form(query.as_bytes())
 }
 
-/// A content type without its parameters.
+/// Returns a content type without its parameters.
 pub(crate) fn media_type(content_type: &HeaderValue) -> &[u8] {
     let bytes = content_type.as_bytes();
     let end = bytes.iter().position(|b| *b == b';').unwrap_or(bytes.len());
@@ -57,7 +57,7 @@ pub(crate) fn media_type(content_type: &HeaderValue) -> &[u8] {
 }
 
 trait OrBadRequest<T> {
-    /// The value, or `bad request` by this rule: what the parser says stays with it.
+    /// Replaces the error by `bad request` with this rule; the parser's message is dropped.
     fn or_bad_request(self, rule: &'static str) -> Result<T, Error>;
 }
 
@@ -68,10 +68,11 @@ impl<T, E> OrBadRequest<T> for Result<T, E> {
 }
 
 fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
-    T::deserialize(Form(body)).or_bad_request("a field is missing or of another type, or a form is not UTF-8")
+    T::deserialize(Form(body))
+        .or_bad_request("a field is missing or has the wrong type, or the form is not UTF-8")
 }
 
-/// A form as a struct: only the texts of its fields are kept, in bytes of the form where they have no escapes.
+/// Deserializes a form as a struct. Only the values of its fields are kept, and those without escapes are not copied.
 struct Form<'a>(&'a [u8]);
 
 impl<'de> Deserializer<'de> for Form<'_> {
@@ -87,8 +88,8 @@ impl<'de> Deserializer<'de> for Form<'_> {
         for pair in self.0.split(|b| *b == b'&').filter(|pair| !pair.is_empty()) {
             let equals = pair.iter().position(|b| *b == b'=').unwrap_or(pair.len());
             let (key, value) = (text(&pair[..equals])?, text(pair.get(equals + 1..).unwrap_or_default())?);
-            if let Some(place) = names.iter().position(|name| **name == *key) {
-                fields[place].0.push(value);
+            if let Some(index) = names.iter().position(|name| **name == *key) {
+                fields[index].0.push(value);
             }
         }
         let given = names.iter().copied().zip(fields).filter(|(_, texts)| !texts.0.is_empty());
@@ -105,20 +106,20 @@ impl<'de> Deserializer<'de> for Form<'_> {
     }
 }
 
-/// A key or a value of a form: `+` is a blank, `%` and two digits a byte of UTF-8.
+/// Decodes a key or a value of a form: `+` is a space, `%` and two hexadecimal digits are a byte of UTF-8.
 ///
-/// Source: the WHATWG URL Standard, application/x-www-form-urlencoded parsing; it replaces what is no UTF-8,
-/// we refuse it.
+/// Source: the WHATWG URL Standard, application/x-www-form-urlencoded parsing. The standard replaces invalid UTF-8;
+/// this parser refuses it.
 fn text(bytes: &[u8]) -> Result<Cow<'_, str>, ValueError> {
     if !bytes.contains(&b'+') {
         return percent_decode(bytes).decode_utf8().map_err(ValueError::custom);
     }
-    let blanks: Vec<u8> = bytes.iter().map(|b| if *b == b'+' { b' ' } else { *b }).collect();
-    let text = percent_decode(&blanks).decode_utf8().map_err(ValueError::custom)?;
+    let spaces: Vec<u8> = bytes.iter().map(|b| if *b == b'+' { b' ' } else { *b }).collect();
+    let text = percent_decode(&spaces).decode_utf8().map_err(ValueError::custom)?;
     Ok(Cow::Owned(text.into_owned()))
 }
 
-/// The texts that a form gives for a key, in their order; at least one.
+/// The values of a key in a form, in order; at least one.
 #[derive(Default)]
 struct Texts<'a>(Vec<Cow<'a, str>>);
 
@@ -139,7 +140,7 @@ impl<'de> Deserializer<'de> for Texts<'_> {
 
     fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
         let number = self.0.last().and_then(|text| text.parse().ok());
-        visitor.visit_i64(number.ok_or_else(|| ValueError::custom("no number"))?)
+        visitor.visit_i64(number.ok_or_else(|| ValueError::custom("not a number"))?)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {

@@ -1,6 +1,6 @@
-//! The parsers of the server, for the fuzz targets: each reads bytes, and panics where what it read breaks a promise.
+//! The parsers of the server, for the fuzz targets: each reads bytes and panics if the result violates an invariant.
 //!
-//! No part of the library's interface; it is there with the feature `fuzzing` alone.
+//! Not part of the public interface; available with the feature `fuzzing` only.
 
 use std::net::IpAddr;
 use std::sync::OnceLock;
@@ -16,7 +16,7 @@ use crate::{app, client, fields, request};
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 
-/// Fields of each kind that operations have.
+/// Fields of each type that operations use.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Fields {
     title: Option<String>,
@@ -26,15 +26,15 @@ struct Fields {
 }
 
 impl Fields {
-    /// That they are the same when they are written as JSON and read again.
-    fn again(&self) {
+    /// Checks that the fields survive being written as JSON and read again.
+    fn check_round_trip(&self) {
         let json = serde_json::to_vec(self).expect("texts and numbers");
         let again: Self = fields::read(Some(&JSON), &json).unwrap_or_else(|e| panic!("{e}: {self:?}"));
         assert_eq!(&again, self);
     }
 }
 
-/// The path of a request: what is found takes as many parameters as its template has.
+/// Reads the path of a request; a match has as many parameters as its template.
 pub fn path(bytes: &[u8]) -> bool {
     static TABLE: OnceLock<Table> = OnceLock::new();
     let table = TABLE.get_or_init(|| Table::new(app::routes(&Config::default())));
@@ -46,38 +46,38 @@ pub fn path(bytes: &[u8]) -> bool {
     true
 }
 
-/// The parameters of an address.
+/// Reads the parameters of a query string.
 pub fn query(bytes: &[u8]) -> bool {
     let read = str::from_utf8(bytes).ok().and_then(|text| fields::query::<Fields>(text).ok());
-    read.as_ref().inspect(|fields| fields.again()).is_some()
+    read.as_ref().inspect(|fields| fields.check_round_trip()).is_some()
 }
 
-/// The fields of a form.
+/// Reads the fields of a form.
 pub fn form(bytes: &[u8]) -> bool {
     let read = fields::read::<Fields>(Some(&FORM), bytes).ok();
-    read.as_ref().inspect(|fields| fields.again()).is_some()
+    read.as_ref().inspect(|fields| fields.check_round_trip()).is_some()
 }
 
-/// The fields of a JSON body.
+/// Reads the fields of a JSON body.
 pub fn json(bytes: &[u8]) -> bool {
     let read = fields::read::<Fields>(Some(&JSON), bytes).ok();
-    read.as_ref().inspect(|fields| fields.again()).is_some()
+    read.as_ref().inspect(|fields| fields.check_round_trip()).is_some()
 }
 
-/// A body behind the first line, which is its content type.
+/// Reads a body; the first line is its content type.
 pub fn body(bytes: &[u8]) -> bool {
     let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let content_type = HeaderValue::from_bytes(&bytes[..end]).ok();
     fields::read::<Fields>(content_type.as_ref(), bytes.get(end + 1..).unwrap_or_default()).is_ok()
 }
 
-/// Headers of one name, one a line.
+/// Returns headers of one name, one for each line.
 fn headers(name: &HeaderName, bytes: &[u8]) -> HeaderMap {
     let values = bytes.split(|byte| *byte == b'\n').filter_map(|line| HeaderValue::from_bytes(line).ok());
     values.map(|value| (name.clone(), value)).collect()
 }
 
-/// The lines of `Authorization`: a token is a part of the only one.
+/// Reads `Authorization` headers; a token is part of the only header.
 pub fn authorization(bytes: &[u8]) -> bool {
     let headers = headers(&AUTHORIZATION, bytes);
     let token = request::token(&headers);
@@ -90,7 +90,7 @@ pub fn authorization(bytes: &[u8]) -> bool {
     false
 }
 
-/// The lines of `X-Forwarded-For`: believed of trusted proxies alone.
+/// Reads `X-Forwarded-For` headers, which count only from trusted proxies.
 pub fn forwarded_for(bytes: &[u8]) -> bool {
     static TRUSTED: OnceLock<Vec<IpNet>> = OnceLock::new();
     let trusted =
@@ -104,7 +104,7 @@ pub fn forwarded_for(bytes: &[u8]) -> bool {
     address != proxy
 }
 
-/// The lines of `Accept-Encoding`, whose letters may be upper or lower case.
+/// Reads `Accept-Encoding` headers, in which upper and lower case are equal.
 pub fn accept_encoding(bytes: &[u8]) -> bool {
     let accepts = request::accepts_gzip(&headers(&ACCEPT_ENCODING, bytes));
     let upper = bytes.to_ascii_uppercase();
@@ -112,7 +112,7 @@ pub fn accept_encoding(bytes: &[u8]) -> bool {
     accepts
 }
 
-/// The texts of settings, which are the same when they are written and read again.
+/// Reads settings, which are the same when they are written and read again.
 pub fn settings(bytes: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(bytes) else { return false };
     let base = text.parse::<BasePath>();

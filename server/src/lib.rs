@@ -1,4 +1,4 @@
-//! The HTTP API of tidings: every operation of [`tidings_core`] under the path that the documents give it.
+//! The HTTP API of tidings: every operation of [`tidings_core`] as a route.
 //!
 //! [`serve`] answers requests on a listener until it is told to stop. [`service`] returns the same API as a tower
 //! service, which another program mounts beside services of its own. The rules of the service are in the core: a
@@ -40,19 +40,19 @@
 //! |---|---|
 //! | `listen` | accepts connections, stops gracefully |
 //! | `service` | the same API as a tower service, without connections |
-//! | `connections`, `connection`, `files` | how many connections there may be, and which ones close for others |
-//! | `unsent`, `stream` | bounds the memory of responses that clients do not take, and for how long it is held |
-//! | `timeouts` | closes connections that take too long over a request, or do nothing |
-//! | `cors` | lets pages of other origins read answers |
+//! | `connections`, `connection`, `files` | limit the number of connections, and choose those that close for others |
+//! | `unsent`, `stream` | limit the memory of responses that clients do not read, and the time that it is held |
+//! | `timeouts` | closes connections that are idle or take too long over a request |
+//! | `cors` | allows web pages of other origins to read responses |
 //! | `target` | refuses requests whose target has no path |
-//! | `app` | one warp filter takes a request apart; the table finds its operation |
-//! | `route` | the table: path, method, handler |
-//! | `request`, `fields`, `upload`, `client` | what a handler may ask of a request |
-//! | `request_record` | says who asked, once they are answered, to the access log and the counters |
-//! | `lane` | runs operations off the async threads, a bounded number at a time |
+//! | `app` | parses a request with one warp filter and finds its operation in the table |
+//! | `route` | the routing table: path, method, handler |
+//! | `request`, `fields`, `upload`, `client` | what a handler can read of a request |
+//! | `request_record` | records answered requests in the access log and the counters |
+//! | `lane` | runs operations outside the async threads, with a bounded queue for each kind of work |
 //! | `reply`, `security` | status, headers, compression |
-//! | `account`, `profile`, `admin`, … | the handlers, a module for each slice of the core |
-//! | `metrics` | tells whoever watches over the server, on a listener of its own |
+//! | `account`, `profile`, `admin`, … | the handlers, one module for each domain of the core |
+//! | `metrics` | serves metrics on a listener of its own |
 //! | `docs`, `health` | the OpenAPI document and its page; liveness and readiness |
 
 mod account;

@@ -1,4 +1,4 @@
-//! Answers: the JSON object, its status, and the headers that go with it.
+//! Responses: the JSON object, its status and its headers.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -17,35 +17,35 @@ use warp::reply::Response;
 
 use crate::security;
 
-/// Bytes from which compressing an answer saves more than it costs.
+/// The size in bytes from which compressing a response is worth its cost.
 const WORTH_COMPRESSING: usize = 1_024;
-/// When to try again where nothing better is known.
+/// `Retry-After` of `overloaded`, in seconds.
 const RETRY_SOON_S: u64 = 1;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 
-/// What a handler answers.
+/// The result of a handler.
 pub(crate) type Answer = Result<Reply, Refusal>;
 
-/// The answer of an operation that was done.
+/// The response of a successful operation.
 pub(crate) struct Reply(Response);
 
 impl Reply {
-    /// `{"result": "success"}` with the fields of `body`, compressed where `gzip` allows it and it is worth it.
+    /// Returns `{"result": "success"}` with the fields of `body`, compressed if it is large and `gzip` is set.
     pub(crate) fn success<T: Serialize>(body: &T, gzip: bool) -> Self {
         Self::bytes(answer::success(body).into(), JSON, gzip)
     }
 
-    /// `{"result": "success"}` once a write is on disk; no thread waits for it.
+    /// Returns `{"result": "success"}` once a write is on disk. No thread blocks meanwhile.
     ///
     /// # Errors
-    /// The operation's.
+    /// The operation's errors.
     pub(crate) async fn written(write: Pending<()>) -> Answer {
         write.await?;
         Ok(Self::success(&(), false))
     }
 
-    /// An answer that is kept encoded; compressing it is done once, not for each request.
+    /// Returns a cached response, whose compressed form is cached as well.
     pub(crate) fn encoded(kept: &Arc<Encoded>, gzip: bool) -> Self {
         let json = kept.json();
         if json.len() < WORTH_COMPRESSING {
@@ -57,7 +57,7 @@ impl Reply {
         }
     }
 
-    /// Bytes of some type, compressed where `gzip` allows it and it is worth it.
+    /// Returns bytes of any content type, compressed if there are many and `gzip` is set.
     pub(crate) fn bytes(body: Bytes, content_type: HeaderValue, gzip: bool) -> Self {
         if body.len() < WORTH_COMPRESSING {
             Self::plain(body, content_type)
@@ -68,14 +68,14 @@ impl Reply {
         }
     }
 
-    /// The way to another address.
+    /// Returns a permanent redirect.
     pub(crate) fn moved(location: HeaderValue) -> Self {
         let mut moved = Self::empty(Bytes::new());
         *moved.0.status_mut() = StatusCode::PERMANENT_REDIRECT;
         moved.with(http::header::LOCATION, location)
     }
 
-    /// The same with a header more.
+    /// Adds a header.
     pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.headers_mut().insert(name, value);
         self
@@ -91,7 +91,7 @@ impl Reply {
         Self::empty(body).with(CONTENT_TYPE, content_type)
     }
 
-    /// A body without headers, with room for those to come.
+    /// Returns a response without headers, with capacity for those to come.
     fn empty(body: Bytes) -> Self {
         let mut response = Response::new(body.into());
         *response.headers_mut() = security::headers();
@@ -101,25 +101,25 @@ impl Reply {
 
 const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
 
-/// What an answer depends on beside its path, for caches.
+/// What a response depends on besides its path, for caches.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Scope {
-    /// The operation tells every caller without a token the same and changes nothing.
+    /// The operation answers all guests alike and changes nothing.
     pub(crate) is_public: bool,
-    /// The caller brought no token.
+    /// The request has no token.
     pub(crate) is_guest: bool,
-    /// Only named origins may read answers, and each answer repeats the one that asked.
+    /// Only certain origins may read responses, and each response repeats the origin of its request.
     pub(crate) names_origin: bool,
 }
 
 impl Scope {
-    /// Whether a cache may keep the answer, unless it is a refusal.
+    /// Returns whether caches may store the response, unless it is a refusal.
     const fn is_keepable(self) -> bool {
         self.is_public && self.is_guest
     }
 
-    /// The headers of a request that the answer depends on. A public operation says the same of all its answers, long
-    /// or short: a cache that holds a guest's must not give it to a member.
+    /// Returns `Vary`: the request headers that the response depends on. All responses of a public operation have the
+    /// same `Vary`, whatever their length: a cache must not give a guest's response to a member.
     const fn vary(self, is_negotiated: bool) -> Option<HeaderValue> {
         let vary = match (self.is_public, is_negotiated, self.names_origin) {
             (true, _, false) => "accept-encoding, authorization",
@@ -133,7 +133,7 @@ impl Scope {
     }
 }
 
-/// The `Vary` of an answer that depends on the origin alone, such as one to a preflight.
+/// The `Vary` of a response that depends on the origin only, such as that to a preflight.
 pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
 
 fn compress(bytes: &[u8]) -> Bytes {
@@ -141,19 +141,19 @@ fn compress(bytes: &[u8]) -> Bytes {
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes what is written").into()
 }
 
-/// Why a request is refused. `Display` is the `result` text of the answer.
+/// Why a request is refused. `Display` is the `result` text of the response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
-    /// The operation refused it.
+    /// The operation failed.
     #[error(transparent)]
     Operation(#[from] Error),
-    /// The path has operations, with these methods and no other.
+    /// The path has no operation with this method. Holds the methods that it has.
     #[error("method not allowed")]
     MethodNotAllowed(HeaderValue),
     /// The body is over the limit.
     #[error("payload too large")]
     PayloadTooLarge,
-    /// The body is of a type that the operation does not read.
+    /// The operation does not read bodies of this content type.
     #[error("unsupported media type")]
     UnsupportedMediaType,
 }
@@ -175,8 +175,8 @@ impl Refusal {
     }
 }
 
-/// The HTTP status of a refused operation. An outcome that the interface documents is 200: existing clients
-/// read `result` in their success handler and never look at the status.
+/// Returns the HTTP status of a failed operation. A documented outcome is 200: existing clients read `result` in
+/// their success handler and ignore the status.
 const fn status(error: &Error) -> StatusCode {
     match error {
         Error::Documented(_) => StatusCode::OK,
@@ -195,7 +195,8 @@ const fn status(error: &Error) -> StatusCode {
     }
 }
 
-/// The response of an answer. `path` is the operation's, for the log; `scope` says what it depends on.
+/// Returns the response to a handler's result. `path` is the operation's path, for the log; `scope` tells what the
+/// response depends on.
 pub(crate) fn respond(answer: Answer, path: &str, scope: Scope) -> Response {
     let (mut response, refused) = match answer {
         Ok(Reply(response)) => (response, false),
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn vary_is_one_line_with_all_that_an_answer_depends_on() {
+    fn vary_is_one_line_with_everything_that_a_response_depends_on() {
         let vary = |is_public, is_negotiated, names_origin| {
             let scope = Scope { is_public, is_guest: true, names_origin };
             let mut reply = Reply::success(&(), false);

@@ -1,4 +1,4 @@
-//! A request on its way through a handler.
+//! A request as its handler sees it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use crate::reply::{Answer, Refusal, Reply};
 use crate::request_record::user_agent;
 use crate::upload::{Upload, UploadReader};
 
-/// Bytes of a body that are read on an async thread: that takes less time than handing them to another thread and
-/// back would delay others. Larger bodies are read elsewhere.
+/// The largest body, in bytes, that is parsed on an async thread: handing it to another thread would take longer than
+/// parsing it. Larger bodies are parsed in a lane.
 const READ_AT_ONCE: usize = 16 * 1024;
 
-/// Bytes of an answer that are compressed on an async thread.
+/// The largest response, in bytes, that is compressed on an async thread.
 const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 
-/// A request whose path and method have an operation, with what its handler may ask of it.
+/// A request to an operation, and what its handler can do with it.
 pub(crate) struct Call {
     app: Arc<App>,
     caller: Caller,
-    /// The parameters of the path in their order, percent-decoded.
+    /// The parameters of the path in order, percent-decoded.
     segments: Vec<Vec<u8>>,
     query: String,
     headers: HeaderMap,
@@ -51,68 +51,69 @@ impl Call {
         Self { caller: caller(&headers), app, segments, query, headers, peer, upload }
     }
 
-    /// The server that was called.
+    /// Returns the state that all requests share.
     pub(crate) fn app(&self) -> &Arc<App> {
         &self.app
     }
 
-    /// The service.
+    /// Returns the handle on the database.
     pub(crate) fn tidings(&self) -> &Tidings {
         &self.app.tidings
     }
 
-    /// Who is calling.
+    /// Returns the caller.
     pub(crate) fn caller(&self) -> &Caller {
         &self.caller
     }
 
-    /// Whether somebody is calling who brought no token.
+    /// Returns whether the request has no token.
     pub(crate) fn is_guest(&self) -> bool {
         matches!(self.caller, Caller::Nobody)
     }
 
-    /// The parameters of the path, as many as its template has.
+    /// Returns the parameters of the path, as many as its template has.
     ///
     /// # Errors
-    /// `bad request` when one is no UTF-8.
+    /// `bad request` when one of them is not UTF-8.
     pub(crate) fn segments<const N: usize>(&mut self) -> Result<[String; N]> {
         if self.segments.iter().any(|segment| str::from_utf8(segment).is_err()) {
-            return Err(Error::BadRequest("a path is UTF-8"));
+            return Err(Error::BadRequest("the path is not UTF-8"));
         }
         Ok(self.ids())
     }
 
-    /// As [`Call::segments`], for parameters that name something by its id.
+    /// Returns the parameters of the path as [`Call::segments`] does, for parameters that are ids.
     ///
-    /// What is no UTF-8 becomes U+FFFD, which stands in no id, so that each operation answers it as it answers
-    /// any other id of nothing.
+    /// A parameter that is not UTF-8 gets U+FFFD in its place, which no id contains, so each operation answers it
+    /// like any unknown id.
     pub(crate) fn ids<const N: usize>(&mut self) -> [String; N] {
         let text = |segment: Vec<u8>| String::from_utf8_lossy(&segment).into_owned();
         let texts: Vec<String> = std::mem::take(&mut self.segments).into_iter().map(text).collect();
         texts.try_into().expect("a handler takes the parameters that its template has")
     }
 
-    /// The one parameter of the path, which is a whole number.
+    /// Returns the only parameter of the path as a whole number.
     ///
     /// # Errors
-    /// `bad request` when it is none.
+    /// `bad request` when it is not a whole number.
     pub(crate) fn number(&mut self) -> Result<i64> {
         let [text] = self.segments()?;
         number(&text)
     }
 
-    /// The parameters behind the `?`.
+    /// Returns the parameters of the query string.
     ///
     /// # Errors
-    /// `bad request` when one is of another type.
+    /// `bad request` when one of them has the wrong type.
     pub(crate) fn parameters<T: DeserializeOwned>(&self) -> Result<T> {
         fields::query(&self.query)
     }
 
-    /// The fields of the body.
+    /// Returns the fields of the body.
     ///
     /// # Errors
-    /// `payload too large`, `unsupported media type`, `overloaded`; `bad request` when a field is missing or of another type.
+    /// `payload too large`, `unsupported media type`, `overloaded`; `bad request` when a field is missing or has the
+    /// wrong type.
     pub(crate) async fn fields<T: DeserializeOwned + Send + 'static>(&mut self) -> Result<T, Refusal> {
         let client = self.address().into();
         let App { config, bodies, lanes, .. } = &*self.app;
@@ -128,7 +129,8 @@ impl Call {
         lanes.codec.run_for(client, move || Ok(fields::read(content_type.as_ref(), &body))).await?
     }
 
-    /// The body as a stream of one of these types: a reader for an operation, and what feeds it.
+    /// Returns the body as a stream of one of these media types: a reader for an operation, and the future that feeds
+    /// it.
     ///
     /// # Errors
     /// `unsupported media type`.
@@ -145,28 +147,28 @@ impl Call {
         Ok(std::mem::take(&mut self.upload).reader(config.import_limit, config.body_timeout))
     }
 
-    /// The address of the client.
+    /// Returns the address of the client.
     pub(crate) fn address(&self) -> IpAddr {
         client::of(self.peer, &self.headers, &self.app.config.trust_proxy)
     }
 
-    /// The headers.
+    /// Returns the headers of the request.
     pub(crate) fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// The client, as it is told apart from others while it is not signed in.
+    /// Returns the identity of the client as a guest, for counting visitors.
     pub(crate) fn guest(&self) -> Guest {
         Guest::new(self.tidings(), self.address(), user_agent(&self.headers))
     }
 
-    /// Whether the client takes answers compressed with gzip.
+    /// Returns whether the client accepts gzip.
     pub(crate) fn accepts_gzip(&self) -> bool {
         accepts_gzip(&self.headers)
     }
 
-    /// Answers what was found in memory. A large answer that is not compressed yet is compressed off the async threads;
-    /// where too many wait for that it is sent as it is.
+    /// Returns a response that the core has in memory. A large response without a cached compressed form is
+    /// compressed in a lane; if that lane is full, the response is sent uncompressed.
     pub(crate) async fn encoded(&self, kept: Arc<Encoded>) -> Answer {
         let gzip = self.accepts_gzip();
         if !gzip || kept.is_compressed() || kept.json().len() <= COMPRESSED_AT_ONCE {
@@ -180,7 +182,7 @@ impl Call {
         }
     }
 
-    /// Runs an operation on the database and answers what it gives.
+    /// Runs an operation on the database and returns its result.
     pub(crate) async fn answer<T: Serialize>(
         self,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
@@ -188,7 +190,7 @@ impl Call {
         self.answer_in(|lanes| &lanes.store, work).await
     }
 
-    /// As [`Call::answer`], for an operation that only reads, and little.
+    /// Runs an operation that only reads a little, and returns its result.
     pub(crate) async fn read<T: Serialize>(
         self,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
@@ -196,7 +198,7 @@ impl Call {
         self.answer_in(|lanes| &lanes.read, work).await
     }
 
-    /// Runs a search, or another operation that may read for long, and answers what it gives.
+    /// Runs a search, or another operation that may read for long, and returns its result.
     pub(crate) async fn query<T: Serialize>(
         self,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
@@ -204,7 +206,7 @@ impl Call {
         self.answer_in(|lanes| &lanes.query, work).await
     }
 
-    /// As [`Call::answer`], in another lane.
+    /// Runs an operation in a lane, and returns its result.
     pub(crate) async fn answer_in<T: Serialize>(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane,
@@ -213,7 +215,7 @@ impl Call {
         self.run_in(lane, |tidings, caller, gzip| Ok(Reply::success(&work(tidings, caller)?, gzip))).await
     }
 
-    /// Runs an operation whose answer is encoded already, or is no answer yet.
+    /// Runs an operation whose result is a response already, or is not the response yet.
     pub(crate) async fn run_in<T: Send + 'static>(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane,
@@ -225,8 +227,7 @@ impl Call {
         Ok(lane(&app.lanes).run_for(client, move || work(&tidings, &caller, gzip)).await?)
     }
 
-    /// Runs an attempt to sign in, telling it where it comes from, and writes its failure to the log where
-    /// that is wanted.
+    /// Runs a sign-in with the address of the client, and logs a failure if the settings ask for it.
     pub(crate) async fn sign_in<T: Serialize>(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane,
@@ -238,22 +239,22 @@ impl Call {
             && let Err(Refusal::Operation(error)) = &answer
             && is_auth_failure(error)
         {
-            // One line, in words that do not change: tools that close doors read it.
+            // Tools that block addresses parse this line: its words may not change.
             tracing::warn!(client = %address, reason = %error, "sign-in failed");
         }
         answer
     }
 }
 
-/// A parameter of a path that is a whole number.
+/// Returns a path parameter as a whole number.
 ///
 /// # Errors
-/// `bad request` when it is none.
+/// `bad request` when it is not a whole number.
 pub(crate) fn number(text: &str) -> Result<i64> {
-    text.parse().map_err(|_| Error::BadRequest("a number in a path is a whole one"))
+    text.parse().map_err(|_| Error::BadRequest("a path parameter is not a whole number"))
 }
 
-/// Whether somebody could not say who they are.
+/// Returns whether an error means that the caller failed to authenticate.
 fn is_auth_failure(error: &Error) -> bool {
     use Outcome::{IncorrectPw, NoMember, NotSchool, PwIncorrect};
     let wrong = [NoMember, IncorrectPw, NotSchool, PwIncorrect];
@@ -264,12 +265,13 @@ fn is_auth_failure(error: &Error) -> bool {
     }
 }
 
-/// Who is calling: nobody without the header; with one that is no bearer token, a token that fails.
+/// Returns the caller: a guest without an `Authorization` header; a token that fails if the header holds no bearer
+/// token.
 pub(crate) fn caller(headers: &HeaderMap) -> Caller {
     token(headers).map_or(Caller::Nobody, Caller::token)
 }
 
-/// The bearer token; empty when the header is there and has none.
+/// Returns the bearer token; an empty one if the header holds none.
 pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     match (values.next(), values.next()) {
@@ -284,7 +286,7 @@ fn bearer(value: &[u8]) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Whether gzip is named, or everything is, and not with a weight of nothing.
+/// Returns whether `Accept-Encoding` names gzip, or `*`, with a weight above 0.
 ///
 /// Source: RFC 9110 section 12.5.3.
 pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
@@ -315,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_is_who_the_bearer_token_says_and_anything_else_is_a_token_that_fails() {
+    fn a_header_without_a_bearer_token_is_a_token_that_fails() {
         let token = |values: &[&[u8]]| token(&headers(&AUTHORIZATION, values)).map(str::to_owned);
         assert_eq!(token(&[]), None);
         for header in [b"Bearer a.b.c".as_slice(), b"bearer a.b.c", b"BEARER  a.b.c"] {
@@ -328,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_taken_where_it_is_named_or_everything_is() {
+    fn gzip_is_accepted_if_the_header_names_it_or_a_wildcard() {
         let accepts = |values: &[&[u8]]| accepts_gzip(&headers(&ACCEPT_ENCODING, values));
         for value in ["gzip", "br, GZIP;q=0.5", "deflate, x-gzip", "*", "identity;q=0, *;q=0.1", "gzip ; q=1"]
         {

@@ -1,4 +1,4 @@
-//! Who asked, kept aside while their request is answered, for the access log and the counters.
+//! Records answered requests in the access log and the counters.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use tidings_core::analysis::{self, Communication, Operation};
 use crate::app::App;
 use crate::request::Call;
 
-/// What is known of a request that its handler takes with it.
+/// What the access log needs of a request, kept while the handler owns the request.
 pub(crate) struct RequestRecord {
     caller: Caller,
     address: IpAddr,
@@ -23,7 +23,8 @@ impl RequestRecord {
         Self { caller: call.caller().clone(), address: call.address(), user_agent }
     }
 
-    /// Records that the request was answered. Who was only told to come again has not communicated.
+    /// Records that the request was answered. A request that was refused only because of its rate or the load does
+    /// not count as a communication.
     pub(crate) fn record(self, app: &App, operation: Operation, path: &str, status: StatusCode) {
         if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             return;
@@ -40,7 +41,7 @@ impl RequestRecord {
     }
 }
 
-/// What a client calls itself; empty when it does not say.
+/// Returns the user agent of a request; empty if it names none.
 pub(crate) fn user_agent(headers: &HeaderMap) -> &[u8] {
     headers.get(USER_AGENT).map_or(b"", HeaderValue::as_bytes)
 }

@@ -1,8 +1,8 @@
-//! The table of operations: for each path its methods, for each method its handler.
+//! The routing table: for each path its methods, for each method its handler.
 //!
-//! A request is looked up once, however many operations there are: first its path (404), then its method (405
-//! with `Allow`), and only then are token and body read. The same table says what `Allow` lists, and a test
-//! compares it with the OpenAPI document.
+//! A request takes one lookup, whatever the number of operations: first its path (404), then its method (405 with
+//! `Allow`). Token and body are read only afterwards. `Allow` lists the methods of the same table, and a test
+//! compares the table with the OpenAPI document.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -18,21 +18,21 @@ use crate::request::Call;
 
 type Handler = Box<dyn Fn(Call) -> Pin<Box<dyn Future<Output = Answer> + Send>> + Send + Sync>;
 
-/// An operation: its method, the template of its path as the documents write it, and its handler.
+/// An operation: its method, the template of its path, and its handler.
 pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
-    /// Whether it tells everybody the same and changes nothing.
+    /// Whether it answers all guests alike and changes nothing.
     pub(crate) is_public: bool,
-    /// What a request counts as where clients are limited.
+    /// The limit that applies to its requests.
     pub(crate) counted: Counted,
-    /// Whether asking for it is recorded.
+    /// Whether its requests are recorded as communications.
     is_recorded: bool,
     handler: Handler,
 }
 
 impl Route {
-    /// A `GET` operation.
+    /// Returns a `GET` operation.
     pub(crate) fn get<F>(path: &'static str, handler: impl Fn(Call) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Answer> + Send + 'static,
@@ -42,7 +42,7 @@ impl Route {
         Self { method: Method::GET, path, is_public: false, counted, is_recorded: true, handler }
     }
 
-    /// A `POST` operation.
+    /// Returns a `POST` operation.
     pub(crate) fn post<F>(path: &'static str, handler: impl Fn(Call) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Answer> + Send + 'static,
@@ -50,37 +50,38 @@ impl Route {
         Self { method: Method::POST, ..Self::get(path, handler) }
     }
 
-    /// The same, telling everybody who brings no token the same and changing nothing: its answers may be kept.
+    /// Marks the operation as public: it answers all guests alike and changes nothing, so caches may store its
+    /// responses.
     pub(crate) fn public(self) -> Self {
         Self { is_public: true, ..self }
     }
 
-    /// The same, which a client may do so often.
+    /// Sets the limit that applies to the operation's requests.
     pub(crate) fn counts_as(self, counted: Counted) -> Self {
         Self { counted, ..self }
     }
 
-    /// The same, but asking for it is no communication.
+    /// Excludes the operation's requests from the access log and the counters.
     pub(crate) fn unrecorded(self) -> Self {
         Self { is_recorded: false, ..self }
     }
 
-    /// Begins to answer a call.
+    /// Calls the handler.
     pub(crate) fn handle(&self, call: Call) -> impl Future<Output = Answer> + Send + use<> {
         (self.handler)(call)
     }
 }
 
-/// The operations of one path.
+/// The operations of a path.
 struct Methods {
     routes: Vec<Route>,
-    /// What `Allow` says.
+    /// The value of `Allow`.
     allowed: HeaderValue,
-    /// What the access log calls the path, unless asking for it is no communication.
+    /// The path in the access log; `None` if its requests are not recorded.
     recorded: Option<Operation>,
 }
 
-/// What stands behind a path.
+/// The operations of a path, and the parameters of the request.
 pub(crate) struct Matched<'t> {
     methods: &'t Methods,
     /// The parameters of the path, percent-decoded.
@@ -88,31 +89,31 @@ pub(crate) struct Matched<'t> {
 }
 
 impl<'t> Matched<'t> {
-    /// The operation with this method.
+    /// Returns the operation with this method.
     ///
     /// # Errors
-    /// `method not allowed` when there are others.
+    /// `method not allowed` when the path has only other methods.
     pub(crate) fn route(&self, method: &Method) -> Result<&'t Route, Refusal> {
         let route = self.methods.routes.iter().find(|route| route.method == method);
         route.ok_or_else(|| Refusal::MethodNotAllowed(self.methods.allowed.clone()))
     }
 
-    /// The path as the documents write it.
+    /// Returns the template of the path.
     pub(crate) fn template(&self) -> &'static str {
         self.methods.routes.first().map_or("", |route| route.path)
     }
 
-    /// What the access log calls a request with this method, if it is a communication.
+    /// Returns the operation in the access log, or `None` if its requests are not recorded.
     pub(crate) fn recorded(&self, method: &Method) -> Option<Operation> {
         self.methods.recorded.map(|operation| operation.by(method.as_str()))
     }
 }
 
-/// All operations.
+/// The routing table.
 pub(crate) struct Table(matchit::Router<Methods>);
 
 impl Table {
-    /// The table of these operations.
+    /// Builds the table.
     pub(crate) fn new(routes: impl IntoIterator<Item = Route>) -> Self {
         let mut paths: BTreeMap<&'static str, Vec<Route>> = BTreeMap::new();
         for route in routes {
@@ -126,15 +127,15 @@ impl Table {
             let recorded = is_recorded.then(|| Operation::new("GET", path));
             table
                 .insert(path, Methods { routes, allowed, recorded })
-                .expect("no two templates are the same path");
+                .expect("no two templates match the same path");
         }
         Self(table)
     }
 
-    /// What stands behind a path.
+    /// Returns the operations of a path.
     ///
     /// # Errors
-    /// `Not found` for a path that has no operation.
+    /// `Not found` when the path has no operation.
     pub(crate) fn find(&self, path: &str) -> Result<Matched<'_>, Refusal> {
         let found = self.0.at(path).map_err(|_| Error::NotFound)?;
         let segments = found.params.iter().map(|(_, segment)| percent_decode_str(segment).collect());
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_are_decoded_after_the_path_is_cut() {
+    fn segments_are_decoded_after_the_path_is_split() {
         let decoded = "POST /category_search/{category_name}/{num} a/b\\x00\\xff% 1";
         assert_eq!(find("POST", "/category_search/a%2Fb%00%fF%/1"), decoded);
         assert_eq!(find("POST", "/category_search/a/b/1"), "Not found");

@@ -1,7 +1,7 @@
-//! Streams of HTTP/2 that end when their client takes nothing of the response.
+//! HTTP/2 streams that end when their client does not read the response.
 //!
-//! A stream whose window is empty keeps its response in memory for as long as the connection lives, and PINGs
-//! keep that alive. So each stream runs beside a clock that only its own response winds.
+//! A stream with an empty flow-control window keeps its response in memory while the connection lives, and PINGs keep
+//! the connection alive. So each stream has a timeout that only progress of its own response extends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use crate::connection::Connection;
 use crate::connections::Connections;
 
-/// What a stream is charged beside its response: its request, its tasks and its place in h2, approximately.
+/// The approximate memory of a stream in addition to its response: its request, its tasks and its state in h2.
 pub(crate) const STREAM_COST: usize = 16 * 1024;
 /// How long a stream that was reset may still hold its response.
 const RESET_TIME: Duration = Duration::from_secs(5);
@@ -24,15 +24,15 @@ tokio::task_local! {
     static STREAM: Arc<StreamState>;
 }
 
-/// Returns the stream of HTTP/2 that the present task serves; `None` in HTTP/1.
+/// Returns the HTTP/2 stream that the current task serves; `None` in HTTP/1.
 pub(crate) fn current() -> Option<Arc<StreamState>> {
     STREAM.try_with(Arc::clone).ok()
 }
 
-/// How far the response of a stream is.
+/// The progress of a stream's response.
 #[derive(Debug)]
 pub(crate) struct StreamState {
-    /// The frames that hyper has taken, and one for the response itself.
+    /// The frames that hyper has taken, plus one for the response itself.
     taken: AtomicUsize,
     /// Responses in memory, 0 or 1.
     held: AtomicUsize,
@@ -40,13 +40,13 @@ pub(crate) struct StreamState {
 }
 
 impl StreamState {
-    /// A stream whose request has just come.
+    /// Returns the state of a stream whose request has just arrived.
     pub(crate) fn new() -> Arc<Self> {
         let (taken, held) = (AtomicUsize::new(0), AtomicUsize::new(0));
         Arc::new(Self { taken, held, released: Notify::new() })
     }
 
-    /// Says that there is a response, or that hyper has taken a frame of it.
+    /// Records that the response exists, or that hyper has taken a frame of it.
     pub(crate) fn add_progress(&self) {
         self.taken.fetch_add(1, Ordering::Relaxed);
     }
@@ -55,19 +55,19 @@ impl StreamState {
         self.taken.load(Ordering::Relaxed) > 0
     }
 
-    /// Says that memory is held for the stream.
+    /// Records that memory is held for the stream.
     pub(crate) fn hold(&self) {
         self.held.fetch_add(1, Ordering::Release);
     }
 
-    /// Says that the memory held for the stream is free again.
+    /// Records that the memory held for the stream is free again.
     pub(crate) fn release(&self) {
         self.held.fetch_sub(1, Ordering::Release);
         self.released.notify_one();
     }
 
-    /// Ends when nothing of the response was taken for `idle`, at the latest after twice as long; a request that is
-    /// still being worked on has limits of its own.
+    /// Completes when nothing of the response was taken for `idle`, after at most twice that time. A request that is
+    /// still running has other limits.
     async fn stalled(&self, idle: Duration) {
         let mut before = 0;
         loop {
@@ -80,7 +80,7 @@ impl StreamState {
         }
     }
 
-    /// Ends when no memory is held for the stream.
+    /// Completes when no memory is held for the stream.
     async fn all_released(&self) {
         while self.held.load(Ordering::Acquire) > 0 {
             self.released.notified().await;
@@ -88,7 +88,7 @@ impl StreamState {
     }
 }
 
-/// Runs the streams of a connection.
+/// Spawns the tasks of a connection's streams.
 #[derive(Clone)]
 pub(crate) struct StreamExecutor {
     connection: Arc<Connection>,
@@ -97,7 +97,7 @@ pub(crate) struct StreamExecutor {
 }
 
 impl StreamExecutor {
-    /// Runs streams whose client takes something of a response within `idle`.
+    /// Returns an executor that ends streams whose client reads nothing of a response for `idle`.
     pub(crate) fn new(connection: &Arc<Connection>, connections: &Arc<Connections>, idle: Duration) -> Self {
         Self { connection: Arc::clone(connection), connections: Arc::clone(connections), idle }
     }
@@ -106,12 +106,12 @@ impl StreamExecutor {
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
     fn execute(&self, stream: F) {
         let Self { connection, connections, idle } = self.clone();
-        // Without room the stream is dropped, which resets it.
+        // Without memory for it the stream is dropped, which resets it.
         let Some(charge) = connections.charge(&connection, STREAM_COST, None) else { return };
         let state = StreamState::new();
         tokio::spawn(STREAM.scope(Arc::clone(&state), async move {
             let _charge = charge;
-            // In a box of its own, to be dropped before the rest: that resets the stream and frees its memory.
+            // Boxed, to be dropped before the rest: that resets the stream and frees its memory.
             let mut stream = Box::pin(stream);
             let is_stalled = tokio::select! {
                 biased;
@@ -120,14 +120,14 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
             };
             drop(stream);
             if !state.is_answered() && connection.abandon() {
-                tracing::debug!("a client resets most of its requests");
+                tracing::debug!("closing a connection: the client resets most of its requests");
                 connection.close();
                 return;
             }
-            // h2 may still hold the last frames, for a window that does not open.
+            // h2 may still hold the last frames for a window that does not open.
             let time = if is_stalled { RESET_TIME } else { idle };
             if timeout(time, state.all_released()).await.is_err() {
-                tracing::debug!("a client takes no response");
+                tracing::debug!("closing a connection: the client does not read its response");
                 connection.close();
             }
         }));
@@ -154,7 +154,7 @@ mod tests {
         (executor, connection, Arc::clone(connections.unsent()))
     }
 
-    /// Tells when it is dropped.
+    /// Records when it is dropped.
     struct Dropped(Arc<Mutex<Option<Instant>>>);
 
     impl Drop for Dropped {
@@ -164,14 +164,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stream_ends_when_nothing_of_its_response_is_taken_and_only_then() {
+    async fn a_stream_ends_only_when_its_client_stops_reading_the_response() {
         let (executor, connection, total) = executor();
         let (began, ended) = (Instant::now(), Arc::default());
         let dropped = Dropped(Arc::clone(&ended));
         executor.execute(async move {
             let _dropped = dropped;
             let stream = current().unwrap();
-            // The request takes longer than a response may rest.
+            // The request takes longer than a response may go without progress.
             sleep(3 * IDLE).await;
             for _ in 0..3 {
                 stream.add_progress();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_resets_its_requests_again_and_again_loses_its_connection() {
+    async fn a_connection_closes_when_its_client_resets_most_requests() {
         let (executor, connection, _) = executor();
         for n in 0..300 {
             drop(connection.begin(true));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_response_that_stays_in_memory_after_its_stream_closes_the_connection() {
+    async fn a_response_left_in_memory_after_its_stream_closes_the_connection() {
         let (executor, connection, total) = executor();
         let charge = Arc::new(Mutex::new(None));
         let (held, connection_of, total_of) =
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_response_that_is_taken_after_its_stream_has_ended_closes_nothing() {
+    async fn a_response_read_after_its_stream_has_ended_closes_nothing() {
         let (executor, connection, total) = executor();
         let (connection_of, total_of) = (Arc::clone(&connection), Arc::clone(&total));
         executor.execute(async move {

@@ -1,4 +1,4 @@
-//! What the unit tests share: a service on a database of its own, and calls without a connection.
+//! Helpers of the unit tests: a service on its own database, and requests without a connection.
 
 use std::sync::Arc;
 
@@ -13,45 +13,45 @@ use tower::ServiceExt as _;
 use crate::app::App;
 use crate::config::Config;
 
-/// A service whose database goes when it is dropped.
+/// A service with a database that is removed when it is dropped.
 pub(crate) struct Service {
     pub(crate) tidings: Tidings,
-    // Dropped after the service has closed it.
+    // Dropped after the database is closed.
     _dir: TempDir,
 }
 
-/// A new service with default settings.
+/// Returns a new service with default settings.
 pub(crate) fn service() -> Service {
     let dir = tempfile::tempdir().unwrap();
     Service { tidings: Tidings::open(dir.path().join("test.db")).unwrap(), _dir: dir }
 }
 
 impl Service {
-    /// What a server with these settings answers.
+    /// Returns the response of a server with these settings.
     pub(crate) async fn answer(&self, config: &Config, request: Request<Full<Bytes>>) -> Response<Bytes> {
         self.answer_of(&App::new(self.tidings.clone(), config.clone()), request).await
     }
 
-    /// What this server answers.
+    /// Returns the response of this server.
     pub(crate) async fn answer_of(&self, app: &Arc<App>, request: Request<Full<Bytes>>) -> Response<Bytes> {
         let service = Arc::clone(app).service();
         let (head, body) = service.oneshot(request).await.unwrap().into_parts();
         Response::from_parts(head, body.collect().await.unwrap().to_bytes())
     }
 
-    /// What a server with default settings answers.
+    /// Returns the response of a server with default settings.
     pub(crate) async fn call(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
         self.answer(&Config::default(), request).await
     }
 
-    /// The token of a new member.
+    /// Returns the token of a new member.
     pub(crate) async fn member(&self, id: &str) -> String {
         let form = format!("id={id}&pw=password&pw_check=password&nickname={id}");
         let answer = self.call(post("/sign_up", "application/x-www-form-urlencoded", form)).await;
         json(&answer)["access_token"].as_str().unwrap().to_owned()
     }
 
-    /// The token of a new administrator.
+    /// Returns the token of a new administrator.
     pub(crate) async fn admin(&self, id: &str) -> String {
         let token = self.member(id).await;
         tidings_core::admin::grant(&self.tidings, id).unwrap();
@@ -59,39 +59,39 @@ impl Service {
     }
 }
 
-/// A request by the right of a token.
+/// Adds a token to a request.
 pub(crate) fn by<B>(token: &str, request: Request<B>) -> Request<B> {
     with(request, "authorization", &format!("Bearer {token}"))
 }
 
-/// A request without a body.
+/// Returns a request without a body.
 pub(crate) fn request(method: &str, path: &str) -> Request<Full<Bytes>> {
     Request::builder().method(method).uri(path).body(Full::default()).unwrap()
 }
 
-/// A request with a body.
+/// Returns a request with a body.
 pub(crate) fn post(path: &str, content_type: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
     let request = Request::builder().method("POST").uri(path).header("content-type", content_type);
     request.body(Full::new(body.into())).unwrap()
 }
 
-/// The same request with a header more.
+/// Adds a header to a request.
 pub(crate) fn with<B>(mut request: Request<B>, name: &'static str, value: &str) -> Request<B> {
     request.headers_mut().append(name, value.parse().unwrap());
     request
 }
 
-/// A header of an answer, `""` without one.
+/// Returns a header of a response, or `""`.
 pub(crate) fn header<'a>(answer: &'a Response<Bytes>, name: &str) -> &'a str {
     answer.headers().get(name).map_or("", |value| value.to_str().unwrap())
 }
 
-/// The object that an answer holds.
+/// Returns the JSON object of a response.
 pub(crate) fn json(answer: &Response<Bytes>) -> Value {
     serde_json::from_slice(answer.body()).unwrap()
 }
 
-/// Status and `result` of an answer.
+/// Returns the status and `result` of a response.
 pub(crate) fn outcome(answer: &Response<Bytes>) -> String {
     format!("{} {}", answer.status().as_u16(), json(answer)["result"].as_str().unwrap())
 }

@@ -1,8 +1,8 @@
-//! A socket that is not waited for without end.
+//! Connection timeouts: closes connections that are idle or take too long over a request.
 //!
-//! What may take long is told apart by what the connection does: it waits for a request, a request's head is
-//! arriving, a request is being worked on, an answer is being taken. hyper's own timer knows one limit for the
-//! first two, starts it anew for each request, and knows none before it has recognised the protocol.
+//! The timeout depends on what the connection waits for: the next request, the rest of a request's head, or everything
+//! after the head. hyper's own timer has one limit for the first two, restarts it for each request, and has none until
+//! it has recognised the protocol.
 
 use std::io;
 use std::pin::Pin;
@@ -16,69 +16,70 @@ use tokio::time::{Instant, Sleep};
 
 use crate::connection::Connection;
 
-/// How long a connection may take.
+/// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
-    /// Over the head of a request.
+    /// For the head of a request.
     pub(crate) header: Duration,
-    /// Over anything else that the client is waited for.
+    /// For everything else that the server waits for the client to do.
     pub(crate) idle: Duration,
 }
 
 /// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
-    /// The next request, since the last one ended.
+    /// The next request; the time starts when the last one ended.
     Request,
-    /// The rest of a request's head, since its first byte came.
+    /// The rest of a request's head; the time starts with its first byte.
     Head,
-    /// An answer, or bytes of the body that it needs, since a byte was last read or written; in HTTP/2, where bytes
-    /// may be of anything, since a piece of a body last moved.
-    Answer,
+    /// The response to a request: the rest of its body, its processing, and the client reading the response. In
+    /// HTTP/1 the time starts again whenever a byte is read or written; in HTTP/2, where bytes may belong to any
+    /// frame, whenever a part of a body moves.
+    Response,
 }
 
-/// A socket that can be closed without sending what it holds.
+/// A socket that can be closed without sending its buffered bytes.
 pub(crate) trait Discard {
-    /// Makes the system forget unsent bytes when the socket is dropped: nobody takes them.
+    /// Makes the system drop unsent bytes when the socket is closed, because the client does not read them.
     fn discard(&self);
 }
 
 impl Discard for TcpStream {
     fn discard(&self) {
-        // Fails on a socket that has broken off: nothing is held then.
+        // This fails on a broken socket, which has no unsent bytes.
         let _ = self.set_zero_linger();
     }
 }
 
-/// A socket that fails with `TimedOut` when its client takes too long.
+/// A socket that fails with `TimedOut` when a timeout of its connection expires.
 pub(crate) struct TimeoutStream<S: Discard> {
     socket: S,
     connection: Arc<Connection>,
     timeouts: Timeouts,
     waiting: Waiting,
     since: Instant,
-    /// How many requests had begun when last looked.
+    /// The number of requests that had begun at the last update.
     begun: usize,
-    /// The progress of the connection when last looked.
+    /// The progress of the connection at the last update.
     progress: usize,
-    /// Since when the client takes nothing of what is written.
+    /// Since when the client has read nothing of what is written.
     stuck: Option<Instant>,
     is_http2: bool,
-    /// Whether the client has not taken what was sent.
-    is_refused: bool,
+    /// Whether the timeout expired while the client left a response unread.
+    is_unread: bool,
     timer: Pin<Box<Sleep>>,
 }
 
 impl<S: Discard> Drop for TimeoutStream<S> {
     fn drop(&mut self) {
-        if self.is_refused || self.connection.discards() {
+        if self.is_unread || self.connection.discards() {
             self.socket.discard();
         }
     }
 }
 
 impl<S: Discard> TimeoutStream<S> {
-    /// A socket just opened: the head of its first request is due.
+    /// Wraps a socket that was just accepted and waits for the head of its first request.
     pub(crate) fn new(socket: S, connection: Arc<Connection>, timeouts: Timeouts) -> Self {
         let now = Instant::now();
         Self {
@@ -91,7 +92,7 @@ impl<S: Discard> TimeoutStream<S> {
             progress: 0,
             stuck: None,
             is_http2: false,
-            is_refused: false,
+            is_unread: false,
             timer: Box::pin(tokio::time::sleep_until(now + timeouts.header)),
         }
     }
@@ -101,12 +102,12 @@ impl<S: Discard> TimeoutStream<S> {
         self.connection.set_active(now);
     }
 
-    /// Looks what the connection is waiting for now.
-    fn look(&mut self, now: Instant) {
+    /// Updates what the connection waits for.
+    fn update(&mut self, now: Instant) {
         let (begun, running) = (self.connection.begun(), self.connection.has_running());
         self.is_http2 |= self.connection.is_http2();
         let waiting = match self.waiting {
-            _ if running => Waiting::Answer,
+            _ if running => Waiting::Response,
             Waiting::Head if begun == self.begun => Waiting::Head,
             _ => Waiting::Request,
         };
@@ -117,14 +118,14 @@ impl<S: Discard> TimeoutStream<S> {
         }
     }
 
-    /// Takes note of bytes that were read.
-    fn note(&mut self, read: &[u8], now: Instant) {
-        // A client of HTTP/2 begins with this, and sends more between requests than heads.
+    /// Updates the timeout after bytes were read.
+    fn on_read(&mut self, read: &[u8], now: Instant) {
+        // An HTTP/2 connection begins with these bytes, and carries more than heads between requests.
         self.is_http2 |= self.waiting == Waiting::Head && read.starts_with(b"PRI");
         match self.waiting {
             Waiting::Head if self.is_http2 => self.waiting = Waiting::Request,
             _ if self.is_http2 => {}
-            Waiting::Answer => self.set_since(now),
+            Waiting::Response => self.set_since(now),
             Waiting::Request => {
                 self.waiting = Waiting::Head;
                 self.set_since(now);
@@ -137,10 +138,11 @@ impl<S: Discard> TimeoutStream<S> {
         if self.waiting == Waiting::Head { self.timeouts.header } else { self.timeouts.idle }
     }
 
-    /// Fails from `end` on, and sees to it that the task wakes by then.
+    /// Returns the timeout error from `end` on, and wakes the task at `end`.
     fn wait_until(&mut self, cx: &mut Context<'_>, end: Instant) -> Poll<io::Error> {
         while Instant::now() < end {
-            // A timer that is set already may ring too early: that is rarer than setting it for each request.
+            // A timer that is already set may fire too early, which is rarer than setting it for each request would
+            // be.
             if self.timer.is_elapsed() || self.timer.deadline() > end {
                 self.timer.as_mut().reset(end);
             }
@@ -150,16 +152,16 @@ impl<S: Discard> TimeoutStream<S> {
     }
 
     fn time_out(&mut self) -> io::Error {
-        self.is_refused = self.waiting == Waiting::Answer || self.stuck.is_some();
+        self.is_unread = self.waiting == Waiting::Response || self.stuck.is_some();
         io::ErrorKind::TimedOut.into()
     }
 
-    /// What comes of a write: the client may take nothing for a while.
-    fn written<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    /// Handles the result of a write: the client may read nothing for a while.
+    fn on_written<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         let now = Instant::now();
         if written.is_ready() {
             self.stuck = None;
-            if self.waiting == Waiting::Answer && !self.is_http2 {
+            if self.waiting == Waiting::Response && !self.is_http2 {
                 self.set_since(now);
             }
             return written;
@@ -178,7 +180,7 @@ impl<S: AsyncRead + Discard + Unpin> AsyncRead for TimeoutStream<S> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.socket).poll_read(cx, buffer);
         let now = Instant::now();
-        self.look(now);
+        self.update(now);
         let end = self.since + self.limit();
         if read.is_pending() {
             return self.wait_until(cx, end).map(Err);
@@ -186,7 +188,7 @@ impl<S: AsyncRead + Discard + Unpin> AsyncRead for TimeoutStream<S> {
         if now >= end {
             return Poll::Ready(Err(self.time_out()));
         }
-        self.note(&buffer.filled()[before..], now);
+        self.on_read(&buffer.filled()[before..], now);
         read
     }
 }
@@ -194,7 +196,7 @@ impl<S: AsyncRead + Discard + Unpin> AsyncRead for TimeoutStream<S> {
 impl<S: AsyncWrite + Discard + Unpin> AsyncWrite for TimeoutStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write(cx, bytes);
-        self.written(cx, written)
+        self.on_written(cx, written)
     }
 
     fn poll_write_vectored(
@@ -203,7 +205,7 @@ impl<S: AsyncWrite + Discard + Unpin> AsyncWrite for TimeoutStream<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write_vectored(cx, slices);
-        self.written(cx, written)
+        self.on_written(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -238,12 +240,12 @@ mod tests {
         (TimeoutStream::new(server, Arc::clone(&connection), TIMEOUTS), client, connection)
     }
 
-    /// Reads until the socket gives up, and says after how many seconds it did.
+    /// Reads until the timeout expires, and returns the seconds that it took.
     async fn time_until_closed(server: &mut TimeoutStream<DuplexStream>) -> u64 {
         let began = Instant::now();
         let error = loop {
             match server.read(&mut [0; 64]).await {
-                Ok(0) => panic!("the client has gone"),
+                Ok(0) => panic!("the client closed the connection"),
                 Ok(_) => {}
                 Err(error) => break error,
             }
@@ -253,13 +255,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_that_says_nothing_is_given_the_time_of_a_head() {
+    async fn a_silent_connection_has_the_timeout_of_a_head() {
         let (mut server, _client, _) = connection();
         assert_eq!(time_until_closed(&mut server).await, 10);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_head_that_comes_byte_by_byte_is_not_waited_for() {
+    async fn a_head_that_arrives_byte_by_byte_does_not_extend_its_timeout() {
         let (mut server, mut client, _) = connection();
         tokio::spawn(async move {
             while client.write_all(b"x").await.is_ok() {
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn between_requests_there_is_more_time_and_then_a_head_must_come_again() {
+    async fn between_requests_the_idle_timeout_applies_and_then_that_of_a_head() {
         let (mut server, mut client, requests) = connection();
         client.write_all(b"GET").await.unwrap();
         server.read_exact(&mut [0; 3]).await.unwrap();
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_request_that_runs_may_take_longer_as_long_as_something_moves() {
+    async fn a_running_request_may_take_longer_while_bytes_move() {
         let (mut server, mut client, requests) = connection();
         let _running = requests.begin(false);
         tokio::spawn(async move {
@@ -301,7 +303,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_http2_sends_between_requests_is_no_head_and_prolongs_nothing() {
+    async fn frames_between_http2_requests_do_not_extend_the_idle_timeout() {
         let (mut server, mut client, requests) = connection();
         client.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
         server.read_exact(&mut [0; 24]).await.unwrap();
@@ -315,14 +317,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_that_nobody_takes_is_given_up() {
+    async fn a_response_that_the_client_does_not_read_times_out() {
         let (mut server, _client, requests) = connection();
         let _running = requests.begin(false);
         let began = Instant::now();
         let error = server.write_all(&[0; 1_000]).await.unwrap_err();
         assert_eq!((error.kind(), began.elapsed().as_secs()), (io::ErrorKind::TimedOut, 75));
     }
-    /// Sends PINGs, or what else prolongs nothing, for as long as somebody reads them.
+    /// Sends PINGs, which do not extend a timeout, for as long as the connection is open.
     fn ping(mut client: DuplexStream) {
         tokio::spawn(async move {
             while client.write_all(b"ping").await.is_ok() {
@@ -332,7 +334,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn in_http2_only_what_moves_of_bodies_prolongs_a_request() {
+    async fn in_http2_only_parts_of_bodies_extend_the_timeout_of_a_request() {
         let (mut server, client, connection) = connection();
         let _running = connection.begin(true);
         ping(client);
@@ -350,7 +352,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_written_in_http2_prolongs_nothing() {
+    async fn writes_in_http2_do_not_extend_the_timeout() {
         let (mut server, client, connection) = connection();
         let _running = connection.begin(true);
         ping(client);
@@ -360,7 +362,7 @@ mod tests {
             if let Err(error) = server.read_exact(&mut piece).await {
                 break error;
             }
-            // Each is answered, as PINGs are; the client has room for all of them.
+            // The server answers each PING, and the client has room for all answers.
             server.write_all(b"p").await.unwrap();
         };
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);

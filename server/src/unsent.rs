@@ -1,7 +1,7 @@
-//! The memory of responses that clients have not taken yet, bounded for all connections together.
+//! The memory of responses that clients have not read yet, bounded for all connections together.
 //!
-//! A response is charged when it is made, and its charge ends when its last byte has left for the system: the
-//! charge is part of the memory itself, wherever hyper and h2 hold it.
+//! A response is charged when it is made. The charge is part of the memory itself, wherever hyper and h2 hold it, so
+//! it ends when the last byte has been handed to the system.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use http_body::{Body, Frame, SizeHint};
 use crate::connection::{Connection, Running};
 use crate::stream::StreamState;
 
-/// Bytes of a response from which it is charged; smaller ones are within what a connection or a stream costs anyway.
+/// The size in bytes from which a response is charged; smaller ones are part of the cost of a connection or a stream.
 pub(crate) const CHARGED_FROM: usize = 4 * 1024;
-/// The most bytes of a frame of HTTP/2: how much a client has to take for its response to have made progress.
+/// The most bytes of an HTTP/2 frame: how much a client has to read for its response to have made progress.
 const SLICE: usize = 16 * 1024;
 
-/// The bytes that all connections hold of responses.
+/// The bytes of responses that all connections hold.
 #[derive(Debug, Default)]
 pub(crate) struct UnsentBytes(AtomicUsize);
 
 impl UnsentBytes {
-    /// The bytes that are held now.
+    /// Returns the bytes that are held now.
     pub(crate) fn held(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Charges bytes to everything and to a connection, and to the stream whose end waits for them.
+    /// Charges bytes to the total, to a connection, and to the stream whose end waits for them.
     pub(crate) fn charge(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
@@ -45,7 +45,7 @@ impl UnsentBytes {
     }
 }
 
-/// Bytes that are held until this is dropped.
+/// Charged bytes, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Charge {
     total: Arc<UnsentBytes>,
@@ -64,7 +64,7 @@ impl Drop for Charge {
     }
 }
 
-/// Memory and its charge.
+/// Memory with its charge.
 struct Charged {
     bytes: Bytes,
     _charge: Charge,
@@ -76,10 +76,10 @@ impl AsRef<[u8]> for Charged {
     }
 }
 
-/// The body of a response; its request runs until all of it is handed to hyper.
+/// The body of a response. Its request counts as running until hyper has all of the body.
 pub(crate) struct ResponseBody<B> {
     body: B,
-    /// What the body has given and hyper has not taken.
+    /// The bytes that the body has produced and hyper has not taken.
     rest: Bytes,
     charge: Option<Charge>,
     stream: Option<Arc<StreamState>>,
@@ -87,7 +87,7 @@ pub(crate) struct ResponseBody<B> {
 }
 
 impl<B> ResponseBody<B> {
-    /// Wraps a body whose bytes are charged; `stream` is set in HTTP/2, where it is handed over in slices.
+    /// Wraps a body whose bytes are charged. `stream` is set in HTTP/2, where hyper gets the body in slices.
     pub(crate) fn new(
         body: B,
         charge: Option<Charge>,
@@ -101,7 +101,7 @@ impl<B> ResponseBody<B> {
         Self { body, rest: Bytes::new(), charge, stream, running }
     }
 
-    /// The next frame of what hyper has not taken; `None` when it has taken all.
+    /// Returns the next frame of the bytes that hyper has not taken; `None` when it has taken all.
     fn slice(&mut self) -> Option<Frame<Bytes>> {
         if self.rest.is_empty() {
             return None;
@@ -195,14 +195,14 @@ mod tests {
         assert_eq!(
             (total.held(), connection.unsent()),
             (LENGTH, LENGTH),
-            "one slice holds all of the memory"
+            "one slice keeps all of the memory"
         );
         slices.clear();
         assert_eq!((total.held(), connection.unsent()), (0, 0));
     }
 
     #[tokio::test]
-    async fn a_response_ends_with_its_last_slice_and_says_how_long_it_is() {
+    async fn a_response_ends_with_its_last_slice_and_has_an_exact_size() {
         let (total, connection) = (Arc::default(), Connection::new());
         for (is_http2, frames) in [(true, 3), (false, 1)] {
             let mut body = body(&total, &connection, is_http2);

@@ -1,4 +1,4 @@
-//! The body of a request: read whole within a limit, or as a stream by work that may block.
+//! The body of a request: read whole within a limit, or streamed to a blocking operation.
 
 use std::io::{self, BufRead, Read};
 use std::pin::Pin;
@@ -14,27 +14,27 @@ use tokio::time::timeout;
 
 use crate::reply::Refusal;
 
-/// Pieces of a body that wait for work to read them.
+/// The most chunks of a body that wait for the operation to read them.
 const CHUNKS: usize = 16;
-/// How much of a body that nobody reads, and for how long, is taken all the same.
+/// How many bytes of an unused body the server still reads, and for how long.
 const LINGER_BYTES: usize = 64 * 1024 * 1024;
 const LINGER_TIME: Duration = Duration::from_secs(10);
 
 type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, warp::Error>> + Send + Sync>>;
 
-/// The body of a request, as far as it has not been read.
+/// The rest of a request's body.
 #[derive(Default)]
 pub(crate) struct Upload {
     chunks: Option<Chunks>,
-    /// The length that the head of the request gives.
+    /// The length that the head of the request announces.
     length: Option<u64>,
-    /// Whether the client goes on sending until it has sent all, as HTTP/1 does.
+    /// Whether the client sends the whole body before it reads the response, as in HTTP/1.
     keeps_sending: bool,
     taken: usize,
 }
 
 impl Upload {
-    /// The body that comes behind a head with these headers.
+    /// Returns the body of a request with these headers.
     pub(crate) fn new(
         headers: &HeaderMap,
         chunks: impl Stream<Item = Result<impl Buf, warp::Error>> + Send + Sync + 'static,
@@ -45,12 +45,12 @@ impl Upload {
         Self { chunks: Some(Box::pin(chunks)), length, keeps_sending, taken: 0 }
     }
 
-    /// The whole body, with its share of `budget`, the bytes that all bodies together may take: to be kept for as
-    /// long as the body is.
+    /// Reads the whole body. Also returns its share of `budget`, the bytes that all bodies together may take, to be
+    /// held as long as the body.
     ///
     /// # Errors
-    /// `payload too large` over `limit` bytes: at once when the head says so, else when they have come;
-    /// `overloaded` when the budget is used up; `bad request` when it does not arrive within `time`.
+    /// `payload too large` over `limit` bytes: immediately if the head announces it, otherwise once they have
+    /// arrived; `overloaded` when the budget is used up; `bad request` when the body does not arrive within `time`.
     pub(crate) async fn whole<'b>(
         &mut self,
         limit: usize,
@@ -76,10 +76,11 @@ impl Upload {
         timeout(time, read).await.unwrap_or_else(|_| Err(self.lost()))
     }
 
-    /// The body as a reader for work that may block, and what feeds it: a future to be awaited beside the work.
+    /// Returns a reader of the body for a blocking operation, and a future that feeds the reader and is awaited
+    /// together with the operation.
     ///
-    /// The future fails as [`Upload::whole`] does, `time` being that of each piece; the reader then breaks off
-    /// with an error, so that half a body is never taken for all of it.
+    /// The future fails as [`Upload::whole`] does, but `time` applies to each chunk. The reader then fails as well,
+    /// so that an operation never takes a part of a body for all of it.
     pub(crate) fn reader(
         mut self,
         limit: usize,
@@ -90,7 +91,7 @@ impl Upload {
             loop {
                 let chunk = timeout(time, self.next(limit)).await.unwrap_or_else(|_| Err(self.lost()))?;
                 let ended = chunk.is_none();
-                // Nobody takes it when the work has ended early; that is its own affair.
+                // Sending fails when the operation has ended early, which is not an error.
                 if sender.send(chunk).await.is_err() || ended {
                     return Ok(());
                 }
@@ -99,7 +100,7 @@ impl Upload {
         (UploadReader { receiver, chunk: Bytes::new(), ended: false }, feed)
     }
 
-    /// The next piece, or none at the end.
+    /// Returns the next chunk, or `None` at the end.
     async fn next(&mut self, limit: usize) -> Result<Option<Bytes>, Refusal> {
         if self.length.is_some_and(|length| length > limit as u64) {
             return Err(Refusal::PayloadTooLarge);
@@ -118,7 +119,7 @@ impl Upload {
         }
     }
 
-    /// Gives up a body that does not arrive.
+    /// Drops a body that does not arrive.
     fn lost(&mut self) -> Refusal {
         self.chunks = None;
         Error::BadRequest("the body did not arrive").into()
@@ -126,10 +127,10 @@ impl Upload {
 }
 
 impl Drop for Upload {
-    /// Takes what a client of HTTP/1 still sends, for a while.
+    /// Reads on for a while what an HTTP/1 client still sends.
     ///
-    /// It may look for the answer only then; and a connection that is closed with bytes unread is reset, which
-    /// can destroy an answer on its way.
+    /// Such a client may read the response only after it has sent the body. Closing a connection with unread bytes
+    /// resets it, which can destroy a response on its way.
     fn drop(&mut self) {
         let Some(mut chunks) = self.chunks.take().filter(|_| self.keeps_sending) else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_is_whole_in_however_many_pieces_it_comes() {
+    async fn a_body_is_whole_however_many_chunks_it_arrives_in() {
         for chunks in [&["0123456789"][..], &["01234", "56789"], &["0", "", "12345", "6789"]] {
             assert_eq!(whole(upload(None, chunks)).await.unwrap(), "0123456789");
         }
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_over_the_limit_is_refused_whether_its_head_says_so_or_not() {
+    async fn a_body_over_the_limit_is_refused_whether_its_head_announces_it_or_not() {
         for upload in
             [upload(Some("11"), &[]), upload(None, &["01234", "567890"]), upload(None, &["01234567890"])]
         {
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_does_not_arrive_is_given_up() {
+    async fn a_body_that_does_not_arrive_is_refused() {
         let silent = Upload::new(&HeaderMap::new(), stream::pending::<Result<Bytes, warp::Error>>());
         assert_eq!(whole(silent).await.unwrap_err(), "bad request");
     }
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_reads_all_or_says_that_it_did_not() {
+    async fn a_reader_reads_the_whole_body_or_fails() {
         let (read, fed) = read_through(upload(None, &["01234", "", "56789"])).await;
         assert_eq!((read.as_deref(), fed), (Ok("0123456789"), Ok(())));
         let (read, fed) = read_through(upload(None, &["01234", "567890"])).await;
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_feed_ends_when_nobody_reads() {
+    async fn a_feed_ends_when_its_reader_is_dropped() {
         let (reader, feed) = upload(None, &["0"; LIMIT]).reader(LIMIT, TIME);
         drop(reader);
         feed.await.unwrap();

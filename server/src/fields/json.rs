@@ -1,8 +1,8 @@
-//! The fields of an operation out of a JSON object, without a copy of the rest of it.
+//! Reads the fields of an operation from a JSON object, without a copy of the rest of it.
 //!
-//! The object is walked through once. What belongs to a field is remembered as the bytes that it has in the body, and
-//! is read as the field's type afterwards; of what belongs to no field nothing is kept. All of it has to be JSON as
-//! `serde_json` reads it: UTF-8, numbers in range, at most 128 levels deep.
+//! The parser goes through the object once. It remembers the bytes of each field's value, which are read as the
+//! field's type afterwards, and keeps nothing of other values. The whole object has to be JSON as `serde_json` reads
+//! it: UTF-8, numbers in range, at most 128 levels deep.
 
 use std::fmt;
 
@@ -24,10 +24,10 @@ use super::OrBadRequest as _;
 /// `bad request`.
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
     T::deserialize(Object(body))
-        .or_bad_request("the body is no JSON object, or lacks a field, or one is of another type")
+        .or_bad_request("the body is not a JSON object, or a field is missing or has the wrong type")
 }
 
-/// A JSON object as a struct.
+/// Deserializes a JSON object as a struct.
 struct Object<'a>(&'a [u8]);
 
 impl<'de> Deserializer<'de> for Object<'de> {
@@ -67,7 +67,7 @@ impl<'a> IntoDeserializer<'a, JsonError> for Field<'a> {
     }
 }
 
-/// Takes the values of keys with these names out of an object. Of a key that stands twice the last one counts.
+/// Collects the values of these keys from an object. The last value of a repeated key counts.
 struct Values(&'static [&'static str]);
 
 impl<'de> Visitor<'de> for Values {
@@ -79,12 +79,12 @@ impl<'de> Visitor<'de> for Values {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
         let mut values = vec![None; self.0.len()];
-        while let Some(place) = object.next_key_seed(Key(self.0))? {
-            let Some(place) = place else {
+        while let Some(index) = object.next_key_seed(Key(self.0))? {
+            let Some(index) = index else {
                 object.next_value::<Skipped>()?;
                 continue;
             };
-            if let Some(earlier) = values[place].replace(object.next_value::<&RawValue>()?) {
+            if let Some(earlier) = values[index].replace(object.next_value::<&RawValue>()?) {
                 Skipped::deserialize(earlier).map_err(A::Error::custom)?;
             }
         }
@@ -92,7 +92,7 @@ impl<'de> Visitor<'de> for Values {
     }
 }
 
-/// Reads a key as its place among the names.
+/// Reads a key as its index among the names.
 struct Key(&'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for Key {
@@ -115,8 +115,8 @@ impl Visitor<'_> for Key {
     }
 }
 
-/// A value that is read and not kept. Unlike serde's `IgnoredAny` it is checked as one that is: its depth, its numbers, its
-/// UTF-8.
+/// A value that is checked and not kept. Unlike serde's `IgnoredAny` it checks depth, number range and UTF-8, as for
+/// a value that is kept.
 struct Skipped;
 
 impl<'de> Deserialize<'de> for Skipped {

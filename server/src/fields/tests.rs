@@ -21,7 +21,7 @@ fn fields(title: &str, activation: i64, tag: &[&str]) -> Fields {
 }
 
 #[test]
-fn a_form_says_what_json_says() {
+fn a_form_and_json_give_the_same_fields() {
     let expected = fields("A & B: 대학", 0, &["x", "y z"]);
     let json = r#"{"title": "A & B: 대학", "activation": 0, "tag": ["x", "y z"], "more": {"a": [1]}}"#;
     assert_eq!(read(JSON, json).unwrap(), expected);
@@ -49,7 +49,7 @@ fn content_types_are_read_in_any_case_and_with_parameters() {
 }
 
 #[test]
-fn nothing_is_no_fields_and_null_is_none() {
+fn an_empty_body_has_no_fields_and_null_is_missing() {
     for (content_type, body) in [(JSON, ""), (FORM, ""), ("text/plain", ""), (JSON, "{}"), (FORM, "&")] {
         assert_eq!(read(content_type, body).unwrap(), Fields::default(), "{content_type} {body}");
     }
@@ -57,14 +57,14 @@ fn nothing_is_no_fields_and_null_is_none() {
 }
 
 #[test]
-fn of_a_field_that_stands_twice_the_last_counts() {
+fn the_last_value_of_a_repeated_field_counts() {
     let expected = Fields { title: Some("b".into()), ..Fields::default() };
     assert_eq!(read(JSON, r#"{"title":"a","title":"b"}"#).unwrap(), expected);
     assert_eq!(read(FORM, "title=a&title=b").unwrap(), expected);
 }
 
 #[test]
-fn what_is_not_what_it_says_is_refused() {
+fn a_malformed_body_is_refused() {
     let deep = format!(r#"{{"more":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
     let wrong = [
         "{",
@@ -93,7 +93,7 @@ fn what_is_not_what_it_says_is_refused() {
 }
 
 #[test]
-fn what_is_no_escape_stands_for_itself() {
+fn a_percent_sign_without_an_escape_is_literal() {
     assert_eq!(read(FORM, "title=100%&activation=1").unwrap().title.as_deref(), Some("100%"));
     assert_eq!(read(FORM, "title=a%00b=c").unwrap().title.as_deref(), Some("a\0b=c"));
     assert_eq!(query::<Fields>("title=%F0%9F%A6%80").unwrap().title.as_deref(), Some("🦀"));
@@ -101,7 +101,7 @@ fn what_is_no_escape_stands_for_itself() {
 }
 
 #[test]
-fn a_field_is_read_as_it_was_through_a_map_of_values() {
+fn a_field_is_read_as_through_a_map_of_values() {
     use serde_json::{Map, Value};
     let through_a_map = |body: &str| {
         let object: Option<Map<String, Value>> = serde_json::from_str(body).ok();
@@ -142,7 +142,7 @@ fn a_field_is_read_as_it_was_through_a_map_of_values() {
 
 proptest::proptest! {
     #[test]
-    fn any_body_is_read_as_it_was_through_a_map_of_values(
+    fn any_body_is_read_as_through_a_map_of_values(
         parts in proptest::collection::vec(
             proptest::sample::select(&[
                 "{", "}", "[", "]", ",", ":", "\"title\"", "\"activation\"", "\"tag\"", "\"more\"", "1", "null",
