@@ -1,4 +1,4 @@
-//! Signing up, in and out, and changing a password.
+//! Sign-up, sign-in, sign-out and password changes.
 
 use serde::Deserialize;
 use tidings_core::account::{self, AccessToken, NewPassword, SignUp};
@@ -26,16 +26,16 @@ pub(crate) struct SignUpFields {
     id: String,
     /// The password, 8 to 128 characters.
     pw: String,
-    /// The password once more.
+    /// The password again.
     pw_check: String,
-    /// The name that is shown, 1 to 30 characters.
+    /// The displayed name, 1 to 30 characters.
     nickname: String,
 }
 
 /// Registers a member and signs them in
 ///
-/// `result` is `success`; or `wrong user info` when id, password or nickname break their rule, `check pw` when
-/// the passwords differ, `already id` when the id is taken, in this order.
+/// `result` is `success`; or `wrong user info` when the id, password or nickname is not valid, `check pw` when the
+/// passwords differ, `already id` when the id is taken. The first that applies is returned.
 #[utoipa::path(
     post,
     path = "/sign_up",
@@ -60,8 +60,8 @@ pub(crate) struct SignInFields {
 
 /// Signs a member in
 ///
-/// `result` is `success`; or `No member`, `incorrect pw`, `blacklist user`, in this order. After several failures
-/// of a client the next attempts are refused for a while, with 429.
+/// `result` is `success`; or `No member`, `incorrect pw`, `blacklist user`; the first that applies is returned. After
+/// several failed attempts, further attempts of the client are refused for a while with 429.
 #[utoipa::path(
     post,
     path = "/sign_in",
@@ -75,10 +75,10 @@ pub(crate) async fn sign_in(mut call: Call) -> Answer {
     call.sign_in(|lanes| &lanes.sign_in, attempt).await
 }
 
-/// Signs a member of the university in, registering who is new here
+/// Signs a university member in, and registers a new member at the first sign-in
 ///
-/// `result` is `success`; or `not school` when the university does not know the id, `pw incorrect` when it knows
-/// another password, `api error` when it does not answer, `blacklist user`.
+/// `result` is `success`; or `not school` when the university does not know the id, `pw incorrect` when the password
+/// is wrong, `api error` when the university's system does not respond, `blacklist user`.
 #[utoipa::path(
     post,
     path = "/sign_in_up",
@@ -94,18 +94,18 @@ pub(crate) async fn sign_in_up(mut call: Call) -> Answer {
 
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct NewPasswordFields {
-    /// The present password.
+    /// The current password.
     pw: String,
-    /// The new one, 8 to 128 characters.
+    /// The new password, 8 to 128 characters.
     new_pw: String,
-    /// The new one once more.
+    /// The new password again.
     new_pw_check: String,
 }
 
-/// Changes the member's password; every older token stops
+/// Changes the member's password and revokes all older tokens
 ///
-/// `result` is `success`; or `incorrect pw`, `wrong user info` when the new one breaks its rule, `check pw` when its
-/// two forms differ.
+/// `result` is `success`; or `incorrect pw`, `wrong user info` when the new password is not valid, `check pw` when
+/// its two copies differ.
 #[utoipa::path(
     post,
     path = "/change_pw",
@@ -122,7 +122,7 @@ pub(crate) async fn change_pw(mut call: Call) -> Answer {
     call.sign_in(|lanes| &lanes.change_pw, attempt).await
 }
 
-/// Stops every token of the member, this one too
+/// Revokes all tokens of the member, including the one of this request
 #[utoipa::path(
     get,
     path = "/sign_out_all",

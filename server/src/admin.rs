@@ -18,7 +18,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Whether the caller is an administrator
+/// Checks whether the caller is an administrator
 ///
 /// `result` is `success`; or `Not admin`.
 #[utoipa::path(
@@ -40,7 +40,7 @@ pub(crate) async fn check_admin(call: Call) -> Answer {
     path = "/admin_remove_user/{user_id}",
     tag = "admin",
     security(("token" = [])),
-    params(("user_id" = String, Path, description = "The member")),
+    params(("user_id" = String, Path, description = "The id of the member")),
     responses((status = 200, body = docs::Done), docs::LastAdministrator),
 )]
 pub(crate) async fn admin_remove_user(mut call: Call) -> Answer {
@@ -48,7 +48,7 @@ pub(crate) async fn admin_remove_user(mut call: Call) -> Answer {
     call.answer(move |tidings, caller| admin::remove_user(tidings, caller, &user_id)).await
 }
 
-/// The members who are refused to sign in
+/// Lists the members who may not sign in
 #[utoipa::path(
     get,
     path = "/get_blacklist",
@@ -60,13 +60,13 @@ pub(crate) async fn get_blacklist(call: Call) -> Answer {
     call.read(admin::blacklist).await
 }
 
-/// Refuses a member to sign in, from now on; their tokens stop
+/// Adds a member to the blacklist: the member cannot sign in, and all their tokens are revoked
 #[utoipa::path(
     get,
     path = "/push_blacklist/{user_id}",
     tag = "admin",
     security(("token" = [])),
-    params(("user_id" = String, Path, description = "The member")),
+    params(("user_id" = String, Path, description = "The id of the member")),
     responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing, docs::LastAdministrator),
 )]
 pub(crate) async fn push_blacklist(mut call: Call) -> Answer {
@@ -74,13 +74,13 @@ pub(crate) async fn push_blacklist(mut call: Call) -> Answer {
     call.answer(move |tidings, caller| admin::push_blacklist(tidings, caller, &user_id)).await
 }
 
-/// Lets a member sign in again
+/// Removes a member from the blacklist: the member can sign in again
 #[utoipa::path(
     get,
     path = "/pop_blacklist/{user_id}",
     tag = "admin",
     security(("token" = [])),
-    params(("user_id" = String, Path, description = "The member")),
+    params(("user_id" = String, Path, description = "The id of the member")),
     responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing),
 )]
 pub(crate) async fn pop_blacklist(mut call: Call) -> Answer {

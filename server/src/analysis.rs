@@ -1,4 +1,4 @@
-//! What is counted of what happens, and the access log.
+//! Analytics: counters, reports, and the access log.
 
 use tidings_core::Result;
 use tidings_core::analysis::{self, Days, Devices, Log, OneDay, Question, Realtime, Summary, Window};
@@ -23,10 +23,10 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Answers a report that many ask for: at once where it is kept.
+/// Answers a report, from memory if it is cached.
 async fn report(call: Call, question: Question) -> Answer {
-    if let Some(kept) = analysis::try_answer(call.tidings(), call.caller(), question) {
-        return call.encoded(kept).await;
+    if let Some(cached) = analysis::try_answer(call.tidings(), call.caller(), question) {
+        return call.encoded(cached).await;
     }
     let made = move |tidings: &_, caller: &_, gzip| {
         analysis::answer(tidings, caller, question).map(|answer| Reply::encoded(&answer, gzip))
@@ -34,11 +34,11 @@ async fn report(call: Call, question: Question) -> Answer {
     call.run_in(|lanes| &lanes.store, made).await
 }
 
-/// What is searched most
+/// The most frequent searches
 ///
-/// In the last 24 hours, at most ten terms, each with how often: most often first, of the same number the one
-/// searched last. A visitor's searches of a term count five times at most, those of the guests of one network fifteen
-/// times.
+/// At most ten terms of the last 24 hours with their counts, most frequent first; of equally frequent terms, the most
+/// recent first. A visitor's searches of a term count at most five times, those of the guests of one network at most
+/// fifteen times.
 #[utoipa::path(
     get,
     path = "/get_search_realtime",
@@ -49,9 +49,10 @@ pub(crate) async fn get_search_realtime(call: Call) -> Answer {
     report(call, Question::Realtime).await
 }
 
-/// The access log of the last months, days or hours
+/// The access log of a period
 ///
-/// Newest first. Exactly one of months, days and hours is above 0. For administrators, unless the log is public.
+/// Newest first. Exactly one of `months`, `days` and `hours` is above 0. For administrators, unless the settings make
+/// the log public.
 #[utoipa::path(
     get,
     path = "/get_log_date/{months}/{days}/{hours}/{limit}",
@@ -59,9 +60,9 @@ pub(crate) async fn get_search_realtime(call: Call) -> Answer {
     security(("token" = [])),
     params(
         ("months" = i64, Path, description = "Calendar months, or 0"),
-        ("days" = i64, Path, description = "Times 24 hours, or 0"),
+        ("days" = i64, Path, description = "Periods of 24 hours, or 0"),
         ("hours" = i64, Path, description = "Hours, or 0"),
-        ("limit" = i64, Path, description = "The most lines; above 1000 is 1000"),
+        ("limit" = i64, Path, description = "The maximum number of lines, at most 1000"),
     ),
     responses((status = 200, body = docs::Success<Log>), docs::Administrators),
 )]
@@ -73,16 +74,16 @@ pub(crate) async fn get_log_date(mut call: Call) -> Answer {
 
 /// The access log of a member
 ///
-/// Newest first; also of `guest`, those who were not signed in, and `removed`, those who are members no longer. For
-/// administrators and the member, unless the log is public.
+/// Newest first. `guest` gives the lines of all guests, `removed` those of removed members. For administrators and
+/// the member, unless the settings make the log public.
 #[utoipa::path(
     get,
     path = "/get_log_user/{user_id}/{limit}",
     tag = "analysis",
     security(("token" = [])),
     params(
-        ("user_id" = String, Path, description = "The member"),
-        ("limit" = i64, Path, description = "The most lines; above 1000 is 1000"),
+        ("user_id" = String, Path, description = "The id of the member"),
+        ("limit" = i64, Path, description = "The maximum number of lines, at most 1000"),
     ),
     responses((status = 200, body = docs::Success<Log>), docs::Administrators, docs::Missing),
 )]
@@ -92,20 +93,20 @@ pub(crate) async fn get_log_user(mut call: Call) -> Answer {
     call.query(move |tidings, caller| analysis::log_user(tidings, caller, &user_id, limit)).await
 }
 
-/// The access log of a member, of the last months, days or hours
+/// The access log of a member in a period
 ///
-/// As the other two together.
+/// Combines `/get_log_user/{user_id}/{limit}` and `/get_log_date/{months}/{days}/{hours}/{limit}`.
 #[utoipa::path(
     get,
     path = "/get_log_user_date/{user_id}/{months}/{days}/{hours}/{limit}",
     tag = "analysis",
     security(("token" = [])),
     params(
-        ("user_id" = String, Path, description = "The member"),
+        ("user_id" = String, Path, description = "The id of the member"),
         ("months" = i64, Path, description = "Calendar months, or 0"),
-        ("days" = i64, Path, description = "Times 24 hours, or 0"),
+        ("days" = i64, Path, description = "Periods of 24 hours, or 0"),
         ("hours" = i64, Path, description = "Hours, or 0"),
-        ("limit" = i64, Path, description = "The most lines; above 1000 is 1000"),
+        ("limit" = i64, Path, description = "The maximum number of lines, at most 1000"),
     ),
     responses((status = 200, body = docs::Success<Log>), docs::Administrators, docs::Missing),
 )]
@@ -119,7 +120,7 @@ fn window([months, days, hours]: [String; 3]) -> Result<Window> {
     Ok(Window { months: number(&months)?, days: number(&days)?, hours: number(&hours)? })
 }
 
-/// The figures over all days
+/// The totals of all days
 #[utoipa::path(
     get,
     path = "/get_analysis",
@@ -130,13 +131,13 @@ pub(crate) async fn get_analysis(call: Call) -> Answer {
     report(call, Question::Summary).await
 }
 
-/// Each day from some days ago to today, oldest first
+/// The figures of each day from a number of days ago until today, oldest first
 #[utoipa::path(
     get,
     path = "/get_everyday_analysis_days_ago/{days}",
     tag = "analysis",
     security((), ("token" = [])),
-    params(("days" = i64, Path, description = "How many days ago, 0 to 366")),
+    params(("days" = i64, Path, description = "The number of days, 0 to 366")),
     responses((status = 200, body = docs::Success<Days>)),
 )]
 pub(crate) async fn get_everyday_analysis_days_ago(mut call: Call) -> Answer {
@@ -144,7 +145,7 @@ pub(crate) async fn get_everyday_analysis_days_ago(mut call: Call) -> Answer {
     report(call, Question::DaysAgo(days)).await
 }
 
-/// One day
+/// The figures of one day
 #[utoipa::path(
     get,
     path = "/get_everyday_analysis_specific_days/{year}/{month}/{day}",
@@ -167,7 +168,7 @@ pub(crate) async fn specific_days(mut call: Call) -> Answer {
     get,
     path = "/insert_device/{device}",
     tag = "analysis",
-    params(("device" = String, Path, description = "`pc`, `tablet` or `mobile`; also `device_pc` and so on")),
+    params(("device" = String, Path, description = "`pc`, `tablet` or `mobile`, also with the prefix `device_`")),
     responses((status = 200, body = docs::Done)),
 )]
 pub(crate) async fn insert_device(mut call: Call) -> Answer {
@@ -175,7 +176,7 @@ pub(crate) async fn insert_device(mut call: Call) -> Answer {
     Reply::written(analysis::insert_device(call.tidings(), &device)).await
 }
 
-/// How many of each device were counted
+/// The number of counted devices of each type
 #[utoipa::path(
     get,
     path = "/get_device",
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_answered_request_to_an_operations_path_is_a_line_and_nothing_else_is() {
+    async fn only_answered_requests_to_paths_of_operations_have_log_lines() {
         let service = service();
         let token = service.member("Ann").await;
         let limited = Config { rate_limit: std::num::NonZeroU32::new(1), ..Config::default() };
@@ -253,14 +254,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_recorded_where_it_is_not_wanted() {
+    async fn nothing_is_recorded_when_analytics_are_off() {
         let (service, config) = (service(), Config { analytics: false, ..Config::default() });
         service.answer(&config, request("GET", "/get_device")).await;
         assert!(lines(&service).is_empty());
     }
 
     #[tokio::test]
-    async fn visitors_are_told_apart_by_the_address_that_trusted_proxies_say() {
+    async fn visitors_are_counted_by_the_address_that_trusted_proxies_name() {
         let service = service();
         let proxied = Config { trust_proxy: vec!["127.0.0.0/8".parse().unwrap()], ..Config::default() };
         for config in [&Config::default(), &proxied] {
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn reports_have_their_form_and_their_refusals() {
+    async fn reports_have_their_documented_form_and_refusals() {
         let service = service();
         let token = service.member("ann").await;
         for (path, expected) in [

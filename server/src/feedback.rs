@@ -1,4 +1,4 @@
-//! Feedback of members to the administrators.
+//! Members' feedback to the administrators.
 
 use serde::Deserialize;
 use tidings_core::feedback::{self, Draft, FeedbackList};
@@ -12,7 +12,7 @@ use crate::route::Route;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        // Told from the removal of the notice by the method alone, as the interface has it.
+        // The interface has one path for removing a notice and for feedback on it; only the method differs.
         Route::post("/remove_notice/{notice_obi}", notice_feedback).counts_as(Counted::Write),
         Route::post("/send_feedback", send_feedback).counts_as(Counted::Write),
         Route::get("/get_all_feedback", get_all_feedback),
@@ -22,12 +22,12 @@ pub(crate) fn routes() -> Vec<Route> {
 
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct FeedbackFields {
-    /// 1 to 50 characters; `general` when it is not given.
+    /// 1 to 50 characters; `general` by default.
     #[serde(rename = "type")]
     kind: Option<String>,
     /// 1 to 5,000 characters.
     post: Option<String>,
-    /// Another name of `post`.
+    /// An alias of `post`.
     feedback: Option<String>,
 }
 
@@ -39,8 +39,8 @@ impl From<FeedbackFields> for Draft {
 
 /// Sends feedback on a notice
 ///
-/// `result` is `success`; or `bad request` when the token fails, `fail` when there is no such notice, or text or type
-/// break their rule.
+/// `result` is `success`; or `bad request` when the token fails, `fail` when the notice does not exist or the text or
+/// type is not valid.
 #[utoipa::path(
     post,
     path = "/remove_notice/{notice_obi}",
@@ -56,9 +56,9 @@ pub(crate) async fn notice_feedback(mut call: Call) -> Answer {
     call.answer(move |tidings, caller| feedback::send(tidings, caller, Some(&notice), &draft)).await
 }
 
-/// Sends feedback on no notice
+/// Sends feedback that concerns no notice
 ///
-/// `result` is `success`; or `bad request` when the token fails, `fail` when text or type break their rule.
+/// `result` is `success`; or `bad request` when the token fails, `fail` when the text or type is not valid.
 #[utoipa::path(
     post,
     path = "/send_feedback",
@@ -72,7 +72,7 @@ pub(crate) async fn send_feedback(mut call: Call) -> Answer {
     call.answer(move |tidings, caller| feedback::send(tidings, caller, None, &draft)).await
 }
 
-/// What members wrote, newest first
+/// Lists all feedback, newest first
 #[utoipa::path(
     get,
     path = "/get_all_feedback",
@@ -84,14 +84,14 @@ pub(crate) async fn get_all_feedback(call: Call) -> Answer {
     call.answer(feedback::list).await
 }
 
-/// Says that feedback is done, or open again
+/// Marks feedback as done or open
 #[utoipa::path(
     get,
     path = "/update_feedback/{feedback_obi}/{activation}",
     tag = "feedback",
     security(("token" = [])),
     params(
-        ("feedback_obi" = String, Path, description = "Its `_id`"),
+        ("feedback_obi" = String, Path, description = "The `_id` of the feedback"),
         ("activation" = i64, Path, description = "0 done, 1 open"),
     ),
     responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing),
@@ -110,7 +110,7 @@ mod tests {
     use crate::testing::{by, json, outcome, post, request, service};
 
     #[tokio::test]
-    async fn on_one_path_get_removes_the_notice_and_post_sends_feedback() {
+    async fn get_removes_the_notice_and_post_on_the_same_path_sends_feedback() {
         let service = service();
         let draft =
             notice::Draft { title: Some("Library".into()), post: Some("Open.".into()), activation: None };
@@ -137,14 +137,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_text_is_a_failure_and_a_malformed_body_a_bad_request() {
+    async fn a_missing_text_is_fail_and_a_malformed_body_is_bad_request() {
         let service = service();
         let token = service.member("ann").await;
         for (body, expected) in [("", "200 fail"), ("{}", "200 fail"), ("{", "400 bad request")] {
             let sent = post("/send_feedback", "application/json", body);
             assert_eq!(outcome(&service.call(by(&token, sent)).await), expected, "{body}");
         }
-        let nobody = post("/send_feedback", "application/json", r#"{"post":"Hello."}"#);
-        assert_eq!(outcome(&service.call(nobody).await), "200 bad request");
+        let from_guest = post("/send_feedback", "application/json", r#"{"post":"Hello."}"#);
+        assert_eq!(outcome(&service.call(from_guest).await), "200 bad request");
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// The two lines that an app shows on its front page
+/// Returns the two lines of an app's front page
 #[utoipa::path(
     get,
     path = "/get_main_info",
@@ -36,7 +36,7 @@ pub(crate) struct MainInfoFields {
     new_info_2: Option<String>,
 }
 
-/// Writes one of the two lines, or both
+/// Changes one or both of the two lines
 #[utoipa::path(
     post,
     path = "/update_main_info",

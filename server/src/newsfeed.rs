@@ -16,9 +16,10 @@ use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
 
-/// Since when version 1 of the topic feed is deprecated: 2026-11-20, the first release, which had version 2 too.
+/// The date of deprecation of version 1 of the topic feed: 2026-11-20, the first release, which already had version
+/// 2.
 ///
-/// Source of the form: RFC 9745.
+/// Source of the format: RFC 9745.
 const DEPRECATED: HeaderValue = HeaderValue::from_static("@1795132800");
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 
@@ -35,27 +36,28 @@ pub(crate) fn routes() -> Vec<Route> {
 #[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageFields {
-    /// How many posts, 1 to 300; 150 when it is not given.
+    /// The maximum number of posts, 1 to 300; 150 by default.
     limit: Option<i64>,
-    /// The `next` of the page before, for ten minutes: that very order goes on.
+    /// The `next` of the previous page, valid for ten minutes: continues the same order of posts.
     next: Option<String>,
 }
 
-/// What a newsfeed answers.
+/// A page of a newsfeed.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "the core answers it encoded")]
 pub(crate) struct Newsfeed {
     /// The posts.
     newsfeed: Vec<Post>,
-    /// What continues the feed; `null` at its end.
+    /// The `next` of the following page; `null` on the last page.
     #[schema(required = true)]
     next: Option<String>,
 }
 
-/// Posts recommended to the member
+/// Returns posts recommended to the member
 ///
-/// By what they liked, viewed, searched and opened, without what they have seen. Guests, and members who have done
-/// little yet, get fresh and popular posts across topics.
+/// Based on the posts that the member liked and viewed, their searches and the newsfeeds that they opened; posts that
+/// the member has seen are left out. Guests, and members with little activity, get fresh and popular posts across
+/// topics.
 #[utoipa::path(
     get,
     path = "/get_recommendation_newsfeed",
@@ -68,9 +70,9 @@ pub(crate) async fn get_recommendation_newsfeed(call: Call) -> Answer {
     answer(call, |lanes| &lanes.read, newsfeed::recommended).await
 }
 
-/// Popular posts
+/// Returns popular posts
 ///
-/// By views and likes, each weighing less as it ages.
+/// Ranked by views and likes, which weigh less as they age.
 #[utoipa::path(
     get,
     path = "/get_popularity_newsfeed",
@@ -79,15 +81,15 @@ pub(crate) async fn get_recommendation_newsfeed(call: Call) -> Answer {
     responses((status = 200, body = docs::Success<Newsfeed>)),
 )]
 pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
-    // The same for everybody, so for members too it comes from memory.
+    // All callers get the same feed, so it comes from memory for members, too.
     let page = call.parameters::<PageFields>()?;
     let feed = newsfeed::popular(call.tidings(), &page.page())?;
     Ok(Reply::encoded(&feed.body, call.accepts_gzip()))
 }
 
-/// Posts of a topic, newest first
+/// Returns the posts of a topic, newest first
 ///
-/// Those whose topics or tags hold the name. The first page is recorded in the list of the member who opens it.
+/// The posts whose topics or tags contain the name. Opening the first page is recorded in the member's list.
 #[utoipa::path(
     get,
     path = "/get_newsfeed_of_topic/{category_name}",
@@ -101,9 +103,9 @@ pub(crate) async fn get_newsfeed_of_topic(mut call: Call) -> Answer {
     topic(call, name).await
 }
 
-/// Posts of a topic, version 1
+/// Returns the posts of a topic (version 1)
 ///
-/// Answers what `/get_newsfeed_of_topic/{category_name}` answers, which takes its place.
+/// Superseded by `/get_newsfeed_of_topic/{category_name}`, which gives the same answer.
 #[utoipa::path(
     get,
     path = "/get_topic_newsfeed/{newsfeed_name}",
@@ -118,17 +120,17 @@ pub(crate) async fn get_topic_newsfeed(mut call: Call) -> Answer {
     let base = call.app().config.base_path.as_str();
     let successor = utf8_percent_encode(&name, NON_ALPHANUMERIC);
     let link = format!(r#"<{base}/get_newsfeed_of_topic/{successor}>; rel="successor-version""#);
-    let link = HeaderValue::from_str(&link).expect("a base path and what is percent-encoded are plain text");
+    let link = HeaderValue::from_str(&link).expect("a base path and percent-encoded text are ASCII");
     Ok(topic(call, name).await?.with(DEPRECATION, DEPRECATED).with(LINK, link))
 }
 
 async fn topic(call: Call, name: String) -> Answer {
-    // A member's is recorded, which waits for the disk.
+    // Opening it is recorded for a member, which waits for the disk.
     let feed = move |tidings: &_, caller: &_, page: &Page<'_>| newsfeed::topic(tidings, caller, &name, page);
     answer(call, |lanes| &lanes.store, feed).await
 }
 
-/// Answers a feed: guests from memory at once, for members the database is asked.
+/// Answers a feed: for guests directly from memory, for members in a lane, because it reads the database.
 async fn answer(
     call: Call,
     lane: impl FnOnce(&Lanes) -> &Lane,
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn version_1_answers_as_version_2_and_says_where_that_is() {
+    async fn version_1_answers_as_version_2_and_links_to_it() {
         let service = service();
         post::insert(&service.tidings, &Caller::Operator, &draft(1)).unwrap();
         let name = "%EB%8C%80%ED%95%99%20%EC%86%8C%EC%8B%9D";
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pages_are_asked_for_behind_the_question_mark() {
+    async fn pages_are_requested_by_query_parameters() {
         let service = service();
         for number in 0..3 {
             post::insert(&service.tidings, &Caller::Operator, &draft(number)).unwrap();
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_feed_is_open_to_everybody_and_compressed_for_who_takes_it() {
+    async fn every_feed_is_public_and_compressed_for_clients_that_accept_gzip() {
         let service = service();
         for number in 0..20 {
             post::insert(&service.tidings, &Caller::Operator, &draft(number)).unwrap();

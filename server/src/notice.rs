@@ -1,4 +1,4 @@
-//! Notices of the administrators.
+//! The administrators' notices.
 
 use std::sync::Arc;
 
@@ -23,9 +23,9 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// All notices, newest first
+/// Lists all notices, newest first
 ///
-/// Administrators see the hidden ones too.
+/// Administrators also see hidden notices.
 #[utoipa::path(
     get,
     path = "/get_all_notice",
@@ -45,13 +45,13 @@ pub(crate) async fn get_all_notice(call: Call) -> Answer {
     call.run_in(|lanes| &lanes.read, listed).await
 }
 
-/// One notice, which is viewed once more
+/// Returns a notice and counts a view
 #[utoipa::path(
     get,
     path = "/get_notice/{notice_obi}",
     tag = "notice",
     security((), ("token" = [])),
-    params(("notice_obi" = String, Path, description = "Its `_id`")),
+    params(("notice_obi" = String, Path, description = "The `_id` of the notice")),
     responses((status = 200, body = docs::Success<OneNotice>), docs::Missing),
 )]
 pub(crate) async fn get_notice(mut call: Call) -> Answer {
@@ -70,7 +70,7 @@ pub(crate) struct NoticeFields {
     title: Option<String>,
     /// 1 to 20,000 characters.
     post: Option<String>,
-    /// 1 shown, 0 hidden: for administrators only. 1 when a new notice does not say.
+    /// 1 for shown, 0 for hidden, visible to administrators only. 1 if a new notice does not set it.
     activation: Option<i64>,
 }
 
@@ -82,7 +82,7 @@ impl From<NoticeFields> for Draft {
 
 /// Publishes a notice
 ///
-/// `title` and `post` must be given. `result` is `success`; or `Not admin`.
+/// `title` and `post` are required. `result` is `success`; or `Not admin`.
 #[utoipa::path(
     post,
     path = "/insert_notice",
@@ -96,7 +96,7 @@ pub(crate) async fn insert_notice(mut call: Call) -> Answer {
     call.answer(move |tidings, caller| notice::insert(tidings, caller, &draft)).await
 }
 
-/// Changes the fields of a notice that are given
+/// Changes the given fields of a notice
 ///
 /// `result` is `success`; or `Not admin`.
 #[utoipa::path(
@@ -104,7 +104,7 @@ pub(crate) async fn insert_notice(mut call: Call) -> Answer {
     path = "/update_notice/{notice_obi}",
     tag = "notice",
     security(("token" = [])),
-    params(("notice_obi" = String, Path, description = "Its `_id`")),
+    params(("notice_obi" = String, Path, description = "The `_id` of the notice")),
     request_body = NoticeFields,
     responses((status = 200, body = docs::Done), docs::Missing),
 )]
@@ -122,7 +122,7 @@ pub(crate) async fn update_notice(mut call: Call) -> Answer {
     path = "/remove_notice/{notice_obi}",
     tag = "notice",
     security(("token" = [])),
-    params(("notice_obi" = String, Path, description = "Its `_id`")),
+    params(("notice_obi" = String, Path, description = "The `_id` of the notice")),
     responses((status = 200, body = docs::Done)),
 )]
 pub(crate) async fn remove_notice(mut call: Call) -> Answer {

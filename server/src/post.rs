@@ -28,12 +28,12 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A whole post
+/// Returns a post with its whole text
 #[utoipa::path(
     get,
     path = "/get_post/{post_obi}",
     tag = "post",
-    params(("post_obi" = String, Path, description = "Its `_id`")),
+    params(("post_obi" = String, Path, description = "The `_id` of the post")),
     responses((status = 200, body = docs::Success<GetPost>), docs::Missing),
 )]
 pub(crate) async fn get_post(mut call: Call) -> Answer {
@@ -41,7 +41,7 @@ pub(crate) async fn get_post(mut call: Call) -> Answer {
     call.read(move |tidings, _| post::get(tidings, &id)).await
 }
 
-/// The categories that have posts, the one with most first
+/// Lists the categories that have posts, the largest first
 #[utoipa::path(
     get,
     path = "/get_categories",
@@ -52,15 +52,16 @@ pub(crate) async fn get_categories(call: Call) -> Answer {
     call.read(|tidings, _| post::categories(tidings)).await
 }
 
-/// Counts a view; a member's is also recorded in their list
+/// Counts a view and records it in a member's list
 ///
-/// For the popularity of the post a viewer counts once an hour, and the guests of one network 30 times.
+/// For the popularity of the post, each viewer counts once an hour, and the guests of one network together at most 30
+/// times.
 #[utoipa::path(
     get,
     path = "/post_view/{post_obi}",
     tag = "post",
     security((), ("token" = [])),
-    params(("post_obi" = String, Path, description = "Its `_id`")),
+    params(("post_obi" = String, Path, description = "The `_id` of the post")),
     responses((status = 200, body = docs::Done), docs::Missing),
 )]
 pub(crate) async fn post_view(mut call: Call) -> Answer {
@@ -69,13 +70,13 @@ pub(crate) async fn post_view(mut call: Call) -> Answer {
     Reply::written(post::view_from(call.tidings(), call.caller(), guest, &id)).await
 }
 
-/// Likes a post; twice is as once
+/// Likes a post; idempotent
 #[utoipa::path(
     get,
     path = "/post_like/{post_obi}",
     tag = "post",
     security(("token" = [])),
-    params(("post_obi" = String, Path, description = "Its `_id`")),
+    params(("post_obi" = String, Path, description = "The `_id` of the post")),
     responses((status = 200, body = docs::Done), docs::Members, docs::Missing),
 )]
 pub(crate) async fn post_like(mut call: Call) -> Answer {
@@ -83,13 +84,13 @@ pub(crate) async fn post_like(mut call: Call) -> Answer {
     Reply::written(post::like(call.tidings(), call.caller(), &id)).await
 }
 
-/// Takes a like back; one that was not given is fine
+/// Removes a like; idempotent
 #[utoipa::path(
     get,
     path = "/post_unlike/{post_obi}",
     tag = "post",
     security(("token" = [])),
-    params(("post_obi" = String, Path, description = "Its `_id`")),
+    params(("post_obi" = String, Path, description = "The `_id` of the post")),
     responses((status = 200, body = docs::Done), docs::Members, docs::Missing),
 )]
 pub(crate) async fn post_unlike(mut call: Call) -> Answer {
@@ -103,17 +104,17 @@ pub(crate) struct PostFields {
     title: Option<String>,
     /// The text, up to 100,000 characters.
     post: Option<String>,
-    /// The address, http or https, up to 2,000 characters; no two posts have the same.
+    /// The URL, http or https, up to 2,000 characters, unique among posts.
     url: Option<String>,
-    /// The address of an image; `""` for none.
+    /// The URL of an image; `""` for none.
     img: Option<String>,
     /// Up to 50 categories, each of 1 to 100 characters.
     topic: Option<Vec<String>>,
     /// Up to 50 tags, each of 1 to 100 characters.
     tag: Option<Vec<String>>,
-    /// When it was published, RFC 3339; now when a new post does not say.
+    /// The date of publication, RFC 3339; the current time if a new post does not set it.
     date: Option<String>,
-    /// When it stops being shown, RFC 3339; `""` for never.
+    /// The date from which the post is hidden, RFC 3339; `""` for never.
     end_date: Option<String>,
 }
 
@@ -126,7 +127,7 @@ impl From<PostFields> for Draft {
 
 /// Publishes a post
 ///
-/// `title` and `url` must be given.
+/// `title` and `url` are required.
 #[utoipa::path(
     post,
     path = "/insert_post",
@@ -140,13 +141,13 @@ pub(crate) async fn insert_post(mut call: Call) -> Answer {
     call.answer(move |tidings, caller| post::insert(tidings, caller, &draft)).await
 }
 
-/// Changes the fields of a post that are given
+/// Changes the given fields of a post
 #[utoipa::path(
     post,
     path = "/update_post/{post_obi}",
     tag = "post",
     security(("token" = [])),
-    params(("post_obi" = String, Path, description = "Its `_id`")),
+    params(("post_obi" = String, Path, description = "The `_id` of the post")),
     request_body = PostFields,
     responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing, docs::DuplicateUrl),
 )]
@@ -162,7 +163,7 @@ pub(crate) async fn update_post(mut call: Call) -> Answer {
     path = "/remove_post/{post_obi}",
     tag = "post",
     security(("token" = [])),
-    params(("post_obi" = String, Path, description = "Its `_id`")),
+    params(("post_obi" = String, Path, description = "The `_id` of the post")),
     responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing),
 )]
 pub(crate) async fn remove_post(mut call: Call) -> Answer {
@@ -175,10 +176,11 @@ const JSON: &str = "application/json";
 
 /// Imports posts
 ///
-/// The body is one JSON object with the fields of a post on each line, or one array of them, up to 64 MiB. The url
-/// tells which post a line is: a new one is inserted, a known one gets the fields that the line gives. A line that
-/// breaks a rule is reported and stops no other. When the database fails in the midst, the answer is `internal error`
-/// with the numbers of posts that were `inserted`, `updated` and `skipped` before; importing again goes on from there.
+/// The body has one JSON object with the fields of a post on each line, or is one array of such objects; at most 64
+/// MiB. The `url` identifies a post: a new post is inserted, and an existing post gets the given fields. An invalid
+/// line is reported and does not stop the import. If the database fails during the import, the response is `internal
+/// error` with the numbers of posts `inserted`, `updated` and `skipped` so far; the same import can then be repeated
+/// and continues from there.
 #[utoipa::path(
     post,
     path = "/import_posts",
@@ -194,7 +196,8 @@ pub(crate) async fn import_posts(mut call: Call) -> Answer {
         move |tidings, caller| post::import(tidings, caller, reader, &mut tidings_core::import::to_the_end),
     );
     let mut import = pin!(import);
-    // Who may not import is told so without having sent a body, so the import may end before what feeds it.
+    // A caller who may not import is refused before the body arrives, so the import may end before the feeding
+    // future.
     let arrived = tokio::select! {
         imported = &mut import => return imported,
         arrived = feed => arrived,
@@ -216,7 +219,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_import_takes_lines_or_an_array_and_tells_what_it_did() {
+    async fn an_import_reads_lines_or_an_array_and_reports_counts() {
         let service = service();
         let token = service.admin("boss").await;
         let lines = format!("{}\nno post\n{}\n", line(1), line(2));
@@ -236,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_may_not_import_is_told_so_whatever_comes() {
+    async fn a_caller_who_may_not_import_is_refused_whatever_the_body() {
         let service = service();
         let member = service.member("ann").await;
         let import = |body: &str| post("/import_posts", NDJSON, body.to_owned());
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn acts_are_answered_once_they_are_written() {
+    async fn acts_are_answered_once_they_are_on_disk() {
         let service = service();
         let (admin, member) = (service.admin("boss").await, service.member("ann").await);
         let form = "title=A&url=https://example.org/a&topic=x,y&tag=z&tag=w&end_date=";

@@ -1,4 +1,4 @@
-//! What a member sees and sets of their own.
+//! The member's own profile: information, lists, nickname and settings.
 
 use serde::Deserialize;
 use tidings_core::profile::{self, Lists, UserInfo};
@@ -21,7 +21,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// What is known of the member
+/// Returns the member's information
 ///
 /// `result` is `success`; or `not found` when the token fails.
 #[utoipa::path(
@@ -35,20 +35,20 @@ pub(crate) async fn get_userinfo(call: Call) -> Answer {
     call.read(profile::user_info).await
 }
 
-/// The member's lists
+/// Returns the member's lists
 ///
-/// `type_num` 0 gives all, 1 the liked posts, 2 the viewed posts, 3 the searches, 4 the opened newsfeeds. `result` is
-/// `success`; or `bad request` for any other, or when the token fails.
+/// `type_num` is 0 for all lists, 1 for liked posts, 2 for viewed posts, 3 for searches, 4 for opened newsfeeds.
+/// `result` is `success`; or `bad request` for any other value, or when the token fails.
 #[utoipa::path(
     get,
     path = "/get_specific_userinfo/{type_num}",
     tag = "account",
     security(("token" = [])),
-    params(("type_num" = i64, Path, description = "Which lists, 0 to 4")),
+    params(("type_num" = i64, Path, description = "The lists, 0 to 4")),
     responses((status = 200, body = docs::Outcome<Lists>)),
 )]
 pub(crate) async fn get_specific_userinfo(mut call: Call) -> Answer {
-    // Whatever is wrong with the number, existing clients read it with status 200.
+    // Existing clients read every error of this number with status 200.
     let [type_num] = call.ids();
     call.read(move |tidings, caller| profile::lists(tidings, caller, &type_num)).await
 }
@@ -61,7 +61,7 @@ pub(crate) struct NicknameFields {
 
 /// Changes the member's nickname
 ///
-/// `result` is `success`; or `No member` when the token fails, `rewrite_nickname` when the nickname breaks its rule.
+/// `result` is `success`; or `No member` when the token fails, `rewrite_nickname` when the nickname is not valid.
 #[utoipa::path(
     post,
     path = "/change_nickname",
@@ -75,7 +75,7 @@ pub(crate) async fn change_nickname(mut call: Call) -> Answer {
     call.answer(move |tidings, caller| profile::change_nickname(tidings, caller, &fields.new_nickname)).await
 }
 
-/// Sets whether the app signs the member in by itself
+/// Sets whether the app signs the member in automatically
 #[utoipa::path(
     get,
     path = "/update_auto_login/{auto_login}",
@@ -89,10 +89,10 @@ pub(crate) async fn update_auto_login(mut call: Call) -> Answer {
     call.answer(move |tidings, caller| profile::update_auto_login(tidings, caller, auto_login)).await
 }
 
-/// Begins the measurement of the member's interest anew
+/// Resets the measurement of the member's interests
 ///
-/// Viewed posts, searches and opened newsfeeds are forgotten; likes stay, but count no longer. `result` is `success`;
-/// or `Not found` when the token fails.
+/// Removes the lists of viewed posts, searches and opened newsfeeds. Likes stay, but no longer count. `result` is
+/// `success`; or `Not found` when the token fails.
 #[utoipa::path(
     get,
     path = "/reset_user_measurement",
@@ -104,7 +104,7 @@ pub(crate) async fn reset_user_measurement(call: Call) -> Answer {
     call.answer(profile::reset_measurement).await
 }
 
-/// Removes the member's own account, with its lists and its interest
+/// Removes the member's own account with its lists and interests
 ///
 /// `result` is `success`; or `Not found` when the token fails.
 #[utoipa::path(

@@ -1,4 +1,4 @@
-//! Search over posts, and what was searched.
+//! Search over posts, and the record of searches.
 
 use serde::Deserialize;
 use tidings_core::Tidings;
@@ -28,7 +28,7 @@ pub(crate) struct SearchFields {
     pub(crate) search: String,
 }
 
-/// Records a search; a member's also in their list
+/// Records a search, for a member also in their list
 #[utoipa::path(
     post,
     path = "/search_logging",
@@ -43,17 +43,17 @@ pub(crate) async fn search_logging(mut call: Call) -> Answer {
     if call.is_guest() {
         return Reply::written(search::log(call.tidings(), call.caller(), guest, &search)).await;
     }
-    // Finding the similar words of a member's search takes its time.
+    // Finding words similar to a member's search takes long enough to need a lane.
     let log = move |tidings: &Tidings, caller: &Caller, _| Ok(search::log(tidings, caller, guest, &search));
     Reply::written(call.run_in(|lanes| &lanes.query, log).await?).await
 }
 
-/// The posts that match best
+/// Returns the posts that match best
 #[utoipa::path(
     post,
     path = "/priority_search/{num}",
     tag = "search",
-    params(("num" = i64, Path, description = "How many, 1 to 300")),
+    params(("num" = i64, Path, description = "The maximum number, 1 to 300")),
     request_body = SearchFields,
     responses((status = 200, body = docs::Success<SearchResult>)),
 )]
@@ -63,14 +63,14 @@ pub(crate) async fn priority_search(mut call: Call) -> Answer {
     call.query(move |tidings, _| search::run(tidings, &search, num)).await
 }
 
-/// The posts of a category that match best
+/// Returns the posts of a category that match best
 #[utoipa::path(
     post,
     path = "/category_search/{category_name}/{num}",
     tag = "search",
     params(
         ("category_name" = String, Path, description = "A topic or a tag"),
-        ("num" = i64, Path, description = "How many, 1 to 300"),
+        ("num" = i64, Path, description = "The maximum number, 1 to 300"),
     ),
     request_body = SearchFields,
     responses((status = 200, body = docs::Success<SearchResult>)),
@@ -82,7 +82,7 @@ pub(crate) async fn category_search(mut call: Call) -> Answer {
     call.query(move |tidings, _| search::in_category(tidings, &category, &search, num)).await
 }
 
-/// The web sites whose posts match, the one with most matches first
+/// Returns the web sites of matching posts, the one with most matches first
 #[utoipa::path(
     post,
     path = "/domain_search",
@@ -95,13 +95,13 @@ pub(crate) async fn domain_search(mut call: Call) -> Answer {
     call.query(move |tidings, _| search::domains(tidings, &search)).await
 }
 
-/// The member's newest searches
+/// Returns the member's most recent searches
 #[utoipa::path(
     get,
     path = "/get_user_lately_search/{num}",
     tag = "search",
     security(("token" = [])),
-    params(("num" = i64, Path, description = "How many, 1 to 300")),
+    params(("num" = i64, Path, description = "The maximum number, 1 to 300")),
     responses((status = 200, body = docs::Success<LatelySearches>), docs::Members),
 )]
 pub(crate) async fn get_user_lately_search(mut call: Call) -> Answer {

@@ -1,4 +1,4 @@
-//! Words that mean much the same.
+//! Similar words.
 
 use tidings_core::words::{self, SimilarityWords};
 
@@ -13,11 +13,12 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![Route::post("/get_similarity_words", get_similarity_words).counts_as(Counted::Search)]
 }
 
-/// For each token of a search the words of posts that are most like it
+/// Returns similar words from posts for each token of a search
 ///
-/// In the order of the tokens: `[{"token": [{"word": 0.83}, …]}, …]`, the most alike word first, each with how alike it
-/// is: at most 10 words, from 0.5 to 1, unless the settings say otherwise. A token that no post has, mistyped or
-/// inflected, is taken for the words that are written much like it; the list of one that is like none is empty.
+/// `[{"token": [{"word": 0.83}, …]}, …]` in the order of the tokens: for each token at most 10 words with their
+/// similarity, from 0.5 to 1, most similar first; the settings can change both bounds. For a token that is in no
+/// post, such as a misspelled or inflected word, the words with a similar spelling are used; without any, its list is
+/// empty.
 #[utoipa::path(
     post,
     path = "/get_similarity_words",
@@ -37,7 +38,7 @@ mod tests {
     use crate::testing::{json as body, outcome, post, service};
 
     #[tokio::test]
-    async fn similar_words_come_by_token_and_unknown_tokens_are_empty() {
+    async fn each_token_has_its_similar_words_and_an_unknown_token_has_none() {
         let service = service();
         let posts = (0..30).map(|n| {
             let (a, b) =
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_search_is_refused_and_without_words_the_list_is_empty() {
+    async fn an_invalid_search_is_refused_and_one_without_words_gets_an_empty_list() {
         let service = service();
         for search in
             [json!({}), json!({"search": ""}), json!({"search": "x".repeat(201)}), json!({"search": 1})]
