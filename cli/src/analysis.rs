@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use tidings_core::analysis::{self, Day, Log, LogFilter, OneDay, Window};
+use tidings_tui::number::number;
 
 use crate::failure::Failure;
-use crate::output::{Column, Page, Table, dated, grouped, local, stream_pages};
+use crate::output::{Column, Page, Table, dated, local, stream_pages};
 use crate::session::{Session, unknown};
 
 #[derive(Debug, Subcommand)]
@@ -145,25 +146,25 @@ fn log(session: &Session, args: &LogArgs) -> Result<Log, Failure> {
 
 fn figures(page: &mut Page, figures: &analysis::Analysis, crawled: i64) {
     page.fields(&[
-        ("Visitors today", grouped(figures.today_visitor)),
-        ("Visitors in all", grouped(figures.total_visitor)),
-        ("Visitors a day", grouped(figures.day_avg_visitor)),
-        ("Most in a day", grouped(figures.highest_day_visitor)),
-        ("Views", grouped(figures.total_view)),
-        ("Likes", grouped(figures.total_fav)),
-        ("Searches", grouped(figures.search_count)),
-        ("Posts", grouped(figures.posts_count)),
-        ("Communications", grouped(figures.communication_avg)),
-        ("Of these, crawlers'", grouped(crawled)),
+        ("Visitors today", number(figures.today_visitor)),
+        ("Visitors in all", number(figures.total_visitor)),
+        ("Visitors a day", number(figures.day_avg_visitor)),
+        ("Most in a day", number(figures.highest_day_visitor)),
+        ("Views", number(figures.total_view)),
+        ("Likes", number(figures.total_fav)),
+        ("Searches", number(figures.search_count)),
+        ("Posts", number(figures.posts_count)),
+        ("Communications", number(figures.communication_avg)),
+        ("Of these, crawlers'", number(crawled)),
     ]);
 }
 
 fn of_day(page: &mut Page, day: &Day, zone: &str) {
     page.fields(&[
         ("Day", format!("{} ({zone})", day.date)),
-        ("Visitors", grouped(day.today_visitor)),
-        ("Views", grouped(day.today_view)),
-        ("Likes", grouped(day.today_fav)),
+        ("Visitors", number(day.today_visitor)),
+        ("Views", number(day.today_view)),
+        ("Likes", number(day.today_fav)),
     ]);
     page.line("");
     let hours = day.today_time_visitor.iter();
@@ -185,7 +186,7 @@ fn of_days(page: &mut Page, days: &[Arc<Day>]) {
     ];
     let mut table = Table::new(columns);
     for day in days {
-        let [visitors, views, likes] = [day.today_visitor, day.today_view, day.today_fav].map(grouped);
+        let [visitors, views, likes] = [day.today_visitor, day.today_view, day.today_fav].map(number);
         table.row([day.date.clone(), visitors, views, likes, day.today_visitor.to_string()]);
     }
     page.table(&table, "");
@@ -195,7 +196,7 @@ fn of_days(page: &mut Page, days: &[Arc<Day>]) {
 fn bars(page: &mut Page, name: &str, counted: &str, counts: impl IntoIterator<Item = (String, i64)>) {
     let mut table = Table::new([Column::text(name), Column::number(counted), Column::bars()]);
     for (name, count) in counts {
-        table.row([name, grouped(count), count.to_string()]);
+        table.row([name, number(count), count.to_string()]);
     }
     page.table(&table, "");
 }

@@ -1,10 +1,8 @@
 //! The command line as clap parses it; each group's commands stand in the group's own file.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
+use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use clap::{Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
-
+use crate::global::{Color, Global, color};
 use crate::{
     act, admin, analysis, backup, bench, blacklist, check, demo, describe, feed, feedback, init, member,
     notice, post, roster, search, settings, tui, words,
@@ -20,30 +18,6 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// What every command takes, before its name or after it.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Options of every command")]
-pub(crate) struct Global {
-    /// The database file [default: ./tidings.db]
-    #[arg(long, global = true, env = "TIDINGS_DB", value_name = "PATH")]
-    pub(crate) db: Option<PathBuf>,
-    /// A TOML file with settings [default: ./tidings.toml, if there is one]
-    #[arg(long, global = true, env = "TIDINGS_CONFIG", value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// Print one JSON object, as HTTP would answer it
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// Print one JSON object a line: the elements of a list, each as it comes
-    #[arg(long, global = true, conflicts_with = "json")]
-    pub(crate) ndjson: bool,
-    /// Act as this member, with their rights and no others
-    #[arg(long = "as", global = true, value_name = "ID")]
-    pub(crate) acting: Option<String>,
-    /// When to use colours; auto is on a terminal, unless `NO_COLOR` is set
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub(crate) color: Color,
-}
-
 /// Parses the arguments.
 ///
 /// # Errors
@@ -57,34 +31,6 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
     let mut command = Cli::command().color(choice);
     let matches = command.try_get_matches_from_mut(std::env::args_os())?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
-}
-
-/// The arguments that may be options: those that tell how to answer hold for command lines that cannot be parsed, too.
-pub(crate) fn given() -> impl Iterator<Item = OsString> {
-    std::env::args_os().skip(1).take_while(|argument| argument != "--")
-}
-
-/// When to use colours, whether or not the arguments can be parsed.
-pub(crate) fn color() -> Color {
-    const FLAG: &str = "--color";
-    let mut arguments = given();
-    while let Some(argument) = arguments.next() {
-        let Some(rest) = argument.to_str().and_then(|argument| argument.strip_prefix(FLAG)) else { continue };
-        let value = match rest.strip_prefix('=') {
-            None if rest.is_empty() => arguments.next().and_then(|value| value.into_string().ok()),
-            value => value.map(str::to_owned),
-        };
-        return value.and_then(|value| Color::from_str(&value, false).ok()).unwrap_or(Color::Auto);
-    }
-    Color::Auto
-}
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
-    Auto,
-    Always,
-    Never,
 }
 
 #[derive(Debug, Subcommand)]

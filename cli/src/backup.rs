@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use tidings_core::StoreError;
 use tidings_core::backup::{self, BackupError, Report, Step};
 use tidings_core::clock::Clock;
+use tidings_tui::number::number;
 
-use crate::args::Global;
+use crate::database;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::interrupt;
 use crate::output::Output;
 use crate::session::{confirm, operator_only};
@@ -34,7 +36,7 @@ pub(crate) struct Restore {
 
 pub(crate) fn run(global: &Global, Backup { file }: &Backup) -> Result<ExitCode, Failure> {
     operator_only(global.acting.is_some())?;
-    let database = crate::database_of(global)?;
+    let database = database::path_of(global)?;
     let (out, bar) = (Output::new(global), Bar::new());
     let stop = interrupt::stop()?;
     let done = backup::backup(&database, file, &mut |step| bar.show(step), &stop);
@@ -45,7 +47,7 @@ pub(crate) fn run(global: &Global, Backup { file }: &Backup) -> Result<ExitCode,
 
 pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Result<ExitCode, Failure> {
     operator_only(global.acting.is_some())?;
-    let database = crate::database_of(global)?;
+    let database = database::path_of(global)?;
     let out = Output::new(global);
     let replace = question(&database, file);
     confirm(&out, *yes, &replace)?;
@@ -80,7 +82,7 @@ fn question(database: &Path, file: &Path) -> String {
 }
 
 fn figures(report: &Report) -> String {
-    format!("{} rows, {}, checked", HumanCount(report.rows), HumanBytes(report.bytes))
+    format!("{} rows, {}, checked", number(report.rows), HumanBytes(report.bytes))
 }
 
 /// What a command was at when it failed.

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use tidings_core::Error;
 use tidings_core::newsfeed::evaluation::{self, Evaluation};
+use tidings_tui::number::number;
 
 use crate::failure::Failure;
-use crate::output::{Column, Page, Table, grouped, local};
+use crate::output::{Column, Page, Table, local};
 use crate::progress::Share;
 use crate::session::Session;
 
@@ -49,6 +50,6 @@ fn describe(page: &mut Page, evaluation: &Evaluation) {
         table.row([row.ranking.to_owned(), ndcg, recall, coverage]);
     }
     page.table(&table, "");
-    let [members, posts] = [*members, *posts].map(|n| grouped(i64::try_from(n).unwrap_or(i64::MAX)));
+    let [members, posts] = [*members, *posts].map(|n| number(i64::try_from(n).unwrap_or(i64::MAX)));
     page.note(&format!("{members} members who turned to posts from {} on, {posts} posts", local(*at)));
 }

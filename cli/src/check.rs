@@ -9,8 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tidings_core::check::{self, Checks, Context, Stop};
 use tidings_core::{Error, StoreError};
 
-use crate::args::Global;
+use crate::database;
 use crate::failure::{self, Failure, cannot_open};
+use crate::global::Global;
 use crate::interrupt;
 use crate::output::{Output, Page, Style};
 use crate::session::{confirm, operator_only};
@@ -29,7 +30,7 @@ pub(crate) struct Check {
 pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<ExitCode, Failure> {
     operator_only(global.acting.is_some())?;
     let settings = Settings::default().complete(global.config.as_deref())?;
-    let database = crate::database(global, &settings);
+    let database = database::path(global, &settings);
     let out = Output::new(global);
     let mut context = Context { key: settings.token_key_file(), ..Context::default() };
     if let Some(like_weight) = settings.popular_like_weight() {
@@ -86,7 +87,7 @@ fn failed(database: &Path, error: Error) -> Failure {
         Error::Store(StoreError::Interrupted) => {
             Failure::interrupted("interrupted: what was mended stays so, the rest is as it was")
         }
-        error => cannot_open(database, error),
+        error => cannot_open(database, &error),
     }
 }
 

@@ -9,8 +9,10 @@ use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
-use crate::args::{Cli, Global};
+use crate::args::Cli;
+use crate::database;
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output::{Column, Output, Style, Table};
 use crate::session::operator_only;
 use crate::settings::{self, Settings};
@@ -86,7 +88,7 @@ fn all(global: &Global, settings: &Settings) -> Result<Vec<Setting>, Failure> {
         Source::of(matches, argument).or(in_file).unwrap_or(Source::Default)
     };
     let file = settings::found(global.config.as_deref());
-    let database = crate::database(global, settings);
+    let database = database::path(global, settings);
     let mut all = vec![
         setting("config", file.as_deref().map_or(Value::Null, path), source("config", "config")),
         setting("db", path(&database), source("db", "db")),

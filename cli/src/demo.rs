@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::{Args, value_parser};
-use indicatif::HumanCount;
 use tidings_core::Error;
 use tidings_core::demo::{self, DAYS_MAX, MEMBERS_MAX, PASSWORD, POSTS_MAX, Size};
+use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::output::Page;
@@ -47,7 +47,7 @@ pub(crate) fn run(session: &Session, args: &Demo) -> Result<ExitCode, Failure> {
 }
 
 fn describe(page: &mut Page, made: &demo::Demo, days: u32) {
-    let [members, posts, acts] = [made.members, made.posts, made.acts].map(HumanCount);
+    let [members, posts, acts] = [made.members, made.posts, made.acts].map(number);
     page.line(format!("{members} members, {posts} posts and {acts} acts in {days} days, all made up."));
     page.line("");
     page.line("Look at it:");

@@ -5,11 +5,11 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::args::{Cli, Global};
 use crate::failure::Failure;
+use crate::global::Global;
 use crate::output::{self, Output};
 use crate::settings::Settings;
 
@@ -27,16 +27,19 @@ pub(crate) struct Man {
 }
 
 /// Prints what a shell has to be told.
-pub(crate) fn completions(Completions { shell }: &Completions) -> Result<ExitCode, Failure> {
+pub(crate) fn completions(
+    Completions { shell }: &Completions,
+    mut command: Command,
+) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(*shell, &mut Cli::command(), "tidings", &mut script);
+    clap_complete::generate(*shell, &mut command, "tidings", &mut script);
     output::print(script.trim_ascii_end())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes a page for each command.
-pub(crate) fn man(global: &Global, Man { dir }: &Man) -> Result<ExitCode, Failure> {
-    let written = fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir));
+pub(crate) fn man(global: &Global, Man { dir }: &Man, command: Command) -> Result<ExitCode, Failure> {
+    let written = fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(command, dir));
     written.map_err(|e| Failure::system(format!("cannot write manual pages to {}: {e}", dir.display())))?;
     Output::new(global).answer(&(), |page| {
         page.line(format!("The manual pages are in {0}: man {0}/tidings.1", shown(dir)));

@@ -7,9 +7,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tidings_core::clock;
 use tidings_core::newsfeed::{self, FeedAnswer, LIMIT_MAX, Page};
+use tidings_tui::number::number;
 
 use crate::failure::Failure;
-use crate::output::{grouped, local, stream_pages};
+use crate::output::{local, stream_pages};
 use crate::post;
 use crate::session::Session;
 
@@ -97,7 +98,7 @@ fn answer(
         let mut table = post::table();
         for post in shown {
             let date = clock::parse(&post.date).map_or(post.date, |date| local(clock::Time(date)));
-            table.row([post.id, post.title, grouped(post.view), grouped(post.fav_cnt), date, post.url]);
+            table.row([post.id, post.title, number(post.view), number(post.fav_cnt), date, post.url]);
         }
         screen.table(&table, "There are no posts.");
         if let Some(next) = &page.next {

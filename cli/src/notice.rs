@@ -6,10 +6,11 @@ use clap::{Args, Subcommand};
 use tidings_core::account::Caller;
 use tidings_core::notice::{self, Draft};
 use tidings_core::{Error, admin};
+use tidings_tui::number::{count, number};
 
 use crate::failure::Failure;
 use crate::input::Text;
-use crate::output::{Column, Style, Table, counted, dated, grouped, local, zone};
+use crate::output::{Column, Style, Table, dated, local, zone};
 use crate::session::{Session, unknown};
 
 mod editor;
@@ -134,7 +135,7 @@ fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
             let (mark, style) =
                 if notice.activation == 1 { ("", Style::Plain) } else { ("(hidden) ", Style::Faint) };
             let title = format!("{mark}{}", notice.title);
-            table.styled_row(style, [notice.id.to_string(), title, grouped(notice.view), local(notice.date)]);
+            table.styled_row(style, [notice.id.to_string(), title, number(notice.view), local(notice.date)]);
         }
         page.table(&table, "There are no notices.");
     })
@@ -147,7 +148,7 @@ fn show(session: &Session, id: &str) -> Result<ExitCode, Failure> {
         let notice = &notice.notice_list;
         page.styled(Style::Strong, &notice.title);
         let hidden = if notice.activation == 1 { "" } else { ", hidden" };
-        let (date, views) = (local(notice.date), counted(notice.view, "view"));
+        let (date, views) = (local(notice.date), count(notice.view, "view"));
         page.styled(Style::Faint, format!("{date} ({}), {views}{hidden}", zone()));
         page.line("");
         page.block(&notice.post);

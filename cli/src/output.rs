@@ -9,15 +9,16 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use tidings_core::answer;
+use tidings_tui::escape;
 
-use crate::args::{Color, Global};
 use crate::failure::{self, Failure};
+use crate::global::{Color, Global};
 
+mod bar;
 mod page;
 mod table;
-pub(crate) mod text;
 
-pub(crate) use page::{Page, counted, dated, grouped, local, zone};
+pub(crate) use page::{Page, dated, local, zone};
 pub(crate) use table::{Column, Table};
 
 /// Where answers go, and in which form.
@@ -76,11 +77,6 @@ impl Output {
     /// Whether a list is wanted element by element, all of it: [`stream`].
     pub(crate) fn streams(&self) -> bool {
         self.form == Form::Lines
-    }
-
-    /// Whether messages on standard error may be coloured.
-    pub(crate) fn colours_errors(&self) -> bool {
-        self.colour_errors
     }
 
     /// Prints an operation's answer: for programs the object that HTTP would answer, for people what `people` writes.
@@ -158,6 +154,15 @@ impl Output {
             print(json)?;
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Reports a failure: programs get its object on standard output, people its message on standard error.
+    pub(crate) fn failed(&self, failure: &Failure) -> ExitCode {
+        // When the object cannot be written, the message still can.
+        let _ = self.object(failure.json());
+        let name = paint("tidings:", Style::Bad, self.colour_errors);
+        note(&format!("{name} {}", escape::block(failure.message())));
+        ExitCode::from(failure.status())
     }
 
     fn page(&self, people: impl FnOnce(&mut Page)) -> Result<ExitCode, Failure> {

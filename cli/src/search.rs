@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use tidings_core::{analysis, search, words};
+use tidings_tui::number::number;
 
 use crate::failure::Failure;
-use crate::output::{Column, Style, Table, dated, grouped, local};
+use crate::output::{Column, Style, Table, dated, local};
 use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
@@ -105,7 +106,7 @@ fn realtime(session: &Session) -> Result<ExitCode, Failure> {
     session.out.list(&realtime, &realtime.search_realtime, |page| {
         let mut table = Table::new([Column::number("Searches"), Column::text("Term")]);
         for (term, count) in &realtime.search_realtime {
-            table.row([grouped(*count), term.clone()]);
+            table.row([number(*count), term.clone()]);
         }
         page.table(&table, "Nothing was searched in the last 24 hours.");
     })

@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use tidings_core::admin;
 use tracing_subscriber::EnvFilter;
 
-use crate::args::Global;
+use crate::database;
 use crate::failure::{Failure, cannot_open};
+use crate::global::Global;
 use crate::output::{colours, note, print};
 use crate::session::operator_only;
 use crate::settings::{LISTEN, LOG_FORMAT, LogFormat, Settings};
@@ -18,15 +19,15 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     let settings = settings.complete(global.config.as_deref())?;
     log_to_stderr(&settings, colours(global.color, std::io::stderr().is_terminal()));
     let config = settings.server()?;
-    let database = crate::database(global, &settings);
+    let database = database::path(global, &settings);
     let address = settings.listen.unwrap_or(LISTEN);
     let listener = TcpListener::bind(address).map_err(|e| {
         Failure::system(format!("cannot listen on {address}: {e}; choose another address with --listen"))
     })?;
     let failed = |e: std::io::Error| Failure::system(format!("cannot serve: {e}"));
     let address = listener.local_addr().map_err(failed)?;
-    let tidings = crate::start_with(&database, &settings)?;
-    let admins = admin::list(&tidings).map_err(|error| cannot_open(&database, error))?;
+    let tidings = database::start(&database, &settings)?;
+    let admins = admin::list(&tidings).map_err(|error| cannot_open(&database, &error))?;
     if admins.admins.is_empty() {
         welcome();
     }

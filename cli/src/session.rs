@@ -4,10 +4,12 @@ use std::path::Path;
 
 use tidings_core::account::Caller;
 use tidings_core::{Error, Outcome, Tidings};
+use tidings_tui::escape;
 
-use crate::args::Global;
+use crate::database;
 use crate::failure::Failure;
-use crate::output::{self, Output, text};
+use crate::global::Global;
+use crate::output::{self, Output};
 use crate::password;
 use crate::settings::Settings;
 
@@ -25,7 +27,7 @@ impl Session {
     /// # Errors
     /// When there is none or it does not open; when `--as` names nobody, or a member who may not act.
     pub(crate) fn open(global: &Global) -> Result<Self, Failure> {
-        Self::with(global, crate::open_with)
+        Self::with(global, database::open)
     }
 
     /// As [`Session::open`], making the database where there is none: for commands that begin with it.
@@ -33,7 +35,7 @@ impl Session {
     /// # Errors
     /// When it does not open; when `--as` names nobody, or a member who may not act.
     pub(crate) fn create(global: &Global) -> Result<Self, Failure> {
-        Self::with(global, crate::create_with)
+        Self::with(global, database::create)
     }
 
     fn with(
@@ -41,7 +43,7 @@ impl Session {
         open: impl FnOnce(&Path, &Settings) -> Result<Tidings, Failure>,
     ) -> Result<Self, Failure> {
         let settings = Settings::default().complete(global.config.as_deref())?;
-        let tidings = open(&crate::database(global, &settings), &settings)?;
+        let tidings = open(&database::path(global, &settings), &settings)?;
         let caller = match &global.acting {
             Some(id) => Caller::acting_as(&tidings, id).map_err(|error| unknown(error, "member", id))?,
             None => Caller::Operator,
@@ -105,10 +107,10 @@ pub(crate) fn confirm(out: &Output, yes: bool, what: &str) -> Result<(), Failure
         return Ok(());
     }
     if out.is_for_programs() || !output::is_interactive() {
-        let what = text::line(what);
+        let what = escape::line(what);
         return Err(Failure::usage(format!("this would {what}, and nobody can be asked: say --yes")));
     }
-    let question = format!("Really {}? [y/N] ", text::line(what));
+    let question = format!("Really {}? [y/N] ", escape::line(what));
     match password::ask(&question)?.map(|answer| answer.to_lowercase()).as_deref() {
         Some("y" | "yes") => Ok(()),
         _ => Err(Failure::declined("nothing is done")),

@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use clap::Args;
 use tidings_tui::Options;
 
-use crate::args::{Color, Global};
+use crate::database;
 use crate::failure::Failure;
+use crate::global::{Color, Global};
 use crate::output;
 use crate::settings::Settings;
 
@@ -37,8 +38,8 @@ pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failur
         return Err(Failure::usage(hint));
     }
     let settings = Settings::default().complete(global.config.as_deref())?;
-    let database = crate::database(global, &settings);
-    let tidings = crate::open_with(&database, &settings)?;
+    let database = database::path(global, &settings);
+    let tidings = database::open(&database, &settings)?;
     let options = Options {
         database,
         mouse: !screens.no_mouse.unwrap_or(false),

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use indicatif::HumanCount;
 use tidings_core::words::{self, WordsReport};
 use tidings_core::{Error, Tidings};
+use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::input;
@@ -47,7 +47,7 @@ pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failur
     };
     progress.finish();
     let report = done?;
-    let words = HumanCount(report.words as u64);
+    let words = number(report.words as u64);
     session.out.answer(&report, |page| page.line(format!("{words} words {text} in {:.2} s", report.seconds)))
 }
 

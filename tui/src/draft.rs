@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Problem;
+use crate::problem::Problem;
 
 /// A draft as it is kept. The names of its fields stand in files and may not change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

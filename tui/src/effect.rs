@@ -8,7 +8,7 @@ use tidings_core::notice::Notice;
 use tidings_core::profile::Lists;
 
 use crate::draft::{Drafts, Kept};
-use crate::event::Problem;
+use crate::problem::Problem;
 
 mod act;
 mod ask;

@@ -22,10 +22,15 @@ use crossterm::execute;
 use tidings_core::changes::Changes;
 use tidings_core::{Tidings, analysis};
 
+pub mod advice;
 mod draft;
 mod effect;
+pub mod escape;
 mod event;
 mod keys;
+mod layout;
+pub mod number;
+mod problem;
 mod screen;
 mod sheet;
 mod slot;
@@ -167,8 +172,13 @@ impl App {
     fn perform(&mut self, effects: Vec<Effect>, taken: &mut Taken) -> io::Result<bool> {
         for effect in effects {
             match effect {
-                Effect::Load { number, query } => self.spawn(move |service| query.run(number, service))?,
-                Effect::Act(act) => self.spawn(move |service| act.run(service))?,
+                Effect::Load { number, query } => {
+                    self.spawn(move |service| Event::Loaded { number, answer: query.run(service) })?;
+                }
+                Effect::Act(act) => self.spawn(move |service| {
+                    let result = act.run(service);
+                    Event::Acted { act, result }
+                })?,
                 Effect::Copy(text) => execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text))?,
                 Effect::Suspend => taken.suspend()?,
                 Effect::Redraw => taken.again()?,
@@ -182,7 +192,8 @@ impl App {
     fn rescue(&mut self) {
         for effect in self.state.update(Event::Stop) {
             if let Effect::Act(act) = effect {
-                act.run(&self.service);
+                // The terminal is gone: nobody would read why this failed.
+                let _ = act.run(&self.service);
             }
         }
     }

@@ -8,12 +8,12 @@ use ratatui::text::Line;
 use tidings_core::changes::Changes;
 
 use crate::effect::{Act, Answer, Effect};
-use crate::event::Problem;
 use crate::keys::{Action, Table};
+use crate::layout;
+use crate::problem::Problem;
 use crate::sheet::Sheet;
 use crate::text;
 use crate::theme::Theme;
-use crate::view;
 
 pub(crate) mod analytics;
 pub(crate) mod feedback;
@@ -38,7 +38,7 @@ pub(crate) struct Ctx {
 impl Ctx {
     /// Where a screen stands.
     pub(crate) fn body(&self) -> Rect {
-        view::areas(Rect::new(0, 0, self.size.0, self.size.1)).body
+        layout::areas(Rect::new(0, 0, self.size.0, self.size.1)).body
     }
 
     /// A moment as a clock and a calendar show it.
@@ -104,7 +104,7 @@ impl Out {
     }
 
     pub(crate) fn complain(&mut self, problem: &Problem) {
-        self.message = Some(Message { text: problem.text(), tone: Tone::Failed });
+        self.message = Some(Message { text: problem.text.clone(), tone: Tone::Failed });
     }
 
     /// Copies a text, and says so.

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::event::Problem;
+use crate::problem::Problem;
 
 /// A table as it is exported.
 #[derive(Clone, Debug, PartialEq)]

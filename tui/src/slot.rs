@@ -1,7 +1,7 @@
 //! What a screen waits for: one question at a time, of which only the answer to the latest counts.
 
 use crate::effect::{Effect, Query};
-use crate::event::Problem;
+use crate::problem::Problem;
 
 /// How long something may take before it is shown that it runs, in milliseconds.
 const SLOW_MS: i64 = 300;
@@ -102,7 +102,7 @@ mod tests {
     fn a_failure_stays_until_something_succeeds() {
         let mut slot = Slot::default();
         let asked = number(&slot.ask(0, Query::Notices));
-        assert_eq!(slot.take::<()>(asked, Err(Problem::new("It failed.", "Try again."))), None);
+        assert_eq!(slot.take::<()>(asked, Err(Problem::new("It failed."))), None);
         assert!(slot.problem().is_some());
         let asked = number(&slot.ask(0, Query::Notices));
         assert_eq!(slot.take(asked, Ok(())), Some(()));

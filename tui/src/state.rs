@@ -7,8 +7,10 @@ use jiff::tz::TimeZone;
 use tidings_core::changes::Changes;
 
 use crate::effect::{Act, Answer, Effect};
-use crate::event::{Event, Problem};
+use crate::event::Event;
 use crate::keys::{self, Table};
+use crate::layout;
+use crate::problem::Problem;
 use crate::screen::analytics::Analytics;
 use crate::screen::feedback::Feedback;
 use crate::screen::log::Log;
@@ -19,7 +21,6 @@ use crate::screen::posts::Posts;
 use crate::screen::{Ctx, Go, Message, Out, Question, Screen, Tone};
 use crate::sheet::Sheet;
 use crate::theme::Theme;
-use crate::view;
 use crate::widget::input::Input;
 
 mod input;
@@ -54,6 +55,17 @@ pub(crate) struct State {
     running: Vec<(&'static str, i64)>,
     /// Whether the program ends once nothing is under way.
     quitting: bool,
+}
+
+impl Overlay {
+    /// The keys while it is open.
+    const fn keys(&self) -> &'static Table {
+        match self {
+            Self::Help { .. } => &keys::HELP,
+            Self::Question(_) => &keys::QUESTION,
+            Self::Export { .. } => &keys::INPUT,
+        }
+    }
 }
 
 impl State {
@@ -100,7 +112,7 @@ impl State {
     }
 
     /// Every screen, in the order of the tabs.
-    fn screens(&mut self) -> ([&mut dyn Screen; view::TITLES.len()], &Ctx) {
+    fn screens(&mut self) -> ([&mut dyn Screen; layout::TITLES.len()], &Ctx) {
         let screens: [&mut dyn Screen; _] = [
             &mut self.overview,
             &mut self.notices,
@@ -145,7 +157,7 @@ impl State {
     /// The tables of keys as they are looked through now.
     pub(crate) fn tables(&self) -> Vec<&'static Table> {
         match &self.overlay {
-            Some(overlay) => view::overlay_tables(overlay),
+            Some(overlay) => vec![overlay.keys()],
             None => self.screen_tables(),
         }
     }

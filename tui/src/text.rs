@@ -1,39 +1,19 @@
-//! Text on a terminal: what others wrote is shown with its control characters escaped, and cut and wrapped by the
-//! columns that it takes, not by its characters.
+//! Text on a screen: in one line, cut and wrapped by the terminal columns that it takes, not by its characters.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Whether a terminal would act on a character rather than show it, or show others in another order.
-fn is_control(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
+use crate::escape;
 
-/// A text in one line: control characters are written as `\u{1b}`, a line break as `⏎`, a tab as a blank.
+/// Returns a text in one line: a line break is shown as `⏎`, a tab as a space, and unsafe characters are escaped.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_control) {
-        return Cow::Borrowed(text);
+    if !text.contains(['\n', '\r', '\t']) {
+        return escape::line(text);
     }
-    let mut shown = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match c {
-            '\n' => shown.push('⏎'),
-            '\t' => shown.push(' '),
-            '\r' => {}
-            c if is_control(c) => push_escaped(&mut shown, c),
-            c => shown.push(c),
-        }
-    }
-    Cow::Owned(shown)
-}
-
-fn push_escaped(shown: &mut String, c: char) {
-    // A text takes all that is written to it.
-    let _ = write!(shown, "{}", c.escape_unicode());
+    let text = text.replace('\n', "⏎").replace('\t', " ").replace('\r', "");
+    Cow::Owned(escape::line(&text).into_owned())
 }
 
 /// The columns that a text takes.
@@ -104,22 +84,6 @@ fn wrap_line(text: &str, columns: usize) -> Vec<String> {
     lines.into_iter().map(|line| cut(&line, columns).into_owned()).collect()
 }
 
-/// A number with its thousands apart: `1,234,567`.
-pub(crate) fn number(n: i64) -> String {
-    let digits = n.unsigned_abs().to_string();
-    let mut shown = String::with_capacity(digits.len() * 4 / 3 + 1);
-    if n < 0 {
-        shown.push('-');
-    }
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
-}
-
 /// A number of bytes as people say it: `512 B`, `3.4 MB`.
 pub(crate) fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
@@ -133,12 +97,6 @@ pub(crate) fn bytes(n: u64) -> String {
     } else {
         format!("{whole}.{} {}", rest / 100, UNITS[unit])
     }
-}
-
-/// One of something, or several: `1 view`, `3 views`.
-pub(crate) fn count(n: i64, one: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {one}{plural}", number(n))
 }
 
 #[cfg(test)]
@@ -175,12 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_sizes_are_as_people_write_them() {
-        let numbers = [0, 999, 1_000, -1_234_567].map(number);
-        assert_eq!(numbers, ["0", "999", "1,000", "-1,234,567"]);
+    fn sizes_have_the_unit_that_people_would_use() {
         let sizes = [0, 999, 1_000, 3_456_789, 123_456_789, u64::MAX].map(bytes);
         assert_eq!(sizes, ["0 B", "999 B", "1.0 kB", "3.4 MB", "123 MB", "18446744 TB"]);
-        assert_eq!((count(1, "view"), count(2, "view")), ("1 view".to_owned(), "2 views".to_owned()));
     }
 
     proptest! {

@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use tidings_core::account::Caller;
 use tidings_core::profile::{self, PostRecord};
+use tidings_tui::number::number;
 
 use crate::failure::Failure;
-use crate::output::{Column, Page, Style, Table, dated, grouped, local};
+use crate::output::{Column, Page, Style, Table, dated, local};
 use crate::session::Session;
 
 pub(super) fn info(session: &Session, member: &Caller) -> Result<ExitCode, Failure> {
@@ -20,7 +21,7 @@ pub(super) fn info(session: &Session, member: &Caller) -> Result<ExitCode, Failu
             ("Major", info.user_major.clone()),
             ("Administrator", yes(info.admin)),
             ("Auto-login", yes(info.auto_login)),
-            ("Likes", grouped(info.user_fav_list.len().try_into().unwrap_or(i64::MAX))),
+            ("Likes", number(info.user_fav_list.len().try_into().unwrap_or(i64::MAX))),
         ]);
     })
 }

@@ -2,16 +2,17 @@
 
 use std::fmt::Write as _;
 
-use indicatif::HumanCount;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tidings_core::answer::LineError;
 use tidings_core::clock::{Time, rfc3339};
 use tidings_core::import::About;
+use tidings_tui::escape;
+use tidings_tui::number::number;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::table::Table;
-use super::{Style, paint, table, text};
+use super::{Style, paint, table};
 
 /// Stands before a text that is quoted.
 const INDENT: &str = "  ";
@@ -41,14 +42,14 @@ impl Page {
 
     /// A line that stands out.
     pub(crate) fn styled(&mut self, style: Style, line: impl AsRef<str>) {
-        let line = paint(&text::line(line.as_ref()), style, self.colour);
+        let line = paint(&escape::line(line.as_ref()), style, self.colour);
         self.text.push_str(&line);
         self.text.push('\n');
     }
 
     /// A text of several lines, as they are.
     pub(crate) fn block(&mut self, block: &str) {
-        self.text.push_str(&text::block(block));
+        self.text.push_str(&escape::block(block));
         self.text.push('\n');
     }
 
@@ -56,7 +57,7 @@ impl Page {
     /// the terminal is too narrow for them.
     pub(crate) fn indented(&mut self, block: &str) {
         let width = self.width.map(|width| width.saturating_sub(INDENT.len()).max(1));
-        for line in table::wrapped(&text::block(block), width).lines() {
+        for line in table::wrapped(&escape::block(block), width).lines() {
             let line = format!("{INDENT}{line}");
             self.text.push_str(line.trim_end());
             self.text.push('\n');
@@ -70,7 +71,7 @@ impl Page {
             let pad = " ".repeat(widest - name.width());
             let name = paint(name, Style::Strong, self.colour);
             // A text takes all that is written to it.
-            let _ = writeln!(self.text, "{}", format!("{name}{pad}  {}", text::line(value)).trim_end());
+            let _ = writeln!(self.text, "{}", format!("{name}{pad}  {}", escape::line(value)).trim_end());
         }
     }
 
@@ -92,11 +93,11 @@ impl Page {
         errors: &[LineError],
         about: &About,
     ) {
-        let updated = updated.map(|updated| format!("{} updated, ", HumanCount(updated))).unwrap_or_default();
-        let (inserted, skipped) = (HumanCount(inserted), HumanCount(skipped));
+        let updated = updated.map(|updated| format!("{} updated, ", number(updated))).unwrap_or_default();
+        let (inserted, skipped) = (number(inserted), number(skipped));
         self.line(format!(
             "{inserted} inserted, {updated}{skipped} already the same, {} left out",
-            HumanCount(about.left_out)
+            number(about.left_out)
         ));
         let what = if about.are_entries { "entry" } else { "line" };
         for LineError { line, reason } in errors {
@@ -109,7 +110,7 @@ impl Page {
 
     /// Something that is said beside the page, on standard error.
     pub(crate) fn note(&mut self, note: &str) {
-        self.notes.push(text::block(note).into_owned());
+        self.notes.push(escape::block(note).into_owned());
     }
 }
 
@@ -139,52 +140,9 @@ pub(crate) fn zone() -> String {
     .to_owned()
 }
 
-/// A number in groups of three digits.
-pub(crate) fn grouped(number: i64) -> String {
-    let sign = if number < 0 { "-" } else { "" };
-    format!("{sign}{}", HumanCount(number.unsigned_abs()))
-}
-
-/// How many of a thing: `1 view`, `2 views`.
-pub(crate) fn counted(number: i64, thing: &str) -> String {
-    format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
-}
-
-/// A bar as long as `value` is of `most`, at most `cells` long, to an eighth of a cell.
-pub(super) fn bar(value: i64, most: i64, cells: usize) -> String {
-    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let share = |n: i64| u64::try_from(n).unwrap_or_default();
-    let whole = (cells as u64) * 8;
-    // What is there at all is seen.
-    let eighths = match share(value) * whole / share(most).max(1) {
-        0 if value > 0 => 1,
-        eighths => eighths.min(whole),
-    };
-    let part = EIGHTHS[usize::try_from(eighths % 8).unwrap_or_default()];
-    format!("{}{part}", "█".repeat(usize::try_from(eighths / 8).unwrap_or_default()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_grouped_by_thousands() {
-        let numbers = [0, 999, 1_000, -1_234_567, i64::MAX];
-        let grouped: Vec<String> = numbers.into_iter().map(grouped).collect();
-        assert_eq!(grouped, ["0", "999", "1,000", "-1,234,567", "9,223,372,036,854,775,807"]);
-    }
-
-    #[test]
-    fn bars_are_as_long_as_their_share_and_never_longer() {
-        assert_eq!(bar(0, 10, 4), "");
-        assert_eq!(bar(5, 10, 4), "██");
-        assert_eq!(bar(10, 10, 4), "████");
-        assert_eq!(bar(20, 10, 4), "████");
-        assert_eq!(bar(1, 1_000, 4), "▏", "a little is seen");
-        assert_eq!(bar(5, 8, 1), "▋");
-        assert_eq!(bar(3, 0, 2), "██");
-    }
 
     #[test]
     fn what_is_quoted_stands_apart_however_narrow_the_terminal_is() {

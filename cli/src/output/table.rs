@@ -2,10 +2,11 @@
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row};
+use tidings_tui::escape;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::page::bar;
-use super::{Style, paint, text};
+use super::bar::bar;
+use super::{Style, paint};
 
 /// Cells between two columns.
 const GAP: u16 = 2;
@@ -86,7 +87,7 @@ impl Table {
     /// Adds a row that stands out.
     pub(crate) fn styled_row<const N: usize>(&mut self, style: Style, cells: [String; N]) {
         debug_assert_eq!(N, self.columns.len(), "a cell for each column");
-        let fit = |cell: String| text::line(&cell).into_owned();
+        let fit = |cell: String| escape::line(&cell).into_owned();
         self.rows.push((style, cells.map(fit).into()));
     }
 

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use indicatif::HumanCount;
 use tidings_core::post::{self, Exported};
+use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::output;
@@ -25,7 +25,7 @@ pub(crate) fn run(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
         whole.keep()?;
     }
     watch.answer(&session.out, &exported, |page| {
-        page.line(format!("{} posts exported", HumanCount(exported.posts)));
+        page.line(format!("{} posts exported", number(exported.posts)));
     })
 }
 

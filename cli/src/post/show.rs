@@ -4,9 +4,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use tidings_core::post::{self, LIST_MAX, ListQuery};
+use tidings_tui::number::{count, number};
 
 use crate::failure::Failure;
-use crate::output::{Column, Style, Table, counted, dated, grouped, local, stream_pages, zone};
+use crate::output::{Column, Style, Table, dated, local, stream_pages, zone};
 use crate::session::{Session, unknown};
 
 #[derive(Debug, Args)]
@@ -50,7 +51,7 @@ pub(super) fn list(session: &Session, window: &Window) -> Result<ExitCode, Failu
         let mut table = table();
         for post in &posts.posts {
             let (id, title, url) = (post.id.clone(), post.title.clone(), post.url.clone());
-            table.row([id, title, grouped(post.view), grouped(post.fav_cnt), local(post.date), url]);
+            table.row([id, title, number(post.view), number(post.fav_cnt), local(post.date), url]);
         }
         page.table(&table, "There are no posts.");
         if let Some(next) = &posts.next {
@@ -65,7 +66,7 @@ pub(super) fn one(session: &Session, id: &str) -> Result<ExitCode, Failure> {
         let (shown, detail) = (&found.post.shown, &found.post);
         page.styled(Style::Strong, &shown.title);
         page.line(&shown.url);
-        let (views, likes) = (counted(shown.view, "view"), counted(shown.fav_cnt, "like"));
+        let (views, likes) = (count(shown.view, "view"), count(shown.fav_cnt, "like"));
         page.styled(Style::Faint, format!("{} ({}), {views}, {likes}", local(shown.date), zone()));
         let (topics, tags) = (detail.topic.texts().join(", "), detail.tag.texts().join(", "));
         let end = shown.end_date.map(local).unwrap_or_default();

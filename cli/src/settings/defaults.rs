@@ -101,7 +101,7 @@ impl Settings {
             words_max: Some(words.vocabulary),
             words_corpus: Some(words.corpus),
             words_seed: Some(words.seed),
-            db: Some(crate::DATABASE.into()),
+            db: Some(crate::database::DEFAULT.into()),
             file: FromFile::default(),
         }
     }

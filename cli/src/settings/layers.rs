@@ -9,8 +9,8 @@ use clap::{Args as _, Command, Parser};
 use serde_json::{Map, Value};
 
 use super::Settings;
-use crate::args;
 use crate::failure::Failure;
+use crate::global;
 
 /// The TOML file that is read where none is named.
 const FILE: &str = "tidings.toml";
@@ -109,7 +109,7 @@ pub(crate) fn wrong_variable(refused: &clap::Error) -> Option<String> {
     let is_flag = |argument: &str| {
         argument.strip_prefix(&*flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
     };
-    let given = args::given().any(|argument| argument.to_str().is_some_and(is_flag));
+    let given = global::given().any(|argument| argument.to_str().is_some_and(is_flag));
     (!given).then_some(message)
 }
 

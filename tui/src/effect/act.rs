@@ -9,7 +9,7 @@ use tidings_core::{admin, feedback, notice, post, profile};
 
 use super::{Service, panicked};
 use crate::draft::Kept;
-use crate::event::{Event, Problem};
+use crate::problem::Problem;
 use crate::sheet::{self, Sheet};
 
 /// A change.
@@ -75,11 +75,10 @@ impl Act {
 }
 
 impl Act {
-    /// Changes what it is about.
-    pub(crate) fn run(self, service: &Service) -> Event {
+    /// Makes the change. A panic is a problem like any other.
+    pub(crate) fn run(&self, service: &Service) -> Result<(), Problem> {
         let result = catch_unwind(AssertUnwindSafe(|| self.change(service)));
-        let result = result.unwrap_or_else(|panic| Err(panicked(&*panic)));
-        Event::Acted { act: self, result }
+        result.unwrap_or_else(|panic| Err(panicked(&*panic)))
     }
 
     fn change(&self, service: &Service) -> Result<(), Problem> {

@@ -10,7 +10,7 @@ use tidings_core::stats::Stats;
 use tidings_core::{Tidings, feedback, newsfeed, post, profile, search};
 
 use super::{Answer, Figures, Health, Member, Overview, PostRow, PostText, Query, Service, panicked};
-use crate::event::{Event, Problem};
+use crate::problem::Problem;
 
 /// Lines of the log that a page holds.
 const LOG_LINES: i64 = 200;
@@ -67,17 +67,17 @@ impl Query {
     }
 
     /// Asks the core, and answers with this number whatever happens.
-    pub(crate) fn run(self, number: u64, service: &Service) -> Event {
+    pub(crate) fn run(self, service: &Service) -> Answer {
         let again = self.clone();
         let answer = catch_unwind(AssertUnwindSafe(|| self.ask(service)));
-        Event::Loaded { number, answer: answer.unwrap_or_else(|panic| again.failed(panicked(&*panic))) }
+        answer.unwrap_or_else(|panic| again.failed(panicked(&*panic)))
     }
 }
 
 fn no_such_member(error: tidings_core::Error, member: Option<&str>) -> Problem {
     match (&error, member) {
         (tidings_core::Error::NotFound, Some(member)) => {
-            Problem::new(format!("There is no member {member}."), "A path begins with /.")
+            Problem::new(format!("There is no member {member}. A path begins with /."))
         }
         _ => error.into(),
     }

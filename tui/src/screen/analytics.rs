@@ -8,7 +8,6 @@ use ratatui::layout::{Position, Rect};
 use tidings_core::changes::Changes;
 
 use crate::effect::{Answer, Figures, Query};
-use crate::event::Problem;
 use crate::keys::{self, Action, Table};
 use crate::screen::{Ctx, Out, Screen};
 use crate::slot::Slot;
@@ -251,7 +250,8 @@ impl Screen for Analytics {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        let problem = self.slot.problem().filter(|_| !self.slot.is_waiting()).map(Problem::text);
+        let problem =
+            self.slot.problem().filter(|_| !self.slot.is_waiting()).map(|problem| problem.text.clone());
         self.paint(frame.buffer_mut(), area, problem, ctx);
     }
 }

@@ -9,8 +9,8 @@ use tidings_core::feedback::Feedback as Entry;
 use tidings_core::notice::Notice;
 
 use crate::effect::{Act, Answer, Query};
-use crate::event::Problem;
 use crate::keys::{self, Action, Table};
+use crate::problem::Problem;
 use crate::screen::{Ctx, Go, Out, Screen, reading};
 use crate::sheet::Sheet;
 use crate::slot::Slot;
@@ -250,7 +250,7 @@ impl Screen for Feedback {
         let look = Look {
             theme: ctx.theme,
             head: format!("{what} · {kind}"),
-            problem: self.slot.problem().map(Problem::text),
+            problem: self.slot.problem().map(|problem| problem.text.clone()),
             empty,
             columns: &COLUMNS,
             row: &row,

@@ -8,8 +8,8 @@ use tidings_core::analysis::{LogEntry, LogPage, LogPlace};
 use tidings_core::changes::Changes;
 
 use crate::effect::{Answer, Query};
-use crate::event::Problem;
 use crate::keys::{self, Action, Table};
+use crate::number::count;
 use crate::screen::{Ctx, Out, Screen, reading};
 use crate::sheet::Sheet;
 use crate::slot::Slot;
@@ -268,12 +268,13 @@ impl Screen for Log {
         } else {
             "‖ standing (f follows)".to_owned()
         }];
-        head.push(crate::text::count(i64::try_from(n).unwrap_or(i64::MAX), "line"));
+        head.push(count(n, "line"));
         if let Some(to) = self.looked_to {
             head.push(format!("back to {}; m looks further", ctx.moment(to)));
         }
         let head = if self.list.typing() { wanted::HINT.to_owned() } else { head.join(" · ") };
-        let problem = self.slot.problem().filter(|_| !self.slot.is_waiting()).map(Problem::text);
+        let problem =
+            self.slot.problem().filter(|_| !self.slot.is_waiting()).map(|problem| problem.text.clone());
         let look = Look {
             theme: ctx.theme,
             head,

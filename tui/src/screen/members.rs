@@ -8,12 +8,12 @@ use tidings_core::account::MemberEntry;
 use tidings_core::changes::Changes;
 
 use crate::effect::{Act, Answer, Member, Query};
-use crate::event::Problem;
 use crate::keys::{self, Action, Table};
+use crate::number::count;
+use crate::problem::Problem;
 use crate::screen::{Ctx, Go, Out, Question, Screen};
 use crate::sheet::Sheet;
 use crate::slot::Slot;
-use crate::text::count;
 use crate::theme::Theme;
 use crate::widget::browser::{Browser, Did, Item, Look};
 use crate::widget::table::{Cell, Column};
@@ -317,12 +317,12 @@ impl Screen for Members {
         let head = match (self.slot.is_waiting() && n == 0, searched) {
             (true, _) => "Reading …".to_owned(),
             (_, true) => format!("{n} found{more}"),
-            (_, false) => format!("{}{more}", count(i64::try_from(n).unwrap_or(i64::MAX), "member")),
+            (_, false) => format!("{}{more}", count(n, "member")),
         };
         let look = Look {
             theme: ctx.theme,
             head,
-            problem: self.slot.problem().map(Problem::text),
+            problem: self.slot.problem().map(|problem| problem.text.clone()),
             empty: match (self.slot.is_waiting(), searched) {
                 (true, _) => "",
                 (_, true) => "Nobody has this in their id or names. Esc lists everybody.",

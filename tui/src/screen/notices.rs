@@ -8,12 +8,12 @@ use tidings_core::changes::Changes;
 
 use crate::draft::Kept;
 use crate::effect::{Act, Answer, Query};
-use crate::event::Problem;
 use crate::keys::{self, Action, Table};
+use crate::number::{self, number};
+use crate::problem::Problem;
 use crate::screen::{Ctx, Out, Question, Screen, reading};
 use crate::sheet::Sheet;
 use crate::slot::Slot;
-use crate::text;
 use crate::theme::Theme;
 use crate::widget::browser::{Browser, Did, Look, NO_MATCH};
 use crate::widget::input::Input;
@@ -144,7 +144,7 @@ impl Notices {
     fn text(row: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
         let mut facts = vec![row.state().to_owned(), ctx.stamp(row.date())];
         if row.notice.is_some() {
-            facts.push(text::count(row.view(), "view"));
+            facts.push(number::count(row.view(), "view"));
         }
         let mut lines = reading(row.title(), &facts.join(" · "), row.post(), columns);
         if row.notice.is_some() && row.draft.is_some() {
@@ -309,11 +309,7 @@ impl Screen for Notices {
             return editor.draw(area, frame.buffer_mut(), ctx);
         }
         let (listed, all) = (self.list.listed().count(), self.list.items().len());
-        let count = if listed == all {
-            text::number(i64::try_from(all).unwrap_or(i64::MAX))
-        } else {
-            format!("{listed} of {all}")
-        };
+        let count = if listed == all { number(all) } else { format!("{listed} of {all}") };
         let head = match (self.seen, all) {
             (Some(_), 0) if self.slot.is_waiting() => "Reading …".to_owned(),
             _ => format!("{count} · {}", self.sort.says()),
@@ -324,7 +320,7 @@ impl Screen for Notices {
                 "○ hidden" => Theme::faint(),
                 _ => ctx.theme.attention(),
             };
-            let views = row.notice.as_ref().map(|notice| text::number(notice.view)).unwrap_or_default();
+            let views = row.notice.as_ref().map(|notice| number(notice.view)).unwrap_or_default();
             vec![
                 Cell::from(row.title()),
                 Cell::styled(ctx.stamp(row.date()), Theme::faint()),
@@ -335,7 +331,7 @@ impl Screen for Notices {
         let look = Look {
             theme: ctx.theme,
             head,
-            problem: self.slot.problem().map(Problem::text),
+            problem: self.slot.problem().map(|problem| problem.text.clone()),
             empty: match (self.slot.is_waiting() && all == 0, self.list.filter.is_empty()) {
                 (true, _) => "",
                 (_, true) => "There are no notices. n writes one.",

@@ -7,12 +7,12 @@ use ratatui::text::Line;
 use tidings_core::changes::Changes;
 
 use crate::effect::{Act, Answer, PostRow, PostText, Query};
-use crate::event::Problem;
 use crate::keys::{self, Action, Table};
+use crate::number::{count, number};
+use crate::problem::Problem;
 use crate::screen::{Ctx, Out, Question, Screen, reading};
 use crate::sheet::Sheet;
 use crate::slot::Slot;
-use crate::text::{count, number};
 use crate::theme::Theme;
 use crate::widget::browser::{Browser, Did, Item, Look};
 use crate::widget::table::{Cell, Column};
@@ -89,7 +89,7 @@ impl Posts {
         let post = self.post.as_ref().filter(|post| post.id == row.id);
         let text = match (post, self.post_slot.problem()) {
             (Some(post), _) => post.post.clone(),
-            (None, Some(problem)) if !self.post_slot.is_waiting() => format!("✗ {}", problem.text()),
+            (None, Some(problem)) if !self.post_slot.is_waiting() => format!("✗ {}", problem.text),
             (None, _) => "…".to_owned(),
         };
         let mut lines = reading(&row.title, &facts.join(" · "), &text, columns);
@@ -282,7 +282,7 @@ impl Screen for Posts {
         let look = Look {
             theme: ctx.theme,
             head,
-            problem: self.slot.problem().map(Problem::text),
+            problem: self.slot.problem().map(|problem| problem.text.clone()),
             empty,
             columns: if popular { &FEED } else { &FOUND },
             row: &row,

@@ -9,9 +9,9 @@ use ratatui::layout::{Position, Rect};
 use super::{Overlay, State};
 use crate::effect::{Act, Effect};
 use crate::keys::{self, Action};
+use crate::layout;
 use crate::screen::{Choice, Out, Question, Then};
 use crate::sheet::Sheet;
-use crate::view;
 use crate::widget::input::Input;
 
 /// Rows that one turn of the wheel moves.
@@ -20,7 +20,7 @@ const WHEEL: usize = 3;
 impl State {
     pub(super) fn key(&mut self, key: KeyEvent, out: &mut Out) {
         self.message = None;
-        if self.ctx.size.0 < view::LEAST.0 || self.ctx.size.1 < view::LEAST.1 {
+        if self.ctx.size.0 < layout::LEAST.0 || self.ctx.size.1 < layout::LEAST.1 {
             // Nothing is seen of what other keys would do.
             match keys::find(&[&keys::GLOBAL], &key) {
                 // Nor of a question.
@@ -69,9 +69,9 @@ impl State {
             }
             Action::Help => self.overlay = Some(Overlay::Help { scroll: 0 }),
             Action::Screen(screen) => self.open(screen, out),
-            Action::NextScreen => self.open((self.current + 1) % view::TITLES.len(), out),
+            Action::NextScreen => self.open((self.current + 1) % layout::TITLES.len(), out),
             Action::PreviousScreen => {
-                self.open((self.current + view::TITLES.len() - 1) % view::TITLES.len(), out);
+                self.open((self.current + layout::TITLES.len() - 1) % layout::TITLES.len(), out);
             }
             // At the end of the way back stands the overview.
             Action::Back if self.current != 0 => self.open(0, out),
@@ -101,8 +101,8 @@ impl State {
     }
 
     fn key_in_help(&mut self, scroll: usize, key: KeyEvent, out: &mut Out) {
-        let lines = view::help(&self.help_tables()).len();
-        let page = view::help_lines(self.ctx.size.1);
+        let lines = layout::help(&self.help_tables()).len();
+        let page = layout::help_lines(self.ctx.size.1);
         let most = lines.saturating_sub(page);
         let scroll = match keys::find(&[&keys::HELP], &key) {
             Some(Action::Back) => return,
@@ -191,19 +191,19 @@ impl State {
 
     fn click(&mut self, at: Position, out: &mut Out) {
         self.message = None;
-        let places = view::areas(Rect::new(0, 0, self.ctx.size.0, self.ctx.size.1));
+        let places = layout::areas(Rect::new(0, 0, self.ctx.size.0, self.ctx.size.1));
         if let Some(overlay) = &self.overlay {
             // A click beside a question answers nothing.
             if let Overlay::Help { .. } = overlay {
                 self.overlay = None;
             }
         } else if places.tabs.contains(at) {
-            let tabs = view::tabs(places.tabs, self.current, self.open_feedback());
+            let tabs = layout::tabs(places.tabs, self.current, self.open_feedback());
             if let Some(screen) = tabs.iter().position(|(rect, _)| rect.contains(at)) {
                 self.open(screen, out);
             }
         } else if places.foot.contains(at) {
-            let hints = view::footer(places.foot, &self.tables());
+            let hints = layout::footer(places.foot, &self.tables());
             if let Some((_, binding)) = hints.into_iter().find(|(rect, _)| rect.contains(at)) {
                 self.act(binding.action, out);
             }

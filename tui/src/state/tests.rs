@@ -15,6 +15,7 @@ use tidings_core::clock::Clock;
 use super::*;
 use crate::draft::Drafts;
 use crate::effect::{Answer, Health, Query, Service};
+use crate::view;
 
 mod acts;
 mod data;
@@ -79,8 +80,13 @@ impl Stage {
                 continue;
             }
             let event = match effect {
-                Effect::Load { number, query } => steady(query.run(number, &self.service)),
-                Effect::Act(act) => act.run(&self.service),
+                Effect::Load { number, query } => {
+                    steady(Event::Loaded { number, answer: query.run(&self.service) })
+                }
+                Effect::Act(act) => {
+                    let result = act.run(&self.service);
+                    Event::Acted { act, result }
+                }
                 Effect::Copy(text) => {
                     self.copied.push(text);
                     continue;

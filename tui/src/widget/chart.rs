@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use crate::number::number;
 use crate::text;
 use crate::theme::Theme;
 
@@ -56,12 +57,12 @@ impl Bars<'_> {
 pub(crate) fn lying(area: Rect, buf: &mut Buffer, rows: &[(String, i64)], theme: Theme) {
     let most = rows.iter().map(|(_, n)| *n).max().unwrap_or_default().max(1);
     let names = rows.iter().map(|(name, _)| text::width(&text::line(name))).max().unwrap_or_default();
-    let numbers = rows.iter().map(|(_, n)| text::number(*n).len()).max().unwrap_or_default();
+    let numbers = rows.iter().map(|(_, n)| number(*n).len()).max().unwrap_or_default();
     let width = usize::from(area.width);
     let names = names.min(width.saturating_sub(numbers + 2) * 2 / 3);
     let room = width.saturating_sub(names + numbers + 2);
     for (y, (name, n)) in (area.y..area.bottom()).zip(rows) {
-        let number = text::fit(&text::number(*n), numbers, true);
+        let number = text::fit(&number(*n), numbers, true);
         let begin = format!("{} {number} ", text::fit(name, names, false));
         let (x, _) = buf.set_stringn(area.x, y, &begin, width, Style::new());
         buf.set_stringn(x, y, bar(*n, most, room), area.right().saturating_sub(x).into(), theme.accent());

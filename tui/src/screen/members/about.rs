@@ -6,7 +6,8 @@ use tidings_core::profile::PostRecord;
 
 use super::state;
 use crate::effect::Member;
-use crate::event::Problem;
+use crate::number::number;
+use crate::problem::Problem;
 use crate::screen::Ctx;
 use crate::text::{self, fit};
 use crate::theme::Theme;
@@ -79,7 +80,7 @@ pub(super) fn text(
     lines.push(Line::default());
     let rest = match (member, problem) {
         (Some(member), _) => about(entry, member, view, ctx),
-        (None, Some(problem)) => vec![(String::new(), format!("✗ {}", problem.text()))],
+        (None, Some(problem)) => vec![(String::new(), format!("✗ {}", problem.text))],
         (None, None) => vec![(String::new(), "…".to_owned())],
     };
     if rest.is_empty() {
@@ -105,7 +106,6 @@ fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(St
     };
     match view {
         View::Facts => {
-            let number = |n: usize| text::number(i64::try_from(n).unwrap_or(i64::MAX));
             let latest =
                 member.log.first().map_or_else(|| "nothing yet".to_owned(), |line| ctx.stamp(line.date.0));
             let mut facts = vec![

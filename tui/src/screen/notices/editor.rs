@@ -10,10 +10,11 @@ use tidings_core::notice::{self, Notice};
 
 use crate::draft::Kept;
 use crate::effect::{Act, Effect};
-use crate::event::Problem;
 use crate::keys::{self, Action, Table};
+use crate::number::number;
+use crate::problem::Problem;
 use crate::screen::{Choice, Ctx, Out, Question, Then, reading};
-use crate::text::{cut, number, width};
+use crate::text::{cut, width};
 use crate::theme::Theme;
 
 /// How long saving may take before it is shown that it runs, in milliseconds.
@@ -392,16 +393,15 @@ impl Editor {
     /// The lengths against their limits; or why it was not saved.
     fn draw_foot(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx, title: &str, post: &str) {
         if let Some(problem) = &self.problem {
-            return put(area, buf, &format!("✗ {} The draft is kept.", problem.text()), ctx.theme.bad());
+            return put(area, buf, &format!("✗ {} The draft is kept.", problem.text), ctx.theme.bad());
         }
         let mut x = area.x;
         let fields = [("title", title, notice::TITLE), ("text", post, notice::POST)];
         for (name, text, bounds) in fields {
             let length = notice::length(text);
-            let n = |n: usize| number(i64::try_from(n).unwrap_or(i64::MAX));
             let over = length > bounds.max;
             let sign = if over { " too long!" } else { "" };
-            let shown = format!("{name} {}/{}{sign}   ", n(length), n(bounds.max));
+            let shown = format!("{name} {}/{}{sign}   ", number(length), number(bounds.max));
             let style = if over { ctx.theme.bad() } else { Theme::faint() };
             let rest = Rect { x, width: area.right().saturating_sub(x), ..area };
             put(rest, buf, &shown, style);

@@ -7,8 +7,9 @@ use tidings_core::analysis::{Live, LogEntry, Sums};
 
 use super::{Overview, Places};
 use crate::effect::{Health, Overview as Data};
+use crate::number::{count, number};
 use crate::screen::Ctx;
-use crate::text::{bytes, count, cut, fit, number, width};
+use crate::text::{bytes, cut, fit, width};
 use crate::theme::Theme;
 use crate::widget::chart::{self, Bars};
 
@@ -16,7 +17,7 @@ impl Overview {
     pub(super) fn paint(&self, buf: &mut Buffer, places: &Places, ctx: &Ctx) {
         let Some(data) = &self.data else {
             let (text, style) = match self.slot.problem() {
-                Some(problem) => (format!("✗ {}", problem.text()), ctx.theme.bad()),
+                Some(problem) => (format!("✗ {}", problem.text), ctx.theme.bad()),
                 None => ("Reading …".to_owned(), Theme::faint()),
             };
             buf.set_stringn(places.figures.x, places.figures.y, text, places.figures.width.into(), style);
@@ -25,7 +26,7 @@ impl Overview {
         figures(&data.live, places.figures, buf, ctx);
         if let Some(problem) = self.slot.problem() {
             // What is shown is no longer the day as it goes.
-            let line = fit(&format!("✗ {}", problem.text()), places.figures.width.into(), false);
+            let line = fit(&format!("✗ {}", problem.text), places.figures.width.into(), false);
             buf.set_string(places.figures.x, places.figures.y, line, ctx.theme.bad());
         }
         hours(&data.live, places.hours, buf, ctx);

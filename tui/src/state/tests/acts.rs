@@ -44,7 +44,7 @@ fn a_notice_that_breaks_a_rule_is_not_saved_and_says_why_where_one_looks() {
     let mut stage = Stage::new();
     stage.keys(&["2", "n", "A title", "Ctrl-S"]);
     assert_eq!(notices(&stage), []);
-    stage.sees("✗ Not taken: post has 1 to 20,000 characters");
+    stage.sees("✗ Post has 1 to 20,000 characters");
     stage.sees("A new notice");
     stage.keys(&["Tab", "now with a text", "Ctrl-S"]);
     assert_eq!(notices(&stage), [("A title".to_owned(), 1)]);
@@ -113,7 +113,7 @@ fn what_is_gone_meanwhile_is_told() {
     stage.keys(&["x"]);
     notice::remove(&stage.service.tidings, &Caller::Operator, &id).unwrap();
     stage.keys(&["y"]);
-    stage.sees("✗ It is not there: it may have been removed meanwhile.");
+    stage.sees("✗ It does not exist, or was removed in the meantime.");
 }
 
 #[test]
@@ -195,8 +195,7 @@ fn members_are_found_as_one_types_and_each_act_asks_and_names() {
     stage.sees("✓ Removed the member ben.");
     assert_eq!(members(&stage).len(), 2);
     stage.keys(&["Esc", "a", "y"]);
-    stage.sees("✗ Nobody would be left who can administer. Make another member an");
-    stage.sees("administrator first.");
+    stage.sees("✗ No administrator would be left: make another member an administrator");
 }
 
 #[test]

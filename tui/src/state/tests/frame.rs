@@ -136,15 +136,15 @@ fn changes_show_with_the_next_tick_and_nothing_is_read_while_nothing_changes() {
 #[test]
 fn a_database_that_fails_says_so_and_the_screens_go_on() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
-    let failed = || Err(Problem::new("The database failed: disk full.", "Make room."));
+    let failed = || Err(Problem::new("The disk is full: make room."));
     stage.holds = true;
     stage.keys(&["2", "Ctrl-L"]);
     let Some(Effect::Load { number, .. }) = stage.waiting.pop() else { panic!("nothing was asked") };
     stage.happens(Event::Loaded { number, answer: Answer::Notices(failed()) });
-    stage.sees("✗ The database failed: disk full. Make room.");
+    stage.sees("✗ The disk is full: make room.");
     stage.holds = false;
     stage.keys(&["Ctrl-L"]);
-    stage.sees_not("disk full");
+    stage.sees_not("disk is full");
 }
 
 #[test]

@@ -6,7 +6,7 @@ const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (160, 50)];
 
 /// Opens each screen at each size, and with it what can be opened in it.
 fn every_screen(name: &str, stage: &mut Stage) {
-    for (i, title) in view::TITLES.iter().enumerate() {
+    for (i, title) in layout::TITLES.iter().enumerate() {
         for (columns, rows) in SIZES {
             stage.resize(columns, rows);
             stage.keys(&[&(i + 1).to_string()]);
@@ -85,7 +85,7 @@ fn each_screen_is_drawn_at_every_size() {
         .into_iter()
         .enumerate()
     {
-        for screen in 0..view::TITLES.len() {
+        for screen in 0..layout::TITLES.len() {
             stage.resize(80, 24);
             stage.keys(&["Esc", "Esc", "Esc", "k", "Esc", &(screen + 1).to_string()]);
             stage.keys(keys);
@@ -118,7 +118,7 @@ fn a_window_that_is_too_small_says_so_and_still_quits() {
 fn without_colours_nothing_has_one() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     stage.state.ctx.theme = Theme::new(false);
-    for screen in 1..=view::TITLES.len() {
+    for screen in 1..=layout::TITLES.len() {
         stage.keys(&[&screen.to_string()]);
         stage.tick(0);
         let buffer = stage.buffer();

@@ -1,0 +1,56 @@
+//! The database file: its path, and opening it.
+
+use std::path::{Path, PathBuf};
+
+use tidings_core::{Builder, Tidings};
+
+use crate::failure::{Failure, cannot_open, no_database};
+use crate::global::Global;
+use crate::output;
+use crate::settings::Settings;
+
+/// Opens the database with these settings if it exists: a mistyped name must not create a new one.
+pub(crate) fn open(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
+    // A path that cannot be examined fails when it is opened, with the reason.
+    if matches!(path.try_exists(), Ok(false)) {
+        return Err(no_database(path));
+    }
+    create(path, settings)
+}
+
+/// As [`open`], but creates the database if it does not exist.
+pub(crate) fn create(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
+    builder(path, settings)?.open().map_err(|error| cannot_open(path, &error))
+}
+
+/// Opens the database for a service, creates it if it does not exist, and starts the background work.
+pub(crate) fn start(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
+    builder(path, settings)?.start().map_err(|error| cannot_open(path, &error))
+}
+
+/// Returns a builder with these settings, and warns when only the key of the database exists.
+fn builder(path: &Path, settings: &Settings) -> Result<Builder, Failure> {
+    if let Some(key) = Tidings::key_without_database(path) {
+        let (path, key) = (path.display(), key.display());
+        output::note(&format!(
+            "tidings: there is no database {path}, but its key {key}: a new, empty database is made. If there was one \
+             before, stop this and put a backup in its place: tidings restore FILE"
+        ));
+    }
+    Ok(Tidings::builder(path).config(settings.core()?))
+}
+
+/// Returns the path of the database for a command that needs no other setting.
+pub(crate) fn path_of(global: &Global) -> Result<PathBuf, Failure> {
+    let settings = Settings::default().complete(global.config.as_deref())?;
+    Ok(path(global, &settings))
+}
+
+/// The default path of the database.
+pub(crate) const DEFAULT: &str = "./tidings.db";
+
+/// Returns the path of the database: the flag or variable, else the entry of the TOML file, else the default.
+pub(crate) fn path(global: &Global, settings: &Settings) -> PathBuf {
+    let named = global.db.as_deref().or(settings.db());
+    named.map_or_else(|| PathBuf::from(DEFAULT), Path::to_owned)
+}

@@ -1,0 +1,58 @@
+//! The options that every command takes.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// What every command takes, before its name or after it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct Global {
+    /// The database file [default: ./tidings.db]
+    #[arg(long, global = true, env = "TIDINGS_DB", value_name = "PATH")]
+    pub(crate) db: Option<PathBuf>,
+    /// A TOML file with settings [default: ./tidings.toml, if there is one]
+    #[arg(long, global = true, env = "TIDINGS_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print one JSON object, as HTTP would answer it
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Print one JSON object a line: the elements of a list, each as it comes
+    #[arg(long, global = true, conflicts_with = "json")]
+    pub(crate) ndjson: bool,
+    /// Act as this member, with their rights and no others
+    #[arg(long = "as", global = true, value_name = "ID")]
+    pub(crate) acting: Option<String>,
+    /// When to use colours; auto is on a terminal, unless `NO_COLOR` is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
+/// The arguments that may be options: those that tell how to answer hold for command lines that cannot be parsed, too.
+pub(crate) fn given() -> impl Iterator<Item = OsString> {
+    std::env::args_os().skip(1).take_while(|argument| argument != "--")
+}
+
+/// When to use colours, whether or not the arguments can be parsed.
+pub(crate) fn color() -> Color {
+    const FLAG: &str = "--color";
+    let mut arguments = given();
+    while let Some(argument) = arguments.next() {
+        let Some(rest) = argument.to_str().and_then(|argument| argument.strip_prefix(FLAG)) else { continue };
+        let value = match rest.strip_prefix('=') {
+            None if rest.is_empty() => arguments.next().and_then(|value| value.into_string().ok()),
+            value => value.map(str::to_owned),
+        };
+        return value.and_then(|value| Color::from_str(&value, false).ok()).unwrap_or(Color::Auto);
+    }
+    Color::Auto
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}

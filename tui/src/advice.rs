@@ -1,0 +1,133 @@
+//! What to tell people about an error: what is wrong, or what they can do about it.
+//!
+//! The command line prints the advice behind the `result` text; the terminal UI shows it alone. Neither match has a
+//! `_` arm: a new error does not compile until it has its advice.
+
+use tidings_core::import::Done;
+use tidings_core::{Error, Outcome, StoreError};
+
+/// Returns the advice on an error: a clause in lower case without a full stop, unless the error quotes a name.
+pub fn advice(error: &Error) -> String {
+    match error {
+        Error::Documented(outcome) => of_outcome(*outcome).to_owned(),
+        Error::BadRequest(rule) => (*rule).to_owned(),
+        Error::BadToken => "this needs a member: name one with --as ID".to_owned(),
+        Error::Forbidden => ADMINISTRATORS_ONLY.to_owned(),
+        Error::NotFound => GONE.to_owned(),
+        Error::LastAdministrator => {
+            "no administrator would be left: make another member an administrator first".to_owned()
+        }
+        Error::DuplicateUrl => "another post has this address".to_owned(),
+        Error::TooManyRequests { retry_after_s } => format!("try again in {retry_after_s} s"),
+        Error::Overloaded => BUSY.to_owned(),
+        Error::Failed { cause, .. } | Error::Store(cause) => of_store(cause),
+        Error::Input(cause) => format!("the input cannot be read to its end: {cause}"),
+        Error::Unfinished { cause, done: Done { inserted, updated, skipped } } => format!(
+            "{}\nBefore that, {inserted} were inserted, {updated} updated and {skipped} skipped. Run the import again: \
+             it skips what is already stored.",
+            of_store(cause)
+        ),
+        Error::Internal(cause) => format!("{cause}: this is a fault of the program or of the system"),
+    }
+}
+
+const ADMINISTRATORS_ONLY: &str =
+    "only an administrator may do this: leave --as out, or name an administrator";
+const GONE: &str = "it does not exist, or was removed in the meantime";
+const BUSY: &str = "the database is busy and nothing was changed: try again in a moment";
+
+const fn of_outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::WrongUserInfo => "the id, the password or the nickname breaks its rule",
+        Outcome::CheckPw => "the password and its repetition differ",
+        Outcome::AlreadyId => "another member has this id, or the university's roster reserves it",
+        Outcome::IncorrectPw => "this is not the member's password",
+        Outcome::BlacklistUser => "the member is blacklisted: tidings blacklist remove ID ends that",
+        Outcome::NoMember => "no member has this id",
+        Outcome::NotSchool => "the university does not know this id",
+        Outcome::PwIncorrect => "the university has another password for this id",
+        Outcome::ApiError => "the university's system did not answer, or none is set: see --verifier",
+        Outcome::RewriteNickname => "the nickname breaks its rule",
+        Outcome::NotFound => GONE,
+        Outcome::UserNotFound => "no member has this token",
+        Outcome::BadRequest => "the token or the number of the list is wrong",
+        Outcome::NotAdmin => ADMINISTRATORS_ONLY,
+        Outcome::Fail => "the feedback was not accepted",
+    }
+}
+
+/// Returns the advice on a failure of the store.
+pub fn of_store(error: &StoreError) -> String {
+    match error {
+        StoreError::Duplicate => {
+            "another command added the same record at the same time: try again".to_owned()
+        }
+        StoreError::Dangling => {
+            "a record that this one refers to was removed in the meantime: try again".to_owned()
+        }
+        StoreError::Overloaded => BUSY.to_owned(),
+        // These say themselves what to do.
+        StoreError::Newer { .. }
+        | StoreError::Zone { .. }
+        | StoreError::Replaced { .. }
+        | StoreError::Emptied { .. } => error.to_string(),
+        StoreError::Foreign => "the file is not a tidings database: name another file with --db".to_owned(),
+        StoreError::Damaged(cause) => format!(
+            "the database is damaged: {cause}: tidings check says more; tidings restore FILE puts a backup in its place"
+        ),
+        StoreError::Interrupted => "the work was cancelled: start it again to finish it".to_owned(),
+        StoreError::Full => {
+            "the disk is full: make room, or move the database to another disk, and try again".to_owned()
+        }
+        StoreError::Other(cause) => {
+            format!("the database failed: {cause}: check its disk and its permissions, then try again")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn every_error_has_its_advice() {
+        let file = || PathBuf::from("tidings.db");
+        let stores = [
+            StoreError::Duplicate,
+            StoreError::Dangling,
+            StoreError::Overloaded,
+            StoreError::Newer { found: 9, known: 4 },
+            StoreError::Zone { counted: "Asia/Seoul".into(), asked: "UTC".into() },
+            StoreError::Foreign,
+            StoreError::Damaged("malformed".into()),
+            StoreError::Interrupted,
+            StoreError::Full,
+            StoreError::Replaced { database: file(), file: file(), fault: "was removed", saves: true },
+            StoreError::Emptied { database: file(), beside: file() },
+            StoreError::Other(Arc::from(Box::from("disk I/O error"))),
+        ];
+        let errors = [
+            Error::BadRequest("title has 1 to 200 characters"),
+            Error::BadToken,
+            Error::Forbidden,
+            Error::NotFound,
+            Error::LastAdministrator,
+            Error::DuplicateUrl,
+            Error::TooManyRequests { retry_after_s: 7 },
+            Error::Overloaded,
+            Error::Failed { result: "fail", cause: StoreError::Full },
+            Error::Input(io::Error::other("the pipe broke")),
+            Error::Unfinished { cause: StoreError::Full, done: Done::default() },
+            Error::Internal("the key cannot be written".into()),
+        ];
+        let outcomes = Outcome::ALL.into_iter().map(Error::from);
+        let stores = stores.into_iter().map(Error::Store);
+        let lines =
+            outcomes.chain(errors).chain(stores).map(|error| format!("{error}: {}\n", advice(&error)));
+        insta::assert_snapshot!(lines.collect::<String>());
+    }
+}

@@ -1,0 +1,86 @@
+//! Escaping of untrusted text for a terminal.
+//!
+//! Members write most of the texts that administrators read. A character that would move the cursor, change colours,
+//! reorder a line or hide in it is printed as an escape such as `\u{1b}`.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Returns a text as one line: line breaks and tabs are escaped too.
+///
+/// ```
+/// assert_eq!(tidings_tui::escape::line("red\u{1b}[31m\n"), "red\\u{1b}[31m\\n");
+/// ```
+pub fn line(text: &str) -> Cow<'_, str> {
+    escaped(text, is_unsafe)
+}
+
+/// Returns a text that may have several lines: line breaks stay, everything else is escaped as in [`line`].
+pub fn block(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| c != '\n' && is_unsafe(c))
+}
+
+/// Whether a character is a control character, a line separator, a mark that changes the direction of text (Unicode's
+/// `Bidi_Control` property), or a byte order mark, which is invisible.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{61c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'
+                | '\u{2029}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+                | '\u{feff}'
+        )
+}
+
+fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            c if !is_escaped(c) => safe.push(c),
+            '\n' => safe.push_str("\\n"),
+            '\r' => safe.push_str("\\r"),
+            '\t' => safe.push_str("\\t"),
+            c => {
+                // Writing to a string cannot fail.
+                let _ = write!(safe, "{}", c.escape_unicode());
+            }
+        }
+    }
+    Cow::Owned(safe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(line("a\u{1b}[31mred\u{7}"), "a\\u{1b}[31mred\\u{7}");
+        assert_eq!(line("one\ntwo\r\tthree\u{9b}"), "one\\ntwo\\r\\tthree\\u{9b}");
+        assert_eq!(block("one\ntwo\r\u{1b}"), "one\ntwo\\r\\u{1b}");
+    }
+
+    #[test]
+    fn invisible_and_direction_changing_characters_are_escaped() {
+        let marks = "\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}\u{feff}";
+        let escapes =
+            "\\u{61c}\\u{200e}\\u{200f}\\u{2028}\\u{2029}\\u{202a}\\u{202e}\\u{2066}\\u{2069}\\u{feff}";
+        assert_eq!(line(marks), escapes);
+        assert_eq!(block(marks), escapes);
+    }
+
+    #[test]
+    fn other_text_is_unchanged() {
+        for text in ["", "\"quoted\" \\n", "한국어 日本語", "👩‍👩‍👧 🇰🇷", "שלום"] {
+            assert!(matches!(line(text), Cow::Borrowed(same) if same == text), "{text:?}");
+        }
+    }
+}

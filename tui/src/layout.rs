@@ -1,0 +1,105 @@
+//! The layout of the frame around the screens: where the tabs, the screen and the footer are, for drawing and for the
+//! mouse.
+
+use ratatui::layout::Rect;
+
+use crate::keys::{Action, Binding, Table};
+use crate::text::{fit, width};
+
+/// The least columns and rows that the screens are made for.
+pub(crate) const LEAST: (u16, u16) = (40, 12);
+
+/// The names of the screens, in the order of their keys.
+pub(crate) const TITLES: [&str; 7] =
+    ["Overview", "Notices", "Feedback", "Members", "Posts", "Analytics", "Log"];
+
+/// Where the parts of the frame stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Areas {
+    pub(crate) tabs: Rect,
+    pub(crate) body: Rect,
+    pub(crate) foot: Rect,
+}
+
+/// Where the parts of the frame stand in an area.
+pub(crate) fn areas(area: Rect) -> Areas {
+    // A line of air where there is room for it.
+    let air = u16::from(area.height >= 20);
+    let side = u16::from(area.width >= 60);
+    let inner = Rect { x: area.x + side, width: area.width.saturating_sub(2 * side), ..area };
+    let row = |y: u16| Rect { y: area.y + y, height: 1, ..inner }.intersection(area);
+    let body = Rect { y: area.y + 1 + air, height: area.height.saturating_sub(2 + 2 * air), ..inner };
+    Areas { tabs: row(0), body: body.intersection(area), foot: row(area.height.saturating_sub(1)) }
+}
+
+/// The tabs: where each stands, and what it says.
+pub(crate) fn tabs(area: Rect, current: usize, open_feedback: usize) -> Vec<(Rect, String)> {
+    let name = |i: usize, title: &str| match (i, open_feedback) {
+        (2, 1..) => format!(" {} {title} {open_feedback}! ", i + 1),
+        _ => format!(" {} {title} ", i + 1),
+    };
+    let full: Vec<String> = TITLES.iter().enumerate().map(|(i, title)| name(i, title)).collect();
+    let room = usize::from(area.width);
+    let fits = full.iter().map(|tab| width(tab)).sum::<usize>() <= room;
+    let short = |(i, tab): (usize, &String)| if i == current { tab.clone() } else { format!(" {} ", i + 1) };
+    let shown: Vec<String> = if fits { full } else { full.iter().enumerate().map(short).collect() };
+    let mut x = area.x;
+    let place = |tab: String| {
+        let wide = u16::try_from(width(&tab)).unwrap_or_default();
+        let rect = Rect { x, width: wide, ..area }.intersection(area);
+        x = x.saturating_add(wide);
+        (rect, tab)
+    };
+    shown.into_iter().map(place).collect()
+}
+
+/// The keys of the footer: where each stands, and what it is.
+pub(crate) fn footer(area: Rect, tables: &[&'static Table]) -> Vec<(Rect, &'static Binding)> {
+    let mut shown: Vec<&'static Binding> = Vec::new();
+    let wide = |binding: &Binding| u16::try_from(width(&hint(binding)) + 2).unwrap_or_default();
+    let all = tables.iter().flat_map(|table| table.keys).filter(|binding| !binding.short.is_empty());
+    // What is always there comes last, and never gives way.
+    let (last, first): (Vec<_>, Vec<_>) = all.partition(|b| matches!(b.action, Action::Help | Action::Quit));
+    let mut room = area.width.saturating_sub(last.iter().map(|binding| wide(binding)).sum());
+    for binding in first {
+        if wide(binding) > room {
+            break;
+        }
+        room -= wide(binding);
+        shown.push(binding);
+    }
+    shown.extend(last);
+    let mut x = area.x;
+    let place = |binding: &'static Binding| {
+        let rect = Rect { x, width: wide(binding), ..area }.intersection(area);
+        x = x.saturating_add(rect.width);
+        (rect, binding)
+    };
+    shown.into_iter().map(place).collect()
+}
+
+pub(crate) fn hint(binding: &Binding) -> String {
+    let key = binding.chords.first().map(|chord| chord.name()).unwrap_or_default();
+    format!("{key} {}", binding.short)
+}
+
+/// The keys of the screen, line by line.
+pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
+    let mut lines = Vec::new();
+    for table in tables {
+        if !lines.is_empty() {
+            lines.push((String::new(), false));
+        }
+        lines.push((table.title.to_owned(), true));
+        for binding in table.keys {
+            let names: Vec<String> = binding.chords.iter().map(|chord| chord.name()).collect();
+            lines.push((format!("{}  {}", fit(&names.join(" "), 16, false), binding.says), false));
+        }
+    }
+    lines
+}
+
+/// How many lines of help are in view.
+pub(crate) fn help_lines(rows: u16) -> usize {
+    usize::from(rows.saturating_sub(4))
+}

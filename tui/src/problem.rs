@@ -1,0 +1,41 @@
+//! Failures as the screens show them.
+
+use tidings_core::Error;
+
+use crate::advice::advice;
+
+/// Why something failed, as a sentence or two for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) text: String,
+    /// Whether a file could not be created because it already exists.
+    pub(crate) exists: bool,
+}
+
+impl Problem {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), exists: false }
+    }
+
+    /// A failure in the program itself, such as a panic of an effect.
+    pub(crate) fn internal(message: &str) -> Self {
+        Self::new(format!("The program failed: {message}. Please report it; saved data is safe."))
+    }
+
+    /// A failure of the system on a file.
+    pub(crate) fn file(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
+        let exists = error.kind() == std::io::ErrorKind::AlreadyExists;
+        let text = format!("Cannot {what} {}: {error}. Name another file, or make room.", path.display());
+        Self { text, exists }
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let advice = advice(&error);
+        let mut chars = advice.chars();
+        let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
+        let stop = if advice.ends_with('.') { "" } else { "." };
+        Self::new(format!("{first}{}{stop}", chars.as_str()))
+    }
+}
