@@ -16,7 +16,7 @@ use crate::problem::Problem;
 
 /// A draft as it is kept. The names of its fields stand in files and may not change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct SavedDraft {
     /// The draft's own name, which is its file's.
     pub(crate) key: String,
     /// The notice that it changes; a new one where there is none.
@@ -62,7 +62,7 @@ impl Drafts {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(crate) fn keep(&self, draft: &Kept) -> Result<(), Problem> {
+    pub(crate) fn keep(&self, draft: &SavedDraft) -> Result<(), Problem> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         let late = |done: &Latest| done.date > draft.date || (done.removed && done.date == draft.date);
         if latest.get(&draft.key).is_some_and(late) {
@@ -105,7 +105,7 @@ impl Drafts {
     ///
     /// # Errors
     /// When the directory cannot be read.
-    pub(crate) fn all(&self) -> Result<Vec<Kept>, Problem> {
+    pub(crate) fn all(&self) -> Result<Vec<SavedDraft>, Problem> {
         let files = match fs::read_dir(&self.directory) {
             Ok(files) => files,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -114,7 +114,7 @@ impl Drafts {
         let files = files.filter_map(Result::ok).map(|file| file.path());
         let files = files.filter(|file| file.extension().is_some_and(|extension| extension == "json"));
         let drafts = files.filter_map(|file| serde_json::from_slice(&fs::read(file).ok()?).ok());
-        let mut drafts: Vec<Kept> = drafts.collect();
+        let mut drafts: Vec<SavedDraft> = drafts.collect();
         drafts.sort_by(|a, b| b.date.cmp(&a.date).then_with(|| a.key.cmp(&b.key)));
         Ok(drafts)
     }
@@ -135,8 +135,15 @@ fn make_private(directory: &Path) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    fn kept(key: &str, title: &str, date: i64) -> Kept {
-        Kept { key: key.into(), notice: None, title: title.into(), post: "열 시".into(), shown: true, date }
+    fn kept(key: &str, title: &str, date: i64) -> SavedDraft {
+        SavedDraft {
+            key: key.into(),
+            notice: None,
+            title: title.into(),
+            post: "열 시".into(),
+            shown: true,
+            date,
+        }
     }
 
     #[test]

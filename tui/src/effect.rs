@@ -7,11 +7,11 @@ use tidings_core::feedback::Feedback;
 use tidings_core::notice::Notice;
 use tidings_core::profile::Lists;
 
-use crate::draft::{Drafts, Kept};
+use crate::draft::{Drafts, SavedDraft};
 use crate::problem::Problem;
 
 mod act;
-mod ask;
+mod query;
 
 pub(crate) use act::Act;
 
@@ -104,7 +104,7 @@ pub(crate) struct PostText {
 #[derive(Debug)]
 pub(crate) enum Answer {
     Overview(Result<Box<Overview>, Problem>),
-    Notices(Result<(Vec<Notice>, Vec<Kept>), Problem>),
+    Notices(Result<(Vec<Notice>, Vec<SavedDraft>), Problem>),
     Feedback(Result<(Vec<Feedback>, Vec<Notice>), Problem>),
     Posts(Result<Vec<PostRow>, Problem>),
     Post(Result<PostText, Problem>),

@@ -49,8 +49,8 @@ pub(crate) enum Action {
     CopyText,
     CutText,
     PasteText,
-    KeepDraft,
-    DropDraft,
+    SaveDraft,
+    DiscardDraft,
     No,
     /// Nothing of ours: the editor knows what to do.
     Type,
@@ -112,7 +112,7 @@ pub(crate) struct Binding {
     pub(crate) chords: &'static [Chord],
     pub(crate) action: Action,
     /// What it does, for the list of keys.
-    pub(crate) says: &'static str,
+    pub(crate) help: &'static str,
     /// The same in a word, for the footer; `""` where it does not stand there.
     pub(crate) short: &'static str,
 }
@@ -120,10 +120,10 @@ pub(crate) struct Binding {
 const fn binding(
     chords: &'static [Chord],
     action: Action,
-    says: &'static str,
+    help: &'static str,
     short: &'static str,
 ) -> Binding {
-    Binding { chords, action, says, short }
+    Binding { chords, action, help, short }
 }
 
 /// A table of keys, and what it is about.

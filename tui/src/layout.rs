@@ -93,7 +93,7 @@ pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
         lines.push((table.title.to_owned(), true));
         for binding in table.keys {
             let names: Vec<String> = binding.chords.iter().map(|chord| chord.name()).collect();
-            lines.push((format!("{}  {}", fit(&names.join(" "), 16, false), binding.says), false));
+            lines.push((format!("{}  {}", fit(&names.join(" "), 16, false), binding.help), false));
         }
     }
     lines

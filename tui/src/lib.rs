@@ -30,10 +30,10 @@ mod event;
 mod keys;
 mod layout;
 pub mod number;
+mod pending;
 mod problem;
 mod screen;
 mod sheet;
-mod slot;
 mod state;
 mod terminal;
 mod text;
@@ -45,7 +45,7 @@ use draft::Drafts;
 use effect::{Effect, Service};
 use event::Event;
 use state::State;
-use terminal::Taken;
+use terminal::TerminalGuard;
 use theme::Theme;
 
 /// How often it is looked whether anything has changed. With the quarter of a second in which the core learns of
@@ -77,18 +77,18 @@ pub struct Options {
 /// When the terminal is none, or has gone.
 pub fn run(tidings: &Tidings, options: &Options) -> io::Result<()> {
     let (send, events) = channel();
-    let mut taken = Taken::take(options.mouse)?;
-    let _signals = follow_signals(&send)?;
-    let keys = Keys::follow(&send)?;
-    let size = taken.terminal.size()?;
+    let mut guard = TerminalGuard::enter(options.mouse)?;
+    let _signals = forward_signals(&send)?;
+    let keys = KeyReader::start(&send)?;
+    let size = guard.terminal.size()?;
     let now = tidings.clock().now();
     let theme = Theme::new(options.colour);
     let state = State::new(analysis::zone(tidings), theme, now, (size.width, size.height));
     let service = Service { tidings: tidings.clone(), drafts: Drafts::beside(&options.database) };
     let mut app = App { state, service, send, stop: None, stale: true };
-    let ended = app.run(&mut taken, &events);
+    let ended = app.run(&mut guard, &events);
     if ended.is_err() {
-        app.rescue();
+        app.save_drafts();
     }
     drop(keys);
     ended
@@ -106,11 +106,11 @@ struct App {
 }
 
 impl App {
-    fn run(&mut self, taken: &mut Taken, events: &Receiver<Event>) -> io::Result<()> {
+    fn run(&mut self, guard: &mut TerminalGuard, events: &Receiver<Event>) -> io::Result<()> {
         let first = self.state.start(Changes::of(&self.service.tidings));
         // The frame is there before anything is read.
-        taken.terminal.draw(|frame| view::draw(&self.state, frame))?;
-        if self.perform(first, taken)? {
+        guard.terminal.draw(|frame| view::draw(&self.state, frame))?;
+        if self.perform(first, guard)? {
             return Ok(());
         }
         let mut tick = Instant::now() + TICK;
@@ -125,17 +125,17 @@ impl App {
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
-            if self.take(event, taken)? || self.stop.is_some_and(|stop| Instant::now() >= stop) {
+            if self.handle(event, guard)? || self.stop.is_some_and(|stop| Instant::now() >= stop) {
                 return Ok(());
             }
             // What came meanwhile, such as a pasted text key by key, is drawn together.
             while let Ok(event) = events.try_recv() {
-                if self.take(event, taken)? {
+                if self.handle(event, guard)? {
                     return Ok(());
                 }
             }
             if std::mem::take(&mut self.stale) {
-                taken.terminal.draw(|frame| view::draw(&self.state, frame))?;
+                guard.terminal.draw(|frame| view::draw(&self.state, frame))?;
             }
         }
     }
@@ -146,10 +146,10 @@ impl App {
     }
 
     /// Takes an event; whether the program ends.
-    fn take(&mut self, event: Event, taken: &mut Taken) -> io::Result<bool> {
+    fn handle(&mut self, event: Event, guard: &mut TerminalGuard) -> io::Result<bool> {
         match event {
             Event::Stop => self.stop = Some(Instant::now() + STOP_MAX),
-            Event::Resize(..) => taken.terminal.autoresize()?,
+            Event::Resize(..) => guard.terminal.autoresize()?,
             #[cfg(debug_assertions)]
             Event::Key(key)
                 if key.code == KeyCode::F(12) && std::env::var_os("TIDINGS_TEST_PANIC").is_some() =>
@@ -165,11 +165,11 @@ impl App {
         let now = (self.state.minute(), self.state.is_slow());
         let same = passes && effects.is_empty() && before == now && !now.1;
         self.stale |= !same;
-        self.perform(effects, taken)
+        self.perform(effects, guard)
     }
 
     /// Performs effects; whether the program ends.
-    fn perform(&mut self, effects: Vec<Effect>, taken: &mut Taken) -> io::Result<bool> {
+    fn perform(&mut self, effects: Vec<Effect>, guard: &mut TerminalGuard) -> io::Result<bool> {
         for effect in effects {
             match effect {
                 Effect::Load { number, query } => {
@@ -180,8 +180,8 @@ impl App {
                     Event::Acted { act, result }
                 })?,
                 Effect::Copy(text) => execute!(io::stdout(), CopyToClipboard::to_clipboard_from(text))?,
-                Effect::Suspend => taken.suspend()?,
-                Effect::Redraw => taken.again()?,
+                Effect::Suspend => guard.suspend()?,
+                Effect::Redraw => guard.restore()?,
                 Effect::Quit => return Ok(true),
             }
         }
@@ -189,7 +189,7 @@ impl App {
     }
 
     /// Keeps what was typed, when the terminal has gone.
-    fn rescue(&mut self) {
+    fn save_drafts(&mut self) {
         for effect in self.state.update(Event::Stop) {
             if let Effect::Act(act) = effect {
                 // The terminal is gone: nobody would read why this failed.
@@ -211,14 +211,14 @@ impl App {
 }
 
 /// The thread that reads keys, the mouse and sizes.
-struct Keys {
+struct KeyReader {
     stop: Arc<AtomicBool>,
     /// Says nothing; it is closed when the thread has ended.
     ended: Receiver<()>,
 }
 
-impl Keys {
-    fn follow(send: &Sender<Event>) -> io::Result<Self> {
+impl KeyReader {
+    fn start(send: &Sender<Event>) -> io::Result<Self> {
         let (send, stop) = (send.clone(), Arc::new(AtomicBool::new(false)));
         let (stopped, (end, ended)) = (Arc::clone(&stop), channel());
         let read = move || {
@@ -249,7 +249,7 @@ impl Keys {
     }
 }
 
-impl Drop for Keys {
+impl Drop for KeyReader {
     /// Waits for the thread, but not for long: on a terminal that has gone, reading may never end.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
@@ -259,7 +259,7 @@ impl Drop for Keys {
 
 /// Turns signals into events, until it is dropped.
 #[cfg(unix)]
-fn follow_signals(send: &Sender<Event>) -> io::Result<impl Drop + use<>> {
+fn forward_signals(send: &Sender<Event>) -> io::Result<impl Drop + use<>> {
     use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
     use signal_hook::iterator::{Handle, Signals};
 
@@ -289,6 +289,6 @@ fn follow_signals(send: &Sender<Event>) -> io::Result<impl Drop + use<>> {
 
 /// Where there are no such signals, nothing is to be followed.
 #[cfg(not(unix))]
-fn follow_signals(_: &Sender<Event>) -> io::Result<()> {
+fn forward_signals(_: &Sender<Event>) -> io::Result<()> {
     Ok(())
 }

@@ -81,7 +81,7 @@ pub(crate) struct Out {
     pub(crate) message: Option<Message>,
     pub(crate) question: Option<Question>,
     pub(crate) export: Option<Sheet>,
-    pub(crate) go: Option<Go>,
+    pub(crate) go: Option<Destination>,
 }
 
 impl Out {
@@ -131,7 +131,7 @@ pub(crate) enum Tone {
 
 /// Another screen, and what to look at there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Go {
+pub(crate) enum Destination {
     /// The log, filtered.
     Log(String),
     /// The log, with its filter to be typed.
@@ -154,7 +154,7 @@ pub(crate) struct Question {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Choice {
     pub(crate) key: char,
-    pub(crate) says: &'static str,
+    pub(crate) label: &'static str,
     pub(crate) then: Then,
 }
 
@@ -171,8 +171,8 @@ pub(crate) enum Then {
 
 impl Question {
     /// Whether to do something, yes or no.
-    pub(crate) fn yes_or_no(text: String, detail: impl Into<String>, says: &'static str, act: Act) -> Self {
-        Self { text, detail: detail.into(), choices: vec![Choice { key: 'y', says, then: Then::Act(act) }] }
+    pub(crate) fn yes_or_no(text: String, detail: impl Into<String>, label: &'static str, act: Act) -> Self {
+        Self { text, detail: detail.into(), choices: vec![Choice { key: 'y', label, then: Then::Act(act) }] }
     }
 }
 
@@ -187,7 +187,7 @@ pub(crate) trait Screen {
     }
 
     /// Something may have changed, or the screen is opened: asks for what is shown where it is not known.
-    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out);
+    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out);
 
     /// Does what a key asks for; whether it was anything of the screen's.
     fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool;
@@ -211,7 +211,7 @@ pub(crate) trait Screen {
     fn is_slow(&self, now: i64) -> bool;
 
     /// Waits for no answer any more; whether it did.
-    fn leave(&mut self) -> bool;
+    fn cancel(&mut self) -> bool;
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx);
 }

@@ -18,7 +18,7 @@ use crate::screen::members::Members;
 use crate::screen::notices::Notices;
 use crate::screen::overview::Overview;
 use crate::screen::posts::Posts;
-use crate::screen::{Ctx, Go, Message, Out, Question, Screen, Tone};
+use crate::screen::{Ctx, Destination, Message, Out, Question, Screen, Tone};
 use crate::sheet::Sheet;
 use crate::theme::Theme;
 use crate::widget::input::Input;
@@ -179,7 +179,7 @@ impl State {
     pub(crate) fn start(&mut self, changes: Changes) -> Vec<Effect> {
         let mut out = Out::default();
         self.changes = changes;
-        self.look(&mut out);
+        self.refresh(&mut out);
         self.settle(out)
     }
 
@@ -197,7 +197,7 @@ impl State {
                 self.ctx.now = now;
                 self.changes = changes;
                 self.notices.keep(now, &mut out);
-                self.look(&mut out);
+                self.refresh(&mut out);
             }
             Event::Loaded { number, answer } => self.answer(number, answer, &mut out),
             Event::Acted { act, result } => self.acted(&act, &result, &mut out),
@@ -214,12 +214,12 @@ impl State {
         self.settle(out)
     }
 
-    fn look(&mut self, out: &mut Out) {
+    fn refresh(&mut self, out: &mut Out) {
         let changes = self.changes;
         // Its tab says what waits, whichever screen is open.
-        self.feedback.look(&changes, &self.ctx, out);
+        self.feedback.refresh(&changes, &self.ctx, out);
         let (screen, ctx) = self.screen_mut();
-        screen.look(&changes, ctx, out);
+        screen.refresh(&changes, ctx, out);
     }
 
     /// Does what a screen wants of the frame; what is left is for others to do.
@@ -252,19 +252,19 @@ impl State {
         out.effects
     }
 
-    fn go(&mut self, go: Go, out: &mut Out) {
+    fn go(&mut self, go: Destination, out: &mut Out) {
         match go {
-            Go::Notice(id) => {
+            Destination::Notice(id) => {
                 self.current = 1;
-                self.look(out);
+                self.refresh(out);
                 self.notices.open(id, out);
             }
-            Go::LogFilter => {
+            Destination::LogFilter => {
                 self.current = 6;
-                self.look(out);
+                self.refresh(out);
                 self.log.type_filter();
             }
-            Go::Log(text) => {
+            Destination::Log(text) => {
                 self.current = 6;
                 self.log.look_for(&text, &self.ctx, out);
             }
@@ -290,7 +290,7 @@ impl State {
         }
         match (result, act) {
             (Ok(()), _) => {
-                if let Some(text) = act.says() {
+                if let Some(text) = act.done() {
                     out.done(text);
                 }
             }
@@ -302,7 +302,7 @@ impl State {
             }
             (Err(problem), _) => {
                 // What was typed is nowhere else.
-                self.quitting &= !matches!(act, Act::KeepDraft(_));
+                self.quitting &= !matches!(act, Act::SaveDraft(_));
                 out.complain(problem);
             }
         }

@@ -20,17 +20,17 @@ const MOUSE_ON: &str = "\u{1b}[?1000h\u{1b}[?1006h";
 const MOUSE_OFF: &str = "\u{1b}[?1006l\u{1b}[?1000l";
 
 /// The terminal while it is ours.
-pub(crate) struct Taken {
+pub(crate) struct TerminalGuard {
     pub(crate) terminal: Terminal<CrosstermBackend<Stdout>>,
     mouse: bool,
 }
 
-impl Taken {
+impl TerminalGuard {
     /// Takes the terminal over.
     ///
     /// # Errors
     /// When it is none, or has gone.
-    pub(crate) fn take(mouse: bool) -> io::Result<Self> {
+    pub(crate) fn enter(mouse: bool) -> io::Result<Self> {
         give_back_on_panic();
         take(mouse)?;
         match Terminal::new(CrosstermBackend::new(stdout())) {
@@ -50,14 +50,14 @@ impl Taken {
         give_back();
         #[cfg(unix)]
         signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)?;
-        self.again()
+        self.restore()
     }
 
     /// Takes the terminal as it was, whatever others have made of it.
     ///
     /// # Errors
     /// When it has gone.
-    pub(crate) fn again(&mut self) -> io::Result<()> {
+    pub(crate) fn restore(&mut self) -> io::Result<()> {
         // Whoever stopped the process may have set the terminal to something else meanwhile.
         let _ = disable_raw_mode();
         take(self.mouse)?;
@@ -65,7 +65,7 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         give_back();
     }

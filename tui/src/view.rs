@@ -19,10 +19,10 @@ pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
         return too_small(area, frame.buffer_mut());
     }
     let ctx = &state.ctx;
-    let places = layout::areas(area);
-    draw_tabs(state, places.tabs, frame.buffer_mut());
-    state.screen().draw(frame, places.body, ctx);
-    draw_foot(state, places.foot, frame.buffer_mut());
+    let areas = layout::areas(area);
+    draw_tabs(state, areas.tabs, frame.buffer_mut());
+    state.screen().draw(frame, areas.body, ctx);
+    draw_foot(state, areas.foot, frame.buffer_mut());
     match &state.overlay {
         None => {}
         Some(Overlay::Help { scroll }) => draw_help(state, *scroll, area, frame.buffer_mut()),
@@ -169,7 +169,7 @@ fn draw_question(question: &Question, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         row += 1;
     }
     for choice in &question.choices {
-        put(inner, row, buf, &format!("{}  {}", choice.key, choice.says), ctx.theme.bad());
+        put(inner, row, buf, &format!("{}  {}", choice.key, choice.label), ctx.theme.bad());
         row += 1;
     }
     put(inner, row, buf, "Esc  leave it as it is", ratatui::style::Style::new());

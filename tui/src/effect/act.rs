@@ -8,7 +8,7 @@ use tidings_core::account::Caller;
 use tidings_core::{admin, feedback, notice, post, profile};
 
 use super::{Service, panicked};
-use crate::draft::Kept;
+use crate::draft::SavedDraft;
 use crate::problem::Problem;
 use crate::sheet::{self, Sheet};
 
@@ -18,8 +18,8 @@ pub(crate) enum Act {
     SaveNotice { target: Option<String>, draft: String, title: String, post: String, shown: bool, at: i64 },
     ShowNotice { id: String, title: String, shown: bool },
     RemoveNotice { id: String, title: String },
-    KeepDraft(Kept),
-    DropDraft { key: String, at: i64 },
+    SaveDraft(SavedDraft),
+    DiscardDraft { key: String, at: i64 },
     FeedbackDone { id: String, done: bool },
     RemovePost { id: String, title: String },
     Blacklist { id: String, on: bool },
@@ -40,16 +40,16 @@ impl Act {
             | Self::Administrate { .. }
             | Self::ResetMember { .. } => "saving",
             Self::RemoveNotice { .. } | Self::RemovePost { .. } | Self::RemoveMember { .. } => "removing",
-            Self::KeepDraft(_) | Self::DropDraft { .. } => "keeping the draft",
+            Self::SaveDraft(_) | Self::DiscardDraft { .. } => "keeping the draft",
             Self::Export { .. } => "writing",
         }
     }
 
     /// What it was when it is done; nothing that goes without saying.
-    pub(crate) fn says(&self) -> Option<String> {
+    pub(crate) fn done(&self) -> Option<String> {
         Some(match self {
             Self::SaveNotice { target: None, title, shown: true, .. } => format!("Published “{title}”."),
-            Self::SaveNotice { target: None, title, .. } => format!("Kept “{title}”, hidden."),
+            Self::SaveNotice { target: None, title, .. } => format!("SavedDraft “{title}”, hidden."),
             Self::SaveNotice { title, .. } => format!("Saved “{title}”."),
             Self::ShowNotice { title, shown: true, .. } => format!("“{title}” is shown to everybody."),
             Self::ShowNotice { title, .. } => format!("“{title}” is hidden."),
@@ -69,7 +69,7 @@ impl Act {
             Self::Administrate { id, .. } => format!("{id} is no administrator any more."),
             Self::ResetMember { id } => format!("The interest of {id} is measured anew."),
             Self::RemoveMember { id } => format!("Removed the member {id}."),
-            Self::KeepDraft(_) | Self::DropDraft { .. } => return None,
+            Self::SaveDraft(_) | Self::DiscardDraft { .. } => return None,
         })
     }
 }
@@ -102,8 +102,8 @@ impl Act {
                 Ok(notice::update(tidings, operator, id, &change)?)
             }
             Self::RemoveNotice { id, .. } => Ok(notice::remove(tidings, operator, id)?),
-            Self::KeepDraft(kept) => service.drafts.keep(kept),
-            Self::DropDraft { key, at } => service.drafts.remove(key, *at),
+            Self::SaveDraft(kept) => service.drafts.keep(kept),
+            Self::DiscardDraft { key, at } => service.drafts.remove(key, *at),
             Self::FeedbackDone { id, done } => {
                 Ok(feedback::set_activation(tidings, operator, id, i64::from(!done))?)
             }

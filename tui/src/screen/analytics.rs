@@ -9,8 +9,8 @@ use tidings_core::changes::Changes;
 
 use crate::effect::{Answer, Figures, Query};
 use crate::keys::{self, Action, Table};
+use crate::pending::Pending;
 use crate::screen::{Ctx, Out, Screen};
-use crate::slot::Slot;
 use crate::widget::cursor::Cursor;
 use crate::widget::input::Input;
 use crate::widget::table::HEAD;
@@ -25,7 +25,7 @@ use view::View;
 /// The figures of the chosen days.
 #[derive(Debug, Default)]
 pub(crate) struct Analytics {
-    slot: Slot,
+    pending: Pending,
     days: Option<Days>,
     figures: Option<Box<Figures>>,
     view: View,
@@ -58,13 +58,13 @@ impl Analytics {
 
     fn choose(&mut self, days: Days, ctx: &Ctx, out: &mut Out) {
         self.days = Some(days);
-        self.ask(ctx, out);
+        self.load(ctx, out);
     }
 
-    fn ask(&mut self, ctx: &Ctx, out: &mut Out) {
+    fn load(&mut self, ctx: &Ctx, out: &mut Out) {
         let days = *self.days.get_or_insert_with(|| Days::one(Self::today(ctx)));
         let query = Query::Period { first: days.first.to_string(), last: days.last.to_string() };
-        out.effect(self.slot.ask(ctx.now, query));
+        out.effect(self.pending.request(ctx.now, query));
     }
 
     /// Moves by as many days as are shown; not into the future.
@@ -149,13 +149,13 @@ impl Screen for Analytics {
         self.typing.is_some()
     }
 
-    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
         // Days that are over change seldom: what was read of them stays until it is asked for again.
         let live = self.days.is_none_or(|days| days.last >= Self::today(ctx));
         let due = self.seen.is_none() || (live && self.seen != Some(changes.counts));
-        if due && !self.slot.is_waiting() {
+        if due && !self.pending.is_waiting() {
             self.seen = Some(changes.counts);
-            self.ask(ctx, out);
+            self.load(ctx, out);
         }
     }
 
@@ -178,7 +178,7 @@ impl Screen for Analytics {
             }
             Action::Filter => self.typing = Some(Typing::Filter),
             Action::Back if !self.filter.is_empty() => self.filter = Input::default(),
-            Action::Refresh => self.ask(ctx, out),
+            Action::Refresh => self.load(ctx, out),
             Action::Export => {
                 if let Some(days) = self.days {
                     out.export = Some(self.view.sheet(days, &self.rows()));
@@ -235,23 +235,23 @@ impl Screen for Analytics {
 
     fn answer(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
         if let Answer::Figures(answer) = answer
-            && let Some(figures) = self.slot.take(number, answer)
+            && let Some(figures) = self.pending.take(number, answer)
         {
             self.figures = Some(figures);
         }
     }
 
     fn is_slow(&self, now: i64) -> bool {
-        self.slot.is_slow(now)
+        self.pending.is_slow(now)
     }
 
-    fn leave(&mut self) -> bool {
-        self.slot.leave()
+    fn cancel(&mut self) -> bool {
+        self.pending.cancel()
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
         let problem =
-            self.slot.problem().filter(|_| !self.slot.is_waiting()).map(|problem| problem.text.clone());
+            self.pending.problem().filter(|_| !self.pending.is_waiting()).map(|problem| problem.text.clone());
         self.paint(frame.buffer_mut(), area, problem, ctx);
     }
 }

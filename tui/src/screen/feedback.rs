@@ -10,12 +10,12 @@ use tidings_core::notice::Notice;
 
 use crate::effect::{Act, Answer, Query};
 use crate::keys::{self, Action, Table};
+use crate::pending::Pending;
 use crate::problem::Problem;
-use crate::screen::{Ctx, Go, Out, Screen, reading};
+use crate::screen::{Ctx, Destination, Out, Screen, reading};
 use crate::sheet::Sheet;
-use crate::slot::Slot;
 use crate::theme::Theme;
-use crate::widget::browser::{Browser, Did, Item, Look, NO_MATCH, any_holds};
+use crate::widget::browser::{Appearance, Browser, Handled, Item, NO_MATCH, any_holds};
 use crate::widget::table::{Cell, Column};
 
 impl Item for Entry {
@@ -31,7 +31,7 @@ impl Item for Entry {
 /// The inbox.
 #[derive(Debug, Default)]
 pub(crate) struct Feedback {
-    slot: Slot,
+    pending: Pending,
     list: Browser<Entry>,
     notices: Vec<Notice>,
     /// Whether what is done is listed, too.
@@ -56,8 +56,8 @@ impl Feedback {
         self.list.items().iter().filter(|item| item.activation == 1).count()
     }
 
-    fn ask(&mut self, ctx: &Ctx, out: &mut Out) {
-        out.effect(self.slot.ask(ctx.now, Query::Feedback));
+    fn load(&mut self, ctx: &Ctx, out: &mut Out) {
+        out.effect(self.pending.request(ctx.now, Query::Feedback));
     }
 
     fn arrange(&mut self) {
@@ -141,11 +141,11 @@ impl Screen for Feedback {
         self.list.typing()
     }
 
-    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
         let seen = Some((changes.feedback, changes.members, changes.notices));
-        if self.seen != seen && !self.slot.is_waiting() {
+        if self.seen != seen && !self.pending.is_waiting() {
             self.seen = seen;
-            self.ask(ctx, out);
+            self.load(ctx, out);
         }
     }
 
@@ -165,11 +165,13 @@ impl Screen for Feedback {
                 self.arrange();
             }
             Action::GoTo => match self.list.selected() {
-                Some(item) if !item.notice.is_empty() => out.go = Some(Go::Notice(item.notice.clone())),
+                Some(item) if !item.notice.is_empty() => {
+                    out.go = Some(Destination::Notice(item.notice.clone()))
+                }
                 Some(_) => out.say("It is about no notice."),
                 None => {}
             },
-            Action::Refresh => self.ask(ctx, out),
+            Action::Refresh => self.load(ctx, out),
             Action::Export => out.export = Some(self.export(ctx)),
             Action::Copy => {
                 if let Some(item) = self.list.selected() {
@@ -177,16 +179,16 @@ impl Screen for Feedback {
                 }
             }
             action => match self.list.act(action, ctx.body(), self.lines(ctx)) {
-                Did::Nothing => return false,
-                Did::Done => {}
-                Did::Filtered => self.arrange(),
+                Handled::No => return false,
+                Handled::Yes => {}
+                Handled::FilterChanged => self.arrange(),
             },
         }
         true
     }
 
     fn key(&mut self, key: KeyEvent, _: &Ctx, _: &mut Out) {
-        if self.list.key(key) == Did::Filtered {
+        if self.list.key(key) == Handled::FilterChanged {
             self.arrange();
         }
     }
@@ -203,7 +205,7 @@ impl Screen for Feedback {
 
     fn answer(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
         let Answer::Feedback(answer) = answer else { return };
-        let Some((items, notices)) = self.slot.take(number, answer) else { return };
+        let Some((items, notices)) = self.pending.take(number, answer) else { return };
         self.notices = notices;
         self.list.set(items, |_| true, |_, _| std::cmp::Ordering::Equal);
         self.arrange();
@@ -211,16 +213,16 @@ impl Screen for Feedback {
 
     fn acted(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
         if let Act::FeedbackDone { .. } = act {
-            self.ask(ctx, out);
+            self.load(ctx, out);
         }
     }
 
     fn is_slow(&self, now: i64) -> bool {
-        self.slot.is_slow(now)
+        self.pending.is_slow(now)
     }
 
-    fn leave(&mut self) -> bool {
-        self.slot.leave()
+    fn cancel(&mut self) -> bool {
+        self.pending.cancel()
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
@@ -241,16 +243,16 @@ impl Screen for Feedback {
                 Cell::styled(ctx.stamp(item.date.0), Theme::faint()),
             ]
         };
-        let empty = match (self.slot.is_waiting() && all == 0, self.all) {
+        let empty = match (self.pending.is_waiting() && all == 0, self.all) {
             (true, _) => "Reading …",
             _ if !self.list.filter.is_empty() => NO_MATCH,
             (_, true) => "Nobody has written yet.",
             (_, false) => "Nothing waits for you. a shows what is done.",
         };
-        let look = Look {
+        let look = Appearance {
             theme: ctx.theme,
             head: format!("{what} · {kind}"),
-            problem: self.slot.problem().map(|problem| problem.text.clone()),
+            problem: self.pending.problem().map(|problem| problem.text.clone()),
             empty,
             columns: &COLUMNS,
             row: &row,

@@ -10,15 +10,15 @@ use tidings_core::changes::Changes;
 use crate::effect::{Answer, Query};
 use crate::keys::{self, Action, Table};
 use crate::number::count;
+use crate::pending::Pending;
 use crate::screen::{Ctx, Out, Screen, reading};
 use crate::sheet::Sheet;
-use crate::slot::Slot;
 use crate::theme::Theme;
-use crate::widget::browser::{Browser, Did, Item, Look};
+use crate::widget::browser::{Appearance, Browser, Handled, Item};
 use crate::widget::input::Input;
 use crate::widget::table::{Cell, Column};
 
-mod wanted;
+mod filter;
 
 /// The most lines that are kept while one looks further and further back.
 const LINES_MAX: usize = 20_000;
@@ -44,7 +44,7 @@ impl Item for Row {
 /// The log.
 #[derive(Debug)]
 pub(crate) struct Log {
-    slot: Slot,
+    pending: Pending,
     list: Browser<Row>,
     /// The filter that the list answers.
     listed: Option<String>,
@@ -61,7 +61,7 @@ pub(crate) struct Log {
 impl Default for Log {
     fn default() -> Self {
         Self {
-            slot: Slot::default(),
+            pending: Pending::default(),
             list: Browser::default(),
             listed: None,
             further: false,
@@ -97,16 +97,16 @@ impl Log {
     /// Looks for something else.
     pub(crate) fn look_for(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
         self.list.filter = Input::new(text);
-        self.ask(None, ctx, out);
+        self.load(None, ctx, out);
     }
 
-    fn ask(&mut self, place: Option<LogPlace>, ctx: &Ctx, out: &mut Out) {
-        match wanted::filter(self.list.filter.text(), ctx) {
+    fn load(&mut self, place: Option<LogPlace>, ctx: &Ctx, out: &mut Out) {
+        match filter::parse(self.list.filter.text(), ctx) {
             Ok(filter) => {
                 self.mistake = None;
                 self.further = place.is_some();
                 self.listed = Some(self.list.filter.text().to_owned());
-                out.effect(self.slot.ask(ctx.now, Query::Log { filter, place }));
+                out.effect(self.pending.request(ctx.now, Query::Log { filter, place }));
             }
             Err(mistake) => self.mistake = Some(mistake),
         }
@@ -163,12 +163,12 @@ impl Screen for Log {
         self.list.typing()
     }
 
-    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
         let first = self.listed.is_none();
         let grown = self.follow && self.seen != changes.counts && !self.list.reading();
-        if (first || grown) && !self.slot.is_waiting() {
+        if (first || grown) && !self.pending.is_waiting() {
             self.seen = changes.counts;
-            self.ask(None, ctx, out);
+            self.load(None, ctx, out);
         }
     }
 
@@ -177,18 +177,18 @@ impl Screen for Log {
             Action::Follow => {
                 self.follow = !self.follow;
                 if self.follow {
-                    self.ask(None, ctx, out);
+                    self.load(None, ctx, out);
                 }
             }
             Action::More => match self.next {
                 Some(place) => {
                     // New lines would take what was found away again.
                     self.follow = false;
-                    self.ask(Some(place), ctx, out);
+                    self.load(Some(place), ctx, out);
                 }
                 None => out.say("That is all there is."),
             },
-            Action::Refresh => self.ask(None, ctx, out),
+            Action::Refresh => self.load(None, ctx, out),
             Action::Export => out.export = Some(self.export(ctx)),
             Action::Copy => {
                 if let Some(Row { line: LogEntry { user_id, path, method, status, date, .. }, .. }) =
@@ -202,9 +202,9 @@ impl Screen for Log {
                 let columns = self.list.areas(ctx.body()).text.width.into();
                 let lines = self.list.selected().map_or(0, |row| Self::text(row, columns, ctx).len());
                 match self.list.act(action, ctx.body(), lines) {
-                    Did::Nothing => return false,
-                    Did::Done => {}
-                    Did::Filtered => self.ask(None, ctx, out),
+                    Handled::No => return false,
+                    Handled::Yes => {}
+                    Handled::FilterChanged => self.load(None, ctx, out),
                 }
             }
         }
@@ -212,14 +212,14 @@ impl Screen for Log {
     }
 
     fn key(&mut self, key: KeyEvent, ctx: &Ctx, out: &mut Out) {
-        if self.list.key(key) == Did::Filtered {
-            self.ask(None, ctx, out);
+        if self.list.key(key) == Handled::FilterChanged {
+            self.load(None, ctx, out);
         }
     }
 
     fn paste(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
         if self.list.filter.paste(text) {
-            self.ask(None, ctx, out);
+            self.load(None, ctx, out);
         }
     }
 
@@ -229,18 +229,18 @@ impl Screen for Log {
 
     fn answer(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
         if let Answer::Log(answer) = answer
-            && let Some(page) = self.slot.take(number, answer)
+            && let Some(page) = self.pending.take(number, answer)
         {
             self.take(page);
         }
     }
 
     fn is_slow(&self, now: i64) -> bool {
-        self.slot.is_slow(now)
+        self.pending.is_slow(now)
     }
 
-    fn leave(&mut self) -> bool {
-        self.slot.leave()
+    fn cancel(&mut self) -> bool {
+        self.pending.cancel()
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
@@ -272,14 +272,14 @@ impl Screen for Log {
         if let Some(to) = self.looked_to {
             head.push(format!("back to {}; m looks further", ctx.moment(to)));
         }
-        let head = if self.list.typing() { wanted::HINT.to_owned() } else { head.join(" · ") };
+        let head = if self.list.typing() { filter::HINT.to_owned() } else { head.join(" · ") };
         let problem =
-            self.slot.problem().filter(|_| !self.slot.is_waiting()).map(|problem| problem.text.clone());
-        let look = Look {
+            self.pending.problem().filter(|_| !self.pending.is_waiting()).map(|problem| problem.text.clone());
+        let look = Appearance {
             theme: ctx.theme,
             head,
             problem: self.mistake.map(str::to_owned).or(problem),
-            empty: match (self.slot.is_waiting(), self.listed.as_deref()) {
+            empty: match (self.pending.is_waiting(), self.listed.as_deref()) {
                 (true, _) => "Reading …",
                 (_, None | Some("")) => "Nothing was asked of the service yet.",
                 (_, Some(_)) => "No line matches. Esc clears the filter.",

@@ -10,17 +10,17 @@ use tidings_core::changes::Changes;
 use crate::effect::{Act, Answer, Member, Query};
 use crate::keys::{self, Action, Table};
 use crate::number::count;
+use crate::pending::Pending;
 use crate::problem::Problem;
-use crate::screen::{Ctx, Go, Out, Question, Screen};
+use crate::screen::{Ctx, Destination, Out, Question, Screen};
 use crate::sheet::Sheet;
-use crate::slot::Slot;
 use crate::theme::Theme;
-use crate::widget::browser::{Browser, Did, Item, Look};
+use crate::widget::browser::{Appearance, Browser, Handled, Item};
 use crate::widget::table::{Cell, Column};
 
-mod about;
+mod detail;
 
-use about::View;
+use detail::View;
 
 impl Item for MemberEntry {
     fn id(&self) -> &str {
@@ -36,14 +36,14 @@ impl Item for MemberEntry {
 /// The members.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
-    slot: Slot,
+    pending: Pending,
     list: Browser<MemberEntry>,
     /// What the list answers.
     listed: Option<String>,
     /// Whether the answer that is waited for goes on behind what is listed.
     further: bool,
     next: Option<String>,
-    member_slot: Slot,
+    member_pending: Pending,
     member: Option<Box<Member>>,
     /// Whether something has changed since the member was read, who stays until they are read anew.
     stale: bool,
@@ -66,40 +66,40 @@ const PAGE: usize = 200;
 const PAGES: usize = 1_000;
 
 impl Members {
-    fn ask(&mut self, after: Option<String>, ctx: &Ctx, out: &mut Out) {
+    fn load(&mut self, after: Option<String>, ctx: &Ctx, out: &mut Out) {
         let search = self.list.filter.text().trim().to_owned();
         // As many as there are, so that nothing goes away from before somebody's eyes.
         let same = after.is_none() && self.listed.as_deref() == Some(search.as_str());
         let limit = if same { self.list.items().len().clamp(PAGE, PAGES) } else { PAGE };
         self.listed = Some(search.clone());
         self.further = after.is_some();
-        out.effect(self.slot.ask(ctx.now, Query::Members { search, after, limit }));
+        out.effect(self.pending.request(ctx.now, Query::Members { search, after, limit }));
     }
 
     /// Asks for what is known of who is selected, where it is shown and not there, or stale.
-    fn ask_member(&mut self, ctx: &Ctx, out: &mut Out) {
+    fn load_member(&mut self, ctx: &Ctx, out: &mut Out) {
         let Some(entry) = self.list.selected() else { return };
         let there = self.member.as_ref().is_some_and(|member| member.id == entry.user_id);
         if self.list.areas(ctx.body()).text.width > 0 && (!there || self.stale) {
             self.stale = false;
             let query = Query::Member(entry.user_id.clone());
-            out.effect(self.member_slot.ask(ctx.now, query));
+            out.effect(self.member_pending.request(ctx.now, query));
         }
     }
 
     /// Asks for the next page when the end of what is listed comes near.
-    fn ask_further(&mut self, ctx: &Ctx, out: &mut Out) {
+    fn load_more(&mut self, ctx: &Ctx, out: &mut Out) {
         let near = self.list.behind() < usize::from(ctx.size.1);
-        if near && !self.slot.is_waiting() && self.next.is_some() {
+        if near && !self.pending.is_waiting() && self.next.is_some() {
             let after = self.next.take();
-            self.ask(after, ctx, out);
+            self.load(after, ctx, out);
         }
     }
 
     fn text(&self, entry: &MemberEntry, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
         let member = self.member.as_ref().filter(|member| member.id == entry.user_id);
-        let problem = self.member_slot.problem().filter(|_| !self.member_slot.is_waiting());
-        about::text(entry, member.map(Box::as_ref), problem, self.view, columns, ctx)
+        let problem = self.member_pending.problem().filter(|_| !self.member_pending.is_waiting());
+        detail::text(entry, member.map(Box::as_ref), problem, self.view, columns, ctx)
     }
 
     fn lines(&self, ctx: &Ctx) -> usize {
@@ -107,7 +107,7 @@ impl Members {
         self.list.selected().map_or(0, |entry| self.text(entry, columns, ctx).len())
     }
 
-    fn ask_before(&self, action: Action, out: &mut Out) {
+    fn confirm(&self, action: Action, out: &mut Out) {
         let Some(entry) = self.list.selected() else { return };
         let id = entry.user_id.clone();
         let who = if entry.nickname == id { id.clone() } else { format!("{id} ({})", entry.nickname) };
@@ -189,27 +189,27 @@ impl Screen for Members {
         self.list.typing()
     }
 
-    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
         let first = self.listed.is_none();
         let due = self.seen.0 != changes.members && self.list.items().len() <= PAGES;
-        if (first || due) && !self.slot.is_waiting() {
+        if (first || due) && !self.pending.is_waiting() {
             self.seen.0 = changes.members;
             self.stale = true;
-            self.ask(None, ctx, out);
+            self.load(None, ctx, out);
         }
         if self.seen.1 != changes.counts {
             self.seen.1 = changes.counts;
             self.stale = true;
         }
-        if !self.member_slot.is_waiting() && self.member_slot.problem().is_none() {
-            self.ask_member(ctx, out);
+        if !self.member_pending.is_waiting() && self.member_pending.problem().is_none() {
+            self.load_member(ctx, out);
         }
     }
 
     fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
         match action {
             Action::Blacklist | Action::Admin | Action::Reset | Action::Remove => {
-                self.ask_before(action, out);
+                self.confirm(action, out);
             }
             Action::NextView | Action::PreviousView => {
                 self.view = if action == Action::NextView { self.view.next() } else { self.view.previous() };
@@ -219,12 +219,12 @@ impl Screen for Members {
             }
             Action::GoTo => {
                 if let Some(entry) = self.list.selected() {
-                    out.go = Some(Go::Log(entry.user_id.clone()));
+                    out.go = Some(Destination::Log(entry.user_id.clone()));
                 }
             }
             Action::Refresh => {
                 self.stale = true;
-                self.ask(None, ctx, out);
+                self.load(None, ctx, out);
             }
             Action::Export => out.export = Some(self.export(ctx)),
             Action::Copy => {
@@ -233,46 +233,46 @@ impl Screen for Members {
                 }
             }
             action => match self.list.act(action, ctx.body(), self.lines(ctx)) {
-                Did::Nothing => return false,
-                Did::Done => {}
-                Did::Filtered => self.ask(None, ctx, out),
+                Handled::No => return false,
+                Handled::Yes => {}
+                Handled::FilterChanged => self.load(None, ctx, out),
             },
         }
-        self.ask_member(ctx, out);
-        self.ask_further(ctx, out);
+        self.load_member(ctx, out);
+        self.load_more(ctx, out);
         true
     }
 
     fn key(&mut self, key: KeyEvent, ctx: &Ctx, out: &mut Out) {
-        if self.list.key(key) == Did::Filtered {
-            self.ask(None, ctx, out);
+        if self.list.key(key) == Handled::FilterChanged {
+            self.load(None, ctx, out);
         }
     }
 
     fn paste(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
         if self.list.filter.paste(text) {
-            self.ask(None, ctx, out);
+            self.load(None, ctx, out);
         }
     }
 
     fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
         self.list.click(at, ctx.body());
-        self.ask_member(ctx, out);
+        self.load_member(ctx, out);
     }
 
     fn answer(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
         match answer {
             Answer::Members(answer) => {
-                let Some(page) = self.slot.take(number, answer) else { return };
+                let Some(page) = self.pending.take(number, answer) else { return };
                 let mut entries = if self.further { self.list.items().to_vec() } else { Vec::new() };
                 entries.extend(page.members);
                 self.next = page.next;
                 // They come in the order of their ids.
                 self.list.set(entries, |_| true, |_, _| std::cmp::Ordering::Equal);
-                self.ask_member(ctx, out);
+                self.load_member(ctx, out);
             }
             Answer::Member(answer) => {
-                if let Some(member) = self.member_slot.take(number, answer) {
+                if let Some(member) = self.member_pending.take(number, answer) {
                     self.member = Some(member);
                 }
             }
@@ -287,16 +287,16 @@ impl Screen for Members {
         | Act::RemoveMember { .. } = act
         {
             self.stale = true;
-            self.ask(None, ctx, out);
+            self.load(None, ctx, out);
         }
     }
 
     fn is_slow(&self, now: i64) -> bool {
-        self.slot.is_slow(now) || self.member_slot.is_slow(now)
+        self.pending.is_slow(now) || self.member_pending.is_slow(now)
     }
 
-    fn leave(&mut self) -> bool {
-        let (list, text) = (self.slot.leave(), self.member_slot.leave());
+    fn cancel(&mut self) -> bool {
+        let (list, text) = (self.pending.cancel(), self.member_pending.cancel());
         list || text
     }
 
@@ -314,16 +314,16 @@ impl Screen for Members {
         let n = self.list.listed().count();
         let more = if self.next.is_some() { " and more" } else { "" };
         let searched = self.listed.as_ref().is_some_and(|listed| !listed.is_empty());
-        let head = match (self.slot.is_waiting() && n == 0, searched) {
+        let head = match (self.pending.is_waiting() && n == 0, searched) {
             (true, _) => "Reading …".to_owned(),
             (_, true) => format!("{n} found{more}"),
             (_, false) => format!("{}{more}", count(n, "member")),
         };
-        let look = Look {
+        let look = Appearance {
             theme: ctx.theme,
             head,
-            problem: self.slot.problem().map(|problem| problem.text.clone()),
-            empty: match (self.slot.is_waiting(), searched) {
+            problem: self.pending.problem().map(|problem| problem.text.clone()),
+            empty: match (self.pending.is_waiting(), searched) {
                 (true, _) => "",
                 (_, true) => "Nobody has this in their id or names. Esc lists everybody.",
                 (_, false) => "Nobody has signed up yet.",

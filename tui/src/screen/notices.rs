@@ -6,29 +6,29 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use tidings_core::changes::Changes;
 
-use crate::draft::Kept;
+use crate::draft::SavedDraft;
 use crate::effect::{Act, Answer, Query};
 use crate::keys::{self, Action, Table};
 use crate::number::{self, number};
+use crate::pending::Pending;
 use crate::problem::Problem;
 use crate::screen::{Ctx, Out, Question, Screen, reading};
 use crate::sheet::Sheet;
-use crate::slot::Slot;
 use crate::theme::Theme;
-use crate::widget::browser::{Browser, Did, Look, NO_MATCH};
+use crate::widget::browser::{Appearance, Browser, Handled, NO_MATCH};
 use crate::widget::input::Input;
 use crate::widget::table::{Cell, Column};
 
 mod editor;
 mod row;
 
-use editor::{Editor, Left};
+use editor::Editor;
 use row::{Row, Sort};
 
 /// The notices, and the editor where one is written.
 #[derive(Debug, Default)]
 pub(crate) struct Notices {
-    slot: Slot,
+    pending: Pending,
     list: Browser<Row>,
     sort: Sort,
     seen: Option<i64>,
@@ -53,14 +53,14 @@ impl Notices {
     /// Keeps the draft of what is being written.
     pub(crate) fn keep(&mut self, now: i64, out: &mut Out) {
         if let Some(draft) = self.editor.as_mut().and_then(|editor| editor.take_draft(now)) {
-            out.act(Act::KeepDraft(draft));
+            out.act(Act::SaveDraft(draft));
         }
     }
 
     /// Opens a notice for reading, now or once it is read.
     pub(crate) fn open(&mut self, id: String, out: &mut Out) {
         self.wanted = Some(id);
-        if !self.slot.is_waiting() {
+        if !self.pending.is_waiting() {
             self.open_wanted(out);
         }
     }
@@ -76,8 +76,8 @@ impl Notices {
         }
     }
 
-    fn ask(&mut self, ctx: &Ctx, out: &mut Out) {
-        out.effect(self.slot.ask(ctx.now, Query::Notices));
+    fn load(&mut self, ctx: &Ctx, out: &mut Out) {
+        out.effect(self.pending.request(ctx.now, Query::Notices));
     }
 
     fn arrange(&mut self) {
@@ -107,7 +107,7 @@ impl Notices {
                 format!("Throw the draft “{title}” away?"),
                 "It was never published.",
                 "throw it away",
-                Act::DropDraft {
+                Act::DiscardDraft {
                     key: draft.as_ref().map(|draft| draft.key.clone()).unwrap_or_default(),
                     at: ctx.now,
                 },
@@ -161,12 +161,9 @@ impl Notices {
 
     fn act_in_editor(&mut self, action: Action, ctx: &Ctx, out: &mut Out) {
         let Some(editor) = &mut self.editor else { return };
-        match editor.act(action, ctx, out) {
-            Left::No => {}
-            Left::Closed => {
-                self.editor = None;
-                self.ask(ctx, out);
-            }
+        if editor.act(action, ctx, out) {
+            self.editor = None;
+            self.load(ctx, out);
         }
     }
 }
@@ -184,10 +181,10 @@ impl Screen for Notices {
         self.editor.is_some() || self.list.typing()
     }
 
-    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        if self.seen != Some(changes.notices) && !self.slot.is_waiting() {
+    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+        if self.seen != Some(changes.notices) && !self.pending.is_waiting() {
             self.seen = Some(changes.notices);
-            self.ask(ctx, out);
+            self.load(ctx, out);
         }
     }
 
@@ -211,7 +208,7 @@ impl Screen for Notices {
                 self.sort = self.sort.next();
                 self.arrange();
             }
-            Action::Refresh => self.ask(ctx, out),
+            Action::Refresh => self.load(ctx, out),
             Action::Export => out.export = Some(self.export(ctx)),
             Action::Copy => {
                 if let Some(row) = self.list.selected() {
@@ -219,9 +216,9 @@ impl Screen for Notices {
                 }
             }
             action => match self.list.act(action, ctx.body(), self.lines(ctx)) {
-                Did::Nothing => return false,
-                Did::Done => {}
-                Did::Filtered => self.arrange(),
+                Handled::No => return false,
+                Handled::Yes => {}
+                Handled::FilterChanged => self.arrange(),
             },
         }
         true
@@ -230,7 +227,7 @@ impl Screen for Notices {
     fn key(&mut self, key: KeyEvent, _: &Ctx, _: &mut Out) {
         if let Some(editor) = &mut self.editor {
             editor.key(key);
-        } else if self.list.key(key) == Did::Filtered {
+        } else if self.list.key(key) == Handled::FilterChanged {
             self.arrange();
         }
     }
@@ -252,7 +249,7 @@ impl Screen for Notices {
 
     fn answer(&mut self, number: u64, answer: Answer, _: &Ctx, out: &mut Out) {
         let Answer::Notices(answer) = answer else { return };
-        let Some((notices, drafts)) = self.slot.take(number, answer) else { return };
+        let Some((notices, drafts)) = self.pending.take(number, answer) else { return };
         let of = |id: &str| drafts.iter().find(|draft| draft.notice.as_deref() == Some(id)).cloned();
         let mut rows: Vec<Row> = Vec::with_capacity(notices.len() + drafts.len());
         for notice in notices {
@@ -263,7 +260,7 @@ impl Screen for Notices {
             let lost = draft.notice.as_ref().is_some_and(|id| !rows.iter().any(|row| row.id == *id));
             if draft.notice.is_none() || lost {
                 // What changed a notice that is gone is a new one now.
-                let draft = Kept { notice: None, ..draft };
+                let draft = SavedDraft { notice: None, ..draft };
                 rows.push(Row { id: draft.key.clone(), notice: None, draft: Some(draft) });
             }
         }
@@ -279,29 +276,29 @@ impl Screen for Notices {
                 if closed {
                     self.editor = None;
                 }
-                self.ask(ctx, out);
+                self.load(ctx, out);
             }
-            (Act::KeepDraft(draft), result) => {
+            (Act::SaveDraft(draft), result) => {
                 let closed = self.editor.as_mut().is_some_and(|editor| editor.draft_kept(&draft.key, result));
                 if closed {
                     self.editor = None;
-                    out.done("Kept as a draft.");
-                    self.ask(ctx, out);
+                    out.done("SavedDraft as a draft.");
+                    self.load(ctx, out);
                 }
             }
-            (Act::ShowNotice { .. } | Act::RemoveNotice { .. } | Act::DropDraft { .. }, _) => {
-                self.ask(ctx, out);
+            (Act::ShowNotice { .. } | Act::RemoveNotice { .. } | Act::DiscardDraft { .. }, _) => {
+                self.load(ctx, out);
             }
             _ => {}
         }
     }
 
     fn is_slow(&self, now: i64) -> bool {
-        self.slot.is_slow(now) || self.editor.as_ref().is_some_and(|editor| editor.is_slow(now))
+        self.pending.is_slow(now) || self.editor.as_ref().is_some_and(|editor| editor.is_slow(now))
     }
 
-    fn leave(&mut self) -> bool {
-        self.slot.leave()
+    fn cancel(&mut self) -> bool {
+        self.pending.cancel()
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
@@ -311,8 +308,8 @@ impl Screen for Notices {
         let (listed, all) = (self.list.listed().count(), self.list.items().len());
         let count = if listed == all { number(all) } else { format!("{listed} of {all}") };
         let head = match (self.seen, all) {
-            (Some(_), 0) if self.slot.is_waiting() => "Reading …".to_owned(),
-            _ => format!("{count} · {}", self.sort.says()),
+            (Some(_), 0) if self.pending.is_waiting() => "Reading …".to_owned(),
+            _ => format!("{count} · {}", self.sort.label()),
         };
         let row = |row: &Row| {
             let style = match row.state() {
@@ -328,11 +325,11 @@ impl Screen for Notices {
                 Cell::styled(row.state(), style),
             ]
         };
-        let look = Look {
+        let look = Appearance {
             theme: ctx.theme,
             head,
-            problem: self.slot.problem().map(|problem| problem.text.clone()),
-            empty: match (self.slot.is_waiting() && all == 0, self.list.filter.is_empty()) {
+            problem: self.pending.problem().map(|problem| problem.text.clone()),
+            empty: match (self.pending.is_waiting() && all == 0, self.list.filter.is_empty()) {
                 (true, _) => "",
                 (_, true) => "There are no notices. n writes one.",
                 (_, false) => NO_MATCH,

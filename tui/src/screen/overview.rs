@@ -6,15 +6,15 @@ use tidings_core::changes::Changes;
 
 use crate::effect::{Answer, Health, Overview as Data, Query};
 use crate::keys::{self, Action, Table};
-use crate::screen::{Ctx, Go, Out, Screen};
-use crate::slot::Slot;
+use crate::pending::Pending;
+use crate::screen::{Ctx, Destination, Out, Screen};
 
 mod draw;
 
 /// How the day goes, and what has been done last.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
-    slot: Slot,
+    pending: Pending,
     data: Option<Box<Data>>,
     /// How the database was doing at the look before, so that its commits can be told by the second.
     before: Option<Health>,
@@ -36,8 +36,8 @@ impl Overview {
         (now.revision - before.revision).max(0).saturating_mul(1_000) / ms
     }
 
-    fn ask(&mut self, ctx: &Ctx, out: &mut Out) {
-        out.effect(self.slot.ask(ctx.now, Query::Overview));
+    fn load(&mut self, ctx: &Ctx, out: &mut Out) {
+        out.effect(self.pending.request(ctx.now, Query::Overview));
     }
 }
 
@@ -46,12 +46,12 @@ impl Screen for Overview {
         vec![&keys::OVERVIEW]
     }
 
-    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
         // Each minute yesterday is further on, and each day another one.
         let seen = Some((*changes, ctx.now / MINUTE_MS));
-        if self.seen != seen && !self.slot.is_waiting() {
+        if self.seen != seen && !self.pending.is_waiting() {
             self.seen = seen;
-            self.ask(ctx, out);
+            self.load(ctx, out);
         }
     }
 
@@ -63,23 +63,23 @@ impl Screen for Overview {
                 self.scroll = (self.scroll + 1).min(lines.saturating_sub(1));
             }
             Action::Back if self.scroll > 0 => self.scroll = 0,
-            Action::Open => out.go = Some(Go::Log(String::new())),
-            Action::Filter => out.go = Some(Go::LogFilter),
-            Action::Refresh => self.ask(ctx, out),
+            Action::Open => out.go = Some(Destination::Log(String::new())),
+            Action::Filter => out.go = Some(Destination::LogFilter),
+            Action::Refresh => self.load(ctx, out),
             _ => return false,
         }
         true
     }
 
     fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
-        if Places::of(ctx.body()).log.contains(at) {
-            out.go = Some(Go::Log(String::new()));
+        if Areas::of(ctx.body()).log.contains(at) {
+            out.go = Some(Destination::Log(String::new()));
         }
     }
 
     fn answer(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
         if let Answer::Overview(answer) = answer
-            && let Some(data) = self.slot.take(number, answer)
+            && let Some(data) = self.pending.take(number, answer)
         {
             self.before = self.data.as_ref().map(|data| data.health);
             self.data = Some(data);
@@ -87,21 +87,21 @@ impl Screen for Overview {
     }
 
     fn is_slow(&self, now: i64) -> bool {
-        self.slot.is_slow(now)
+        self.pending.is_slow(now)
     }
 
-    fn leave(&mut self) -> bool {
-        self.slot.leave()
+    fn cancel(&mut self) -> bool {
+        self.pending.cancel()
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
-        self.paint(frame.buffer_mut(), &Places::of(area), ctx);
+        self.paint(frame.buffer_mut(), &Areas::of(area), ctx);
     }
 }
 
 /// Where the parts of an overview stand; what has no room is empty.
 #[derive(Clone, Copy, Debug, Default)]
-struct Places {
+struct Areas {
     figures: Rect,
     hours: Rect,
     month: Rect,
@@ -111,7 +111,7 @@ struct Places {
     log: Rect,
 }
 
-impl Places {
+impl Areas {
     fn of(area: Rect) -> Self {
         if area.height < 14 || area.width < 60 {
             return Self::narrow(area);

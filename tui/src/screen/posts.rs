@@ -9,12 +9,12 @@ use tidings_core::changes::Changes;
 use crate::effect::{Act, Answer, PostRow, PostText, Query};
 use crate::keys::{self, Action, Table};
 use crate::number::{count, number};
+use crate::pending::Pending;
 use crate::problem::Problem;
 use crate::screen::{Ctx, Out, Question, Screen, reading};
 use crate::sheet::Sheet;
-use crate::slot::Slot;
 use crate::theme::Theme;
-use crate::widget::browser::{Browser, Did, Item, Look};
+use crate::widget::browser::{Appearance, Browser, Handled, Item};
 use crate::widget::table::{Cell, Column};
 
 impl Item for PostRow {
@@ -31,11 +31,11 @@ impl Item for PostRow {
 /// The popular feed, or what a search finds.
 #[derive(Debug, Default)]
 pub(crate) struct Posts {
-    slot: Slot,
+    pending: Pending,
     list: Browser<PostRow>,
     /// What the list answers.
     listed: String,
-    post_slot: Slot,
+    post_pending: Pending,
     post: Option<PostText>,
     /// Whether the post has changed since it was read: it stays until it is read anew.
     stale: bool,
@@ -57,24 +57,24 @@ const FOUND: [Column; 6] = [Column::new("Fit", 4).right(), FEED[1], FEED[2], FEE
 const READ_EVERY_MS: i64 = 900;
 
 impl Posts {
-    fn ask(&mut self, ctx: &Ctx, out: &mut Out) {
+    fn load(&mut self, ctx: &Ctx, out: &mut Out) {
         self.read_at = ctx.now;
         self.listed = self.list.filter.text().trim().to_owned();
         let query = match self.listed.as_str() {
             "" => Query::Popular,
             text => Query::FindPosts(text.to_owned()),
         };
-        out.effect(self.slot.ask(ctx.now, query));
+        out.effect(self.pending.request(ctx.now, query));
     }
 
     /// Asks for the text of what is selected, where it is shown and not there, or stale.
-    fn ask_post(&mut self, ctx: &Ctx, out: &mut Out) {
+    fn load_post(&mut self, ctx: &Ctx, out: &mut Out) {
         let Some(row) = self.list.selected() else { return };
         let there = self.post.as_ref().is_some_and(|post| post.id == row.id);
         if self.list.areas(ctx.body()).text.width > 0 && (!there || self.stale) {
             self.stale = false;
             let query = Query::Post(row.id.clone());
-            out.effect(self.post_slot.ask(ctx.now, query));
+            out.effect(self.post_pending.request(ctx.now, query));
         }
     }
 
@@ -87,9 +87,9 @@ impl Posts {
         ];
         facts.retain(|fact| !fact.is_empty());
         let post = self.post.as_ref().filter(|post| post.id == row.id);
-        let text = match (post, self.post_slot.problem()) {
+        let text = match (post, self.post_pending.problem()) {
             (Some(post), _) => post.post.clone(),
-            (None, Some(problem)) if !self.post_slot.is_waiting() => format!("✗ {}", problem.text),
+            (None, Some(problem)) if !self.post_pending.is_waiting() => format!("✗ {}", problem.text),
             (None, _) => "…".to_owned(),
         };
         let mut lines = reading(&row.title, &facts.join(" · "), &text, columns);
@@ -169,16 +169,16 @@ impl Screen for Posts {
         self.list.typing()
     }
 
-    fn look(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
         let asked = self.list.filter.text().trim() == self.listed;
         let due = self.seen != Some(changes.posts) && ctx.now - self.read_at >= READ_EVERY_MS;
-        if (due || !asked) && !self.slot.is_waiting() {
+        if (due || !asked) && !self.pending.is_waiting() {
             self.seen = Some(changes.posts);
             self.stale = true;
-            self.ask(ctx, out);
+            self.load(ctx, out);
         }
-        if !self.post_slot.is_waiting() && self.post_slot.problem().is_none() {
-            self.ask_post(ctx, out);
+        if !self.post_pending.is_waiting() && self.post_pending.problem().is_none() {
+            self.load_post(ctx, out);
         }
     }
 
@@ -187,7 +187,7 @@ impl Screen for Posts {
             Action::Remove => self.remove(out),
             Action::Refresh => {
                 self.stale = true;
-                self.ask(ctx, out);
+                self.load(ctx, out);
             }
             Action::Export => out.export = Some(self.export(ctx)),
             Action::Copy => {
@@ -196,43 +196,43 @@ impl Screen for Posts {
                 }
             }
             action => match self.list.act(action, ctx.body(), self.lines(ctx)) {
-                Did::Nothing => return false,
-                Did::Done => {}
-                Did::Filtered => self.ask(ctx, out),
+                Handled::No => return false,
+                Handled::Yes => {}
+                Handled::FilterChanged => self.load(ctx, out),
             },
         }
-        self.ask_post(ctx, out);
+        self.load_post(ctx, out);
         true
     }
 
     fn key(&mut self, key: KeyEvent, ctx: &Ctx, out: &mut Out) {
-        if self.list.key(key) == Did::Filtered {
-            self.ask(ctx, out);
+        if self.list.key(key) == Handled::FilterChanged {
+            self.load(ctx, out);
         }
     }
 
     fn paste(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
         if self.list.filter.paste(text) {
-            self.ask(ctx, out);
+            self.load(ctx, out);
         }
     }
 
     fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
         self.list.click(at, ctx.body());
-        self.ask_post(ctx, out);
+        self.load_post(ctx, out);
     }
 
     fn answer(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
         match answer {
             Answer::Posts(answer) => {
-                if let Some(rows) = self.slot.take(number, answer) {
+                if let Some(rows) = self.pending.take(number, answer) {
                     // They come in their order.
                     self.list.set(rows, |_| true, |_, _| std::cmp::Ordering::Equal);
-                    self.ask_post(ctx, out);
+                    self.load_post(ctx, out);
                 }
             }
             Answer::Post(answer) => {
-                if let Some(post) = self.post_slot.take(number, answer) {
+                if let Some(post) = self.post_pending.take(number, answer) {
                     self.post = Some(post);
                 }
             }
@@ -242,16 +242,16 @@ impl Screen for Posts {
 
     fn acted(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
         if let Act::RemovePost { .. } = act {
-            self.ask(ctx, out);
+            self.load(ctx, out);
         }
     }
 
     fn is_slow(&self, now: i64) -> bool {
-        self.slot.is_slow(now) || self.post_slot.is_slow(now)
+        self.pending.is_slow(now) || self.post_pending.is_slow(now)
     }
 
-    fn leave(&mut self) -> bool {
-        let (list, text) = (self.slot.leave(), self.post_slot.leave());
+    fn cancel(&mut self) -> bool {
+        let (list, text) = (self.pending.cancel(), self.post_pending.cancel());
         list || text
     }
 
@@ -269,20 +269,20 @@ impl Screen for Posts {
             ]
         };
         let n = self.list.listed().count();
-        let head = match (popular, self.slot.is_waiting() && n == 0) {
+        let head = match (popular, self.pending.is_waiting() && n == 0) {
             (_, true) => "Reading …".to_owned(),
             (true, _) => format!("The popular feed · the first {n}"),
             (false, _) => format!("{n} found, best first"),
         };
-        let empty = match (self.slot.is_waiting(), popular) {
+        let empty = match (self.pending.is_waiting(), popular) {
             (true, _) => "",
             (_, true) => "There are no posts. tidings post import FILE brings some.",
             (_, false) => "No post has these words. Esc goes back to the popular feed.",
         };
-        let look = Look {
+        let look = Appearance {
             theme: ctx.theme,
             head,
-            problem: self.slot.problem().map(|problem| problem.text.clone()),
+            problem: self.pending.problem().map(|problem| problem.text.clone()),
             empty,
             columns: if popular { &FEED } else { &FOUND },
             row: &row,

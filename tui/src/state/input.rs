@@ -54,7 +54,7 @@ impl State {
     fn act(&mut self, action: Action, out: &mut Out) {
         let slow = self.screen().is_slow(self.ctx.now);
         if action == Action::Back && slow && !self.screen().typing() {
-            self.screen_mut().0.leave();
+            self.screen_mut().0.cancel();
             return out.say("Left; Ctrl-L reads it anew.");
         }
         let (screen, ctx) = self.screen_mut();
@@ -81,7 +81,7 @@ impl State {
 
     fn open(&mut self, screen: usize, out: &mut Out) {
         self.current = screen;
-        self.look(out);
+        self.refresh(out);
     }
 
     fn quit(&mut self, out: &mut Out) {
@@ -93,7 +93,7 @@ impl State {
             out.question = Some(Question {
                 text: "Quit with a notice that is not saved?".into(),
                 detail: "Its draft is kept, and stands among the notices when you come back.".into(),
-                choices: vec![Choice { key: 'y', says: "quit", then: Then::Quit }],
+                choices: vec![Choice { key: 'y', label: "quit", then: Then::Quit }],
             });
         } else {
             self.quitting = true;
@@ -191,26 +191,26 @@ impl State {
 
     fn click(&mut self, at: Position, out: &mut Out) {
         self.message = None;
-        let places = layout::areas(Rect::new(0, 0, self.ctx.size.0, self.ctx.size.1));
+        let areas = layout::areas(Rect::new(0, 0, self.ctx.size.0, self.ctx.size.1));
         if let Some(overlay) = &self.overlay {
             // A click beside a question answers nothing.
             if let Overlay::Help { .. } = overlay {
                 self.overlay = None;
             }
-        } else if places.tabs.contains(at) {
-            let tabs = layout::tabs(places.tabs, self.current, self.open_feedback());
+        } else if areas.tabs.contains(at) {
+            let tabs = layout::tabs(areas.tabs, self.current, self.open_feedback());
             if let Some(screen) = tabs.iter().position(|(rect, _)| rect.contains(at)) {
                 self.open(screen, out);
             }
-        } else if places.foot.contains(at) {
-            let hints = layout::footer(places.foot, &self.tables());
+        } else if areas.foot.contains(at) {
+            let hints = layout::footer(areas.foot, &self.tables());
             if let Some((_, binding)) = hints.into_iter().find(|(rect, _)| rect.contains(at)) {
                 self.act(binding.action, out);
             }
-        } else if places.body.contains(at) {
+        } else if areas.body.contains(at) {
             let (screen, ctx) = self.screen_mut();
             screen.click(at, ctx, out);
-            self.look(out);
+            self.refresh(out);
         }
     }
 }

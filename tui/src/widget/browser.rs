@@ -33,15 +33,13 @@ pub(crate) fn any_holds(texts: &[&str], text: &str) -> bool {
 /// What stands in the place of a list of which the filter leaves nothing.
 pub(crate) const NO_MATCH: &str = "Nothing matches the filter. Esc clears it.";
 
-/// What became of an action.
+/// Whether a browser handled an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Did {
-    /// It is none of a list's.
-    Nothing,
-    /// It is done.
-    Done,
-    /// What is typed into the filter has changed.
-    Filtered,
+pub(crate) enum Handled {
+    No,
+    Yes,
+    /// The action changed the text of the filter: the list must follow.
+    FilterChanged,
 }
 
 /// A list with a filter and a text.
@@ -200,7 +198,7 @@ impl<T: Item> Browser<T> {
     }
 
     /// Does what is a list's, in an area, where the text of what is selected has so many lines.
-    pub(crate) fn act(&mut self, action: Action, area: Rect, lines: usize) -> Did {
+    pub(crate) fn act(&mut self, action: Action, area: Rect, lines: usize) -> Handled {
         let areas = self.areas(area);
         let page = if self.reading { areas.text.height } else { areas.list.height.saturating_sub(HEAD) };
         let page = isize::try_from(page).unwrap_or(1).max(1);
@@ -216,17 +214,17 @@ impl<T: Item> Browser<T> {
             Action::Back if self.typing => {
                 self.typing = false;
                 self.filter = Input::default();
-                return Did::Filtered;
+                return Handled::FilterChanged;
             }
             Action::Back if self.reading => self.reading = false,
             Action::Back if !self.filter.is_empty() => {
                 self.filter = Input::default();
-                return Did::Filtered;
+                return Handled::FilterChanged;
             }
             Action::Filter => self.type_filter(),
-            _ => return Did::Nothing,
+            _ => return Handled::No,
         }
-        Did::Done
+        Handled::Yes
     }
 
     fn step(&mut self, by: isize, areas: Areas, lines: usize) {
@@ -241,8 +239,8 @@ impl<T: Item> Browser<T> {
     }
 
     /// Takes a key that is typed into the filter.
-    pub(crate) fn key(&mut self, key: KeyEvent) -> Did {
-        if self.filter.key(key) { Did::Filtered } else { Did::Done }
+    pub(crate) fn key(&mut self, key: KeyEvent) -> Handled {
+        if self.filter.key(key) { Handled::FilterChanged } else { Handled::Yes }
     }
 
     /// Selects the row at a place; opens it where it is selected already.
@@ -270,7 +268,7 @@ impl<T: Item> Browser<T> {
     }
 
     /// Draws it: `head` says what is listed, `empty` what to do where nothing is.
-    pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer, look: &Look<'_, T>) {
+    pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer, look: &Appearance<'_, T>) {
         let areas = self.areas(area);
         self.draw_head(areas.head, buf, look);
         if self.listed.is_empty() {
@@ -299,7 +297,7 @@ impl<T: Item> Browser<T> {
         }
     }
 
-    fn draw_head(&self, area: Rect, buf: &mut Buffer, look: &Look<'_, T>) {
+    fn draw_head(&self, area: Rect, buf: &mut Buffer, look: &Appearance<'_, T>) {
         let mut x = area.x;
         if self.typing || !self.filter.is_empty() {
             (x, _) = buf.set_stringn(x, area.y, "/ ", area.width.into(), Theme::strong());
@@ -321,7 +319,7 @@ impl<T: Item> Browser<T> {
 const ALL: isize = isize::MAX;
 
 /// How the items of a browser look.
-pub(crate) struct Look<'l, T> {
+pub(crate) struct Appearance<'l, T> {
     pub(crate) theme: Theme,
     /// What is listed.
     pub(crate) head: String,

@@ -54,7 +54,7 @@ impl Bars<'_> {
 }
 
 /// Draws a name, a bar lying on its side, and a number, one line for each; the most that fit.
-pub(crate) fn lying(area: Rect, buf: &mut Buffer, rows: &[(String, i64)], theme: Theme) {
+pub(crate) fn horizontal(area: Rect, buf: &mut Buffer, rows: &[(String, i64)], theme: Theme) {
     let most = rows.iter().map(|(_, n)| *n).max().unwrap_or_default().max(1);
     let names = rows.iter().map(|(name, _)| text::width(&text::line(name))).max().unwrap_or_default();
     let numbers = rows.iter().map(|(_, n)| number(*n).len()).max().unwrap_or_default();

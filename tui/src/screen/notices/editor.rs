@@ -8,7 +8,7 @@ use ratatui::widgets::{Paragraph, Widget as _};
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use tidings_core::notice::{self, Notice};
 
-use crate::draft::Kept;
+use crate::draft::SavedDraft;
 use crate::effect::{Act, Effect};
 use crate::keys::{self, Action, Table};
 use crate::number::number;
@@ -56,21 +56,15 @@ struct Text {
     shown: bool,
 }
 
-/// Whether the editor is done.
-pub(super) enum Left {
-    No,
-    Closed,
-}
-
 /// Where the parts of the editor stand.
-struct Places {
+struct Areas {
     head: Rect,
     title: Rect,
     post: Rect,
     foot: Rect,
 }
 
-impl Places {
+impl Areas {
     fn of(area: Rect) -> Self {
         let lines = [Constraint::Length(1), Constraint::Length(1), Constraint::Length(1)];
         let [head, title, _] = Layout::vertical(lines).areas(Rect { height: area.height.min(3), ..area });
@@ -95,7 +89,7 @@ fn area_of(text: &str, wrap: WrapMode) -> TextArea<'static> {
 
 impl Editor {
     /// For a notice, or a new one; going on with a draft where there is one.
-    pub(super) fn of(notice: Option<&Notice>, draft: Option<&Kept>, now: i64) -> Self {
+    pub(super) fn of(notice: Option<&Notice>, draft: Option<&SavedDraft>, now: i64) -> Self {
         let before = notice.map_or_else(
             || Text { title: String::new(), post: String::new(), shown: true },
             |notice| Text {
@@ -143,13 +137,13 @@ impl Editor {
     }
 
     /// The draft, if anything was typed since it was kept last.
-    pub(super) fn take_draft(&mut self, now: i64) -> Option<Kept> {
+    pub(super) fn take_draft(&mut self, now: i64) -> Option<SavedDraft> {
         if self.saving.is_some() || !std::mem::take(&mut self.to_keep) {
             return None;
         }
         self.kept = true;
         let Text { title, post, shown } = self.text();
-        Some(Kept { key: self.key.clone(), notice: self.notice.clone(), title, post, shown, date: now })
+        Some(SavedDraft { key: self.key.clone(), notice: self.notice.clone(), title, post, shown, date: now })
     }
 
     #[expect(clippy::unused_self, reason = "which keys there are may come to depend on it")]
@@ -161,31 +155,32 @@ impl Editor {
         if self.in_title { &mut self.title } else { &mut self.post }
     }
 
-    pub(super) fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> Left {
+    /// Handles an action. Returns whether the editor closes.
+    pub(super) fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
         match action {
             Action::Save => self.save(ctx, out),
             Action::Back if self.preview => self.preview = false,
             Action::Back if self.saving.is_some() => {
                 out.say("Still saving; the draft is kept.");
-                return Left::Closed;
+                return true;
             }
             Action::Back if !self.is_changed() => {
                 if self.resumed.is_some() || self.kept || self.to_keep {
-                    out.act(Act::DropDraft { key: self.key.clone(), at: ctx.now });
+                    out.act(Act::DiscardDraft { key: self.key.clone(), at: ctx.now });
                 }
-                return Left::Closed;
+                return true;
             }
             Action::Back => out.question = Some(self.leaving()),
-            Action::KeepDraft => {
+            Action::SaveDraft => {
                 self.to_keep = true;
                 if let Some(draft) = self.take_draft(ctx.now) {
                     self.leaving = true;
-                    out.act(Act::KeepDraft(draft));
+                    out.act(Act::SaveDraft(draft));
                 }
             }
-            Action::DropDraft => {
-                out.act(Act::DropDraft { key: self.key.clone(), at: ctx.now });
-                return Left::Closed;
+            Action::DiscardDraft => {
+                out.act(Act::DiscardDraft { key: self.key.clone(), at: ctx.now });
+                return true;
             }
             Action::NextField => self.in_title = !self.in_title,
             Action::Preview => {
@@ -218,11 +213,11 @@ impl Editor {
             }
             _ => {}
         }
-        Left::No
+        false
     }
 
     fn leaving(&self) -> Question {
-        let choice = |key, says, action| Choice { key, says, then: Then::Action(action) };
+        let choice = |key, label, action| Choice { key, label, then: Then::Action(action) };
         let title = self.text().title;
         Question {
             text: if title.is_empty() {
@@ -232,8 +227,8 @@ impl Editor {
             },
             detail: "It is not saved yet.".into(),
             choices: vec![
-                choice('k', "keep as a draft", Action::KeepDraft),
-                choice('d', "discard the changes", Action::DropDraft),
+                choice('k', "keep as a draft", Action::SaveDraft),
+                choice('d', "discard the changes", Action::DiscardDraft),
                 choice('s', "save now", Action::Save),
             ],
         }
@@ -245,7 +240,7 @@ impl Editor {
         }
         // What was typed stays on disk until it is in the database.
         if let Some(draft) = self.take_draft(ctx.now) {
-            out.act(Act::KeepDraft(draft));
+            out.act(Act::SaveDraft(draft));
         }
         self.saving = Some(ctx.now);
         self.problem = None;
@@ -317,7 +312,7 @@ impl Editor {
     }
 
     pub(super) fn click(&mut self, at: Position, area: Rect) {
-        let places = Places::of(area);
+        let areas = Areas::of(area);
         let to = |area: Rect, text: &mut TextArea<'static>| {
             let top = text.scroll_offset();
             let row = usize::from(top.0 + (at.y - area.y));
@@ -328,17 +323,17 @@ impl Editor {
         };
         if self.preview {
             self.preview = false;
-        } else if places.title.contains(at) {
+        } else if areas.title.contains(at) {
             self.in_title = true;
-            to(places.title, &mut self.title);
-        } else if places.post.contains(at) {
+            to(areas.title, &mut self.title);
+        } else if areas.post.contains(at) {
             self.in_title = false;
-            to(places.post, &mut self.post);
+            to(areas.post, &mut self.post);
         }
     }
 
     pub(super) fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
-        let places = Places::of(area);
+        let areas = Areas::of(area);
         let Text { title, post, shown } = self.text();
         let state = if shown { "● to be shown" } else { "○ to be hidden" };
         let what = match (&self.notice, self.resumed) {
@@ -347,11 +342,11 @@ impl Editor {
             (None, None) => "A new notice".to_owned(),
         };
         let what = if self.saving.is_some() { "Saving …".to_owned() } else { what };
-        put(places.head, buf, &what, Theme::strong());
+        put(areas.head, buf, &what, Theme::strong());
         let right = u16::try_from(width(state)).unwrap_or_default();
-        if places.head.width > right + u16::try_from(width(&what)).unwrap_or_default() {
+        if areas.head.width > right + u16::try_from(width(&what)).unwrap_or_default() {
             let style = if shown { ctx.theme.good() } else { Theme::faint() };
-            buf.set_string(places.head.right() - right, places.head.y, state, style);
+            buf.set_string(areas.head.right() - right, areas.head.y, state, style);
         }
         if self.preview {
             let rest = Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
@@ -362,17 +357,17 @@ impl Editor {
             Paragraph::new(lines).scroll((self.scroll.min(most), 0)).render(rest, buf);
             return;
         }
-        if places.title.height > 0 {
+        if areas.title.height > 0 {
             let style = if self.in_title { Theme::strong() } else { Theme::faint() };
-            buf.set_stringn(area.x, places.title.y, "Title", area.width.into(), style);
+            buf.set_stringn(area.x, areas.title.y, "Title", area.width.into(), style);
         }
-        self.draw_field(&self.title, places.title, buf, self.in_title);
-        if places.post.y > area.y + 2 && area.height > 2 {
+        self.draw_field(&self.title, areas.title, buf, self.in_title);
+        if areas.post.y > area.y + 2 && area.height > 2 {
             let rule = "─".repeat(area.width.into());
-            buf.set_string(area.x, places.post.y - 1, rule, Theme::faint());
+            buf.set_string(area.x, areas.post.y - 1, rule, Theme::faint());
         }
-        self.draw_field(&self.post, places.post, buf, !self.in_title);
-        self.draw_foot(places.foot, buf, ctx, &title, &post);
+        self.draw_field(&self.post, areas.post, buf, !self.in_title);
+        self.draw_foot(areas.foot, buf, ctx, &title, &post);
     }
 
     /// Draws a field, with a cursor where it is typed into.

@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 
 use tidings_core::notice::Notice;
 
-use crate::draft::Kept;
+use crate::draft::SavedDraft;
 use crate::widget::browser::{Item, any_holds};
 
 /// What is listed: a notice, with the draft that changes it, or the draft of a new one.
@@ -12,7 +12,7 @@ use crate::widget::browser::{Item, any_holds};
 pub(super) struct Row {
     pub(super) id: String,
     pub(super) notice: Option<Notice>,
-    pub(super) draft: Option<Kept>,
+    pub(super) draft: Option<SavedDraft>,
 }
 
 impl Row {
@@ -85,7 +85,7 @@ impl Sort {
         }
     }
 
-    pub(super) const fn says(self) -> &'static str {
+    pub(super) const fn label(self) -> &'static str {
         match self {
             Self::Date => "newest first",
             Self::Title => "by title",

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use tidings_core::analysis::{Live, LogEntry, Sums};
 
-use super::{Overview, Places};
+use super::{Areas, Overview};
 use crate::effect::{Health, Overview as Data};
 use crate::number::{count, number};
 use crate::screen::Ctx;
@@ -14,27 +14,27 @@ use crate::theme::Theme;
 use crate::widget::chart::{self, Bars};
 
 impl Overview {
-    pub(super) fn paint(&self, buf: &mut Buffer, places: &Places, ctx: &Ctx) {
+    pub(super) fn paint(&self, buf: &mut Buffer, areas: &Areas, ctx: &Ctx) {
         let Some(data) = &self.data else {
-            let (text, style) = match self.slot.problem() {
+            let (text, style) = match self.pending.problem() {
                 Some(problem) => (format!("✗ {}", problem.text), ctx.theme.bad()),
                 None => ("Reading …".to_owned(), Theme::faint()),
             };
-            buf.set_stringn(places.figures.x, places.figures.y, text, places.figures.width.into(), style);
+            buf.set_stringn(areas.figures.x, areas.figures.y, text, areas.figures.width.into(), style);
             return;
         };
-        figures(&data.live, places.figures, buf, ctx);
-        if let Some(problem) = self.slot.problem() {
+        figures(&data.live, areas.figures, buf, ctx);
+        if let Some(problem) = self.pending.problem() {
             // What is shown is no longer the day as it goes.
-            let line = fit(&format!("✗ {}", problem.text), places.figures.width.into(), false);
-            buf.set_string(places.figures.x, places.figures.y, line, ctx.theme.bad());
+            let line = fit(&format!("✗ {}", problem.text), areas.figures.width.into(), false);
+            buf.set_string(areas.figures.x, areas.figures.y, line, ctx.theme.bad());
         }
-        hours(&data.live, places.hours, buf, ctx);
-        month(&data.live, places.month, buf, ctx);
-        terms(data, places.terms, buf, ctx);
-        devices(data, places.devices, buf, ctx);
-        health(&data.health, self.pace(), places.health, buf, ctx);
-        log(&data.log.lines, self.scroll, places.log, buf, ctx);
+        hours(&data.live, areas.hours, buf, ctx);
+        month(&data.live, areas.month, buf, ctx);
+        terms(data, areas.terms, buf, ctx);
+        devices(data, areas.devices, buf, ctx);
+        health(&data.health, self.pace(), areas.health, buf, ctx);
+        log(&data.log.lines, self.scroll, areas.log, buf, ctx);
     }
 }
 
@@ -176,14 +176,14 @@ fn terms(data: &Data, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     if data.terms.is_empty() && area.height > 0 {
         buf.set_stringn(area.x, area.y, cut("nothing", area.width.into()), area.width.into(), Theme::faint());
     }
-    chart::lying(area, buf, &data.terms, ctx.theme);
+    chart::horizontal(area, buf, &data.terms, ctx.theme);
 }
 
 fn devices(data: &Data, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let devices = &data.live.devices;
     let area = heading("Devices", area, buf);
     let rows = [("pc", devices.pc), ("tablet", devices.tablet), ("mobile", devices.mobile)];
-    chart::lying(area, buf, &rows.map(|(name, n)| (name.to_owned(), n)), ctx.theme);
+    chart::horizontal(area, buf, &rows.map(|(name, n)| (name.to_owned(), n)), ctx.theme);
 }
 
 fn health(health: &Health, pace: i64, area: Rect, buf: &mut Buffer, ctx: &Ctx) {

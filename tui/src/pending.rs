@@ -8,7 +8,7 @@ const SLOW_MS: i64 = 300;
 
 /// A place for the answer to a question.
 #[derive(Debug, Default)]
-pub(crate) struct Slot {
+pub(crate) struct Pending {
     /// The number of the latest question.
     number: u64,
     /// Since when its answer is waited for.
@@ -17,9 +17,9 @@ pub(crate) struct Slot {
     problem: Option<Problem>,
 }
 
-impl Slot {
+impl Pending {
     /// Asks, whatever was asked before: an answer to that is stale from now on.
-    pub(crate) fn ask(&mut self, now: i64, query: Query) -> Effect {
+    pub(crate) fn request(&mut self, now: i64, query: Query) -> Effect {
         self.number += 1;
         self.since = Some(now);
         Effect::Load { number: self.number, query }
@@ -36,7 +36,7 @@ impl Slot {
     }
 
     /// Waits no longer: the answer is stale when it comes. Whether one was waited for.
-    pub(crate) const fn leave(&mut self) -> bool {
+    pub(crate) const fn cancel(&mut self) -> bool {
         self.number += 1;
         self.since.take().is_some()
     }
@@ -78,34 +78,34 @@ mod tests {
 
     #[test]
     fn only_the_answer_to_the_latest_question_counts() {
-        let mut slot = Slot::default();
-        let first = number(&slot.ask(0, Query::Notices));
-        let second = number(&slot.ask(10, Query::Notices));
-        assert_eq!(slot.take(first, Ok("stale")), None);
-        assert!(slot.is_waiting());
-        assert_eq!(slot.take(second, Ok("new")), Some("new"));
-        assert!(!slot.is_waiting());
-        assert_eq!(slot.take(second, Ok("twice")), None);
+        let mut pending = Pending::default();
+        let first = number(&pending.request(0, Query::Notices));
+        let second = number(&pending.request(10, Query::Notices));
+        assert_eq!(pending.take(first, Ok("stale")), None);
+        assert!(pending.is_waiting());
+        assert_eq!(pending.take(second, Ok("new")), Some("new"));
+        assert!(!pending.is_waiting());
+        assert_eq!(pending.take(second, Ok("twice")), None);
     }
 
     #[test]
     fn what_is_left_is_waited_for_no_longer() {
-        let mut slot = Slot::default();
-        let asked = number(&slot.ask(0, Query::Notices));
-        assert!(!slot.is_slow(SLOW_MS - 1) && slot.is_slow(SLOW_MS));
-        assert!(slot.leave() && !slot.leave());
-        assert!(!slot.is_slow(10_000));
-        assert_eq!(slot.take(asked, Ok("late")), None);
+        let mut pending = Pending::default();
+        let asked = number(&pending.request(0, Query::Notices));
+        assert!(!pending.is_slow(SLOW_MS - 1) && pending.is_slow(SLOW_MS));
+        assert!(pending.cancel() && !pending.cancel());
+        assert!(!pending.is_slow(10_000));
+        assert_eq!(pending.take(asked, Ok("late")), None);
     }
 
     #[test]
     fn a_failure_stays_until_something_succeeds() {
-        let mut slot = Slot::default();
-        let asked = number(&slot.ask(0, Query::Notices));
-        assert_eq!(slot.take::<()>(asked, Err(Problem::new("It failed."))), None);
-        assert!(slot.problem().is_some());
-        let asked = number(&slot.ask(0, Query::Notices));
-        assert_eq!(slot.take(asked, Ok(())), Some(()));
-        assert!(slot.problem().is_none());
+        let mut pending = Pending::default();
+        let asked = number(&pending.request(0, Query::Notices));
+        assert_eq!(pending.take::<()>(asked, Err(Problem::new("It failed."))), None);
+        assert!(pending.problem().is_some());
+        let asked = number(&pending.request(0, Query::Notices));
+        assert_eq!(pending.take(asked, Ok(())), Some(()));
+        assert!(pending.problem().is_none());
     }
 }

@@ -23,7 +23,7 @@ const MEMBER_LINES: i64 = 300;
 
 impl Query {
     /// Asks the core.
-    fn ask(self, service: &Service) -> Answer {
+    fn answer(self, service: &Service) -> Answer {
         let (tidings, operator) = (&service.tidings, &Caller::Operator);
         match self {
             Self::Overview => Answer::Overview(overview(tidings).map(Box::new)),
@@ -69,7 +69,7 @@ impl Query {
     /// Asks the core, and answers with this number whatever happens.
     pub(crate) fn run(self, service: &Service) -> Answer {
         let again = self.clone();
-        let answer = catch_unwind(AssertUnwindSafe(|| self.ask(service)));
+        let answer = catch_unwind(AssertUnwindSafe(|| self.answer(service)));
         answer.unwrap_or_else(|panic| again.failed(panicked(&*panic)))
     }
 }

@@ -15,7 +15,7 @@ const NO_TIME: &str = "A time is like 30m, 2h, 7d, 2026-11-20, 14:30 or 14:00-15
 ///
 /// # Errors
 /// What is wrong with it, for people.
-pub(super) fn filter(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
+pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
     let mut filter = LogFilter::default();
     for word in text.split_whitespace() {
         if word.starts_with('/') {
@@ -33,8 +33,8 @@ pub(super) fn filter(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
     Ok(filter)
 }
 
-fn set<T>(slot: &mut Option<T>, value: T) -> Result<(), &'static str> {
-    match slot.replace(value) {
+fn set<T>(field: &mut Option<T>, value: T) -> Result<(), &'static str> {
+    match field.replace(value) {
         Some(_) => Err(TWICE),
         None => Ok(()),
     }
@@ -97,7 +97,7 @@ mod tests {
 
     fn wanted(text: &str) -> Result<LogFilter, &'static str> {
         let zone = TimeZone::get("Asia/Seoul").unwrap();
-        filter(text, &Ctx { now: NOW, zone, size: (80, 24), theme: Theme::new(true) })
+        parse(text, &Ctx { now: NOW, zone, size: (80, 24), theme: Theme::new(true) })
     }
 
     #[test]
