@@ -16,6 +16,7 @@ use crate::text;
 use crate::theme::Theme;
 
 pub(crate) mod analytics;
+mod browse;
 pub(crate) mod feedback;
 pub(crate) mod log;
 pub(crate) mod members;

@@ -196,18 +196,18 @@ impl State {
             Event::Tick { now, changes } => {
                 self.ctx.now = now;
                 self.changes = changes;
-                self.notices.keep(now, &mut out);
+                self.notices.save_draft(now, &mut out);
                 self.refresh(&mut out);
             }
             Event::Loaded { number, answer } => self.answer(number, answer, &mut out),
             Event::Acted { act, result } => self.acted(&act, &result, &mut out),
             Event::Suspend => {
-                self.notices.keep(self.ctx.now, &mut out);
+                self.notices.save_draft(self.ctx.now, &mut out);
                 out.effect(Effect::Suspend);
             }
             Event::Resume => out.effect(Effect::Redraw),
             Event::Stop => {
-                self.notices.keep(self.ctx.now, &mut out);
+                self.notices.save_draft(self.ctx.now, &mut out);
                 self.quitting = true;
             }
         }

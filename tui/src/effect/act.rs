@@ -49,7 +49,7 @@ impl Act {
     pub(crate) fn done(&self) -> Option<String> {
         Some(match self {
             Self::SaveNotice { target: None, title, shown: true, .. } => format!("Published “{title}”."),
-            Self::SaveNotice { target: None, title, .. } => format!("SavedDraft “{title}”, hidden."),
+            Self::SaveNotice { target: None, title, .. } => format!("Saved “{title}”, hidden."),
             Self::SaveNotice { title, .. } => format!("Saved “{title}”."),
             Self::ShowNotice { title, shown: true, .. } => format!("“{title}” is shown to everybody."),
             Self::ShowNotice { title, .. } => format!("“{title}” is hidden."),

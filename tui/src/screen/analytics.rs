@@ -12,6 +12,7 @@ use crate::keys::{self, Action, Table};
 use crate::pending::Pending;
 use crate::screen::{Ctx, Out, Screen};
 use crate::widget::cursor::Cursor;
+use crate::widget::cycle::Cycle as _;
 use crate::widget::input::Input;
 use crate::widget::table::HEAD;
 

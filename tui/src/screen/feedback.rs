@@ -1,8 +1,7 @@
 //! Feedback: what waits to be dealt with, read with the notice that it is about.
 
-use crossterm::event::KeyEvent;
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::Line;
 use tidings_core::changes::Changes;
 use tidings_core::feedback::Feedback as Entry;
@@ -12,10 +11,11 @@ use crate::effect::{Act, Answer, Query};
 use crate::keys::{self, Action, Table};
 use crate::pending::Pending;
 use crate::problem::Problem;
-use crate::screen::{Ctx, Destination, Out, Screen, reading};
+use crate::screen::browse::Browse;
+use crate::screen::{Ctx, Destination, Out, reading};
 use crate::sheet::Sheet;
 use crate::theme::Theme;
-use crate::widget::browser::{Appearance, Browser, Handled, Item, NO_MATCH, any_holds};
+use crate::widget::browser::{Appearance, Browser, Item, NO_MATCH, any_holds};
 use crate::widget::table::{Cell, Column};
 
 impl Item for Entry {
@@ -84,6 +84,20 @@ impl Feedback {
     fn notice(&self, id: &str) -> Option<&Notice> {
         self.notices.iter().find(|notice| notice.id.to_string() == id)
     }
+}
+
+impl Browse for Feedback {
+    type Item = Entry;
+
+    const KEYS: &'static Table = &keys::FEEDBACK;
+
+    fn list(&self) -> &Browser<Entry> {
+        &self.list
+    }
+
+    fn list_mut(&mut self) -> &mut Browser<Entry> {
+        &mut self.list
+    }
 
     fn text(&self, item: &Entry, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
         let state = if item.activation == 1 { "● open" } else { "✓ done" };
@@ -103,45 +117,7 @@ impl Feedback {
         lines
     }
 
-    fn lines(&self, ctx: &Ctx) -> usize {
-        let columns = self.list.areas(ctx.body()).text.width.into();
-        self.list.selected().map_or(0, |item| self.text(item, columns, ctx).len())
-    }
-
-    fn export(&self, ctx: &Ctx) -> Sheet {
-        let row = |item: &Entry| {
-            vec![
-                item.id.as_str().into(),
-                item.kind.as_str().into(),
-                item.post.as_str().into(),
-                item.author.as_str().into(),
-                ctx.stamp(item.date.0).into(),
-                item.notice.as_str().into(),
-                if item.activation == 1 { "open" } else { "done" }.into(),
-            ]
-        };
-        Sheet {
-            name: format!("feedback-{}", ctx.day(ctx.now)),
-            head: vec!["_id", "type", "post", "author", "date", "notice", "state"],
-            rows: self.list.listed().map(row).collect(),
-        }
-    }
-}
-
-impl Screen for Feedback {
-    fn keys(&self) -> Vec<&'static Table> {
-        if self.list.typing() {
-            vec![&keys::INPUT]
-        } else {
-            vec![&keys::FEEDBACK, &keys::LIST, &keys::SCROLL]
-        }
-    }
-
-    fn typing(&self) -> bool {
-        self.list.typing()
-    }
-
-    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+    fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
         let seen = Some((changes.feedback, changes.members, changes.notices));
         if self.seen != seen && !self.pending.is_waiting() {
             self.seen = seen;
@@ -149,7 +125,15 @@ impl Screen for Feedback {
         }
     }
 
-    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
+    fn reload(&mut self, ctx: &Ctx, out: &mut Out) {
+        self.load(ctx, out);
+    }
+
+    fn filter_changed(&mut self, _: &Ctx, _: &mut Out) {
+        self.arrange();
+    }
+
+    fn own_action(&mut self, action: Action, _: &Ctx, out: &mut Out) -> bool {
         match action {
             Action::Done => {
                 if let Some(item) = self.list.selected() {
@@ -171,39 +155,35 @@ impl Screen for Feedback {
                 Some(_) => out.say("It is about no notice."),
                 None => {}
             },
-            Action::Refresh => self.load(ctx, out),
-            Action::Export => out.export = Some(self.export(ctx)),
-            Action::Copy => {
-                if let Some(item) = self.list.selected() {
-                    out.copy("the text", item.post.clone());
-                }
-            }
-            action => match self.list.act(action, ctx.body(), self.lines(ctx)) {
-                Handled::No => return false,
-                Handled::Yes => {}
-                Handled::FilterChanged => self.arrange(),
-            },
+            _ => return false,
         }
         true
     }
 
-    fn key(&mut self, key: KeyEvent, _: &Ctx, _: &mut Out) {
-        if self.list.key(key) == Handled::FilterChanged {
-            self.arrange();
+    fn sheet(&self, ctx: &Ctx) -> Sheet {
+        let row = |item: &Entry| {
+            vec![
+                item.id.as_str().into(),
+                item.kind.as_str().into(),
+                item.post.as_str().into(),
+                item.author.as_str().into(),
+                ctx.stamp(item.date.0).into(),
+                item.notice.as_str().into(),
+                if item.activation == 1 { "open" } else { "done" }.into(),
+            ]
+        };
+        Sheet {
+            name: format!("feedback-{}", ctx.day(ctx.now)),
+            head: vec!["_id", "type", "post", "author", "date", "notice", "state"],
+            rows: self.list.listed().map(row).collect(),
         }
     }
 
-    fn paste(&mut self, text: &str, _: &Ctx, _: &mut Out) {
-        if self.list.filter.paste(text) {
-            self.arrange();
-        }
+    fn copied(item: &Entry) -> (&'static str, String) {
+        ("the text", item.post.clone())
     }
 
-    fn click(&mut self, at: Position, ctx: &Ctx, _: &mut Out) {
-        self.list.click(at, ctx.body());
-    }
-
-    fn answer(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
+    fn loaded(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
         let Answer::Feedback(answer) = answer else { return };
         let Some((items, notices)) = self.pending.take(number, answer) else { return };
         self.notices = notices;
@@ -211,21 +191,21 @@ impl Screen for Feedback {
         self.arrange();
     }
 
-    fn acted(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
         if let Act::FeedbackDone { .. } = act {
             self.load(ctx, out);
         }
     }
 
-    fn is_slow(&self, now: i64) -> bool {
+    fn waits_long(&self, now: i64) -> bool {
         self.pending.is_slow(now)
     }
 
-    fn cancel(&mut self) -> bool {
+    fn cancel_pending(&mut self) -> bool {
         self.pending.cancel()
     }
 
-    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
+    fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
         let (open, all) = (self.open_items(), self.list.items().len());
         let what = if self.all { format!("{all} in all, {open} open") } else { format!("{open} open") };
         let kind = self.kind.as_ref().map_or_else(|| "every type".to_owned(), |kind| format!("type {kind}"));

@@ -1,8 +1,7 @@
 //! The access log: newest first, by member, path and time, and as it grows.
 
-use crossterm::event::KeyEvent;
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::Line;
 use tidings_core::analysis::{LogEntry, LogPage, LogPlace};
 use tidings_core::changes::Changes;
@@ -11,10 +10,11 @@ use crate::effect::{Answer, Query};
 use crate::keys::{self, Action, Table};
 use crate::number::count;
 use crate::pending::Pending;
-use crate::screen::{Ctx, Out, Screen, reading};
+use crate::screen::browse::Browse;
+use crate::screen::{Ctx, Out, reading};
 use crate::sheet::Sheet;
 use crate::theme::Theme;
-use crate::widget::browser::{Appearance, Browser, Handled, Item};
+use crate::widget::browser::{Appearance, Browser, Item};
 use crate::widget::input::Input;
 use crate::widget::table::{Cell, Column};
 
@@ -25,7 +25,7 @@ const LINES_MAX: usize = 20_000;
 
 /// A line, and what it is known by.
 #[derive(Clone, Debug)]
-struct Row {
+pub(crate) struct Row {
     id: String,
     line: LogEntry,
 }
@@ -127,14 +127,64 @@ impl Log {
             self.list.select_first();
         }
     }
+}
 
-    fn text(row: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
+impl Browse for Log {
+    type Item = Row;
+
+    const KEYS: &'static Table = &keys::LOG;
+
+    fn list(&self) -> &Browser<Row> {
+        &self.list
+    }
+
+    fn list_mut(&mut self) -> &mut Browser<Row> {
+        &mut self.list
+    }
+
+    fn text(&self, row: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
         let LogEntry { user_id, date, path, method, status, .. } = &row.line;
         let facts = format!("{} {}", ctx.day(date.0), ctx.moment(date.0));
         reading(&format!("{method} {path}"), &facts, &format!("by {user_id}\nanswered {status}"), columns)
     }
 
-    fn export(&self, ctx: &Ctx) -> Sheet {
+    fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+        let first = self.listed.is_none();
+        let grown = self.follow && self.seen != changes.counts && !self.list.reading();
+        if (first || grown) && !self.pending.is_waiting() {
+            self.seen = changes.counts;
+            self.load(None, ctx, out);
+        }
+    }
+
+    fn reload(&mut self, ctx: &Ctx, out: &mut Out) {
+        self.load(None, ctx, out);
+    }
+
+    fn filter_changed(&mut self, ctx: &Ctx, out: &mut Out) {
+        self.load(None, ctx, out);
+    }
+
+    fn own_action(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
+        match (action, self.next) {
+            (Action::Follow, _) => {
+                self.follow = !self.follow;
+                if self.follow {
+                    self.load(None, ctx, out);
+                }
+            }
+            (Action::More, Some(place)) => {
+                // New lines would replace the older ones that are loaded now.
+                self.follow = false;
+                self.load(Some(place), ctx, out);
+            }
+            (Action::More, None) => out.say("The log has no older lines."),
+            _ => return false,
+        }
+        true
+    }
+
+    fn sheet(&self, ctx: &Ctx) -> Sheet {
         let row = |row: &Row| {
             let LogEntry { user_id, date, path, method, status, .. } = &row.line;
             let date = tidings_core::clock::rfc3339(date.0);
@@ -152,82 +202,14 @@ impl Log {
             rows: self.list.listed().map(row).collect(),
         }
     }
-}
 
-impl Screen for Log {
-    fn keys(&self) -> Vec<&'static Table> {
-        if self.list.typing() { vec![&keys::INPUT] } else { vec![&keys::LOG, &keys::LIST, &keys::SCROLL] }
+    fn copied(Row { line, .. }: &Row) -> (&'static str, String) {
+        let LogEntry { user_id, date, path, method, status, .. } = line;
+        let date = tidings_core::clock::rfc3339(date.0);
+        ("the line", format!("{date} {user_id} {method} {path} {status}"))
     }
 
-    fn typing(&self) -> bool {
-        self.list.typing()
-    }
-
-    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        let first = self.listed.is_none();
-        let grown = self.follow && self.seen != changes.counts && !self.list.reading();
-        if (first || grown) && !self.pending.is_waiting() {
-            self.seen = changes.counts;
-            self.load(None, ctx, out);
-        }
-    }
-
-    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
-        match action {
-            Action::Follow => {
-                self.follow = !self.follow;
-                if self.follow {
-                    self.load(None, ctx, out);
-                }
-            }
-            Action::More => match self.next {
-                Some(place) => {
-                    // New lines would take what was found away again.
-                    self.follow = false;
-                    self.load(Some(place), ctx, out);
-                }
-                None => out.say("That is all there is."),
-            },
-            Action::Refresh => self.load(None, ctx, out),
-            Action::Export => out.export = Some(self.export(ctx)),
-            Action::Copy => {
-                if let Some(Row { line: LogEntry { user_id, path, method, status, date, .. }, .. }) =
-                    self.list.selected()
-                {
-                    let date = tidings_core::clock::rfc3339(date.0);
-                    out.copy("the line", format!("{date} {user_id} {method} {path} {status}"));
-                }
-            }
-            action => {
-                let columns = self.list.areas(ctx.body()).text.width.into();
-                let lines = self.list.selected().map_or(0, |row| Self::text(row, columns, ctx).len());
-                match self.list.act(action, ctx.body(), lines) {
-                    Handled::No => return false,
-                    Handled::Yes => {}
-                    Handled::FilterChanged => self.load(None, ctx, out),
-                }
-            }
-        }
-        true
-    }
-
-    fn key(&mut self, key: KeyEvent, ctx: &Ctx, out: &mut Out) {
-        if self.list.key(key) == Handled::FilterChanged {
-            self.load(None, ctx, out);
-        }
-    }
-
-    fn paste(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
-        if self.list.filter.paste(text) {
-            self.load(None, ctx, out);
-        }
-    }
-
-    fn click(&mut self, at: Position, ctx: &Ctx, _: &mut Out) {
-        self.list.click(at, ctx.body());
-    }
-
-    fn answer(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
+    fn loaded(&mut self, number: u64, answer: Answer, _: &Ctx, _: &mut Out) {
         if let Answer::Log(answer) = answer
             && let Some(page) = self.pending.take(number, answer)
         {
@@ -235,15 +217,15 @@ impl Screen for Log {
         }
     }
 
-    fn is_slow(&self, now: i64) -> bool {
+    fn waits_long(&self, now: i64) -> bool {
         self.pending.is_slow(now)
     }
 
-    fn cancel(&mut self) -> bool {
+    fn cancel_pending(&mut self) -> bool {
         self.pending.cancel()
     }
 
-    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
+    fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
         let row = |Row { line, .. }: &Row| {
             let style = if line.status >= 400 { ctx.theme.bad() } else { Theme::faint() };
             if area.width < ROOMY {
@@ -286,7 +268,7 @@ impl Screen for Log {
             },
             columns: if area.width < ROOMY { &NARROW } else { &COLUMNS },
             row: &row,
-            text: &|row, columns| Self::text(row, columns, ctx),
+            text: &|row, columns| self.text(row, columns, ctx),
         };
         self.list.draw(area, frame.buffer_mut(), &look);
     }

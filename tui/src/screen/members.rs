@@ -1,8 +1,7 @@
 //! Members: found as one types, what is known of them, and what an administrator does with them.
 
-use crossterm::event::KeyEvent;
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::Line;
 use tidings_core::account::MemberEntry;
 use tidings_core::changes::Changes;
@@ -12,10 +11,12 @@ use crate::keys::{self, Action, Table};
 use crate::number::count;
 use crate::pending::Pending;
 use crate::problem::Problem;
-use crate::screen::{Ctx, Destination, Out, Question, Screen};
+use crate::screen::browse::Browse;
+use crate::screen::{Ctx, Destination, Out, Question};
 use crate::sheet::Sheet;
 use crate::theme::Theme;
-use crate::widget::browser::{Appearance, Browser, Handled, Item};
+use crate::widget::browser::{Appearance, Browser, Item};
+use crate::widget::cycle::Cycle as _;
 use crate::widget::table::{Cell, Column};
 
 mod detail;
@@ -96,15 +97,12 @@ impl Members {
         }
     }
 
-    fn text(&self, entry: &MemberEntry, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
-        let member = self.member.as_ref().filter(|member| member.id == entry.user_id);
-        let problem = self.member_pending.problem().filter(|_| !self.member_pending.is_waiting());
-        detail::text(entry, member.map(Box::as_ref), problem, self.view, columns, ctx)
-    }
-
-    fn lines(&self, ctx: &Ctx) -> usize {
-        let columns = self.list.areas(ctx.body()).text.width.into();
-        self.list.selected().map_or(0, |entry| self.text(entry, columns, ctx).len())
+    /// Shows a view of the selected member, opening it where it is closed.
+    fn show(&mut self, view: View) {
+        self.view = view;
+        if !self.list.reading() && self.list.selected().is_some() {
+            self.list.read();
+        }
     }
 
     fn confirm(&self, action: Action, out: &mut Out) {
@@ -150,8 +148,83 @@ impl Members {
             ),
         });
     }
+}
 
-    fn export(&self, ctx: &Ctx) -> Sheet {
+/// Who a member is beside a member: a sign and a word.
+fn state(entry: &MemberEntry) -> &'static str {
+    match (entry.admin, entry.blacklisted) {
+        (_, 1) => "× blacklisted",
+        (1, _) => "★ admin",
+        _ => "",
+    }
+}
+
+impl Browse for Members {
+    type Item = MemberEntry;
+
+    const KEYS: &'static Table = &keys::MEMBERS;
+
+    fn list(&self) -> &Browser<MemberEntry> {
+        &self.list
+    }
+
+    fn list_mut(&mut self) -> &mut Browser<MemberEntry> {
+        &mut self.list
+    }
+
+    fn text(&self, entry: &MemberEntry, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
+        let member = self.member.as_ref().filter(|member| member.id == entry.user_id);
+        let problem = self.member_pending.problem().filter(|_| !self.member_pending.is_waiting());
+        detail::text(entry, member.map(Box::as_ref), problem, self.view, columns, ctx)
+    }
+
+    fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+        let first = self.listed.is_none();
+        let due = self.seen.0 != changes.members && self.list.items().len() <= PAGES;
+        if (first || due) && !self.pending.is_waiting() {
+            self.seen.0 = changes.members;
+            self.stale = true;
+            self.load(None, ctx, out);
+        }
+        if self.seen.1 != changes.counts {
+            self.seen.1 = changes.counts;
+            self.stale = true;
+        }
+        if !self.member_pending.is_waiting() && self.member_pending.problem().is_none() {
+            self.load_member(ctx, out);
+        }
+    }
+
+    fn reload(&mut self, ctx: &Ctx, out: &mut Out) {
+        self.stale = true;
+        self.load(None, ctx, out);
+    }
+
+    fn filter_changed(&mut self, ctx: &Ctx, out: &mut Out) {
+        self.load(None, ctx, out);
+    }
+
+    fn selection_changed(&mut self, ctx: &Ctx, out: &mut Out) {
+        self.load_member(ctx, out);
+        self.load_more(ctx, out);
+    }
+
+    fn own_action(&mut self, action: Action, _: &Ctx, out: &mut Out) -> bool {
+        match action {
+            Action::Blacklist | Action::Admin | Action::Reset | Action::Remove => self.confirm(action, out),
+            Action::NextView => self.show(self.view.next()),
+            Action::PreviousView => self.show(self.view.previous()),
+            Action::GoTo => {
+                if let Some(entry) = self.list.selected() {
+                    out.go = Some(Destination::Log(entry.user_id.clone()));
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn sheet(&self, ctx: &Ctx) -> Sheet {
         let row = |entry: &MemberEntry| {
             vec![
                 entry.user_id.as_str().into(),
@@ -169,98 +242,12 @@ impl Members {
             rows: self.list.listed().map(row).collect(),
         }
     }
-}
 
-/// Who a member is beside a member: a sign and a word.
-fn state(entry: &MemberEntry) -> &'static str {
-    match (entry.admin, entry.blacklisted) {
-        (_, 1) => "× blacklisted",
-        (1, _) => "★ admin",
-        _ => "",
-    }
-}
-
-impl Screen for Members {
-    fn keys(&self) -> Vec<&'static Table> {
-        if self.list.typing() { vec![&keys::INPUT] } else { vec![&keys::MEMBERS, &keys::LIST, &keys::SCROLL] }
+    fn copied(entry: &MemberEntry) -> (&'static str, String) {
+        ("the id", entry.user_id.clone())
     }
 
-    fn typing(&self) -> bool {
-        self.list.typing()
-    }
-
-    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        let first = self.listed.is_none();
-        let due = self.seen.0 != changes.members && self.list.items().len() <= PAGES;
-        if (first || due) && !self.pending.is_waiting() {
-            self.seen.0 = changes.members;
-            self.stale = true;
-            self.load(None, ctx, out);
-        }
-        if self.seen.1 != changes.counts {
-            self.seen.1 = changes.counts;
-            self.stale = true;
-        }
-        if !self.member_pending.is_waiting() && self.member_pending.problem().is_none() {
-            self.load_member(ctx, out);
-        }
-    }
-
-    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
-        match action {
-            Action::Blacklist | Action::Admin | Action::Reset | Action::Remove => {
-                self.confirm(action, out);
-            }
-            Action::NextView | Action::PreviousView => {
-                self.view = if action == Action::NextView { self.view.next() } else { self.view.previous() };
-                if !self.list.reading() && self.list.selected().is_some() {
-                    self.list.read();
-                }
-            }
-            Action::GoTo => {
-                if let Some(entry) = self.list.selected() {
-                    out.go = Some(Destination::Log(entry.user_id.clone()));
-                }
-            }
-            Action::Refresh => {
-                self.stale = true;
-                self.load(None, ctx, out);
-            }
-            Action::Export => out.export = Some(self.export(ctx)),
-            Action::Copy => {
-                if let Some(entry) = self.list.selected() {
-                    out.copy("the id", entry.user_id.clone());
-                }
-            }
-            action => match self.list.act(action, ctx.body(), self.lines(ctx)) {
-                Handled::No => return false,
-                Handled::Yes => {}
-                Handled::FilterChanged => self.load(None, ctx, out),
-            },
-        }
-        self.load_member(ctx, out);
-        self.load_more(ctx, out);
-        true
-    }
-
-    fn key(&mut self, key: KeyEvent, ctx: &Ctx, out: &mut Out) {
-        if self.list.key(key) == Handled::FilterChanged {
-            self.load(None, ctx, out);
-        }
-    }
-
-    fn paste(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
-        if self.list.filter.paste(text) {
-            self.load(None, ctx, out);
-        }
-    }
-
-    fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
-        self.list.click(at, ctx.body());
-        self.load_member(ctx, out);
-    }
-
-    fn answer(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
+    fn loaded(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
         match answer {
             Answer::Members(answer) => {
                 let Some(page) = self.pending.take(number, answer) else { return };
@@ -280,27 +267,26 @@ impl Screen for Members {
         }
     }
 
-    fn acted(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
         if let Act::Blacklist { .. }
         | Act::Administrate { .. }
         | Act::ResetMember { .. }
         | Act::RemoveMember { .. } = act
         {
-            self.stale = true;
-            self.load(None, ctx, out);
+            self.reload(ctx, out);
         }
     }
 
-    fn is_slow(&self, now: i64) -> bool {
+    fn waits_long(&self, now: i64) -> bool {
         self.pending.is_slow(now) || self.member_pending.is_slow(now)
     }
 
-    fn cancel(&mut self) -> bool {
+    fn cancel_pending(&mut self) -> bool {
         let (list, text) = (self.pending.cancel(), self.member_pending.cancel());
         list || text
     }
 
-    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
+    fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
         let row = |entry: &MemberEntry| {
             let style = if entry.blacklisted == 1 { ctx.theme.bad() } else { ctx.theme.accent() };
             vec![

@@ -1,8 +1,7 @@
 //! Posts: how the popular feed stands, and what a search finds; a post's figures; removing one.
 
-use crossterm::event::KeyEvent;
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::Line;
 use tidings_core::changes::Changes;
 
@@ -11,10 +10,11 @@ use crate::keys::{self, Action, Table};
 use crate::number::{count, number};
 use crate::pending::Pending;
 use crate::problem::Problem;
-use crate::screen::{Ctx, Out, Question, Screen, reading};
+use crate::screen::browse::Browse;
+use crate::screen::{Ctx, Out, Question, reading};
 use crate::sheet::Sheet;
 use crate::theme::Theme;
-use crate::widget::browser::{Appearance, Browser, Handled, Item};
+use crate::widget::browser::{Appearance, Browser, Item};
 use crate::widget::table::{Cell, Column};
 
 impl Item for PostRow {
@@ -78,6 +78,37 @@ impl Posts {
         }
     }
 
+    fn remove(&self, out: &mut Out) {
+        let Some(row) = self.list.selected() else { return };
+        let (views, likes) = (count(row.view, "view"), count(row.fav, "like"));
+        out.question = Some(Question::yes_or_no(
+            format!("Remove the post “{}”?", row.title),
+            format!(
+                "It leaves every feed and list; its {views} and {likes} stay counted. It cannot be brought back."
+            ),
+            "remove it",
+            Act::RemovePost { id: row.id.clone(), title: row.title.clone() },
+        ));
+    }
+}
+
+fn state(row: &PostRow, ctx: &Ctx) -> &'static str {
+    if row.end_date.is_some_and(|end| end <= ctx.now) { "× ended" } else { "" }
+}
+
+impl Browse for Posts {
+    type Item = PostRow;
+
+    const KEYS: &'static Table = &keys::POSTS;
+
+    fn list(&self) -> &Browser<PostRow> {
+        &self.list
+    }
+
+    fn list_mut(&mut self) -> &mut Browser<PostRow> {
+        &mut self.list
+    }
+
     fn text(&self, row: &PostRow, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
         let mut facts = vec![
             count(row.view, "view"),
@@ -109,25 +140,41 @@ impl Posts {
         lines
     }
 
-    fn lines(&self, ctx: &Ctx) -> usize {
-        let columns = self.list.areas(ctx.body()).text.width.into();
-        self.list.selected().map_or(0, |row| self.text(row, columns, ctx).len())
+    fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+        let asked = self.list.filter.text().trim() == self.listed;
+        let due = self.seen != Some(changes.posts) && ctx.now - self.read_at >= READ_EVERY_MS;
+        if (due || !asked) && !self.pending.is_waiting() {
+            self.seen = Some(changes.posts);
+            self.stale = true;
+            self.load(ctx, out);
+        }
+        if !self.post_pending.is_waiting() && self.post_pending.problem().is_none() {
+            self.load_post(ctx, out);
+        }
     }
 
-    fn remove(&self, out: &mut Out) {
-        let Some(row) = self.list.selected() else { return };
-        let (views, likes) = (count(row.view, "view"), count(row.fav, "like"));
-        out.question = Some(Question::yes_or_no(
-            format!("Remove the post “{}”?", row.title),
-            format!(
-                "It leaves every feed and list; its {views} and {likes} stay counted. It cannot be brought back."
-            ),
-            "remove it",
-            Act::RemovePost { id: row.id.clone(), title: row.title.clone() },
-        ));
+    fn reload(&mut self, ctx: &Ctx, out: &mut Out) {
+        self.stale = true;
+        self.load(ctx, out);
     }
 
-    fn export(&self, ctx: &Ctx) -> Sheet {
+    fn filter_changed(&mut self, ctx: &Ctx, out: &mut Out) {
+        self.load(ctx, out);
+    }
+
+    fn selection_changed(&mut self, ctx: &Ctx, out: &mut Out) {
+        self.load_post(ctx, out);
+    }
+
+    fn own_action(&mut self, action: Action, _: &Ctx, out: &mut Out) -> bool {
+        match action {
+            Action::Remove => self.remove(out),
+            _ => return false,
+        }
+        true
+    }
+
+    fn sheet(&self, ctx: &Ctx) -> Sheet {
         let row = |row: &PostRow| {
             vec![
                 row.place.into(),
@@ -154,75 +201,12 @@ impl Posts {
             rows: self.list.listed().map(row).collect(),
         }
     }
-}
 
-fn state(row: &PostRow, ctx: &Ctx) -> &'static str {
-    if row.end_date.is_some_and(|end| end <= ctx.now) { "× ended" } else { "" }
-}
-
-impl Screen for Posts {
-    fn keys(&self) -> Vec<&'static Table> {
-        if self.list.typing() { vec![&keys::INPUT] } else { vec![&keys::POSTS, &keys::LIST, &keys::SCROLL] }
+    fn copied(row: &PostRow) -> (&'static str, String) {
+        ("the address", row.url.clone())
     }
 
-    fn typing(&self) -> bool {
-        self.list.typing()
-    }
-
-    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        let asked = self.list.filter.text().trim() == self.listed;
-        let due = self.seen != Some(changes.posts) && ctx.now - self.read_at >= READ_EVERY_MS;
-        if (due || !asked) && !self.pending.is_waiting() {
-            self.seen = Some(changes.posts);
-            self.stale = true;
-            self.load(ctx, out);
-        }
-        if !self.post_pending.is_waiting() && self.post_pending.problem().is_none() {
-            self.load_post(ctx, out);
-        }
-    }
-
-    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
-        match action {
-            Action::Remove => self.remove(out),
-            Action::Refresh => {
-                self.stale = true;
-                self.load(ctx, out);
-            }
-            Action::Export => out.export = Some(self.export(ctx)),
-            Action::Copy => {
-                if let Some(row) = self.list.selected() {
-                    out.copy("the address", row.url.clone());
-                }
-            }
-            action => match self.list.act(action, ctx.body(), self.lines(ctx)) {
-                Handled::No => return false,
-                Handled::Yes => {}
-                Handled::FilterChanged => self.load(ctx, out),
-            },
-        }
-        self.load_post(ctx, out);
-        true
-    }
-
-    fn key(&mut self, key: KeyEvent, ctx: &Ctx, out: &mut Out) {
-        if self.list.key(key) == Handled::FilterChanged {
-            self.load(ctx, out);
-        }
-    }
-
-    fn paste(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
-        if self.list.filter.paste(text) {
-            self.load(ctx, out);
-        }
-    }
-
-    fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
-        self.list.click(at, ctx.body());
-        self.load_post(ctx, out);
-    }
-
-    fn answer(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
+    fn loaded(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
         match answer {
             Answer::Posts(answer) => {
                 if let Some(rows) = self.pending.take(number, answer) {
@@ -240,22 +224,22 @@ impl Screen for Posts {
         }
     }
 
-    fn acted(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+    fn changed(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
         if let Act::RemovePost { .. } = act {
             self.load(ctx, out);
         }
     }
 
-    fn is_slow(&self, now: i64) -> bool {
+    fn waits_long(&self, now: i64) -> bool {
         self.pending.is_slow(now) || self.post_pending.is_slow(now)
     }
 
-    fn cancel(&mut self) -> bool {
+    fn cancel_pending(&mut self) -> bool {
         let (list, text) = (self.pending.cancel(), self.post_pending.cancel());
         list || text
     }
 
-    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
+    fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
         let popular = self.listed.is_empty();
         let row = |row: &PostRow| {
             let place = if popular { row.place.to_string() } else { format!("{}%", row.place) };

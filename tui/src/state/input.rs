@@ -25,11 +25,11 @@ impl State {
             match keys::find(&[&keys::GLOBAL], &key) {
                 // Nor of a question.
                 Some(Action::Quit) => {
-                    self.notices.keep(self.ctx.now, out);
+                    self.notices.save_draft(self.ctx.now, out);
                     self.quitting = true;
                 }
                 Some(Action::Suspend) => {
-                    self.notices.keep(self.ctx.now, out);
+                    self.notices.save_draft(self.ctx.now, out);
                     out.effect(Effect::Suspend);
                 }
                 _ => {}
@@ -64,7 +64,7 @@ impl State {
             _ if done => {}
             Action::Quit => self.quit(out),
             Action::Suspend => {
-                self.notices.keep(self.ctx.now, out);
+                self.notices.save_draft(self.ctx.now, out);
                 out.effect(Effect::Suspend);
             }
             Action::Help => self.overlay = Some(Overlay::Help { scroll: 0 }),
@@ -133,7 +133,7 @@ impl State {
                 screen.act(action, ctx, out);
             }
             Then::Quit => {
-                self.notices.keep(self.ctx.now, out);
+                self.notices.save_draft(self.ctx.now, out);
                 self.quitting = true;
             }
         }

@@ -12,6 +12,7 @@ use crate::screen::Ctx;
 use crate::text::{cut, width, wrap};
 use crate::theme::Theme;
 use crate::widget::chart::bar;
+use crate::widget::cycle::Cycle as _;
 use crate::widget::table::{self, Cell};
 
 /// Columns that the days take, at most.
@@ -27,7 +28,7 @@ pub(super) fn views(area: Rect, days: Option<Days>) -> Vec<(Rect, View)> {
         x = x.saturating_add(wide);
         (rect, view)
     };
-    View::ALL.into_iter().map(place).collect()
+    View::ALL.iter().copied().map(place).collect()
 }
 
 fn named(days: Days) -> String {

@@ -4,6 +4,7 @@ use tidings_core::analysis::Period;
 
 use super::days::Days;
 use crate::sheet::Sheet;
+use crate::widget::cycle::Cycle;
 use crate::widget::table::Column;
 
 /// What is shown.
@@ -36,9 +37,11 @@ impl Row {
     }
 }
 
-impl View {
-    pub(super) const ALL: [Self; 5] = [Self::Hours, Self::Days, Self::Students, Self::Terms, Self::Devices];
+impl Cycle for View {
+    const ALL: &'static [Self] = &[Self::Hours, Self::Days, Self::Students, Self::Terms, Self::Devices];
+}
 
+impl View {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Hours => "hours",
@@ -47,19 +50,6 @@ impl View {
             Self::Terms => "terms",
             Self::Devices => "devices",
         }
-    }
-
-    fn by(self, step: usize) -> Self {
-        let place = Self::ALL.iter().position(|view| *view == self).unwrap_or_default();
-        Self::ALL[(place + step) % Self::ALL.len()]
-    }
-
-    pub(super) fn next(self) -> Self {
-        self.by(1)
-    }
-
-    pub(super) fn previous(self) -> Self {
-        self.by(Self::ALL.len() - 1)
     }
 
     /// The names of the figures, behind the row's own.

@@ -11,6 +11,7 @@ use crate::problem::Problem;
 use crate::screen::Ctx;
 use crate::text::{self, fit};
 use crate::theme::Theme;
+use crate::widget::cycle::Cycle;
 
 /// What of a member is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,22 +25,12 @@ pub(super) enum View {
     Log,
 }
 
+impl Cycle for View {
+    const ALL: &'static [Self] =
+        &[Self::Facts, Self::Likes, Self::Views, Self::Searches, Self::Feeds, Self::Log];
+}
+
 impl View {
-    const ALL: [Self; 6] = [Self::Facts, Self::Likes, Self::Views, Self::Searches, Self::Feeds, Self::Log];
-
-    fn by(self, step: usize) -> Self {
-        let place = Self::ALL.iter().position(|view| *view == self).unwrap_or_default();
-        Self::ALL[(place + step) % Self::ALL.len()]
-    }
-
-    pub(super) fn next(self) -> Self {
-        self.by(1)
-    }
-
-    pub(super) fn previous(self) -> Self {
-        self.by(Self::ALL.len() - 1)
-    }
-
     const fn name(self) -> &'static str {
         match self {
             Self::Facts => "facts",
@@ -66,7 +57,7 @@ pub(super) fn text(
     lines.extend(text::wrap(&title, columns).into_iter().map(|line| Line::styled(line, Theme::strong())));
     let mut tabs: Vec<Span<'static>> = Vec::new();
     let wide: usize = View::ALL.iter().map(|view| view.name().len() + 1).sum();
-    for one in View::ALL {
+    for &one in View::ALL {
         // The one that is shown, where there is no room for all.
         if one == view {
             tabs.push(Span::styled(one.name(), Theme::selected()));

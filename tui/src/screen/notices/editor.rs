@@ -265,7 +265,7 @@ impl Editor {
     }
 
     /// Takes the news that a draft is on disk, or why not; whether the editor is done.
-    pub(super) fn draft_kept(&mut self, draft: &str, result: Result<(), &Problem>) -> bool {
+    pub(super) fn draft_saved(&mut self, draft: &str, result: Result<(), &Problem>) -> bool {
         if self.key != draft {
             return false;
         }

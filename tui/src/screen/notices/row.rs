@@ -6,6 +6,7 @@ use tidings_core::notice::Notice;
 
 use crate::draft::SavedDraft;
 use crate::widget::browser::{Item, any_holds};
+use crate::widget::cycle::Cycle;
 
 /// What is listed: a notice, with the draft that changes it, or the draft of a new one.
 #[derive(Clone, Debug)]
@@ -75,16 +76,11 @@ pub(super) enum Sort {
     State,
 }
 
-impl Sort {
-    pub(super) const fn next(self) -> Self {
-        match self {
-            Self::Date => Self::Title,
-            Self::Title => Self::Views,
-            Self::Views => Self::State,
-            Self::State => Self::Date,
-        }
-    }
+impl Cycle for Sort {
+    const ALL: &'static [Self] = &[Self::Date, Self::Title, Self::Views, Self::State];
+}
 
+impl Sort {
     pub(super) const fn label(self) -> &'static str {
         match self {
             Self::Date => "newest first",

@@ -34,7 +34,7 @@ fn a_notice_is_written_and_saved() {
         "Ctrl-S",
     ]);
     assert_eq!(notices(&stage), [("Exam week".to_owned(), 0)]);
-    stage.sees("✓ SavedDraft “Exam week”, hidden.");
+    stage.sees("✓ Saved “Exam week”, hidden.");
     stage.keys(&["Enter"]);
     stage.sees("from Monday on.");
 }

@@ -141,7 +141,7 @@ fn a_draft_that_cannot_be_kept_stays_in_the_editor() {
     stage.tick(500);
     assert_eq!(kept(&stage), [("Exam week".to_owned(), "All night".to_owned())]);
     stage.keys(&["Esc", "k"]);
-    stage.sees("SavedDraft as a draft.");
+    stage.sees("Saved as a draft.");
 }
 
 #[test]

@@ -1,0 +1,140 @@
+//! The screens that browse a list: the keys, the mouse and the filter that they handle in the same way.
+
+use crossterm::event::KeyEvent;
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::Line;
+use tidings_core::changes::Changes;
+
+use super::{Ctx, Out, Screen};
+use crate::effect::{Act, Answer};
+use crate::keys::{self, Action, Table};
+use crate::problem::Problem;
+use crate::sheet::Sheet;
+use crate::widget::browser::{Browser, Handled, Item};
+
+/// A screen that browses a list. It is a [`Screen`] by the implementation below.
+pub(crate) trait Browse {
+    type Item: Item;
+
+    /// The screen's own keys, which precede those of every list.
+    const KEYS: &'static Table;
+
+    fn list(&self) -> &Browser<Self::Item>;
+
+    fn list_mut(&mut self) -> &mut Browser<Self::Item>;
+
+    /// Returns the text of an item in at most so many columns.
+    fn text(&self, item: &Self::Item, columns: usize, ctx: &Ctx) -> Vec<Line<'static>>;
+
+    /// Requests what the screen shows where it has changed; see [`Screen::refresh`].
+    fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out);
+
+    /// Requests what the screen shows, changed or not.
+    fn reload(&mut self, ctx: &Ctx, out: &mut Out);
+
+    /// Lists what the changed filter finds.
+    fn filter_changed(&mut self, ctx: &Ctx, out: &mut Out);
+
+    /// Requests what the selected item needs, after the selection may have moved.
+    fn selection_changed(&mut self, _: &Ctx, _: &mut Out) {}
+
+    /// Handles an action that only this screen has. Returns false for every other action.
+    fn own_action(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool;
+
+    /// Returns the listed items as a table to export.
+    fn sheet(&self, ctx: &Ctx) -> Sheet;
+
+    /// Returns what the copy key copies of an item: its name and its text.
+    fn copied(item: &Self::Item) -> (&'static str, String);
+
+    /// Handles the answer to a request; see [`Screen::answer`].
+    fn loaded(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out);
+
+    /// Handles the end of a change; see [`Screen::acted`].
+    fn changed(&mut self, _: &Act, _: Result<(), &Problem>, _: &Ctx, _: &mut Out) {}
+
+    /// Whether a pending request takes noticeably long.
+    fn waits_long(&self, now: i64) -> bool;
+
+    /// Cancels the pending requests. Returns whether there were any.
+    fn cancel_pending(&mut self) -> bool;
+
+    fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx);
+}
+
+impl<B: Browse> Screen for B {
+    fn keys(&self) -> Vec<&'static Table> {
+        if self.typing() { vec![&keys::INPUT] } else { vec![B::KEYS, &keys::LIST, &keys::SCROLL] }
+    }
+
+    fn typing(&self) -> bool {
+        self.list().typing()
+    }
+
+    fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+        self.load_changed(changes, ctx, out);
+    }
+
+    fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
+        match action {
+            Action::Refresh => self.reload(ctx, out),
+            Action::Export => out.export = Some(self.sheet(ctx)),
+            Action::Copy => {
+                if let Some(item) = self.list().selected() {
+                    let (name, text) = Self::copied(item);
+                    out.copy(name, text);
+                }
+            }
+            action if self.own_action(action, ctx, out) => {}
+            action => {
+                let columns = self.list().areas(ctx.body()).text.width.into();
+                let lines = self.list().selected().map_or(0, |item| self.text(item, columns, ctx).len());
+                match self.list_mut().act(action, ctx.body(), lines) {
+                    Handled::No => return false,
+                    Handled::Yes => {}
+                    Handled::FilterChanged => self.filter_changed(ctx, out),
+                }
+            }
+        }
+        self.selection_changed(ctx, out);
+        true
+    }
+
+    fn key(&mut self, key: KeyEvent, ctx: &Ctx, out: &mut Out) {
+        if self.list_mut().key(key) == Handled::FilterChanged {
+            self.filter_changed(ctx, out);
+        }
+    }
+
+    fn paste(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
+        if self.list_mut().filter.paste(text) {
+            self.filter_changed(ctx, out);
+        }
+    }
+
+    fn click(&mut self, at: Position, ctx: &Ctx, out: &mut Out) {
+        self.list_mut().click(at, ctx.body());
+        self.selection_changed(ctx, out);
+    }
+
+    fn answer(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out) {
+        self.loaded(number, answer, ctx, out);
+    }
+
+    fn acted(&mut self, act: &Act, result: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+        self.changed(act, result, ctx, out);
+    }
+
+    fn is_slow(&self, now: i64) -> bool {
+        self.waits_long(now)
+    }
+
+    fn cancel(&mut self) -> bool {
+        self.cancel_pending()
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
+        self.draw_list(frame, area, ctx);
+    }
+}

@@ -1,0 +1,258 @@
+//! The list of notices and drafts.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use tidings_core::changes::Changes;
+
+use super::row::{Row, Sort};
+use crate::draft::SavedDraft;
+use crate::effect::{Act, Answer, Query};
+use crate::keys::{self, Action, Table};
+use crate::number::{self, number};
+use crate::pending::Pending;
+use crate::problem::Problem;
+use crate::screen::browse::Browse;
+use crate::screen::{Ctx, Out, Question, reading};
+use crate::sheet::Sheet;
+use crate::theme::Theme;
+use crate::widget::browser::{Appearance, Browser, NO_MATCH};
+use crate::widget::cycle::Cycle as _;
+use crate::widget::input::Input;
+use crate::widget::table::{Cell, Column};
+
+/// The notices, each with its draft, and the drafts of new ones.
+#[derive(Debug, Default)]
+pub(super) struct NoticeList {
+    pending: Pending,
+    list: Browser<Row>,
+    sort: Sort,
+    /// The version of the notices that was requested last.
+    seen: Option<i64>,
+    /// The notice to open when the notices have been loaded.
+    to_open: Option<String>,
+}
+
+const COLUMNS: [Column; 4] = [
+    Column::new("Title", 0),
+    Column::new("Date", 16).from(60),
+    Column::new("Views", 7).right(),
+    Column::new("State", 8),
+];
+
+impl NoticeList {
+    /// Opens a notice for reading, at once or when the notices have been loaded.
+    pub(super) fn open(&mut self, id: String, out: &mut Out) {
+        self.to_open = Some(id);
+        if !self.pending.is_waiting() {
+            self.open_loaded(out);
+        }
+    }
+
+    fn open_loaded(&mut self, out: &mut Out) {
+        let Some(id) = self.to_open.take() else { return };
+        self.list.filter = Input::default();
+        self.arrange();
+        if self.list.select(&id) {
+            self.list.read();
+        } else {
+            out.say("The notice no longer exists.");
+        }
+    }
+
+    fn load(&mut self, ctx: &Ctx, out: &mut Out) {
+        out.effect(self.pending.request(ctx.now, Query::Notices));
+    }
+
+    fn arrange(&mut self) {
+        let sort = self.sort;
+        self.list.arrange(|_| true, |a, b| sort.order(a, b));
+    }
+
+    fn remove(&self, ctx: &Ctx, out: &mut Out) {
+        let Some(row) = self.list.selected() else { return };
+        let title = row.title().to_owned();
+        out.question = Some(match (&row.notice, &row.draft) {
+            (Some(notice), _) => Question::yes_or_no(
+                format!("Remove the notice “{title}”?"),
+                format!(
+                    "It was read {} times. It cannot be brought back; feedback on it stays.",
+                    notice.view
+                ),
+                "remove it",
+                Act::RemoveNotice { id: row.id.clone(), title },
+            ),
+            (None, draft) => Question::yes_or_no(
+                format!("Throw the draft “{title}” away?"),
+                "It was never published.",
+                "throw it away",
+                Act::DiscardDraft {
+                    key: draft.as_ref().map(|draft| draft.key.clone()).unwrap_or_default(),
+                    at: ctx.now,
+                },
+            ),
+        });
+    }
+
+    fn toggle(&self, out: &mut Out) {
+        let Some(row) = self.list.selected() else { return };
+        if row.notice.is_none() {
+            return out.say("A draft is published from the editor: e, then Ctrl-S.");
+        }
+        out.act(Act::ShowNotice { id: row.id.clone(), title: row.title().to_owned(), shown: !row.shown() });
+    }
+}
+
+impl Browse for NoticeList {
+    type Item = Row;
+
+    const KEYS: &'static Table = &keys::NOTICES;
+
+    fn list(&self) -> &Browser<Row> {
+        &self.list
+    }
+
+    fn list_mut(&mut self) -> &mut Browser<Row> {
+        &mut self.list
+    }
+
+    fn text(&self, row: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
+        let mut facts = vec![row.state().to_owned(), ctx.stamp(row.date())];
+        if row.notice.is_some() {
+            facts.push(number::count(row.view(), "view"));
+        }
+        let mut lines = reading(row.title(), &facts.join(" · "), row.post(), columns);
+        if row.notice.is_some() && row.draft.is_some() {
+            let hint = "There is a draft of changes: e goes on with it.";
+            lines.insert(lines.len().min(2), Line::styled(hint, ctx.theme.attention()));
+        }
+        lines
+    }
+
+    fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
+        if self.seen != Some(changes.notices) && !self.pending.is_waiting() {
+            self.seen = Some(changes.notices);
+            self.load(ctx, out);
+        }
+    }
+
+    fn reload(&mut self, ctx: &Ctx, out: &mut Out) {
+        self.load(ctx, out);
+    }
+
+    fn filter_changed(&mut self, _: &Ctx, _: &mut Out) {
+        self.arrange();
+    }
+
+    fn own_action(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool {
+        match action {
+            Action::Toggle => self.toggle(out),
+            Action::Remove => self.remove(ctx, out),
+            Action::Sort => {
+                self.sort = self.sort.next();
+                self.arrange();
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn sheet(&self, ctx: &Ctx) -> Sheet {
+        let row = |row: &Row| {
+            vec![
+                row.id.as_str().into(),
+                row.title().into(),
+                ctx.stamp(row.date()).into(),
+                row.view().into(),
+                row.state().trim_start_matches(['✎', '●', '○', ' ']).into(),
+                row.post().into(),
+            ]
+        };
+        Sheet {
+            name: format!("notices-{}", ctx.day(ctx.now)),
+            head: vec!["_id", "title", "date", "view", "state", "post"],
+            rows: self.list.listed().map(row).collect(),
+        }
+    }
+
+    fn copied(row: &Row) -> (&'static str, String) {
+        ("the text", format!("{}\n\n{}\n", row.title(), row.post()))
+    }
+
+    fn loaded(&mut self, number: u64, answer: Answer, _: &Ctx, out: &mut Out) {
+        let Answer::Notices(answer) = answer else { return };
+        let Some((notices, drafts)) = self.pending.take(number, answer) else { return };
+        let of = |id: &str| drafts.iter().find(|draft| draft.notice.as_deref() == Some(id)).cloned();
+        let mut rows: Vec<Row> = Vec::with_capacity(notices.len() + drafts.len());
+        for notice in notices {
+            let id = notice.id.to_string();
+            rows.push(Row { draft: of(&id), id, notice: Some(notice) });
+        }
+        for draft in drafts {
+            let lost = draft.notice.as_ref().is_some_and(|id| !rows.iter().any(|row| row.id == *id));
+            if draft.notice.is_none() || lost {
+                // What changed a notice that is gone is a new one now.
+                let draft = SavedDraft { notice: None, ..draft };
+                rows.push(Row { id: draft.key.clone(), notice: None, draft: Some(draft) });
+            }
+        }
+        let sort = self.sort;
+        self.list.set(rows, |_| true, |a, b| sort.order(a, b));
+        self.open_loaded(out);
+    }
+
+    fn changed(&mut self, act: &Act, _: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
+        if let Act::SaveNotice { .. }
+        | Act::ShowNotice { .. }
+        | Act::RemoveNotice { .. }
+        | Act::DiscardDraft { .. } = act
+        {
+            self.load(ctx, out);
+        }
+    }
+
+    fn waits_long(&self, now: i64) -> bool {
+        self.pending.is_slow(now)
+    }
+
+    fn cancel_pending(&mut self) -> bool {
+        self.pending.cancel()
+    }
+
+    fn draw_list(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx) {
+        let (listed, all) = (self.list.listed().count(), self.list.items().len());
+        let count = if listed == all { number(all) } else { format!("{listed} of {all}") };
+        let head = match (self.seen, all) {
+            (Some(_), 0) if self.pending.is_waiting() => "Reading …".to_owned(),
+            _ => format!("{count} · {}", self.sort.label()),
+        };
+        let row = |row: &Row| {
+            let style = match row.state() {
+                "● shown" => ctx.theme.good(),
+                "○ hidden" => Theme::faint(),
+                _ => ctx.theme.attention(),
+            };
+            let views = row.notice.as_ref().map(|notice| number(notice.view)).unwrap_or_default();
+            vec![
+                Cell::from(row.title()),
+                Cell::styled(ctx.stamp(row.date()), Theme::faint()),
+                views.into(),
+                Cell::styled(row.state(), style),
+            ]
+        };
+        let look = Appearance {
+            theme: ctx.theme,
+            head,
+            problem: self.pending.problem().map(|problem| problem.text.clone()),
+            empty: match (self.pending.is_waiting() && all == 0, self.list.filter.is_empty()) {
+                (true, _) => "",
+                (_, true) => "There are no notices. n writes one.",
+                (_, false) => NO_MATCH,
+            },
+            columns: &COLUMNS,
+            row: &row,
+            text: &|row, columns| self.text(row, columns, ctx),
+        };
+        self.list.draw(area, frame.buffer_mut(), &look);
+    }
+}
