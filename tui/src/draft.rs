@@ -1,8 +1,8 @@
-//! Drafts of notices, kept on disk while they are written: nothing that was typed is lost with the terminal, the
-//! program or the machine.
+//! Drafts of notices, saved to disk while an administrator writes: closing the terminal or stopping the program or the
+//! machine loses at most the text typed since the last tick.
 //!
-//! They stand beside the database, in `<database>.drafts`, one file each, which its owner alone may read. A draft
-//! that is published, or given up, is deleted.
+//! The directory `<database>.drafts` beside the database holds one file per draft, readable by its owner only. A draft
+//! is deleted when it is published or discarded.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -14,30 +14,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::problem::Problem;
 
-/// A draft as it is kept. The names of its fields stand in files and may not change.
+/// A draft as it is stored. Files contain the names of its fields, so they must not change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SavedDraft {
-    /// The draft's own name, which is its file's.
+    /// The draft's name, which is also the name of its file.
     pub(crate) key: String,
-    /// The notice that it changes; a new one where there is none.
+    /// The notice that the draft changes; `None` for a new notice.
     pub(crate) notice: Option<String>,
     pub(crate) title: String,
     pub(crate) post: String,
-    /// Whether the notice is to be shown.
+    /// Whether the notice will be shown once it is published.
     pub(crate) shown: bool,
-    /// When it was kept, in milliseconds UTC.
+    /// When the draft was saved, in milliseconds UTC.
     pub(crate) date: i64,
 }
 
-/// Where drafts are kept.
+/// The directory of the drafts.
 #[derive(Clone, Debug)]
 pub(crate) struct Drafts {
     directory: PathBuf,
-    /// What was done last with each draft, so that what comes late, from another thread, undoes nothing later.
+    /// The last change to each draft, so that a change that arrives late from another thread overwrites nothing newer.
     latest: Arc<Mutex<HashMap<String, Latest>>>,
 }
 
-/// What was done last with a draft.
+/// The last change to a draft.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
     date: i64,
@@ -45,7 +45,7 @@ struct Latest {
 }
 
 impl Drafts {
-    /// The drafts beside a database.
+    /// Returns the drafts of a database.
     pub(crate) fn beside(database: &Path) -> Self {
         let mut directory = database.to_owned().into_os_string();
         directory.push(".drafts");
@@ -53,12 +53,12 @@ impl Drafts {
     }
 
     fn file(&self, key: &str) -> PathBuf {
-        // Keys are ours; whatever a file holds, it names none elsewhere.
+        // The program chooses the keys, but a key read from a file must not name a file elsewhere.
         let safe: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
         self.directory.join(safe + ".json")
     }
 
-    /// Keeps a draft in the place of what was kept of it before.
+    /// Saves a draft, replacing its previous version.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -70,7 +70,7 @@ impl Drafts {
         }
         let (file, new) = (self.file(&draft.key), self.file(&draft.key).with_extension("new"));
         let written = make_private(&self.directory).and_then(|()| {
-            // Whole or not at all, also when the machine stops in the middle.
+            // Renaming makes the change atomic, even if the machine stops in the middle.
             let mut options = OpenOptions::new();
             options.create(true).write(true).truncate(true);
             #[cfg(unix)]
@@ -80,12 +80,12 @@ impl Drafts {
             opened.sync_all()?;
             fs::rename(&new, &file)
         });
-        written.map_err(|error| Problem::file("keep the draft in", &file, &error))?;
+        written.map_err(|error| Problem::file("save the draft to", &file, &error))?;
         latest.insert(draft.key.clone(), Latest { date: draft.date, removed: false });
         Ok(())
     }
 
-    /// Deletes a draft, if it is there, with all that was typed of it by `date`.
+    /// Deletes every version of a draft saved up to `date`, if there is any.
     ///
     /// # Errors
     /// When it cannot be deleted.
@@ -101,7 +101,7 @@ impl Drafts {
         }
     }
 
-    /// Every draft, the one kept last first. What is no draft is left out.
+    /// Returns every draft, the last saved first. Files that are not drafts are skipped.
     ///
     /// # Errors
     /// When the directory cannot be read.
@@ -120,7 +120,7 @@ impl Drafts {
     }
 }
 
-/// Makes a directory, where there is none, for its owner alone.
+/// Creates a directory that only its owner can access, unless it exists.
 fn make_private(directory: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_is_kept_until_it_is_removed() {
+    fn a_draft_is_stored_until_it_is_removed() {
         let dir = tempfile::tempdir().unwrap();
         let drafts = Drafts::beside(&dir.path().join("t.db"));
         assert_eq!(drafts.all().unwrap(), []);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_that_comes_late_undoes_no_later_one() {
+    fn a_late_write_does_not_overwrite_a_newer_draft() {
         let dir = tempfile::tempdir().unwrap();
         let drafts = Drafts::beside(&dir.path().join("t.db"));
         drafts.keep(&kept("a1", "later", 2)).unwrap();
@@ -176,7 +176,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nobody_else_reads_drafts() {
+    fn only_the_owner_can_read_drafts() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let drafts = Drafts::beside(&dir.path().join("t.db"));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_never_leads_out_of_the_directory_and_what_is_no_draft_is_left_out() {
+    fn a_key_names_no_file_outside_the_directory_and_other_files_are_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let drafts = Drafts::beside(&dir.path().join("t.db"));
         drafts.keep(&kept("../../x", "one", 1)).unwrap();

@@ -1,4 +1,5 @@
-//! What the screens have done for them, off the thread that draws: the only calls to the core, and to files.
+//! The work that the screens request. It runs off the thread that draws and makes the only calls to the core and to
+//! files.
 
 use tidings_core::Tidings;
 use tidings_core::account::Members;
@@ -22,24 +23,24 @@ pub(crate) struct Service {
     pub(crate) drafts: Drafts,
 }
 
-/// Something to be done.
+/// Work that a screen requests.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// Asks something; the answer has this number.
+    /// Runs a query; `number` identifies its answer.
     Load { number: u64, query: Query },
-    /// Changes something.
+    /// Makes a change.
     Act(Act),
-    /// Hands a text to the terminal's clipboard.
+    /// Copies a text to the terminal's clipboard.
     Copy(String),
-    /// Goes to the background.
+    /// Suspends the program.
     Suspend,
-    /// Draws everything anew, whatever stands on the terminal.
+    /// Redraws the whole terminal, whatever it shows now.
     Redraw,
-    /// Ends.
+    /// Ends the program.
     Quit,
 }
 
-/// A question.
+/// A query to the core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Query {
     Overview,
@@ -54,7 +55,7 @@ pub(crate) enum Query {
     Member(String),
 }
 
-/// What an overview shows beside what the program itself knows.
+/// The data of the overview.
 #[derive(Debug)]
 pub(crate) struct Overview {
     pub(crate) live: Live,
@@ -63,20 +64,20 @@ pub(crate) struct Overview {
     pub(crate) health: Health,
 }
 
-/// How the database is doing.
+/// The state of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Health {
     pub(crate) database_bytes: u64,
     pub(crate) wal_bytes: u64,
-    /// Works of this process that wait to be written.
+    /// Writes of this process that have not been committed yet.
     pub(crate) waiting: usize,
-    /// The number of the last transaction that changed anything that is shown.
+    /// The number of the last transaction that changed anything that the screens show.
     pub(crate) revision: i64,
-    /// When this was looked at.
+    /// When the state was read, in milliseconds UTC.
     pub(crate) at: i64,
 }
 
-/// A post as the list has it.
+/// A post in the list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PostRow {
     pub(crate) id: String,
@@ -86,11 +87,11 @@ pub(crate) struct PostRow {
     pub(crate) end_date: Option<i64>,
     pub(crate) view: i64,
     pub(crate) fav: i64,
-    /// Its rank in the popular feed, from 1, or how well it matches a search, in percent.
+    /// Its rank in the popular feed, from 1; or how well it matches the search, in percent.
     pub(crate) place: usize,
 }
 
-/// A whole post.
+/// The text of a post and the fields that the list does not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PostText {
     pub(crate) id: String,
@@ -100,7 +101,7 @@ pub(crate) struct PostText {
     pub(crate) img: String,
 }
 
-/// The answer to a question.
+/// The answer to a query.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Overview(Result<Box<Overview>, Problem>),
@@ -114,14 +115,14 @@ pub(crate) enum Answer {
     Member(Result<Box<Member>, Problem>),
 }
 
-/// The figures of some days, and what is searched most now.
+/// The figures of a range of days, and the terms searched most often in the last 24 hours.
 #[derive(Debug)]
 pub(crate) struct Figures {
     pub(crate) period: Period,
     pub(crate) terms: Vec<(String, i64)>,
 }
 
-/// What there is to know of a member beside what the list has.
+/// The data of a member beyond what the list has.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) id: String,
@@ -130,7 +131,7 @@ pub(crate) struct Member {
     pub(crate) log: Vec<LogEntry>,
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Problem {
     let text = panic.downcast_ref::<&str>().copied().map(str::to_owned);
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

@@ -1,4 +1,4 @@
-//! What happens to the screens: keys and the mouse, time, and the answers of effects.
+//! The events that the screens react to: keys and the mouse, time, and finished effects.
 
 use crossterm::event::{KeyEvent, MouseEvent};
 use tidings_core::changes::Changes;
@@ -6,7 +6,7 @@ use tidings_core::changes::Changes;
 use crate::effect::{Act, Answer};
 use crate::problem::Problem;
 
-/// Something that happened.
+/// An event.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A key was pressed.
@@ -15,18 +15,18 @@ pub(crate) enum Event {
     Paste(String),
     /// The mouse was used.
     Mouse(MouseEvent),
-    /// The terminal has so many columns and rows.
+    /// The terminal now has so many columns and rows.
     Resize(u16, u16),
-    /// Time has passed: what time it is, and what has changed by now.
+    /// Time has passed: the current time, and the current versions of the data.
     Tick { now: i64, changes: Changes },
-    /// An answer has come.
+    /// A query has been answered.
     Loaded { number: u64, answer: Answer },
-    /// An act is done, or was refused.
+    /// A change has succeeded or failed.
     Acted { act: Act, result: Result<(), Problem> },
-    /// The system asks the program to go to the background.
+    /// The system asks the program to suspend itself (SIGTSTP).
     Suspend,
-    /// The program goes on after it was stopped.
+    /// The program continues after a suspension (SIGCONT).
     Resume,
-    /// The system asks the program to end.
+    /// The system asks the program to end (SIGTERM, SIGHUP or SIGINT), or the terminal is gone.
     Stop,
 }

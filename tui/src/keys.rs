@@ -1,9 +1,9 @@
-//! The keys: one table each for everywhere, for lists, for texts that are read, for the editor and for each screen.
-//! What a key does, what `?` lists and what the footer shows are all read from these.
+//! The key bindings: one table each for all screens, for lists, for scrolling, for the editor and for each screen. The
+//! handling of keys, the list that `?` opens and the footer all read these tables.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What a key asks for.
+/// What a key does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Quit,
@@ -52,11 +52,11 @@ pub(crate) enum Action {
     SaveDraft,
     DiscardDraft,
     No,
-    /// Nothing of ours: the editor knows what to do.
+    /// A key of the text editor itself, listed here for the help only.
     Type,
 }
 
-/// A key with what is held down beside it.
+/// A key with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chord(pub(crate) KeyCode, pub(crate) KeyModifiers);
 
@@ -73,7 +73,7 @@ const fn key(code: KeyCode) -> Chord {
 }
 
 impl Chord {
-    /// The chord of a key that was pressed. Shift stands in the character itself.
+    /// Returns the chord of a pressed key. The character of a letter already reflects Shift.
     pub(crate) fn of(event: &KeyEvent) -> Self {
         let held = match event.code {
             KeyCode::Char(_) | KeyCode::BackTab => event.modifiers - KeyModifiers::SHIFT,
@@ -82,7 +82,7 @@ impl Chord {
         Self(event.code, held & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT))
     }
 
-    /// As it is written on keys.
+    /// Returns the name of the chord as help prints it.
     pub(crate) fn name(self) -> String {
         let name = match self.0 {
             KeyCode::Char(' ') => "Space".to_owned(),
@@ -106,14 +106,14 @@ impl Chord {
     }
 }
 
-/// Some keys, and what they do.
+/// Keys that do the same, and what they do.
 #[derive(Debug)]
 pub(crate) struct Binding {
     pub(crate) chords: &'static [Chord],
     pub(crate) action: Action,
-    /// What it does, for the list of keys.
+    /// What the keys do, for the help.
     pub(crate) help: &'static str,
-    /// The same in a word, for the footer; `""` where it does not stand there.
+    /// The same in a word, for the footer; `""` keeps the binding out of the footer.
     pub(crate) short: &'static str,
 }
 
@@ -126,21 +126,21 @@ const fn binding(
     Binding { chords, action, help, short }
 }
 
-/// A table of keys, and what it is about.
+/// A table of bindings under a title.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) title: &'static str,
     pub(crate) keys: &'static [Binding],
 }
 
-/// What the first of some tables says that a key does.
+/// Returns the action of a key by the first table that binds it.
 pub(crate) fn find(tables: &[&'static Table], event: &KeyEvent) -> Option<Action> {
     let chord = Chord::of(event);
     let mut keys = tables.iter().flat_map(|table| table.keys);
     keys.find(|binding| binding.chords.contains(&chord)).map(|binding| binding.action)
 }
 
-/// Everywhere but where text is typed.
+/// On every screen, unless text is being typed.
 pub(crate) static GLOBAL: Table = Table {
     title: "Everywhere",
     keys: &[
@@ -153,15 +153,15 @@ pub(crate) static GLOBAL: Table = Table {
         binding(&[ch('6')], Action::Screen(5), "Analytics", ""),
         binding(&[ch('7')], Action::Screen(6), "Log", ""),
         binding(&[key(KeyCode::Tab)], Action::NextScreen, "the next screen", ""),
-        binding(&[key(KeyCode::BackTab)], Action::PreviousScreen, "the screen before", ""),
+        binding(&[key(KeyCode::BackTab)], Action::PreviousScreen, "the previous screen", ""),
         binding(&[key(KeyCode::Esc)], Action::Back, "back", ""),
-        binding(&[ctrl('l'), key(KeyCode::F(5))], Action::Refresh, "read and draw everything anew", ""),
-        binding(&[ctrl('z')], Action::Suspend, "to the shell; fg comes back", ""),
+        binding(&[ctrl('l'), key(KeyCode::F(5))], Action::Refresh, "reload and redraw", ""),
+        binding(&[ctrl('z')], Action::Suspend, "suspend (fg resumes)", ""),
         binding(&[ch('q'), ctrl('c')], Action::Quit, "quit", "quit"),
     ],
 };
 
-/// Where one walks through rows or a text.
+/// In a list or a text.
 pub(crate) static SCROLL: Table = Table {
     title: "Moving",
     keys: &[
@@ -169,15 +169,15 @@ pub(crate) static SCROLL: Table = Table {
         binding(&[key(KeyCode::Down), ch('j')], Action::Down, "down", ""),
         binding(&[key(KeyCode::PageUp), ctrl('b')], Action::PageUp, "a page up", ""),
         binding(&[key(KeyCode::PageDown), ctrl('f')], Action::PageDown, "a page down", ""),
-        binding(&[key(KeyCode::Home), ch('g')], Action::Top, "the first", ""),
-        binding(&[key(KeyCode::End), ch('G')], Action::Bottom, "the last", ""),
+        binding(&[key(KeyCode::Home), ch('g')], Action::Top, "the first row", ""),
+        binding(&[key(KeyCode::End), ch('G')], Action::Bottom, "the last row", ""),
         binding(&[ch('/')], Action::Filter, "filter", "filter"),
         binding(&[ch('E')], Action::Export, "export the table as CSV or JSON", "export"),
         binding(&[ch('y')], Action::Copy, "copy", ""),
     ],
 };
 
-/// Where something is listed that has a text.
+/// In a list whose items have a text.
 pub(crate) static LIST: Table = Table {
     title: "Reading",
     keys: &[
@@ -191,12 +191,12 @@ pub(crate) static LIST: Table = Table {
     ],
 };
 
-/// Where a line is typed.
+/// While a line is being typed.
 pub(crate) static INPUT: Table = Table {
     title: "Typing",
     keys: &[
-        binding(&[key(KeyCode::Enter)], Action::Open, "take it", "take"),
-        binding(&[key(KeyCode::Esc)], Action::Back, "leave", "leave"),
+        binding(&[key(KeyCode::Enter)], Action::Open, "accept", "accept"),
+        binding(&[key(KeyCode::Esc)], Action::Back, "cancel", "cancel"),
         binding(&[key(KeyCode::Up)], Action::Up, "up", ""),
         binding(&[key(KeyCode::Down)], Action::Down, "down", ""),
         binding(&[key(KeyCode::PageUp)], Action::PageUp, "a page up", ""),
@@ -205,7 +205,7 @@ pub(crate) static INPUT: Table = Table {
     ],
 };
 
-/// Where keys are listed.
+/// In the help.
 pub(crate) static HELP: Table = Table {
     title: "Help",
     keys: &[
@@ -223,14 +223,14 @@ pub(crate) static HELP: Table = Table {
     ],
 };
 
-/// Where a question stands.
+/// While a question is open.
 pub(crate) static QUESTION: Table =
     Table { title: "Question", keys: &[binding(&[key(KeyCode::Esc), ch('n')], Action::No, "no", "no")] };
 
 pub(crate) static OVERVIEW: Table = Table {
     title: "Overview",
     keys: &[
-        binding(&[ch('r')], Action::Refresh, "read everything anew", "refresh"),
+        binding(&[ch('r')], Action::Refresh, "reload", "refresh"),
         binding(&[key(KeyCode::Up), ch('k')], Action::Up, "up in the log", ""),
         binding(&[key(KeyCode::Down), ch('j')], Action::Down, "down in the log", ""),
         binding(&[key(KeyCode::Enter)], Action::Open, "open the log", "log"),
@@ -242,7 +242,7 @@ pub(crate) static NOTICES: Table = Table {
     title: "Notices",
     keys: &[
         binding(&[ch('n')], Action::New, "write a notice", "new"),
-        binding(&[ch('e')], Action::Edit, "edit, or go on with a draft", "edit"),
+        binding(&[ch('e')], Action::Edit, "edit, or resume a draft", "edit"),
         binding(&[ch(' ')], Action::Toggle, "show or hide", "show/hide"),
         binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
         binding(&[ch('s')], Action::Sort, "sort by date, title, views or state", "sort"),
@@ -253,14 +253,14 @@ pub(crate) static EDITOR: Table = Table {
     title: "Editor",
     keys: &[
         binding(&[ctrl('s')], Action::Save, "save", "save"),
-        binding(&[key(KeyCode::Esc)], Action::Back, "leave (asks, and keeps a draft)", "leave"),
+        binding(&[key(KeyCode::Esc)], Action::Back, "close (asks, and can save a draft)", "close"),
         binding(&[key(KeyCode::Tab), key(KeyCode::BackTab)], Action::NextField, "title, text", "field"),
         binding(&[ctrl('p')], Action::Preview, "preview, and back", "preview"),
-        binding(&[ctrl('t')], Action::Toggle, "to be shown or hidden", "shown/hidden"),
+        binding(&[ctrl('t')], Action::Toggle, "shown or hidden once saved", "shown/hidden"),
         binding(&[ctrl('c')], Action::CopyText, "copy what is selected", ""),
         binding(&[ctrl('x')], Action::CutText, "cut what is selected", ""),
         binding(&[ctrl('v')], Action::PasteText, "paste", ""),
-        binding(&[ctrl('z')], Action::Suspend, "to the shell; fg comes back", ""),
+        binding(&[ctrl('z')], Action::Suspend, "suspend (fg resumes)", ""),
         binding(&[key(KeyCode::F(1))], Action::Help, "these keys", ""),
         binding(
             &[Chord(KeyCode::Left, KeyModifiers::SHIFT), Chord(KeyCode::Right, KeyModifiers::SHIFT)],
@@ -280,21 +280,21 @@ pub(crate) static FEEDBACK: Table = Table {
     keys: &[
         binding(&[ch(' '), ch('d')], Action::Done, "done, or open again", "done/open"),
         binding(&[ch('a')], Action::Toggle, "open items, or all", "all"),
-        binding(&[ch('t')], Action::Kind, "of the next type, or of all", "type"),
-        binding(&[ch('N')], Action::GoTo, "to the notice it is about", ""),
+        binding(&[ch('t')], Action::Kind, "the next type, or all types", "type"),
+        binding(&[ch('N')], Action::GoTo, "go to the notice it refers to", ""),
     ],
 };
 
 pub(crate) static MEMBERS: Table = Table {
     title: "Members",
     keys: &[
-        binding(&[ch('b')], Action::Blacklist, "blacklist, or let back (asks)", "blacklist"),
+        binding(&[ch('b')], Action::Blacklist, "add to or remove from the blacklist (asks)", "blacklist"),
         binding(&[ch('a')], Action::Admin, "grant or revoke administrator (asks)", "admin"),
-        binding(&[ch('R')], Action::Reset, "begin the measurement of interest anew (asks)", "reset"),
+        binding(&[ch('R')], Action::Reset, "reset the measured interest (asks)", "reset"),
         binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
         binding(&[ch('v')], Action::NextView, "facts, likes, views, searches, feeds, log", "view"),
-        binding(&[ch('V')], Action::PreviousView, "the view before", ""),
-        binding(&[ch('L')], Action::GoTo, "to the member's log", ""),
+        binding(&[ch('V')], Action::PreviousView, "the previous view", ""),
+        binding(&[ch('L')], Action::GoTo, "go to the member's log", ""),
     ],
 };
 
@@ -302,7 +302,7 @@ pub(crate) static POSTS: Table = Table {
     title: "Posts",
     keys: &[
         binding(&[ch('x'), key(KeyCode::Delete)], Action::Remove, "remove (asks)", "remove"),
-        binding(&[ch('r')], Action::Refresh, "read the feed anew", "refresh"),
+        binding(&[ch('r')], Action::Refresh, "reload the feed", "refresh"),
     ],
 };
 
@@ -317,18 +317,18 @@ pub(crate) static ANALYTICS: Table = Table {
         ),
         binding(&[key(KeyCode::Right), ch('l')], Action::Later, "a day (or a whole range) later", "later"),
         binding(&[ch('t')], Action::Today, "today", "today"),
-        binding(&[ch('d'), key(KeyCode::Enter)], Action::GoTo, "to a day or a range", "day/range"),
+        binding(&[ch('d'), key(KeyCode::Enter)], Action::GoTo, "go to a day or a range", "day/range"),
         binding(&[ch('w')], Action::Wider, "a day, 7 days, 30 days, 365 days", "wider"),
         binding(&[ch('v'), ch(' ')], Action::NextView, "hours, days, students, terms, devices", "view"),
-        binding(&[ch('V')], Action::PreviousView, "the view before", ""),
+        binding(&[ch('V')], Action::PreviousView, "the previous view", ""),
     ],
 };
 
 pub(crate) static LOG: Table = Table {
     title: "Log",
     keys: &[
-        binding(&[ch('f')], Action::Follow, "follow: new lines as they come", "follow"),
-        binding(&[ch('m')], Action::More, "look further back", "more"),
+        binding(&[ch('f')], Action::Follow, "follow new lines", "follow"),
+        binding(&[ch('m')], Action::More, "load older lines", "more"),
     ],
 };
 
@@ -336,7 +336,7 @@ pub(crate) static LOG: Table = Table {
 mod tests {
     use super::*;
 
-    /// Tables as they are looked through together.
+    /// The tables that apply together.
     fn together() -> Vec<Vec<&'static Table>> {
         vec![
             vec![&OVERVIEW, &GLOBAL],
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn shift_stands_in_the_letter() {
+    fn shift_is_part_of_the_letter() {
         let event = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
         assert_eq!(find(&[&SCROLL], &event), Some(Action::Bottom));
         assert_eq!(find(&[&SCROLL], &KeyEvent::new(KeyCode::Char('g'), KeyModifiers::CONTROL)), None);

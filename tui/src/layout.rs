@@ -6,14 +6,14 @@ use ratatui::layout::Rect;
 use crate::keys::{Action, Binding, Table};
 use crate::text::{fit, width};
 
-/// The least columns and rows that the screens are made for.
+/// The smallest supported terminal, in columns and rows.
 pub(crate) const LEAST: (u16, u16) = (40, 12);
 
-/// The names of the screens, in the order of their keys.
+/// The names of the screens, in the order of their number keys.
 pub(crate) const TITLES: [&str; 7] =
     ["Overview", "Notices", "Feedback", "Members", "Posts", "Analytics", "Log"];
 
-/// Where the parts of the frame stand.
+/// The areas of the frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Areas {
     pub(crate) tabs: Rect,
@@ -21,9 +21,9 @@ pub(crate) struct Areas {
     pub(crate) foot: Rect,
 }
 
-/// Where the parts of the frame stand in an area.
+/// Returns the areas of the frame within `area`.
 pub(crate) fn areas(area: Rect) -> Areas {
-    // A line of air where there is room for it.
+    // Large terminals have empty lines and columns around the screen.
     let air = u16::from(area.height >= 20);
     let side = u16::from(area.width >= 60);
     let inner = Rect { x: area.x + side, width: area.width.saturating_sub(2 * side), ..area };
@@ -32,7 +32,7 @@ pub(crate) fn areas(area: Rect) -> Areas {
     Areas { tabs: row(0), body: body.intersection(area), foot: row(area.height.saturating_sub(1)) }
 }
 
-/// The tabs: where each stands, and what it says.
+/// Returns the area and the label of each tab.
 pub(crate) fn tabs(area: Rect, current: usize, open_feedback: usize) -> Vec<(Rect, String)> {
     let name = |i: usize, title: &str| match (i, open_feedback) {
         (2, 1..) => format!(" {} {title} {open_feedback}! ", i + 1),
@@ -53,12 +53,12 @@ pub(crate) fn tabs(area: Rect, current: usize, open_feedback: usize) -> Vec<(Rec
     shown.into_iter().map(place).collect()
 }
 
-/// The keys of the footer: where each stands, and what it is.
+/// Returns the area and the binding of each key in the footer.
 pub(crate) fn footer(area: Rect, tables: &[&'static Table]) -> Vec<(Rect, &'static Binding)> {
     let mut shown: Vec<&'static Binding> = Vec::new();
     let wide = |binding: &Binding| u16::try_from(width(&hint(binding)) + 2).unwrap_or_default();
     let all = tables.iter().flat_map(|table| table.keys).filter(|binding| !binding.short.is_empty());
-    // What is always there comes last, and never gives way.
+    // Help and quit come last and are always shown.
     let (last, first): (Vec<_>, Vec<_>) = all.partition(|b| matches!(b.action, Action::Help | Action::Quit));
     let mut room = area.width.saturating_sub(last.iter().map(|binding| wide(binding)).sum());
     for binding in first {
@@ -83,7 +83,7 @@ pub(crate) fn hint(binding: &Binding) -> String {
     format!("{key} {}", binding.short)
 }
 
-/// The keys of the screen, line by line.
+/// Returns the lines of the help: the text, and whether it is a title.
 pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
     let mut lines = Vec::new();
     for table in tables {
@@ -99,7 +99,7 @@ pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
     lines
 }
 
-/// How many lines of help are in view.
+/// Returns how many lines of help a terminal with so many rows shows.
 pub(crate) fn help_lines(rows: u16) -> usize {
     usize::from(rows.saturating_sub(4))
 }

@@ -1,10 +1,12 @@
-//! The administrators' terminal UI of tidings: the day as it goes, notices, feedback, members, posts, figures and
-//! the log, over the database itself.
+//! The administrators' terminal UI of tidings: today's traffic, notices, feedback, members, posts, analytics and the
+//! log, directly on the database.
 //!
-//! State, effects and drawing stand apart. `state.rs` says what follows from what happens, and knows neither a
-//! terminal nor a store nor a clock; `effect.rs` holds the only calls to the core, which run on threads of their own
-//! and send their answers back; `view.rs` and the screens' `draw` read the state and change nothing. This file is
-//! the loop between them. There is no rule of the service here.
+//! State, effects and drawing are separate. `state.rs` decides what follows from an event and knows no terminal, store
+//! or clock. `effect.rs` makes the only calls to the core, on threads of their own that send their answers back.
+//! `view.rs` and the screens' `draw` read the state and change nothing. This file is the loop between them. The rules
+//! of the service are all in the core.
+//!
+//! The command line shares [`escape`], [`number`] and [`advice`].
 
 use std::io;
 use std::path::PathBuf;
@@ -48,33 +50,33 @@ use state::State;
 use terminal::TerminalGuard;
 use theme::Theme;
 
-/// How often it is looked whether anything has changed. With the quarter of a second in which the core learns of
-/// another process's changes, and the reading, they show within a second.
+/// The time between checks for changes. The core learns of another process's changes within 250 ms, so with the time
+/// to load them they show within a second.
 const TICK: Duration = Duration::from_millis(500);
-/// The same while something is shown to run.
+/// The time between ticks while a progress indicator is shown.
 const QUICK_TICK: Duration = Duration::from_millis(100);
-/// How often the thread that reads keys looks whether it is still needed.
+/// How often the thread that reads keys checks whether it should stop.
 const KEYS_WAIT: Duration = Duration::from_millis(250);
-/// How long acts may take to end when the system asks the program to end.
+/// The longest that the program waits for running changes when the system asks it to end.
 const STOP_MAX: Duration = Duration::from_secs(5);
 
-/// How the terminal UI is to be.
+/// Options of the terminal UI.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The database file: drafts are kept beside it.
+    /// The database file; drafts are saved beside it.
     pub database: PathBuf,
-    /// Whether clicks and the wheel do anything; else the terminal selects text with them.
+    /// Whether the program handles clicks and the wheel; otherwise the terminal selects text with the mouse.
     pub mouse: bool,
-    /// Whether there are colours.
+    /// Whether to use colours.
     pub colour: bool,
 }
 
-/// Runs the terminal UI until somebody quits it, on the terminal of standard input and output.
+/// Runs the terminal UI on standard input and output until the administrator quits it.
 ///
-/// The terminal is given back whatever happens: at the end, on an error, a panic, SIGTERM, SIGHUP and SIGTSTP.
+/// The terminal is always restored: at the end, on an error, a panic, SIGTERM, SIGHUP and SIGTSTP.
 ///
 /// # Errors
-/// When the terminal is none, or has gone.
+/// When standard input or output is not a terminal, or the terminal is gone.
 pub fn run(tidings: &Tidings, options: &Options) -> io::Result<()> {
     let (send, events) = channel();
     let mut guard = TerminalGuard::enter(options.mouse)?;
@@ -94,21 +96,21 @@ pub fn run(tidings: &Tidings, options: &Options) -> io::Result<()> {
     ended
 }
 
-/// The loop, and what it works with.
+/// The loop and its data.
 struct App {
     state: State,
     service: Service,
     send: Sender<Event>,
-    /// When waiting for what is under way ends.
+    /// When the program stops waiting for running changes.
     stop: Option<Instant>,
-    /// Whether anything may look otherwise than it was drawn.
+    /// Whether the screen must be drawn again.
     stale: bool,
 }
 
 impl App {
     fn run(&mut self, guard: &mut TerminalGuard, events: &Receiver<Event>) -> io::Result<()> {
         let first = self.state.start(Changes::of(&self.service.tidings));
-        // The frame is there before anything is read.
+        // The frame is visible while the first data loads.
         guard.terminal.draw(|frame| view::draw(&self.state, frame))?;
         if self.perform(first, guard)? {
             return Ok(());
@@ -128,7 +130,7 @@ impl App {
             if self.handle(event, guard)? || self.stop.is_some_and(|stop| Instant::now() >= stop) {
                 return Ok(());
             }
-            // What came meanwhile, such as a pasted text key by key, is drawn together.
+            // Events that arrived in the meantime, such as pasted text key by key, share one drawing.
             while let Ok(event) = events.try_recv() {
                 if self.handle(event, guard)? {
                     return Ok(());
@@ -145,7 +147,7 @@ impl App {
         Event::Tick { now: tidings.clock().now(), changes: Changes::of(tidings) }
     }
 
-    /// Takes an event; whether the program ends.
+    /// Handles an event. Returns whether the program ends.
     fn handle(&mut self, event: Event, guard: &mut TerminalGuard) -> io::Result<bool> {
         match event {
             Event::Stop => self.stop = Some(Instant::now() + STOP_MAX),
@@ -161,14 +163,14 @@ impl App {
         let passes = matches!(event, Event::Tick { .. });
         let before = (self.state.minute(), self.state.is_slow());
         let effects = self.state.update(event);
-        // A tick by which nothing happens leaves everything as it was drawn.
+        // A tick that changes nothing visible needs no drawing.
         let now = (self.state.minute(), self.state.is_slow());
         let same = passes && effects.is_empty() && before == now && !now.1;
         self.stale |= !same;
         self.perform(effects, guard)
     }
 
-    /// Performs effects; whether the program ends.
+    /// Performs effects. Returns whether the program ends.
     fn perform(&mut self, effects: Vec<Effect>, guard: &mut TerminalGuard) -> io::Result<bool> {
         for effect in effects {
             match effect {
@@ -188,21 +190,21 @@ impl App {
         Ok(false)
     }
 
-    /// Keeps what was typed, when the terminal has gone.
+    /// Saves the drafts when the terminal is gone.
     fn save_drafts(&mut self) {
         for effect in self.state.update(Event::Stop) {
             if let Effect::Act(act) = effect {
-                // The terminal is gone: nobody would read why this failed.
+                // No terminal is left to report a failure on.
                 let _ = act.run(&self.service);
             }
         }
     }
 
-    /// Runs an effect on a thread of its own, which sends back what came of it.
+    /// Runs an effect on a new thread, which sends its event back.
     fn spawn(&self, effect: impl FnOnce(&Service) -> Event + Send + 'static) -> io::Result<()> {
         let (service, send) = (self.service.clone(), self.send.clone());
         let run = move || {
-            // Nobody waits for it when the program ends.
+            // Sending fails when the program has ended, and then the answer is not needed.
             let _ = send.send(effect(&service));
         };
         thread::Builder::new().name("tidings-effect".into()).spawn(run)?;
@@ -210,10 +212,10 @@ impl App {
     }
 }
 
-/// The thread that reads keys, the mouse and sizes.
+/// The thread that reads keys, the mouse and the size of the terminal.
 struct KeyReader {
     stop: Arc<AtomicBool>,
-    /// Says nothing; it is closed when the thread has ended.
+    /// Disconnects when the thread has ended.
     ended: Receiver<()>,
 }
 
@@ -235,7 +237,7 @@ impl KeyReader {
                     Ok(Input::Mouse(mouse)) => Event::Mouse(mouse),
                     Ok(Input::Resize(columns, rows)) => Event::Resize(columns, rows),
                     Ok(Input::FocusGained | Input::FocusLost) => continue,
-                    // The terminal has gone.
+                    // The terminal is gone.
                     Err(_) => Event::Stop,
                 };
                 let gone = matches!(event, Event::Stop);
@@ -250,14 +252,14 @@ impl KeyReader {
 }
 
 impl Drop for KeyReader {
-    /// Waits for the thread, but not for long: on a terminal that has gone, reading may never end.
+    /// Waits briefly for the thread: reading from a terminal that is gone may never return.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.ended.recv_timeout(KEYS_WAIT * 2);
     }
 }
 
-/// Turns signals into events, until it is dropped.
+/// Turns signals into events until the returned value is dropped.
 #[cfg(unix)]
 fn forward_signals(send: &Sender<Event>) -> io::Result<impl Drop + use<>> {
     use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
@@ -287,7 +289,7 @@ fn forward_signals(send: &Sender<Event>) -> io::Result<impl Drop + use<>> {
     Ok(followed)
 }
 
-/// Where there are no such signals, nothing is to be followed.
+/// Systems other than Unix have no such signals.
 #[cfg(not(unix))]
 fn forward_signals(_: &Sender<Event>) -> io::Result<()> {
     Ok(())

@@ -1,47 +1,47 @@
-//! What a screen waits for: one question at a time, of which only the answer to the latest counts.
+//! A request that a screen waits for: only the answer to the latest request counts.
 
 use crate::effect::{Effect, Query};
 use crate::problem::Problem;
 
-/// How long something may take before it is shown that it runs, in milliseconds.
+/// How long a request may take before the screen shows that it is running, in milliseconds.
 const SLOW_MS: i64 = 300;
 
-/// A place for the answer to a question.
+/// The latest request and its state.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    /// The number of the latest question.
+    /// The number of the latest request.
     number: u64,
-    /// Since when its answer is waited for.
+    /// When the request was made; `None` when none is pending.
     since: Option<i64>,
-    /// Why the last answer failed.
+    /// Why the last request failed.
     problem: Option<Problem>,
 }
 
 impl Pending {
-    /// Asks, whatever was asked before: an answer to that is stale from now on.
+    /// Makes a request. The answer to an earlier request is ignored from now on.
     pub(crate) fn request(&mut self, now: i64, query: Query) -> Effect {
         self.number += 1;
         self.since = Some(now);
         Effect::Load { number: self.number, query }
     }
 
-    /// Whether an answer is waited for.
+    /// Whether a request is pending.
     pub(crate) const fn is_waiting(&self) -> bool {
         self.since.is_some()
     }
 
-    /// Whether an answer is waited for longer than goes unnoticed.
+    /// Whether a request has been pending for so long that the screen should show it.
     pub(crate) fn is_slow(&self, now: i64) -> bool {
         self.since.is_some_and(|since| now - since >= SLOW_MS)
     }
 
-    /// Waits no longer: the answer is stale when it comes. Whether one was waited for.
+    /// Cancels the request: its answer will be ignored. Returns whether a request was pending.
     pub(crate) const fn cancel(&mut self) -> bool {
         self.number += 1;
         self.since.take().is_some()
     }
 
-    /// The answer to a question, if it is the latest and did not fail.
+    /// Returns the answer if it belongs to the latest request and is not a failure. Keeps a failure as the problem.
     pub(crate) fn take<T>(&mut self, number: u64, answer: Result<T, Problem>) -> Option<T> {
         if number != self.number || self.since.is_none() {
             return None;
@@ -59,7 +59,7 @@ impl Pending {
         }
     }
 
-    /// Why the last answer failed.
+    /// Why the last request failed.
     pub(crate) const fn problem(&self) -> Option<&Problem> {
         self.problem.as_ref()
     }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_answer_to_the_latest_question_counts() {
+    fn only_the_answer_to_the_latest_request_counts() {
         let mut pending = Pending::default();
         let first = number(&pending.request(0, Query::Notices));
         let second = number(&pending.request(10, Query::Notices));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_waited_for_no_longer() {
+    fn a_cancelled_request_is_not_pending() {
         let mut pending = Pending::default();
         let asked = number(&pending.request(0, Query::Notices));
         assert!(!pending.is_slow(SLOW_MS - 1) && pending.is_slow(SLOW_MS));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_stays_until_something_succeeds() {
+    fn a_problem_stays_until_a_request_succeeds() {
         let mut pending = Pending::default();
         let asked = number(&pending.request(0, Query::Notices));
         assert_eq!(pending.take::<()>(asked, Err(Problem::new("It failed."))), None);

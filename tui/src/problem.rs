@@ -4,7 +4,7 @@ use tidings_core::Error;
 
 use crate::advice::advice;
 
-/// Why something failed, as a sentence or two for people.
+/// Why something failed, in a sentence or two for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) text: String,
@@ -17,12 +17,12 @@ impl Problem {
         Self { text: text.into(), exists: false }
     }
 
-    /// A failure in the program itself, such as a panic of an effect.
+    /// Returns the problem of a failure in the program itself, such as a panic of an effect.
     pub(crate) fn internal(message: &str) -> Self {
         Self::new(format!("The program failed: {message}. Please report it; saved data is safe."))
     }
 
-    /// A failure of the system on a file.
+    /// Returns the problem of a failed file operation.
     pub(crate) fn file(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let exists = error.kind() == std::io::ErrorKind::AlreadyExists;
         let text = format!("Cannot {what} {}: {error}. Name another file, or make room.", path.display());

@@ -1,4 +1,4 @@
-//! The screens: what each of them keeps, what it does with what happens, and how it looks.
+//! The screens: the state of each, how it handles events, and how it is drawn.
 
 use crossterm::event::KeyEvent;
 use jiff::tz::TimeZone;
@@ -24,12 +24,12 @@ pub(crate) mod notices;
 pub(crate) mod overview;
 pub(crate) mod posts;
 
-/// What screens go by beside what they keep.
+/// What all screens share.
 #[derive(Clone, Debug)]
 pub(crate) struct Ctx {
-    /// The present time in milliseconds UTC.
+    /// The current time in milliseconds UTC.
     pub(crate) now: i64,
-    /// The zone whose days are counted, which all times are shown in.
+    /// The time zone of the counted days, used for all times that are shown.
     pub(crate) zone: TimeZone,
     /// Columns and rows of the terminal.
     pub(crate) size: (u16, u16),
@@ -37,12 +37,12 @@ pub(crate) struct Ctx {
 }
 
 impl Ctx {
-    /// Where a screen stands.
+    /// Returns the area of the screen.
     pub(crate) fn body(&self) -> Rect {
         layout::areas(Rect::new(0, 0, self.size.0, self.size.1)).body
     }
 
-    /// A moment as a clock and a calendar show it.
+    /// Formats a point in time in the zone.
     fn at(&self, ms: i64, format: &str) -> String {
         let moment = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
         moment.to_zoned(self.zone.clone()).strftime(format).to_string()
@@ -75,7 +75,7 @@ impl Ctx {
     }
 }
 
-/// What a screen wants done.
+/// What a screen requests of the frame.
 #[derive(Debug, Default)]
 pub(crate) struct Out {
     pub(crate) effects: Vec<Effect>,
@@ -94,12 +94,12 @@ impl Out {
         self.effects.push(Effect::Act(act));
     }
 
-    /// Says something that one may want to know.
+    /// Shows a note.
     pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.message = Some(Message { text: text.into(), tone: Tone::Note });
     }
 
-    /// Says that something is done.
+    /// Shows that something succeeded.
     pub(crate) fn done(&mut self, text: impl Into<String>) {
         self.message = Some(Message { text: text.into(), tone: Tone::Done });
     }
@@ -108,21 +108,21 @@ impl Out {
         self.message = Some(Message { text: problem.text.clone(), tone: Tone::Failed });
     }
 
-    /// Copies a text, and says so.
+    /// Copies a text to the clipboard and shows that.
     pub(crate) fn copy(&mut self, what: &str, text: String) {
         self.done(format!("Copied {what}."));
         self.effects.push(Effect::Copy(text));
     }
 }
 
-/// Something said in a line, until the next key.
+/// A message in the footer, until the next key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) text: String,
     pub(crate) tone: Tone,
 }
 
-/// How something is said.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     Note,
@@ -130,28 +130,28 @@ pub(crate) enum Tone {
     Failed,
 }
 
-/// Another screen, and what to look at there.
+/// What to open on another screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
-    /// The log, filtered.
+    /// The log with this filter.
     Log(String),
-    /// The log, with its filter to be typed.
+    /// The log, typing its filter.
     LogFilter,
-    /// A notice.
+    /// The notice with this id.
     Notice(String),
 }
 
-/// A question that is asked before something is done.
+/// A question asked before a change.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Question {
-    /// What is asked. It names what would be changed.
+    /// The question, which names what would change.
     pub(crate) text: String,
-    /// What follows from it.
+    /// The consequences.
     pub(crate) detail: String,
     pub(crate) choices: Vec<Choice>,
 }
 
-/// An answer to a question, beside leaving it.
+/// A choice that answers a question; Esc declines it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Choice {
     pub(crate) key: char,
@@ -159,19 +159,19 @@ pub(crate) struct Choice {
     pub(crate) then: Then,
 }
 
-/// What follows an answer.
+/// What a choice does.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Then {
-    /// Something is changed.
+    /// Makes a change.
     Act(Act),
-    /// The screen does something.
+    /// Makes the screen handle an action.
     Action(Action),
-    /// The program ends.
+    /// Ends the program.
     Quit,
 }
 
 impl Question {
-    /// Whether to do something, yes or no.
+    /// Returns a question whose only choice is to do `act`.
     pub(crate) fn yes_or_no(text: String, detail: impl Into<String>, label: &'static str, act: Act) -> Self {
         Self { text, detail: detail.into(), choices: vec![Choice { key: 'y', label, then: Then::Act(act) }] }
     }
@@ -179,45 +179,45 @@ impl Question {
 
 /// A screen.
 pub(crate) trait Screen {
-    /// The tables of its keys as it is now, the innermost first.
+    /// Returns the tables of the keys that apply now, in the order in which they are searched.
     fn keys(&self) -> Vec<&'static Table>;
 
-    /// Whether keys that are none of ours are typed.
+    /// Whether unbound keys are typed into a field of the screen.
     fn typing(&self) -> bool {
         false
     }
 
-    /// Something may have changed, or the screen is opened: asks for what is shown where it is not known.
+    /// Requests what the screen shows where it has changed. Called on each tick and when the screen is opened.
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out);
 
-    /// Does what a key asks for; whether it was anything of the screen's.
+    /// Handles an action. Returns whether it was one of the screen's.
     fn act(&mut self, action: Action, ctx: &Ctx, out: &mut Out) -> bool;
 
-    /// Takes a key that is typed.
+    /// Handles a typed key.
     fn key(&mut self, _: KeyEvent, _: &Ctx, _: &mut Out) {}
 
-    /// Takes a text that is pasted.
+    /// Inserts a pasted text.
     fn paste(&mut self, _: &str, _: &Ctx, _: &mut Out) {}
 
-    /// Takes a click.
+    /// Handles a click.
     fn click(&mut self, _: Position, _: &Ctx, _: &mut Out) {}
 
-    /// Takes an answer.
+    /// Handles the answer to a request.
     fn answer(&mut self, number: u64, answer: Answer, ctx: &Ctx, out: &mut Out);
 
-    /// An act is done, or was refused.
+    /// Handles the end of a change, whether it succeeded or failed.
     fn acted(&mut self, _: &Act, _: Result<(), &Problem>, _: &Ctx, _: &mut Out) {}
 
-    /// Whether an answer is waited for that takes its time.
+    /// Whether a request takes noticeably long.
     fn is_slow(&self, now: i64) -> bool;
 
-    /// Waits for no answer any more; whether it did.
+    /// Cancels the pending requests. Returns whether there were any.
     fn cancel(&mut self) -> bool;
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect, ctx: &Ctx);
 }
 
-/// A title, what there is to know, and a text, as they are read.
+/// Returns a title, a line of facts and a text, wrapped for reading.
 pub(crate) fn reading(title: &str, facts: &str, post: &str, columns: usize) -> Vec<Line<'static>> {
     let mut lines: Vec<Line<'static>> = Vec::new();
     lines.extend(text::wrap(title, columns).into_iter().map(|line| Line::styled(line, Theme::strong())));

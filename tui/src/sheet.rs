@@ -1,7 +1,7 @@
-//! A shown table as a file: CSV, or JSON where the file's name ends so.
+//! Exporting a table to a file: as JSON if the name of the file ends in `.json`, otherwise as CSV.
 //!
-//! Most texts of a table were written by members. In CSV a text that a spreadsheet would take for a formula gets an
-//! apostrophe in front, so such a file is for people; JSON has every text as it is.
+//! Members write most of the texts. In CSV, a text that a spreadsheet would run as a formula is prefixed with an
+//! apostrophe, so such a file is for people; JSON contains every text unchanged.
 
 use std::borrow::Cow;
 use std::fs::OpenOptions;
@@ -12,20 +12,20 @@ use serde_json::{Map, Value};
 
 use crate::problem::Problem;
 
-/// A table as it is exported.
+/// A table to export.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sheet {
-    /// The name of the file that is offered, without its ending.
+    /// The proposed name of the file, without its extension.
     pub(crate) name: String,
     pub(crate) head: Vec<&'static str>,
-    /// As many values in each as the head has names.
+    /// Each row has one value per column.
     pub(crate) rows: Vec<Vec<Value>>,
 }
 
-/// Writes a table; over a file that is there only to `replace` it.
+/// Writes a table. Overwrites an existing file only if `replace` is set.
 ///
 /// # Errors
-/// When the file is there already, or cannot be written.
+/// When the file exists, or cannot be written.
 pub(crate) fn write(path: &Path, sheet: &Sheet, replace: bool) -> Result<(), Problem> {
     let failed = |error: Error| Problem::file("write", path, &error);
     let json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
@@ -44,7 +44,7 @@ fn csv_text(sheet: &Sheet) -> Result<Vec<u8>, Error> {
             match value {
                 Value::String(text) => cell(text),
                 Value::Null => Cow::default(),
-                // A number, whose sign begins no formula.
+                // A number cannot begin a formula.
                 other => Cow::Owned(other.to_string()),
             }
             .into_owned()
@@ -53,9 +53,9 @@ fn csv_text(sheet: &Sheet) -> Result<Vec<u8>, Error> {
     writer.into_inner().map_err(|error| Error::other(error.to_string()))
 }
 
-/// A text as a cell, with an apostrophe before what makes spreadsheets read it as a formula.
+/// Returns a text as a cell, with an apostrophe before what a spreadsheet would run as a formula.
 ///
-/// Source: OWASP, *CSV Injection*; the wide signs are what Excel takes for the narrow ones in East Asian languages.
+/// Source: OWASP, *CSV Injection*. Excel reads the fullwidth signs of East Asian languages like the ASCII ones.
 fn cell(text: &str) -> Cow<'_, str> {
     const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     if text.starts_with(FORMULA) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_a_spreadsheet_would_run_is_a_text_and_a_number_stays_one() {
+    fn formulas_are_escaped_in_csv_and_numbers_are_unchanged() {
         let texts = ["=1+1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1", "a=1", "'=1", ""];
         let written = ["'=1+1", "'+1", "'-1", "'@a", "'\t=1", "'\r=1", "'\n=1", "'＝1", "a=1", "'=1", ""];
         let sheet = Sheet {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_there_is_written_over_only_when_that_is_wanted() {
+    fn an_existing_file_is_overwritten_only_on_request() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.csv");
         std::fs::write(&path, "mine").unwrap();

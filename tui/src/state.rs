@@ -1,4 +1,4 @@
-//! All that the screens know, and what follows from what happens. No terminal, no store, no clock.
+//! The state of all screens, and what follows from an event. It knows no terminal, store or clock.
 
 use std::sync::Arc;
 
@@ -25,18 +25,18 @@ use crate::widget::input::Input;
 
 mod input;
 
-/// What stands over a screen.
+/// What covers a screen.
 #[derive(Debug)]
 pub(crate) enum Overlay {
-    /// The keys.
+    /// The list of keys.
     Help { scroll: usize },
     /// A question.
     Question(Question),
-    /// Where a table is to be written.
+    /// The name of the file to export to.
     Export { input: Box<Input>, sheet: Arc<Sheet> },
 }
 
-/// All that the screens know.
+/// The state of all screens.
 pub(crate) struct State {
     pub(crate) ctx: Ctx,
     pub(crate) zone_name: String,
@@ -51,14 +51,14 @@ pub(crate) struct State {
     analytics: Analytics,
     log: Log,
     changes: Changes,
-    /// Acts that are under way.
+    /// The running changes: what each does, and since when.
     running: Vec<(&'static str, i64)>,
-    /// Whether the program ends once nothing is under way.
+    /// Whether the program ends when no change is running.
     quitting: bool,
 }
 
 impl Overlay {
-    /// The keys while it is open.
+    /// The keys while the overlay is open.
     const fn keys(&self) -> &'static Table {
         match self {
             Self::Help { .. } => &keys::HELP,
@@ -69,7 +69,7 @@ impl Overlay {
 }
 
 impl State {
-    /// At the beginning: nothing is known yet.
+    /// Returns the state at the start, before anything is loaded.
     pub(crate) fn new(zone_name: &str, theme: Theme, now: i64, size: (u16, u16)) -> Self {
         let zone = TimeZone::get(zone_name).unwrap_or(TimeZone::UTC);
         Self {
@@ -125,36 +125,36 @@ impl State {
         (screens, &self.ctx)
     }
 
-    /// How many items of feedback wait for somebody.
+    /// The number of open items of feedback.
     pub(crate) fn open_feedback(&self) -> usize {
         self.feedback.open_items()
     }
 
-    /// The present minute: the finest time that is shown.
+    /// The current minute: the finest unit of time that is shown.
     pub(crate) fn minute(&self) -> i64 {
         self.ctx.now.div_euclid(60_000)
     }
 
-    /// Whether something is waited for that takes its time.
+    /// Whether something takes noticeably long.
     pub(crate) fn is_slow(&self) -> bool {
         self.progress().is_some()
     }
 
-    /// What is under way, where it takes its time.
+    /// What takes noticeably long, as a text with an animation.
     pub(crate) fn progress(&self) -> Option<String> {
         const FRAMES: [&str; 8] = ["⣾", "⣽", "⣻", "⢿", "⡿", "⣟", "⣯", "⣷"];
         let now = self.ctx.now;
         let saving = self.running.first().filter(|(_, since)| now - since >= 300).map(|(what, _)| *what);
         let what = match saving {
             Some(what) => format!("{what} …"),
-            None if self.screen().is_slow(now) => "reading … Esc leaves it".to_owned(),
+            None if self.screen().is_slow(now) => "loading … Esc cancels".to_owned(),
             None => return None,
         };
         let frame = usize::try_from(now.rem_euclid(1_000_000) / 100).unwrap_or_default() % FRAMES.len();
         Some(format!("{} {what}", FRAMES[frame]))
     }
 
-    /// The tables of keys as they are looked through now.
+    /// The tables in which a key is looked up now.
     pub(crate) fn tables(&self) -> Vec<&'static Table> {
         match &self.overlay {
             Some(overlay) => vec![overlay.keys()],
@@ -170,12 +170,12 @@ impl State {
         tables
     }
 
-    /// The tables that help lists.
+    /// The tables that the help lists.
     pub(crate) fn help_tables(&self) -> Vec<&'static Table> {
         self.screen_tables()
     }
 
-    /// Asks for what the first screen shows.
+    /// Requests what the first screen shows.
     pub(crate) fn start(&mut self, changes: Changes) -> Vec<Effect> {
         let mut out = Out::default();
         self.changes = changes;
@@ -183,11 +183,11 @@ impl State {
         self.settle(out)
     }
 
-    /// What follows from something that happened.
+    /// Handles an event. Returns the work that follows from it.
     pub(crate) fn update(&mut self, event: Event) -> Vec<Effect> {
         let mut out = Out::default();
         match event {
-            // Terminals that tell of them send keys that are let go, too.
+            // Some terminals also report released keys.
             Event::Key(key) if key.kind == KeyEventKind::Release => {}
             Event::Key(key) => self.key(key, &mut out),
             Event::Paste(text) => self.paste(&text, &mut out),
@@ -216,13 +216,13 @@ impl State {
 
     fn refresh(&mut self, out: &mut Out) {
         let changes = self.changes;
-        // Its tab says what waits, whichever screen is open.
+        // The tab of feedback shows the number of open items on every screen.
         self.feedback.refresh(&changes, &self.ctx, out);
         let (screen, ctx) = self.screen_mut();
         screen.refresh(&changes, ctx, out);
     }
 
-    /// Does what a screen wants of the frame; what is left is for others to do.
+    /// Handles what a screen requested of the frame. Returns the effects that are left.
     fn settle(&mut self, mut out: Out) -> Vec<Effect> {
         if let Some(message) = out.message.take() {
             self.message = Some(message);
@@ -296,12 +296,12 @@ impl State {
             }
             (Err(problem), Act::Export { path, sheet, .. }) if problem.exists => {
                 let act = Act::Export { path: path.clone(), sheet: Arc::clone(sheet), replace: true };
-                let text = format!("Write over {}?", path.display());
+                let text = format!("Overwrite {}?", path.display());
                 out.question =
-                    Some(Question::yes_or_no(text, "What it holds now is lost.", "write over it", act));
+                    Some(Question::yes_or_no(text, "Its current content will be lost.", "overwrite it", act));
             }
             (Err(problem), _) => {
-                // What was typed is nowhere else.
+                // A draft that is not saved must not be lost: the program goes on.
                 self.quitting &= !matches!(act, Act::SaveDraft(_));
                 out.complain(problem);
             }

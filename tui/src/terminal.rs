@@ -1,4 +1,4 @@
-//! The terminal: taken over at the start, and given back whatever happens.
+//! The terminal: taken over at the start and always restored.
 
 use std::io::{self, Stdout, Write as _, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,24 +12,24 @@ use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_ra
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 
-/// Whether the terminal is ours now.
+/// Whether the program controls the terminal now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Reports of clicks and of the wheel, not of every move.
+/// Enables reports of clicks and of the wheel, but not of movements.
 const MOUSE_ON: &str = "\u{1b}[?1000h\u{1b}[?1006h";
 const MOUSE_OFF: &str = "\u{1b}[?1006l\u{1b}[?1000l";
 
-/// The terminal while it is ours.
+/// Controls the terminal until it is dropped.
 pub(crate) struct TerminalGuard {
     pub(crate) terminal: Terminal<CrosstermBackend<Stdout>>,
     mouse: bool,
 }
 
 impl TerminalGuard {
-    /// Takes the terminal over.
+    /// Takes over the terminal.
     ///
     /// # Errors
-    /// When it is none, or has gone.
+    /// When there is no terminal, or it is gone.
     pub(crate) fn enter(mouse: bool) -> io::Result<Self> {
         give_back_on_panic();
         take(mouse)?;
@@ -42,10 +42,11 @@ impl TerminalGuard {
         }
     }
 
-    /// Gives the terminal to the shell, stops the process, and takes the terminal again when it goes on.
+    /// Restores the terminal for the shell, stops the process, and takes the terminal over again when the process
+    /// continues.
     ///
     /// # Errors
-    /// When the terminal has gone.
+    /// When the terminal is gone.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         give_back();
         #[cfg(unix)]
@@ -53,12 +54,12 @@ impl TerminalGuard {
         self.restore()
     }
 
-    /// Takes the terminal as it was, whatever others have made of it.
+    /// Takes over the terminal again, whatever another program changed on it.
     ///
     /// # Errors
-    /// When it has gone.
+    /// When it is gone.
     pub(crate) fn restore(&mut self) -> io::Result<()> {
-        // Whoever stopped the process may have set the terminal to something else meanwhile.
+        // The shell may have changed the mode of the terminal while the process was stopped.
         let _ = disable_raw_mode();
         take(self.mouse)?;
         self.terminal.clear()
@@ -81,7 +82,7 @@ fn take(mouse: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the terminal back as it was. A terminal that has gone needs nothing back.
+/// Restores the terminal. If it is gone, errors do not matter.
 fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let _ = execute!(stdout(), Print(MOUSE_OFF), DisableBracketedPaste, LeaveAlternateScreen, Show);
@@ -90,7 +91,7 @@ fn give_back() {
     }
 }
 
-/// Sees to it that a panic is read on the terminal as it was. Effects that panic say so on the screen instead.
+/// Restores the terminal before the message of a panic is printed. A panic in an effect shows on the screen instead.
 fn give_back_on_panic() {
     let drawing: ThreadId = thread::current().id();
     let before = std::panic::take_hook();

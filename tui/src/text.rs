@@ -1,4 +1,4 @@
-//! Text on a screen: in one line, cut and wrapped by the terminal columns that it takes, not by its characters.
+//! Text on a screen: on one line, cut and wrapped by the terminal columns that it takes, not by its characters.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::escape;
 
-/// Returns a text in one line: a line break is shown as `⏎`, a tab as a space, and unsafe characters are escaped.
+/// Returns a text on one line: a line break is shown as `⏎`, a tab as a space, and unsafe characters are escaped.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
     if !text.contains(['\n', '\r', '\t']) {
         return escape::line(text);
@@ -16,12 +16,12 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(escape::line(&text).into_owned())
 }
 
-/// The columns that a text takes.
+/// Returns the number of columns that a text takes.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// A text in exactly so many columns: cut with `…` or filled with blanks, at its end or, where `right`, before it.
+/// Returns a text in exactly so many columns: cut with `…`, or padded with spaces after it (before it if `right`).
 pub(crate) fn fit(text: &str, columns: usize, right: bool) -> String {
     let text = line(text);
     let cut = cut(&text, columns);
@@ -29,7 +29,7 @@ pub(crate) fn fit(text: &str, columns: usize, right: bool) -> String {
     if right { blanks + &cut } else { cut.into_owned() + &blanks }
 }
 
-/// A text in at most so many columns, cut with `…`.
+/// Returns a text in at most so many columns, cut with `…`.
 pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     if text.width() <= columns {
         return Cow::Borrowed(text);
@@ -47,8 +47,8 @@ pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..end]))
 }
 
-/// A text of several lines in lines of at most so many columns, broken at blanks, beside wide characters and, where a
-/// word is longer than a line, within it.
+/// Wraps a text at so many columns: at spaces, next to wide characters and, where a word is longer than a line, within
+/// the word.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     text.split('\n').flat_map(|paragraph| wrap_line(&line(paragraph), columns)).collect()
@@ -56,12 +56,13 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
 
 fn wrap_line(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    // Where the present line begins, how wide it is, and behind which byte it may be broken, being then how wide.
+    // The start and the width of the current line, and the last possible break: the end of the line at the break, the
+    // start of the next line, and the width up to there.
     let (mut begin, mut taken, mut broken) = (0, 0, None);
     for (start, grapheme) in text.grapheme_indices(true) {
         let wide = grapheme.width();
         let blank = grapheme == " ";
-        // Once at a blank, and where what is behind it is still too much, before this character.
+        // Break at the last possible place; if the rest is still too wide, before this character.
         while taken > 0 && taken + wide > columns && !blank {
             let (end, next, before) = match broken.take() {
                 Some((end, next, before)) if next > begin => (end, next, before),
@@ -80,11 +81,11 @@ fn wrap_line(text: &str, columns: usize) -> Vec<String> {
         }
     }
     lines.push(text[begin..].trim_end().to_owned());
-    // A single character may be wider than a whole line.
+    // A single character can be wider than a line.
     lines.into_iter().map(|line| cut(&line, columns).into_owned()).collect()
 }
 
-/// A number of bytes as people say it: `512 B`, `3.4 MB`.
+/// Returns a number of bytes with a unit: `512 B`, `3.4 MB`.
 pub(crate) fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
     let (mut unit, mut whole, mut rest) = (0, n, 0);
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_between_whole_characters_and_filled() {
+    fn a_text_is_cut_between_graphemes_and_padded() {
         assert_eq!(fit("library", 7, false), "library");
         assert_eq!(fit("library", 5, false), "libr…");
         assert_eq!(fit("도서관", 6, false), "도서관");
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_break_at_blanks_beside_wide_characters_and_within_long_words() {
+    fn lines_break_at_spaces_next_to_wide_characters_and_within_long_words() {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("열람실은열시", 6), ["열람실", "은열시"]);
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
@@ -133,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn sizes_have_the_unit_that_people_would_use() {
+    fn sizes_have_units() {
         let sizes = [0, 999, 1_000, 3_456_789, 123_456_789, u64::MAX].map(bytes);
         assert_eq!(sizes, ["0 B", "999 B", "1.0 kB", "3.4 MB", "123 MB", "18446744 TB"]);
     }
 
     proptest! {
         #[test]
-        fn nothing_is_wider_than_its_place(text in "\\PC{0,40}|[\u{0}-\u{ff}가-힣👍]{0,40}", columns in 2_usize..30) {
+        fn fitted_and_wrapped_text_is_never_too_wide(text in "\\PC{0,40}|[\u{0}-\u{ff}가-힣👍]{0,40}", columns in 2_usize..30) {
             prop_assert_eq!(width(&fit(&text, columns, false)), columns);
             for line in wrap(&text, columns) {
                 prop_assert!(width(&line) <= columns, "{:?}", line);

@@ -1,5 +1,5 @@
-//! How things look: the terminal's own sixteen colours, so that they are readable on a light and on a dark ground,
-//! and without colours where `NO_COLOR` asks for it. No colour says what a word or a sign does not say as well.
+//! Styles: the terminal's own sixteen colours, which are readable on light and on dark backgrounds, or no colours if
+//! `NO_COLOR` is set. A word or a sign always repeats what a colour says.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -10,7 +10,7 @@ pub(crate) struct Theme {
 }
 
 impl Theme {
-    /// With colours or without.
+    /// Returns the styles with or without colours.
     pub(crate) const fn new(colour: bool) -> Self {
         Self { colour }
     }
@@ -19,37 +19,37 @@ impl Theme {
         if self.colour { Style::new().fg(colour) } else { Style::new() }
     }
 
-    /// Headings, and what stands out.
+    /// Headings and emphasis.
     pub(crate) const fn strong() -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// What stands back: labels, rules, hints.
+    /// Labels, rules and hints.
     pub(crate) const fn faint() -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
 
-    /// The selected row, and the screen that is open.
+    /// The selected row and the open screen.
     pub(crate) const fn selected() -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// Bars, keys, and what may be acted on.
+    /// Bars, keys and other controls.
     pub(crate) const fn accent(self) -> Style {
         self.ink(Color::Cyan)
     }
 
-    /// What went well, or grew.
+    /// Success and growth.
     pub(crate) const fn good(self) -> Style {
         self.ink(Color::Green)
     }
 
-    /// What failed, or is destructive.
+    /// Failures and destructive choices.
     pub(crate) const fn bad(self) -> Style {
         self.ink(Color::Red).add_modifier(Modifier::BOLD)
     }
 
-    /// What waits for somebody.
+    /// What needs an administrator's attention.
     pub(crate) const fn attention(self) -> Style {
         self.ink(Color::Magenta)
     }

@@ -1,5 +1,5 @@
-//! The frame around the screens: the tabs, the line of keys, help and questions. It reads the state and changes
-//! nothing; where its parts stand is told to the mouse as well.
+//! Drawing the frame around the screens: the tabs, the footer, help and questions. It reads the state and changes
+//! nothing.
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -36,7 +36,7 @@ pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
             if line.height > 0 {
                 input.draw(line, buf, true);
             }
-            put(inner, 2, buf, "Enter writes it, Tab changes the form, Esc leaves.", Theme::faint());
+            put(inner, 2, buf, "Enter exports, Tab changes the format, Esc cancels.", Theme::faint());
         }
     }
 }
@@ -96,7 +96,7 @@ fn draw_foot(state: &State, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Draws a message in the place of the keys; one that is longer than a line stands over what is above.
+/// Draws a message in place of the footer; a long message also covers lines above it.
 fn draw_message(message: &Message, foot: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let (sign, style) = match message.tone {
         Tone::Note => ("·", ctx.theme.accent()),
@@ -112,7 +112,7 @@ fn draw_message(message: &Message, foot: Rect, buf: &mut Buffer, ctx: &Ctx) {
     }
 }
 
-/// A box in the middle, as wide and as high as it may be; what is within it.
+/// Draws an empty box in the middle, with at most so many columns and rows. Returns the area within it.
 fn dialog(title: &str, area: Rect, columns: u16, rows: u16, buf: &mut Buffer, ctx: &Ctx) -> Rect {
     let (wide, high) = (columns.min(area.width), rows.min(area.height));
     let place = Rect {
@@ -131,7 +131,7 @@ fn dialog(title: &str, area: Rect, columns: u16, rows: u16, buf: &mut Buffer, ct
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }.intersection(inner)
 }
 
-/// Takes away the wide characters that would reach into an area from its left, and hide what begins there.
+/// Removes wide characters that begin left of an area and reach into it, as they would hide its first column.
 fn cut_wide(area: Rect, buf: &mut Buffer) {
     let Some(x) = area.x.checked_sub(1) else { return };
     for y in area.top()..area.bottom() {
@@ -152,7 +152,7 @@ fn draw_question(question: &Question, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let room = usize::from(columns.saturating_sub(4));
     let (text, detail) = (wrap(&question.text, room), wrap(&question.detail, room));
     let choices = question.choices.len() + 1;
-    // The choices are seen whatever the size of the rest.
+    // The choices are always visible, however long the text is.
     let rows = u16::try_from(text.len() + detail.len() + choices + 3).unwrap_or(u16::MAX);
     let inner = dialog("Question", area, columns, rows, buf, ctx);
     let fits = usize::from(inner.height).saturating_sub(choices);
@@ -172,7 +172,7 @@ fn draw_question(question: &Question, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         put(inner, row, buf, &format!("{}  {}", choice.key, choice.label), ctx.theme.bad());
         row += 1;
     }
-    put(inner, row, buf, "Esc  leave it as it is", ratatui::style::Style::new());
+    put(inner, row, buf, "Esc  cancel", ratatui::style::Style::new());
 }
 
 fn draw_help(state: &State, scroll: usize, area: Rect, buf: &mut Buffer) {

@@ -1,4 +1,4 @@
-//! What several screens are made of. Each draws what it is given and changes nothing.
+//! Widgets that several screens share.
 
 pub(crate) mod browser;
 pub(crate) mod chart;

@@ -1,4 +1,4 @@
-//! Changing something by the core, or on disk.
+//! Changes by the core, or to files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ pub(crate) enum Act {
 }
 
 impl Act {
-    /// What it is while it runs.
+    /// What the change does, shown while it runs.
     pub(crate) const fn doing(&self) -> &'static str {
         match self {
             Self::SaveNotice { .. }
@@ -40,12 +40,12 @@ impl Act {
             | Self::Administrate { .. }
             | Self::ResetMember { .. } => "saving",
             Self::RemoveNotice { .. } | Self::RemovePost { .. } | Self::RemoveMember { .. } => "removing",
-            Self::SaveDraft(_) | Self::DiscardDraft { .. } => "keeping the draft",
-            Self::Export { .. } => "writing",
+            Self::SaveDraft(_) | Self::DiscardDraft { .. } => "saving the draft",
+            Self::Export { .. } => "exporting",
         }
     }
 
-    /// What it was when it is done; nothing that goes without saying.
+    /// The message when the change has succeeded; `None` when the screen shows the result by itself.
     pub(crate) fn done(&self) -> Option<String> {
         Some(match self {
             Self::SaveNotice { target: None, title, shown: true, .. } => format!("Published “{title}”."),
@@ -62,12 +62,12 @@ impl Act {
                 format!("Wrote {} rows to {}.", sheet.rows.len(), path.display())
             }
             Self::Blacklist { id, on: true } => {
-                format!("{id} is blacklisted: every sign-in of theirs has ended.")
+                format!("{id} is blacklisted and signed out everywhere.")
             }
             Self::Blacklist { id, .. } => format!("{id} may sign in again."),
             Self::Administrate { id, on: true } => format!("{id} is an administrator."),
-            Self::Administrate { id, .. } => format!("{id} is no administrator any more."),
-            Self::ResetMember { id } => format!("The interest of {id} is measured anew."),
+            Self::Administrate { id, .. } => format!("{id} is no longer an administrator."),
+            Self::ResetMember { id } => format!("Reset the measured interest of {id}."),
             Self::RemoveMember { id } => format!("Removed the member {id}."),
             Self::SaveDraft(_) | Self::DiscardDraft { .. } => return None,
         })

@@ -1,4 +1,4 @@
-//! Asking the core.
+//! Queries to the core.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,13 +12,13 @@ use tidings_core::{Tidings, feedback, newsfeed, post, profile, search};
 use super::{Answer, Figures, Health, Member, Overview, PostRow, PostText, Query, Service, panicked};
 use crate::problem::Problem;
 
-/// Lines of the log that a page holds.
+/// Lines of a page of the log.
 const LOG_LINES: i64 = 200;
-/// The newest lines of the log that an overview shows at most.
+/// The most lines of the log on the overview.
 const OVERVIEW_LINES: i64 = 60;
-/// Posts of the popular feed, and of a search, that are listed.
+/// The most posts listed of the popular feed and of a search.
 const POSTS: i64 = 300;
-/// Lines of the log that are shown of a member.
+/// The most lines of the log shown of a member.
 const MEMBER_LINES: i64 = 300;
 
 impl Query {
@@ -51,7 +51,7 @@ impl Query {
         }
     }
 
-    /// The answer that it has when asking itself fails.
+    /// Returns the answer for a query that panicked.
     fn failed(self, problem: Problem) -> Answer {
         match self {
             Self::Overview => Answer::Overview(Err(problem)),
@@ -66,7 +66,7 @@ impl Query {
         }
     }
 
-    /// Asks the core, and answers with this number whatever happens.
+    /// Asks the core. A panic is a problem like any other.
     pub(crate) fn run(self, service: &Service) -> Answer {
         let again = self.clone();
         let answer = catch_unwind(AssertUnwindSafe(|| self.answer(service)));
@@ -106,7 +106,7 @@ fn notices(tidings: &Tidings) -> Result<Vec<Notice>, Problem> {
     Ok(notice::list(tidings, &Caller::Operator)?.notices().to_vec())
 }
 
-/// The popular feed as guests get it, as far as a list holds it.
+/// Returns the popular feed as guests see it.
 fn popular(tidings: &Tidings) -> Result<Vec<PostRow>, Problem> {
     #[derive(serde::Deserialize)]
     struct Feed {
@@ -144,7 +144,7 @@ fn popular(tidings: &Tidings) -> Result<Vec<PostRow>, Problem> {
 fn find(tidings: &Tidings, text: &str) -> Result<Vec<PostRow>, Problem> {
     let found = search::run(tidings, text, POSTS)?.search_result;
     let row = |hit: search::PostHit| PostRow {
-        // A similarity is above 0 and below 1.
+        // A similarity is between 0 and 1.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 100")]
         place: (hit.similarity * 100.0).round() as usize,
         id: hit.post.id,

@@ -1,4 +1,4 @@
-//! Analytics: the figures of a day, or of a stretch of days.
+//! Analytics: the figures of a day or of a range of days.
 
 use crossterm::event::KeyEvent;
 use jiff::ToSpan as _;
@@ -34,20 +34,20 @@ pub(crate) struct Analytics {
     filter: Input,
     typing: Option<Typing>,
     go_to: Input,
-    /// What is wrong with what is typed.
+    /// What is wrong with the typed days.
     mistake: Option<&'static str>,
-    /// What was read: the version of the counters.
+    /// The version of the counters that was requested last.
     seen: Option<i64>,
 }
 
-/// What is typed.
+/// The field that is being typed into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Typing {
     Filter,
     Days,
 }
 
-/// The widths that are gone through, in days.
+/// The lengths of ranges that the key `w` cycles through, in days.
 const WIDTHS: [i32; 4] = [1, 7, 30, 365];
 /// Lines above the table.
 const ABOVE: u16 = 2;
@@ -68,12 +68,12 @@ impl Analytics {
         out.effect(self.pending.request(ctx.now, query));
     }
 
-    /// Moves by as many days as are shown; not into the future.
+    /// Moves by the length of the range, but not into the future.
     fn step(&mut self, by: i32, ctx: &Ctx, out: &mut Out) {
         let Some(days) = self.days else { return };
         let moved = days.moved(by);
         if moved.first > Self::today(ctx) {
-            return out.say("The future has no figures yet.");
+            return out.say("There are no figures for the future.");
         }
         self.choose(moved, ctx, out);
     }
@@ -151,7 +151,7 @@ impl Screen for Analytics {
     }
 
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        // Days that are over change seldom: what was read of them stays until it is asked for again.
+        // Past days rarely change: they are loaded again on request only.
         let live = self.days.is_none_or(|days| days.last >= Self::today(ctx));
         let due = self.seen.is_none() || (live && self.seen != Some(changes.counts));
         if due && !self.pending.is_waiting() {

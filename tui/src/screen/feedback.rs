@@ -1,4 +1,4 @@
-//! Feedback: what waits to be dealt with, read with the notice that it is about.
+//! Feedback: the open items, shown with the notice that each refers to.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -28,17 +28,17 @@ impl Item for Entry {
     }
 }
 
-/// The inbox.
+/// The feedback.
 #[derive(Debug, Default)]
 pub(crate) struct Feedback {
     pending: Pending,
     list: Browser<Entry>,
     notices: Vec<Notice>,
-    /// Whether what is done is listed, too.
+    /// Whether done items are listed, too.
     all: bool,
-    /// The type that is listed; every type where none is chosen.
+    /// The type that is listed; `None` for all types.
     kind: Option<String>,
-    /// What was read: the versions of feedback, members and notices.
+    /// The versions of feedback, members and notices that were requested last.
     seen: Option<(i64, i64, i64)>,
 }
 
@@ -51,7 +51,7 @@ const COLUMNS: [Column; 5] = [
 ];
 
 impl Feedback {
-    /// How many items wait for somebody.
+    /// Returns the number of open items.
     pub(crate) fn open_items(&self) -> usize {
         self.list.items().iter().filter(|item| item.activation == 1).count()
     }
@@ -65,11 +65,11 @@ impl Feedback {
         let keeps = move |item: &Entry| {
             (all || item.activation == 1) && kind.as_ref().is_none_or(|kind| item.kind == *kind)
         };
-        // It comes newest first, and stays so.
+        // The core returns the newest first, and sorting is stable.
         self.list.arrange(keeps, |_, _| std::cmp::Ordering::Equal);
     }
 
-    /// The next type that there is, and after the last one every type.
+    /// Selects the next type; after the last, all types.
     fn next_kind(&mut self) {
         let mut kinds: Vec<&str> = self.list.items().iter().map(|item| item.kind.as_str()).collect();
         kinds.sort_unstable();
@@ -108,10 +108,10 @@ impl Browse for Feedback {
             lines.push(Line::styled("─".repeat(columns.min(40)), Theme::faint()));
             match self.notice(&item.notice) {
                 Some(notice) => {
-                    let facts = format!("The notice it is about · {}", ctx.stamp(notice.date.0));
+                    let facts = format!("The notice it refers to · {}", ctx.stamp(notice.date.0));
                     lines.extend(reading(&notice.title, &facts, &notice.post, columns));
                 }
-                None => lines.push(Line::styled("The notice it is about was removed.", Theme::faint())),
+                None => lines.push(Line::styled("The notice it refers to was removed.", Theme::faint())),
             }
         }
         lines
@@ -152,7 +152,7 @@ impl Browse for Feedback {
                 Some(item) if !item.notice.is_empty() => {
                     out.go = Some(Destination::Notice(item.notice.clone()))
                 }
-                Some(_) => out.say("It is about no notice."),
+                Some(_) => out.say("It refers to no notice."),
                 None => {}
             },
             _ => return false,
@@ -224,10 +224,10 @@ impl Browse for Feedback {
             ]
         };
         let empty = match (self.pending.is_waiting() && all == 0, self.all) {
-            (true, _) => "Reading …",
+            (true, _) => "Loading …",
             _ if !self.list.filter.is_empty() => NO_MATCH,
-            (_, true) => "Nobody has written yet.",
-            (_, false) => "Nothing waits for you. a shows what is done.",
+            (_, true) => "There is no feedback yet.",
+            (_, false) => "There is no open feedback. a shows done items, too.",
         };
         let look = Appearance {
             theme: ctx.theme,

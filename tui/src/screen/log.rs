@@ -1,4 +1,4 @@
-//! The access log: newest first, by member, path and time, and as it grows.
+//! The access log: newest first, filtered by member, path and time, and followed as it grows.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -20,10 +20,10 @@ use crate::widget::table::{Cell, Column};
 
 mod filter;
 
-/// The most lines that are kept while one looks further and further back.
+/// The most lines kept while older lines are loaded.
 const LINES_MAX: usize = 20_000;
 
-/// A line, and what it is known by.
+/// A line and its identifier.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     id: String,
@@ -35,7 +35,7 @@ impl Item for Row {
         &self.id
     }
 
-    /// What is typed is looked for by the core; whatever it finds is listed.
+    /// The core applies the filter, so every line matches.
     fn holds(&self, _: &str) -> bool {
         true
     }
@@ -46,15 +46,15 @@ impl Item for Row {
 pub(crate) struct Log {
     pending: Pending,
     list: Browser<Row>,
-    /// The filter that the list answers.
+    /// The filter of the list.
     listed: Option<String>,
-    /// Whether the answer that is waited for goes on behind what is listed.
+    /// Whether the pending request continues the list with older lines.
     further: bool,
     next: Option<LogPlace>,
     looked_to: Option<i64>,
     follow: bool,
     seen: i64,
-    /// What is wrong with what is typed.
+    /// What is wrong with the typed filter.
     mistake: Option<&'static str>,
 }
 
@@ -75,26 +75,30 @@ impl Default for Log {
 }
 
 const COLUMNS: [Column; 5] = [
-    Column::new("When", 14),
-    Column::new("Who", 12),
-    Column::new("How", 6),
+    Column::new("Time", 14),
+    Column::new("Member", 12),
+    Column::new("Method", 6),
     Column::new("Path", 0),
-    Column::new("Said", 4).right(),
+    Column::new("Code", 4).right(),
 ];
 
-/// Where there is little room, the time alone says when.
-const NARROW: [Column; 4] =
-    [Column::new("When", 8), Column::new("Who", 8), Column::new("Path", 0), Column::new("Said", 4).right()];
-/// From how many columns on there is more.
+/// Columns of a narrow table: the time without the date.
+const NARROW: [Column; 4] = [
+    Column::new("Time", 8),
+    Column::new("Member", 8),
+    Column::new("Path", 0),
+    Column::new("Code", 4).right(),
+];
+/// The width from which all columns are shown.
 const ROOMY: u16 = 56;
 
 impl Log {
-    /// Lets somebody type what to look for.
+    /// Starts typing the filter.
     pub(crate) const fn type_filter(&mut self) {
         self.list.type_filter();
     }
 
-    /// Looks for something else.
+    /// Sets the filter and loads what it finds.
     pub(crate) fn look_for(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
         self.list.filter = Input::new(text);
         self.load(None, ctx, out);
@@ -123,7 +127,7 @@ impl Log {
         }
         self.list.set(rows, |_| true, |_, _| std::cmp::Ordering::Equal);
         if at_top && !self.further {
-            // Who looks at the newest line goes on to do so.
+            // A selection on the newest line stays on the newest line.
             self.list.select_first();
         }
     }
@@ -245,14 +249,11 @@ impl Browse for Log {
             ]
         };
         let n = self.list.listed().count();
-        let mut head = vec![if self.follow {
-            "▶ following".to_owned()
-        } else {
-            "‖ standing (f follows)".to_owned()
-        }];
+        let mut head =
+            vec![if self.follow { "▶ following".to_owned() } else { "‖ paused (f follows)".to_owned() }];
         head.push(count(n, "line"));
         if let Some(to) = self.looked_to {
-            head.push(format!("back to {}; m looks further", ctx.moment(to)));
+            head.push(format!("back to {}; m loads older lines", ctx.moment(to)));
         }
         let head = if self.list.typing() { filter::HINT.to_owned() } else { head.join(" · ") };
         let problem =
@@ -262,8 +263,8 @@ impl Browse for Log {
             head,
             problem: self.mistake.map(str::to_owned).or(problem),
             empty: match (self.pending.is_waiting(), self.listed.as_deref()) {
-                (true, _) => "Reading …",
-                (_, None | Some("")) => "Nothing was asked of the service yet.",
+                (true, _) => "Loading …",
+                (_, None | Some("")) => "There were no requests yet.",
                 (_, Some(_)) => "No line matches. Esc clears the filter.",
             },
             columns: if area.width < ROOMY { &NARROW } else { &COLUMNS },

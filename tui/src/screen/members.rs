@@ -1,4 +1,4 @@
-//! Members: found as one types, what is known of them, and what an administrator does with them.
+//! Members: searching them, showing what is known of them, and administering them.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -28,7 +28,7 @@ impl Item for MemberEntry {
         &self.user_id
     }
 
-    /// What is typed is searched by the core; whatever it finds is listed.
+    /// The core applies the filter, so every member matches.
     fn holds(&self, _: &str) -> bool {
         true
     }
@@ -39,17 +39,17 @@ impl Item for MemberEntry {
 pub(crate) struct Members {
     pending: Pending,
     list: Browser<MemberEntry>,
-    /// What the list answers.
+    /// The search of the list; `None` before the first request.
     listed: Option<String>,
-    /// Whether the answer that is waited for goes on behind what is listed.
+    /// Whether the pending request continues the list.
     further: bool,
     next: Option<String>,
     member_pending: Pending,
     member: Option<Box<Member>>,
-    /// Whether something has changed since the member was read, who stays until they are read anew.
+    /// Whether the shown member may have changed. The old data stays visible until the new data is loaded.
     stale: bool,
     view: View,
-    /// What was read: the versions of members, and of all that is counted for what one member does.
+    /// The versions of the members, and of the counters of what members do, that were requested last.
     seen: (i64, i64),
 }
 
@@ -61,15 +61,15 @@ const COLUMNS: [Column; 5] = [
     Column::new("State", 13),
 ];
 
-/// Members that are read at a time …
+/// Members loaded at a time.
 const PAGE: usize = 200;
-/// … and that are read again when something changes; where more are listed, when it is asked for.
+/// The most members that are loaded again when something changes; a longer list is loaded again on request only.
 const PAGES: usize = 1_000;
 
 impl Members {
     fn load(&mut self, after: Option<String>, ctx: &Ctx, out: &mut Out) {
         let search = self.list.filter.text().trim().to_owned();
-        // As many as there are, so that nothing goes away from before somebody's eyes.
+        // As many as are listed now, so that the list does not shrink.
         let same = after.is_none() && self.listed.as_deref() == Some(search.as_str());
         let limit = if same { self.list.items().len().clamp(PAGE, PAGES) } else { PAGE };
         self.listed = Some(search.clone());
@@ -77,7 +77,7 @@ impl Members {
         out.effect(self.pending.request(ctx.now, Query::Members { search, after, limit }));
     }
 
-    /// Asks for what is known of who is selected, where it is shown and not there, or stale.
+    /// Requests the data of the selected member where it is visible, and missing or stale.
     fn load_member(&mut self, ctx: &Ctx, out: &mut Out) {
         let Some(entry) = self.list.selected() else { return };
         let there = self.member.as_ref().is_some_and(|member| member.id == entry.user_id);
@@ -88,7 +88,7 @@ impl Members {
         }
     }
 
-    /// Asks for the next page when the end of what is listed comes near.
+    /// Requests the next page when the selection is near the end of the list.
     fn load_more(&mut self, ctx: &Ctx, out: &mut Out) {
         let near = self.list.behind() < usize::from(ctx.size.1);
         if near && !self.pending.is_waiting() && self.next.is_some() {
@@ -111,19 +111,19 @@ impl Members {
         let who = if entry.nickname == id { id.clone() } else { format!("{id} ({})", entry.nickname) };
         out.question = Some(match action {
             Action::Blacklist if entry.blacklisted == 1 => Question::yes_or_no(
-                format!("Let {who} back?"),
-                "They may sign in again; they have to.",
-                "let them back",
+                format!("Remove {who} from the blacklist?"),
+                "They can sign in again.",
+                "remove them",
                 Act::Blacklist { id, on: false },
             ),
             Action::Blacklist => Question::yes_or_no(
                 format!("Blacklist {who}?"),
-                "They are signed out everywhere and cannot sign in until they are let back.",
+                "They are signed out everywhere and cannot sign in until they are removed from the blacklist.",
                 "blacklist them",
                 Act::Blacklist { id, on: true },
             ),
             Action::Admin if entry.admin == 1 => Question::yes_or_no(
-                format!("Is {who} to be no administrator any more?"),
+                format!("Revoke the administrator rights of {who}?"),
                 "They stay a member.",
                 "revoke",
                 Act::Administrate { id, on: false },
@@ -135,14 +135,14 @@ impl Members {
                 Act::Administrate { id, on: true },
             ),
             Action::Reset => Question::yes_or_no(
-                format!("Measure the interest of {who} anew?"),
-                "The posts they viewed, their searches and the feeds they opened are forgotten; likes stay.",
-                "forget them",
+                format!("Reset the measured interest of {who}?"),
+                "The posts they viewed, their searches and the feeds they opened are deleted; likes stay.",
+                "reset it",
                 Act::ResetMember { id },
             ),
             _ => Question::yes_or_no(
                 format!("Remove the member {who}?"),
-                "The account, its lists and its interest go for good. Feedback and log lines stay, by “removed”.",
+                "The account, its lists and its interest are deleted for good. Feedback and log lines stay, by “removed”.",
                 "remove them",
                 Act::RemoveMember { id },
             ),
@@ -150,7 +150,7 @@ impl Members {
     }
 }
 
-/// Who a member is beside a member: a sign and a word.
+/// Returns a member's special state: a sign and a word.
 fn state(entry: &MemberEntry) -> &'static str {
     match (entry.admin, entry.blacklisted) {
         (_, 1) => "× blacklisted",
@@ -254,7 +254,7 @@ impl Browse for Members {
                 let mut entries = if self.further { self.list.items().to_vec() } else { Vec::new() };
                 entries.extend(page.members);
                 self.next = page.next;
-                // They come in the order of their ids.
+                // The core returns them by id.
                 self.list.set(entries, |_| true, |_, _| std::cmp::Ordering::Equal);
                 self.load_member(ctx, out);
             }
@@ -301,7 +301,7 @@ impl Browse for Members {
         let more = if self.next.is_some() { " and more" } else { "" };
         let searched = self.listed.as_ref().is_some_and(|listed| !listed.is_empty());
         let head = match (self.pending.is_waiting() && n == 0, searched) {
-            (true, _) => "Reading …".to_owned(),
+            (true, _) => "Loading …".to_owned(),
             (_, true) => format!("{n} found{more}"),
             (_, false) => format!("{}{more}", count(n, "member")),
         };
@@ -311,8 +311,8 @@ impl Browse for Members {
             problem: self.pending.problem().map(|problem| problem.text.clone()),
             empty: match (self.pending.is_waiting(), searched) {
                 (true, _) => "",
-                (_, true) => "Nobody has this in their id or names. Esc lists everybody.",
-                (_, false) => "Nobody has signed up yet.",
+                (_, true) => "No member's id or name contains this. Esc lists all members.",
+                (_, false) => "No member has signed up yet.",
             },
             columns: &COLUMNS,
             row: &row,

@@ -74,7 +74,7 @@ impl Screen for Notices {
             }
             return !matches!(action, Action::Suspend | Action::Help);
         }
-        // Opening the draft of a new notice continues it.
+        // Opening the draft of a new notice resumes it.
         let is_draft = self.list.list().selected().is_some_and(|row| row.notice.is_none());
         match action {
             Action::New => self.editor = Some(Editor::of(None, None, ctx.now)),

@@ -1,4 +1,4 @@
-//! The day as it goes.
+//! The overview: today's traffic as it changes.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -11,23 +11,23 @@ use crate::screen::{Ctx, Destination, Out, Screen};
 
 mod draw;
 
-/// How the day goes, and what has been done last.
+/// Today's figures and the newest lines of the log.
 #[derive(Debug, Default)]
 pub(crate) struct Overview {
     pending: Pending,
     data: Option<Box<Data>>,
-    /// How the database was doing at the look before, so that its commits can be told by the second.
+    /// The state of the database at the previous reading, for the rate of its changes.
     before: Option<Health>,
-    /// What the shown data was made of, and in which minute.
+    /// The versions and the minute of the requested data.
     seen: Option<(Changes, i64)>,
-    /// Lines of the log that are scrolled past.
+    /// How many lines the log is scrolled by.
     scroll: usize,
 }
 
 const MINUTE_MS: i64 = 60_000;
 
 impl Overview {
-    /// Transactions a second that changed what is shown, by the last two looks.
+    /// Returns the transactions per second that changed shown data, between the last two readings.
     fn pace(&self) -> i64 {
         let Some((now, before)) = self.data.as_ref().map(|data| data.health).zip(self.before) else {
             return 0;
@@ -47,7 +47,7 @@ impl Screen for Overview {
     }
 
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        // Each minute yesterday is further on, and each day another one.
+        // The comparison with yesterday moves on every minute.
         let seen = Some((*changes, ctx.now / MINUTE_MS));
         if self.seen != seen && !self.pending.is_waiting() {
             self.seen = seen;
@@ -99,7 +99,7 @@ impl Screen for Overview {
     }
 }
 
-/// Where the parts of an overview stand; what has no room is empty.
+/// The areas of the overview; a part without room has an empty area.
 #[derive(Clone, Copy, Debug, Default)]
 struct Areas {
     figures: Rect,
@@ -145,7 +145,7 @@ impl Areas {
         Self { figures, hours, month, terms, devices, health, log }
     }
 
-    /// What matters most: the figures, as much of the day as fits, and the log where there is room.
+    /// Small terminals show the figures, the hours as far as they fit, and the log if there is room.
     fn narrow(area: Rect) -> Self {
         let figures = Rect { height: area.height.min(5), ..area };
         let rest = Rect { y: figures.bottom(), height: area.height - figures.height, ..area };

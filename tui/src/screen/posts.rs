@@ -1,4 +1,4 @@
-//! Posts: how the popular feed stands, and what a search finds; a post's figures; removing one.
+//! Posts: the popular feed, search results, the figures of a post, and removing one.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -22,25 +22,25 @@ impl Item for PostRow {
         &self.id
     }
 
-    /// What is typed is searched by the core; whatever it finds is listed.
+    /// The core applies the search, so every post matches.
     fn holds(&self, _: &str) -> bool {
         true
     }
 }
 
-/// The popular feed, or what a search finds.
+/// The popular feed, or the results of a search.
 #[derive(Debug, Default)]
 pub(crate) struct Posts {
     pending: Pending,
     list: Browser<PostRow>,
-    /// What the list answers.
+    /// The search of the list; empty for the popular feed.
     listed: String,
     post_pending: Pending,
     post: Option<PostText>,
-    /// Whether the post has changed since it was read: it stays until it is read anew.
+    /// Whether the shown post may have changed. The old text stays visible until the new text is loaded.
     stale: bool,
     seen: Option<i64>,
-    /// When the list was read last.
+    /// When the list was requested last, in milliseconds UTC.
     read_at: i64,
 }
 
@@ -53,7 +53,7 @@ const FEED: [Column; 6] = [
     Column::new("State", 7).from(76),
 ];
 const FOUND: [Column; 6] = [Column::new("Fit", 4).right(), FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
-/// How often a list that is looked at is read again while posts change: each like changes them.
+/// The minimum time between two requests for the list: every like changes the posts.
 const READ_EVERY_MS: i64 = 900;
 
 impl Posts {
@@ -67,7 +67,7 @@ impl Posts {
         out.effect(self.pending.request(ctx.now, query));
     }
 
-    /// Asks for the text of what is selected, where it is shown and not there, or stale.
+    /// Requests the text of the selected post where it is visible, and missing or stale.
     fn load_post(&mut self, ctx: &Ctx, out: &mut Out) {
         let Some(row) = self.list.selected() else { return };
         let there = self.post.as_ref().is_some_and(|post| post.id == row.id);
@@ -210,7 +210,7 @@ impl Browse for Posts {
         match answer {
             Answer::Posts(answer) => {
                 if let Some(rows) = self.pending.take(number, answer) {
-                    // They come in their order.
+                    // The core returns them in order.
                     self.list.set(rows, |_| true, |_, _| std::cmp::Ordering::Equal);
                     self.load_post(ctx, out);
                 }
@@ -254,13 +254,13 @@ impl Browse for Posts {
         };
         let n = self.list.listed().count();
         let head = match (popular, self.pending.is_waiting() && n == 0) {
-            (_, true) => "Reading …".to_owned(),
+            (_, true) => "Loading …".to_owned(),
             (true, _) => format!("The popular feed · the first {n}"),
             (false, _) => format!("{n} found, best first"),
         };
         let empty = match (self.pending.is_waiting(), popular) {
             (true, _) => "",
-            (_, true) => "There are no posts. tidings post import FILE brings some.",
+            (_, true) => "There are no posts. tidings post import FILE imports some.",
             (_, false) => "No post has these words. Esc goes back to the popular feed.",
         };
         let look = Appearance {

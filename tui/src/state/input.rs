@@ -1,4 +1,4 @@
-//! Keys, the mouse and what is pasted: to what stands over the screen, to the frame, or to the screen.
+//! Keys, the mouse and pasted text: they go to the overlay, to the frame or to the screen.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use crate::screen::{Choice, Out, Question, Then};
 use crate::sheet::Sheet;
 use crate::widget::input::Input;
 
-/// Rows that one turn of the wheel moves.
+/// Rows that one turn of the wheel scrolls.
 const WHEEL: usize = 3;
 
 impl State {
     pub(super) fn key(&mut self, key: KeyEvent, out: &mut Out) {
         self.message = None;
         if self.ctx.size.0 < layout::LEAST.0 || self.ctx.size.1 < layout::LEAST.1 {
-            // Nothing is seen of what other keys would do.
+            // The terminal is too small to show what other keys would do.
             match keys::find(&[&keys::GLOBAL], &key) {
-                // Nor of a question.
+                // It is too small for a question, too: quitting saves the draft.
                 Some(Action::Quit) => {
                     self.notices.save_draft(self.ctx.now, out);
                     self.quitting = true;
@@ -55,7 +55,7 @@ impl State {
         let slow = self.screen().is_slow(self.ctx.now);
         if action == Action::Back && slow && !self.screen().typing() {
             self.screen_mut().0.cancel();
-            return out.say("Left; Ctrl-L reads it anew.");
+            return out.say("Cancelled; Ctrl-L reloads.");
         }
         let (screen, ctx) = self.screen_mut();
         let done = screen.act(action, ctx, out);
@@ -73,7 +73,7 @@ impl State {
             Action::PreviousScreen => {
                 self.open((self.current + layout::TITLES.len() - 1) % layout::TITLES.len(), out);
             }
-            // At the end of the way back stands the overview.
+            // On the overview, there is nothing to go back to.
             Action::Back if self.current != 0 => self.open(0, out),
             _ => {}
         }
@@ -86,13 +86,13 @@ impl State {
 
     fn quit(&mut self, out: &mut Out) {
         if self.quitting {
-            // Who asks twice does not wait.
+            // Quitting twice does not wait for running changes.
             return out.effect(Effect::Quit);
         }
         if self.notices.unsaved() {
             out.question = Some(Question {
                 text: "Quit with a notice that is not saved?".into(),
-                detail: "Its draft is kept, and stands among the notices when you come back.".into(),
+                detail: "Its draft is saved and will be listed among the notices.".into(),
                 choices: vec![Choice { key: 'y', label: "quit", then: Then::Quit }],
             });
         } else {
@@ -178,7 +178,7 @@ impl State {
         }
     }
 
-    /// The wheel is as many presses of an arrow.
+    /// Handles a turn of the wheel like presses of an arrow key.
     fn wheel(&mut self, code: KeyCode, out: &mut Out) {
         let key = KeyEvent::from(code);
         for _ in 0..WHEEL {
@@ -193,7 +193,7 @@ impl State {
         self.message = None;
         let areas = layout::areas(Rect::new(0, 0, self.ctx.size.0, self.ctx.size.1));
         if let Some(overlay) = &self.overlay {
-            // A click beside a question answers nothing.
+            // A click outside a question does not answer it.
             if let Overlay::Help { .. } = overlay {
                 self.overlay = None;
             }

@@ -1,5 +1,5 @@
-//! The screens from outside: keys go in, what follows is done on a database at a time that stands still, and what is
-//! drawn comes out.
+//! The screens as a user sees them: keys go in, effects run on a real database with a fixed clock, and the drawn
+//! screen comes out.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ mod frame;
 mod screens;
 mod svg;
 
-/// 2026-11-20T08:36:00Z, when tests take place.
+/// 2026-11-20T08:36:00Z, the time of the tests.
 const NOW: i64 = 1_795_163_760_000;
 
 /// The screens on a database of their own.
@@ -32,23 +32,23 @@ struct Stage {
     state: State,
     service: Service,
     clock: Clock,
-    /// What was copied, and whether the program ended.
+    /// The copied texts, and whether the program ended.
     copied: Vec<String>,
     ended: bool,
     suspended: usize,
-    /// Effects that were asked for and wait, where they are to.
+    /// The effects that are held back while `holds` is set.
     waiting: Vec<Effect>,
     holds: bool,
     dir: TempDir,
 }
 
 impl Stage {
-    /// On an empty database, at 80 columns and 24 rows.
+    /// Opens an empty database at 80 columns and 24 rows.
     fn new() -> Self {
         Self::at(Clock::fixed(NOW), |_, _| {})
     }
 
-    /// On a database that `fill` fills.
+    /// Opens a database that `fill` fills.
     fn at(clock: Clock, fill: impl FnOnce(&Tidings, &Clock)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let database = dir.path().join("test.db");
@@ -71,7 +71,7 @@ impl Stage {
         stage
     }
 
-    /// Does what was asked for, and what follows from that, until nothing does.
+    /// Performs effects and the effects that follow from them.
     fn perform(&mut self, effects: Vec<Effect>) {
         let mut effects = std::collections::VecDeque::from(effects);
         while let Some(effect) = effects.pop_front() {
@@ -110,14 +110,14 @@ impl Stage {
         self.perform(effects);
     }
 
-    /// Time passes.
+    /// Lets time pass and ticks.
     fn tick(&mut self, ms: i64) {
         self.clock.advance(ms);
         let changes = Changes::of(&self.service.tidings);
         self.happens(Event::Tick { now: self.clock.now(), changes });
     }
 
-    /// Presses keys: `Ctrl-S`, `Enter`, `Up`, or the letters of anything else.
+    /// Presses keys: `Ctrl-S`, `Enter`, `Up`, or each character of another text.
     fn keys(&mut self, keys: &[&str]) {
         for key in keys {
             for event in pressed(key) {
@@ -149,7 +149,7 @@ impl Stage {
         buffer
     }
 
-    /// What is seen, line by line.
+    /// Returns the drawn screen as text.
     fn seen(&self) -> String {
         lines(&self.buffer())
     }
@@ -169,7 +169,7 @@ impl Stage {
     }
 }
 
-/// An answer without what no two runs have in common.
+/// Replaces what differs between runs in an answer.
 fn steady(mut event: Event) -> Event {
     if let Event::Loaded { answer: Answer::Overview(Ok(overview)), .. } = &mut event {
         let at = overview.health.at;
@@ -179,7 +179,7 @@ fn steady(mut event: Event) -> Event {
     event
 }
 
-/// A buffer as text; wide characters stand once, and ids, which are made at random, are all the same.
+/// Returns a buffer as text. A wide character appears once, and all ids, which are random, are the same.
 fn lines(buffer: &Buffer) -> String {
     let area = buffer.area;
     let mut text = String::new();
@@ -200,7 +200,7 @@ fn lines(buffer: &Buffer) -> String {
     without_ids(&text)
 }
 
-/// A text with the same id in the place of every other.
+/// Replaces every id by the same id.
 fn without_ids(text: &str) -> String {
     const ID: usize = 24;
     let (mut out, mut run) = (String::new(), String::new());

@@ -1,4 +1,4 @@
-//! A list that is filtered and walked through, beside or behind the text of what is selected.
+//! A filtered list with a cursor, beside or behind the text of the selected item.
 
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
@@ -13,24 +13,24 @@ use crate::keys::Action;
 use crate::text;
 use crate::theme::Theme;
 
-/// From how many columns on the list and the text stand beside each other.
+/// The width from which the list and the text are shown beside each other.
 const BESIDE: u16 = 100;
 
-/// What is listed.
+/// An item of a list.
 pub(crate) trait Item {
-    /// What it is known by: the selection stays on it.
+    /// The identifier: the selection stays on the item with the same identifier.
     fn id(&self) -> &str;
 
-    /// Whether it holds a text, which is in lower case.
+    /// Whether the item contains a text, given in lower case.
     fn holds(&self, text: &str) -> bool;
 }
 
-/// Whether any of some texts holds another one, which is in lower case.
+/// Whether any of some texts contains another text, given in lower case.
 pub(crate) fn any_holds(texts: &[&str], text: &str) -> bool {
     texts.iter().any(|one| one.to_lowercase().contains(text))
 }
 
-/// What stands in the place of a list of which the filter leaves nothing.
+/// What is shown when no item matches the filter.
 pub(crate) const NO_MATCH: &str = "Nothing matches the filter. Esc clears it.";
 
 /// Whether a browser handled an action.
@@ -42,11 +42,11 @@ pub(crate) enum Handled {
     FilterChanged,
 }
 
-/// A list with a filter and a text.
+/// A list with a filter and the text of the selected item.
 #[derive(Debug)]
 pub(crate) struct Browser<T> {
     items: Vec<T>,
-    /// The items that are listed, by their places, in the order of the list.
+    /// The indices of the listed items, in the order of the list.
     listed: Vec<usize>,
     cursor: Cursor,
     pub(crate) filter: Input,
@@ -55,7 +55,7 @@ pub(crate) struct Browser<T> {
     scroll: usize,
 }
 
-/// Where the parts of a browser stand.
+/// The areas of a browser.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Areas {
     pub(crate) head: Rect,
@@ -78,7 +78,7 @@ impl<T> Default for Browser<T> {
 }
 
 impl<T: Item> Browser<T> {
-    /// Lists these from now on, of which those are shown that `keeps` keeps and the filter finds, in an order.
+    /// Replaces the items and lists those that `keeps` accepts and the filter finds, in the given order.
     pub(crate) fn set(
         &mut self,
         items: Vec<T>,
@@ -90,7 +90,7 @@ impl<T: Item> Browser<T> {
         self.list(selected.as_deref(), keeps, order);
     }
 
-    /// Lists anew what is there, as [`Browser::set`] does.
+    /// Lists the same items again, as [`Browser::set`] does.
     pub(crate) fn arrange(
         &mut self,
         keeps: impl Fn(&T) -> bool,
@@ -114,22 +114,22 @@ impl<T: Item> Browser<T> {
         self.listed = listed;
         match place {
             Some(place) => self.cursor.select(place),
-            // What was read is gone: its neighbours are what the list shows.
+            // The item that was being read is gone, so the list is shown.
             None => self.reading = false,
         }
     }
 
-    /// Everything that is there, listed or not.
+    /// All items, listed or not.
     pub(crate) fn items(&self) -> &[T] {
         &self.items
     }
 
-    /// What is listed.
+    /// The listed items.
     pub(crate) fn listed(&self) -> impl Iterator<Item = &T> {
         self.listed.iter().map(|i| &self.items[*i])
     }
 
-    /// Whether the first row is selected, and nothing is read.
+    /// Whether the first row is selected in the list.
     pub(crate) fn is_at_top(&self) -> bool {
         !self.reading && self.cursor.selected(self.listed.len()).is_none_or(|row| row == 0)
     }
@@ -139,23 +139,23 @@ impl<T: Item> Browser<T> {
         self.cursor = Cursor::default();
     }
 
-    /// Begins to type the filter.
+    /// Starts typing the filter.
     pub(crate) const fn type_filter(&mut self) {
         self.typing = true;
         self.reading = false;
     }
 
-    /// How many are listed behind what is selected.
+    /// The number of items listed after the selected one.
     pub(crate) fn behind(&self) -> usize {
         self.cursor.selected(self.listed.len()).map_or(0, |row| self.listed.len() - 1 - row)
     }
 
-    /// What is selected.
+    /// The selected item.
     pub(crate) fn selected(&self) -> Option<&T> {
         self.cursor.selected(self.listed.len()).map(|row| &self.items[self.listed[row]])
     }
 
-    /// Selects what is known by this.
+    /// Selects the item with this identifier. Returns whether it is listed.
     pub(crate) fn select(&mut self, id: &str) -> bool {
         let place = self.listed.iter().position(|i| self.items[*i].id() == id);
         if let Some(place) = place {
@@ -170,18 +170,18 @@ impl<T: Item> Browser<T> {
         self.typing
     }
 
-    /// Whether the text of what is selected is being read.
+    /// Whether the text of the selected item is open.
     pub(crate) const fn reading(&self) -> bool {
         self.reading
     }
 
-    /// Opens the text of what is selected.
+    /// Opens the text of the selected item.
     pub(crate) const fn read(&mut self) {
         self.reading = true;
         self.scroll = 0;
     }
 
-    /// Where the parts stand in an area. One that is not shown is empty.
+    /// Returns the areas within `area`. A part that is not shown has an empty area.
     pub(crate) fn areas(&self, area: Rect) -> Areas {
         let head = Rect { height: 1.min(area.height), ..area };
         let rest = Rect { y: area.y + head.height, height: area.height - head.height, ..area };
@@ -197,7 +197,7 @@ impl<T: Item> Browser<T> {
         }
     }
 
-    /// Does what is a list's, in an area, where the text of what is selected has so many lines.
+    /// Handles an action within `area`, where the text of the selected item has so many lines.
     pub(crate) fn act(&mut self, action: Action, area: Rect, lines: usize) -> Handled {
         let areas = self.areas(area);
         let page = if self.reading { areas.text.height } else { areas.list.height.saturating_sub(HEAD) };
@@ -238,12 +238,12 @@ impl<T: Item> Browser<T> {
         }
     }
 
-    /// Takes a key that is typed into the filter.
+    /// Handles a key that is typed into the filter.
     pub(crate) fn key(&mut self, key: KeyEvent) -> Handled {
         if self.filter.key(key) { Handled::FilterChanged } else { Handled::Yes }
     }
 
-    /// Selects the row at a place; opens it where it is selected already.
+    /// Selects the clicked row; opens it if it is selected already.
     pub(crate) fn click(&mut self, at: Position, area: Rect) {
         let areas = self.areas(area);
         if areas.list.contains(at) && at.y >= areas.list.y + HEAD {
@@ -267,7 +267,7 @@ impl<T: Item> Browser<T> {
         }
     }
 
-    /// Draws it: `head` says what is listed, `empty` what to do where nothing is.
+    /// Draws the browser.
     pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer, look: &Appearance<'_, T>) {
         let areas = self.areas(area);
         self.draw_head(areas.head, buf, look);
@@ -318,17 +318,17 @@ impl<T: Item> Browser<T> {
 /// More rows than any list has.
 const ALL: isize = isize::MAX;
 
-/// How the items of a browser look.
+/// What a browser shows, and how.
 pub(crate) struct Appearance<'l, T> {
     pub(crate) theme: Theme,
-    /// What is listed.
+    /// The line above the list.
     pub(crate) head: String,
-    /// Why the list could not be read, in the place of the head.
+    /// Why the list could not be loaded, shown instead of the head.
     pub(crate) problem: Option<String>,
-    /// What stands in the place of an empty list.
+    /// What is shown instead of an empty list.
     pub(crate) empty: &'l str,
     pub(crate) columns: &'l [Column],
     pub(crate) row: &'l dyn Fn(&T) -> Vec<Cell>,
-    /// The text of an item in so many columns.
+    /// Returns the text of an item in so many columns.
     pub(crate) text: &'l dyn Fn(&T, usize) -> Vec<Line<'static>>,
 }

@@ -1,17 +1,17 @@
-//! Which row of a list is selected, and which rows are in view.
+//! The selected row of a list, and the visible rows.
 
 use std::ops::Range;
 
-/// A place in a list.
+/// A position in a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cursor {
     selected: usize,
-    /// The first row in view when it was last settled.
+    /// The first visible row at the last call of [`Cursor::settle`].
     first: usize,
 }
 
 impl Cursor {
-    /// The selected row of a list of so many, if it has any.
+    /// Returns the selected row of a list of `len` rows; `None` if it has none.
     pub(crate) fn selected(&self, len: usize) -> Option<usize> {
         len.checked_sub(1).map(|last| self.selected.min(last))
     }
@@ -21,13 +21,13 @@ impl Cursor {
         self.selected = row;
     }
 
-    /// Moves by so many rows, not beyond the ends.
+    /// Moves the selection by so many rows, but not beyond the ends.
     pub(crate) fn step(&mut self, by: isize, len: usize) {
         let from = self.selected(len).unwrap_or_default();
         self.selected = from.saturating_add_signed(by).min(len.saturating_sub(1));
     }
 
-    /// The rows in view of a list of so many, in so many lines.
+    /// Returns the visible rows of a list of `len` rows in so many lines.
     pub(crate) fn view(&self, len: usize, lines: usize) -> Range<usize> {
         let selected = self.selected(len).unwrap_or_default();
         let lowest = (selected + 1).saturating_sub(lines);
@@ -36,7 +36,7 @@ impl Cursor {
         first..(first + lines).min(len)
     }
 
-    /// Keeps what is in view, so that the view stays when the selection moves within it.
+    /// Remembers the visible rows, so that they stay while the selection moves within them.
     pub(crate) fn settle(&mut self, len: usize, lines: usize) {
         self.first = self.view(len, lines).start;
     }

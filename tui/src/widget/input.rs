@@ -1,4 +1,4 @@
-//! A line that is typed.
+//! A field for a line of text.
 
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
@@ -19,7 +19,7 @@ impl Default for Input {
 }
 
 impl Input {
-    /// With this text, and the cursor behind it.
+    /// Returns a field with this text and the cursor at its end.
     pub(crate) fn new(text: &str) -> Self {
         let mut area = TextArea::new(vec![one_line(text)]);
         area.set_cursor_line_style(ratatui::style::Style::new());
@@ -27,27 +27,27 @@ impl Input {
         Self(area)
     }
 
-    /// What was typed.
+    /// The text.
     pub(crate) fn text(&self) -> &str {
         self.0.lines().first().map_or("", String::as_str)
     }
 
-    /// Whether nothing was typed.
+    /// Whether the text is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.text().is_empty()
     }
 
-    /// Takes a key that is no key of ours; whether the text has changed.
+    /// Handles a key. Returns whether the text has changed.
     pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
         self.0.input(key)
     }
 
-    /// Inserts a text; its line breaks become blanks.
+    /// Inserts a text, with spaces for its control characters. Returns whether the text has changed.
     pub(crate) fn paste(&mut self, text: &str) -> bool {
         self.0.insert_str(one_line(text))
     }
 
-    /// Draws it, with its cursor where it is typed into.
+    /// Draws the field, with its cursor if it has the focus.
     pub(crate) fn draw(&self, area: Rect, buf: &mut Buffer, typing: bool) {
         if typing {
             self.0.render(area, buf);
@@ -63,7 +63,7 @@ impl Input {
     }
 }
 
-/// A text without its control characters, which a terminal sends as keys when they are typed.
+/// Replaces control characters with spaces and removes line breaks at the end.
 fn one_line(text: &str) -> String {
     text.trim_end_matches(['\r', '\n']).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_stays_one_line() {
+    fn pasted_line_breaks_become_spaces() {
         let mut input = Input::new("도서");
         assert!(input.paste("관\n열람실\u{1b}\n"));
         assert_eq!(input.text(), "도서관 열람실 ");

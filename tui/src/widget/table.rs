@@ -1,4 +1,4 @@
-//! A table: a head and rows of cells, in columns that make room for one another.
+//! A table: a head, and rows of cells.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -12,32 +12,32 @@ use crate::theme::Theme;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     pub(crate) title: &'static str,
-    /// How many columns of the terminal it takes; 0 for what the others leave.
+    /// Its width in terminal columns; 0 for the width that the other columns leave.
     pub(crate) width: u16,
-    /// Whether it is aligned at its right side, as numbers are.
+    /// Whether it is aligned to the right, as numbers are.
     pub(crate) right: bool,
-    /// How wide a table has to be to show it.
+    /// The width of the table from which the column is shown.
     pub(crate) from: u16,
 }
 
 impl Column {
-    /// A column of so many terminal columns.
+    /// Returns a column with this width in terminal columns.
     pub(crate) const fn new(title: &'static str, width: u16) -> Self {
         Self { title, width, right: false, from: 0 }
     }
 
-    /// Of numbers.
+    /// Aligns the column to the right.
     pub(crate) const fn right(self) -> Self {
         Self { right: true, ..self }
     }
 
-    /// In tables that are at least so wide.
+    /// Shows the column only in tables with at least this width.
     pub(crate) const fn from(self, from: u16) -> Self {
         Self { from, ..self }
     }
 }
 
-/// A cell: a text, and how it looks.
+/// A cell: a text and its style.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     pub(crate) text: String,
@@ -56,10 +56,10 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Lines that the head takes.
+/// Lines of the head.
 pub(crate) const HEAD: u16 = 1;
 
-/// Draws a table of `len` rows with the selected one in view.
+/// Draws a table of `len` rows, scrolled so that the selected row is visible.
 pub(crate) fn draw(
     area: Rect,
     buf: &mut Buffer,
@@ -96,7 +96,7 @@ pub(crate) fn draw(
         let selected = cursor.is_some_and(|cursor| cursor.selected(len) == Some(i));
         if selected {
             let whole = Rect { y, height: 1, ..area };
-            // Colours that are readable on the ground are not on a reversed one.
+            // Coloured text may be unreadable on the reversed background.
             line(y, buf, Style::new(), &|i| cells.get(i).map(|cell| Cell::from(cell.text.clone())));
             buf.set_style(whole, Theme::selected());
         } else {

@@ -1,15 +1,15 @@
-//! The days that figures are shown of.
+//! The days whose figures are shown.
 
 use jiff::ToSpan as _;
 use jiff::civil::Date;
 use tidings_core::analysis::PERIOD_MAX;
 
-/// What may be typed.
+/// Examples of what can be typed.
 pub(super) const HINT: &str = "2026-11-20, 2026-11-01..2026-11-20, 30d";
-const NO_DAYS: &str = "Days are like 2026-11-20, 2026-11-01..2026-11-20 or 30d.";
-const TOO_MANY: &str = "At most 366 days, the first one first.";
+const NO_DAYS: &str = "Days look like 2026-11-20, 2026-11-01..2026-11-20 or 30d.";
+const TOO_MANY: &str = "A range has at most 366 days and starts with its first day.";
 
-/// A stretch of days, both ends included.
+/// A range of days; both ends are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Days {
     pub(super) first: Date,
@@ -21,12 +21,12 @@ impl Days {
         Self { first: day, last: day }
     }
 
-    /// How many days they are.
+    /// Returns the number of days.
     pub(super) fn len(self) -> i32 {
         self.first.until(self.last).map_or(1, |span| span.get_days() + 1)
     }
 
-    /// As many days, so many times as many later.
+    /// Moves the range by `by` times its length.
     pub(super) fn moved(self, by: i32) -> Self {
         let span = (self.len() * by).days();
         match (self.first.checked_add(span), self.last.checked_add(span)) {
@@ -35,10 +35,10 @@ impl Days {
         }
     }
 
-    /// Days as they are typed: one, two with dots between, or how many up to today.
+    /// Parses typed days: one day, two days separated by two dots, or the number of days up to today.
     ///
     /// # Errors
-    /// What is wrong with it, for people.
+    /// What is wrong, for people.
     pub(super) fn parse(text: &str, today: Date) -> Result<Self, &'static str> {
         let text = text.trim();
         let date = |text: &str| text.trim().parse::<Date>().map_err(|_| NO_DAYS);
@@ -65,7 +65,7 @@ mod tests {
     const TODAY: Date = date(2026, 11, 20);
 
     #[test]
-    fn days_are_one_or_from_one_to_another_or_the_last_ones() {
+    fn days_are_a_day_a_range_or_a_number_of_days() {
         assert_eq!(Days::parse("2026-02-28", TODAY), Ok(Days::one(date(2026, 2, 28))));
         let both = Days { first: date(2026, 11, 1), last: TODAY };
         assert_eq!(Days::parse("2026-11-01..2026-11-20", TODAY), Ok(both));
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_stretch_of_days_is_told() {
+    fn invalid_days_are_refused_with_a_reason() {
         for text in ["2026-02-29", "yesterday", "0d", "-3d", "d", "2026-11-01.."] {
             assert_eq!(Days::parse(text, TODAY), Err(NO_DAYS), "{text}");
         }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_moves_by_its_own_length() {
+    fn a_range_moves_by_its_own_length() {
         let week = Days { first: date(2026, 11, 14), last: TODAY };
         assert_eq!(week.moved(-1), Days { first: date(2026, 11, 7), last: date(2026, 11, 13) });
         assert_eq!(week.moved(-1).moved(1), week);

@@ -1,4 +1,4 @@
-//! How figures look.
+//! Drawing the figures.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -15,10 +15,10 @@ use crate::widget::chart::bar;
 use crate::widget::cycle::Cycle as _;
 use crate::widget::table::{self, Cell};
 
-/// Columns that the days take, at most.
+/// The most columns that the days take.
 pub(super) const DAYS_WIDE: u16 = 30;
 
-/// Where the names of the views stand, beside the days.
+/// Returns the areas of the names of the views, to the right of the days.
 pub(super) fn views(area: Rect, days: Option<Days>) -> Vec<(Rect, View)> {
     let left = u16::try_from(width(&days.map(named).unwrap_or_default())).unwrap_or_default() + 2;
     let mut x = area.x.saturating_add(left);
@@ -49,7 +49,7 @@ impl Analytics {
         let rows = self.rows();
         if rows.is_empty() {
             let text = match (&self.figures, self.filter.is_empty()) {
-                (None, _) => "Reading …",
+                (None, _) => "Loading …",
                 (_, true) => self.view.empty(),
                 (_, false) => "Nothing matches the filter. Esc clears it.",
             };
@@ -81,7 +81,7 @@ impl Analytics {
         let days = self.days.map(named).unwrap_or_default();
         buf.set_stringn(area.x, area.y, &days, area.width.into(), Theme::strong());
         let views = views(area, self.days);
-        // Where not all of them fit, the one that is shown does.
+        // When not all names fit, only the current view's is shown.
         let fit = views.iter().all(|(rect, view)| usize::from(rect.width) == view.name().len() + 2);
         if fit {
             for (rect, view) in views {
@@ -97,7 +97,7 @@ impl Analytics {
         }
     }
 
-    /// What is typed, what is wrong, or all of it in a line.
+    /// Draws the field that is being typed into, the problem, or the sums of the days.
     fn draw_line(&self, area: Rect, buf: &mut Buffer, problem: Option<String>, ctx: &Ctx) {
         if area.height == 0 {
             return;
@@ -139,7 +139,7 @@ impl Analytics {
             format!("{} searches", number(sum(|day| day.search))),
         ];
         let text = if self.view == View::Terms {
-            "searched most in the last 24 hours, whatever the day".to_owned()
+            "searched most in the last 24 hours, not on the chosen days".to_owned()
         } else {
             sums.join(" · ")
         };

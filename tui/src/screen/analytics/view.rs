@@ -1,4 +1,4 @@
-//! What of the figures is shown, as rows.
+//! The views of the figures, as rows of a table.
 
 use tidings_core::analysis::Period;
 
@@ -7,7 +7,7 @@ use crate::sheet::Sheet;
 use crate::widget::cycle::Cycle;
 use crate::widget::table::Column;
 
-/// What is shown.
+/// A view of the figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum View {
     #[default]
@@ -18,7 +18,7 @@ pub(super) enum View {
     Devices,
 }
 
-/// A row: what it is of, and its figures, the first of which has the bar.
+/// A row: its name and its figures. The bar shows the first figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) name: String,
@@ -30,7 +30,7 @@ impl Row {
         Self { name: name.into(), figures: figures.into() }
     }
 
-    /// Its values with tabs between.
+    /// Returns the values of the row, separated by tabs.
     pub(super) fn text(&self) -> String {
         let figures = self.figures.iter().map(|n| format!("\t{n}"));
         self.name.clone() + &figures.collect::<String>()
@@ -52,7 +52,7 @@ impl View {
         }
     }
 
-    /// The names of the figures, behind the row's own.
+    /// The names of the columns, for export.
     const fn names(self) -> &'static [&'static str] {
         match self {
             Self::Hours => &["hour", "visitors"],
@@ -97,7 +97,7 @@ impl View {
                 hours.map(|(hour, n)| Row::new(format!("{hour:02}:00"), [*n])).collect()
             }
             Self::Days => {
-                // The newest first, as everything else.
+                // Newest first, as in every list.
                 let days = period.days.iter().rev();
                 days.map(|day| {
                     let figures = [day.visitor, day.visit, day.view, day.like, day.search, day.communication];
@@ -118,12 +118,12 @@ impl View {
         }
     }
 
-    /// What stands in the place of an empty table.
+    /// What is shown instead of an empty table.
     pub(super) const fn empty(self) -> &'static str {
         match self {
-            Self::Students => "Nobody visited.",
+            Self::Students => "There were no visits.",
             Self::Terms => "Nothing was searched in the last 24 hours.",
-            _ => "Nothing happened.",
+            _ => "There was no traffic.",
         }
     }
 

@@ -1,4 +1,4 @@
-//! What is looked for in the log, as it is typed: a member, a path and a time, in any order.
+//! The typed filter of the log: a member, a path and a time, in any order.
 
 use jiff::civil::{Date, Time};
 use jiff::{Span, ToSpan as _};
@@ -6,15 +6,15 @@ use tidings_core::analysis::LogFilter;
 
 use crate::screen::Ctx;
 
-/// What may be typed.
+/// Examples of what can be typed.
 pub(super) const HINT: &str = "ann  /path  2h  7d  2026-11-20  14:30  14:00-15:30";
-const TWICE: &str = "One member, one path and one time: blanks stand between them.";
-const NO_TIME: &str = "A time is like 30m, 2h, 7d, 2026-11-20, 14:30 or 14:00-15:30.";
+const TWICE: &str = "One member, one path and one time, separated by spaces.";
+const NO_TIME: &str = "A time looks like 30m, 2h, 7d, 2026-11-20, 14:30 or 14:00-15:30.";
 
-/// The filter of what is typed.
+/// Parses a typed filter.
 ///
 /// # Errors
-/// What is wrong with it, for people.
+/// What is wrong, for people.
 pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
     let mut filter = LogFilter::default();
     for word in text.split_whitespace() {
@@ -28,7 +28,7 @@ pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
             set(&mut filter.member, word.trim_start_matches('@').to_owned())?;
         }
     }
-    // A path that has just been begun is every path.
+    // A path of only a slash, such as while typing, matches every path.
     filter.path = filter.path.filter(|path| path != "/");
     Ok(filter)
 }
@@ -40,7 +40,7 @@ fn set<T>(field: &mut Option<T>, value: T) -> Result<(), &'static str> {
     }
 }
 
-/// From when and until when; `None` for what is no time at all, such as the id of a member.
+/// The start and the end of a time; `None` if the word is not a time, such as a member's id.
 type Times = Option<Result<(i64, Option<i64>), &'static str>>;
 
 fn times(word: &str, ctx: &Ctx) -> Times {
@@ -72,7 +72,7 @@ fn times(word: &str, ctx: &Ctx) -> Times {
     Some(at(since).map(|since| (since, until)).ok_or(NO_TIME))
 }
 
-/// `30m`, `2h` or `7d`.
+/// Parses `30m`, `2h` or `7d`.
 fn ago(word: &str) -> Option<Span> {
     let (digits, unit) = word.split_at_checked(word.len().checked_sub(1)?)?;
     let n: i64 = digits.parse().ok().filter(|n| (1..=100_000).contains(n))?;
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_a_path_and_a_time_stand_in_any_order() {
+    fn a_member_a_path_and_a_time_are_given_in_any_order() {
         let both = LogFilter {
             member: Some("ann".into()),
             path: Some("/get_post".into()),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_those_of_the_zone() {
+    fn times_are_in_the_configured_zone() {
         let of = |text: &str| wanted(text).map(|filter| (filter.since, filter.until));
         let midnight = NOW - 17 * HOUR_MS - 36 * 60_000;
         assert_eq!(of("2026-11-20"), Ok((Some(midnight), Some(midnight + 24 * HOUR_MS))));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_told() {
+    fn invalid_filters_are_refused_with_a_reason() {
         assert_eq!(wanted("ann ben"), Err(TWICE));
         assert_eq!(wanted("/a /b"), Err(TWICE));
         assert_eq!(wanted("25:00"), Err(NO_TIME));

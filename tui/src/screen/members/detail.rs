@@ -1,4 +1,4 @@
-//! What is known of a member, view by view.
+//! The data of a member, one view at a time.
 
 use ratatui::text::{Line, Span};
 use tidings_core::account::MemberEntry;
@@ -13,7 +13,7 @@ use crate::text::{self, fit};
 use crate::theme::Theme;
 use crate::widget::cycle::Cycle;
 
-/// What of a member is shown.
+/// A view of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum View {
     #[default]
@@ -43,7 +43,7 @@ impl View {
     }
 }
 
-/// Who a member is, and a view of what they did.
+/// Returns the lines of a member in a view.
 pub(super) fn text(
     entry: &MemberEntry,
     member: Option<&Member>,
@@ -58,7 +58,7 @@ pub(super) fn text(
     let mut tabs: Vec<Span<'static>> = Vec::new();
     let wide: usize = View::ALL.iter().map(|view| view.name().len() + 1).sum();
     for &one in View::ALL {
-        // The one that is shown, where there is no room for all.
+        // When not all names fit, only the current view's is shown.
         if one == view {
             tabs.push(Span::styled(one.name(), Theme::selected()));
             tabs.push(Span::raw(" "));
@@ -87,7 +87,7 @@ pub(super) fn text(
     lines
 }
 
-/// Labels and what they stand for.
+/// Returns labels and values.
 fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(String, String)> {
     let lists = &member.lists;
     let when = |ms: i64| fit(&ctx.stamp(ms), 17, false);

@@ -1,4 +1,4 @@
-//! Writing a notice: its title and its text, with their lengths against the limits, and how it will be read.
+//! The editor of a notice: its title and its text, their lengths and limits, and a preview.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::buffer::Buffer;
@@ -17,18 +17,18 @@ use crate::screen::{Choice, Ctx, Out, Question, Then, reading};
 use crate::text::{cut, width};
 use crate::theme::Theme;
 
-/// How long saving may take before it is shown that it runs, in milliseconds.
+/// How long saving may take before the screen shows that it is running, in milliseconds.
 const SLOW_MS: i64 = 300;
 
-/// What is being written.
+/// The notice in the editor.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one thing of its own")]
 pub(super) struct Editor {
     /// The draft's name.
     key: String,
-    /// The notice that is changed; a new one where there is none.
+    /// The notice that is changed; `None` for a new notice.
     notice: Option<String>,
-    /// What it was before.
+    /// The notice before the change.
     before: Text,
     title: TextArea<'static>,
     post: TextArea<'static>,
@@ -36,15 +36,15 @@ pub(super) struct Editor {
     in_title: bool,
     preview: bool,
     scroll: u16,
-    /// Whether something has been typed since the draft was kept last.
+    /// Whether the text has changed since the draft was saved last.
     to_keep: bool,
-    /// Whether a draft of it was kept.
+    /// Whether a draft has been saved since the editor was opened.
     kept: bool,
-    /// Whether it closes once the draft is on disk.
+    /// Whether the editor closes once the draft is on disk.
     leaving: bool,
-    /// When the draft was kept that this goes on with.
+    /// When the draft that the editor resumed was saved, in milliseconds UTC.
     resumed: Option<i64>,
-    /// Since when it is being saved.
+    /// When saving began, in milliseconds UTC.
     saving: Option<i64>,
     problem: Option<Problem>,
 }
@@ -56,7 +56,7 @@ struct Text {
     shown: bool,
 }
 
-/// Where the parts of the editor stand.
+/// The areas of the editor.
 struct Areas {
     head: Rect,
     title: Rect,
@@ -88,7 +88,7 @@ fn area_of(text: &str, wrap: WrapMode) -> TextArea<'static> {
 }
 
 impl Editor {
-    /// For a notice, or a new one; going on with a draft where there is one.
+    /// Opens a notice, or a new one; resumes `draft` if there is one.
     pub(super) fn of(notice: Option<&Notice>, draft: Option<&SavedDraft>, now: i64) -> Self {
         let before = notice.map_or_else(
             || Text { title: String::new(), post: String::new(), shown: true },
@@ -127,7 +127,7 @@ impl Editor {
         Text { title: self.title.lines().join(" "), post: self.post.lines().join("\n"), shown: self.shown }
     }
 
-    /// Whether it differs from what the notice was.
+    /// Whether the text differs from the notice before the change.
     pub(super) fn is_changed(&self) -> bool {
         self.text() != self.before
     }
@@ -136,7 +136,7 @@ impl Editor {
         self.saving.is_some_and(|since| now - since >= SLOW_MS)
     }
 
-    /// The draft, if anything was typed since it was kept last.
+    /// Returns the draft if the text has changed since it was saved last.
     pub(super) fn take_draft(&mut self, now: i64) -> Option<SavedDraft> {
         if self.saving.is_some() || !std::mem::take(&mut self.to_keep) {
             return None;
@@ -187,7 +187,7 @@ impl Editor {
                 self.preview = !self.preview;
                 self.scroll = 0;
             }
-            // What is being saved stays as it is.
+            // While the notice is being saved it cannot be changed.
             Action::Toggle | Action::CutText | Action::PasteText if self.saving.is_some() => {}
             Action::Toggle => {
                 self.shown = !self.shown;
@@ -227,7 +227,7 @@ impl Editor {
             },
             detail: "It is not saved yet.".into(),
             choices: vec![
-                choice('k', "keep as a draft", Action::SaveDraft),
+                choice('k', "save as a draft", Action::SaveDraft),
                 choice('d', "discard the changes", Action::DiscardDraft),
                 choice('s', "save now", Action::Save),
             ],
@@ -238,7 +238,7 @@ impl Editor {
         if self.saving.is_some() {
             return;
         }
-        // What was typed stays on disk until it is in the database.
+        // The draft stays on disk until the notice is in the database.
         if let Some(draft) = self.take_draft(ctx.now) {
             out.act(Act::SaveDraft(draft));
         }
@@ -249,7 +249,7 @@ impl Editor {
         out.act(Act::SaveNotice { target, draft, title, post, shown, at: ctx.now });
     }
 
-    /// Takes the news that a draft was saved, or why not; whether the editor is done.
+    /// Handles the result of saving the notice. Returns whether the editor closes.
     pub(super) fn saved(&mut self, draft: &str, result: Result<(), &Problem>) -> bool {
         if self.key != draft || self.saving.take().is_none() {
             return false;
@@ -264,12 +264,12 @@ impl Editor {
         }
     }
 
-    /// Takes the news that a draft is on disk, or why not; whether the editor is done.
+    /// Handles the result of saving the draft. Returns whether the editor closes.
     pub(super) fn draft_saved(&mut self, draft: &str, result: Result<(), &Problem>) -> bool {
         if self.key != draft {
             return false;
         }
-        // What is not on disk is tried again.
+        // A draft that could not be saved is saved again on the next tick.
         self.to_keep |= result.is_err();
         std::mem::take(&mut self.leaving) && result.is_ok()
     }
@@ -335,7 +335,7 @@ impl Editor {
     pub(super) fn draw(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         let areas = Areas::of(area);
         let Text { title, post, shown } = self.text();
-        let state = if shown { "● to be shown" } else { "○ to be hidden" };
+        let state = if shown { "● will be shown" } else { "○ will be hidden" };
         let what = match (&self.notice, self.resumed) {
             (_, Some(at)) => format!("The draft of {}", ctx.stamp(at)),
             (Some(_), None) => "Edit the notice".to_owned(),
@@ -370,7 +370,7 @@ impl Editor {
         self.draw_foot(areas.foot, buf, ctx, &title, &post);
     }
 
-    /// Draws a field, with a cursor where it is typed into.
+    /// Draws a field, with a cursor if it has the focus.
     #[expect(clippy::unused_self, reason = "it reads as one of a kind")]
     fn draw_field(&self, field: &TextArea<'static>, area: Rect, buf: &mut Buffer, focused: bool) {
         if area.width == 0 || area.height == 0 {
@@ -385,7 +385,7 @@ impl Editor {
         }
     }
 
-    /// The lengths against their limits; or why it was not saved.
+    /// Draws the lengths and their limits, or why the notice was not saved.
     fn draw_foot(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx, title: &str, post: &str) {
         if let Some(problem) = &self.problem {
             return put(area, buf, &format!("✗ {} The draft is kept.", problem.text), ctx.theme.bad());

@@ -83,9 +83,9 @@ impl NoticeList {
                 Act::RemoveNotice { id: row.id.clone(), title },
             ),
             (None, draft) => Question::yes_or_no(
-                format!("Throw the draft “{title}” away?"),
+                format!("Discard the draft “{title}”?"),
                 "It was never published.",
-                "throw it away",
+                "discard it",
                 Act::DiscardDraft {
                     key: draft.as_ref().map(|draft| draft.key.clone()).unwrap_or_default(),
                     at: ctx.now,
@@ -123,7 +123,7 @@ impl Browse for NoticeList {
         }
         let mut lines = reading(row.title(), &facts.join(" · "), row.post(), columns);
         if row.notice.is_some() && row.draft.is_some() {
-            let hint = "There is a draft of changes: e goes on with it.";
+            let hint = "There is a draft with changes: e resumes it.";
             lines.insert(lines.len().min(2), Line::styled(hint, ctx.theme.attention()));
         }
         lines
@@ -191,7 +191,7 @@ impl Browse for NoticeList {
         for draft in drafts {
             let lost = draft.notice.as_ref().is_some_and(|id| !rows.iter().any(|row| row.id == *id));
             if draft.notice.is_none() || lost {
-                // What changed a notice that is gone is a new one now.
+                // The draft of a removed notice becomes the draft of a new one.
                 let draft = SavedDraft { notice: None, ..draft };
                 rows.push(Row { id: draft.key.clone(), notice: None, draft: Some(draft) });
             }
@@ -223,7 +223,7 @@ impl Browse for NoticeList {
         let (listed, all) = (self.list.listed().count(), self.list.items().len());
         let count = if listed == all { number(all) } else { format!("{listed} of {all}") };
         let head = match (self.seen, all) {
-            (Some(_), 0) if self.pending.is_waiting() => "Reading …".to_owned(),
+            (Some(_), 0) if self.pending.is_waiting() => "Loading …".to_owned(),
             _ => format!("{count} · {}", self.sort.label()),
         };
         let row = |row: &Row| {

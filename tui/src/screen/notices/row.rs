@@ -1,4 +1,4 @@
-//! What is listed, and in which order.
+//! The rows of the list of notices, and their order.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -8,7 +8,7 @@ use crate::draft::SavedDraft;
 use crate::widget::browser::{Item, any_holds};
 use crate::widget::cycle::Cycle;
 
-/// What is listed: a notice, with the draft that changes it, or the draft of a new one.
+/// A notice with the draft that changes it, or the draft of a new notice.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) id: String,
@@ -66,7 +66,7 @@ impl Item for Row {
     }
 }
 
-/// What the list is sorted by. Drafts of new notices stand first.
+/// The order of the list. Drafts of new notices come first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Sort {
     #[default]

@@ -1,4 +1,4 @@
-//! How the day looks.
+//! Drawing the overview.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -18,14 +18,14 @@ impl Overview {
         let Some(data) = &self.data else {
             let (text, style) = match self.pending.problem() {
                 Some(problem) => (format!("✗ {}", problem.text), ctx.theme.bad()),
-                None => ("Reading …".to_owned(), Theme::faint()),
+                None => ("Loading …".to_owned(), Theme::faint()),
             };
             buf.set_stringn(areas.figures.x, areas.figures.y, text, areas.figures.width.into(), style);
             return;
         };
         figures(&data.live, areas.figures, buf, ctx);
         if let Some(problem) = self.pending.problem() {
-            // What is shown is no longer the day as it goes.
+            // The figures are out of date.
             let line = fit(&format!("✗ {}", problem.text), areas.figures.width.into(), false);
             buf.set_string(areas.figures.x, areas.figures.y, line, ctx.theme.bad());
         }
@@ -38,7 +38,7 @@ impl Overview {
     }
 }
 
-/// A heading; what is left of the area below it.
+/// Draws a heading and returns the area below it.
 fn heading(text: &str, area: Rect, buf: &mut Buffer) -> Rect {
     if area.height == 0 || area.width == 0 {
         return Rect::default();
@@ -51,7 +51,7 @@ const fn visits(sums: &Sums) -> i64 {
     sums.guest_visit + sums.member_visit
 }
 
-/// How far something is from what it was: a sign, a word's worth, and how it looks.
+/// Returns the difference between two figures as a text with a sign, and its style.
 fn change(now: i64, before: i64, ctx: &Ctx) -> (String, Style) {
     match now - before {
         0 => ("=".to_owned(), Theme::faint()),
@@ -70,7 +70,7 @@ fn figures(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
         ("Searches", today.search, before.search),
     ];
     if area.height >= 5 {
-        // One below the other.
+        // A narrow screen lists the figures below each other.
         for (y, (name, now, before)) in (area.y..area.bottom()).zip(figures) {
             buf.set_string(area.x, y, fit(name, 9, false), Theme::faint());
             buf.set_string(area.x + 9, y, fit(&number(now), 10, true), Theme::strong());
@@ -98,7 +98,7 @@ fn figures(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let x = area.x + 5 * wide;
     let room = usize::from(area.right().saturating_sub(x));
     let (members, guests) = (live.member_visitor, today.visitor - live.member_visitor);
-    buf.set_stringn(x, area.y, cut("Who", room), room, Theme::faint());
+    buf.set_stringn(x, area.y, cut("By kind", room), room, Theme::faint());
     buf.set_stringn(x, area.y + 1, cut(&count(members, "member"), room), room, Style::new());
     buf.set_stringn(x, area.y + 2, cut(&count(guests, "guest"), room), room, Style::new());
 }
@@ -155,7 +155,7 @@ fn month(live: &Live, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let most = values.iter().copied().max().unwrap_or_default();
     let days = u16::try_from(values.len()).unwrap_or(1);
     let pitch = chart::pitch(area.width, days);
-    // Where not all days fit, the newest do.
+    // If not all days fit, the newest are shown.
     let shown = usize::from((area.width / pitch).min(days));
     let wide = if pitch > 2 { pitch - 1 } else { pitch };
     let bars = Rect { height: area.height - 1, ..area };
@@ -190,7 +190,7 @@ fn health(health: &Health, pace: i64, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let area = heading("Database", area, buf);
     let rows = [
         ("size", bytes(health.database_bytes), false),
-        // A log that is not brought into the file in time grows without bound.
+        // A WAL that is never checkpointed grows without bound.
         ("WAL", bytes(health.wal_bytes), health.wal_bytes > health.database_bytes.max(256 << 20)),
         ("changes", format!("{}/s", number(pace)), false),
         ("queue", health.waiting.to_string(), health.waiting > 1_000),
@@ -215,7 +215,7 @@ fn health(health: &Health, pace: i64, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
 fn log(lines: &[LogEntry], scroll: usize, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let area = heading("Newest in the log", area, buf);
     if lines.is_empty() && area.height > 0 {
-        let text = "Nothing was asked of the service yet.";
+        let text = "There were no requests yet.";
         buf.set_stringn(area.x, area.y, cut(text, area.width.into()), area.width.into(), Theme::faint());
     }
     let shown = lines.iter().skip(scroll.min(lines.len().saturating_sub(area.height.into())));
@@ -224,7 +224,7 @@ fn log(lines: &[LogEntry], scroll: usize, area: Rect, buf: &mut Buffer, ctx: &Ct
     }
 }
 
-/// A line of the log: when, who, what, and how it was answered.
+/// Draws a line of the log: time, member, method, path and status.
 fn draw_line(line: &LogEntry, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
     let moment = ctx.moment(line.date.0);
     let who = if area.width >= 60 { 14 } else { 8 };

@@ -1,4 +1,4 @@
-//! What keys bring about.
+//! What keys do.
 
 use tidings_core::account::{self, Caller, MemberQuery};
 use tidings_core::{feedback, notice, post as core_post};
@@ -10,7 +10,7 @@ fn notices(stage: &Stage) -> Vec<(String, i64)> {
     list.notices().iter().map(|notice| (notice.title.to_string(), notice.activation)).collect()
 }
 
-/// A notice, and the list of them.
+/// The screen of notices with one notice.
 fn with_a_notice() -> Stage {
     let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
         data::notice(tidings, "Library hours", "Open until ten.", true);
@@ -40,7 +40,7 @@ fn a_notice_is_written_and_saved() {
 }
 
 #[test]
-fn a_notice_that_breaks_a_rule_is_not_saved_and_says_why_where_one_looks() {
+fn an_invalid_notice_is_not_saved_and_the_editor_says_why() {
     let mut stage = Stage::new();
     stage.keys(&["2", "n", "A title", "Ctrl-S"]);
     assert_eq!(notices(&stage), []);
@@ -51,7 +51,7 @@ fn a_notice_that_breaks_a_rule_is_not_saved_and_says_why_where_one_looks() {
 }
 
 #[test]
-fn an_edit_keeps_what_it_does_not_change() {
+fn an_edit_changes_only_the_edited_fields() {
     let mut stage = with_a_notice();
     stage.keys(&["e", " And on Sunday.", "Ctrl-S"]);
     let list = notice::list(&stage.service.tidings, &Caller::Operator).unwrap();
@@ -88,7 +88,7 @@ fn a_notice_is_hidden_and_shown_with_one_key() {
 }
 
 #[test]
-fn removing_asks_and_names_and_only_yes_removes() {
+fn removing_asks_by_name_and_only_y_removes() {
     let mut stage = with_a_notice();
     for no in ["n", "Esc"] {
         stage.keys(&["x"]);
@@ -107,7 +107,7 @@ fn removing_asks_and_names_and_only_yes_removes() {
 }
 
 #[test]
-fn what_is_gone_meanwhile_is_told() {
+fn removing_a_notice_that_was_removed_meanwhile_reports_it() {
     let mut stage = with_a_notice();
     let id = notice::list(&stage.service.tidings, &Caller::Operator).unwrap().notices()[0].id.to_string();
     stage.keys(&["x"]);
@@ -141,14 +141,14 @@ fn notices_are_filtered_and_sorted() {
 }
 
 #[test]
-fn feedback_is_done_and_open_again_and_its_notice_is_one_key_away() {
+fn feedback_is_marked_done_or_open_and_its_notice_is_opened_with_one_key() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     stage.keys(&["3"]);
     stage.sees("3 Feedback 2!");
     stage.sees("2 open · every type");
     stage.keys(&["End", "Enter"]);
     stage.sees("Is the reading room open as well?");
-    stage.sees("The notice it is about");
+    stage.sees("The notice it refers to");
     stage.sees("closes at eight.");
     stage.keys(&["N"]);
     assert_eq!(stage.state.current, 1);
@@ -167,7 +167,7 @@ fn feedback_is_done_and_open_again_and_its_notice_is_one_key_away() {
 }
 
 #[test]
-fn members_are_found_as_one_types_and_each_act_asks_and_names() {
+fn members_are_searched_while_typing_and_each_change_asks_by_name() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     let members =
         |stage: &Stage| account::list(&stage.service.tidings, &MemberQuery::default()).unwrap().members;
@@ -179,16 +179,16 @@ fn members_are_found_as_one_types_and_each_act_asks_and_names() {
     stage.sees("× blacklisted");
     assert_eq!(members(&stage)[1].blacklisted, 1);
     stage.keys(&["b"]);
-    stage.sees("Let ben (Ben of the library) back?");
+    stage.sees("Remove ben (Ben of the library) from the blacklist?");
     stage.keys(&["y", "a", "y"]);
     stage.sees("★ admin");
     assert_eq!((members(&stage)[1].blacklisted, members(&stage)[1].admin), (0, 1));
     stage.keys(&["a"]);
-    stage.sees("no administrator any more?");
+    stage.sees("Revoke the administrator rights of ben");
     stage.keys(&["y", "Enter", "v", "v"]);
     stage.sees("Robotics club");
     stage.keys(&["R"]);
-    stage.sees("Measure the interest of ben");
+    stage.sees("Reset the measured interest of ben");
     stage.keys(&["y", "x", "n"]);
     stage.sees("nothing");
     stage.keys(&["Esc", "x", "y"]);
@@ -199,7 +199,7 @@ fn members_are_found_as_one_types_and_each_act_asks_and_names() {
 }
 
 #[test]
-fn a_members_log_is_one_key_away() {
+fn one_key_opens_the_log_of_a_member() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     stage.keys(&["4", "Down", "L"]);
     assert_eq!(stage.state.current, 6);
@@ -227,12 +227,12 @@ fn posts_are_searched_read_and_removed() {
 }
 
 #[test]
-fn analytics_goes_through_days_and_ranges() {
+fn analytics_moves_through_days_and_ranges() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     stage.keys(&["6"]);
     stage.sees("◀ Fri 2026-11-20 ▶");
     stage.keys(&["Right"]);
-    stage.sees("· The future has no figures yet.");
+    stage.sees("· There are no figures for the future.");
     stage.keys(&["Left"]);
     stage.sees("◀ Thu 2026-11-19 ▶");
     stage.sees("24 visitors");
@@ -240,7 +240,7 @@ fn analytics_goes_through_days_and_ranges() {
     stage.sees("◀ 2026-11-18..2026-11-20 ▶");
     stage.sees("2026-11-18       22");
     stage.keys(&["d", "never", "Enter"]);
-    stage.sees("✗ Days are like");
+    stage.sees("✗ Days look like");
     stage.keys(&["Esc", "t", "v"]);
     stage.sees("guest");
     stage.keys(&["/", "be", "Enter"]);
@@ -249,7 +249,7 @@ fn analytics_goes_through_days_and_ranges() {
 }
 
 #[test]
-fn the_shown_table_is_exported_and_never_over_a_file_without_asking() {
+fn the_shown_table_is_exported_and_overwriting_a_file_asks() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     let path = stage.file("days");
     let name = path.to_str().unwrap();
@@ -269,7 +269,7 @@ fn the_shown_table_is_exported_and_never_over_a_file_without_asking() {
     stage.keys(&["E"]);
     stage.keys(&clear);
     stage.keys(&[name, ".csv", "Enter"]);
-    stage.sees("Write over");
+    stage.sees("Overwrite");
     std::fs::write(path.with_extension("csv"), "mine").unwrap();
     stage.keys(&["n"]);
     assert_eq!(std::fs::read_to_string(path.with_extension("csv")).unwrap(), "mine");
@@ -296,7 +296,7 @@ fn the_log_is_filtered_and_followed() {
     stage.tick(1_000);
     stage.sees("/insert_post");
     stage.keys(&["f"]);
-    stage.sees("‖ standing");
+    stage.sees("‖ paused");
     stage.keys(&["/", " x y", "Enter"]);
     stage.sees("✗ One member, one path and one time");
     stage.keys(&["Esc", "/", "nobody"]);
@@ -304,7 +304,7 @@ fn the_log_is_filtered_and_followed() {
 }
 
 #[test]
-fn what_is_selected_is_copied() {
+fn the_selected_item_is_copied() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     stage.keys(&["2", "y", "3", "y", "4", "y", "5", "y"]);
     assert_eq!(stage.copied[0], "Welcome\n\nThis is where the campus reads what is new.\n");
@@ -313,7 +313,7 @@ fn what_is_selected_is_copied() {
 }
 
 #[test]
-fn a_log_that_is_followed_shows_the_newest_line_and_one_that_is_read_stays() {
+fn a_followed_log_shows_the_newest_line_unless_another_line_is_selected() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     let more = |stage: &mut Stage, path| {
         for from in 0..40 {
@@ -332,7 +332,7 @@ fn a_log_that_is_followed_shows_the_newest_line_and_one_that_is_read_stays() {
 }
 
 #[test]
-fn the_filter_of_the_log_is_one_key_from_the_overview() {
+fn one_key_on_the_overview_opens_the_filter_of_the_log() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     stage.keys(&["/", "ben"]);
     assert_eq!(stage.state.current, 6);
@@ -341,7 +341,7 @@ fn the_filter_of_the_log_is_one_key_from_the_overview() {
 }
 
 #[test]
-fn what_is_open_follows_what_others_do_and_is_never_blank() {
+fn an_open_item_follows_changes_by_others_and_is_never_blank() {
     let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
         data::member(tidings, "ann", "Ann");
         data::post(tidings, "Orbits", "2026-11-19T00:00:00Z");

@@ -1,4 +1,4 @@
-//! What the tests' databases hold.
+//! The data of the tests.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -45,7 +45,7 @@ pub(super) fn post(tidings: &Tidings, title: &str, date: &str) -> String {
     post::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
 }
 
-/// Somebody asks something; `from` tells guests apart.
+/// Records a request; `from` distinguishes guests.
 pub(super) fn asks(tidings: &Tidings, who: &Caller, from: u8, path: &'static str, status: u16) {
     analysis::record(
         tidings,
@@ -60,11 +60,11 @@ pub(super) fn asks(tidings: &Tidings, who: &Caller, from: u8, path: &'static str
     );
 }
 
-/// A campus in the middle of its day.
+/// A campus in the middle of a day.
 pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
     tidings.start_background().unwrap();
     let end = clock.now();
-    // The weeks before, in which the campus came to life.
+    // Four weeks of growing traffic.
     clock.advance(-28 * DAY_MS);
     for day in 0..27_u8 {
         for from in 0..4 + day * 2 / 3 + [0, 5, 7, 6, 4, 1, 0][usize::from(day) % 7] {
@@ -94,7 +94,7 @@ pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
     let done = feedback::list(tidings, &Caller::Operator).unwrap().feedback_list.remove(0).id;
     feedback::set_activation(tidings, &Caller::Operator, &done, 0).unwrap();
     let posts: Vec<String> = POSTS.into_iter().map(|(title, date)| post(tidings, title, date)).collect();
-    // Hour by hour from midnight of yesterday, more of everything from hour to hour.
+    // Hour by hour from midnight of yesterday, with more traffic every hour.
     for hour in 0..33_u8 {
         clock.advance(end - clock.now() - DAY_MS - 8 * HOUR_MS - 36 * 60_000 + i64::from(hour) * HOUR_MS);
         for from in 0..hour % 24 {
@@ -117,7 +117,7 @@ pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
     asks(tidings, &ann, 0, "/insert_notice", 200);
     asks(tidings, &Caller::Nobody, 9, "/insert_notice", 401);
     clock.advance(end - clock.now());
-    // Behind what was recorded in the queue.
+    // Its commit follows those of the recorded requests.
     analysis::insert_device(tidings, "pc").wait().unwrap();
 }
 
@@ -140,7 +140,7 @@ const POSTS: [(&str, &str); 4] = [
     ("Old timetable", "2026-09-01"),
 ];
 
-/// Texts that are wide, long, joined of several characters, or that a terminal would act on.
+/// Texts that are long, wide, composed of several characters, or unsafe for a terminal.
 pub(super) fn wide(tidings: &Tidings, clock: &Clock) {
     tidings.start_background().unwrap();
     let text = "열람실은 밤 열 시까지 열려 있습니다. 図書館は夜十時まで。 👩‍👩‍👧‍👦 café e\u{301} \u{202e}backwards\u{202c} ";
@@ -152,7 +152,7 @@ pub(super) fn wide(tidings: &Tidings, clock: &Clock) {
     {
         clock.advance(1_000);
         let id = notice(tidings, title, &text.repeat(20), i != 1);
-        // A hidden notice is there for administrators only.
+        // Members cannot send feedback on a hidden notice.
         let on = (i != 1).then_some(id.as_str());
         wrote(tidings, &ann, on, "건의사항 👍", &text.repeat(3));
         post(tidings, &format!("{title} {}", "가".repeat(80)), "2026-11-20");

@@ -1,4 +1,4 @@
-//! Nothing that was typed is lost.
+//! No typed text is lost.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn typed() -> Stage {
 }
 
 #[test]
-fn what_is_typed_is_on_disk_with_the_next_tick() {
+fn typed_text_is_on_disk_after_the_next_tick() {
     let mut stage = typed();
     stage.tick(500);
     assert_eq!(kept(&stage), [("Exam week".to_owned(), "All night".to_owned())]);
@@ -24,10 +24,10 @@ fn what_is_typed_is_on_disk_with_the_next_tick() {
 }
 
 #[test]
-fn a_program_that_was_killed_goes_on_with_the_draft() {
+fn a_restarted_program_resumes_the_draft() {
     let mut stage = typed();
     stage.tick(500);
-    // Another program on the same database finds it.
+    // A new program on the same database finds the draft.
     stage.state = State::new("UTC", Theme::new(true), NOW, (80, 24));
     let first = stage.state.start(Changes::of(&stage.service.tidings));
     stage.perform(first);
@@ -42,7 +42,7 @@ fn a_program_that_was_killed_goes_on_with_the_draft() {
 }
 
 #[test]
-fn leaving_asks_and_keeps_discards_or_saves() {
+fn closing_the_editor_asks_whether_to_save_a_draft_discard_or_publish() {
     let mut stage = typed();
     stage.keys(&["Esc"]);
     stage.sees("Leave “Exam week”?");
@@ -62,7 +62,7 @@ fn leaving_asks_and_keeps_discards_or_saves() {
 }
 
 #[test]
-fn an_editor_without_changes_is_left_without_a_question() {
+fn an_editor_without_changes_closes_without_a_question() {
     let mut stage = Stage::new();
     stage.keys(&["2", "n", "Esc"]);
     stage.sees("There are no notices.");
@@ -73,7 +73,7 @@ fn an_editor_without_changes_is_left_without_a_question() {
 }
 
 #[test]
-fn quitting_with_something_unsaved_asks_and_keeps_it() {
+fn quitting_with_unsaved_text_asks_and_saves_a_draft() {
     let mut stage = typed();
     stage.click(4, 0);
     assert_eq!(stage.state.current, 0);
@@ -87,7 +87,7 @@ fn quitting_with_something_unsaved_asks_and_keeps_it() {
 }
 
 #[test]
-fn a_signal_keeps_what_was_typed_before_the_program_ends() {
+fn a_signal_saves_the_draft_before_the_program_ends() {
     let mut stage = typed();
     stage.happens(Event::Stop);
     assert!(stage.ended);
@@ -95,7 +95,7 @@ fn a_signal_keeps_what_was_typed_before_the_program_ends() {
 }
 
 #[test]
-fn a_draft_of_a_notice_that_was_removed_meanwhile_is_a_new_one() {
+fn the_draft_of_a_removed_notice_becomes_a_new_notice() {
     let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
         data::notice(tidings, "Library hours", "Open until ten.", true);
     });
@@ -112,7 +112,7 @@ fn a_draft_of_a_notice_that_was_removed_meanwhile_is_a_new_one() {
 }
 
 #[test]
-fn what_is_pressed_while_a_notice_is_saved_does_not_change_it() {
+fn keys_pressed_while_a_notice_is_saved_do_not_change_it() {
     let mut stage = typed();
     stage.holds = true;
     stage.keys(&["Ctrl-S", " later"]);
@@ -128,9 +128,9 @@ fn what_is_pressed_while_a_notice_is_saved_does_not_change_it() {
 }
 
 #[test]
-fn a_draft_that_cannot_be_kept_stays_in_the_editor() {
+fn a_draft_that_cannot_be_saved_stays_in_the_editor() {
     let mut stage = typed();
-    // Where drafts would stand is a file.
+    // A file takes the place of the directory of drafts.
     std::fs::write(stage.file("test.db.drafts"), "").unwrap();
     stage.keys(&["Esc", "k"]);
     stage.sees("A new notice");
@@ -145,7 +145,7 @@ fn a_draft_that_cannot_be_kept_stays_in_the_editor() {
 }
 
 #[test]
-fn a_window_that_is_too_small_keeps_what_is_typed_and_quits() {
+fn quitting_in_a_too_small_window_saves_the_draft() {
     let mut stage = typed();
     stage.resize(38, 10);
     stage.keys(&["q"]);
@@ -154,7 +154,7 @@ fn a_window_that_is_too_small_keeps_what_is_typed_and_quits() {
 }
 
 #[test]
-fn the_editor_tells_its_keys() {
+fn the_editor_lists_its_keys() {
     let mut stage = typed();
     stage.keys(&["F1"]);
     stage.sees("undo");

@@ -1,9 +1,9 @@
-//! The frame around the screens: switching, help, the mouse, what takes its time, ending.
+//! The frame around the screens: switching, help, the mouse, slow requests and quitting.
 
 use super::*;
 
 #[test]
-fn screens_are_switched_by_numbers_tab_and_mouse() {
+fn numbers_tab_and_mouse_switch_screens() {
     let mut stage = Stage::new();
     for (i, key) in ["1", "2", "3", "4", "5", "6", "7"].iter().enumerate() {
         stage.keys(&[key]);
@@ -43,7 +43,7 @@ fn help_lists_the_keys_of_the_screen_and_closes() {
 }
 
 #[test]
-fn a_click_on_a_row_selects_it_and_one_more_opens_it() {
+fn a_click_selects_a_row_and_a_second_click_opens_it() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     stage.keys(&["2"]);
     let row = stage.seen().lines().position(|line| line.contains("New feeds")).unwrap();
@@ -55,7 +55,7 @@ fn a_click_on_a_row_selects_it_and_one_more_opens_it() {
 }
 
 #[test]
-fn a_click_on_a_key_of_the_footer_is_that_key() {
+fn a_click_on_a_key_in_the_footer_presses_it() {
     let mut stage = Stage::new();
     stage.keys(&["2"]);
     let foot = stage.seen().lines().last().unwrap().to_owned();
@@ -79,16 +79,16 @@ fn the_wheel_scrolls() {
 }
 
 #[test]
-fn what_is_slow_says_that_it_runs_and_can_be_left_and_a_late_answer_is_dropped() {
+fn a_slow_request_is_shown_and_cancelled_and_its_late_answer_is_dropped() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     stage.holds = true;
     stage.keys(&["4"]);
-    stage.sees_not("reading");
+    stage.sees_not("loading");
     stage.tick(400);
-    stage.sees("reading … Esc leaves it");
-    // Keys are taken all the while.
+    stage.sees("loading … Esc cancels");
+    // Keys still work.
     stage.keys(&["?", "Esc", "Esc"]);
-    stage.sees("Left; Ctrl-L reads it anew.");
+    stage.sees("Cancelled; Ctrl-L reloads.");
     stage.holds = false;
     let late = std::mem::take(&mut stage.waiting);
     stage.perform(late);
@@ -98,7 +98,7 @@ fn what_is_slow_says_that_it_runs_and_can_be_left_and_a_late_answer_is_dropped()
 }
 
 #[test]
-fn of_two_answers_the_one_to_the_latest_question_counts_whichever_comes_last() {
+fn only_the_answer_to_the_latest_request_counts_in_whatever_order_answers_arrive() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     stage.keys(&["4"]);
     stage.holds = true;
@@ -116,7 +116,7 @@ fn of_two_answers_the_one_to_the_latest_question_counts_whichever_comes_last() {
 }
 
 #[test]
-fn changes_show_with_the_next_tick_and_nothing_is_read_while_nothing_changes() {
+fn changes_show_with_the_next_tick_and_without_changes_nothing_is_loaded() {
     let mut stage = Stage::new();
     stage.keys(&["2"]);
     stage.sees("There are no notices.");
@@ -134,7 +134,7 @@ fn changes_show_with_the_next_tick_and_nothing_is_read_while_nothing_changes() {
 }
 
 #[test]
-fn a_database_that_fails_says_so_and_the_screens_go_on() {
+fn a_failure_of_the_database_is_shown_and_the_screens_go_on() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     let failed = || Err(Problem::new("The disk is full: make room."));
     stage.holds = true;
@@ -148,7 +148,7 @@ fn a_database_that_fails_says_so_and_the_screens_go_on() {
 }
 
 #[test]
-fn ending_waits_for_what_is_under_way_unless_it_is_asked_twice() {
+fn quitting_waits_for_running_changes_unless_pressed_twice() {
     let begin = || {
         let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
             data::notice(tidings, "Library hours", "Open until ten.", true);
@@ -172,7 +172,7 @@ fn ending_waits_for_what_is_under_way_unless_it_is_asked_twice() {
 }
 
 #[test]
-fn keys_that_are_let_go_do_nothing() {
+fn released_keys_do_nothing() {
     let mut stage = Stage::new();
     let mut key = KeyEvent::from(KeyCode::Char('2'));
     key.kind = KeyEventKind::Release;
@@ -181,7 +181,7 @@ fn keys_that_are_let_go_do_nothing() {
 }
 
 #[test]
-fn the_program_goes_to_the_background_from_everywhere_and_keeps_what_is_typed() {
+fn every_screen_can_be_suspended_and_the_draft_is_saved() {
     let mut stage = Stage::new();
     stage.keys(&["Ctrl-Z", "2", "Ctrl-Z", "n", "typed", "Ctrl-Z"]);
     assert_eq!(stage.suspended, 3);

@@ -1,10 +1,10 @@
-//! Every screen as it looks, empty, full and with wide text, at three sizes; and that it has some look at every size.
+//! Snapshots of every screen, empty, full and with wide text, at three sizes; and every screen is drawn at every size.
 
 use super::*;
 
 const SIZES: [(u16, u16); 3] = [(40, 12), (80, 24), (160, 50)];
 
-/// Opens each screen at each size, and with it what can be opened in it.
+/// Takes a snapshot of each screen at each size.
 fn every_screen(name: &str, stage: &mut Stage) {
     for (i, title) in layout::TITLES.iter().enumerate() {
         for (columns, rows) in SIZES {
@@ -33,7 +33,7 @@ fn of_wide_texts() {
 }
 
 #[test]
-fn what_is_opened_over_a_list() {
+fn of_what_opens_from_a_list() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     for (columns, rows) in SIZES {
         stage.resize(columns, rows);
@@ -67,7 +67,7 @@ fn each_screen_is_drawn_at_every_size() {
         stage.state.ctx.size = (columns, rows);
         stage.buffer();
     };
-    // Below the least size all of them look the same.
+    // Below the smallest supported size all screens look the same.
     for columns in 1..=45 {
         (1..=14).for_each(|rows| draw(&mut stage, columns, rows));
     }
@@ -80,7 +80,7 @@ fn each_screen_is_drawn_at_every_size() {
         .into_iter()
         .flat_map(|columns| [12, 13, 14, 15, 16, 19, 20, 21, 24, 33, 50, 100].map(|rows| (columns, rows)));
     let sizes: Vec<(u16, u16)> = narrow.chain(wide).collect();
-    // In each, what is opened covers or divides it.
+    // Each of these keys opens something that covers or divides the screen.
     for (n, keys) in [&["Enter"][..], &["e"], &["?"], &["x"], &["v", "v", "v"], &["/", "가"], &["E"]]
         .into_iter()
         .enumerate()
@@ -90,7 +90,7 @@ fn each_screen_is_drawn_at_every_size() {
             stage.keys(&["Esc", "Esc", "Esc", "k", "Esc", &(screen + 1).to_string()]);
             stage.keys(keys);
             stage.tick(0);
-            // The combinations of all would take minutes; each of these meets every screen and every size.
+            // All combinations would take minutes; each of these keys still meets every screen and every size.
             let step = if n == 0 { 1 } else { 7 };
             for (columns, rows) in sizes.iter().skip((screen + n) % step).step_by(step) {
                 draw(&mut stage, *columns, *rows);
@@ -100,7 +100,7 @@ fn each_screen_is_drawn_at_every_size() {
 }
 
 #[test]
-fn a_window_that_is_too_small_says_so_and_still_quits() {
+fn a_too_small_window_says_so_and_still_quits() {
     let mut stage = Stage::new();
     stage.resize(39, 12);
     insta::assert_snapshot!(stage.seen(), @"
@@ -115,7 +115,7 @@ fn a_window_that_is_too_small_says_so_and_still_quits() {
 }
 
 #[test]
-fn without_colours_nothing_has_one() {
+fn without_colours_no_cell_has_one() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     stage.state.ctx.theme = Theme::new(false);
     for screen in 1..=layout::TITLES.len() {
@@ -130,7 +130,7 @@ fn without_colours_nothing_has_one() {
     }
 }
 
-/// The screens that the README shows, drawn as a terminal would: `cargo insta review` renews them.
+/// The screens in the README, drawn as a terminal would draw them; `cargo insta review` renews them.
 #[test]
 fn the_readme_shows_the_screens_as_they_are() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);

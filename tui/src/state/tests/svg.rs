@@ -1,17 +1,17 @@
-//! What is drawn as a picture: SVG, with the colours of a dark terminal.
+//! A drawn screen as an SVG picture, with the colours of a dark terminal.
 
 use std::fmt::Write as _;
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 
-/// How wide and how high a character's place is.
+/// The width and the height of a cell.
 const WIDE: usize = 9;
 const HIGH: usize = 18;
 const GROUND: &str = "#16181d";
 const INK: &str = "#d8dbe2";
 
-/// A buffer as a picture.
+/// Returns a buffer as a picture.
 pub(super) fn of(buffer: &Buffer) -> String {
     let (columns, rows) = (usize::from(buffer.area.width), usize::from(buffer.area.height));
     let (wide, high) = (columns * WIDE + 2 * WIDE, rows * HIGH + HIGH);
@@ -42,7 +42,7 @@ fn draw(svg: &mut String, cell: &Cell, (x, y): (usize, usize), cells: usize) {
         Color::Magenta => "#c678dd",
         _ => INK,
     };
-    // A text takes all that is written to it.
+    // Writing to a string cannot fail.
     if has(Modifier::REVERSED) {
         let _ = writeln!(
             svg,
@@ -67,7 +67,7 @@ fn draw(svg: &mut String, cell: &Cell, (x, y): (usize, usize), cells: usize) {
     }
 }
 
-/// What of its place a block fills: from the left, from above, wide, high.
+/// Returns which part of its cell a block fills: left, top, width and height.
 fn block(symbol: &str) -> Option<(usize, usize, usize, usize)> {
     let upright = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
     if symbol == "░" {
