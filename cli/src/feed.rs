@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tidings_core::clock;
+use tidings_core::clock::Timestamp;
 use tidings_core::newsfeed::{self, FeedAnswer, LIMIT_MAX, Page};
 use tidings_tui::number::number;
 
@@ -97,7 +97,7 @@ fn answer(
     out.encoded(json, |screen| {
         let mut table = post::table();
         for post in shown {
-            let date = clock::parse(&post.date).map_or(post.date, |date| local(clock::Time(date)));
+            let date = Timestamp::parse(&post.date).map_or(post.date, local);
             table.row([post.id, post.title, number(post.view), number(post.fav_cnt), date, post.url]);
         }
         screen.table(&table, "There are no posts.");

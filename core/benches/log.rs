@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tidings_core::account::{self, Caller, SignUp};
 use tidings_core::analysis::{self, Communication, LogFilter, Operation, Question, Window};
-use tidings_core::clock::Clock;
+use tidings_core::clock::{Clock, Timestamp};
 use tidings_core::config::Config;
 use tidings_core::stats::Stats;
 use tidings_core::{Tidings, admin, search};
@@ -20,7 +20,7 @@ const MEMBERS: usize = 40;
 const SELDOM: u64 = 150;
 const POSTS: u64 = 10_000;
 /// 2026-11-20T08:36:00Z.
-const END: i64 = 1_795_163_760_000;
+const END: Timestamp = Timestamp::from_millis(1_795_163_760_000);
 /// Visitors of the one day on which they are measured.
 const VISITORS: u32 = 100_000;
 const DAY: i64 = 86_400_000;
@@ -159,7 +159,7 @@ fn waits(tidings: &Tidings, what: &str, mut goes_on: impl FnMut() -> bool) {
 }
 
 /// How long acts wait while the lines of some days go.
-fn prune(tidings: &Tidings, before: i64) {
+fn prune(tidings: &Tidings, before: Timestamp) {
     let old = LogFilter { until: Some(before), ..LogFilter::default() };
     let mut asked = Instant::now();
     waits(tidings, "while old lines go", || {

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::Tidings;
 use crate::analysis::log;
+use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::store::{StoreError, Topic, Tx};
@@ -222,7 +223,7 @@ pub(crate) struct Member {
     pub(crate) admin: bool,
     pub(crate) blacklisted: bool,
     /// Interest counts acts from this time on.
-    pub(crate) measured: i64,
+    pub(crate) measured: Timestamp,
     /// The revision of the last act that interest is measured from.
     pub(crate) acted: i64,
 }

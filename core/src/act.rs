@@ -15,6 +15,7 @@ use serde::Deserialize;
 use crate::Tidings;
 use crate::account::{Caller, fold};
 use crate::clock;
+use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::Result;
 use crate::import::{self, FieldKind, Kind, MoveReport, Progress, Written};
@@ -114,7 +115,7 @@ pub(crate) struct Line {
     pub(crate) number: u64,
     /// The member's id, in lower case.
     pub(crate) member: String,
-    pub(crate) at: i64,
+    pub(crate) at: Timestamp,
     pub(crate) deed: Deed,
 }
 
@@ -160,7 +161,8 @@ impl Line {
     fn check(tidings: &Tidings, number: u64, fields: Fields) -> Result<Self, String> {
         let Fields { id, kind, url, search, newsfeed_name, date } = fields;
         let member = fold(&id.ok_or(ID_MISSING)?);
-        let at = clock::parse(&date.ok_or(DATE_MISSING)?).filter(|at| *at >= 0).ok_or(DATE_RULE)?;
+        let at =
+            Timestamp::parse(&date.ok_or(DATE_MISSING)?).filter(|at| at.as_millis() >= 0).ok_or(DATE_RULE)?;
         if at > tidings.now() {
             return Err(FUTURE.to_owned());
         }

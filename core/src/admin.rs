@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::Tidings;
 use crate::account::{self, Caller, SignUp};
-use crate::clock::Time;
+use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Result};
 
 /// Says whether the caller is an administrator.
@@ -85,7 +85,7 @@ pub struct Administrator {
     /// The nickname.
     pub nickname: String,
     /// Since when they administer.
-    pub date: Time,
+    pub date: Timestamp,
 }
 
 /// Who administers, blacklisted ones too.
@@ -112,7 +112,7 @@ pub struct Blacklisted {
     pub user_id: String,
     /// Since when.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
-    pub date: Time,
+    pub date: Timestamp,
 }
 
 /// Who may not sign in.
@@ -166,10 +166,10 @@ pub fn pop_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Resul
 }
 
 mod sql {
-    use super::{Administrator, Blacklisted, Time};
+    use super::{Administrator, Blacklisted, Timestamp};
     use crate::store::{StoreError, Topic, Tx};
 
-    pub(super) fn grant(tx: &mut dyn Tx, key: i64, now: i64) -> Result<(), StoreError> {
+    pub(super) fn grant(tx: &mut dyn Tx, key: i64, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE member SET admin = $2 WHERE key = $1 AND admin IS NULL";
         tx.run(sql, &[key.into(), now.into()])?;
         tx.touch(Topic::Members);
@@ -182,7 +182,11 @@ mod sql {
         Ok(())
     }
 
-    pub(super) fn set_blacklisted(tx: &mut dyn Tx, key: i64, since: Option<i64>) -> Result<(), StoreError> {
+    pub(super) fn set_blacklisted(
+        tx: &mut dyn Tx,
+        key: i64,
+        since: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
         tx.run("UPDATE member SET blacklisted = $2 WHERE key = $1", &[key.into(), since.into()])?;
         tx.touch(Topic::Members);
         Ok(())
@@ -192,7 +196,7 @@ mod sql {
         let sql = "SELECT id, nickname, admin FROM member WHERE admin IS NOT NULL ORDER BY admin, folded";
         let rows = tx.rows(sql, &[])?.into_iter();
         rows.map(|mut row| {
-            Ok(Administrator { user_id: row.take(0)?, nickname: row.take(1)?, date: Time(row.take(2)?) })
+            Ok(Administrator { user_id: row.take(0)?, nickname: row.take(1)?, date: row.take(2)? })
         })
         .collect()
     }
@@ -201,7 +205,7 @@ mod sql {
         let sql = "SELECT id, blacklisted FROM member WHERE blacklisted IS NOT NULL
                    ORDER BY blacklisted DESC, folded";
         let rows = tx.rows(sql, &[])?.into_iter();
-        rows.map(|mut row| Ok(Blacklisted { user_id: row.take(0)?, date: Time(row.take(1)?) })).collect()
+        rows.map(|mut row| Ok(Blacklisted { user_id: row.take(0)?, date: row.take(1)? })).collect()
     }
 }
 
@@ -216,13 +220,13 @@ mod tests {
         result.unwrap_err().to_string()
     }
 
-    fn admins(service: &Service) -> Vec<(String, i64)> {
-        list(service).unwrap().admins.into_iter().map(|a| (a.user_id, a.date.0)).collect()
+    fn admins(service: &Service) -> Vec<(String, Timestamp)> {
+        list(service).unwrap().admins.into_iter().map(|a| (a.user_id, a.date)).collect()
     }
 
-    fn blacklisted(service: &Service) -> Vec<(String, i64)> {
+    fn blacklisted(service: &Service) -> Vec<(String, Timestamp)> {
         let list = blacklist(service, &Caller::Operator).unwrap().blacklist;
-        list.into_iter().map(|b| (b.user_id, b.date.0)).collect()
+        list.into_iter().map(|b| (b.user_id, b.date)).collect()
     }
 
     #[test]

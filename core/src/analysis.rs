@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::Tidings;
 use crate::account::{self, Caller, Client, Identity, fold};
-use crate::clock::{Clock, DAY_MS, Time};
+use crate::clock::{Clock, DAY_MS, Timestamp};
 use crate::config;
 use crate::error::{Error, Pending, Result};
 use crate::keyed;
@@ -185,7 +185,7 @@ pub struct LogEntry {
     pub user_id: String,
     /// When it was answered.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
-    pub date: Time,
+    pub date: Timestamp,
     /// The path.
     pub path: String,
     /// The method.
@@ -215,11 +215,11 @@ pub struct Window {
 
 impl Window {
     /// The moment that it begins.
-    fn since(self, calendar: &Calendar, now: i64) -> Result<i64> {
+    fn since(self, calendar: &Calendar, now: Timestamp) -> Result<Timestamp> {
         match (self.months, self.days, self.hours) {
             (months @ 1.., 0, 0) => Ok(calendar.cutter().months_before(now, months)),
-            (0, days @ 1.., 0) => Ok(now.saturating_sub(days.saturating_mul(DAY_MS))),
-            (0, 0, hours @ 1..) => Ok(now.saturating_sub(hours.saturating_mul(DAY_MS / 24))),
+            (0, days @ 1.., 0) => Ok(now - days.saturating_mul(DAY_MS)),
+            (0, 0, hours @ 1..) => Ok(now - hours.saturating_mul(DAY_MS / 24)),
             _ => Err(Error::BadRequest(WINDOW_RULE)),
         }
     }
@@ -229,7 +229,7 @@ impl Window {
 ///
 /// # Errors
 /// `bad request` when the window breaks its rule.
-pub fn since(tidings: &Tidings, window: Window) -> Result<i64> {
+pub fn since(tidings: &Tidings, window: Window) -> Result<Timestamp> {
     window.since(&tidings.analysis().calendar, tidings.now())
 }
 
@@ -277,7 +277,7 @@ fn look(
         if !tidings.config().analysis.public_logs {
             may_read(tx, &identity, user_id.as_deref())?;
         }
-        let since = window.map_or(Ok(i64::MIN), |w| w.since(&analysis.calendar, tidings.now()))?;
+        let since = window.map_or(Ok(Timestamp::MIN), |w| w.since(&analysis.calendar, tidings.now()))?;
         if limit < 0 {
             return Err(Error::BadRequest(LIMIT_RULE));
         }

@@ -1,5 +1,11 @@
-//! The time, asked of one place so that tests can set it.
+//! Points in time, and the clock that tests can set.
+//!
+//! [`Timestamp`] is a date and a time of day. [`Monotonic`] is for waits and ages: it does not change when the system's
+//! date is set. Neither converts to the other. The difference of two points of either kind is an `i64` of milliseconds,
+//! negative when the second is later; sums and differences saturate at the ends of the range.
 
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
@@ -9,14 +15,140 @@ pub(crate) const SECOND_MS: i64 = 1_000;
 /// Milliseconds in a day of 24 hours.
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * SECOND_MS;
 
+/// A point in time: milliseconds since 1970, UTC. The default is 1970-01-01T00:00:00Z.
+///
+/// ```
+/// use tidings_core::clock::Timestamp;
+///
+/// let begin = Timestamp::parse("2026-11-20T17:36:00+09:00").unwrap();
+/// assert_eq!(begin, Timestamp::from_millis(1_795_163_760_000));
+/// assert_eq!(begin.to_string(), "2026-11-20T08:36:00.000Z");
+/// assert_eq!((begin + 1_500) - begin, 1_500);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The least value; earlier than any date that RFC 3339 can express.
+    pub const MIN: Self = Self(i64::MIN);
+    /// The greatest value; later than any date that RFC 3339 can express.
+    pub const MAX: Self = Self(i64::MAX);
+    /// 0000-01-01T00:00:00Z, the earliest time that RFC 3339 can express.
+    pub(crate) const RFC3339_MIN: Self = Self(-62_167_219_200_000);
+    /// 9999-12-30T22:00:00Z, the latest time whose year has four digits in every time zone.
+    pub(crate) const RFC3339_MAX: Self = Self(253_402_207_200_000);
+
+    /// Returns the point in time `ms` milliseconds after 1970-01-01T00:00:00Z.
+    pub const fn from_millis(ms: i64) -> Self {
+        Self(ms)
+    }
+
+    /// Returns the milliseconds since 1970-01-01T00:00:00Z.
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Reads RFC 3339 with any offset; a date without a time is its midnight, UTC. Returns `None` for any other text.
+    ///
+    /// ```
+    /// use tidings_core::clock::Timestamp;
+    ///
+    /// assert_eq!(Timestamp::parse("2026-11-20"), Some(Timestamp::from_millis(1_795_132_800_000)));
+    /// assert_eq!(Timestamp::parse("tomorrow"), None);
+    /// ```
+    pub fn parse(text: &str) -> Option<Self> {
+        let time = match text.parse::<jiff::Timestamp>() {
+            Ok(time) => time,
+            Err(_) if text.len() == "2026-11-20".len() => {
+                let date: jiff::civil::Date = text.parse().ok()?;
+                date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp()
+            }
+            Err(_) => return None,
+        };
+        let time = Self(time.as_millisecond());
+        (Self::RFC3339_MIN..=Self::RFC3339_MAX).contains(&time).then_some(time)
+    }
+}
+
+/// Writes RFC 3339, UTC, with milliseconds. A time outside the years 0 to 9999 is shown as the nearest within them.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = (*self).clamp(Self::RFC3339_MIN, Self::RFC3339_MAX);
+        let time = jiff::Timestamp::from_millisecond(shown.0).expect("the clamped range is valid");
+        write!(f, "{time:.3}")
+    }
+}
+
+/// Serialises as [`Display`](fmt::Display) writes it.
+impl serde::Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A point in time by the monotonic clock: milliseconds since an unspecified moment of this process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Monotonic(i64);
+
+impl Monotonic {
+    #[cfg(test)]
+    pub(crate) const fn from_millis(ms: i64) -> Self {
+        Self(ms)
+    }
+
+    /// Returns the milliseconds since the unspecified moment, to be kept in an atomic or packed.
+    pub(crate) const fn as_millis(self) -> i64 {
+        self.0
+    }
+}
+
+/// Implements the arithmetic of the module's documentation.
+macro_rules! arithmetic {
+    ($point:ty) => {
+        impl Add<i64> for $point {
+            type Output = Self;
+
+            fn add(self, ms: i64) -> Self {
+                Self(self.0.saturating_add(ms))
+            }
+        }
+
+        impl AddAssign<i64> for $point {
+            fn add_assign(&mut self, ms: i64) {
+                *self = *self + ms;
+            }
+        }
+
+        impl Sub<i64> for $point {
+            type Output = Self;
+
+            fn sub(self, ms: i64) -> Self {
+                Self(self.0.saturating_sub(ms))
+            }
+        }
+
+        impl Sub for $point {
+            type Output = i64;
+
+            fn sub(self, earlier: Self) -> i64 {
+                self.0.saturating_sub(earlier.0)
+            }
+        }
+    };
+}
+
+arithmetic!(Timestamp);
+arithmetic!(Monotonic);
+
 /// A source of the present time: the system's, or one that stands still until it is moved.
 ///
 /// ```
-/// use tidings_core::clock::Clock;
+/// use tidings_core::clock::{Clock, Timestamp};
 ///
-/// let clock = Clock::fixed(1_700_000_000_000);
+/// let begin = Timestamp::from_millis(1_700_000_000_000);
+/// let clock = Clock::fixed(begin);
 /// clock.advance(500);
-/// assert_eq!(clock.now(), 1_700_000_000_500);
+/// assert_eq!(clock.now(), begin + 500);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Clock(Option<Arc<Fixed>>);
@@ -34,9 +166,9 @@ impl Clock {
         Self(None)
     }
 
-    /// A clock that stands at `now` (milliseconds since 1970, UTC). Its clones stand at the same time.
-    pub fn fixed(now: i64) -> Self {
-        Self(Some(Arc::new(Fixed { now: AtomicI64::new(now), monotonic: AtomicI64::new(0) })))
+    /// Returns a clock that shows `now` until it is moved. Its clones show the same time.
+    pub fn fixed(now: Timestamp) -> Self {
+        Self(Some(Arc::new(Fixed { now: AtomicI64::new(now.0), monotonic: AtomicI64::new(0) })))
     }
 
     /// Lets `ms` milliseconds pass on a fixed clock; the system's clock is not ours to move.
@@ -55,82 +187,32 @@ impl Clock {
         }
     }
 
-    /// The present time in milliseconds since 1970, UTC.
+    /// Returns the present time.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system")]
-    pub fn now(&self) -> i64 {
-        self.0
-            .as_ref()
-            .map_or_else(|| jiff::Timestamp::now().as_millisecond(), |fixed| fixed.now.load(Ordering::SeqCst))
+    pub fn now(&self) -> Timestamp {
+        Timestamp(match &self.0 {
+            None => jiff::Timestamp::now().as_millisecond(),
+            Some(fixed) => fixed.now.load(Ordering::SeqCst),
+        })
     }
 
-    /// Milliseconds that have passed since some moment of this process: for waits and ages, as it never goes back
-    /// and takes no notice when the date is set.
+    /// Returns the present time by the monotonic clock: it never goes back, and setting the date does not change it.
     ///
     /// ```
-    /// use tidings_core::clock::Clock;
+    /// use tidings_core::clock::{Clock, Timestamp};
     ///
-    /// let clock = Clock::fixed(1_700_000_000_000);
+    /// let clock = Clock::fixed(Timestamp::from_millis(1_700_000_000_000));
     /// let before = clock.monotonic();
     /// clock.advance(500);
     /// clock.set_by(-3 * 24 * 60 * 60 * 1_000);
     /// assert_eq!(clock.monotonic() - before, 500);
     /// ```
-    pub fn monotonic(&self) -> i64 {
+    pub fn monotonic(&self) -> Monotonic {
         static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
-        match &self.0 {
+        Monotonic(match &self.0 {
             None => i64::try_from(BEGAN.elapsed().as_millis()).unwrap_or(i64::MAX),
             Some(fixed) => fixed.monotonic.load(Ordering::SeqCst),
-        }
-    }
-}
-
-/// A point in time as it is sent: RFC 3339, UTC, with milliseconds.
-///
-/// Times outside the years 0 to 9999 cannot be written so and are shown as the nearest that can.
-///
-/// ```
-/// assert_eq!(tidings_core::clock::rfc3339(1_795_163_760_000), "2026-11-20T08:36:00.000Z");
-/// ```
-pub fn rfc3339(ms: i64) -> String {
-    let ms = ms.clamp(TIME_MIN, TIME_MAX);
-    let time = jiff::Timestamp::from_millisecond(ms).expect("clamped to what can be written");
-    format!("{time:.3}")
-}
-
-/// Reads a point in time: RFC 3339 with any offset (a date alone is its midnight, UTC), as milliseconds.
-///
-/// ```
-/// use tidings_core::clock::parse;
-///
-/// assert_eq!(parse("2026-11-20T17:36:00+09:00"), Some(1_795_163_760_000));
-/// assert_eq!(parse("2026-11-20"), Some(1_795_132_800_000));
-/// assert_eq!(parse("tomorrow"), None);
-/// ```
-pub fn parse(text: &str) -> Option<i64> {
-    let time = match text.parse::<jiff::Timestamp>() {
-        Ok(time) => time,
-        Err(_) if text.len() == "2026-11-20".len() => {
-            let date: jiff::civil::Date = text.parse().ok()?;
-            date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp()
-        }
-        Err(_) => return None,
-    };
-    let ms = time.as_millisecond();
-    (TIME_MIN..=TIME_MAX).contains(&ms).then_some(ms)
-}
-
-/// 0000-01-01T00:00:00Z, the earliest time that RFC 3339 writes.
-pub(crate) const TIME_MIN: i64 = -62_167_219_200_000;
-/// 9999-12-30T22:00:00Z, the latest time that is still written in four digits everywhere.
-pub(crate) const TIME_MAX: i64 = 253_402_207_200_000;
-
-/// A point in time in milliseconds, serialised as [`rfc3339`] writes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Time(pub i64);
-
-impl serde::Serialize for Time {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&rfc3339(self.0))
+        })
     }
 }
 
@@ -142,14 +224,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(ms in TIME_MIN..=TIME_MAX) {
-            prop_assert_eq!(parse(&rfc3339(ms)), Some(ms));
+        fn what_is_written_is_read_back(ms in Timestamp::RFC3339_MIN.0..=Timestamp::RFC3339_MAX.0) {
+            let time = Timestamp::from_millis(ms);
+            prop_assert_eq!(Timestamp::parse(&time.to_string()), Some(time));
         }
 
         #[test]
         fn no_time_and_no_text_panics(ms: i64, text: String) {
-            prop_assert!(rfc3339(ms).ends_with('Z'));
-            let _ = parse(&text);
+            prop_assert!(Timestamp::from_millis(ms).to_string().ends_with('Z'));
+            let _ = Timestamp::parse(&text);
         }
+    }
+
+    #[test]
+    fn sums_and_differences_saturate() {
+        assert_eq!((Timestamp::MAX + 1, Timestamp::MIN - 1), (Timestamp::MAX, Timestamp::MIN));
+        assert_eq!(Timestamp::MAX - Timestamp::MIN, i64::MAX);
     }
 }

@@ -16,6 +16,7 @@ use crate::act::Acts;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::analysis::past::Scribe;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::import::{Progress, to_the_end};
@@ -166,7 +167,7 @@ fn perform(
 /// Publishes notices, takes feedback, and sets the lines of the front page.
 fn announce(tidings: &Tidings, caller: &Caller, world: &World) -> Result<()> {
     let notices = world.notices();
-    let feedback: Vec<(ObjectId, (&str, &str), i64, i64)> = world.feedback();
+    let feedback: Vec<(ObjectId, (&str, &str), i64, Timestamp)> = world.feedback();
     tidings.store().write(move |tx| {
         notices.iter().try_for_each(|notice| notice::insert_past(tx, notice))?;
         for (id, text, member, date) in feedback {

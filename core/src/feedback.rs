@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::Tidings;
 use crate::account::{Caller, REMOVED};
-use crate::clock::Time;
+use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::{Error, Outcome, Result};
 use crate::id::ObjectId;
@@ -63,7 +63,7 @@ pub(crate) fn insert_past(
     id: ObjectId,
     (kind, post): (&str, &str),
     member: i64,
-    date: i64,
+    date: Timestamp,
 ) -> Result<(), StoreError> {
     sql::insert(tx, id, kind, post, member, "", date)
 }
@@ -92,7 +92,7 @@ pub struct Feedback {
     pub author: String,
     /// When.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
-    pub date: Time,
+    pub date: Timestamp,
     /// The id of the notice it is on, which may be gone; `""` when it is on none.
     pub notice: String,
     /// 1 when it is open, 0 when it is done.
@@ -159,7 +159,7 @@ pub fn set_activation(tidings: &Tidings, caller: &Caller, id: &str, activation: 
 }
 
 mod sql {
-    use super::{Feedback, OPEN, ObjectId, REMOVED, Time};
+    use super::{Feedback, OPEN, ObjectId, REMOVED, Timestamp};
     use crate::store::{Row, StoreError, Topic, Tx};
 
     pub(super) fn insert(
@@ -169,7 +169,7 @@ mod sql {
         post: &str,
         member: i64,
         notice: &str,
-        now: i64,
+        now: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO feedback (id, type, post, member, notice, activation, date)
                    VALUES ($1, $2, $3, $4, $5, $6, $7)";
@@ -197,7 +197,7 @@ mod sql {
                 kind: row.take(1)?,
                 post: row.take(2)?,
                 author: row.take::<Option<String>>(3)?.unwrap_or_else(|| REMOVED.to_owned()),
-                date: Time(row.take(4)?),
+                date: row.take(4)?,
                 notice: row.take(5)?,
                 activation: row.take(6)?,
             })

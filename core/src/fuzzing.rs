@@ -9,7 +9,7 @@ use tidings_text::tokens;
 use tidings_words::{file, text_form};
 
 use crate::account::{self, token::Keys};
-use crate::clock::{self, Clock};
+use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, Secret};
 use crate::id::ObjectId;
 use crate::post::Format;
@@ -18,7 +18,7 @@ use crate::{Tidings, act, backup, check, newsfeed, post, search};
 pub use crate::import::Read;
 
 /// The time of tests, 2023-11-14T22:13:20Z.
-const NOW: i64 = 1_700_000_000_000;
+const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 const KEY: &[u8] = b"a key of thirty-two bytes exactly";
 /// Whom the only tokens belong to that are signed with the key of the tests.
 const MEMBER: &str = "ann";
@@ -66,9 +66,9 @@ pub fn password_hash(bytes: &[u8]) -> bool {
 
 /// A point in time, which is the same when it is written and read again.
 pub fn date(bytes: &[u8]) -> bool {
-    let read = str::from_utf8(bytes).ok().and_then(clock::parse);
+    let read = str::from_utf8(bytes).ok().and_then(Timestamp::parse);
     let Some(time) = read else { return false };
-    assert_eq!(clock::parse(&clock::rfc3339(time)), Some(time));
+    assert_eq!(Timestamp::parse(&time.to_string()), Some(time));
     true
 }
 

@@ -31,7 +31,8 @@ impl ObjectId {
         let process = PROCESS.get_or_init(random);
         let counter = COUNTER.get_or_init(|| AtomicU32::new(u32::from_be_bytes(random()) >> 8));
         let count = counter.fetch_add(1, Ordering::Relaxed).to_be_bytes();
-        let seconds = u32::try_from(clock.now().div_euclid(1_000)).unwrap_or_default().to_be_bytes();
+        let seconds =
+            u32::try_from(clock.now().as_millis().div_euclid(1_000)).unwrap_or_default().to_be_bytes();
         let mut id = [0; 12];
         id[..4].copy_from_slice(&seconds);
         id[4..9].copy_from_slice(process);
@@ -84,6 +85,7 @@ impl serde::Serialize for ObjectId {
 
 #[cfg(test)]
 mod tests {
+    use crate::clock::Timestamp;
     use std::collections::HashSet;
 
     use proptest::prelude::*;
@@ -92,7 +94,7 @@ mod tests {
 
     #[test]
     fn ids_of_one_second_differ_and_begin_with_it() {
-        let clock = Clock::fixed(0x6560_c1a2 * 1_000 + 999);
+        let clock = Clock::fixed(Timestamp::from_millis(0x6560_c1a2 * 1_000 + 999));
         let ids: HashSet<String> = (0..10_000).map(|_| ObjectId::new(&clock).to_string()).collect();
         assert_eq!(ids.len(), 10_000);
         assert!(ids.iter().all(|id| id.starts_with("6560c1a2")));

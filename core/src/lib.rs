@@ -159,7 +159,7 @@ use account::password::Hasher;
 use account::throttle::Throttle;
 use account::token::Keys;
 use account::verify::{self, Verifier};
-use clock::Clock;
+use clock::{Clock, Timestamp};
 use config::Config;
 use store::Store;
 
@@ -262,7 +262,7 @@ impl Tidings {
         })
     }
 
-    pub(crate) fn now(&self) -> i64 {
+    pub(crate) fn now(&self) -> Timestamp {
         self.0.clock.now()
     }
 

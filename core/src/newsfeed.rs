@@ -11,6 +11,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::Tidings;
 use crate::account::{Caller, Member};
 use crate::answer::Encoded;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::profile::history;
 
@@ -95,13 +96,13 @@ pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) ->
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) fn opened_at(tidings: &Tidings, name: &str, at: i64) -> Result<(String, Vec<String>)> {
+pub(crate) fn opened_at(tidings: &Tidings, name: &str, at: Timestamp) -> Result<(String, Vec<String>)> {
     let name: String = name.nfc().collect();
     let tags = tidings.feeds().index()?.topic_tags(&name, at);
     Ok((name, tags))
 }
 
-fn record(tidings: &Tidings, caller: &Caller, name: String, tags: Vec<String>, now: i64) -> Result<()> {
+fn record(tidings: &Tidings, caller: &Caller, name: String, tags: Vec<String>, now: Timestamp) -> Result<()> {
     let identity = caller.identify(tidings);
     tidings.store().write(move |tx| {
         if let Some(member) = identity.visitor(tx)? {
@@ -129,7 +130,7 @@ pub fn recommended(tidings: &Tidings, caller: &Caller, page: &Page<'_>) -> Resul
 struct Reader<'t> {
     tidings: &'t Tidings,
     index: Arc<FeedIndex>,
-    now: i64,
+    now: Timestamp,
 }
 
 impl<'t> Reader<'t> {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::answer::{self, Encoded, Inserted};
-use crate::clock::Time;
+use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::{Error, Outcome, Result};
 use crate::id::ObjectId;
@@ -61,7 +61,7 @@ pub struct Notice {
     pub view: i64,
     /// When it was inserted.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
-    pub date: Time,
+    pub date: Timestamp,
     /// 1 when everybody sees it, 0 when it is hidden from all but administrators.
     pub activation: i64,
 }
@@ -174,7 +174,7 @@ pub(crate) struct Past {
     pub(crate) post: &'static str,
     pub(crate) is_shown: bool,
     pub(crate) view: i64,
-    pub(crate) date: i64,
+    pub(crate) date: Timestamp,
 }
 
 /// Keeps a notice of long ago.
@@ -280,7 +280,7 @@ pub(crate) fn visible(tx: &mut dyn Tx, id: &str, to_admin: bool) -> Result<Optio
 }
 
 mod sql {
-    use super::{Checked, Error, Notice, ObjectId, Result, Time, Tx};
+    use super::{Checked, Error, Notice, ObjectId, Result, Timestamp, Tx};
     use crate::store::{Row, StoreError};
 
     pub(super) fn insert(
@@ -289,7 +289,7 @@ mod sql {
         title: &str,
         post: &str,
         activation: i64,
-        now: i64,
+        now: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO notice (id, title, post, activation, date) VALUES ($1, $2, $3, $4, $5)";
         let id = id.to_string();
@@ -328,7 +328,7 @@ mod sql {
                 title: row.take::<String>(1)?.into(),
                 post: row.take::<String>(2)?.into(),
                 view: row.take(3)?,
-                date: Time(row.take(4)?),
+                date: row.take(4)?,
                 activation: row.take(5)?,
             })
         };

@@ -15,7 +15,7 @@ use crate::account::{Caller, Identity};
 use crate::analysis::Guest;
 use crate::analysis::counters::Counter;
 use crate::answer::Inserted;
-use crate::clock::Time;
+use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
 use crate::id::ObjectId;
 use crate::profile::history::{self, JsonList};
@@ -57,7 +57,7 @@ pub struct Post {
     pub title: String,
     /// When it was published.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
-    pub date: Time,
+    pub date: Timestamp,
     /// The address of its image, `""` when it has none.
     pub img: String,
     /// How many members like it.
@@ -68,7 +68,7 @@ pub struct Post {
     pub url: String,
     /// When it stops being shown; `null` for never.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required = true))]
-    pub end_date: Option<Time>,
+    pub end_date: Option<Timestamp>,
 }
 
 impl Post {
@@ -82,12 +82,12 @@ impl Post {
         Ok(Self {
             id: row.take(0)?,
             title: row.take(1)?,
-            date: Time(row.take(2)?),
+            date: row.take(2)?,
             img: row.take(3)?,
             fav_cnt: row.take(4)?,
             view: row.take(5)?,
             url: row.take(6)?,
-            end_date: row.take::<Option<i64>>(7)?.map(Time),
+            end_date: row.take(7)?,
         })
     }
 }

@@ -13,6 +13,7 @@ use crate::Tidings;
 use crate::account::{Caller, Identity};
 use crate::analysis::Guest;
 use crate::analysis::counters::Counter;
+use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
 use crate::post::Post;
 use crate::post::index::{self, Query};
@@ -200,7 +201,7 @@ impl Search {
     }
 
     /// Counts it among what is searched just now.
-    pub(crate) fn count_term(&self, tx: &mut dyn Tx, visitor: i64, at: i64) -> Result<(), StoreError> {
+    pub(crate) fn count_term(&self, tx: &mut dyn Tx, visitor: i64, at: Timestamp) -> Result<(), StoreError> {
         let sql = "INSERT INTO term (term, visitor, date) VALUES ($1, $2, $3)";
         tx.run(sql, &[(&self.term).into(), visitor.into(), at.into()])?;
         tx.touch(Topic::Terms);
@@ -210,7 +211,7 @@ impl Search {
 
 impl ListedSearch {
     /// Records it in a member's list of searches.
-    pub(crate) fn insert(&self, tx: &mut dyn Tx, member: i64, at: i64) -> Result<(), StoreError> {
+    pub(crate) fn insert(&self, tx: &mut dyn Tx, member: i64, at: Timestamp) -> Result<(), StoreError> {
         history::search(tx, member, &self.search.original, &self.tokens, &self.similar, at)
     }
 }
@@ -441,7 +442,7 @@ mod tests {
         let terms = service.store().read(|tx| {
             let rows = tx.rows("SELECT term, visitor > 0, date FROM term ORDER BY key", &[])?;
             let term = |mut row: crate::store::Row| Ok((row.take(0)?, row.take(1)?, row.take(2)?));
-            rows.into_iter().map(term).collect::<Result<Vec<(String, bool, i64)>>>()
+            rows.into_iter().map(term).collect::<Result<Vec<(String, bool, Timestamp)>>>()
         });
         let expected =
             [("the rust book", true, 0), ("도서관은", true, 1), ("rust", false, 1), ("rust", false, 1)];

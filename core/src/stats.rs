@@ -3,6 +3,7 @@
 use prometheus::Histogram;
 
 use crate::Tidings;
+use crate::clock::Timestamp;
 
 /// How the service is doing at this moment.
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ impl Stats {
     /// How the service is doing now.
     pub fn of(tidings: &Tidings) -> Self {
         let store = tidings.store();
-        let age = |made: Option<i64>| made.map(|made| tidings.now().saturating_sub(made));
+        let age = |made: Option<Timestamp>| made.map(|made| tidings.now() - made);
         Self {
             writes_waiting: store.waiting(),
             records_waiting: tidings.analysis().records_waiting(),

@@ -15,6 +15,8 @@ use std::time::Duration;
 
 use prometheus::Histogram;
 
+use crate::clock::Timestamp;
+
 mod deferred;
 mod error;
 mod gauges;
@@ -55,6 +57,12 @@ pub(crate) enum Arg<'a> {
 impl From<i64> for Arg<'_> {
     fn from(value: i64) -> Self {
         Self::Integer(value)
+    }
+}
+
+impl From<Timestamp> for Arg<'_> {
+    fn from(time: Timestamp) -> Self {
+        Self::Integer(time.as_millis())
     }
 }
 
@@ -100,6 +108,12 @@ pub(crate) trait FromValue: Sized {
 impl FromValue for i64 {
     fn from_value(value: &mut Value) -> Option<Self> {
         if let Value::Integer(value) = value { Some(*value) } else { None }
+    }
+}
+
+impl FromValue for Timestamp {
+    fn from_value(value: &mut Value) -> Option<Self> {
+        i64::from_value(value).map(Self::from_millis)
     }
 }
 

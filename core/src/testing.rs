@@ -5,11 +5,11 @@ use tempfile::TempDir;
 use crate::Tidings;
 use crate::account::{self, Caller, SignUp};
 use crate::admin;
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
 
 /// 2026-11-20T08:36:00Z, when tests take place.
-pub(crate) const NOW: i64 = 1_795_163_760_000;
+pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
 
 /// A service whose database goes when it is dropped.
 pub(crate) struct Service {
@@ -37,7 +37,7 @@ pub(crate) fn service_with(config: Config) -> Service {
 }
 
 /// A new service at some time with these settings.
-pub(crate) fn service_at(now: i64, config: Config) -> Service {
+pub(crate) fn service_at(now: Timestamp, config: Config) -> Service {
     let dir = tempfile::tempdir().unwrap();
     let builder = Tidings::builder(dir.path().join("test.db")).config(config).clock(Clock::fixed(now));
     Service { tidings: builder.open().unwrap(), dir }

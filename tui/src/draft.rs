@@ -9,6 +9,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use tidings_core::clock::Timestamp;
 
 use serde::{Deserialize, Serialize};
 
@@ -25,8 +26,26 @@ pub(crate) struct SavedDraft {
     pub(crate) post: String,
     /// Whether the notice will be shown once it is published.
     pub(crate) shown: bool,
-    /// When the draft was saved, in milliseconds UTC.
-    pub(crate) date: i64,
+    /// When the draft was saved.
+    /// In the file: milliseconds since 1970, UTC.
+    #[serde(with = "millis")]
+    pub(crate) date: Timestamp,
+}
+
+/// A point in time as a number of milliseconds.
+mod millis {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Timestamp;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    pub(super) fn serialize<S: Serializer>(date: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+        date.as_millis().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+        i64::deserialize(deserializer).map(Timestamp::from_millis)
+    }
 }
 
 /// The directory of the drafts.
@@ -40,7 +59,7 @@ pub(crate) struct Drafts {
 /// The last change to a draft.
 #[derive(Clone, Copy, Debug)]
 struct Latest {
-    date: i64,
+    date: Timestamp,
     removed: bool,
 }
 
@@ -89,7 +108,7 @@ impl Drafts {
     ///
     /// # Errors
     /// When it cannot be deleted.
-    pub(crate) fn remove(&self, key: &str, date: i64) -> Result<(), Problem> {
+    pub(crate) fn remove(&self, key: &str, date: Timestamp) -> Result<(), Problem> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         latest.insert(key.to_owned(), Latest { date, removed: true });
         let file = self.file(key);
@@ -134,15 +153,16 @@ fn make_private(directory: &Path) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidings_core::clock::Timestamp;
 
-    fn kept(key: &str, title: &str, date: i64) -> SavedDraft {
+    fn kept(key: &str, title: &str, ms: i64) -> SavedDraft {
         SavedDraft {
             key: key.into(),
             notice: None,
             title: title.into(),
             post: "열 시".into(),
             shown: true,
-            date,
+            date: Timestamp::from_millis(ms),
         }
     }
 
@@ -155,8 +175,8 @@ mod tests {
         drafts.keep(&kept("b2", "two", 2)).unwrap();
         drafts.keep(&kept("a1", "one, longer", 3)).unwrap();
         assert_eq!(drafts.all().unwrap(), [kept("a1", "one, longer", 3), kept("b2", "two", 2)]);
-        drafts.remove("a1", 4).unwrap();
-        drafts.remove("a1", 4).unwrap();
+        drafts.remove("a1", Timestamp::from_millis(4)).unwrap();
+        drafts.remove("a1", Timestamp::from_millis(4)).unwrap();
         assert_eq!(drafts.all().unwrap(), [kept("b2", "two", 2)]);
     }
 
@@ -167,7 +187,7 @@ mod tests {
         drafts.keep(&kept("a1", "later", 2)).unwrap();
         drafts.keep(&kept("a1", "earlier", 1)).unwrap();
         assert_eq!(drafts.all().unwrap()[0].title, "later");
-        drafts.remove("a1", 3).unwrap();
+        drafts.remove("a1", Timestamp::from_millis(3)).unwrap();
         drafts.keep(&kept("a1", "typed before it was removed", 3)).unwrap();
         assert_eq!(drafts.all().unwrap(), []);
         drafts.keep(&kept("a1", "typed since", 4)).unwrap();

@@ -4,6 +4,7 @@
 use tidings_core::Tidings;
 use tidings_core::account::Members;
 use tidings_core::analysis::{Live, LogEntry, LogFilter, LogPage, LogPlace, Period};
+use tidings_core::clock::Timestamp;
 use tidings_core::feedback::Feedback;
 use tidings_core::notice::Notice;
 use tidings_core::profile::Lists;
@@ -73,8 +74,8 @@ pub(crate) struct Health {
     pub(crate) waiting: usize,
     /// The number of the last transaction that changed anything that the screens show.
     pub(crate) revision: i64,
-    /// When the state was read, in milliseconds UTC.
-    pub(crate) at: i64,
+    /// When the state was read.
+    pub(crate) at: Timestamp,
 }
 
 /// A post in the list.
@@ -83,8 +84,8 @@ pub(crate) struct PostRow {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) url: String,
-    pub(crate) date: i64,
-    pub(crate) end_date: Option<i64>,
+    pub(crate) date: Timestamp,
+    pub(crate) end_date: Option<Timestamp>,
     pub(crate) view: i64,
     pub(crate) fav: i64,
     /// Its rank in the popular feed, from 1; or how well it matches the search, in percent.

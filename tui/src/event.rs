@@ -2,6 +2,7 @@
 
 use crossterm::event::{KeyEvent, MouseEvent};
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 
 use crate::effect::{Act, Answer};
 use crate::problem::Problem;
@@ -18,7 +19,7 @@ pub(crate) enum Event {
     /// The terminal now has so many columns and rows.
     Resize(u16, u16),
     /// Time has passed: the current time, and the current versions of the data.
-    Tick { now: i64, changes: Changes },
+    Tick { now: Timestamp, changes: Changes },
     /// A query has been answered.
     Loaded { number: u64, answer: Answer },
     /// A change has succeeded or failed.

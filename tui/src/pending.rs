@@ -1,5 +1,7 @@
 //! A request that a screen waits for: only the answer to the latest request counts.
 
+use tidings_core::clock::Timestamp;
+
 use crate::effect::{Effect, Query};
 use crate::problem::Problem;
 
@@ -12,14 +14,14 @@ pub(crate) struct Pending {
     /// The number of the latest request.
     number: u64,
     /// When the request was made; `None` when none is pending.
-    since: Option<i64>,
+    since: Option<Timestamp>,
     /// Why the last request failed.
     problem: Option<Problem>,
 }
 
 impl Pending {
     /// Makes a request. The answer to an earlier request is ignored from now on.
-    pub(crate) fn request(&mut self, now: i64, query: Query) -> Effect {
+    pub(crate) fn request(&mut self, now: Timestamp, query: Query) -> Effect {
         self.number += 1;
         self.since = Some(now);
         Effect::Load { number: self.number, query }
@@ -31,7 +33,7 @@ impl Pending {
     }
 
     /// Whether a request has been pending for so long that the screen should show it.
-    pub(crate) fn is_slow(&self, now: i64) -> bool {
+    pub(crate) fn is_slow(&self, now: Timestamp) -> bool {
         self.since.is_some_and(|since| now - since >= SLOW_MS)
     }
 
@@ -69,6 +71,10 @@ impl Pending {
 mod tests {
     use super::*;
 
+    fn at(ms: i64) -> Timestamp {
+        Timestamp::from_millis(ms)
+    }
+
     fn number(effect: &Effect) -> u64 {
         match effect {
             Effect::Load { number, .. } => *number,
@@ -79,8 +85,8 @@ mod tests {
     #[test]
     fn only_the_answer_to_the_latest_request_counts() {
         let mut pending = Pending::default();
-        let first = number(&pending.request(0, Query::Notices));
-        let second = number(&pending.request(10, Query::Notices));
+        let first = number(&pending.request(at(0), Query::Notices));
+        let second = number(&pending.request(at(10), Query::Notices));
         assert_eq!(pending.take(first, Ok("stale")), None);
         assert!(pending.is_waiting());
         assert_eq!(pending.take(second, Ok("new")), Some("new"));
@@ -91,20 +97,20 @@ mod tests {
     #[test]
     fn a_cancelled_request_is_not_pending() {
         let mut pending = Pending::default();
-        let asked = number(&pending.request(0, Query::Notices));
-        assert!(!pending.is_slow(SLOW_MS - 1) && pending.is_slow(SLOW_MS));
+        let asked = number(&pending.request(at(0), Query::Notices));
+        assert!(!pending.is_slow(at(SLOW_MS - 1)) && pending.is_slow(at(SLOW_MS)));
         assert!(pending.cancel() && !pending.cancel());
-        assert!(!pending.is_slow(10_000));
+        assert!(!pending.is_slow(at(10_000)));
         assert_eq!(pending.take(asked, Ok("late")), None);
     }
 
     #[test]
     fn a_problem_stays_until_a_request_succeeds() {
         let mut pending = Pending::default();
-        let asked = number(&pending.request(0, Query::Notices));
+        let asked = number(&pending.request(at(0), Query::Notices));
         assert_eq!(pending.take::<()>(asked, Err(Problem::new("It failed."))), None);
         assert!(pending.problem().is_some());
-        let asked = number(&pending.request(0, Query::Notices));
+        let asked = number(&pending.request(at(0), Query::Notices));
         assert_eq!(pending.take(asked, Ok(())), Some(()));
         assert!(pending.problem().is_none());
     }

@@ -6,6 +6,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 
 use crate::effect::{Act, Answer, Effect};
 use crate::keys::{Action, Table};
@@ -27,8 +28,8 @@ pub(crate) mod posts;
 /// What all screens share.
 #[derive(Clone, Debug)]
 pub(crate) struct Ctx {
-    /// The current time in milliseconds UTC.
-    pub(crate) now: i64,
+    /// The current time.
+    pub(crate) now: Timestamp,
     /// The time zone of the counted days, used for all times that are shown.
     pub(crate) zone: TimeZone,
     /// Columns and rows of the terminal.
@@ -43,35 +44,35 @@ impl Ctx {
     }
 
     /// Formats a point in time in the zone.
-    fn at(&self, ms: i64, format: &str) -> String {
-        let moment = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
+    fn at(&self, at: Timestamp, format: &str) -> String {
+        let moment = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default();
         moment.to_zoned(self.zone.clone()).strftime(format).to_string()
     }
 
     /// `2026-11-20 13:36`.
-    pub(crate) fn stamp(&self, ms: i64) -> String {
-        self.at(ms, "%Y-%m-%d %H:%M")
+    pub(crate) fn stamp(&self, at: Timestamp) -> String {
+        self.at(at, "%Y-%m-%d %H:%M")
     }
 
     /// `2026-11-20`.
-    pub(crate) fn day(&self, ms: i64) -> String {
-        self.at(ms, "%Y-%m-%d")
+    pub(crate) fn day(&self, at: Timestamp) -> String {
+        self.at(at, "%Y-%m-%d")
     }
 
     /// `13:36`.
-    pub(crate) fn time(&self, ms: i64) -> String {
-        self.at(ms, "%H:%M")
+    pub(crate) fn time(&self, at: Timestamp) -> String {
+        self.at(at, "%H:%M")
     }
 
     /// `13:36:05`.
-    pub(crate) fn clock(&self, ms: i64) -> String {
-        self.at(ms, "%H:%M:%S")
+    pub(crate) fn clock(&self, at: Timestamp) -> String {
+        self.at(at, "%H:%M:%S")
     }
 
     /// `13:36:05` of today, else `11-19 13:36:05`.
-    pub(crate) fn moment(&self, ms: i64) -> String {
-        let format = if self.day(ms) == self.day(self.now) { "%H:%M:%S" } else { "%m-%d %H:%M:%S" };
-        self.at(ms, format)
+    pub(crate) fn moment(&self, at: Timestamp) -> String {
+        let format = if self.day(at) == self.day(self.now) { "%H:%M:%S" } else { "%m-%d %H:%M:%S" };
+        self.at(at, format)
     }
 }
 
@@ -209,7 +210,7 @@ pub(crate) trait Screen {
     fn acted(&mut self, _: &Act, _: Result<(), &Problem>, _: &Ctx, _: &mut Out) {}
 
     /// Whether a request takes noticeably long.
-    fn is_slow(&self, now: i64) -> bool;
+    fn is_slow(&self, now: Timestamp) -> bool;
 
     /// Cancels the pending requests. Returns whether there were any.
     fn cancel(&mut self) -> bool;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crossterm::event::KeyEventKind;
 use jiff::tz::TimeZone;
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 
 use crate::effect::{Act, Answer, Effect};
 use crate::event::Event;
@@ -52,7 +53,7 @@ pub(crate) struct State {
     log: Log,
     changes: Changes,
     /// The running changes: what each does, and since when.
-    running: Vec<(&'static str, i64)>,
+    running: Vec<(&'static str, Timestamp)>,
     /// Whether the program ends when no change is running.
     quitting: bool,
 }
@@ -70,7 +71,7 @@ impl Overlay {
 
 impl State {
     /// Returns the state at the start, before anything is loaded.
-    pub(crate) fn new(zone_name: &str, theme: Theme, now: i64, size: (u16, u16)) -> Self {
+    pub(crate) fn new(zone_name: &str, theme: Theme, now: Timestamp, size: (u16, u16)) -> Self {
         let zone = TimeZone::get(zone_name).unwrap_or(TimeZone::UTC);
         Self {
             ctx: Ctx { now, zone, size, theme },
@@ -132,7 +133,7 @@ impl State {
 
     /// The current minute: the finest unit of time that is shown.
     pub(crate) fn minute(&self) -> i64 {
-        self.ctx.now.div_euclid(60_000)
+        self.ctx.now.as_millis().div_euclid(60_000)
     }
 
     /// Whether something takes noticeably long.
@@ -144,13 +145,14 @@ impl State {
     pub(crate) fn progress(&self) -> Option<String> {
         const FRAMES: [&str; 8] = ["⣾", "⣽", "⣻", "⢿", "⡿", "⣟", "⣯", "⣷"];
         let now = self.ctx.now;
-        let saving = self.running.first().filter(|(_, since)| now - since >= 300).map(|(what, _)| *what);
+        let saving = self.running.first().filter(|(_, since)| now - *since >= 300).map(|(what, _)| *what);
         let what = match saving {
             Some(what) => format!("{what} …"),
             None if self.screen().is_slow(now) => "loading … Esc cancels".to_owned(),
             None => return None,
         };
-        let frame = usize::try_from(now.rem_euclid(1_000_000) / 100).unwrap_or_default() % FRAMES.len();
+        let frame =
+            usize::try_from(now.as_millis().rem_euclid(1_000_000) / 100).unwrap_or_default() % FRAMES.len();
         Some(format!("{} {what}", FRAMES[frame]))
     }
 

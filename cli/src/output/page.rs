@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use tidings_core::answer::LineError;
-use tidings_core::clock::{Time, rfc3339};
+use tidings_core::clock::Timestamp;
 use tidings_core::import::About;
 use tidings_tui::escape;
 use tidings_tui::number::number;
@@ -115,10 +114,10 @@ impl Page {
 }
 
 /// A point in time, to the minute, in the zone that [`dated`] names.
-pub(crate) fn local(time: Time) -> String {
-    match Timestamp::from_millisecond(time.0) {
+pub(crate) fn local(time: Timestamp) -> String {
+    match jiff::Timestamp::from_millisecond(time.as_millis()) {
         Ok(moment) => moment.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
-        Err(_) => rfc3339(time.0),
+        Err(_) => time.to_string(),
     }
 }
 

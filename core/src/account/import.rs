@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::password::stored::Stored;
 use super::{Caller, cut_nickname, fold, is_id, new_generation, nickname};
 use crate::Tidings;
-use crate::clock;
+use crate::clock::Timestamp;
 use crate::config::{Bounds, Config};
 use crate::error::Result;
 use crate::import::{self, BATCH_TIME, FieldKind, Kind, MoveReport, Progress, Written};
@@ -63,7 +63,7 @@ pub fn import_members(
 
 /// Reads the lines of an import of members.
 #[cfg(feature = "fuzzing")]
-pub(crate) fn read_lines(input: &[u8], config: &Config, now: i64) -> import::Read {
+pub(crate) fn read_lines(input: &[u8], config: &Config, now: Timestamp) -> import::Read {
     let lines =
         import::json(input, |_, text| Line::check(config, now, import::fields(text, &FIELDS, EXAMPLE)?));
     import::read_all(lines, drop)
@@ -91,11 +91,11 @@ struct Line {
     password: Zeroizing<String>,
     name: Option<String>,
     major: Option<String>,
-    date: i64,
+    date: Timestamp,
 }
 
 impl Line {
-    fn check(config: &Config, now: i64, fields: Fields) -> Result<Self, String> {
+    fn check(config: &Config, now: Timestamp, fields: Fields) -> Result<Self, String> {
         let Fields { id, nickname: shown, password_hash, name, major, date } = fields;
         let id = id.filter(|id| is_id(config, id)).ok_or_else(|| id_rule(config))?;
         let name = name.filter(|name| !name.is_empty()).map(|name| text::line(&name, NAME).ok_or(NAME_RULE));
@@ -112,7 +112,7 @@ impl Line {
         };
         let password = password_hash.unwrap_or_default();
         Stored::parse(&password)?;
-        let date = date.map_or(Some(now), |date| clock::parse(&date)).filter(|date| *date <= now);
+        let date = date.map_or(Some(now), |date| Timestamp::parse(&date)).filter(|date| *date <= now);
         let date = date.ok_or(DATE_RULE)?;
         Ok(Self { folded: fold(&id), id, nickname, password, name, major, date })
     }
@@ -179,6 +179,7 @@ mod sql {
 
 #[cfg(test)]
 mod tests {
+    use crate::clock::Timestamp;
     use serde_json::{Value, json};
 
     use super::*;
@@ -251,14 +252,19 @@ mod tests {
                 |mut row: crate::store::Row| Ok((row.take(0)?, row.take(1)?, row.take(2)?, row.take(3)?));
             rows.into_iter()
                 .map(member)
-                .collect::<Result<Vec<(String, Option<String>, Option<String>, i64)>>>()
+                .collect::<Result<Vec<(String, Option<String>, Option<String>, Timestamp)>>>()
         });
         let text = |text: &str| Some(text.to_owned());
         let cut: String = long.chars().take(30).collect();
         assert_eq!(
             rows.unwrap(),
             [
-                ("Annie".into(), text("김안나"), text("CS"), clock::parse("2024-02-29T03:00:00Z").unwrap()),
+                (
+                    "Annie".into(),
+                    text("김안나"),
+                    text("CS"),
+                    Timestamp::parse("2024-02-29T03:00:00Z").unwrap()
+                ),
                 (cut, text(&long), text(""), NOW),
                 ("cid".into(), None, None, NOW),
             ]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::password::{Purpose, Turn};
 use super::{Caller, Identity, find, fold, may_be_set, revoke_tokens};
 use crate::Tidings;
-use crate::clock::Time;
+use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Result};
 
 /// How many members a page of the list may have.
@@ -84,7 +84,7 @@ pub struct MemberEntry {
     /// Whether they are blacklisted: 0 or 1.
     pub blacklisted: i64,
     /// When they signed up.
-    pub date: Time,
+    pub date: Timestamp,
 }
 
 /// The members, page by page. Somebody who signs up meanwhile is listed if their id is yet to come.
@@ -133,7 +133,7 @@ pub fn set_password(tidings: &Tidings, id: &str, pw: &str) -> Result<()> {
 }
 
 mod sql {
-    use super::{MemberEntry, Time, fold};
+    use super::{MemberEntry, fold};
     use crate::store::{Row, StoreError, Tx};
 
     pub(super) fn list(
@@ -167,7 +167,7 @@ mod sql {
                 user_major: row.take::<Option<String>>(3)?.unwrap_or_default(),
                 admin: row.take(4)?,
                 blacklisted: row.take(5)?,
-                date: Time(row.take(6)?),
+                date: row.take(6)?,
             })
         };
         rows.into_iter().map(member).collect()
@@ -252,7 +252,7 @@ mod tests {
         service.member("ben");
         admin::push_blacklist(&service, &Caller::Operator, "ben").unwrap();
         let members = list(&service, &MemberQuery::default()).unwrap().members;
-        let flags: Vec<_> = members.iter().map(|m| (m.admin, m.blacklisted, m.date.0)).collect();
+        let flags: Vec<_> = members.iter().map(|m| (m.admin, m.blacklisted, m.date)).collect();
         assert_eq!(flags, [(1, 0, NOW), (0, 1, NOW)]);
         assert_eq!((members[0].user_name.as_str(), members[0].user_major.as_str()), ("ann", ""));
     }

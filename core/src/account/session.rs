@@ -307,6 +307,7 @@ struct Credentials {
 
 mod sql {
     use super::{Arg, Credentials, New, StoreError, Tx, fold};
+    use crate::clock::Timestamp;
     use crate::store::Topic;
 
     pub(super) fn credentials(tx: &mut dyn Tx, folded: &str) -> Result<Option<Credentials>, StoreError> {
@@ -324,7 +325,12 @@ mod sql {
         }))
     }
 
-    pub(super) fn insert(tx: &mut dyn Tx, new: &New, generation: i64, now: i64) -> Result<(), StoreError> {
+    pub(super) fn insert(
+        tx: &mut dyn Tx,
+        new: &New,
+        generation: i64,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let (name, major) = new.verified.as_ref().map(|(name, major)| (name, major)).unzip();
         let sql = "INSERT INTO member (id, folded, password, generation, nickname, name, major, date)
                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";

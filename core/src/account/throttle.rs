@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use siphasher::sip::SipHasher24;
 use table::{State, Table, Worth};
 
-use crate::clock::{Clock, SECOND_MS};
+use crate::clock::{Clock, Monotonic, SECOND_MS};
 use crate::error::{Error, Result};
 use crate::id::random;
 use crate::keyed::OwnMap;
@@ -68,14 +68,14 @@ impl From<IpAddr> for Client {
 /// The failures of an account from a client.
 #[derive(Default)]
 struct Pair {
-    failed_at: i64,
+    failed_at: Monotonic,
     /// As many as count: from a certain one on each further wait is the longest.
     failures: u8,
 }
 
 impl Pair {
     /// Milliseconds until the next attempt may begin.
-    fn waits(&self, now: i64) -> i64 {
+    fn waits(&self, now: Monotonic) -> i64 {
         let further = u32::from(self.failures).saturating_sub(FREE_FAILURES);
         let seconds = further.checked_sub(1).map_or(0, |doublings| (1 << doublings.min(5)).min(WAIT_MAX_S));
         self.failed_at + seconds * SECOND_MS - now
@@ -83,7 +83,7 @@ impl Pair {
 }
 
 impl State for Pair {
-    fn worth(&self, now: i64) -> Option<Worth> {
+    fn worth(&self, now: Monotonic) -> Option<Worth> {
         let counts = self.failures > 0 && now - self.failed_at <= FORGET_MS;
         counts.then(|| (self.waits(now) > 0, self.failures, self.failed_at))
     }
@@ -91,7 +91,7 @@ impl State for Pair {
 
 /// When a client failed, the last [`CLIENT_FAILURES`] times within the window.
 struct Failures {
-    last: i64,
+    last: Monotonic,
     /// The low half of each time, in a ring: what counts is never so old that this says less than the whole.
     times: [u32; CLIENT_FAILURES as usize],
     oldest: u8,
@@ -100,13 +100,13 @@ struct Failures {
 
 impl Default for Failures {
     fn default() -> Self {
-        Self { last: 0, times: [0; CLIENT_FAILURES as usize], oldest: 0, count: 0 }
+        Self { last: Monotonic::default(), times: [0; CLIENT_FAILURES as usize], oldest: 0, count: 0 }
     }
 }
 
 impl Failures {
     /// How long ago the oldest was that is remembered.
-    fn age(&self, now: i64) -> i64 {
+    fn age(&self, now: Monotonic) -> i64 {
         i64::from(low_half(now).wrapping_sub(self.times[usize::from(self.oldest)]))
     }
 
@@ -115,13 +115,13 @@ impl Failures {
         self.count -= 1;
     }
 
-    fn forget_old(&mut self, now: i64) {
+    fn forget_old(&mut self, now: Monotonic) {
         while self.count > 0 && self.age(now) >= CLIENT_WINDOW_MS {
             self.forget_oldest();
         }
     }
 
-    fn add(&mut self, now: i64) {
+    fn add(&mut self, now: Monotonic) {
         self.forget_old(now);
         if self.count == CLIENT_FAILURES {
             self.forget_oldest();
@@ -132,21 +132,21 @@ impl Failures {
     }
 
     /// Milliseconds until sign-in opens again for the client.
-    fn waits(&self, now: i64) -> i64 {
+    fn waits(&self, now: Monotonic) -> i64 {
         if self.count == CLIENT_FAILURES { CLIENT_WINDOW_MS - self.age(now) } else { 0 }
     }
 }
 
 impl State for Failures {
-    fn worth(&self, now: i64) -> Option<Worth> {
+    fn worth(&self, now: Monotonic) -> Option<Worth> {
         let counts = self.count > 0 && now - self.last < CLIENT_WINDOW_MS;
         counts.then(|| (self.waits(now) > 0, self.count, self.last))
     }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the low half is what is meant")]
-const fn low_half(time: i64) -> u32 {
-    time as u32
+const fn low_half(time: Monotonic) -> u32 {
+    time.as_millis() as u32
 }
 
 /// What is remembered of failures.

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use serde::{Deserialize, Serialize};
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, Secret};
 use crate::error::{Error, Result};
 use crate::files::key_file;
@@ -43,8 +43,8 @@ pub(crate) struct Claims {
 
 impl Claims {
     /// Whether the token has not ended.
-    pub(crate) fn lasts(&self, now: i64) -> bool {
-        now < self.exp.saturating_mul(1_000)
+    pub(crate) fn lasts(&self, now: Timestamp) -> bool {
+        now < Timestamp::from_millis(self.exp.saturating_mul(1_000))
     }
 }
 
@@ -139,9 +139,9 @@ impl Keys {
     }
 
     /// A token of the member `id` in its present generation.
-    pub(crate) fn sign(&self, id: &str, generation: i64, now: i64) -> Result<String> {
+    pub(crate) fn sign(&self, id: &str, generation: i64, now: Timestamp) -> Result<String> {
         self.follow();
-        let iat = now.div_euclid(1_000);
+        let iat = now.as_millis().div_euclid(1_000);
         let claims = Claims { sub: id.to_owned(), iat, exp: iat + self.lifetime_s, generation };
         let token = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.set.load().signs);
         token.map_err(|e| Error::Internal(e.into()))
@@ -170,7 +170,7 @@ impl Keys {
 
     /// Whether the files were not looked at for as long as may be.
     fn is_due(&self) -> bool {
-        let (now, looked) = (self.clock.monotonic(), self.looked.load(Ordering::Relaxed));
+        let (now, looked) = (self.clock.monotonic().as_millis(), self.looked.load(Ordering::Relaxed));
         now.saturating_sub(looked) >= LOOK_MS
             && self.looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }

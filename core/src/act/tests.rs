@@ -9,7 +9,7 @@ use super::*;
 use crate::account::{self, Caller};
 use crate::analysis::{self, Communication, Operation};
 use crate::answer::LineError;
-use crate::clock::{DAY_MS, rfc3339};
+use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Config;
 use crate::import::{About, to_the_end};
 use crate::newsfeed::Page;
@@ -27,13 +27,13 @@ struct Act {
     member: usize,
     kind: &'static str,
     what: usize,
-    at: i64,
+    at: Timestamp,
 }
 
 impl Act {
     fn line(self) -> String {
         let Self { member, kind, what, at } = self;
-        let (id, date) = (MEMBERS[member].to_uppercase(), rfc3339(at));
+        let (id, date) = (MEMBERS[member].to_uppercase(), at.to_string());
         let line = match kind {
             "search" => json!({"id": id, "type": kind, "search": searched(what), "date": date}),
             "newsfeed" => {
@@ -54,7 +54,7 @@ fn searched(n: usize) -> String {
 }
 
 /// A service with members and posts, at some time.
-fn service(now: i64) -> Service {
+fn service(now: Timestamp) -> Service {
     let mut config = Config { token_days: 400, ..Config::default() };
     config.analysis.timezone = Some("Asia/Seoul".parse().unwrap());
     let service = service_at(now, config);
@@ -62,7 +62,7 @@ fn service(now: i64) -> Service {
         json!({
             "_id": format!("{n:024x}"), "url": url(n), "title": format!("Post {n} of {}", TOPICS[n % 3]),
             "topic": [TOPICS[n % 3]], "tag": [format!("tag {}", n % 4), "all"],
-            "date": rfc3339(NOW - 100 * DAY_MS + i64::try_from(n).unwrap() * MINUTE),
+            "date": NOW - 100 * DAY_MS + i64::try_from(n).unwrap() * MINUTE,
         })
     });
     let posts: String = posts.map(|post| post.to_string() + "\n").collect();
@@ -198,7 +198,7 @@ fn acts_that_moved_in_show_as_they_would_had_they_been_done_here() {
 
 #[test]
 fn what_was_done_here_and_what_moved_in_are_one_visit_where_they_meet() {
-    let day = NOW / DAY_MS * DAY_MS;
+    let day = NOW - NOW.as_millis() % DAY_MS;
     let at = |minutes: i64| day + minutes * MINUTE;
     let view = |minutes| Act { member: 0, kind: "view", what: 0, at: at(minutes) };
     let service = service(at(0));
@@ -244,7 +244,7 @@ fn lists_keep_their_newest_300_in_whatever_order_they_come() {
         import_from(&service, &range.map(act).collect::<Vec<_>>());
     }
     let list = search::lately(&service, &ann, 300).unwrap().lately_search_list;
-    let dates: Vec<i64> = list.iter().map(|record| record.date.0).collect();
+    let dates: Vec<Timestamp> = list.iter().map(|record| record.date).collect();
     assert_eq!(dates, (0..300).map(|n| NOW - n * 1_000).collect::<Vec<_>>());
     let kept = service.store().read(|tx| tx.one("SELECT count(*) FROM searched", &[])?.take::<i64>(0));
     assert_eq!(kept.unwrap(), 300);

@@ -11,6 +11,7 @@ use crate::account::{self, Member};
 use crate::analysis::counters::Counter;
 use crate::analysis::trends::WINDOW_MS;
 use crate::analysis::{log, visitor};
+use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::import::{BATCH_TIME, Written};
 use crate::post::Standing;
@@ -117,7 +118,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Does an act that is new; false when it changes nothing, being a like of what was liked.
-    fn apply(&mut self, tx: &mut dyn Tx, member: &Member, at: i64, deed: &Deed) -> Result<bool> {
+    fn apply(&mut self, tx: &mut dyn Tx, member: &Member, at: Timestamp, deed: &Deed) -> Result<bool> {
         let calendar = &self.acts.calendar;
         // A reset has emptied the lists of what was done before it.
         let listed = at >= member.measured;
@@ -151,7 +152,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Gives a like; of two of the same post the earlier stands.
-    fn like(&mut self, tx: &mut dyn Tx, member: i64, at: i64, url: &str) -> Result<bool> {
+    fn like(&mut self, tx: &mut dyn Tx, member: i64, at: Timestamp, url: &str) -> Result<bool> {
         let (weight, calendar) = (self.acts.like_weight, &self.acts.calendar);
         let Some(post) = self.post(tx, url)? else { return Ok(false) };
         let key = post.standing.post;
@@ -188,17 +189,22 @@ fn hash(kind: &[u8], text: &str) -> i64 {
 }
 
 mod sql {
-    use super::{StoreError, Tx};
+    use super::{StoreError, Timestamp, Tx};
 
     /// When acts were done that a member brought along, in a stretch of time.
-    pub(super) fn times(tx: &mut dyn Tx, member: i64, from: i64, until: i64) -> Result<Vec<i64>, StoreError> {
+    pub(super) fn times(
+        tx: &mut dyn Tx,
+        member: i64,
+        from: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<Timestamp>, StoreError> {
         let sql = "SELECT DISTINCT date FROM moved_act WHERE member = $1 AND date >= $2 AND date < $3";
         let rows = tx.rows(sql, &[member.into(), from.into(), until.into()])?;
         rows.into_iter().map(|mut row| row.take(0)).collect()
     }
 
     /// Keeps an act; false when it is there.
-    pub(super) fn keep(tx: &mut dyn Tx, member: i64, at: i64, act: i64) -> Result<bool, StoreError> {
+    pub(super) fn keep(tx: &mut dyn Tx, member: i64, at: Timestamp, act: i64) -> Result<bool, StoreError> {
         let sql = "INSERT INTO moved_act (member, date, act) VALUES ($1, $2, $3)
                    ON CONFLICT (member, date, act) DO NOTHING";
         Ok(tx.run(sql, &[member.into(), at.into(), act.into()])? > 0)

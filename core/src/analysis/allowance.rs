@@ -3,7 +3,7 @@
 //! Source: the generic cell rate algorithm of ITU-T Recommendation I.371, which keeps one number for each of those
 //! who are counted.
 
-use crate::clock::SECOND_MS;
+use crate::clock::{SECOND_MS, Timestamp};
 
 const MICROS_OF_MS: i64 = 1_000;
 /// From how far beyond the whole allowance on the clock has been set back. Requests that end at the same time on
@@ -34,9 +34,9 @@ impl Allowance {
         Self { burst, each: seconds * SECOND_MS * MICROS_OF_MS }
     }
 
-    /// Takes one, if there is one at this moment, in milliseconds.
-    pub(super) fn take(self, used: &mut Used, at: i64) -> bool {
-        let now = at.saturating_mul(MICROS_OF_MS);
+    /// Takes one, if there is one at this moment.
+    pub(super) fn take(self, used: &mut Used, at: Timestamp) -> bool {
+        let now = at.as_millis().saturating_mul(MICROS_OF_MS);
         let mut until = used.0.max(now);
         if until - now > self.burst * self.each + SET_BACK {
             until = now;
@@ -52,10 +52,11 @@ impl Allowance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Timestamp;
     use crate::testing::NOW;
 
     /// How many of many are there at this moment.
-    fn taken(allowance: Allowance, used: &mut Used, at: i64) -> usize {
+    fn taken(allowance: Allowance, used: &mut Used, at: Timestamp) -> usize {
         (0..1_000).filter(|_| allowance.take(used, at)).count()
     }
 

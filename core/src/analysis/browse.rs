@@ -7,6 +7,7 @@ use super::LogEntry;
 use super::log::{self, first_key};
 use crate::Tidings;
 use crate::account::{Caller, fold};
+use crate::clock::Timestamp;
 use crate::error::Result;
 
 /// Lines that one page looks at.
@@ -21,10 +22,10 @@ pub struct LogFilter {
     pub member: Option<String>,
     /// Whose path holds this text.
     pub path: Option<String>,
-    /// Of this moment or later, in milliseconds UTC …
-    pub since: Option<i64>,
+    /// Of this moment or later …
+    pub since: Option<Timestamp>,
     /// … and before this one.
-    pub until: Option<i64>,
+    pub until: Option<Timestamp>,
 }
 
 /// A place in the log: before which line to go on.
@@ -46,7 +47,7 @@ pub struct LogPage {
     /// Where the next page begins, if the log goes on.
     pub next: Option<LogPlace>,
     /// The moment that the log has been looked through to, where it goes on.
-    pub looked_to: Option<i64>,
+    pub looked_to: Option<Timestamp>,
 }
 
 /// The newest lines that match, or those after a `place`; at most `limit` and never more than 1,000.

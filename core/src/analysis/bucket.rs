@@ -5,11 +5,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use jiff::Span;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Span, Timestamp};
 
-use crate::clock::{DAY_MS, SECOND_MS, TIME_MAX, TIME_MIN};
+use crate::clock::{DAY_MS, SECOND_MS, Timestamp};
 
 pub(crate) const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
 /// Hours that a day is cut into. One that has an hour twice, or not at all, is cut into as many.
@@ -83,14 +83,14 @@ pub(crate) struct Cutter {
 /// A stretch of time in which the zone keeps one offset from UTC, so that days and hours are sums.
 #[derive(Clone, Copy)]
 struct Stretch {
-    from: i64,
-    until: i64,
+    from: Timestamp,
+    until: Timestamp,
     offset: i64,
 }
 
 impl Cutter {
     pub(crate) fn new(zone: Zone) -> Self {
-        let none = Stretch { from: 0, until: 0, offset: 0 };
+        let none = Stretch { from: Timestamp::MIN, until: Timestamp::MIN, offset: 0 };
         Self { zone, stretch: ArcSwap::new(Arc::new(none)) }
     }
 
@@ -99,20 +99,20 @@ impl Cutter {
     }
 
     /// The day and the hour of a moment; one that no calendar reaches is in the nearest that it does.
-    pub(crate) fn slot(&self, at: i64) -> Slot {
-        let at = at.clamp(TIME_MIN, TIME_MAX);
-        let wall = at + self.offset(at);
+    pub(crate) fn slot(&self, at: Timestamp) -> Slot {
+        let at = at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX);
+        let wall = (at + self.offset(at)).as_millis();
         let hour = u8::try_from(wall.rem_euclid(DAY_MS) / HOUR_MS).expect("a day has 24 hours");
         Slot { day: wall.div_euclid(DAY_MS), hour }
     }
 
     /// How many milliseconds past the hour a clock on the wall shows.
-    pub(crate) fn past_the_hour(&self, at: i64) -> i64 {
-        let at = at.clamp(TIME_MIN, TIME_MAX);
-        (at + self.offset(at)).rem_euclid(HOUR_MS)
+    pub(crate) fn past_the_hour(&self, at: Timestamp) -> i64 {
+        let at = at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX);
+        (at + self.offset(at)).as_millis().rem_euclid(HOUR_MS)
     }
 
-    fn offset(&self, at: i64) -> i64 {
+    fn offset(&self, at: Timestamp) -> i64 {
         let kept = self.stretch.load();
         if (kept.from..kept.until).contains(&at) {
             return kept.offset;
@@ -123,41 +123,48 @@ impl Cutter {
     }
 
     /// The moment so many calendar months before another, as the zone's calendar has it.
-    pub(crate) fn months_before(&self, at: i64, months: i64) -> i64 {
+    pub(crate) fn months_before(&self, at: Timestamp, months: i64) -> Timestamp {
         let earlier = Span::new().try_months(months).ok().and_then(|months| {
-            let now = timestamp(at.clamp(TIME_MIN, TIME_MAX)).to_zoned(self.zone.0.clone());
+            let now = to_jiff(at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX))
+                .to_zoned(self.zone.0.clone());
             now.checked_sub(months).ok()
         });
-        earlier.map_or(TIME_MIN, |earlier| earlier.timestamp().as_millisecond())
+        earlier.map_or(Timestamp::RFC3339_MIN, |earlier| from_jiff(earlier.timestamp()))
     }
 
     /// When a day begins: at midnight, or where clocks are put forward over it, at the first moment after.
-    pub(crate) fn begins(&self, day: i64) -> i64 {
+    pub(crate) fn begins(&self, day: i64) -> Timestamp {
         let date = date(day).and_then(|date| date.to_zoned(self.zone.0.clone()).ok());
         date.and_then(|date| date.start_of_day().ok())
-            .map_or(day.saturating_mul(DAY_MS), |first| first.timestamp().as_millisecond())
+            .map_or(Timestamp::from_millis(day.saturating_mul(DAY_MS)), |first| from_jiff(first.timestamp()))
     }
 }
 
 impl Zone {
     /// The stretch around a moment in which the offset is the same.
-    fn stretch(&self, at: i64) -> Stretch {
-        let moment = timestamp(at);
+    fn stretch(&self, at: Timestamp) -> Stretch {
+        let moment = to_jiff(at);
         // A transition at the very moment counts as one before it.
         let next = moment.checked_add(Span::new().nanoseconds(1)).unwrap_or(moment);
-        let from = self.0.preceding(next).next().map_or(TIME_MIN, |t| ceil(t.timestamp()));
-        let until = self.0.following(moment).next().map_or(TIME_MAX + 1, |t| ceil(t.timestamp()));
+        let from = self.0.preceding(next).next().map_or(Timestamp::RFC3339_MIN, |t| ceil(t.timestamp()));
+        let until =
+            self.0.following(moment).next().map_or(Timestamp::RFC3339_MAX + 1, |t| ceil(t.timestamp()));
         Stretch { from, until, offset: i64::from(self.0.to_offset(moment).seconds()) * SECOND_MS }
     }
 }
 
 /// The first millisecond that is not before a transition.
-fn ceil(at: Timestamp) -> i64 {
-    at.as_millisecond() + i64::from(at.as_nanosecond().rem_euclid(1_000_000) != 0)
+fn ceil(at: jiff::Timestamp) -> Timestamp {
+    from_jiff(at) + i64::from(at.as_nanosecond().rem_euclid(1_000_000) != 0)
 }
 
-fn timestamp(ms: i64) -> Timestamp {
-    Timestamp::from_millisecond(ms).expect("clamped to what can be written")
+fn from_jiff(at: jiff::Timestamp) -> Timestamp {
+    Timestamp::from_millis(at.as_millisecond())
+}
+
+/// `at` is within the years that RFC 3339 can express.
+fn to_jiff(at: Timestamp) -> jiff::Timestamp {
+    jiff::Timestamp::from_millisecond(at.as_millis()).expect("the clamped range is valid")
 }
 
 /// The number of a calendar day; `None` where the calendar has no such day.
@@ -181,7 +188,6 @@ pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::clock::parse;
 
     /// Whole hours, halves, quarters, days of 23 to 25 hours and of 24 and a half, clocks that go forward at
     /// midnight, and a day that was left out.
@@ -201,7 +207,7 @@ pub(super) mod tests {
     ];
 
     fn slot(zone: &str, at: &str) -> (String, u8) {
-        let Slot { day, hour } = Cutter::new(zone.parse().unwrap()).slot(parse(at).unwrap());
+        let Slot { day, hour } = Cutter::new(zone.parse().unwrap()).slot(Timestamp::parse(at).unwrap());
         (date_text(day), hour)
     }
 
@@ -244,7 +250,7 @@ pub(super) mod tests {
     fn months_are_the_calendars() {
         let before = |zone: &str, at, months| {
             let cutter = Cutter::new(zone.parse().unwrap());
-            crate::clock::rfc3339(cutter.months_before(parse(at).unwrap(), months))
+            cutter.months_before(Timestamp::parse(at).unwrap(), months).to_string()
         };
         assert_eq!(before("UTC", "2026-03-31T12:00:00Z", 1), "2026-02-28T12:00:00.000Z");
         // Noon stays noon, though clocks have changed.
@@ -264,10 +270,11 @@ pub(super) mod tests {
             let cutter = Cutter::new(zone.clone());
             for (at, near) in moments {
                 // Also the moments around the next transition.
-                let next = zone.0.following(timestamp(at)).next();
-                let transition = next.map_or(at, |t| t.timestamp().as_millisecond());
+                let at = Timestamp::from_millis(at);
+                let next = zone.0.following(to_jiff(at)).next();
+                let transition = next.map_or(at, |t| from_jiff(t.timestamp()));
                 for at in [at, transition + near, transition + near * 20 * 60 * SECOND_MS] {
-                    let wall = timestamp(at).to_zoned(zone.0.clone());
+                    let wall = to_jiff(at).to_zoned(zone.0.clone());
                     let Slot { day, hour } = cutter.slot(at);
                     prop_assert_eq!(date_text(day), wall.date().to_string());
                     prop_assert_eq!(i64::from(hour), i64::from(wall.hour()));
@@ -280,11 +287,12 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn no_moment_panics(at: i64, months: i64, (year, month, day) in any::<(i64, i64, i64)>()) {
+        fn no_moment_panics(ms: i64, months: i64, (year, month, day) in any::<(i64, i64, i64)>()) {
             let cutter = Cutter::new("Australia/Lord_Howe".parse().unwrap());
+            let at = Timestamp::from_millis(ms);
             let slot = cutter.slot(at);
-            let _ = (cutter.months_before(at, months), cutter.begins(slot.day), cutter.begins(at));
-            let _ = (day_of(year, month, day), date_text(at));
+            let _ = (cutter.months_before(at, months), cutter.begins(slot.day), cutter.begins(ms));
+            let _ = (day_of(year, month, day), date_text(ms));
         }
     }
 }

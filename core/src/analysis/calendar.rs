@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::bucket::{Cutter, Slot, Zone};
 use super::counters::{Counter, hourly};
-use crate::clock::Clock;
+use crate::clock::{Clock, Monotonic, Timestamp};
 use crate::error::{Error, Result};
 use crate::store::{Store, StoreError, Topic, Tx};
 
@@ -48,12 +48,12 @@ impl Calendar {
     }
 
     /// The time by which durations are measured.
-    pub(super) fn monotonic(&self) -> i64 {
+    pub(super) fn monotonic(&self) -> Monotonic {
         self.clock.monotonic()
     }
 
     /// The day and the hour of a moment.
-    pub(crate) fn slot(&self, at: i64) -> Slot {
+    pub(crate) fn slot(&self, at: Timestamp) -> Slot {
         self.cutter.slot(at)
     }
 
@@ -66,7 +66,7 @@ impl Calendar {
     ///
     /// # Errors
     /// When the store fails; when the database's zone is another one by now.
-    pub(crate) fn count(&self, tx: &mut dyn Tx, counter: Counter, at: i64) -> Result<(), StoreError> {
+    pub(crate) fn count(&self, tx: &mut dyn Tx, counter: Counter, at: Timestamp) -> Result<(), StoreError> {
         self.count_in(tx, counter, self.slot(at), 1)
     }
 

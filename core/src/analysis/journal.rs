@@ -14,6 +14,7 @@ use super::calendar::Calendar;
 use super::log::{Operation, Requests};
 use super::visitor::Guest;
 use crate::account::Seen;
+use crate::clock::{Monotonic, Timestamp};
 use crate::store::{self, Ride, Slice, Store, StoreError, Topic, Tx};
 
 mod clients;
@@ -32,7 +33,7 @@ const EXACT_AGAIN_MS: i64 = 100;
 
 /// A communication to be written.
 pub(super) struct Record {
-    pub(super) at: i64,
+    pub(super) at: Timestamp,
     pub(super) operation: Operation,
     pub(super) path: Option<Box<str>>,
     pub(super) status: u16,
@@ -120,8 +121,8 @@ impl Journal {
     }
 
     /// How much of what exact reports may cost is used up, as the time in which it will be there again.
-    fn used(&self, now: i64) -> i64 {
-        (self.exact_until.load(Ordering::Relaxed) - now).clamp(0, EXACT * EXACT_AGAIN_MS)
+    fn used(&self, now: Monotonic) -> i64 {
+        (self.exact_until.load(Ordering::Relaxed) - now.as_millis()).clamp(0, EXACT * EXACT_AGAIN_MS)
     }
 
     /// Has what waits written, as far as one commit has time for it: thousands of records.
@@ -131,7 +132,8 @@ impl Journal {
     pub(super) fn settle(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
         let now = self.calendar.monotonic();
         // That two at once may count as one does no harm.
-        self.exact_until.store(now + self.used(now) + EXACT_AGAIN_MS, Ordering::Relaxed);
+        let until = now + self.used(now) + EXACT_AGAIN_MS;
+        self.exact_until.store(until.as_millis(), Ordering::Relaxed);
         self.flush(store);
         // It stands behind the rider in the queue and takes it along.
         store.flush().wait()

@@ -13,6 +13,7 @@ use lru::LruCache;
 use super::State;
 use super::report::{DAYS_MAX, Day, Days, OneDay, Question, read_day};
 use crate::answer::Encoded;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::store::{StoreError, Topic, Tx, version_in};
 
@@ -46,8 +47,8 @@ pub(super) struct Present {
 pub(super) struct Valid {
     pub(super) topic: Topic,
     pub(super) version: i64,
-    pub(super) from: i64,
-    pub(super) until: i64,
+    pub(super) from: Timestamp,
+    pub(super) until: Timestamp,
 }
 
 struct Kept {
@@ -108,7 +109,7 @@ impl Default for Reports {
 
 impl State {
     /// The kept answer, where it holds now.
-    pub(super) fn kept(&self, key: &Key, now: i64) -> Option<Arc<Encoded>> {
+    pub(super) fn kept(&self, key: &Key, now: Timestamp) -> Option<Arc<Encoded>> {
         let mut answers = lock(&self.reports.answers);
         let Kept { body, valid } = answers.get(key)?;
         let holds =
@@ -263,7 +264,7 @@ mod tests {
     fn large_answers_are_made_one_at_a_time_and_only_so_many_are_about() {
         let service = service();
         // 200 members, each of whom came on 300 days.
-        let today = NOW / DAY_MS;
+        let today = NOW.as_millis() / DAY_MS;
         let members = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
                        INSERT INTO member (id, folded, password, generation, nickname, date)
                        SELECT 20260000 + i, 20260000 + i, '', 0, '', 0 FROM n";

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use super::LogEntry;
 use crate::account;
-use crate::clock::Time;
+use crate::clock::Timestamp;
 use crate::store::{Arg, Row, StoreError, Topic, Tx};
 
 mod request;
@@ -24,17 +24,21 @@ const TOGETHER: usize = 5;
 
 /// A line to be written.
 pub(super) struct Entry {
-    pub(super) at: i64,
+    pub(super) at: Timestamp,
     pub(super) member: i64,
     pub(super) request: i64,
 }
 
 /// When a member asked for something in a stretch of time, as far as the log reaches.
-pub(crate) fn times(tx: &mut dyn Tx, member: i64, from: i64, until: i64) -> Result<Vec<i64>, StoreError> {
+pub(crate) fn times(
+    tx: &mut dyn Tx,
+    member: i64,
+    from: Timestamp,
+    until: Timestamp,
+) -> Result<Vec<Timestamp>, StoreError> {
     let sql = "SELECT key FROM log WHERE member = $1 AND key >= $2 AND key < $3";
-    let [from, until] = [from, until].map(|at| at << NUMBER_BITS);
-    let rows = tx.rows(sql, &[member.into(), from.into(), until.into()])?;
-    rows.into_iter().map(|mut row| Ok(row.take::<i64>(0)? >> NUMBER_BITS)).collect()
+    let rows = tx.rows(sql, &[member.into(), first_key(from).into(), first_key(until).into()])?;
+    rows.into_iter().map(|mut row| Ok(moment(row.take(0)?))).collect()
 }
 
 /// Appends lines, which are in the order of time.
@@ -62,7 +66,7 @@ struct Places {
     /// The greatest key of the log before.
     last: i64,
     /// The millisecond that is being filled …
-    at: i64,
+    at: Timestamp,
     /// … and what of it is free.
     free: std::ops::Range<i64>,
 }
@@ -70,11 +74,11 @@ struct Places {
 impl Places {
     fn new(tx: &mut dyn Tx) -> Result<Self, StoreError> {
         let last: Option<i64> = tx.one("SELECT max(key) FROM log", &[])?.take(0)?;
-        Ok(Self { last: last.unwrap_or(i64::MIN), at: i64::MIN, free: 0..0 })
+        Ok(Self { last: last.unwrap_or(i64::MIN), at: Timestamp::MIN, free: 0..0 })
     }
 
     /// The next free key of the millisecond; when it is full, of the next one.
-    fn next(&mut self, tx: &mut dyn Tx, at: i64) -> Result<i64, StoreError> {
+    fn next(&mut self, tx: &mut dyn Tx, at: Timestamp) -> Result<i64, StoreError> {
         if at > self.at {
             self.open(tx, at)?;
         }
@@ -86,7 +90,7 @@ impl Places {
         }
     }
 
-    fn open(&mut self, tx: &mut dyn Tx, at: i64) -> Result<(), StoreError> {
+    fn open(&mut self, tx: &mut dyn Tx, at: Timestamp) -> Result<(), StoreError> {
         let (mut first, end) = (first_key(at), first_key(at + 1));
         // Mostly nothing is as late. Else another process has been here, or the clock has been put back.
         if first <= self.last {
@@ -100,9 +104,9 @@ impl Places {
 }
 
 /// The first key that a line of this moment may have.
-pub(super) const fn first_key(at: i64) -> i64 {
+pub(super) const fn first_key(at: Timestamp) -> i64 {
     // Times within a hundred years of 1970 are far from the ends.
-    at.saturating_mul(1 << NUMBER_BITS)
+    at.as_millis().saturating_mul(1 << NUMBER_BITS)
 }
 
 /// Whose lines are asked for.
@@ -117,7 +121,7 @@ pub(super) enum Whose {
 pub(super) fn lines(
     tx: &mut dyn Tx,
     whose: Whose,
-    since: i64,
+    since: Timestamp,
     limit: i64,
 ) -> Result<Vec<LogEntry>, StoreError> {
     match whose {
@@ -175,8 +179,8 @@ pub(super) fn look(
 }
 
 /// The moment of a line by its key.
-pub(super) const fn moment(key: i64) -> i64 {
-    key.div_euclid(1 << NUMBER_BITS)
+pub(super) const fn moment(key: i64) -> Timestamp {
+    Timestamp::from_millis(key.div_euclid(1 << NUMBER_BITS))
 }
 
 fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
@@ -188,7 +192,7 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
     Ok(LogEntry {
         key,
         user_id: id,
-        date: Time(moment(key)),
+        date: moment(key),
         method: row.take(3)?,
         path: row.take(4)?,
         status: row.take(5)?,
@@ -221,12 +225,12 @@ pub(super) fn forget_removed(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreE
 }
 
 /// Deletes up to `limit` lines of before a moment; whether there may be more.
-pub(super) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<bool, StoreError> {
+pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::prune_lines(tx, first_key(before), limit)? == limit)
 }
 
 mod sql {
-    use super::{Arg, GONE, LogEntry, StoreError, Stretch, Tx, entry};
+    use super::{Arg, GONE, LogEntry, StoreError, Stretch, Timestamp, Tx, entry};
 
     /// The path of a request `r`, of whom it names the id as it is now.
     const PATH: &str =
@@ -238,7 +242,7 @@ mod sql {
     pub(super) fn lines(
         tx: &mut dyn Tx,
         member: Option<i64>,
-        since: i64,
+        since: Timestamp,
         limit: i64,
     ) -> Result<Vec<LogEntry>, StoreError> {
         // Two statements, so that each goes by its own index.

@@ -5,12 +5,13 @@ use super::journal::{self, Record};
 use super::log::{Operation, Requests};
 use super::visitor::{Guest, Network};
 use crate::account::Seen;
+use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::store::{Slice, Tx};
 
 /// A request that was answered long ago.
 pub(crate) struct Request {
-    pub(crate) at: i64,
+    pub(crate) at: Timestamp,
     pub(crate) operation: Operation,
     pub(crate) path: String,
     pub(crate) status: u16,

@@ -12,6 +12,7 @@ use super::{tidy, visitor};
 use crate::Tidings;
 use crate::account::{Caller, GUEST, REMOVED, RESERVED_IDS, fold};
 use crate::answer::{self, Encoded};
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::store::{StoreError, Topic, Tx, version_in};
 
@@ -226,7 +227,12 @@ pub fn answer(tidings: &Tidings, caller: &Caller, question: Question) -> Result<
             let json = answer::success(&Realtime { search_realtime: current.ranking });
             (
                 json,
-                Valid { topic: Topic::Terms, version: current.version, from: i64::MIN, until: current.until },
+                Valid {
+                    topic: Topic::Terms,
+                    version: current.version,
+                    from: Timestamp::MIN,
+                    until: current.until,
+                },
             )
         }
         Question::Summary => encoded(tidings, |tx, now, _| read_summary(tx, now.today))?,

@@ -137,7 +137,7 @@ impl Broom {
     /// The first of them.
     fn sweep(&self) -> Result<()> {
         let now = self.clock.now();
-        let log_from = now.saturating_sub(i64::from(self.log_days) * DAY_MS);
+        let log_from = now - i64::from(self.log_days) * DAY_MS;
         let first_day = self.calendar.slot(log_from).day;
         let past = self.calendar.slot(now - LATE_MS).day;
         [

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tidings_text::tokens;
 
 use super::visitor::Network;
-use crate::clock::{DAY_MS, SECOND_MS};
+use crate::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::config;
 use crate::error::Result;
 use crate::keyed::OwnMap;
@@ -59,7 +59,7 @@ pub(super) struct Current {
     /// The version of the searches that they are made of.
     pub(super) version: i64,
     /// When the oldest search ends to count.
-    pub(super) until: i64,
+    pub(super) until: Timestamp,
 }
 
 #[derive(Default)]
@@ -68,7 +68,7 @@ struct Window {
     /// was read.
     read: Option<(i64, i64)>,
     /// By date and key.
-    searches: BTreeMap<(i64, i64), (Arc<str>, i64)>,
+    searches: BTreeMap<(Timestamp, i64), (Arc<str>, i64)>,
     terms: HashMap<Arc<str>, Term>,
     ranks: BTreeSet<Rank>,
     bytes: usize,
@@ -78,7 +78,7 @@ struct Window {
 struct Term {
     /// All its searches.
     searches: i64,
-    newest: (i64, i64),
+    newest: (Timestamp, i64),
     /// How often each visitor searched it: keys of ours, and hashes under a secret key.
     visitors: OwnMap<i64, i64>,
     /// What the guests of each network come to: hashes under a secret key.
@@ -155,13 +155,13 @@ impl Term {
 }
 
 /// Most often first, of the same number the one searched last.
-type Rank = (Reverse<i64>, Reverse<(i64, i64)>, Arc<str>);
+type Rank = (Reverse<i64>, Reverse<(Timestamp, i64)>, Arc<str>);
 
 struct Search {
     key: i64,
     term: String,
     visitor: i64,
-    date: i64,
+    date: Timestamp,
 }
 
 impl Trends {
@@ -178,7 +178,7 @@ impl Trends {
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) fn current(&self, store: &Store, now: i64) -> Result<Current> {
+    pub(super) fn current(&self, store: &Store, now: Timestamp) -> Result<Current> {
         let mut window = self.lock();
         let version = match window.read {
             Some((_, version)) if store.version(Topic::Terms) <= version => version,
@@ -189,7 +189,8 @@ impl Trends {
             self.take(&mut window, &term, visitor);
         }
         let ranked = window.ranks.iter().take(SHOWN);
-        let until = window.searches.first_key_value().map_or(i64::MAX, |((date, _), _)| date + WINDOW_MS);
+        let until =
+            window.searches.first_key_value().map_or(Timestamp::MAX, |((date, _), _)| *date + WINDOW_MS);
         Ok(Current {
             ranking: ranked.map(|(Reverse(count), _, term)| (term.as_ref().to_owned(), *count)).collect(),
             version,
@@ -198,7 +199,7 @@ impl Trends {
     }
 
     /// Reads the searches that are new in the store; the version they make.
-    fn follow(&self, window: &mut Window, tx: &mut dyn Tx, now: i64) -> Result<i64> {
+    fn follow(&self, window: &mut Window, tx: &mut dyn Tx, now: Timestamp) -> Result<i64> {
         let version = version_in(tx, Topic::Terms)?;
         let mut last = match window.read {
             Some((last, _)) => last,
@@ -274,17 +275,17 @@ fn rank(term: &Term, text: &Arc<str>) -> Rank {
 }
 
 /// Deletes up to `limit` searches that count no longer; whether there may be more.
-pub(super) fn prune(tx: &mut dyn Tx, now: i64, limit: u64) -> Result<bool, StoreError> {
+pub(super) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::prune(tx, now - WINDOW_MS - LATE_MS, limit)? == limit)
 }
 
 mod sql {
-    use super::{PAGE, Search, StoreError, Tx};
+    use super::{PAGE, Search, StoreError, Timestamp, Tx};
 
     /// The key behind which all searches since a moment stand.
     ///
     /// Keys are in the order in which searches were written; of what was written late, some may stand before.
-    pub(super) fn last_before(tx: &mut dyn Tx, since: i64) -> Result<i64, StoreError> {
+    pub(super) fn last_before(tx: &mut dyn Tx, since: Timestamp) -> Result<i64, StoreError> {
         let first: Option<i64> =
             tx.one("SELECT min(key) FROM term WHERE date > $1", &[since.into()])?.take(0)?;
         match first {
@@ -302,7 +303,7 @@ mod sql {
         rows.into_iter().map(search).collect()
     }
 
-    pub(super) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<u64, StoreError> {
+    pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<u64, StoreError> {
         let sql =
             "DELETE FROM term WHERE key IN (SELECT key FROM term WHERE date <= $1 ORDER BY date LIMIT $2)";
         tx.run(sql, &[before.into(), limit.cast_signed().into()])

@@ -24,7 +24,7 @@ use super::calendar::Calendar;
 use super::counters::{Counter, hour};
 use super::{State, crawler};
 use crate::Tidings;
-use crate::clock::SECOND_MS;
+use crate::clock::{SECOND_MS, Timestamp};
 use crate::error::Result;
 use crate::id::random;
 use crate::keyed::OwnMap;
@@ -45,7 +45,7 @@ impl Guest {
     }
 
     /// As [`Guest::new`], at some time.
-    pub(super) fn at(analysis: &State, at: i64, address: IpAddr, user_agent: &[u8]) -> Self {
+    pub(super) fn at(analysis: &State, at: Timestamp, address: IpAddr, user_agent: &[u8]) -> Self {
         if crawler::is_declared(user_agent) {
             return Self::CRAWLER;
         }
@@ -192,8 +192,8 @@ pub(crate) struct Visits(OwnMap<(i64, i64), Stay>);
 
 /// The requests of a visitor on a day, in the order of time.
 struct Stay {
-    first: i64,
-    last: i64,
+    first: Timestamp,
+    last: Timestamp,
     /// Gaps between them that end a visit.
     gaps: i64,
     /// A bit for each hour.
@@ -202,7 +202,7 @@ struct Stay {
 
 impl Visits {
     /// Adds a request; a visitor's come in the order of time.
-    pub(crate) fn add(&mut self, visitor: i64, at: i64, Slot { day, hour }: Slot) {
+    pub(crate) fn add(&mut self, visitor: i64, at: Timestamp, Slot { day, hour }: Slot) {
         let stay = self.0.entry((day, visitor)).or_insert(Stay { first: at, last: at, gaps: 0, hours: 0 });
         stay.gaps += i64::from(at - stay.last >= GAP_MS);
         stay.last = at;
@@ -270,8 +270,8 @@ pub(crate) fn add_past(
     tx: &mut dyn Tx,
     calendar: &Calendar,
     (day, member): (i64, i64),
-    mut known: Vec<i64>,
-    new: &[i64],
+    mut known: Vec<Timestamp>,
+    new: &[Timestamp],
 ) -> Result<()> {
     let (Some(first), Some(last)) = (new.iter().min(), new.iter().max()) else { return Ok(()) };
     let hours = new.iter().fold(0, |hours, at| hours | 1 << calendar.slot(*at).hour);
@@ -317,11 +317,11 @@ pub(crate) fn add_past(
 }
 
 /// How many visits begin in each hour, of a visitor who was there at these moments.
-fn visits_by_hour(calendar: &Calendar, moments: &mut [i64]) -> [i64; HOURS] {
+fn visits_by_hour(calendar: &Calendar, moments: &mut [Timestamp]) -> [i64; HOURS] {
     moments.sort_unstable();
     let mut hours = [0; HOURS];
     for (n, at) in moments.iter().enumerate() {
-        if n == 0 || at - moments[n - 1] >= GAP_MS {
+        if n == 0 || *at - moments[n - 1] >= GAP_MS {
             hours[usize::from(calendar.slot(*at).hour)] += 1;
         }
     }
@@ -332,7 +332,7 @@ fn visits_by_hour(calendar: &Calendar, moments: &mut [i64]) -> [i64; HOURS] {
 struct Visited {
     visits: i64,
     hours: i64,
-    seen: i64,
+    seen: Timestamp,
 }
 
 /// The days before another on which guests are still told apart.

@@ -60,7 +60,7 @@ pub(super) fn lock_out(database: &Path) -> Result<Option<File>> {
 
 /// Gives a database, its log and its words a second name with the time, which nothing else has; answers the name.
 fn keep(database: &Path, clock: &Clock) -> Result<PathBuf> {
-    let time = jiff::Timestamp::from_millisecond(clock.now()).unwrap_or_default();
+    let time = jiff::Timestamp::from_millisecond(clock.now().as_millis()).unwrap_or_default();
     let time = time.strftime(".%Y%m%dT%H%M%SZ").to_string();
     let mut kept = beside(database, &time);
     let mut number = 1;

@@ -91,7 +91,7 @@ fn everything_has_something_to_show() {
     let log =
         analysis::log_date(&service, &Caller::Operator, Window { days: 6, ..Window::default() }, LOG_MAX);
     let log = log.unwrap().log;
-    assert!(log.iter().all(|line| line.date.0 <= NOW) && log.iter().any(|line| line.user_id == demo.keen));
+    assert!(log.iter().all(|line| line.date <= NOW) && log.iter().any(|line| line.user_id == demo.keen));
     assert_eq!(notice::list(&service, &Caller::Operator).unwrap().notices().len(), 7);
     assert_eq!(feedback::list(&service, &Caller::Operator).unwrap().feedback_list.len(), 8);
     assert!(account::sign_in(&service, &demo.keen, PASSWORD, None).is_ok());

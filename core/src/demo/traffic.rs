@@ -10,7 +10,7 @@ use crate::analysis::counters::Counter;
 use crate::analysis::log::Operation;
 use crate::analysis::past::{Request, Who};
 use crate::analysis::trends::WINDOW_MS;
-use crate::clock::{DAY_MS, SECOND_MS};
+use crate::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::error::Result;
 use crate::newsfeed;
 use crate::search::Search;
@@ -57,8 +57,8 @@ pub(super) struct Script {
     /// What members do.
     pub(super) acts: Vec<Line>,
     /// What guests do.
-    pub(super) guests: Vec<(i64, Guest)>,
-    pub(super) devices: Vec<(i64, Counter)>,
+    pub(super) guests: Vec<(Timestamp, Guest)>,
+    pub(super) devices: Vec<(Timestamp, Counter)>,
 }
 
 /// What a guest does.
@@ -76,9 +76,9 @@ struct Visit<'a> {
     id: Option<&'a str>,
     /// Places in [`SUBJECTS`].
     taste: [usize; 2],
-    at: i64,
+    at: Timestamp,
     /// The visit ends before.
-    until: i64,
+    until: Timestamp,
 }
 
 impl<'t> Traffic<'t> {
@@ -142,7 +142,7 @@ impl<'t> Traffic<'t> {
         }
         for _ in 0..CRAWLERS {
             let (at, path) = (
-                between(&mut self.world.random, begins, ends),
+                begins + between(&mut self.world.random, 0, ends - begins),
                 CRAWLED[self.world.random.below(CRAWLED.len())],
             );
             if at < until {
@@ -153,7 +153,7 @@ impl<'t> Traffic<'t> {
     }
 
     /// A moment of a day, in one of its busy hours rather than in another.
-    fn moment(&mut self, begins: i64, ends: i64) -> i64 {
+    fn moment(&mut self, begins: Timestamp, ends: Timestamp) -> Timestamp {
         let random = &mut self.world.random;
         let mut left = share(random) * HOURS.iter().sum::<f32>();
         let hour = HOURS.iter().position(|weight| {
@@ -166,7 +166,7 @@ impl<'t> Traffic<'t> {
     }
 
     /// How much each post that is there by the end of a day draws readers on it.
-    fn measure_pulls(&mut self, begins: i64, until: i64) {
+    fn measure_pulls(&mut self, begins: Timestamp, until: Timestamp) {
         self.pulls = vec![Vec::new(); SUBJECTS.len() + 1];
         for (at, post) in self.world.posts.iter().enumerate().filter(|(_, post)| post.date < until) {
             #[expect(clippy::cast_precision_loss, reason = "ages are small")]
@@ -180,7 +180,7 @@ impl<'t> Traffic<'t> {
     }
 
     /// A post that draws a reader of some taste at some time, if there is one yet.
-    fn post(&mut self, taste: [usize; 2], at: i64) -> Option<usize> {
+    fn post(&mut self, taste: [usize; 2], at: Timestamp) -> Option<usize> {
         let random = &mut self.world.random;
         let luck = share(random);
         let list = match luck {
@@ -294,7 +294,7 @@ impl<'t> Traffic<'t> {
 }
 
 impl Script {
-    fn ask(&mut self, who: Who, at: i64, method: &str, template: &'static str, path: String) {
+    fn ask(&mut self, who: Who, at: Timestamp, method: &str, template: &'static str, path: String) {
         self.requests.push(Request {
             at,
             operation: Operation::new(method, template),
@@ -304,7 +304,7 @@ impl Script {
         });
     }
 
-    fn act(&mut self, member: &str, at: i64, deed: Deed) {
+    fn act(&mut self, member: &str, at: Timestamp, deed: Deed) {
         self.acts.push(Line { number: 0, member: member.to_owned(), at, deed });
     }
 }

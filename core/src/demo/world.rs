@@ -8,7 +8,7 @@ use tidings_words::Random;
 use super::Size;
 use super::texts::{COMMON, ENGLISH, FAMILY, FEEDBACK, GIVEN, MAJORS, NOTICES, SUBJECTS};
 use crate::analysis::bucket::{Cutter, date_text};
-use crate::clock::{DAY_MS, rfc3339};
+use crate::clock::{DAY_MS, Timestamp};
 use crate::id::ObjectId;
 use crate::notice;
 
@@ -21,8 +21,8 @@ pub(super) struct World {
     /// The days of traffic, by their numbers.
     pub(super) first_day: i64,
     pub(super) today: i64,
-    pub(super) now: i64,
-    begins: i64,
+    pub(super) now: Timestamp,
+    begins: Timestamp,
 }
 
 /// A made-up member.
@@ -31,7 +31,7 @@ pub(super) struct Person {
     pub(super) id: String,
     /// In the store; 0 until they are there.
     pub(super) key: i64,
-    pub(super) joined: i64,
+    pub(super) joined: Timestamp,
     /// How likely they are to come on a day, 0 to 1.
     pub(super) keenness: f32,
     /// What they like best, and what they like too: places in [`SUBJECTS`].
@@ -46,19 +46,19 @@ pub(super) struct Post {
     pub(super) id: ObjectId,
     pub(super) url: String,
     pub(super) subject: usize,
-    pub(super) date: i64,
+    pub(super) date: Timestamp,
     /// How much it draws readers, beside others.
     pub(super) appeal: f32,
     title: String,
     text: String,
     tags: Vec<&'static str>,
     has_image: bool,
-    ends: Option<i64>,
+    ends: Option<Timestamp>,
 }
 
 impl World {
     /// The world of a seed at some time.
-    pub(super) fn new(size: Size, now: i64, cutter: &Cutter) -> Self {
+    pub(super) fn new(size: Size, now: Timestamp, cutter: &Cutter) -> Self {
         let mut random = Random::new(size.seed);
         let days = i64::from(size.days);
         let today = cutter.slot(now).day;
@@ -67,7 +67,7 @@ impl World {
         let year = date_text(today).get(..4).and_then(|year| year.parse().ok()).unwrap_or(2026);
         let people = (0..size.members).map(|n| Person::new(&mut random, n, year, begins, now)).collect();
         // As many days before the traffic begins as there are of it.
-        let mut dates: Vec<i64> =
+        let mut dates: Vec<Timestamp> =
             (0..size.posts).map(|_| now - between(&mut random, 0, 2 * days * DAY_MS)).collect();
         dates.sort_unstable();
         let posts = (0..).zip(dates).map(|(n, date)| Post::new(&mut random, n, date, size.seed)).collect();
@@ -86,8 +86,8 @@ impl World {
                 "img": if post.has_image { "/img/demo.jpg" } else { "" },
                 "topic": [SUBJECTS[post.subject].topic],
                 "tag": post.tags,
-                "date": rfc3339(post.date),
-                "end_date": post.ends.map(rfc3339),
+                "date": post.date,
+                "end_date": post.ends,
             });
             // A text takes all that is written to it.
             let _ = writeln!(lines, "{line}");
@@ -106,7 +106,7 @@ impl World {
                 "password_hash": hash,
                 "name": name,
                 "major": major,
-                "date": rfc3339(person.joined),
+                "date": person.joined,
             });
             let _ = writeln!(lines, "{line}");
         }
@@ -127,7 +127,7 @@ impl World {
     }
 
     /// Feedback: id, type and text, the key of the member, date.
-    pub(super) fn feedback(&self) -> Vec<(ObjectId, (&'static str, &'static str), i64, i64)> {
+    pub(super) fn feedback(&self) -> Vec<(ObjectId, (&'static str, &'static str), i64, Timestamp)> {
         let span = self.now - self.begins;
         let count = i64::try_from(FEEDBACK.len()).unwrap_or(i64::MAX);
         let feedback = |(n, text): (i64, &(&'static str, &'static str))| {
@@ -140,7 +140,7 @@ impl World {
 }
 
 impl Person {
-    fn new(random: &mut Random, n: u32, year: i64, begins: i64, now: i64) -> Self {
+    fn new(random: &mut Random, n: u32, year: i64, begins: Timestamp, now: Timestamp) -> Self {
         let (given, family) = (GIVEN[random.below(GIVEN.len())], FAMILY[random.below(FAMILY.len())]);
         let is_korean = chance(random, 0.4);
         let name =
@@ -153,7 +153,7 @@ impl Person {
         let joined = if chance(random, 0.85) || n == 0 {
             begins - between(random, 1, 300 * DAY_MS)
         } else {
-            between(random, begins, now)
+            begins + between(random, 0, now - begins)
         };
         // Few come every day, most now and then.
         let keenness = if n == 0 { 0.95 } else { 0.04 + 0.76 * share(random).powi(3) };
@@ -164,7 +164,7 @@ impl Person {
 }
 
 impl Post {
-    fn new(random: &mut Random, n: i64, date: i64, seed: u64) -> Self {
+    fn new(random: &mut Random, n: i64, date: Timestamp, seed: u64) -> Self {
         let at = random.below(SUBJECTS.len());
         let subject = &SUBJECTS[at];
         let title = subject.titles[random.below(subject.titles.len())];
@@ -197,8 +197,8 @@ impl Post {
 }
 
 /// An id in the layout of all, made at some time; `middle` is eight hex digits.
-fn id(date: i64, n: i64, middle: &str) -> ObjectId {
-    let seconds = date.div_euclid(1_000).clamp(0, 0xffff_ffff);
+fn id(date: Timestamp, n: i64, middle: &str) -> ObjectId {
+    let seconds = date.as_millis().div_euclid(1_000).clamp(0, 0xffff_ffff);
     ObjectId::parse(&format!("{seconds:08x}{middle}{:08x}", n & 0xffff_ffff)).expect("it is 24 hex digits")
 }
 

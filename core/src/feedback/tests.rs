@@ -32,7 +32,7 @@ fn what_a_member_sends_administrators_read_newest_first() {
         kind: "general".into(),
         post: "한".repeat(5_000),
         author: "ann".into(),
-        date: Time(NOW + 1_000),
+        date: NOW + 1_000,
         notice: String::new(),
         activation: 1,
     };

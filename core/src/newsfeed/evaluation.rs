@@ -17,7 +17,7 @@ use super::index::FeedIndex;
 use super::meaning::Lexicon;
 use super::personal::recommend;
 use crate::Tidings;
-use crate::clock::{self, Time};
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::keyed::OwnSet;
 use crate::post::feed_rows;
@@ -43,7 +43,7 @@ const READING: f64 = 0.3;
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Evaluation {
     /// The moment that the feeds were asked at.
-    pub at: Time,
+    pub at: Timestamp,
     /// Members who turned to a post from then on.
     pub members: usize,
     /// The posts that feeds were made of.
@@ -74,7 +74,7 @@ pub struct Quality {
 /// `bad request` when `at` is no time, or nobody turned to a post from then on that was there before.
 pub fn evaluate(tidings: &Tidings, at: Option<&str>, progress: &mut dyn FnMut(f64)) -> Result<Evaluation> {
     let at = match at {
-        Some(at) => Some(clock::parse(at).ok_or(Error::BadRequest("at is a date in RFC 3339"))?),
+        Some(at) => Some(Timestamp::parse(at).ok_or(Error::BadRequest("at is a date in RFC 3339"))?),
         None => history::fifth_from_last(tidings.store())?,
     };
     let at = at.ok_or(Error::BadRequest(NOBODY))?;
@@ -127,7 +127,7 @@ pub fn evaluate(tidings: &Tidings, at: Option<&str>, progress: &mut dyn FnMut(f6
         recall30: metrics::rounded(scores.recall30()),
         coverage: metrics::rounded(scores.coverage(index.len())),
     });
-    Ok(Evaluation { at: Time(at), members: scores[0].members(), posts: index.len(), rows: rows.collect() })
+    Ok(Evaluation { at, members: scores[0].members(), posts: index.len(), rows: rows.collect() })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::meaning::{Lexicon, Meanings};
 use super::pages::{FeedKind, LIMIT, Order, render};
 use super::ranking;
 use crate::answer::Encoded;
-use crate::clock::Time;
+use crate::clock::Timestamp;
 use crate::config::Feed;
 use crate::keyed::{OwnSet, Unkeyed};
 use crate::post::Post;
@@ -29,7 +29,7 @@ pub(super) struct Item {
     pub(super) key: i64,
     /// The post as feeds answer it, a JSON object.
     pub(super) json: Box<str>,
-    pub(super) end_date: Option<i64>,
+    pub(super) end_date: Option<Timestamp>,
     heat: Option<f64>,
     about: Arc<About>,
 }
@@ -37,7 +37,7 @@ pub(super) struct Item {
 /// What acts do not change of a post.
 struct About {
     id: String,
-    date: i64,
+    date: Timestamp,
     topic: Box<[Arc<str>]>,
     tag: Box<[Arc<str>]>,
     features: Features,
@@ -59,7 +59,7 @@ pub(super) struct FeedIndex {
     /// Popularity, by position.
     popular: Vec<f32>,
     /// When the first of the posts shown reaches its end.
-    ends: i64,
+    ends: Timestamp,
     pub(super) popular_feed: Guests,
     pub(super) recommended_feed: Guests,
     /// First pages of topic feeds, each made when it is first asked for.
@@ -81,7 +81,7 @@ impl FeedIndex {
         removed: &[i64],
         lexicon: Option<&Arc<Lexicon>>,
         revision: i64,
-        now: i64,
+        now: Timestamp,
         config: &Feed,
     ) -> Self {
         let mut names = Names::default();
@@ -135,7 +135,7 @@ impl FeedIndex {
             items,
             snapshot,
             popular,
-            ends: ends.unwrap_or(i64::MAX),
+            ends: ends.unwrap_or(Timestamp::MAX),
             popular_feed: Guests::none(),
             recommended_feed: Guests::none(),
         };
@@ -213,22 +213,22 @@ impl FeedIndex {
     }
 
     /// How many posts are newer than a time: those of the first positions.
-    pub(super) fn newer_than(&self, time: i64) -> usize {
+    pub(super) fn newer_than(&self, time: Timestamp) -> usize {
         self.items.partition_point(|item| item.about.date > time)
     }
 
     /// Whether answers made before `now` may show a post that has reached its end since.
-    pub(super) fn has_ended(&self, now: i64) -> bool {
+    pub(super) fn has_ended(&self, now: Timestamp) -> bool {
         now >= self.ends
     }
 
     /// The positions of the posts that are past their end.
-    pub(super) fn over(&self, now: i64) -> impl Iterator<Item = u32> {
+    pub(super) fn over(&self, now: Timestamp) -> impl Iterator<Item = u32> {
         self.snapshot.ending.iter().copied().filter(move |at| self.items[*at as usize].is_over(now))
     }
 
     /// When a post next reaches its end.
-    pub(super) fn ends(&self) -> i64 {
+    pub(super) fn ends(&self) -> Timestamp {
         self.ends
     }
 
@@ -238,7 +238,7 @@ impl FeedIndex {
     }
 
     /// The first page of a topic's feed, of the usual length.
-    pub(super) fn topic_page(&self, name: &str, now: i64) -> Option<&Arc<Encoded>> {
+    pub(super) fn topic_page(&self, name: &str, now: Timestamp) -> Option<&Arc<Encoded>> {
         let (page, order) = (self.topic_pages.get(name)?, self.topic(name)?);
         Some(page.get_or_init(|| Arc::new(Encoded::new(render(self, order, 0, LIMIT, now).answer))))
     }
@@ -255,7 +255,7 @@ impl FeedIndex {
     }
 
     /// The commonest tags of the first page of a topic's feed, as it was at some time.
-    pub(super) fn topic_tags(&self, name: &str, at: i64) -> Vec<String> {
+    pub(super) fn topic_tags(&self, name: &str, at: Timestamp) -> Vec<String> {
         let shown =
             |key: &i64| self.item(*key).is_some_and(|item| item.about.date <= at && !item.is_over(at));
         let keys = self.topic(name).into_iter().flat_map(|order| order.from(0)).map(|(_, key)| key);
@@ -264,7 +264,7 @@ impl FeedIndex {
     }
 
     /// Hottest first; posts without acts follow, newest first.
-    fn most_popular(&self, now: i64) -> Vec<i64> {
+    fn most_popular(&self, now: Timestamp) -> Vec<i64> {
         let shown = || self.items.iter().filter(|item| !item.is_over(now));
         let mut acted: Vec<_> = shown().filter_map(|item| Some((item.heat?, item.key))).collect();
         // Stable, so that ties stay newest first.
@@ -274,7 +274,7 @@ impl FeedIndex {
     }
 
     /// Fresh and popular posts across topics.
-    fn most_recommendable(&self, now: i64, config: &Feed) -> Vec<i64> {
+    fn most_recommendable(&self, now: Timestamp, config: &Feed) -> Vec<i64> {
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let (fresh_weight, popular_weight) = (config.fresh_weight as f32, config.popular_weight as f32);
         let scores: Vec<f32> =
@@ -293,7 +293,7 @@ impl FeedIndex {
         0..self.items.len() as u32
     }
 
-    fn guests(&self, order: Arc<Order>, now: i64) -> Guests {
+    fn guests(&self, order: Arc<Order>, now: Timestamp) -> Guests {
         let first = render(self, &order, 0, LIMIT, now).answer;
         Guests { order, first: Arc::new(Encoded::new(first)) }
     }
@@ -336,7 +336,7 @@ impl Item {
         Self { key: row.key, json: json.into(), end_date: row.end_date, heat: row.heat, about }
     }
 
-    pub(super) fn is_over(&self, now: i64) -> bool {
+    pub(super) fn is_over(&self, now: Timestamp) -> bool {
         self.end_date.is_some_and(|end| end <= now)
     }
 }
@@ -346,12 +346,12 @@ fn post(row: &FeedRow) -> Post {
     Post {
         id: row.id.clone(),
         title: row.title.clone(),
-        date: Time(row.date),
+        date: row.date,
         img: row.img.clone(),
         fav_cnt: row.fav,
         view: row.view,
         url: row.url.clone(),
-        end_date: row.end_date.map(Time),
+        end_date: row.end_date,
     }
 }
 

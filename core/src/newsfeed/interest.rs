@@ -2,7 +2,7 @@
 
 use super::features::{Feature, FeatureIndex, Kind, feature, normalise};
 use super::index::FeedIndex;
-use crate::clock::DAY_MS;
+use crate::clock::{DAY_MS, Timestamp};
 use crate::config;
 use crate::keyed::NumberMap;
 use crate::profile::history::Acts;
@@ -24,7 +24,7 @@ pub(super) struct Interest {
     /// The sum of the directions of what it was about; none without a word model.
     meaning: Option<Vec<f32>>,
     /// When they did something, the latest first, each time once.
-    pub(super) times: Vec<i64>,
+    pub(super) times: Vec<Timestamp>,
     /// The labels of the posts they acted on, with the share of the acts that were about each.
     labels: NumberMap<Feature, f32>,
 }
@@ -40,11 +40,12 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
         return None;
     }
     let posts = liked.iter().chain(viewed).map(|(_, date)| *date);
-    let mut times: Vec<i64> = posts.chain(searched.iter().chain(opened).map(|(_, date)| *date)).collect();
+    let mut times: Vec<Timestamp> =
+        posts.chain(searched.iter().chain(opened).map(|(_, date)| *date)).collect();
     times.sort_unstable_by_key(|time| std::cmp::Reverse(*time));
     times.dedup();
     let newest = *times.first()?;
-    let decay = |date: i64| {
+    let decay = |date: Timestamp| {
         #[expect(clippy::cast_precision_loss, reason = "a day more or less in a million years")]
         let days = (newest - date) as f64 / DAY_MS as f64;
         (-days / config.half_life_days).exp2()
@@ -174,6 +175,11 @@ mod tests {
         config::Interest { min_acts: 1, ..config::Interest::default() }
     }
 
+    /// An act on a post, so many milliseconds after 1970.
+    fn act(post: i64, ms: i64) -> (i64, Timestamp) {
+        (post, Timestamp::from_millis(ms))
+    }
+
     /// How interesting each of the posts is after `acts`.
     fn scores(acts: &Acts) -> Option<Vec<f32>> {
         let index = index();
@@ -182,28 +188,29 @@ mod tests {
 
     #[test]
     fn a_like_makes_posts_of_its_kind_interesting_and_weighs_more_than_a_view() {
-        let scores = scores(&Acts { liked: vec![(1, 0)], viewed: vec![(2, 0)], ..acts() }).unwrap();
+        let scores = scores(&Acts { liked: vec![act(1, 0)], viewed: vec![act(2, 0)], ..acts() }).unwrap();
         assert!(scores[0] > scores[1] && scores[2] > scores[3], "{scores:?}");
         assert!(scores[1] > 0.0 && scores[3].abs() < f32::EPSILON, "{scores:?}");
     }
 
     #[test]
     fn an_older_act_weighs_less() {
-        let scores = scores(&Acts { liked: vec![(2, 0), (1, 365 * DAY_MS)], ..acts() }).unwrap();
+        let scores = scores(&Acts { liked: vec![act(2, 0), act(1, 365 * DAY_MS)], ..acts() }).unwrap();
         assert!(scores[0] > 5.0 * scores[1], "{scores:?}");
     }
 
     #[test]
     fn searches_and_opened_feeds_count() {
-        let searched = scores(&Acts { searched: vec![("async fur".into(), 0)], ..acts() }).unwrap();
+        let searched =
+            scores(&Acts { searched: vec![("async fur".into(), Timestamp::default())], ..acts() }).unwrap();
         assert!(searched[2] > 0.0 && searched[1] > 0.0 && searched[3].abs() < f32::EPSILON);
-        let opened = scores(&Acts { opened: vec![("dogs".into(), 0)], ..acts() }).unwrap();
+        let opened = scores(&Acts { opened: vec![("dogs".into(), Timestamp::default())], ..acts() }).unwrap();
         assert!(opened[3] > opened[0]);
     }
 
     #[test]
     fn many_tags_weigh_no_less_than_a_few() {
-        let (few, many) = (Acts { liked: vec![(1, 0)], ..acts() }, [(1, 0), (2, 0), (3, 0), (4, 0)]);
+        let (few, many) = (Acts { liked: vec![act(1, 0)], ..acts() }, [1, 2, 3, 4].map(|post| act(post, 0)));
         let length = |acts: &Acts, kind| -> f32 {
             let features = measure(acts, &config(), &index()).unwrap().features;
             features.iter().filter(|(feature, _)| Kind::of(*feature) == kind).map(|(_, w)| w * w).sum()
@@ -216,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_share_of_a_topic_is_that_of_the_acts_that_were_about_it() {
-        let acts = Acts { liked: vec![(1, 0)], viewed: vec![(2, 0)], ..acts() };
+        let acts = Acts { liked: vec![act(1, 0)], viewed: vec![act(2, 0)], ..acts() };
         let interest = measure(&acts, &config(), &index()).unwrap();
         let share = |name| interest.share(feature(Kind::Topic, name));
         assert!((share("rust") - 0.75).abs() < 1e-6 && (share("cats") - 0.25).abs() < 1e-6);
@@ -226,6 +233,6 @@ mod tests {
     #[test]
     fn too_few_acts_or_acts_on_posts_that_are_gone_say_nothing() {
         assert!(scores(&acts()).is_none());
-        assert!(scores(&Acts { liked: vec![(99, 0)], ..acts() }).is_none());
+        assert!(scores(&Acts { liked: vec![act(99, 0)], ..acts() }).is_none());
     }
 }

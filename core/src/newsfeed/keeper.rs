@@ -11,7 +11,7 @@ use super::index::FeedIndex;
 use super::meaning::{Lexicon, Meanings};
 use super::pages::Orders;
 use super::personal::Personals;
-use crate::clock::{Clock, SECOND_MS};
+use crate::clock::{Clock, SECOND_MS, Timestamp};
 use crate::config::Feed;
 use crate::error::{Error, Result};
 use crate::post::{feed_rows, heat};
@@ -78,8 +78,9 @@ impl Feeds {
     }
 
     /// When the index was made; `None` while there is none.
-    pub(crate) fn followed(&self) -> Option<i64> {
-        self.shared.index.load().as_ref().map(|_| self.shared.followed.load(Ordering::Relaxed))
+    pub(crate) fn followed(&self) -> Option<Timestamp> {
+        let followed = || Timestamp::from_millis(self.shared.followed.load(Ordering::Relaxed));
+        self.shared.index.load().as_ref().map(|_| followed())
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
@@ -108,7 +109,8 @@ impl Shared {
             // Older posts move up into a full index when others go, so it is loaded anew.
             let full = before.as_ref().is_some_and(|before| before.len() >= self.config.posts);
             // So are the heats that were made before the clock was set back.
-            let is_set_back = now + SET_BACK_MS < self.followed.load(Ordering::Relaxed);
+            let is_set_back =
+                now + SET_BACK_MS < Timestamp::from_millis(self.followed.load(Ordering::Relaxed));
             let since = if full && !removed.is_empty() || is_set_back { 0 } else { since };
             let mut changed = feed_rows::changed(tx, since, self.config.posts)?;
             if let Some(decay) = heat::decay(tx)? {
@@ -132,7 +134,7 @@ impl Shared {
             }
         }
         self.index.store(Some(index));
-        self.followed.store(now, Ordering::Relaxed);
+        self.followed.store(now.as_millis(), Ordering::Relaxed);
         Ok(())
     }
 
@@ -157,9 +159,12 @@ impl Shared {
     fn keep(&self) {
         let versions = self.store.versions();
         loop {
-            let (revision, ends) =
-                self.index.load().as_ref().map_or((0, i64::MAX), |index| (index.revision, index.ends()));
-            let until_end = u64::try_from(ends.saturating_sub(self.clock.now())).unwrap_or_default();
+            let (revision, ends) = self
+                .index
+                .load()
+                .as_ref()
+                .map_or((0, Timestamp::MAX), |index| (index.revision, index.ends()));
+            let until_end = u64::try_from(ends - self.clock.now()).unwrap_or_default();
             let stopped = || self.stopped.load(Ordering::Acquire);
             let otherwise = || stopped() || !self.knows_words();
             versions.wait_for(Topic::Posts, revision, Duration::from_millis(until_end), otherwise);

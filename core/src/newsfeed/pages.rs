@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::index::FeedIndex;
-use crate::clock::SECOND_MS;
+use crate::clock::{Monotonic, SECOND_MS, Timestamp};
 use crate::id::random;
 use crate::keyed::{self, OwnMap};
 
@@ -52,25 +52,25 @@ pub(super) struct Order {
     tail: Arc<[i64]>,
     /// What of the tail is left out, sorted.
     skip: Box<[i64]>,
-    tail_made: i64,
+    tail_made: Timestamp,
     /// Whether the tail's memory is counted here.
     owns_tail: bool,
 }
 
 impl Order {
-    fn new(kind: FeedKind, head: Box<[i64]>, tail: Arc<[i64]>, tail_made: i64) -> Self {
+    fn new(kind: FeedKind, head: Box<[i64]>, tail: Arc<[i64]>, tail_made: Timestamp) -> Self {
         let id = u64::from_le_bytes(random());
         Self { id, kind, skip: Box::default(), head, tail, tail_made, owns_tail: true }
     }
 
     /// An order that stands as it is until posts come or go.
     pub(super) fn fixed(kind: FeedKind, keys: Arc<[i64]>) -> Self {
-        Self::new(kind, Box::default(), keys, i64::MIN)
+        Self::new(kind, Box::default(), keys, Timestamp::MIN)
     }
 
     /// The order `keys`, with the tail of the one `before` while that is recent. `before` must be of the same
     /// posts.
-    pub(super) fn after(before: Option<&Self>, kind: FeedKind, keys: Vec<i64>, now: i64) -> Self {
+    pub(super) fn after(before: Option<&Self>, kind: FeedKind, keys: Vec<i64>, now: Timestamp) -> Self {
         match before.filter(|before| (0..TAIL_MS).contains(&(now - before.tail_made))) {
             None => Self::new(kind, Box::default(), keys.into(), now),
             Some(before) => {
@@ -127,7 +127,7 @@ pub(super) struct Rendered {
 /// The page of `limit` posts from place `at` of an order on.
 ///
 /// Posts that are gone or past their end are left out and others move up, so only the last page is short.
-pub(super) fn render(index: &FeedIndex, order: &Order, at: usize, limit: usize, now: i64) -> Rendered {
+pub(super) fn render(index: &FeedIndex, order: &Order, at: usize, limit: usize, now: Timestamp) -> Rendered {
     let mut answer = br#"{"result":"success","newsfeed":["#.to_vec();
     let mut keys = Vec::with_capacity(limit);
     let mut shown = order.from(at).filter_map(|(place, key)| {
@@ -189,16 +189,16 @@ pub(super) struct Orders(Mutex<Kept>);
 #[derive(Default)]
 struct Kept {
     /// By ids that are drawn at random.
-    orders: OwnMap<u64, (Arc<Order>, i64)>,
+    orders: OwnMap<u64, (Arc<Order>, Monotonic)>,
     /// Ids by the time they were last begun; an id that was begun again since stands here twice.
-    begun: VecDeque<(i64, u64)>,
+    begun: VecDeque<(Monotonic, u64)>,
     /// The orders of each member, the oldest first.
     of_members: OwnMap<i64, VecDeque<u64>>,
     bytes: usize,
 }
 
 impl Kept {
-    fn insert(&mut self, order: &Arc<Order>, now: i64) {
+    fn insert(&mut self, order: &Arc<Order>, now: Monotonic) {
         self.begun.push_back((now, order.id));
         if self.orders.insert(order.id, (Arc::clone(order), now)).is_some() {
             return;
@@ -229,7 +229,7 @@ impl Kept {
     }
 
     /// Lets go of what has had its time, and of the oldest while there is too much.
-    fn clear(&mut self, now: i64) {
+    fn clear(&mut self, now: Monotonic) {
         // What was begun again, or is gone, is looked over once it is the most of the queue.
         if self.begun.len() > 2 * self.orders.len() + 1_024 {
             let orders = &self.orders;
@@ -251,7 +251,7 @@ impl Kept {
 impl Orders {
     /// Keeps an order for ten minutes from `now` on, by the monotonic clock: nobody's pages end or stay when the date
     /// is set.
-    pub(super) fn keep(&self, order: &Arc<Order>, now: i64) {
+    pub(super) fn keep(&self, order: &Arc<Order>, now: Monotonic) {
         let mut kept = self.lock();
         kept.insert(order, now);
         kept.clear(now);
@@ -264,14 +264,14 @@ impl Orders {
         next: Next,
         kinds: &[FeedKind],
         current: Option<&Arc<Order>>,
-        now: i64,
+        now: Monotonic,
     ) -> Option<Arc<Order>> {
         if let Some(current) = current.filter(|current| current.id == next.order) {
             return Some(Arc::clone(current));
         }
         let kept = self.lock();
         let (order, begun) = kept.orders.get(&next.order)?;
-        (now - begun <= KEPT_MS && kinds.contains(&order.kind)).then(|| Arc::clone(order))
+        (now - *begun <= KEPT_MS && kinds.contains(&order.kind)).then(|| Arc::clone(order))
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -290,20 +290,21 @@ mod tests {
     }
 
     fn order(kind: FeedKind, keys: Vec<i64>) -> Arc<Order> {
-        Arc::new(Order::after(None, kind, keys, 0))
+        Arc::new(Order::after(None, kind, keys, Timestamp::default()))
     }
 
     #[test]
     fn an_order_with_an_earlier_tail_has_every_post_once_and_its_own_head_first() {
         let before = order(FeedKind::Popular, (0..1_000).collect());
         let now: Vec<i64> = (0..1_000).rev().collect();
-        let after = Order::after(Some(&before), FeedKind::Popular, now.clone(), 5);
+        let after = Order::after(Some(&before), FeedKind::Popular, now.clone(), Timestamp::from_millis(5));
         assert!(Arc::ptr_eq(&after.tail, &before.tail));
         let mut shown = keys(&after);
         assert_eq!(shown[..LIMIT_MAX], now[..LIMIT_MAX]);
         shown.sort_unstable();
         assert_eq!(shown, (0..1_000).collect::<Vec<_>>());
-        let later = Order::after(Some(&before), FeedKind::Popular, now.clone(), TAIL_MS);
+        let later =
+            Order::after(Some(&before), FeedKind::Popular, now.clone(), Timestamp::from_millis(TAIL_MS));
         assert_eq!(keys(&later), now);
     }
 
@@ -318,13 +319,13 @@ mod tests {
     fn an_order_is_found_for_ten_minutes_after_it_was_last_begun_and_only_for_its_feed() {
         let (orders, kept) = (Orders::default(), order(FeedKind::Personal(7), vec![1, 2]));
         let next = Next { order: kept.id, place: 1, limit: 1 };
-        let found = |kind, now| orders.find(next, &[kind], None, now).is_some();
-        orders.keep(&kept, 0);
-        orders.keep(&kept, KEPT_MS);
+        let found = |kind, ms| orders.find(next, &[kind], None, Monotonic::from_millis(ms)).is_some();
+        orders.keep(&kept, Monotonic::from_millis(0));
+        orders.keep(&kept, Monotonic::from_millis(KEPT_MS));
         assert!(found(FeedKind::Personal(7), 2 * KEPT_MS));
         assert!(!found(FeedKind::Personal(8), 0) && !found(FeedKind::Popular, 0));
         assert!(!found(FeedKind::Personal(7), 2 * KEPT_MS + 1));
-        orders.keep(&order(FeedKind::Popular, vec![]), 2 * KEPT_MS + 1);
+        orders.keep(&order(FeedKind::Popular, vec![]), Monotonic::from_millis(2 * KEPT_MS + 1));
         assert_eq!(orders.lock().orders.len(), 1, "what is over makes room");
     }
 
@@ -332,7 +333,7 @@ mod tests {
     fn kept_orders_take_bounded_memory() {
         let orders = Orders::default();
         for _ in 0..100 {
-            orders.keep(&order(FeedKind::Popular, vec![0; 1 << 18]), 0);
+            orders.keep(&order(FeedKind::Popular, vec![0; 1 << 18]), Monotonic::from_millis(0));
         }
         let kept = orders.lock();
         assert!(kept.bytes <= KEPT_BYTES && kept.orders.len() > 20, "{} orders", kept.orders.len());
@@ -342,10 +343,10 @@ mod tests {
     #[test]
     fn a_member_who_does_much_takes_no_room_from_others() {
         let (orders, guests) = (Orders::default(), order(FeedKind::Popular, vec![1, 2]));
-        orders.keep(&guests, 0);
+        orders.keep(&guests, Monotonic::from_millis(0));
         let own: Vec<_> = (0..10_000).map(|_| order(FeedKind::Personal(7), vec![0; 5])).collect();
         for order in &own {
-            orders.keep(order, 0);
+            orders.keep(order, Monotonic::from_millis(0));
         }
         let kept = orders.lock();
         assert_eq!(kept.orders.len(), KEPT_OF_MEMBER + 1);

@@ -12,7 +12,7 @@ use super::pages::Order;
 use super::ranking;
 use crate::account::Member;
 use crate::answer::Encoded;
-use crate::clock::DAY_MS;
+use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Feed;
 use crate::error::Result;
 use crate::profile::history::{self, Acts};
@@ -50,15 +50,15 @@ impl Personals {
         member: &Member,
         index: &FeedIndex,
         config: &Feed,
-        now: i64,
+        now: Timestamp,
     ) -> Result<Option<Arc<Personal>>> {
-        let day = if config.exploration > 0.0 { now.div_euclid(DAY_MS) } else { 0 };
+        let day = if config.exploration > 0.0 { now.as_millis().div_euclid(DAY_MS) } else { 0 };
         let made_of = (index.number, member.acted, day);
         let remembered = self.lock().get(&member.key).cloned();
         if let Some(personal) = remembered.filter(|p| p.made_of == made_of && !index.has_ended(now)) {
             return Ok(Some(personal));
         }
-        let acts = history::acts(tx, member.key, member.measured, i64::MAX)?;
+        let acts = history::acts(tx, member.key, member.measured, Timestamp::MAX)?;
         let seen = history::seen(tx, member.key)?;
         let Some(head) = recommend(index, &acts, &seen, member.key, config, now) else { return Ok(None) };
         let order = Arc::new(Order::personal(member.key, head, &index.recommended_feed.order, seen));
@@ -81,7 +81,7 @@ pub(super) fn recommend(
     seen: &[i64],
     member: i64,
     config: &Feed,
-    now: i64,
+    now: Timestamp,
 ) -> Option<Vec<i64>> {
     let interest = measure(acts, &config.interest, index)?;
     // By position, so that the loop over all posts reads nothing but rows of numbers.
@@ -105,7 +105,7 @@ pub(super) fn recommend(
             + recent_weight * recent
             + popular_weight * popular
     });
-    let day = now.div_euclid(DAY_MS);
+    let day = now.as_millis().div_euclid(DAY_MS);
     let mut best: Vec<(f32, u32)> = Vec::with_capacity(index.len());
     for (score, at) in blended.zip(0_u32..) {
         if left_out[at as usize] {
@@ -128,7 +128,7 @@ pub(super) fn recommend(
 }
 
 /// How new each post is to a member who did something at these times, the latest first; by position.
-fn novelty(index: &FeedIndex, times: &[i64], config: &Feed) -> Vec<f32> {
+fn novelty(index: &FeedIndex, times: &[Timestamp], config: &Feed) -> Vec<f32> {
     let mut novelty = Vec::with_capacity(index.len());
     for (acts, time) in times.iter().enumerate() {
         let value = digits(ranking::novelty(config, acts));

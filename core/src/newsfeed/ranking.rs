@@ -16,7 +16,7 @@
 
 use std::collections::VecDeque;
 
-use crate::clock::DAY_MS;
+use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Feed;
 use crate::keyed::Unkeyed;
 
@@ -27,7 +27,7 @@ const LOOK_AHEAD: usize = 200;
 
 /// How fresh a post is beside the newest of the store, from 0 to 1: halved with every
 /// `fresh_half_life_days` between them.
-pub(super) fn freshness(config: &Feed, newest: i64, date: i64) -> f64 {
+pub(super) fn freshness(config: &Feed, newest: Timestamp, date: Timestamp) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a day more or less in a million years")]
     let days = (newest - date).max(0) as f64 / DAY_MS as f64;
     (-days / config.fresh_half_life_days).exp2()
@@ -161,11 +161,11 @@ mod tests {
     #[test]
     fn freshness_halves_and_never_leaves_0_to_1() {
         let config = Feed { fresh_half_life_days: 10.0, ..Feed::default() };
-        let now = 1_000 * DAY_MS;
+        let now = Timestamp::from_millis(1_000 * DAY_MS);
         assert!((freshness(&config, now, now) - 1.0).abs() < 1e-12);
         assert!((freshness(&config, now, now - 10 * DAY_MS) - 0.5).abs() < 1e-12);
         assert!((freshness(&config, now, now + DAY_MS) - 1.0).abs() < 1e-12);
-        assert!(freshness(&config, now, i64::MIN / 2) < 1e-12);
+        assert!(freshness(&config, now, Timestamp::MIN) < 1e-12);
     }
 
     #[test]

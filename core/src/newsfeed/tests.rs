@@ -18,7 +18,7 @@ fn stocked() -> Service {
             url: Some(format!("https://site{}.example/{n}", n % 7)),
             topic: Some(vec![topic.into()]),
             tag: Some(vec![format!("tag{}", n % 5)]),
-            date: Some(crate::clock::rfc3339(NOW - (200 - n) * 60_000)),
+            date: Some((NOW - (200 - n) * 60_000).to_string()),
             ..post::Draft::default()
         };
         post::insert(&service, &Caller::Operator, &draft).unwrap();
@@ -278,7 +278,7 @@ fn what_came_since_the_member_was_there_stands_before_what_they_passed_by() {
             title: Some(name.into()),
             url: Some(format!("https://a.example/{name}")),
             topic: Some(vec!["cats".into()]),
-            date: Some(crate::clock::rfc3339(service.clock().now() - days * crate::clock::DAY_MS)),
+            date: Some((service.clock().now() - days * crate::clock::DAY_MS).to_string()),
             ..post::Draft::default()
         };
         post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
@@ -307,7 +307,7 @@ fn posts_that_say_the_same_in_other_words_are_recommended_once_there_is_a_model(
             let draft = post::Draft {
                 title: Some(format!("{one} {other}")),
                 url: Some(format!("https://a.example/{one}")),
-                date: Some(crate::clock::rfc3339(NOW - n * 60_000)),
+                date: Some((NOW - n * 60_000).to_string()),
                 ..post::Draft::default()
             };
             post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()

@@ -129,7 +129,7 @@ fn an_update_changes_what_it_gives_and_leaves_the_date_and_the_views() {
             title: title.into(),
             post: post.into(),
             view: 1,
-            date: Time(NOW),
+            date: NOW,
             activation,
         };
         assert_eq!(stored(&service), list(&service, &ann).unwrap().notices());

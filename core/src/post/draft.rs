@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::clock;
+use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::{Error, Result};
 use crate::text;
@@ -66,13 +66,13 @@ pub(super) struct Change {
     img: Option<String>,
     topic: Option<Vec<String>>,
     tag: Option<Vec<String>>,
-    date: Option<i64>,
+    date: Option<Timestamp>,
     end_date: Option<End>,
 }
 
 /// When a post stops being shown, if ever.
 #[derive(Debug)]
-struct End(Option<i64>);
+struct End(Option<Timestamp>);
 
 /// A whole post as administrators write it.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,19 +83,18 @@ pub(super) struct Content {
     pub(super) img: String,
     pub(super) topic: Vec<String>,
     pub(super) tag: Vec<String>,
-    pub(super) date: i64,
-    pub(super) end_date: Option<i64>,
+    pub(super) date: Timestamp,
+    pub(super) end_date: Option<Timestamp>,
 }
 
 #[cfg(feature = "fuzzing")]
 impl Content {
     /// The post as an export writes it.
     pub(super) fn exported(&self, id: Option<&str>, view: i64, fav: i64) -> serde_json::Value {
-        let time = crate::clock::rfc3339;
         serde_json::json!({
             "_id": id, "title": self.title, "post": self.post, "url": self.address.url, "img": self.img,
-            "topic": self.topic, "tag": self.tag, "date": time(self.date),
-            "end_date": self.end_date.map(time), "view": view, "fav_cnt": fav,
+            "topic": self.topic, "tag": self.tag, "date": self.date,
+            "end_date": self.end_date, "view": view, "fav_cnt": fav,
         })
     }
 }
@@ -122,7 +121,7 @@ impl Change {
             img: checked(draft.img.as_ref(), |t| img(t), IMG_RULE)?,
             topic: checked(draft.topic.as_ref(), |list| names(list), TOPIC_RULE)?,
             tag: checked(draft.tag.as_ref(), |list| names(list), TAG_RULE)?,
-            date: checked(draft.date.as_ref(), |t| clock::parse(t), DATE_RULE)?,
+            date: checked(draft.date.as_ref(), |t| Timestamp::parse(t), DATE_RULE)?,
             end_date: checked(draft.end_date.as_ref(), |t| end_date(t), END_DATE_RULE)?,
         };
         if change.is_empty() { Err(Error::BadRequest(NOTHING)) } else { Ok(change) }
@@ -132,7 +131,7 @@ impl Change {
     ///
     /// # Errors
     /// `bad request` without a title or a url.
-    pub(super) fn into_new(self, now: i64) -> Result<Content> {
+    pub(super) fn into_new(self, now: Timestamp) -> Result<Content> {
         Ok(Content {
             address: self.address.ok_or(Error::BadRequest(URL_MISSING))?,
             title: self.title.ok_or(Error::BadRequest(TITLE_MISSING))?,
@@ -216,7 +215,7 @@ fn names(list: &[String]) -> Option<Vec<String>> {
 }
 
 fn end_date(text: &str) -> Option<End> {
-    if text.is_empty() { Some(End(None)) } else { clock::parse(text).map(|end| End(Some(end))) }
+    if text.is_empty() { Some(End(None)) } else { Timestamp::parse(text).map(|end| End(Some(end))) }
 }
 
 #[cfg(test)]
@@ -309,13 +308,16 @@ mod tests {
             end_date: Some("2027-01-01".into()),
             ..Draft::default()
         };
-        let new = Change::parse(&draft).unwrap().into_new(7).unwrap();
-        assert_eq!((new.title.as_str(), new.date, new.post.as_str()), ("서울", 7, ""));
+        let new = Change::parse(&draft).unwrap().into_new(Timestamp::from_millis(7)).unwrap();
+        assert_eq!(
+            (new.title.as_str(), new.date, new.post.as_str()),
+            ("서울", Timestamp::from_millis(7), "")
+        );
         assert!(new.end_date.is_some());
         let without = Draft { title: None, ..draft.clone() };
-        assert!(Change::parse(&without).unwrap().into_new(7).is_err());
+        assert!(Change::parse(&without).unwrap().into_new(Timestamp::from_millis(7)).is_err());
         let without = Draft { url: None, ..draft };
-        assert!(Change::parse(&without).unwrap().into_new(7).is_err());
+        assert!(Change::parse(&without).unwrap().into_new(Timestamp::from_millis(7)).is_err());
     }
 
     #[test]
@@ -327,7 +329,7 @@ mod tests {
             end_date: Some("2027-01-01".into()),
             ..Draft::default()
         };
-        let old = Change::parse(&draft).unwrap().into_new(7).unwrap();
+        let old = Change::parse(&draft).unwrap().into_new(Timestamp::from_millis(7)).unwrap();
         let new = given(|draft| draft.end_date = Some(String::new())).unwrap().onto(&old);
         assert_eq!(new, Content { end_date: None, ..old });
         assert!(given(|_| ()).is_err(), "nothing to change");

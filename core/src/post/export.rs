@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::Tidings;
 use crate::account::Caller;
-use crate::clock::Time;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::profile::history::JsonList;
 use crate::store::{Row, StoreError, Tx};
@@ -34,8 +34,8 @@ struct Line {
     img: String,
     topic: JsonList,
     tag: JsonList,
-    date: Time,
-    end_date: Option<Time>,
+    date: Timestamp,
+    end_date: Option<Timestamp>,
     view: i64,
     fav_cnt: i64,
 }
@@ -73,7 +73,7 @@ pub fn export(
 }
 
 mod sql {
-    use super::{JsonList, Line, PAGE, Row, StoreError, Time, Tx};
+    use super::{JsonList, Line, PAGE, Row, StoreError, Tx};
 
     pub(super) fn page(tx: &mut dyn Tx, behind: i64) -> Result<Vec<Line>, StoreError> {
         let sql = "SELECT p.key, p.id, p.title, p.post, p.url, p.img, p.topic, p.tag, p.date, p.end_date, s.view, s.fav
@@ -89,8 +89,8 @@ mod sql {
                 img: row.take(5)?,
                 topic: JsonList(row.take(6)?),
                 tag: JsonList(row.take(7)?),
-                date: Time(row.take(8)?),
-                end_date: row.take::<Option<i64>>(9)?.map(Time),
+                date: row.take(8)?,
+                end_date: row.take(9)?,
                 view: row.take(10)?,
                 fav_cnt: row.take(11)?,
             })

@@ -1,6 +1,7 @@
 //! What newsfeeds are made of: posts without their text, as they change.
 
 use super::{Tx, texts_in};
+use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::store::Row;
 
@@ -19,8 +20,8 @@ pub(crate) struct FeedRow {
     pub(crate) tag: Vec<String>,
     /// The most telling tokens of title and text, most telling first, blanks between.
     pub(crate) keyword: String,
-    pub(crate) date: i64,
-    pub(crate) end_date: Option<i64>,
+    pub(crate) date: Timestamp,
+    pub(crate) end_date: Option<Timestamp>,
     pub(crate) view: i64,
     pub(crate) fav: i64,
     /// How popular it is, greater is more; `None` when nobody viewed or liked it. See [`super::heat`].
@@ -39,7 +40,7 @@ const COLUMNS: &str =
 /// When the store fails.
 pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<FeedRow>> {
     if since == 0 {
-        return until(tx, i64::MAX, posts);
+        return until(tx, Timestamp::MAX, posts);
     }
     let sql = format!(
         "SELECT {COLUMNS} FROM standing s JOIN post p ON p.key = s.post
@@ -52,7 +53,7 @@ pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<F
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) fn until(tx: &mut dyn Tx, at: i64, posts: usize) -> Result<Vec<FeedRow>> {
+pub(crate) fn until(tx: &mut dyn Tx, at: Timestamp, posts: usize) -> Result<Vec<FeedRow>> {
     let limit = i64::try_from(posts).unwrap_or(i64::MAX);
     let sql = format!(
         "SELECT {COLUMNS} FROM post p JOIN standing s ON s.post = p.key

@@ -13,7 +13,7 @@
 //! Source: Cormode, Shkapenyuk, Srivastava and Xu, *Forward decay: a practical time decay model for streaming
 //! systems*, ICDE 2009; the exponential `g`, with 1970 as landmark.
 
-use crate::clock::DAY_MS;
+use crate::clock::{DAY_MS, Timestamp};
 use crate::error::Result;
 use crate::store::{Store, StoreError, Topic, Tx};
 
@@ -42,7 +42,7 @@ impl Decay {
     /// The heat once there is an act of `weight` more, at the time `at`; a weight of 0 or less adds nothing.
     ///
     /// In whatever order acts come, the heat is the same but for rounding.
-    pub(crate) fn add(self, heat: Option<f64>, weight: f64, at: i64) -> Option<f64> {
+    pub(crate) fn add(self, heat: Option<f64>, weight: f64, at: Timestamp) -> Option<f64> {
         let Some(act) = self.act(weight, at) else { return heat };
         let Some(heat) = heat else { return Some(act) };
         // ln(e^a + e^b), without leaving the logarithms.
@@ -53,7 +53,7 @@ impl Decay {
     /// within rounding.
     ///
     /// What is less than some billionth of the act that is taken goes with it.
-    pub(crate) fn take(self, heat: Option<f64>, weight: f64, at: i64) -> Option<f64> {
+    pub(crate) fn take(self, heat: Option<f64>, weight: f64, at: Timestamp) -> Option<f64> {
         let Some(act) = self.act(weight, at) else { return heat };
         let heat = heat?;
         // The share of the sum that stays.
@@ -63,25 +63,25 @@ impl Decay {
 
     /// The heat, lowered to that of acts of `weight` in all that were all done at `now`: acts cannot be worth more,
     /// unless some are dated in the future, as after a clock that was ahead.
-    pub(crate) fn bounded(self, heat: Option<f64>, weight: f64, now: i64) -> Option<f64> {
+    pub(crate) fn bounded(self, heat: Option<f64>, weight: f64, now: Timestamp) -> Option<f64> {
         Some(heat?.min(self.act(weight, now)?))
     }
 
     /// What the acts behind a heat are worth at `now`, in views of this moment.
     #[cfg(test)]
-    pub(crate) fn worth(self, heat: Option<f64>, now: i64) -> f64 {
+    pub(crate) fn worth(self, heat: Option<f64>, now: Timestamp) -> f64 {
         heat.map_or(0.0, |heat| (heat - self.grown(now)).exp())
     }
 
     /// The logarithm of what one act adds.
-    fn act(self, weight: f64, at: i64) -> Option<f64> {
+    fn act(self, weight: f64, at: Timestamp) -> Option<f64> {
         (weight > 0.0).then(|| weight.ln() + self.grown(at))
     }
 
     /// The logarithm by which an act at this time weighs more than one in 1970.
     #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are far below 2^53")]
-    fn grown(self, at: i64) -> f64 {
-        self.rate * (at as f64 / DAY_MS as f64)
+    fn grown(self, at: Timestamp) -> f64 {
+        self.rate * (at.as_millis() as f64 / DAY_MS as f64)
     }
 }
 
@@ -113,7 +113,7 @@ fn at_least_a_minute(half_life_days: f64) -> f64 {
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) fn keep_half_life(store: &Store, half_life_days: f64, now: i64) -> Result<()> {
+pub(crate) fn keep_half_life(store: &Store, half_life_days: f64, now: Timestamp) -> Result<()> {
     let days = at_least_a_minute(half_life_days);
     let stored = |tx: &mut dyn Tx| -> Result<Option<f64>, StoreError> {
         tx.row("SELECT half_life_days FROM decay", &[])?.map(|mut row| row.take(0)).transpose()
@@ -143,10 +143,16 @@ pub(crate) fn keep_half_life(store: &Store, half_life_days: f64, now: i64) -> Re
 
 #[cfg(test)]
 mod tests {
+    use crate::clock::Timestamp;
     use proptest::prelude::*;
 
     use super::*;
     use crate::testing::{self, NOW};
+
+    /// A time of the last `days`.
+    fn lately(days: i64) -> impl Strategy<Value = Timestamp> {
+        (-days * DAY_MS..0).prop_map(|ms| NOW + ms)
+    }
 
     fn close(one: Option<f64>, other: Option<f64>) -> bool {
         match (one, other) {
@@ -203,11 +209,11 @@ mod tests {
     proptest! {
         #[test]
         fn the_order_of_acts_does_not_matter(
-            acts in proptest::collection::vec((0.5..5.0, NOW - 100 * DAY_MS..NOW), 1..40),
+            acts in proptest::collection::vec((0.5..5.0, lately(100)), 1..40),
             days in 0.1..400.0,
         ) {
             let decay = Decay::new(days);
-            let sum = |acts: &[(f64, i64)]| {
+            let sum = |acts: &[(f64, Timestamp)]| {
                 acts.iter().fold(None, |heat, (weight, at)| decay.add(heat, *weight, *at))
             };
             let forward = sum(&acts);
@@ -220,9 +226,9 @@ mod tests {
 
         #[test]
         fn an_act_taken_back_leaves_what_was_there(
-            acts in proptest::collection::vec((0.5..5.0, NOW - 30 * DAY_MS..NOW), 0..40),
+            acts in proptest::collection::vec((0.5..5.0, lately(30)), 0..40),
             weight in 0.5..5.0,
-            at in NOW - 30 * DAY_MS..NOW,
+            at in lately(30),
         ) {
             let decay = Decay::new(3.0);
             let before = acts.iter().fold(None, |heat, (weight, at)| decay.add(heat, *weight, *at));
@@ -231,7 +237,8 @@ mod tests {
         }
 
         #[test]
-        fn taking_what_was_never_added_is_clamped(heat: f64, weight: f64, at: i64) {
+        fn taking_what_was_never_added_is_clamped(heat: f64, weight: f64, ms: i64) {
+            let at = Timestamp::from_millis(ms);
             let left = Decay::new(3.0).take(Some(heat).filter(|heat| heat.is_finite()), weight, at);
             prop_assert!(left.is_none_or(|left| !left.is_nan()));
         }

@@ -6,6 +6,7 @@
 
 use super::Post;
 use super::terms::Terms;
+use crate::clock::Timestamp;
 use crate::store::{Arg, Row, StoreError, Tx};
 
 /// How much more a word in the title says about a post than the same word in its text.
@@ -101,7 +102,7 @@ pub(crate) fn find(
     tx: &mut dyn Tx,
     query: &Query,
     category: Option<&str>,
-    now: i64,
+    now: Timestamp,
     num: i64,
 ) -> Result<Vec<(Post, f64)>, StoreError> {
     let mut args = vec![(&query.words).into(), TITLE_WEIGHT.into(), now.into(), num.into()];
@@ -131,7 +132,7 @@ pub(crate) fn find(
 
 /// The sites with posts that match and are not past their end at `now`: most matches first, then the one with
 /// the best match, then by name.
-pub(crate) fn sites(tx: &mut dyn Tx, query: &Query, now: i64) -> Result<Vec<Site>, StoreError> {
+pub(crate) fn sites(tx: &mut dyn Tx, query: &Query, now: Timestamp) -> Result<Vec<Site>, StoreError> {
     let sql = format!(
         "WITH {FOUND}, ranked AS (
              SELECT p.host, p.title, f.relevance,

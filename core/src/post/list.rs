@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::Post;
 use crate::Tidings;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::store::{Arg, StoreError, Tx};
@@ -52,28 +53,29 @@ pub fn list(tidings: &Tidings, query: &ListQuery<'_>) -> Result<PostList> {
         let more = posts.len() > shown;
         posts.truncate(shown);
         let next = posts.last().filter(|_| more);
-        let next = next.map(|post| Place { date: post.date.0, id: post.id.clone() }.written());
+        let next = next.map(|post| Place { date: post.date, id: post.id.clone() }.written());
         Ok(PostList { posts, next })
     })
 }
 
 /// Where in the list a page ended.
 struct Place {
-    date: i64,
+    date: Timestamp,
     id: String,
 }
 
 impl Place {
     /// Before every post.
-    const NEWEST: Self = Self { date: i64::MAX, id: String::new() };
+    const NEWEST: Self = Self { date: Timestamp::MAX, id: String::new() };
 
     fn written(&self) -> String {
-        format!("{}.{}", self.date, self.id)
+        format!("{}.{}", self.date.as_millis(), self.id)
     }
 
     fn parse(text: &str) -> Option<Self> {
         let (date, id) = text.split_once('.')?;
-        Some(Self { date: date.parse().ok()?, id: ObjectId::parse(id)?.to_string() })
+        let date = Timestamp::from_millis(date.parse().ok()?);
+        Some(Self { date, id: ObjectId::parse(id)?.to_string() })
     }
 }
 

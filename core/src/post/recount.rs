@@ -10,7 +10,7 @@ use super::heat::{self, VIEW_WEIGHT};
 use super::terms::Terms;
 use super::{Standing, index, keep, texts_in};
 use crate::analysis::counters::Counter;
-use crate::clock::SECOND_MS;
+use crate::clock::{SECOND_MS, Timestamp};
 use crate::error::Result;
 use crate::store::inspect::Inspected;
 use crate::store::{Row, StoreError, Topic, Tx};
@@ -147,12 +147,12 @@ pub(crate) fn count_standing(database: &Inspected) -> Result<()> {
 const SKEW_MS: i64 = 60 * 60 * SECOND_MS;
 
 /// Posts whose acts are worth more than if all were done at `now`, because some are dated in the future.
-pub(crate) fn wrong_heats(database: &Inspected, like_weight: f64, now: i64) -> Result<Vec<String>> {
+pub(crate) fn wrong_heats(database: &Inspected, like_weight: f64, now: Timestamp) -> Result<Vec<String>> {
     database.read(|tx| Ok(hot(tx, like_weight, now)?.into_iter().map(|hot| hot.id).collect()))
 }
 
 /// Makes the acts of posts worth no more than if all were done at `now`.
-pub(crate) fn bound_heats(database: &Inspected, like_weight: f64, now: i64) -> Result<()> {
+pub(crate) fn bound_heats(database: &Inspected, like_weight: f64, now: Timestamp) -> Result<()> {
     let wrong = database.read(|tx| hot(tx, like_weight, now))?;
     for batch in wrong.chunks(BATCH) {
         database.write(|tx| {
@@ -168,9 +168,9 @@ pub(crate) fn bound_heats(database: &Inspected, like_weight: f64, now: i64) -> R
 }
 
 /// The posts whose heat lies in the future.
-fn hot(tx: &mut dyn Tx, like_weight: f64, now: i64) -> Result<Vec<Wrong>, StoreError> {
+fn hot(tx: &mut dyn Tx, like_weight: f64, now: Timestamp) -> Result<Vec<Wrong>, StoreError> {
     let Some(decay) = heat::decay(tx)? else { return Ok(Vec::new()) };
-    let late = now.saturating_add(SKEW_MS);
+    let late = now + SKEW_MS;
     let bound = |weight| decay.bounded(Some(f64::MAX), weight, late);
     let Some(least) = bound(VIEW_WEIGHT) else { return Ok(Vec::new()) };
     let found = sql::hotter_than(tx, least)?.into_iter();

@@ -1,6 +1,7 @@
 //! What acts change of a post: views, likes and heat.
 
 use super::heat::{Decay, VIEW_WEIGHT, weight_of};
+use crate::clock::Timestamp;
 use crate::store::{StoreError, Topic, Tx};
 
 /// What acts change of a post.
@@ -29,7 +30,7 @@ impl Standing {
     }
 
     /// Counts a view, one that was done at `warms_at` where it counts for the post's popularity.
-    pub(crate) fn view(&mut self, warms_at: Option<i64>) {
+    pub(crate) fn view(&mut self, warms_at: Option<Timestamp>) {
         self.view += 1;
         if let Some(at) = warms_at {
             self.heat = self.decay.add(self.heat, VIEW_WEIGHT, at);
@@ -37,19 +38,24 @@ impl Standing {
     }
 
     /// Counts a like.
-    pub(crate) fn like(&mut self, weight: f64, at: i64) {
+    pub(crate) fn like(&mut self, weight: f64, at: Timestamp) {
         self.fav += 1;
         self.heat = self.decay.add(self.heat, weight, at);
     }
 
     /// Counts a like no longer that was given at some time.
-    pub(crate) fn unlike(&mut self, weight: f64, at: i64) {
+    pub(crate) fn unlike(&mut self, weight: f64, at: Timestamp) {
         self.fav -= 1;
         self.heat = self.decay.take(self.heat, weight, at);
     }
 
     /// Writes it. Its acts are worth no more than if all were done at `now`; a like weighs `like_weight`.
-    pub(crate) fn keep(mut self, tx: &mut dyn Tx, like_weight: f64, now: i64) -> Result<(), StoreError> {
+    pub(crate) fn keep(
+        mut self,
+        tx: &mut dyn Tx,
+        like_weight: f64,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         self.heat = self.decay.bounded(self.heat, weight_of(self.view, self.fav, like_weight), now);
         sql::keep_standing(tx, &self)?;
         tx.touch(Topic::Posts);

@@ -230,7 +230,7 @@ fn views_of_guests_and_members_count_and_members_see_theirs() {
     assert_eq!((row.view, row.fav), (4, 0));
     assert!((Decay::new(3.0).worth(row.heat, NOW) - 3.0).abs() < 1e-6, "of Ann's views only the first");
     let list = crate::profile::lists(&service, &ann, "2").unwrap().view_list.unwrap();
-    assert_eq!(list.iter().map(|post| post.date.0).collect::<Vec<_>>(), [NOW + 4]);
+    assert_eq!(list.iter().map(|post| post.date).collect::<Vec<_>>(), [NOW + 4]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use siphasher::sip::SipHasher24;
 
 use crate::analysis::Guest;
-use crate::clock::SECOND_MS;
+use crate::clock::{SECOND_MS, Timestamp};
 use crate::id::random;
 use crate::keyed::OwnMap;
 
@@ -67,7 +67,7 @@ impl Default for Viewers {
 
 impl Viewers {
     /// Whether a view of the post with this key counts for its popularity; one that does is remembered.
-    pub(crate) fn counts(&self, post: i64, viewer: Viewer, now: i64) -> bool {
+    pub(crate) fn counts(&self, post: i64, viewer: Viewer, now: Timestamp) -> bool {
         let (own, network) = match viewer {
             Viewer::Operator => return true,
             Viewer::Member(key) => (self.hash(b'm', post, key), None),
@@ -77,7 +77,7 @@ impl Viewers {
                 (self.hash(b'g', post, guest.number()), Some(self.hash(b'n', post, guest.network())))
             }
         };
-        let now = u32::try_from(now / SECOND_MS).unwrap_or_default();
+        let now = u32::try_from(now.as_millis() / SECOND_MS).unwrap_or_default();
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         counted.turn(now);
         if counted.spent(own, now) > 0 {
@@ -135,6 +135,7 @@ impl Spent {
 
 #[cfg(test)]
 mod tests {
+    use crate::clock::Timestamp;
     use std::net::IpAddr;
 
     use super::*;
@@ -172,7 +173,7 @@ mod tests {
     #[test]
     fn the_guests_of_one_network_count_a_bounded_number_of_times_whatever_they_name() {
         let (service, viewers) = (testing::service(), Viewers::default());
-        let counted = |address: fn(u32) -> String, post: i64, now: i64| {
+        let counted = |address: fn(u32) -> String, post: i64, now: Timestamp| {
             (0..100)
                 .filter(|n| {
                     let viewer = guest(&service, &address(*n), &format!("agent {n} {now}"));

@@ -5,7 +5,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::LIST_MAX;
-use crate::clock::Time;
+use crate::clock::Timestamp;
 use crate::store::{Row, StoreError, Tx};
 
 /// One in how many acts of all members also clears the entries that a list keeps no longer: reading skips
@@ -30,10 +30,10 @@ pub struct PostRecord {
     pub token: Words,
     /// When the member did it.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
-    pub date: Time,
+    pub date: Timestamp,
     /// The date of the post.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
-    pub post_date: Time,
+    pub post_date: Timestamp,
     /// Its title.
     pub title: String,
     /// Its address.
@@ -58,7 +58,7 @@ pub struct SearchRecord {
     pub similarity_split: Words,
     /// When.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
-    pub date: Time,
+    pub date: Timestamp,
 }
 
 /// A topic feed that a member opened: an element of `newsfeed_list`.
@@ -72,7 +72,7 @@ pub struct NewsfeedAccess {
     pub tag: JsonList,
     /// When.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
-    pub date: Time,
+    pub date: Timestamp,
 }
 
 /// A list of texts as the store keeps it, JSON, and as it is sent.
@@ -107,13 +107,13 @@ impl Serialize for Words {
 /// The acts that a member's interest is measured from, newest first.
 pub(crate) struct Acts {
     /// Keys of posts, with the time of the like.
-    pub(crate) liked: Vec<(i64, i64)>,
+    pub(crate) liked: Vec<(i64, Timestamp)>,
     /// Keys of posts, with the time of the last view.
-    pub(crate) viewed: Vec<(i64, i64)>,
+    pub(crate) viewed: Vec<(i64, Timestamp)>,
     /// Tokens and similar words, blanks between, with the time of the search.
-    pub(crate) searched: Vec<(String, i64)>,
+    pub(crate) searched: Vec<(String, Timestamp)>,
     /// Names of topic feeds, with the time they were opened.
-    pub(crate) opened: Vec<(String, i64)>,
+    pub(crate) opened: Vec<(String, Timestamp)>,
 }
 
 /// Says that what the member's interest is measured from has changed.
@@ -124,7 +124,7 @@ pub(crate) fn acted(tx: &mut dyn Tx, member: i64) -> Result<(), StoreError> {
 }
 
 /// Records a like; false when it was there.
-pub(crate) fn like(tx: &mut dyn Tx, member: i64, post: i64, now: i64) -> Result<bool, StoreError> {
+pub(crate) fn like(tx: &mut dyn Tx, member: i64, post: i64, now: Timestamp) -> Result<bool, StoreError> {
     let sql =
         "INSERT INTO liked (member, post, date) VALUES ($1, $2, $3) ON CONFLICT (member, post) DO NOTHING";
     let new = tx.run(sql, &[member.into(), post.into(), now.into()])? > 0;
@@ -135,20 +135,20 @@ pub(crate) fn like(tx: &mut dyn Tx, member: i64, post: i64, now: i64) -> Result<
 }
 
 /// When the member liked a post, if they do.
-pub(crate) fn liked_at(tx: &mut dyn Tx, member: i64, post: i64) -> Result<Option<i64>, StoreError> {
+pub(crate) fn liked_at(tx: &mut dyn Tx, member: i64, post: i64) -> Result<Option<Timestamp>, StoreError> {
     let sql = "SELECT date FROM liked WHERE member = $1 AND post = $2";
     tx.row(sql, &[member.into(), post.into()])?.map(|mut row| row.take(0)).transpose()
 }
 
 /// Gives a like another time.
-pub(crate) fn date_like(tx: &mut dyn Tx, member: i64, post: i64, at: i64) -> Result<(), StoreError> {
+pub(crate) fn date_like(tx: &mut dyn Tx, member: i64, post: i64, at: Timestamp) -> Result<(), StoreError> {
     let sql = "UPDATE liked SET date = $3 WHERE member = $1 AND post = $2";
     tx.run(sql, &[member.into(), post.into(), at.into()])?;
     acted(tx, member)
 }
 
 /// Takes a like back; when it was given, or `None` when there was none.
-pub(crate) fn unlike(tx: &mut dyn Tx, member: i64, post: i64) -> Result<Option<i64>, StoreError> {
+pub(crate) fn unlike(tx: &mut dyn Tx, member: i64, post: i64) -> Result<Option<Timestamp>, StoreError> {
     let sql = "DELETE FROM liked WHERE member = $1 AND post = $2 RETURNING date";
     let Some(mut row) = tx.row(sql, &[member.into(), post.into()])? else { return Ok(None) };
     acted(tx, member)?;
@@ -156,7 +156,7 @@ pub(crate) fn unlike(tx: &mut dyn Tx, member: i64, post: i64) -> Result<Option<i
 }
 
 /// Records a view; of those of the same post the latest stays.
-pub(crate) fn view(tx: &mut dyn Tx, member: i64, post: i64, now: i64) -> Result<(), StoreError> {
+pub(crate) fn view(tx: &mut dyn Tx, member: i64, post: i64, now: Timestamp) -> Result<(), StoreError> {
     let sql = "INSERT INTO viewed (member, post, date) VALUES ($1, $2, $3)
                ON CONFLICT (member, post) DO UPDATE SET date = excluded.date WHERE viewed.date < excluded.date";
     tx.run(sql, &[member.into(), post.into(), now.into()])?;
@@ -171,7 +171,7 @@ pub(crate) fn search(
     original: &str,
     tokens: &str,
     similar: &str,
-    now: i64,
+    now: Timestamp,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO searched (member, original, token, similar, date) VALUES ($1, $2, $3, $4, $5)";
     tx.run(sql, &[member.into(), original.into(), tokens.into(), similar.into(), now.into()])?;
@@ -185,7 +185,7 @@ pub(crate) fn open(
     member: i64,
     newsfeed: &str,
     tags: &[String],
-    now: i64,
+    now: Timestamp,
 ) -> Result<(), StoreError> {
     let tags = json_list(tags);
     let sql = "INSERT INTO opened (member, newsfeed, tag, date) VALUES ($1, $2, $3, $4)";
@@ -249,8 +249,8 @@ fn posts(tx: &mut dyn Tx, table: &str, member: i64) -> Result<Vec<PostRecord>, S
             topic: JsonList(row.take(1)?),
             tag: JsonList(row.take(2)?),
             token: Words(row.take(3)?),
-            date: Time(row.take(4)?),
-            post_date: Time(row.take(5)?),
+            date: row.take(4)?,
+            post_date: row.take(5)?,
             title: row.take(6)?,
             url: row.take(7)?,
             img: i64::from(!row.take::<String>(8)?.is_empty()),
@@ -271,7 +271,7 @@ pub(crate) fn searched(tx: &mut dyn Tx, member: i64, limit: i64) -> Result<Vec<S
             original,
             tokenizer_split: Words(row.take(1)?),
             similarity_split: Words(row.take(2)?),
-            date: Time(row.take(3)?),
+            date: row.take(3)?,
         })
     };
     rows.into_iter().map(record).collect()
@@ -284,7 +284,7 @@ pub(super) fn opened(tx: &mut dyn Tx, member: i64) -> Result<Vec<NewsfeedAccess>
     let rows = tx.rows(sql, &[member.into(), LIST_MAX.into()])?;
     let access = |mut row: Row| {
         let (newsfeed_name, tag) = (row.take(0)?, JsonList(row.take(1)?));
-        Ok(NewsfeedAccess { newsfeed_name, tag, date: Time(row.take(2)?) })
+        Ok(NewsfeedAccess { newsfeed_name, tag, date: row.take(2)? })
     };
     rows.into_iter().map(access).collect()
 }
@@ -296,8 +296,13 @@ pub(crate) fn seen(tx: &mut dyn Tx, member: i64) -> Result<Vec<i64>, StoreError>
 }
 
 /// The acts since `measured` and before `until` that interest is measured from, of each kind the newest.
-pub(crate) fn acts(tx: &mut dyn Tx, member: i64, measured: i64, until: i64) -> Result<Acts, StoreError> {
-    let mut posts = |table: &str| -> Result<Vec<(i64, i64)>, StoreError> {
+pub(crate) fn acts(
+    tx: &mut dyn Tx,
+    member: i64,
+    measured: Timestamp,
+    until: Timestamp,
+) -> Result<Acts, StoreError> {
+    let mut posts = |table: &str| -> Result<Vec<(i64, Timestamp)>, StoreError> {
         let sql = format!(
             "SELECT post, date FROM {table} WHERE member = $1 AND date >= $2 AND date < $3
              ORDER BY date DESC, post DESC LIMIT $4"
@@ -306,7 +311,7 @@ pub(crate) fn acts(tx: &mut dyn Tx, member: i64, measured: i64, until: i64) -> R
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     };
     let (liked, viewed) = (posts("liked")?, posts("viewed")?);
-    let mut texts = |sql: &str| -> Result<Vec<(String, i64)>, StoreError> {
+    let mut texts = |sql: &str| -> Result<Vec<(String, Timestamp)>, StoreError> {
         let rows = tx.rows(sql, &[member.into(), measured.into(), until.into(), LIST_MAX.into()])?;
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     };

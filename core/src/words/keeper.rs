@@ -16,7 +16,7 @@ use lru::LruCache;
 use tidings_words::{Corpus, Go, Model, Moment, Recipe, Stopped, Vectors, file, part};
 
 use super::recipe;
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::files::{beside, directory, private, sync_directory, word_model};
@@ -173,9 +173,9 @@ impl Words {
         self.shared.current.load_full()
     }
 
-    /// When the present model was made, if there is one in memory: milliseconds UTC.
-    pub(crate) fn made(&self) -> Option<i64> {
-        self.shared.current.load().as_ref().map(|current| current.model.origin.made)
+    /// When the present model was made, if there is one in memory.
+    pub(crate) fn made(&self) -> Option<Timestamp> {
+        self.shared.current.load().as_ref().map(|current| Timestamp::from_millis(current.model.origin.made))
     }
 
     /// Starts the thread that keeps the model up with the posts, where that is wanted; it ends with the service.
@@ -319,7 +319,7 @@ impl Shared {
             #[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
             go(1.0 - before as f64 / newest as f64)?;
         }
-        Ok((corpus, Moment { changes, date }))
+        Ok((corpus, Moment { changes, date: date.as_millis() }))
     }
 
     /// Learns from the posts.

@@ -41,7 +41,7 @@ fn an_hour_is_the_zones_also_where_it_begins_at_a_quarter() {
         serve.args(["--timezone", "Asia/Kathmandu"]);
     });
     // Five hours and three quarters before UTC, all the year round.
-    let hour = || (Clock::system().now() + (5 * 60 + 45) * 60_000) / 3_600_000 % 24;
+    let hour = || (Clock::system().now() + (5 * 60 + 45) * 60_000).as_millis() / 3_600_000 % 24;
     let visit = || {
         let before = hour();
         let _ = visitor(&server, &format!("apple {before}")).get("/get_device").succeeded();

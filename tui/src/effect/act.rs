@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tidings_core::account::Caller;
+use tidings_core::clock::Timestamp;
 use tidings_core::{admin, feedback, notice, post, profile};
 
 use super::{Service, panicked};
@@ -15,18 +16,55 @@ use crate::sheet::{self, Sheet};
 /// A change.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Act {
-    SaveNotice { target: Option<String>, draft: String, title: String, post: String, shown: bool, at: i64 },
-    ShowNotice { id: String, title: String, shown: bool },
-    RemoveNotice { id: String, title: String },
+    SaveNotice {
+        target: Option<String>,
+        draft: String,
+        title: String,
+        post: String,
+        shown: bool,
+        at: Timestamp,
+    },
+    ShowNotice {
+        id: String,
+        title: String,
+        shown: bool,
+    },
+    RemoveNotice {
+        id: String,
+        title: String,
+    },
     SaveDraft(SavedDraft),
-    DiscardDraft { key: String, at: i64 },
-    FeedbackDone { id: String, done: bool },
-    RemovePost { id: String, title: String },
-    Blacklist { id: String, on: bool },
-    Administrate { id: String, on: bool },
-    ResetMember { id: String },
-    RemoveMember { id: String },
-    Export { path: PathBuf, sheet: Arc<Sheet>, replace: bool },
+    DiscardDraft {
+        key: String,
+        at: Timestamp,
+    },
+    FeedbackDone {
+        id: String,
+        done: bool,
+    },
+    RemovePost {
+        id: String,
+        title: String,
+    },
+    Blacklist {
+        id: String,
+        on: bool,
+    },
+    Administrate {
+        id: String,
+        on: bool,
+    },
+    ResetMember {
+        id: String,
+    },
+    RemoveMember {
+        id: String,
+    },
+    Export {
+        path: PathBuf,
+        sheet: Arc<Sheet>,
+        replace: bool,
+    },
 }
 
 impl Act {

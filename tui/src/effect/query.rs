@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tidings_core::account::{self, Caller, MemberQuery};
 use tidings_core::analysis::{self, LogFilter};
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 use tidings_core::notice::{self, Notice};
 use tidings_core::stats::Stats;
 use tidings_core::{Tidings, feedback, newsfeed, post, profile, search};
@@ -127,7 +128,7 @@ fn popular(tidings: &Tidings) -> Result<Vec<PostRow>, Problem> {
     let answer = newsfeed::popular(tidings, &page)?;
     let feed: Feed = serde_json::from_slice(answer.body.json())
         .map_err(|error| Problem::internal(&format!("a feed that is none: {error}")))?;
-    let time = |text: &str| tidings_core::clock::parse(text).unwrap_or_default();
+    let time = |text: &str| Timestamp::parse(text).unwrap_or_default();
     let row = |(i, post): (usize, FeedPost)| PostRow {
         id: post.id,
         title: post.title,
@@ -150,8 +151,8 @@ fn find(tidings: &Tidings, text: &str) -> Result<Vec<PostRow>, Problem> {
         id: hit.post.id,
         title: hit.post.title,
         url: hit.post.url,
-        date: hit.post.date.0,
-        end_date: hit.post.end_date.map(|time| time.0),
+        date: hit.post.date,
+        end_date: hit.post.end_date,
         view: hit.post.view,
         fav: hit.post.fav_cnt,
     };

@@ -6,6 +6,7 @@ use jiff::civil::Date;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 
 use crate::effect::{Answer, Figures, Query};
 use crate::keys::{self, Action, Table};
@@ -242,7 +243,7 @@ impl Screen for Analytics {
         }
     }
 
-    fn is_slow(&self, now: i64) -> bool {
+    fn is_slow(&self, now: Timestamp) -> bool {
         self.pending.is_slow(now)
     }
 

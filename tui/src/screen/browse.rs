@@ -5,6 +5,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 
 use super::{Ctx, Out, Screen};
 use crate::effect::{Act, Answer};
@@ -55,7 +56,7 @@ pub(crate) trait Browse {
     fn changed(&mut self, _: &Act, _: Result<(), &Problem>, _: &Ctx, _: &mut Out) {}
 
     /// Whether a pending request takes noticeably long.
-    fn waits_long(&self, now: i64) -> bool;
+    fn waits_long(&self, now: Timestamp) -> bool;
 
     /// Cancels the pending requests. Returns whether there were any.
     fn cancel_pending(&mut self) -> bool;
@@ -126,7 +127,7 @@ impl<B: Browse> Screen for B {
         self.changed(act, result, ctx, out);
     }
 
-    fn is_slow(&self, now: i64) -> bool {
+    fn is_slow(&self, now: Timestamp) -> bool {
         self.waits_long(now)
     }
 

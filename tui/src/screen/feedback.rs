@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 use tidings_core::feedback::Feedback as Entry;
 use tidings_core::notice::Notice;
 
@@ -101,14 +102,14 @@ impl Browse for Feedback {
 
     fn text(&self, item: &Entry, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
         let state = if item.activation == 1 { "● open" } else { "✓ done" };
-        let facts = format!("{state} · from {} · {}", item.author, ctx.stamp(item.date.0));
+        let facts = format!("{state} · from {} · {}", item.author, ctx.stamp(item.date));
         let mut lines = reading(&item.kind, &facts, &item.post, columns);
         if !item.notice.is_empty() {
             lines.push(Line::default());
             lines.push(Line::styled("─".repeat(columns.min(40)), Theme::faint()));
             match self.notice(&item.notice) {
                 Some(notice) => {
-                    let facts = format!("The notice it refers to · {}", ctx.stamp(notice.date.0));
+                    let facts = format!("The notice it refers to · {}", ctx.stamp(notice.date));
                     lines.extend(reading(&notice.title, &facts, &notice.post, columns));
                 }
                 None => lines.push(Line::styled("The notice it refers to was removed.", Theme::faint())),
@@ -167,7 +168,7 @@ impl Browse for Feedback {
                 item.kind.as_str().into(),
                 item.post.as_str().into(),
                 item.author.as_str().into(),
-                ctx.stamp(item.date.0).into(),
+                ctx.stamp(item.date).into(),
                 item.notice.as_str().into(),
                 if item.activation == 1 { "open" } else { "done" }.into(),
             ]
@@ -197,7 +198,7 @@ impl Browse for Feedback {
         }
     }
 
-    fn waits_long(&self, now: i64) -> bool {
+    fn waits_long(&self, now: Timestamp) -> bool {
         self.pending.is_slow(now)
     }
 
@@ -220,7 +221,7 @@ impl Browse for Feedback {
                 item.kind.as_str().into(),
                 item.post.as_str().into(),
                 Cell::styled(item.author.as_str(), Theme::faint()),
-                Cell::styled(ctx.stamp(item.date.0), Theme::faint()),
+                Cell::styled(ctx.stamp(item.date), Theme::faint()),
             ]
         };
         let empty = match (self.pending.is_waiting() && all == 0, self.all) {

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use tidings_core::analysis::{LogEntry, LogPage, LogPlace};
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 
 use crate::effect::{Answer, Query};
 use crate::keys::{self, Action, Table};
@@ -51,7 +52,7 @@ pub(crate) struct Log {
     /// Whether the pending request continues the list with older lines.
     further: bool,
     next: Option<LogPlace>,
-    looked_to: Option<i64>,
+    looked_to: Option<Timestamp>,
     follow: bool,
     seen: i64,
     /// What is wrong with the typed filter.
@@ -148,7 +149,7 @@ impl Browse for Log {
 
     fn text(&self, row: &Row, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
         let LogEntry { user_id, date, path, method, status, .. } = &row.line;
-        let facts = format!("{} {}", ctx.day(date.0), ctx.moment(date.0));
+        let facts = format!("{} {}", ctx.day(*date), ctx.moment(*date));
         reading(&format!("{method} {path}"), &facts, &format!("by {user_id}\nanswered {status}"), columns)
     }
 
@@ -191,7 +192,7 @@ impl Browse for Log {
     fn sheet(&self, ctx: &Ctx) -> Sheet {
         let row = |row: &Row| {
             let LogEntry { user_id, date, path, method, status, .. } = &row.line;
-            let date = tidings_core::clock::rfc3339(date.0);
+            let date = date.to_string();
             vec![
                 date.into(),
                 user_id.as_str().into(),
@@ -209,7 +210,7 @@ impl Browse for Log {
 
     fn copied(Row { line, .. }: &Row) -> (&'static str, String) {
         let LogEntry { user_id, date, path, method, status, .. } = line;
-        let date = tidings_core::clock::rfc3339(date.0);
+        let date = date.to_string();
         ("the line", format!("{date} {user_id} {method} {path} {status}"))
     }
 
@@ -221,7 +222,7 @@ impl Browse for Log {
         }
     }
 
-    fn waits_long(&self, now: i64) -> bool {
+    fn waits_long(&self, now: Timestamp) -> bool {
         self.pending.is_slow(now)
     }
 
@@ -234,14 +235,14 @@ impl Browse for Log {
             let style = if line.status >= 400 { ctx.theme.bad() } else { Theme::faint() };
             if area.width < ROOMY {
                 return vec![
-                    Cell::styled(ctx.clock(line.date.0), Theme::faint()),
+                    Cell::styled(ctx.clock(line.date), Theme::faint()),
                     line.user_id.as_str().into(),
                     line.path.as_str().into(),
                     Cell::styled(line.status.to_string(), style),
                 ];
             }
             vec![
-                Cell::styled(ctx.moment(line.date.0), Theme::faint()),
+                Cell::styled(ctx.moment(line.date), Theme::faint()),
                 line.user_id.as_str().into(),
                 Cell::styled(line.method.as_str(), Theme::faint()),
                 line.path.as_str().into(),

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use tidings_core::account::MemberEntry;
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 
 use crate::effect::{Act, Answer, Member, Query};
 use crate::keys::{self, Action, Table};
@@ -233,7 +234,7 @@ impl Browse for Members {
                 entry.user_major.as_str().into(),
                 entry.admin.into(),
                 entry.blacklisted.into(),
-                ctx.stamp(entry.date.0).into(),
+                ctx.stamp(entry.date).into(),
             ]
         };
         Sheet {
@@ -277,7 +278,7 @@ impl Browse for Members {
         }
     }
 
-    fn waits_long(&self, now: i64) -> bool {
+    fn waits_long(&self, now: Timestamp) -> bool {
         self.pending.is_slow(now) || self.member_pending.is_slow(now)
     }
 
@@ -293,7 +294,7 @@ impl Browse for Members {
                 Cell::from(entry.user_id.as_str()),
                 entry.nickname.as_str().into(),
                 entry.user_name.as_str().into(),
-                Cell::styled(ctx.day(entry.date.0), Theme::faint()),
+                Cell::styled(ctx.day(entry.date), Theme::faint()),
                 Cell::styled(state(entry), style),
             ]
         };

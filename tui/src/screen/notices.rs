@@ -4,6 +4,7 @@ use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 
 use crate::effect::{Act, Answer};
 use crate::keys::{Action, Table};
@@ -32,7 +33,7 @@ impl Notices {
     }
 
     /// Saves the draft in the editor, if it has changed since it was saved last.
-    pub(crate) fn save_draft(&mut self, now: i64, out: &mut Out) {
+    pub(crate) fn save_draft(&mut self, now: Timestamp, out: &mut Out) {
         if let Some(draft) = self.editor.as_mut().and_then(|editor| editor.take_draft(now)) {
             out.act(Act::SaveDraft(draft));
         }
@@ -130,7 +131,7 @@ impl Screen for Notices {
         self.list.acted(act, result, ctx, out);
     }
 
-    fn is_slow(&self, now: i64) -> bool {
+    fn is_slow(&self, now: Timestamp) -> bool {
         self.list.is_slow(now) || self.editor.as_ref().is_some_and(|editor| editor.is_slow(now))
     }
 

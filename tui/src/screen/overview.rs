@@ -3,6 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 
 use crate::effect::{Answer, Health, Overview as Data, Query};
 use crate::keys::{self, Action, Table};
@@ -48,7 +49,7 @@ impl Screen for Overview {
 
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
         // The comparison with yesterday moves on every minute.
-        let seen = Some((*changes, ctx.now / MINUTE_MS));
+        let seen = Some((*changes, ctx.now.as_millis() / MINUTE_MS));
         if self.seen != seen && !self.pending.is_waiting() {
             self.seen = seen;
             self.load(ctx, out);
@@ -86,7 +87,7 @@ impl Screen for Overview {
         }
     }
 
-    fn is_slow(&self, now: i64) -> bool {
+    fn is_slow(&self, now: Timestamp) -> bool {
         self.pending.is_slow(now)
     }
 

@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 
 use crate::effect::{Act, Answer, PostRow, PostText, Query};
 use crate::keys::{self, Action, Table};
@@ -40,8 +41,8 @@ pub(crate) struct Posts {
     /// Whether the shown post may have changed. The old text stays visible until the new text is loaded.
     stale: bool,
     seen: Option<i64>,
-    /// When the list was requested last, in milliseconds UTC.
-    read_at: i64,
+    /// When the list was requested last.
+    read_at: Timestamp,
 }
 
 const FEED: [Column; 6] = [
@@ -230,7 +231,7 @@ impl Browse for Posts {
         }
     }
 
-    fn waits_long(&self, now: i64) -> bool {
+    fn waits_long(&self, now: Timestamp) -> bool {
         self.pending.is_slow(now) || self.post_pending.is_slow(now)
     }
 

@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 use tempfile::TempDir;
 use tidings_core::Tidings;
 use tidings_core::changes::Changes;
-use tidings_core::clock::Clock;
+use tidings_core::clock::{Clock, Timestamp};
 
 use super::*;
 use crate::draft::Drafts;
@@ -25,7 +25,7 @@ mod screens;
 mod svg;
 
 /// 2026-11-20T08:36:00Z, the time of the tests.
-const NOW: i64 = 1_795_163_760_000;
+const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
 
 /// The screens on a database of their own.
 struct Stage {

@@ -4,17 +4,19 @@
 //! is full gives up the entry that is worth least, so a flood of new keys takes the place of other small entries and
 //! never of one that makes its client wait.
 
+use crate::clock::Monotonic;
+
 /// Slots of a bucket.
 const WAYS: usize = 8;
 
 /// What is remembered under a key; its default is what nothing is remembered of.
 pub(super) trait State: Default {
     /// What is lost when this is forgotten, less is forgotten first; `None` when it is nothing.
-    fn worth(&self, now: i64) -> Option<Worth>;
+    fn worth(&self, now: Monotonic) -> Option<Worth>;
 }
 
 /// Whether it makes its client wait now, how many failures it counts, when the last was.
-pub(super) type Worth = (bool, u8, i64);
+pub(super) type Worth = (bool, u8, Monotonic);
 
 #[derive(Default)]
 struct Slot<S> {
@@ -40,14 +42,14 @@ impl<S: State, const BUCKETS: usize> Table<S, BUCKETS> {
     }
 
     /// What is remembered under a key.
-    pub(super) fn get(&mut self, key: u64, now: i64) -> Option<&mut S> {
+    pub(super) fn get(&mut self, key: u64, now: Monotonic) -> Option<&mut S> {
         let slots = self.buckets.get_mut(Self::bucket(key))?.as_mut()?;
         let slot = slots.iter_mut().find(|slot| slot.key == key && slot.state.worth(now).is_some())?;
         Some(&mut slot.state)
     }
 
     /// The same, new where there is nothing yet.
-    pub(super) fn entry(&mut self, key: u64, now: i64) -> &mut S {
+    pub(super) fn entry(&mut self, key: u64, now: Monotonic) -> &mut S {
         self.sweep(now);
         let slots = self.buckets[Self::bucket(key)]
             .get_or_insert_with(|| Box::new(std::array::from_fn(|_| Slot::default())));
@@ -61,7 +63,7 @@ impl<S: State, const BUCKETS: usize> Table<S, BUCKETS> {
     }
 
     /// Gives back the memory of one bucket, each time another, when all in it is out of date.
-    fn sweep(&mut self, now: i64) {
+    fn sweep(&mut self, now: Monotonic) {
         self.buckets.resize_with(BUCKETS, || None);
         let bucket = &mut self.buckets[self.sweep];
         if bucket.as_ref().is_some_and(|slots| slots.iter().all(|slot| slot.state.worth(now).is_none())) {
@@ -87,12 +89,16 @@ impl<S: State, const BUCKETS: usize> Table<S, BUCKETS> {
 mod tests {
     use super::*;
 
+    const NOW: Monotonic = Monotonic::from_millis(0);
+    /// When nothing counts any more.
+    const LATER: Monotonic = Monotonic::from_millis(100);
+
     #[derive(Default)]
     struct Failures(u8);
 
     impl State for Failures {
-        fn worth(&self, now: i64) -> Option<Worth> {
-            (self.0 > 0 && now < 100).then_some((self.0 > 5, self.0, 0))
+        fn worth(&self, now: Monotonic) -> Option<Worth> {
+            (self.0 > 0 && now < LATER).then_some((self.0 > 5, self.0, NOW))
         }
     }
 
@@ -100,27 +106,27 @@ mod tests {
     fn a_full_bucket_gives_up_what_is_worth_least() {
         let mut table = Table::<Failures, 1>::new();
         for key in 0..8 {
-            table.entry(key, 0).0 = u8::try_from(key + 2).unwrap();
+            table.entry(key, NOW).0 = u8::try_from(key + 2).unwrap();
         }
         for key in 100..1_000 {
-            table.entry(key, 0).0 = 1;
+            table.entry(key, NOW).0 = 1;
         }
-        let kept: Vec<u64> = (0..8).filter(|key| table.get(*key, 0).is_some()).collect();
+        let kept: Vec<u64> = (0..8).filter(|key| table.get(*key, NOW).is_some()).collect();
         assert_eq!(kept, [1, 2, 3, 4, 5, 6, 7], "one place is left to the flood");
-        assert!(table.get(999, 0).is_some(), "the newest is remembered");
+        assert!(table.get(999, NOW).is_some(), "the newest is remembered");
     }
 
     #[test]
     fn what_is_out_of_date_is_nothing_and_its_memory_is_given_back() {
         let mut table = Table::<Failures, 4>::new();
         for key in 0..32 {
-            table.entry(key, 0).0 = 9;
+            table.entry(key, NOW).0 = 9;
         }
         let full = table.bytes();
         assert!(full <= Table::<Failures, 4>::BYTES_MAX);
-        assert!(table.get(1, 100).is_none());
+        assert!(table.get(1, LATER).is_none());
         for _ in 0..4 {
-            table.entry(1, 100).0 = 0;
+            table.entry(1, LATER).0 = 0;
         }
         assert!(table.bytes() < full, "{} of {full}", table.bytes());
     }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::*;
+use crate::testing::NOW;
 
 const KEY: &[u8] = b"a key of thirty-two bytes exactly";
 
@@ -11,14 +12,14 @@ fn given(secret: &[u8]) -> Source {
 }
 
 fn keys(secret: &[u8]) -> Keys {
-    Keys::new(given(secret), None, 30, Clock::fixed(0)).unwrap()
+    Keys::new(given(secret), None, 30, Clock::fixed(NOW)).unwrap()
 }
 
 #[test]
 fn a_token_says_whose_it_is_until_it_ends() {
     let keys = keys(KEY);
-    let token = keys.sign("Ann", 7, 1_000_000).unwrap();
-    let end = 1_000_000 + 30 * 24 * 60 * 60 * 1_000;
+    let token = keys.sign("Ann", 7, NOW).unwrap();
+    let end = NOW + 30 * 24 * 60 * 60 * 1_000;
     let claims = keys.verify(&token).unwrap();
     assert_eq!((claims.sub.as_str(), claims.generation), ("Ann", 7));
     assert!(claims.lasts(end - 1) && !claims.lasts(end));
@@ -44,9 +45,9 @@ fn a_token_of_the_standard_is_read() {
 #[test]
 fn forged_tokens_are_nobodys() {
     let keys = keys(KEY);
-    let good = keys.sign("Ann", 7, 0).unwrap();
+    let good = keys.sign("Ann", 7, NOW).unwrap();
     assert!(keys.verify(&good).is_some());
-    let other = self::keys(b"another key of thirty-two bytes!!").sign("Ann", 7, 0).unwrap();
+    let other = self::keys(b"another key of thirty-two bytes!!").sign("Ann", 7, NOW).unwrap();
     let [head, payload, signature] = good.split('.').collect::<Vec<_>>().try_into().unwrap();
     let none = format!("eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.{payload}.");
     // {"alg":"HS512"}, of which no key is ours.
@@ -64,10 +65,10 @@ fn forged_tokens_are_nobodys() {
 #[test]
 fn a_token_of_the_previous_key_is_good_while_that_is_set_and_new_ones_are_of_the_new_key() {
     const NEW: &[u8] = b"a newer key, of thirty-two bytes and more";
-    let old = keys(KEY).sign("Ann", 7, 0).unwrap();
-    let both = Keys::new(given(NEW), Some(given(KEY)), 30, Clock::fixed(0)).unwrap();
+    let old = keys(KEY).sign("Ann", 7, NOW).unwrap();
+    let both = Keys::new(given(NEW), Some(given(KEY)), 30, Clock::fixed(NOW)).unwrap();
     assert_eq!(both.verify(&old).unwrap().sub, "Ann");
-    let new = both.sign("Ann", 7, 0).unwrap();
+    let new = both.sign("Ann", 7, NOW).unwrap();
     assert!(both.verify(&new).is_some() && keys(KEY).verify(&new).is_none());
     let dropped = keys(NEW);
     assert!(dropped.verify(&new).is_some() && dropped.verify(&old).is_none());
@@ -75,24 +76,24 @@ fn a_token_of_the_previous_key_is_good_while_that_is_set_and_new_ones_are_of_the
 
 #[test]
 fn keys_that_are_too_short_are_refused() {
-    assert!(Keys::new(given(b"short"), None, 30, Clock::fixed(0)).is_err());
-    assert!(Keys::new(given(KEY), Some(given(b"short")), 30, Clock::fixed(0)).is_err());
+    assert!(Keys::new(given(b"short"), None, 30, Clock::fixed(NOW)).is_err());
+    assert!(Keys::new(given(KEY), Some(given(b"short")), 30, Clock::fixed(NOW)).is_err());
 }
 
 #[test]
 fn a_key_is_replaced_while_several_processes_run_and_nobody_is_signed_out() {
     let dir = tempfile::tempdir().unwrap();
-    let (database, clock) = (dir.path().join("a.db"), Clock::fixed(0));
+    let (database, clock) = (dir.path().join("a.db"), Clock::fixed(NOW));
     let open = || Keys::open(&Config::default(), &database, clock.clone()).unwrap();
     let (one, two) = (open(), open());
-    let old = one.sign("Ann", 7, 0).unwrap();
+    let old = one.sign("Ann", 7, NOW).unwrap();
     let key = key_file(&database);
     let next = dir.path().join("next");
     fs::copy(&key, previous_file(&key)).unwrap();
     assert!(one.verify(&old).is_some() && two.verify(&old).is_some());
     fs::write(&next, b"a newer key, of thirty-two bytes and more").unwrap();
     fs::rename(&next, &key).unwrap();
-    let new = one.sign("Ann", 7, 0).unwrap();
+    let new = one.sign("Ann", 7, NOW).unwrap();
     assert!(keys(b"a newer key, of thirty-two bytes and more").verify(&new).is_some());
     for keys in [&one, &two, &open()] {
         assert!(keys.verify(&new).is_some() && keys.verify(&old).is_some());
@@ -101,7 +102,7 @@ fn a_key_is_replaced_while_several_processes_run_and_nobody_is_signed_out() {
     fs::write(&next, b"short").unwrap();
     fs::rename(&next, &key).unwrap();
     assert!(one.verify("a.b.c").is_none());
-    assert!(one.verify(&new).is_some() && one.verify(&old).is_some() && one.sign("Ann", 7, 0).is_ok());
+    assert!(one.verify(&new).is_some() && one.verify(&old).is_some() && one.sign("Ann", 7, NOW).is_ok());
     fs::write(&next, b"a newer key, of thirty-two bytes and more").unwrap();
     fs::rename(&next, &key).unwrap();
     fs::remove_file(previous_file(&key)).unwrap();

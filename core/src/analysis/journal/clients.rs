@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use super::queue::WAITING;
 use crate::analysis::allowance::{Allowance, Used};
+use crate::clock::Timestamp;
 
 /// Lines that a client may have at once: so many that the queue has room for others beside them.
 #[expect(clippy::cast_possible_wrap, reason = "some thousands")]
@@ -33,7 +34,7 @@ impl Clients {
     }
 
     /// Whether a client, told by its hash, may have one more line at this moment, in milliseconds.
-    pub(super) fn take(&mut self, client: u64, at: i64) -> bool {
+    pub(super) fn take(&mut self, client: u64, at: Timestamp) -> bool {
         let Some(allowance) = self.allowance else { return true };
         let halves = [client, client >> 32];
         #[expect(clippy::cast_possible_truncation, reason = "the remainder is small")]

@@ -7,7 +7,7 @@ use super::Record;
 use super::clients::Clients;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
-use crate::clock::SECOND_MS;
+use crate::clock::{SECOND_MS, Timestamp};
 use crate::store::{StoreError, Tx};
 
 /// Records that may wait to be written; more have no line.
@@ -31,7 +31,7 @@ pub(super) struct Queue {
     taken: i64,
     /// Records that were lost since the program's log has last said so, and when that was.
     lost: u64,
-    said_at: i64,
+    said_at: Timestamp,
 }
 
 /// Communications that have no line, as the log had no room for them. They are counted all the same; of their
@@ -39,7 +39,7 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 pub(super) struct Lineless {
     /// When the first of them was answered; all count on its day.
-    at: i64,
+    at: Timestamp,
     communications: i64,
     crawlers: i64,
 }
@@ -84,7 +84,7 @@ impl Queue {
             riding: false,
             taken: 0,
             lost: 0,
-            said_at: i64::MIN,
+            said_at: Timestamp::MIN,
         }
     }
 
@@ -149,7 +149,7 @@ impl Queue {
         }
         self.taken = revision;
         let now = self.records.front().map_or(self.said_at, |record| record.at);
-        if self.lost > 0 && !(0..SAID_MS).contains(&now.saturating_sub(self.said_at)) {
+        if self.lost > 0 && !(0..SAID_MS).contains(&(now - self.said_at)) {
             self.said_at = now;
             self.say();
         }

@@ -11,6 +11,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::account::{self, RESERVED_IDS, fold};
 use crate::analysis::visitor::{self, Secret};
+use crate::clock::Timestamp;
 use crate::store::{StoreError, Tx};
 
 mod budget;
@@ -93,7 +94,7 @@ pub(in crate::analysis) struct Asked<'p> {
     pub(in crate::analysis) path: Option<&'p str>,
     pub(in crate::analysis) status: u16,
     /// When it was answered.
-    pub(in crate::analysis) at: i64,
+    pub(in crate::analysis) at: Timestamp,
 }
 
 impl Requests {

@@ -1,7 +1,6 @@
 //! Visitors, acts and the reports made of them.
 
 use super::*;
-use crate::clock::parse;
 use crate::config::Config;
 use crate::post::{self, Draft};
 use crate::store::StoreError;
@@ -92,7 +91,7 @@ fn a_gap_of_half_an_hour_ends_a_visit() {
 
 #[test]
 fn each_day_begins_anew_at_the_zones_midnight() {
-    let midnight = parse("2026-11-20T15:00:00Z").unwrap();
+    let midnight = Timestamp::parse("2026-11-20T15:00:00Z").unwrap();
     let service = service_at(midnight - 1_000, zone("Asia/Seoul"));
     let ann = service.member("ann");
     start(&service).unwrap();
@@ -135,7 +134,9 @@ fn guests_are_the_same_after_a_restart_and_others_on_another_day() {
     tidy::sweep(tomorrow.analysis());
     let left = |table: &str| {
         let rows = service.store().read(|tx| tx.rows(&format!("SELECT day FROM {table}"), &[])).unwrap();
-        rows.into_iter().map(|mut row| row.take::<i64>(0).unwrap() - NOW / DAY_MS).collect::<Vec<_>>()
+        rows.into_iter()
+            .map(|mut row| row.take::<i64>(0).unwrap() - NOW.as_millis() / DAY_MS)
+            .collect::<Vec<_>>()
     };
     assert_eq!(left("visitor"), [0; 0]);
     let mut keys = left("day_key");
@@ -395,7 +396,7 @@ fn a_cut_student_number_passes_for_none_that_stands_for_many() {
 
 #[test]
 fn what_is_committed_after_midnight_counts_on_the_day_before() {
-    let midnight = parse("2026-11-21T00:00:00Z").unwrap();
+    let midnight = Timestamp::parse("2026-11-21T00:00:00Z").unwrap();
     let service = service_at(midnight - 1, Config::default());
     let (tidings, clock) = (service.tidings.clone(), service.clock().clone());
     let yesterday = |tidings: &Tidings| {

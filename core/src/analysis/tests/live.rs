@@ -129,7 +129,7 @@ fn the_share_is_of_the_hour_on_the_wall() {
     {
         let mut config = config::Config::default();
         config.analysis.timezone = Some(zone.parse().unwrap());
-        let at = crate::clock::parse(&format!("2026-11-20T{quarter}:00Z")).unwrap();
+        let at = Timestamp::parse(&format!("2026-11-20T{quarter}:00Z")).unwrap();
         let service = crate::testing::service_at(at, config);
         for _ in 0..8 {
             crate::search::log(&service, &Caller::Nobody, None, "rust").wait().unwrap();

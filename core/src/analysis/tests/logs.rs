@@ -33,7 +33,7 @@ fn a_line_says_who_asked_what_when_and_how_it_was_answered() {
     service.communicate_as(&Caller::token("forged"), 1, AGENT, ("POST", "/change_nickname", "/x", 200));
     service.settle();
     let log = log_date(&service, &Caller::Operator, DAY, 10).unwrap().log;
-    assert_eq!(log.iter().map(|line| line.date.0).collect::<Vec<_>>(), [NOW + 2, NOW + 1, NOW]);
+    assert_eq!(log.iter().map(|line| line.date).collect::<Vec<_>>(), [NOW + 2, NOW + 1, NOW]);
     assert_eq!(
         all(&service),
         [
@@ -143,7 +143,7 @@ fn no_more_than_a_thousand_lines_are_answered_the_newest() {
     }
     service.settle();
     let log = log_user(&service, &Caller::Operator, "guest", 5_000).unwrap().log;
-    assert_eq!((log.len(), log[0].date.0, log[999].date.0), (1_000, NOW + 1_099, NOW + 100));
+    assert_eq!((log.len(), log[0].date, log[999].date), (1_000, NOW + 1_099, NOW + 100));
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn a_database_of_before_hashes_had_a_key_keeps_its_lines_and_finds_new_ones() {
     connection.pragma_update(None, "user_version", 3).unwrap();
     let topic = "/get_newsfeed_of_topic/cats";
     let hash = (SipHasher13::new_with_key(&[0; 16]).hash(topic.as_bytes()) >> 32).cast_signed();
-    let day = NOW / DAY_MS;
+    let day = NOW.as_millis() / DAY_MS;
     connection
         .execute("INSERT INTO request VALUES (7, 'GET', ?1, ?2, 200, NULL, ?3)", (topic, hash, day))
         .unwrap();

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
@@ -75,11 +74,11 @@ fn turn() -> impl Strategy<Value = Turn> {
 }
 
 /// A moment shortly before clocks change in the zone, from year to year.
-fn start(zone: &str, years: i64) -> i64 {
+fn start(zone: &str, years: i64) -> Timestamp {
     let zone = TimeZone::get(zone).unwrap();
-    let from = Timestamp::from_second(1_300_000_000 + years * 31_556_952).unwrap();
+    let from = jiff::Timestamp::from_second(1_300_000_000 + years * 31_556_952).unwrap();
     let change = zone.following(from).next().map_or(from, |change| change.timestamp());
-    change.as_millisecond() - 15 * 3_600_000
+    Timestamp::from_millis(change.as_millisecond() - 15 * 3_600_000)
 }
 
 proptest! {
@@ -95,6 +94,9 @@ proptest! {
         config.analysis.timezone = Some(zone.parse().unwrap());
         let mut service = service_at(start(zone, years), config);
         let tz = TimeZone::get(zone).unwrap();
+        let zoned = |at: Timestamp| {
+            jiff::Timestamp::from_millisecond(at.as_millis()).unwrap().to_zoned(tz.clone())
+        };
         let ids = ["ann", "ben", "cid"];
         let members = ids.map(|id| service.member(id));
         let draft = post::Draft {
@@ -151,7 +153,7 @@ proptest! {
                     std::mem::swap(&mut service.tidings, &mut other);
                 }
             }
-            events.push((who, act, Timestamp::from_millisecond(now).unwrap().to_zoned(tz.clone())));
+            events.push((who, act, zoned(now)));
         }
         service.settle();
         // It has seen what the other one counted.
@@ -238,7 +240,7 @@ proptest! {
         let lines = log_date(&service, &Caller::Operator, everything, LOG_MAX).unwrap().log;
         let mut communications: BTreeMap<String, i64> = BTreeMap::new();
         for line in lines {
-            let at = Timestamp::from_millisecond(line.date.0).unwrap().to_zoned(tz.clone());
+            let at = zoned(line.date);
             *communications.entry(at.date().to_string()).or_insert(0) += 1;
         }
         let expected: BTreeMap<String, i64> =

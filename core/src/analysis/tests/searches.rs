@@ -141,7 +141,7 @@ proptest! {
             let now = service.clock().now();
             let mut terms = std::collections::BTreeMap::new();
             for (at, n, term, from) in searches.iter().filter(|s| s.0 > now - DAY_MS) {
-                let (newest, searches) = terms.entry(term.clone()).or_insert(((0, 0), [0_i64; 9]));
+                let (newest, searches) = terms.entry(term.clone()).or_insert(((Timestamp::default(), 0), [0_i64; 9]));
                 *newest = (*at, *n);
                 searches[usize::from(*from)] += 1;
             }

@@ -1,5 +1,6 @@
 //! What members had done by a moment of the past, and what they did from then on.
 
+use crate::clock::Timestamp;
 use crate::config::Feed;
 use crate::error::Result;
 use crate::keyed::{OwnMap, OwnSet};
@@ -14,7 +15,7 @@ const PAGE: i64 = 20_000;
 const TABLES: [&str; 2] = ["liked", "viewed"];
 
 /// The moment with a fifth of all likes and views at or after it; `None` when there are none.
-pub(super) fn fifth_from_last(store: &Store) -> Result<Option<i64>> {
+pub(super) fn fifth_from_last(store: &Store) -> Result<Option<Timestamp>> {
     store.read(|tx| {
         let count = "SELECT (SELECT count(*) FROM liked) + (SELECT count(*) FROM viewed)";
         let acts: i64 = tx.one(count, &[])?.take(0)?;
@@ -39,12 +40,17 @@ pub(super) struct Past {
 pub(super) struct Asked {
     pub(super) key: i64,
     /// Interest counts acts from this time on.
-    measured: i64,
+    measured: Timestamp,
 }
 
 impl Past {
     /// Reads all likes and views, and parts them at the moment `at`.
-    pub(super) fn read(store: &Store, at: i64, config: &Feed, progress: &mut dyn FnMut(f64)) -> Result<Self> {
+    pub(super) fn read(
+        store: &Store,
+        at: Timestamp,
+        config: &Feed,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<Self> {
         let decay = Decay::new(config.popular_half_life_days);
         let last: i64 = store.read(|tx| tx.one("SELECT coalesce(max(key), 0) FROM member", &[])?.take(0))?;
         let mut heats: OwnMap<i64, f64> = OwnMap::default();
@@ -79,7 +85,11 @@ impl Past {
 }
 
 /// The next page of a list of acts: member, post and date.
-fn acts_after(tx: &mut dyn Tx, table: &str, after: (i64, i64)) -> Result<Vec<(i64, i64, i64)>, StoreError> {
+fn acts_after(
+    tx: &mut dyn Tx,
+    table: &str,
+    after: (i64, i64),
+) -> Result<Vec<(i64, i64, Timestamp)>, StoreError> {
     let sql = format!(
         "SELECT member, post, date FROM {table} WHERE (member, post) > ($1, $2) ORDER BY member, post LIMIT $3"
     );
@@ -98,7 +108,7 @@ pub(super) struct Tested {
 
 impl Tested {
     /// Reads what a member did, parted at the moment `at`.
-    pub(super) fn read(store: &Store, member: Asked, at: i64) -> Result<Self> {
+    pub(super) fn read(store: &Store, member: Asked, at: Timestamp) -> Result<Self> {
         store.read(|tx| {
             let acts = history::acts(tx, member.key, member.measured, at)?;
             let mut posts = |when: &str| -> Result<Vec<i64>, StoreError> {

@@ -2,16 +2,16 @@
 
 use super::*;
 use crate::account::Caller;
-use crate::clock::{DAY_MS, rfc3339};
+use crate::clock::{DAY_MS, Timestamp};
 use crate::post;
 use crate::testing::{NOW, Service, service};
 
-fn insert(service: &Service, name: &str, topic: &str, date: i64) -> String {
+fn insert(service: &Service, name: &str, topic: &str, date: Timestamp) -> String {
     let draft = post::Draft {
         title: Some(name.into()),
         url: Some(format!("https://a.example/{name}")),
         topic: Some(vec![topic.into()]),
-        date: Some(rfc3339(date)),
+        date: Some(date.to_string()),
         ..post::Draft::default()
     };
     post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
@@ -44,7 +44,7 @@ fn the_feed_finds_what_a_reader_of_one_topic_turned_to_and_the_newest_half_of_it
         post::like(&service, &reader, id).wait().unwrap();
     }
     service.clock().advance(DAY_MS);
-    let at = rfc3339(service.clock().now());
+    let at = service.clock().now().to_string();
     // What stands first of those they have not seen, but for the one place in ten that is another topic's.
     post::view(&service, &reader, &cats[39]).wait().unwrap();
     let evaluation = evaluated(&service, Some(&at)).unwrap();
@@ -69,7 +69,7 @@ fn what_was_seen_before_and_posts_of_later_are_nothing_to_be_found() {
         post::view(&service, &reader, id).wait().unwrap();
     }
     service.clock().advance(DAY_MS);
-    let at = rfc3339(service.clock().now());
+    let at = service.clock().now().to_string();
     let nobody = |at: &str| matches!(evaluated(&service, Some(at)), Err(Error::BadRequest(_)));
     assert!(nobody(&at));
     // A view again, and a post that was not there yet.
@@ -85,7 +85,7 @@ fn popularity_is_that_of_the_moment_and_a_member_without_history_gets_what_guest
     let [early, late] = ["early", "late"].map(|id| service.member(id));
     post::like(&service, &early, &dogs[3]).wait().unwrap();
     service.clock().advance(DAY_MS);
-    let at = rfc3339(service.clock().now());
+    let at = service.clock().now().to_string();
     post::like(&service, &late, &dogs[3]).wait().unwrap();
     // Popular by then, but not before.
     for caller in [&early, &late] {
@@ -108,9 +108,9 @@ fn a_fifth_of_the_acts_are_the_test_when_nothing_is_said_and_the_same_store_give
         post::like(&service, &reader, id).wait().unwrap();
     }
     let evaluation = evaluated(&service, None).unwrap();
-    assert_eq!(evaluation.at.0, service.clock().now() - 1_000, "the last two of ten");
+    assert_eq!(evaluation.at, service.clock().now() - 1_000, "the last two of ten");
     assert_eq!(evaluated(&service, None).unwrap(), evaluation);
-    assert_eq!(evaluated(&service, Some(&rfc3339(evaluation.at.0))).unwrap(), evaluation);
+    assert_eq!(evaluated(&service, Some(&evaluation.at.to_string())).unwrap(), evaluation);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn words_alike_find_more_than_dates() {
         post::view(&service, &reader, &ids[id]).wait().unwrap();
     }
     service.clock().advance(DAY_MS);
-    let at = rfc3339(service.clock().now());
+    let at = service.clock().now().to_string();
     for id in [60, 50] {
         post::view(&service, &reader, &ids[id]).wait().unwrap();
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Item;
+use crate::clock::Timestamp;
 use crate::config::Feed;
 use crate::keyed::OwnMap;
 use crate::newsfeed::features::FeatureIndex;
@@ -43,7 +44,7 @@ impl Snapshot {
                 }
             }
         }
-        let newest = items.first().map_or(0, |item| item.about.date);
+        let newest = items.first().map_or(Timestamp::MIN, |item| item.about.date);
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let fresh = items.iter().map(|item| ranking::freshness(config, newest, item.about.date) as f32);
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]

@@ -7,7 +7,7 @@ use super::*;
 use crate::testing::NOW;
 
 /// A post that nobody has acted on.
-pub(in crate::newsfeed) fn row(key: i64, date: i64, topic: &str) -> FeedRow {
+pub(in crate::newsfeed) fn row(key: i64, date: Timestamp, topic: &str) -> FeedRow {
     FeedRow {
         key,
         id: format!("{key:024x}"),
@@ -26,6 +26,10 @@ pub(in crate::newsfeed) fn row(key: i64, date: i64, topic: &str) -> FeedRow {
     }
 }
 
+fn row_at(key: i64, ms: i64, topic: &str) -> FeedRow {
+    row(key, Timestamp::from_millis(ms), topic)
+}
+
 fn index(before: Option<&FeedIndex>, changed: Vec<FeedRow>, removed: &[i64]) -> FeedIndex {
     let config = Feed { posts: 100, ..Feed::default() };
     FeedIndex::next(before, changed, removed, None, 1, NOW, &config)
@@ -38,14 +42,15 @@ fn keys(index: &FeedIndex, order: &Order) -> Vec<i64> {
 
 #[test]
 fn a_topic_shows_its_posts_newest_first_ties_by_the_greatest_id() {
-    let index = index(None, vec![row(1, 5, "a"), row(2, 9, "a"), row(3, 5, "a"), row(4, 7, "b")], &[]);
+    let index =
+        index(None, vec![row_at(1, 5, "a"), row_at(2, 9, "a"), row_at(3, 5, "a"), row_at(4, 7, "b")], &[]);
     assert_eq!(keys(&index, index.topic("a").unwrap()), [2, 3, 1]);
     assert!(index.topic("c").is_none() && index.topic("").is_none());
 }
 
 #[test]
 fn a_tag_of_the_same_name_as_a_topic_shows_a_post_once() {
-    let post = FeedRow { tag: vec!["a".into(), "b".into()], ..row(1, 5, "a") };
+    let post = FeedRow { tag: vec!["a".into(), "b".into()], ..row_at(1, 5, "a") };
     let index = index(None, vec![post], &[]);
     assert_eq!(keys(&index, index.topic("a").unwrap()), [1]);
     assert_eq!(keys(&index, index.topic("b").unwrap()), [1]);
@@ -53,15 +58,16 @@ fn a_tag_of_the_same_name_as_a_topic_shows_a_post_once() {
 
 #[test]
 fn the_hottest_come_first_and_posts_without_acts_follow_newest_first() {
-    let hot = |key, heat| FeedRow { heat: Some(heat), ..row(key, 5, "a") };
-    let index = index(None, vec![row(1, 5, "a"), hot(2, 1.0), hot(3, 2.0), row(4, 9, "a"), hot(5, 2.0)], &[]);
+    let hot = |key, heat| FeedRow { heat: Some(heat), ..row_at(key, 5, "a") };
+    let index =
+        index(None, vec![row_at(1, 5, "a"), hot(2, 1.0), hot(3, 2.0), row_at(4, 9, "a"), hot(5, 2.0)], &[]);
     assert_eq!(keys(&index, &index.popular_feed.order), [5, 3, 2, 4, 1]);
 }
 
 #[test]
-fn an_act_changes_counts_and_ranks_and_leaves_the_snapshot_as_it_is() {
-    let before = index(None, vec![row(1, 5, "a"), row(2, 9, "a")], &[]);
-    let acted = FeedRow { fav: 1, view: 2, heat: Some(1.0), ..row(1, 5, "a") };
+fn an_act_changes_counts_and_ranks_and_leaves_the_catalogue_as_it_is() {
+    let before = index(None, vec![row_at(1, 5, "a"), row_at(2, 9, "a")], &[]);
+    let acted = FeedRow { fav: 1, view: 2, heat: Some(1.0), ..row_at(1, 5, "a") };
     let after = index(Some(&before), vec![acted], &[]);
     assert!(Arc::ptr_eq(&before.snapshot, &after.snapshot));
     assert_eq!(keys(&after, &after.popular_feed.order), [1, 2]);
@@ -72,8 +78,8 @@ fn an_act_changes_counts_and_ranks_and_leaves_the_snapshot_as_it_is() {
 
 #[test]
 fn a_post_past_its_end_is_shown_nowhere_also_by_answers_made_before() {
-    let ending = |key, end| FeedRow { end_date: Some(end), ..row(key, key, "a") };
-    let index = index(None, vec![ending(1, NOW), ending(2, NOW + 1), row(3, 3, "a")], &[]);
+    let ending = |key, end| FeedRow { end_date: Some(end), ..row_at(key, key, "a") };
+    let index = index(None, vec![ending(1, NOW), ending(2, NOW + 1), row_at(3, 3, "a")], &[]);
     assert_eq!(keys(&index, &index.popular_feed.order), [3, 2]);
     assert!(!index.has_ended(NOW) && index.has_ended(NOW + 1));
     let later = |order: &Order| render(&index, order, 0, 9, NOW + 1).keys;
@@ -94,7 +100,7 @@ fn guests_are_recommended_fresh_posts_across_topics() {
 
 #[test]
 fn a_store_of_old_posts_has_full_feeds_too() {
-    let old: Vec<FeedRow> = (0..20).map(|key| row(key, key, "a")).collect();
+    let old: Vec<FeedRow> = (0..20).map(|key| row_at(key, key, "a")).collect();
     let index = index(None, old, &[]);
     assert_eq!(keys(&index, &index.recommended_feed.order).len(), 20);
     assert!(index.standing().next().is_some_and(|(fresh, _)| (fresh - 1.0).abs() < 1e-6));
@@ -102,19 +108,19 @@ fn a_store_of_old_posts_has_full_feeds_too() {
 
 #[test]
 fn a_post_is_as_recent_as_few_posts_of_its_topics_follow_it() {
-    let both = FeedRow { topic: vec!["a".into(), "b".into()], ..row(1, 1, "a") };
-    let none = FeedRow { topic: vec![], ..row(2, 2, "a") };
-    let index = index(None, vec![both, none, row(3, 3, "a"), row(4, 4, "a"), row(5, 5, "b")], &[]);
+    let both = FeedRow { topic: vec!["a".into(), "b".into()], ..row_at(1, 1, "a") };
+    let none = FeedRow { topic: vec![], ..row_at(2, 2, "a") };
+    let index = index(None, vec![both, none, row_at(3, 3, "a"), row_at(4, 4, "a"), row_at(5, 5, "b")], &[]);
     // Newest first: 5, 4, 3, 2 and 1.
     assert_eq!(later_of_topics(&index.items), [0, 0, 1, 3, 2]);
-    assert_eq!([6, 5, 3, 0].map(|time| index.newer_than(time)), [0, 0, 2, 5]);
+    assert_eq!([6, 5, 3, 0].map(|time| index.newer_than(Timestamp::from_millis(time))), [0, 0, 2, 5]);
 }
 
 #[test]
 fn the_commonest_tags_of_posts_come_first_ties_by_name() {
     let tagged = |key, tags: &[&str]| FeedRow {
         tag: tags.iter().map(|t| (*t).into()).collect(),
-        ..row(key, key, "a")
+        ..row_at(key, key, "a")
     };
     let index = index(None, vec![tagged(1, &["x", "b"]), tagged(2, &["x"]), tagged(3, &["a"])], &[]);
     assert_eq!(index.commonest_tags(&[1, 2, 3]), ["x", "a", "b"]);
@@ -146,7 +152,7 @@ proptest! {
             for change in step {
                 match change {
                     Change::Put(key, date, hot) if !removed.contains(&key) => {
-                        let post = FeedRow { heat: hot.then_some(1.0), ..row(key, date, "a") };
+                        let post = FeedRow { heat: hot.then_some(1.0), ..row_at(key, date, "a") };
                         store.insert(key, post.clone());
                         changed.insert(key, post);
                     }

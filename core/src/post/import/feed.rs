@@ -7,7 +7,7 @@ use feed_rs::parser;
 use nanohtml2text::html2text;
 
 use super::line::{Fields, Line, Names};
-use crate::clock::rfc3339;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::import::Item;
 use crate::post::draft::{NAME, NAMES_MAX, POST, TITLE};
@@ -68,7 +68,10 @@ fn fields(entry: Entry) -> Fields {
         url: address,
         img,
         tag: Some(Names::from(tags)),
-        date: entry.published.or(entry.updated).map(|date| rfc3339(date.timestamp_millis())),
+        date: entry
+            .published
+            .or(entry.updated)
+            .map(|date| Timestamp::from_millis(date.timestamp_millis()).to_string()),
         ..Fields::default()
     }
 }

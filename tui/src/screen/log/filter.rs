@@ -1,8 +1,9 @@
 //! The typed filter of the log: a member, a path and a time, in any order.
 
 use jiff::civil::{Date, Time};
-use jiff::{Span, ToSpan as _};
+use jiff::{Span, ToSpan as _, Zoned};
 use tidings_core::analysis::LogFilter;
+use tidings_core::clock::Timestamp;
 
 use crate::screen::Ctx;
 
@@ -41,16 +42,16 @@ fn set<T>(field: &mut Option<T>, value: T) -> Result<(), &'static str> {
 }
 
 /// The start and the end of a time; `None` if the word is not a time, such as a member's id.
-type Times = Option<Result<(i64, Option<i64>), &'static str>>;
+type Times = Option<Result<(Timestamp, Option<Timestamp>), &'static str>>;
 
 fn times(word: &str, ctx: &Ctx) -> Times {
     if let Some(ago) = ago(word) {
-        let now = jiff::Timestamp::from_millisecond(ctx.now).ok()?.to_zoned(ctx.zone.clone());
-        let since = now.checked_sub(ago).map(|since| since.timestamp().as_millisecond());
+        let now = jiff::Timestamp::from_millisecond(ctx.now.as_millis()).ok()?.to_zoned(ctx.zone.clone());
+        let since = now.checked_sub(ago).map(|since| timestamp(&since));
         return Some(since.map(|since| (since, None)).map_err(|_| NO_TIME));
     }
     if let Ok(date) = word.parse::<Date>() {
-        let begins = |date: Date| Some(date.to_zoned(ctx.zone.clone()).ok()?.timestamp().as_millisecond());
+        let begins = |date: Date| Some(timestamp(&date.to_zoned(ctx.zone.clone()).ok()?));
         let until = date.tomorrow().ok().and_then(begins);
         return Some(begins(date).map(|since| (since, until)).ok_or(NO_TIME));
     }
@@ -58,7 +59,7 @@ fn times(word: &str, ctx: &Ctx) -> Times {
     let at = |time: &str| {
         let (hour, minute) = time.split_once(':')?;
         let time = Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()?;
-        Some(today.to_datetime(time).to_zoned(ctx.zone.clone()).ok()?.timestamp().as_millisecond())
+        Some(timestamp(&today.to_datetime(time).to_zoned(ctx.zone.clone()).ok()?))
     };
     if !word.contains(':') {
         return None;
@@ -70,6 +71,10 @@ fn times(word: &str, ctx: &Ctx) -> Times {
         None => None,
     };
     Some(at(since).map(|since| (since, until)).ok_or(NO_TIME))
+}
+
+fn timestamp(at: &Zoned) -> Timestamp {
+    Timestamp::from_millis(at.timestamp().as_millisecond())
 }
 
 /// Parses `30m`, `2h` or `7d`.
@@ -87,12 +92,13 @@ fn ago(word: &str) -> Option<Span> {
 #[cfg(test)]
 mod tests {
     use jiff::tz::TimeZone;
+    use tidings_core::clock::Timestamp;
 
     use super::*;
     use crate::theme::Theme;
 
     /// 2026-11-20T08:36:00Z, which is 17:36 in Seoul.
-    const NOW: i64 = 1_795_163_760_000;
+    const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
     const HOUR_MS: i64 = 3_600_000;
 
     fn wanted(text: &str) -> Result<LogFilter, &'static str> {

@@ -90,19 +90,19 @@ pub(super) fn text(
 /// Returns labels and values.
 fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(String, String)> {
     let lists = &member.lists;
-    let when = |ms: i64| fit(&ctx.stamp(ms), 17, false);
+    let when = |at| fit(&ctx.stamp(at), 17, false);
     let posts = |list: &Option<Vec<PostRecord>>| -> Vec<(String, String)> {
         let list = list.iter().flatten();
-        list.map(|post| (when(post.date.0), post.title.clone())).collect()
+        list.map(|post| (when(post.date), post.title.clone())).collect()
     };
     match view {
         View::Facts => {
             let latest =
-                member.log.first().map_or_else(|| "nothing yet".to_owned(), |line| ctx.stamp(line.date.0));
+                member.log.first().map_or_else(|| "nothing yet".to_owned(), |line| ctx.stamp(line.date));
             let mut facts = vec![
                 ("name", entry.user_name.clone()),
                 ("subject", entry.user_major.clone()),
-                ("since", ctx.stamp(entry.date.0)),
+                ("since", ctx.stamp(entry.date)),
                 ("last seen", latest),
                 (
                     "state",
@@ -121,16 +121,16 @@ fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(St
         View::Views => posts(&lists.view_list),
         View::Searches => {
             let list = lists.search_list.iter().flatten();
-            list.map(|search| (when(search.date.0), search.original.clone())).collect()
+            list.map(|search| (when(search.date), search.original.clone())).collect()
         }
         View::Feeds => {
             let list = lists.newsfeed_list.iter().flatten();
-            list.map(|feed| (when(feed.date.0), feed.newsfeed_name.clone())).collect()
+            list.map(|feed| (when(feed.date), feed.newsfeed_name.clone())).collect()
         }
         View::Log => {
             let line = |line: &tidings_core::analysis::LogEntry| {
                 (
-                    fit(&ctx.moment(line.date.0), 15, false),
+                    fit(&ctx.moment(line.date), 15, false),
                     format!("{} {} {}", line.status, line.method, line.path),
                 )
             };

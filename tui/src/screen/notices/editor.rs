@@ -6,6 +6,7 @@ use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::Style;
 use ratatui::widgets::{Paragraph, Widget as _};
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use tidings_core::clock::Timestamp;
 use tidings_core::notice::{self, Notice};
 
 use crate::draft::SavedDraft;
@@ -42,10 +43,10 @@ pub(super) struct Editor {
     kept: bool,
     /// Whether the editor closes once the draft is on disk.
     leaving: bool,
-    /// When the draft that the editor resumed was saved, in milliseconds UTC.
-    resumed: Option<i64>,
-    /// When saving began, in milliseconds UTC.
-    saving: Option<i64>,
+    /// When the draft that the editor resumed was saved.
+    resumed: Option<Timestamp>,
+    /// When saving began.
+    saving: Option<Timestamp>,
     problem: Option<Problem>,
 }
 
@@ -89,7 +90,7 @@ fn area_of(text: &str, wrap: WrapMode) -> TextArea<'static> {
 
 impl Editor {
     /// Opens a notice, or a new one; resumes `draft` if there is one.
-    pub(super) fn of(notice: Option<&Notice>, draft: Option<&SavedDraft>, now: i64) -> Self {
+    pub(super) fn of(notice: Option<&Notice>, draft: Option<&SavedDraft>, now: Timestamp) -> Self {
         let before = notice.map_or_else(
             || Text { title: String::new(), post: String::new(), shown: true },
             |notice| Text {
@@ -105,7 +106,7 @@ impl Editor {
         let key = draft.map(|draft| draft.key.clone());
         let id = notice.map(|notice| notice.id.to_string());
         Self {
-            key: key.or_else(|| id.clone()).unwrap_or_else(|| format!("new{now:x}")),
+            key: key.or_else(|| id.clone()).unwrap_or_else(|| format!("new{:x}", now.as_millis())),
             notice: id,
             before,
             title: area_of(&text.title, WrapMode::None),
@@ -132,12 +133,12 @@ impl Editor {
         self.text() != self.before
     }
 
-    pub(super) fn is_slow(&self, now: i64) -> bool {
+    pub(super) fn is_slow(&self, now: Timestamp) -> bool {
         self.saving.is_some_and(|since| now - since >= SLOW_MS)
     }
 
     /// Returns the draft if the text has changed since it was saved last.
-    pub(super) fn take_draft(&mut self, now: i64) -> Option<SavedDraft> {
+    pub(super) fn take_draft(&mut self, now: Timestamp) -> Option<SavedDraft> {
         if self.saving.is_some() || !std::mem::take(&mut self.to_keep) {
             return None;
         }

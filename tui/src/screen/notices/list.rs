@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use tidings_core::changes::Changes;
+use tidings_core::clock::Timestamp;
 
 use super::row::{Row, Sort};
 use crate::draft::SavedDraft;
@@ -211,7 +212,7 @@ impl Browse for NoticeList {
         }
     }
 
-    fn waits_long(&self, now: i64) -> bool {
+    fn waits_long(&self, now: Timestamp) -> bool {
         self.pending.is_slow(now)
     }
 

@@ -2,6 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 
+use tidings_core::clock::Timestamp;
 use tidings_core::notice::Notice;
 
 use crate::draft::SavedDraft;
@@ -33,9 +34,9 @@ impl Row {
         }
     }
 
-    pub(super) fn date(&self) -> i64 {
-        let draft = || self.draft.as_ref().map_or(0, |draft| draft.date);
-        self.notice.as_ref().map_or_else(draft, |notice| notice.date.0)
+    pub(super) fn date(&self) -> Timestamp {
+        let draft = || self.draft.as_ref().map_or(Timestamp::MIN, |draft| draft.date);
+        self.notice.as_ref().map_or_else(draft, |notice| notice.date)
     }
 
     pub(super) fn shown(&self) -> bool {

@@ -226,7 +226,7 @@ fn log(lines: &[LogEntry], scroll: usize, area: Rect, buf: &mut Buffer, ctx: &Ct
 
 /// Draws a line of the log: time, member, method, path and status.
 fn draw_line(line: &LogEntry, area: Rect, buf: &mut Buffer, ctx: &Ctx) {
-    let moment = ctx.moment(line.date.0);
+    let moment = ctx.moment(line.date);
     let who = if area.width >= 60 { 14 } else { 8 };
     let text =
         format!("{moment} {} {} {}", fit(&line.user_id, who, false), fit(&line.method, 4, false), line.path);

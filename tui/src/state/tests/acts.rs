@@ -57,7 +57,7 @@ fn an_edit_changes_only_the_edited_fields() {
     let list = notice::list(&stage.service.tidings, &Caller::Operator).unwrap();
     let notice = &list.notices()[0];
     assert_eq!((&*notice.title, &*notice.post), ("Library hours", "Open until ten. And on Sunday."));
-    assert_eq!((notice.date.0, notice.view, notice.activation), (NOW, 0, 1));
+    assert_eq!((notice.date, notice.view, notice.activation), (NOW, 0, 1));
 }
 
 #[test]

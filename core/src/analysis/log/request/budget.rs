@@ -17,7 +17,7 @@
 
 use super::{Operation, sql};
 use crate::analysis::allowance::{Allowance, Used};
-use crate::clock::SECOND_MS;
+use crate::clock::{SECOND_MS, Timestamp};
 use crate::keyed::OwnMap;
 use crate::store::{StoreError, Tx};
 
@@ -92,7 +92,7 @@ struct Spent {
 /// The rows of the table.
 struct Rows {
     count: i64,
-    counted_at: i64,
+    counted_at: Timestamp,
 }
 
 impl Budget {
@@ -102,7 +102,7 @@ impl Budget {
     }
 
     /// Whether a path may be looked for in the table.
-    pub(super) fn looks(&mut self, template: &'static str, answered: Answered, at: i64) -> bool {
+    pub(super) fn looks(&mut self, template: &'static str, answered: Answered, at: Timestamp) -> bool {
         let spent = self.spent.entry((template, answered)).or_default();
         self.boundless || answered.bounds().looks.take(&mut spent.looks, at)
     }
@@ -113,7 +113,7 @@ impl Budget {
         tx: &mut dyn Tx,
         template: &'static str,
         answered: Answered,
-        at: i64,
+        at: Timestamp,
     ) -> Result<bool, StoreError> {
         if self.boundless {
             return Ok(true);
@@ -130,7 +130,7 @@ impl Budget {
         Ok(keeps)
     }
 
-    fn rows(&mut self, tx: &mut dyn Tx, at: i64) -> Result<&Rows, StoreError> {
+    fn rows(&mut self, tx: &mut dyn Tx, at: Timestamp) -> Result<&Rows, StoreError> {
         let counted = self.rows.take().filter(|rows| (0..COUNTED_MS).contains(&(at - rows.counted_at)));
         let rows = match counted {
             Some(rows) => rows,
@@ -143,13 +143,20 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Timestamp;
     use crate::testing::{NOW, Service, service};
 
     const POST: &str = "/post_view/{post_obi}";
     const TOPIC: &str = "/get_newsfeed_of_topic/{category_name}";
 
     /// How many of so many new paths are kept at this moment.
-    fn kept(service: &Service, budget: &mut Budget, asked: (&'static str, u16), at: i64, of: usize) -> usize {
+    fn kept(
+        service: &Service,
+        budget: &mut Budget,
+        asked: (&'static str, u16),
+        at: Timestamp,
+        of: usize,
+    ) -> usize {
         let (template, status) = asked;
         let answered = Answered::of(Operation::new("GET", template), status);
         let read = service.store().read(|tx| {
