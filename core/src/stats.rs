@@ -10,7 +10,7 @@ use crate::clock::Timestamp;
 pub struct Stats {
     /// Writes that wait for the writer.
     pub writes_waiting: usize,
-    /// Log lines that wait to ride along with a commit.
+    /// Log lines that are not written yet.
     pub records_waiting: usize,
     /// Log lines that were lost since the database was opened: a client asked for too much, too many waited, or they
     /// could not be written. Their communications are counted.

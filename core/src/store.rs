@@ -32,8 +32,8 @@ mod watch;
 mod writer;
 
 #[cfg(test)]
-pub(crate) use deferred::rider;
-pub(crate) use deferred::{Ride, Rider, Slice};
+pub(crate) use deferred::once;
+pub(crate) use deferred::{Deferred, Progress, TimeSlice};
 pub use error::StoreError;
 pub(crate) use pending::Pending;
 pub use pending::PendingFuture;
@@ -251,18 +251,19 @@ impl Store {
         self.writer.submit(work)
     }
 
-    /// Leaves a rider to begin its work with the next commit, within 200 ms; nobody waits for it.
+    /// Hands over a deferred write: the next commit takes it along, within 200 ms, and the caller does not wait.
     ///
-    /// For counters and log lines, which must never delay an answer: in each commit a rider has a few milliseconds,
-    /// and what it does not get done in them goes with the next. A failure undoes only this slice of its work, and
-    /// the rider hears of it; where the queue is full it is dropped without having done anything.
-    pub(crate) fn ride(&self, rider: impl Rider) {
-        self.writer.ride(rider);
+    /// For counters and log lines, which must never delay an answer.
+    ///
+    /// # Errors
+    /// [`StoreError::Overloaded`] when too much is waiting: the write is dropped, and has written nothing.
+    pub(crate) fn defer(&self, write: impl Deferred) -> Result<(), StoreError> {
+        self.writer.defer(write)
     }
 
-    /// Commits now what has been left to ride along, as far as one commit has time for it.
+    /// Commits now what was deferred before, as far as one commit has time for it.
     pub(crate) fn flush(&self) -> Pending<(), StoreError> {
-        // It stands behind the riders in the queue, and a commit takes them all along.
+        // It is behind the deferred writes in the queue, and a commit takes all of them along.
         self.submit(|_| Ok(()))
     }
 

@@ -1,8 +1,8 @@
-//! What is on its way to the log and the counters: gathered in memory, written along with other commits.
+//! Records of requests on their way to the log and the counters: gathered in memory and written by a deferred write.
 //!
-//! Whoever answers a request leaves a small record here and goes on. The first record after a while asks for a
-//! ride with the next commit, which takes along what has gathered by then: lines in one pass, and of each visitor
-//! and counter one change however many records there are. What one commit has no time for goes with the next.
+//! A request that was answered leaves a small record here. The first record that waits hands a deferred write to the
+//! store, and the next commit writes what has gathered by then: lines in one pass, and one change for each visitor and
+//! counter, however many records there are. What one commit has no time for is written with the next.
 //!
 //! Under a flood not every communication has a line ([`Queue::push`]); all of them are counted.
 
@@ -15,7 +15,7 @@ use super::log::{Operation, Requests};
 use super::visitor::Guest;
 use crate::account::Seen;
 use crate::clock::{Monotonic, Timestamp};
-use crate::store::{self, Ride, Slice, Store, StoreError, Topic, Tx};
+use crate::store::{Deferred, Progress, Store, StoreError, TimeSlice, Topic, Tx};
 
 mod clients;
 mod queue;
@@ -52,8 +52,8 @@ impl Record {
 /// The records that wait, and what it takes to write them.
 pub(crate) struct Journal {
     queue: Mutex<Queue>,
-    /// The keys that are known, but while a rider has them.
-    scribe: Mutex<Requests>,
+    /// The keys of known requests; empty while a deferred write has them.
+    request_keys: Mutex<Requests>,
     calendar: Arc<Calendar>,
     /// Records that were lost since the process began …
     lost: AtomicU64,
@@ -69,7 +69,7 @@ impl Journal {
     pub(super) fn new(calendar: Arc<Calendar>, lines_per_client: Option<NonZeroU32>) -> Self {
         Self {
             queue: Mutex::new(Queue::new(lines_per_client)),
-            scribe: Mutex::default(),
+            request_keys: Mutex::default(),
             calendar,
             lost: AtomicU64::new(0),
             crawled: AtomicU64::new(0),
@@ -82,16 +82,16 @@ impl Journal {
         let mut queue = self.queue();
         let has_line = queue.push(record, client);
         let in_haste = has_line && queue.len() == HASTE;
-        let rides = queue.calls_rider();
+        let must_defer = queue.must_defer();
         drop(queue);
         if !has_line {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
-        if rides {
-            self.ride(store);
+        if must_defer {
+            self.defer(store);
         }
         if in_haste {
-            // Any write takes the riders along. Nobody waits for this one.
+            // A commit of its own, for which nothing waits.
             drop(store.flush());
         }
     }
@@ -99,14 +99,15 @@ impl Journal {
     /// Sends off what waits, if nobody is on the way to fetch it.
     pub(super) fn flush(self: &Arc<Self>, store: &Store) {
         let mut queue = self.queue();
-        if queue.has_any() && queue.calls_rider() {
+        if queue.has_any() && queue.must_defer() {
             drop(queue);
-            self.ride(store);
+            self.defer(store);
         }
     }
 
-    fn ride(self: &Arc<Self>, store: &Store) {
-        store.ride(Rider::of(self));
+    fn defer(self: &Arc<Self>, store: &Store) {
+        // One that is dropped tells the queue.
+        let _ = store.defer(DeferredRecords::of(self));
     }
 
     /// Whether a report should first have what waits written: it shows what was just done then. While reports
@@ -135,7 +136,6 @@ impl Journal {
         let until = now + self.used(now) + EXACT_AGAIN_MS;
         self.exact_until.store(until.as_millis(), Ordering::Relaxed);
         self.flush(store);
-        // It stands behind the rider in the queue and takes it along.
         store.flush().wait()
     }
 
@@ -154,8 +154,8 @@ impl Journal {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn scribe(&self) -> MutexGuard<'_, Requests> {
-        self.scribe.lock().unwrap_or_else(PoisonError::into_inner)
+    fn request_keys(&self) -> MutexGuard<'_, Requests> {
+        self.request_keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many records were lost since the process began: communications without a line.
@@ -182,13 +182,13 @@ impl Drop for Journal {
     }
 }
 
-/// What commits take along: the records that wait when they come to it. There is one at a time.
-struct Rider {
+/// The deferred write of the records that wait. There is one at a time.
+struct DeferredRecords {
     journal: Arc<Journal>,
-    /// Whether the journal counts on it for records that wait.
-    rides: bool,
+    /// Whether it will write the records that wait: the journal defers no other meanwhile.
+    is_expected: bool,
     /// The records that it took …
-    aboard: Vec<Record>,
+    batch: Vec<Record>,
     /// … and the communications without a line …
     lineless: Lineless,
     /// … of all of which so many are crawlers' …
@@ -197,12 +197,12 @@ struct Rider {
     requests: Option<Requests>,
 }
 
-impl Rider {
+impl DeferredRecords {
     fn of(journal: &Arc<Journal>) -> Self {
         Self {
             journal: Arc::clone(journal),
-            rides: true,
-            aboard: Vec::new(),
+            is_expected: true,
+            batch: Vec::new(),
             lineless: Lineless::default(),
             crawled: 0,
             requests: None,
@@ -210,43 +210,43 @@ impl Rider {
     }
 }
 
-impl store::Rider for Rider {
-    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<(), StoreError> {
+impl Deferred for DeferredRecords {
+    fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
         // Asked first, so that nothing is taken for a commit that cannot be.
         tx.one("SELECT n FROM revision", &[])?;
-        let Self { journal, aboard, .. } = self;
+        let Self { journal, batch, .. } = self;
         self.lineless = journal.queue().take_lineless(tx.revision());
         self.crawled = self.lineless.write(tx, &journal.calendar)?;
-        let requests = self.requests.insert(std::mem::take(&mut *journal.scribe()));
+        let requests = self.requests.insert(std::mem::take(&mut *journal.request_keys()));
         loop {
-            let from = aboard.len();
-            journal.queue().take(tx.revision(), aboard);
-            if aboard.len() == from {
-                // Whoever leaves a record from here on sends another rider.
-                self.rides = false;
+            let from = batch.len();
+            journal.queue().take(tx.revision(), batch);
+            if batch.len() == from {
+                // The next record defers another write.
+                self.is_expected = false;
                 return Ok(());
             }
-            aboard[from..].sort_by_key(|record| record.at);
-            let written = write(tx, &journal.calendar, requests, &aboard[from..], slice)?;
+            batch[from..].sort_by_key(|record| record.at);
+            let written = write(tx, &journal.calendar, requests, &batch[from..], time)?;
             self.crawled += written.crawled;
-            journal.queue().give_back(aboard.drain(from + written.records..));
-            if slice.is_over() {
-                self.rides = !journal.queue().lets_go();
+            journal.queue().give_back(batch.drain(from + written.records..));
+            if time.is_over() {
+                self.is_expected = !journal.queue().ends_deferred();
                 return Ok(());
             }
         }
     }
 
-    fn arrive(&mut self, written: Result<(), StoreError>) -> Ride {
-        let records = std::mem::take(&mut self.aboard);
+    fn done(&mut self, written: Result<(), StoreError>) -> Progress {
+        let records = std::mem::take(&mut self.batch);
         let requests = self.requests.take();
         match written {
             Ok(()) => {
                 if let Some(requests) = requests {
-                    *self.journal.scribe() = requests;
+                    *self.journal.request_keys() = requests;
                 }
                 self.journal.crawled.fetch_add(self.crawled, Ordering::Relaxed);
-                if self.rides { Ride::GoesOn } else { Ride::Ends }
+                if self.is_expected { Progress::More } else { Progress::Done }
             }
             Err(error) => {
                 tracing::warn!(
@@ -256,28 +256,28 @@ impl store::Rider for Rider {
                 );
                 if let Some(mut requests) = requests {
                     requests.forget();
-                    *self.journal.scribe() = requests;
+                    *self.journal.request_keys() = requests;
                 }
                 let lineless = std::mem::take(&mut self.lineless);
                 let lost = self.journal.queue().put_back(records, &lineless);
                 self.journal.lost.fetch_add(lost, Ordering::Relaxed);
-                // The next record sends another rider.
-                Ride::Ends
+                // The next record defers another write.
+                Progress::Done
             }
         }
     }
 }
 
-impl Drop for Rider {
-    /// A rider that found no place, because too much was waiting, or that could not write, leaves its records to the
+impl Drop for DeferredRecords {
+    /// One that was dropped because too much was waiting, or that could not write, leaves its records to the
     /// next. What one had that panicked is lost, or it would fail the next one, too.
     fn drop(&mut self) {
         let mut queue = self.journal.queue();
-        if self.rides {
-            queue.rider_is_gone();
+        if self.is_expected {
+            queue.deferred_is_gone();
         }
-        queue.lose(self.aboard.len() as u64);
-        self.journal.lost.fetch_add(self.aboard.len() as u64, Ordering::Relaxed);
+        queue.lose(self.batch.len() as u64);
+        self.journal.lost.fetch_add(self.batch.len() as u64, Ordering::Relaxed);
     }
 }
 

@@ -7,7 +7,7 @@ use super::visitor::{Guest, Network};
 use crate::account::Seen;
 use crate::clock::Timestamp;
 use crate::error::Result;
-use crate::store::{Slice, Tx};
+use crate::store::{TimeSlice, Tx};
 
 /// A request that was answered long ago.
 pub(crate) struct Request {
@@ -67,7 +67,8 @@ impl Scribe {
             let records: Vec<Record> = hour.iter().map(record).collect();
             let mut left = records.as_slice();
             while !left.is_empty() {
-                left = &left[journal::write(tx, calendar, &mut self.0, left, Slice::endless())?.records..];
+                left =
+                    &left[journal::write(tx, calendar, &mut self.0, left, TimeSlice::unlimited())?.records..];
             }
         }
         Ok(())

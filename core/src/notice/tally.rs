@@ -2,7 +2,7 @@
 //!
 //! For each notice there is one count, the views that this process has seen since it began. It only grows;
 //! nobody takes from it or starts it anew, so whoever counts never has to know what others are doing. Now
-//! and then a rider (`Store::ride`) adds to the database what it does not have yet: a batch, of which the
+//! and then a rider (`Store::defer`) adds to the database what it does not have yet: a batch, of which the
 //! ledger keeps how far each count has been handed over.
 //!
 //! Whoever loads the notices reads them in one transaction, at one moment, and shows
@@ -32,7 +32,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::sql;
 use crate::id::ObjectId;
 use crate::keyed::OwnMap;
-use crate::store::{self, Ride, Slice, Store, StoreError, Tx};
+use crate::store::{self, Progress, Store, StoreError, TimeSlice, Tx};
 
 /// The views that this process counts.
 #[derive(Default)]
@@ -87,7 +87,7 @@ impl Tally {
         // The rider lets go of the flag before it looks at the counts. So either it sees this one, or the
         // flag is down here and another rider goes.
         if !self.riding.swap(true, Ordering::AcqRel) {
-            store.ride(Rider::of(self));
+            let _ = store.defer(Rider::of(self));
         }
         counted
     }
@@ -125,7 +125,7 @@ impl Ledger {
 
     /// Adds to the database what it does not have yet, of some notices and then for as long as the slice lasts; whether
     /// there is more.
-    fn hand_over(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<bool, StoreError> {
+    fn hand_over(&mut self, tx: &mut dyn Tx, slice: TimeSlice) -> Result<bool, StoreError> {
         // One batch for each transaction: the one before is on disk only when this one is a later group's.
         if self.last == tx.revision() {
             return Ok(true);
@@ -179,8 +179,8 @@ impl Rider {
     }
 }
 
-impl store::Rider for Rider {
-    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<(), StoreError> {
+impl store::Deferred for Rider {
+    fn write(&mut self, tx: &mut dyn Tx, slice: TimeSlice) -> Result<(), StoreError> {
         // One that goes on looks at the counts again: until then no other need go.
         self.waits = false;
         self.tally.riding.swap(false, Ordering::AcqRel);
@@ -188,14 +188,14 @@ impl store::Rider for Rider {
         Ok(())
     }
 
-    fn arrive(&mut self, written: Result<(), StoreError>) -> Ride {
+    fn done(&mut self, written: Result<(), StoreError>) -> Progress {
         match written {
-            Ok(()) if self.more => Ride::GoesOn,
-            Ok(()) => Ride::Ends,
+            Ok(()) if self.more => Progress::More,
+            Ok(()) => Progress::Done,
             Err(error) => {
                 tracing::warn!(cause = error.to_string(), "views of notices could not be written yet");
                 self.tally.ledger().take_back();
-                Ride::Ends
+                Progress::Done
             }
         }
     }
@@ -219,7 +219,7 @@ mod tests {
     use crate::account::Caller;
     use crate::error::Error;
     use crate::notice::{self, Draft};
-    use crate::store::{Arg, Row, StoreError, Topic, rider};
+    use crate::store::{Arg, Row, StoreError, Topic, once};
     use crate::testing::service;
 
     fn notice(tidings: &Tidings) -> String {
@@ -247,12 +247,15 @@ mod tests {
         let (sender, receiver) = channel();
         let (tidings, read_there) = (service.tidings.clone(), id.clone());
         // Goes with the same commit, behind the rider that has handed over two views.
-        service.store().ride(rider(move |_| {
-            let (shown, held) = loaded(&tidings);
-            let third = read(&tidings, &read_there);
-            sender.send((shown, held, third)).unwrap();
-            Ok(())
-        }));
+        service
+            .store()
+            .defer(once(move |_| {
+                let (shown, held) = loaded(&tidings);
+                let third = read(&tidings, &read_there);
+                sender.send((shown, held, third)).unwrap();
+                Ok(())
+            }))
+            .unwrap();
         service.store().flush().wait().unwrap();
         let (shown, held, third) = receiver.recv().unwrap();
         assert_eq!((shown, held, third), (2, 0, 3), "between the rider and its commit");
@@ -287,7 +290,7 @@ mod tests {
         // No rider of the store's own comes in between.
         tally.riding.store(true, Ordering::Release);
         assert_eq!(read(&service, &id), 1);
-        let refused = store::Rider::write(&mut Rider::of(&tally), &mut Refusing, Slice::endless());
+        let refused = store::Deferred::write(&mut Rider::of(&tally), &mut Refusing, TimeSlice::unlimited());
         assert!(matches!(refused, Err(StoreError::Overloaded)));
         assert_eq!(loaded(&service), (1, 0));
         assert_eq!(read(&service, &id), 2);
@@ -332,12 +335,12 @@ mod tests {
             tally.riding.store(true, Ordering::Release);
             let mut rider = Rider::of(&tally);
             let written = service.store().write(move |tx| {
-                store::Rider::write(&mut rider, tx, Slice::until(std::time::Instant::now()))?;
+                store::Deferred::write(&mut rider, tx, TimeSlice::until(std::time::Instant::now()))?;
                 // Once in a transaction.
-                store::Rider::write(&mut rider, tx, Slice::endless())?;
+                store::Deferred::write(&mut rider, tx, TimeSlice::unlimited())?;
                 Ok::<_, StoreError>(rider)
             });
-            store::Rider::arrive(&mut written.unwrap(), Ok(()));
+            store::Deferred::done(&mut written.unwrap(), Ok(()));
             tally.riding.store(true, Ordering::Release);
         }
         let views = held();

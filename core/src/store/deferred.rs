@@ -1,66 +1,68 @@
-//! What rides along with commits.
+//! Deferred writes: written with the next commit, while nobody waits for them.
 
 use std::time::Instant;
 
 use super::{StoreError, Tx};
 
-/// What rides along with a commit.
+/// A deferred write: counters, log lines and the like, gathered in memory until a commit takes them along.
 ///
-/// A rider writes for as long as its [`Slice`] lasts and leaves the rest to the next commit, so that however much has
-/// gathered, whoever writes meanwhile waits for a slice and not for all of it.
-pub(crate) trait Rider: Send + 'static {
-    /// Does a slice of its work; what it did is undone on `Err`.
+/// In each commit it writes for as long as its [`TimeSlice`] lasts and leaves the rest to the next one. So however much
+/// has gathered, the writes that are waited for are held up by one time slice at most.
+pub(crate) trait Deferred: Send + 'static {
+    /// Writes some of what has gathered; on `Err` the store undoes what this call wrote.
     ///
-    /// It does a little of it even when the slice is over already, so that it comes to an end, and what is done before a
-    /// report is in it.
-    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<(), StoreError>;
+    /// It writes a little even when the time is over already, so that it makes progress with each commit.
+    fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError>;
 
-    /// Hears, before anything else is written, whether what it did is on disk, and says whether it goes with the next
-    /// commit, too. One whose work panicked is dropped instead.
-    fn arrive(&mut self, written: Result<(), StoreError>) -> Ride;
+    /// Is told whether what the last [`Deferred::write`] wrote is on disk, before the next transaction begins.
+    ///
+    /// It follows every `write` but one that panicked: that one is undone, and the deferred write is dropped.
+    fn done(&mut self, written: Result<(), StoreError>) -> Progress;
 }
 
-/// Whether a rider goes on.
+/// Whether a deferred write goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ride {
-    /// All that waited is written, or nothing can be written now.
-    Ends,
-    /// More waits: it goes with the next commit, at once.
-    GoesOn,
+pub(crate) enum Progress {
+    /// Everything is written, or nothing can be written now: it is dropped.
+    Done,
+    /// There is more: the next commit takes it along, at once.
+    More,
 }
 
-/// The time that a rider has in one commit.
+/// The time that a deferred write has in one commit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slice(Option<Instant>);
+pub(crate) struct TimeSlice(Option<Instant>);
 
-impl Slice {
-    /// A slice that lasts until `end`.
+impl TimeSlice {
+    /// A time slice that lasts until `end`.
     pub(crate) fn until(end: Instant) -> Self {
         Self(Some(end))
     }
 
-    /// For a work that nobody waits behind.
-    pub(crate) const fn endless() -> Self {
+    /// All the time it takes, where no other write waits.
+    pub(crate) const fn unlimited() -> Self {
         Self(None)
     }
 
-    /// Whether the time is up.
+    /// Whether the time is over.
     pub(crate) fn is_over(self) -> bool {
         self.0.is_some_and(|end| Instant::now() >= end)
     }
 }
 
-/// A rider that does a work once and does not care what becomes of it.
+/// A deferred write that runs `work` once, whatever becomes of it.
 #[cfg(test)]
-pub(crate) fn rider(work: impl FnMut(&mut dyn Tx) -> Result<(), StoreError> + Send + 'static) -> impl Rider {
-    struct Careless<F>(F);
-    impl<F: FnMut(&mut dyn Tx) -> Result<(), StoreError> + Send + 'static> Rider for Careless<F> {
-        fn write(&mut self, tx: &mut dyn Tx, _: Slice) -> Result<(), StoreError> {
+pub(crate) fn once(
+    work: impl FnMut(&mut dyn Tx) -> Result<(), StoreError> + Send + 'static,
+) -> impl Deferred {
+    struct Once<F>(F);
+    impl<F: FnMut(&mut dyn Tx) -> Result<(), StoreError> + Send + 'static> Deferred for Once<F> {
+        fn write(&mut self, tx: &mut dyn Tx, _: TimeSlice) -> Result<(), StoreError> {
             (self.0)(tx)
         }
-        fn arrive(&mut self, _: Result<(), StoreError>) -> Ride {
-            Ride::Ends
+        fn done(&mut self, _: Result<(), StoreError>) -> Progress {
+            Progress::Done
         }
     }
-    Careless(work)
+    Once(work)
 }

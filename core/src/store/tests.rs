@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{Arg, Ride, Rider, Slice, Store, StoreError, Topic, Tx, revision_in, rider, version_in};
+use super::{
+    Arg, Deferred, Progress, Store, StoreError, TimeSlice, Topic, Tx, once, revision_in, version_in,
+};
 
 mod replaced;
 
@@ -57,7 +59,7 @@ fn a_write_that_fails_is_undone_and_spoils_no_neighbour() {
     let duplicate = store.submit(|tx| insert(tx, 1));
     let panicked = store.submit(|tx| {
         insert(tx, 3)?;
-        assert!(tx.revision() < 0, "a mistake in a slice");
+        assert!(tx.revision() < 0, "a mistake in a work");
         Ok::<_, StoreError>(())
     });
     let last = store.submit(|tx| insert(tx, 4));
@@ -124,12 +126,12 @@ fn a_read_sees_one_moment_and_cannot_write() {
 }
 
 #[test]
-fn what_rides_along_is_there_after_a_clean_stop_and_waits_for_nobody() {
+fn deferred_writes_are_on_disk_after_a_clean_stop() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
-    store.ride(rider(|tx| insert(tx, 1).map(|_| ())));
-    store.ride(rider(|_| Err(StoreError::Full)));
-    store.ride(rider(|tx| insert(tx, 2).map(|_| ())));
+    store.defer(once(|tx| insert(tx, 1).map(|_| ()))).unwrap();
+    store.defer(once(|_| Err(StoreError::Full))).unwrap();
+    store.defer(once(|tx| insert(tx, 2).map(|_| ()))).unwrap();
     drop(store);
     assert_eq!(numbers(&open(&dir)), [1, 2]);
 }
@@ -313,16 +315,16 @@ fn who_waits_while_a_file_is_replaced_opens_the_new_one_and_harms_neither() {
     assert_eq!(one, 1);
 }
 
-/// A rider with much to do: a number in each slice, of which it takes all the time that there is.
+/// A deferred write of many numbers: one in each commit, for which it takes all of its time.
 struct Many {
     next: i64,
     goes_on: Box<dyn Fn(i64) -> bool + Send>,
     revisions: Arc<Mutex<Vec<i64>>>,
 }
 
-impl Rider for Many {
-    fn write(&mut self, tx: &mut dyn Tx, slice: Slice) -> Result<(), StoreError> {
-        while !slice.is_over() {
+impl Deferred for Many {
+    fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
+        while !time.is_over() {
             std::thread::yield_now();
         }
         self.revisions.lock().unwrap().push(tx.revision());
@@ -331,35 +333,35 @@ impl Rider for Many {
         Ok(())
     }
 
-    fn arrive(&mut self, _: Result<(), StoreError>) -> Ride {
-        if (self.goes_on)(self.next) { Ride::GoesOn } else { Ride::Ends }
+    fn done(&mut self, _: Result<(), StoreError>) -> Progress {
+        if (self.goes_on)(self.next) { Progress::More } else { Progress::Done }
     }
 }
 
 #[test]
-fn writes_go_on_beside_a_rider_that_always_has_more_to_do() {
+fn writes_go_on_beside_a_deferred_write_that_always_has_more() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     let (answered, revisions) = (Arc::new(AtomicUsize::new(0)), Arc::default());
     let seen = Arc::clone(&answered);
     let goes_on = move |_| seen.load(Ordering::SeqCst) < 3;
-    store.ride(Many { next: 0, goes_on: Box::new(goes_on), revisions: Arc::clone(&revisions) });
+    store.defer(Many { next: 0, goes_on: Box::new(goes_on), revisions: Arc::clone(&revisions) }).unwrap();
     for n in [-1, -2, -3] {
         store.write(move |tx| insert(tx, n)).unwrap();
         answered.fetch_add(1, Ordering::SeqCst);
     }
     drop(store);
     let revisions = revisions.lock().unwrap();
-    assert!(revisions.is_sorted_by(|a, b| a < b), "a slice in each commit: {revisions:?}");
-    let slices = i64::try_from(revisions.len()).unwrap();
-    assert_eq!(numbers(&open(&dir)), (-3..slices).collect::<Vec<_>>());
+    assert!(revisions.is_sorted_by(|a, b| a < b), "a part in each commit: {revisions:?}");
+    let parts = i64::try_from(revisions.len()).unwrap();
+    assert_eq!(numbers(&open(&dir)), (-3..parts).collect::<Vec<_>>());
 }
 
 #[test]
-fn a_clean_stop_waits_for_all_slices() {
+fn a_clean_stop_waits_for_all_of_a_deferred_write() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
-    store.ride(Many { next: 0, goes_on: Box::new(|next| next < 5), revisions: Arc::default() });
+    store.defer(Many { next: 0, goes_on: Box::new(|next| next < 5), revisions: Arc::default() }).unwrap();
     drop(store);
     assert_eq!(numbers(&open(&dir)), [0, 1, 2, 3, 4]);
 }
@@ -371,8 +373,8 @@ const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 
 fn a_long_read_is_given_up_after_its_time_and_its_connection_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
-    let endless = store.read_within(Duration::from_millis(20), |tx| tx.rows(ENDLESS, &[]));
-    assert!(matches!(endless, Err(StoreError::Overloaded)), "{endless:?}");
+    let unlimited = store.read_within(Duration::from_millis(20), |tx| tx.rows(ENDLESS, &[]));
+    assert!(matches!(unlimited, Err(StoreError::Overloaded)), "{unlimited:?}");
     let count =
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT max(i) FROM n";
     let counted: i64 = store.read(|tx| tx.one(count, &[])?.take(0)).unwrap();

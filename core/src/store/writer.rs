@@ -1,8 +1,7 @@
-//! The one writer: it commits what is waiting together, and answers once that is on disk.
+//! The writing thread and its queue: it commits the works that are waiting in groups.
 //!
-//! While one group is being put on disk the next gathers in the queue, so the more there is to write, the
-//! more each commit carries: throughput does not pay one disk flush for each request. Each work runs in a
-//! savepoint of its own, so one that fails spoils no neighbour.
+//! While one group is put on disk, the next gathers in the queue. So the more there is to write, the more works share
+//! a commit, and throughput does not pay one fsync for each.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,21 +10,21 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::gauges::Gauges;
-use super::group::{Finished, GROUP, Riders, Work, commit_group};
+use super::group::{DeferredWrites, Finished, GROUP_SIZE, Work, commit_group};
 use super::health::Health;
 use super::pending::Pending;
 use super::sqlite::{self, Connection};
 use super::watch::Versions;
-use super::{Rider, StoreError, Tx};
+use super::{Deferred, StoreError, Tx};
 
-/// What may wait to be written; more is refused with `overloaded`.
+/// The most works that wait in the queue; more are refused with [`StoreError::Overloaded`].
 const QUEUE: usize = 4_096;
-/// How long what rides along may wait for a commit to ride on.
-const RIDE_TIME: Duration = Duration::from_millis(200);
+/// How long a deferred write waits for a commit of other writes; then it has one of its own.
+const DEFER_TIME: Duration = Duration::from_millis(200);
 
 pub(super) enum Message {
     Write(Work),
-    Ride(Box<dyn Rider>),
+    Defer(Box<dyn Deferred>),
 }
 
 /// The queue to the writing thread, and the thread.
@@ -105,9 +104,8 @@ impl Writer {
         }
     }
 
-    pub(super) fn ride(&self, rider: impl Rider) {
-        // A full queue drops the rider, which knows what that means.
-        let _ = self.send(Message::Ride(Box::new(rider)));
+    pub(super) fn defer(&self, write: impl Deferred) -> Result<(), StoreError> {
+        self.send(Message::Defer(Box::new(write)))
     }
 
     fn send(&self, message: Message) -> Result<(), StoreError> {
@@ -133,19 +131,20 @@ impl Drop for Writer {
     }
 }
 
-/// The writing thread: groups until the queue closes, then what is left of the riders' work and a checkpoint.
+/// Commits groups until the queue closes, then the rest of the deferred writes; then brings the write-ahead log into
+/// the file.
 fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
-    let mut riders = Riders::new();
-    let mut sails_at = Instant::now();
+    let mut deferred = DeferredWrites::new();
+    let mut flush_at = Instant::now();
     loop {
-        let first = match inbox.next((!riders.is_empty()).then_some(sails_at)) {
+        let first = match inbox.next((!deferred.is_empty()).then_some(flush_at)) {
             Ok(Message::Write(first)) => Some(first),
-            Ok(Message::Ride(rider)) => {
-                if riders.is_empty() {
-                    sails_at = Instant::now() + RIDE_TIME;
+            Ok(Message::Defer(write)) => {
+                if deferred.is_empty() {
+                    flush_at = Instant::now() + DEFER_TIME;
                 }
-                riders.push(rider);
-                if riders.len() < GROUP {
+                deferred.push(write);
+                if deferred.len() < GROUP_SIZE {
                     continue;
                 }
                 None
@@ -153,18 +152,18 @@ fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        commit_group(connection, versions, first, inbox, &mut riders);
-        // Those that go on have waited already.
-        sails_at = Instant::now();
+        commit_group(connection, versions, first, inbox, &mut deferred);
+        // Deferred writes that have more to write have waited already.
+        flush_at = Instant::now();
     }
-    while !riders.is_empty() {
-        commit_group(connection, versions, None, inbox, &mut riders);
+    while !deferred.is_empty() {
+        commit_group(connection, versions, None, inbox, &mut deferred);
     }
     if inbox.health.is_anothers() {
         sqlite::abandon(connection);
         return;
     }
-    // Who reads in another process keeps it where it is.
+    // A reader in another process keeps it.
     if let Err(error) = sqlite::checkpoint(connection) {
         tracing::warn!(%error, "the write-ahead log stays for the next start");
     }

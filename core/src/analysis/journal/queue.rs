@@ -25,8 +25,8 @@ pub(super) struct Queue {
     /// The communications that have no record.
     lineless: Lineless,
     clients: Clients,
-    /// Whether a rider goes that will see what waits now.
-    riding: bool,
+    /// Whether a write is deferred that will see what waits now.
+    is_deferred: bool,
     /// The revision of the commit that the last records were taken for.
     taken: i64,
     /// Records that were lost since the program's log has last said so, and when that was.
@@ -81,7 +81,7 @@ impl Queue {
             records: VecDeque::new(),
             lineless: Lineless::default(),
             clients: Clients::new(lines_per_client),
-            riding: false,
+            is_deferred: false,
             taken: 0,
             lost: 0,
             said_at: Timestamp::MIN,
@@ -101,20 +101,20 @@ impl Queue {
         has_line
     }
 
-    /// Whether a rider has to be sent: none is on its way, and from now on one is.
-    pub(super) fn calls_rider(&mut self) -> bool {
-        !std::mem::replace(&mut self.riding, true)
+    /// Whether a write must be deferred: none is, and from now on one is.
+    pub(super) fn must_defer(&mut self) -> bool {
+        !std::mem::replace(&mut self.is_deferred, true)
     }
 
-    /// The rider that was on its way comes no more.
-    pub(super) fn rider_is_gone(&mut self) {
-        self.riding = false;
+    /// Notes that the deferred write was dropped.
+    pub(super) fn deferred_is_gone(&mut self) {
+        self.is_deferred = false;
     }
 
-    /// Lets the rider go, if nothing is left for it.
-    pub(super) fn lets_go(&mut self) -> bool {
-        self.riding = self.has_any();
-        !self.riding
+    /// Whether nothing is left for the deferred write: then it ends.
+    pub(super) fn ends_deferred(&mut self) -> bool {
+        self.is_deferred = self.has_any();
+        !self.is_deferred
     }
 
     /// How many records wait.
@@ -140,11 +140,11 @@ impl Queue {
     }
 
     /// Takes the records that have waited longest, for a transaction with this revision. Where there are none, the
-    /// rider is let go.
+    /// deferred write ends.
     pub(super) fn take(&mut self, revision: i64, records: &mut Vec<Record>) {
         let taken = self.records.len().min(TAKEN);
         if taken == 0 {
-            self.riding = false;
+            self.is_deferred = false;
             return;
         }
         self.taken = revision;

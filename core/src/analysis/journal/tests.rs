@@ -1,4 +1,4 @@
-//! Records in slices, and floods.
+//! Records written in several time slices, and floods.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
@@ -6,14 +6,13 @@ use std::time::Instant;
 use super::*;
 use crate::account::Caller;
 use crate::analysis::{Communication, LogEntry, Window, log_date, record, summary};
-use crate::store::Rider as _;
 use crate::testing::{Service, service};
 
-/// A service whose journal sends no riders of its own.
+/// A service whose journal defers no writes of its own.
 fn held() -> (Service, Arc<Journal>) {
     let service = service();
     let journal = Arc::clone(&service.analysis().journal);
-    assert!(journal.queue().calls_rider());
+    assert!(journal.queue().must_defer());
     (service, journal)
 }
 
@@ -30,14 +29,14 @@ fn visit(service: &Service, from: u32, user_agent: &str) {
     record(service, &communication);
 }
 
-/// Has a rider write for a slice that is over from the start, in a transaction of its own.
-fn slice(service: &Service, journal: &Arc<Journal>) -> Ride {
-    let mut rider = Rider::of(journal);
+/// Writes for a time slice that is over from the start, in a transaction of its own.
+fn write_slice(service: &Service, journal: &Arc<Journal>) -> Progress {
+    let mut write = DeferredRecords::of(journal);
     let written = service.store().write(move |tx| {
-        let written = rider.write(tx, Slice::until(Instant::now()));
-        written.map(|()| rider)
+        let written = write.write(tx, TimeSlice::until(Instant::now()));
+        written.map(|()| write)
     });
-    written.unwrap().arrive(Ok(()))
+    written.unwrap().done(Ok(()))
 }
 
 fn lines(service: &Service) -> Vec<LogEntry> {
@@ -50,15 +49,18 @@ fn has_lines(service: &Service) -> i64 {
 }
 
 #[test]
-fn what_a_slice_has_no_time_for_goes_with_the_next_in_order_and_each_visitor_counts_once() {
+fn what_one_commit_has_no_time_for_is_written_with_the_next_in_order_and_each_visitor_counts_once() {
     let (service, journal) = held();
     for _ in 0..2_000 {
         visit(&service, 7, "app");
         service.clock().advance(1);
     }
-    assert_eq!((slice(&service, &journal), has_lines(&service), journal.len()), (Ride::GoesOn, 512, 1_488));
+    assert_eq!(
+        (write_slice(&service, &journal), has_lines(&service), journal.len()),
+        (Progress::More, 512, 1_488)
+    );
     let mut slices = 1;
-    while slice(&service, &journal) == Ride::GoesOn {
+    while write_slice(&service, &journal) == Progress::More {
         slices += 1;
     }
     assert_eq!((slices, has_lines(&service), journal.len()), (3, 2_000, 0));
@@ -69,40 +71,40 @@ fn what_a_slice_has_no_time_for_goes_with_the_next_in_order_and_each_visitor_cou
 }
 
 #[test]
-fn a_rider_whose_slice_ends_with_the_records_does_not_go_on() {
+fn a_deferred_write_whose_time_ends_with_the_records_is_done() {
     let (service, journal) = held();
     for _ in 0..512 {
         visit(&service, 7, "app");
     }
-    assert_eq!((slice(&service, &journal), has_lines(&service)), (Ride::Ends, 512));
-    // The next record calls a rider.
-    assert!(journal.queue().calls_rider());
+    assert_eq!((write_slice(&service, &journal), has_lines(&service)), (Progress::Done, 512));
+    // The next record defers another write.
+    assert!(journal.queue().must_defer());
 }
 
 #[test]
-fn a_slice_that_could_not_be_written_waits_again_with_what_came_behind_it() {
+fn records_that_could_not_be_written_wait_again_before_those_that_came_later() {
     let (service, journal) = held();
     for _ in 0..700 {
         visit(&service, 7, "app");
         service.clock().advance(1);
     }
-    let (mut rider, held) = (Rider::of(&journal), Arc::clone(&journal));
+    let (mut write, held) = (DeferredRecords::of(&journal), Arc::clone(&journal));
     let refused = service.store().write(move |tx| {
-        rider.write(tx, Slice::until(Instant::now()))?;
+        write.write(tx, TimeSlice::until(Instant::now()))?;
         assert_eq!(held.len(), 188);
-        assert_eq!(rider.arrive(Err(StoreError::Full)), Ride::Ends);
+        assert_eq!(write.done(Err(StoreError::Full)), Progress::Done);
         Err::<(), _>(StoreError::Full)
     });
     assert!(refused.is_err());
     assert_eq!((journal.len(), journal.lost(), has_lines(&service)), (700, 0, 0));
-    assert!(journal.queue().calls_rider(), "the next record calls a rider");
-    while slice(&service, &journal) == Ride::GoesOn {}
+    assert!(journal.queue().must_defer(), "the next record defers a write");
+    while write_slice(&service, &journal) == Progress::More {}
     let log = lines(&service);
     assert!(log.len() == 700 && log.is_sorted_by(|a, b| a.date == b.date + 1));
 }
 
 #[test]
-fn all_slices_are_written_at_a_clean_stop() {
+fn all_records_are_written_at_a_clean_stop() {
     let service = service();
     for from in 0..6_000 {
         visit(&service, from, "app");
@@ -131,7 +133,7 @@ fn a_client_that_floods_leaves_room_for_the_others_and_all_is_counted() {
         visit(&service, 7, &format!("app {n}"));
     }
     assert_eq!(journal.len(), 24_577 + 1_000);
-    journal.queue().rider_is_gone();
+    journal.queue().deferred_is_gone();
     journal.flush(service.store());
     while journal.len() > 0 {
         service.store().flush().wait().unwrap();
@@ -147,7 +149,7 @@ fn communications_of_crawlers_without_a_line_are_counted_as_theirs() {
     for _ in 0..24_600 {
         visit(&service, 7, "Googlebot/2.1 (+http://www.google.com/bot.html)");
     }
-    while slice(&service, &journal) == Ride::GoesOn {}
+    while write_slice(&service, &journal) == Progress::More {}
     assert_eq!((journal.lost(), journal.crawled()), (24, 24_600));
 }
 
@@ -162,6 +164,6 @@ fn visitors_without_end_are_written_a_few_at_a_time() {
     let calendar = Arc::clone(&service.analysis().calendar);
     let written = service
         .store()
-        .write(move |tx| write(tx, &calendar, &mut Requests::default(), &records, Slice::endless()));
+        .write(move |tx| write(tx, &calendar, &mut Requests::default(), &records, TimeSlice::unlimited()));
     assert_eq!(written.unwrap().records, 512);
 }

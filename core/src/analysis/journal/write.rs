@@ -9,9 +9,9 @@ use crate::analysis::counters::Counter;
 use crate::analysis::log::{self, Asked, Entry, GONE, GUEST, Requests};
 use crate::analysis::visitor::Visits;
 use crate::keyed::OwnMap;
-use crate::store::{Slice, StoreError, Tx};
+use crate::store::{StoreError, TimeSlice, Tx};
 
-/// Records that a slice writes whatever the time: a report that has what waits written has all of it, unless there are
+/// Records that are written even when the time is over: a report that has what waits written has all of it, unless there are
 /// more, however slow the machine.
 const LEAST: usize = 512;
 /// Records after which there is a look whether the time is up.
@@ -28,7 +28,7 @@ pub(in crate::analysis) struct Written {
     pub(super) crawled: u64,
 }
 
-/// Writes records, which are in the order of time: some hundred, then for as long as the slice lasts.
+/// Writes records, which are in the order of time: some hundred, then for as long as the time lasts.
 ///
 /// # Errors
 /// When the store fails.
@@ -37,13 +37,13 @@ pub(in crate::analysis) fn write(
     calendar: &Calendar,
     requests: &mut Requests,
     records: &[Record],
-    slice: Slice,
+    time: TimeSlice,
 ) -> Result<Written, StoreError> {
     let (mut people, mut visits, mut crawled) = (People::default(), Visits::default(), 0);
     let (mut lines, mut days) = (Vec::with_capacity(records.len()), BTreeMap::new());
     let today = calendar.today();
     for record in records {
-        let is_time = lines.len() >= LEAST && lines.len().is_multiple_of(STEP) && slice.is_over();
+        let is_time = lines.len() >= LEAST && lines.len().is_multiple_of(STEP) && time.is_over();
         if is_time || visits.len() >= VISITORS {
             break;
         }
