@@ -172,7 +172,7 @@ struct Inner {
     feeds: newsfeed::Feeds,
     analysis: analysis::State,
     words: Arc<words::Words>,
-    board: notice::Board,
+    notice_cache: notice::NoticeCache,
     store: Arc<Store>,
     keys: Keys,
     hasher: Hasher,
@@ -290,8 +290,8 @@ impl Tidings {
         &*self.0.verifier
     }
 
-    pub(crate) fn board(&self) -> &notice::Board {
-        &self.0.board
+    pub(crate) fn notice_cache(&self) -> &notice::NoticeCache {
+        &self.0.notice_cache
     }
 
     pub(crate) fn analysis(&self) -> &analysis::State {
@@ -385,7 +385,7 @@ impl Builder {
             feeds,
             analysis: analysis::State::open(&store, &config.analysis, &clock)?,
             words,
-            board: notice::Board::default(),
+            notice_cache: notice::NoticeCache::default(),
             store,
             keys,
             hasher: Hasher::new(config.hash_queue),

@@ -1,8 +1,8 @@
 //! Notices: what administrators tell everybody.
 //!
-//! All of them are held in memory (`notice/board.rs`), so that reading them asks the database for nothing:
+//! All of them are held in memory (`notice/cache.rs`), so that reading them asks the database for nothing:
 //! their texts are bounded and administrators write them, so they are few. Views are counted there as well
-//! and written along with other commits (`notice/tally.rs`).
+//! and written along with other commits (`notice/views.rs`).
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::id::ObjectId;
 use crate::store::{StoreError, Topic, Tx};
 use crate::text;
 
-mod board;
-mod tally;
+mod cache;
+mod views;
 
-pub(crate) use board::Board;
-use board::Sheet;
+pub(crate) use cache::NoticeCache;
+use cache::Snapshot;
 
 /// Characters of a title.
 pub const TITLE: Bounds = Bounds { min: 1, max: 200 };
@@ -230,17 +230,17 @@ pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
 /// # Errors
 /// When the store fails. A token that fails counts as none.
 pub fn list(tidings: &Tidings, caller: &Caller) -> Result<NoticeList> {
-    let sheet = tidings.board().sheet(tidings.store())?;
+    let snapshot = tidings.notice_cache().snapshot(tidings.store())?;
     // Who asks matters only where something is hidden.
-    if sheet.hides() && caller.identify(tidings).is_admin(tidings)? {
-        return Ok(sheet.all());
+    if snapshot.has_hidden() && caller.identify(tidings).is_admin(tidings)? {
+        return Ok(snapshot.all());
     }
-    Ok(sheet.shown())
+    Ok(snapshot.shown())
 }
 
 /// Returns what [`list`] answers a guest, or `None` when only the database knows it. Never blocks.
 pub fn try_list(tidings: &Tidings) -> Option<NoticeList> {
-    Some(tidings.board().sheet_in_memory(tidings.store())?.shown())
+    Some(tidings.notice_cache().snapshot_in_memory(tidings.store())?.shown())
 }
 
 /// One notice, which has one view more from now on.
@@ -248,27 +248,27 @@ pub fn try_list(tidings: &Tidings) -> Option<NoticeList> {
 /// # Errors
 /// `Not found` when there is no such notice that the caller may see. A token that fails counts as none.
 pub fn get(tidings: &Tidings, caller: &Caller, id: &str) -> Result<OneNotice> {
-    let sheet = tidings.board().sheet(tidings.store())?;
-    read(tidings, &sheet, id, || caller.identify(tidings).is_admin(tidings))
+    let snapshot = tidings.notice_cache().snapshot(tidings.store())?;
+    read(tidings, &snapshot, id, || caller.identify(tidings).is_admin(tidings))
 }
 
 /// Does what [`get`] does for a guest, or returns `None` when only the database knows the notices. Never blocks.
 pub fn try_get(tidings: &Tidings, id: &str) -> Option<Result<OneNotice>> {
-    let sheet = tidings.board().sheet_in_memory(tidings.store())?;
-    Some(read(tidings, &sheet, id, || Ok(false)))
+    let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;
+    Some(read(tidings, &snapshot, id, || Ok(false)))
 }
 
 fn read(
     tidings: &Tidings,
-    sheet: &Sheet,
+    snapshot: &Snapshot,
     id: &str,
     is_admin: impl FnOnce() -> Result<bool>,
 ) -> Result<OneNotice> {
-    let posted = ObjectId::parse(id).and_then(|id| sheet.find(id)).ok_or(Error::NotFound)?;
-    if posted.is_hidden() && !is_admin()? {
+    let notice = ObjectId::parse(id).and_then(|id| snapshot.find(id)).ok_or(Error::NotFound)?;
+    if notice.is_hidden() && !is_admin()? {
         return Err(Error::NotFound);
     }
-    Ok(OneNotice { notice_list: sheet.view(posted, tidings.store()) })
+    Ok(OneNotice { notice_list: snapshot.view(notice, tidings.store()) })
 }
 
 /// The id of a notice, as it is kept, if there is one that such a reader may see.

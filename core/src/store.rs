@@ -33,13 +33,13 @@ mod writer;
 
 #[cfg(test)]
 pub(crate) use deferred::once;
-pub(crate) use deferred::{Deferred, Progress, TimeSlice};
+pub(crate) use deferred::{Deferred, TimeSlice};
 pub use error::StoreError;
 pub(crate) use pending::Pending;
 pub use pending::PendingFuture;
 pub use sqlite::SCHEMA_VERSION;
 pub(crate) use sqlite::{copy, inspect};
-pub(crate) use topic::{Topic, revision_in, version_in};
+pub(crate) use topic::{Topic, version_in};
 
 /// An argument of a statement: what `$1`, `$2` … stand for.
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,7 @@
 //! Under a flood not every communication has a line ([`Queue::push`]); all of them are counted.
 
 use std::num::NonZeroU32;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,7 +16,7 @@ use super::log::{Operation, Requests};
 use super::visitor::Guest;
 use crate::account::Seen;
 use crate::clock::{Monotonic, Timestamp};
-use crate::store::{Deferred, Progress, Store, StoreError, TimeSlice, Topic, Tx};
+use crate::store::{Deferred, Store, StoreError, TimeSlice, Topic, Tx};
 
 mod clients;
 mod queue;
@@ -237,7 +238,7 @@ impl Deferred for DeferredRecords {
         }
     }
 
-    fn done(&mut self, written: Result<(), StoreError>) -> Progress {
+    fn done(&mut self, written: Result<(), StoreError>) -> ControlFlow<()> {
         let records = std::mem::take(&mut self.batch);
         let requests = self.requests.take();
         match written {
@@ -246,7 +247,7 @@ impl Deferred for DeferredRecords {
                     *self.journal.request_keys() = requests;
                 }
                 self.journal.crawled.fetch_add(self.crawled, Ordering::Relaxed);
-                if self.is_expected { Progress::More } else { Progress::Done }
+                if self.is_expected { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             }
             Err(error) => {
                 tracing::warn!(
@@ -262,7 +263,7 @@ impl Deferred for DeferredRecords {
                 let lost = self.journal.queue().put_back(records, &lineless);
                 self.journal.lost.fetch_add(lost, Ordering::Relaxed);
                 // The next record defers another write.
-                Progress::Done
+                ControlFlow::Break(())
             }
         }
     }

@@ -30,7 +30,7 @@ fn another_process(service: &Service) -> Tidings {
     Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap()
 }
 
-/// Writes nothing, with which goes what rides along.
+/// Commits what was deferred.
 fn flush(tidings: &Tidings) {
     tidings.store().flush().wait().unwrap();
 }
@@ -243,7 +243,7 @@ fn views_of_two_processes_add_up_and_stopping_loses_none() {
     let id = insert_as_operator(&service, &draft("t", "p"));
     let read = |tidings: &Tidings| get(tidings, &Caller::Nobody, &id).unwrap().notice_list.view;
     let other = another_process(&service);
-    // Both have loaded the notices before anything rides.
+    // Both have read the notices before any view is written.
     assert_eq!(titles(&service, &Caller::Nobody), titles(&other, &Caller::Nobody));
     assert_eq!((read(&service), read(&other), read(&other)), (1, 1, 2));
     drop(other);
@@ -278,11 +278,11 @@ fn views_counted_while_notices_change_and_commits_are_made_are_each_counted_once
             }
         });
         let load = scope.spawn(move || {
-            // Loads as often as it can, so that some loads fall between a rider and its commit.
+            // Reads the notices as often as it can, so that some reads fall between a flush and its commit.
             let mut last = 0;
             while !done.load(Ordering::Relaxed) {
-                let sheet = tidings.board().load_anew(tidings.store());
-                let views = sheet.shown().notices()[0].view;
+                let snapshot = tidings.notice_cache().reload(tidings.store());
+                let views = snapshot.shown().notices()[0].view;
                 assert!(views >= last, "{views} after {last}");
                 last = views;
             }
@@ -310,6 +310,6 @@ fn views_counted_while_notices_change_and_commits_are_made_are_each_counted_once
     assert_eq!(views.len(), READERS * READS, "no two reads were told the same count");
     flush(tidings);
     let shown = list(tidings, &Caller::Nobody).unwrap().notices()[0].view;
-    assert_eq!(tidings.board().load_anew(tidings.store()).shown().notices()[0].view, shown);
+    assert_eq!(tidings.notice_cache().reload(tidings.store()).shown().notices()[0].view, shown);
     assert_eq!(stored(&service)[0].view, shown);
 }

@@ -1,5 +1,6 @@
 //! Deferred writes: written with the next commit, while nobody waits for them.
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::{StoreError, Tx};
@@ -16,17 +17,11 @@ pub(crate) trait Deferred: Send + 'static {
 
     /// Is told whether what the last [`Deferred::write`] wrote is on disk, before the next transaction begins.
     ///
+    /// Returns `Continue` when there is more to write: the next commit takes it along, at once. Otherwise everything is
+    /// written, or nothing can be written now, and the deferred write is dropped.
+    ///
     /// It follows every `write` but one that panicked: that one is undone, and the deferred write is dropped.
-    fn done(&mut self, written: Result<(), StoreError>) -> Progress;
-}
-
-/// Whether a deferred write goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
-    /// Everything is written, or nothing can be written now: it is dropped.
-    Done,
-    /// There is more: the next commit takes it along, at once.
-    More,
+    fn done(&mut self, written: Result<(), StoreError>) -> ControlFlow<()>;
 }
 
 /// The time that a deferred write has in one commit.
@@ -60,8 +55,8 @@ pub(crate) fn once(
         fn write(&mut self, tx: &mut dyn Tx, _: TimeSlice) -> Result<(), StoreError> {
             (self.0)(tx)
         }
-        fn done(&mut self, _: Result<(), StoreError>) -> Progress {
-            Progress::Done
+        fn done(&mut self, _: Result<(), StoreError>) -> ControlFlow<()> {
+            ControlFlow::Break(())
         }
     }
     Once(work)

@@ -1,12 +1,13 @@
 //! One commit of the writer: the works that are waiting and the deferred writes, in one transaction.
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use super::sqlite::{Connection, SqliteTx};
 use super::watch::Versions;
 use super::writer::{Inbox, Message};
-use super::{Arg, Deferred, Progress, Row, StoreError, TimeSlice, Topic, Tx};
+use super::{Arg, Deferred, Row, StoreError, TimeSlice, Topic, Tx};
 
 /// The most works of one commit, and the time it has for them: the first of them waits no longer than that.
 pub(super) const GROUP_SIZE: usize = 1_024;
@@ -82,7 +83,7 @@ pub(super) fn commit_group(
         answer(committed.clone());
     }
     for (mut write, result) in batch {
-        if write.done(result.and_then(|()| committed.clone())) == Progress::More {
+        if write.done(result.and_then(|()| committed.clone())) == ControlFlow::Continue(()) {
             deferred.push(write);
         }
     }

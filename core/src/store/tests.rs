@@ -1,5 +1,6 @@
 //! What the door promises, tried on a database with a table of its own.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -7,9 +8,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{
-    Arg, Deferred, Progress, Store, StoreError, TimeSlice, Topic, Tx, once, revision_in, version_in,
-};
+use super::{Arg, Deferred, Store, StoreError, TimeSlice, Topic, Tx, once, version_in};
 
 mod replaced;
 
@@ -173,7 +172,8 @@ fn a_full_queue_refuses_and_everything_taken_is_written_in_few_commits() {
 fn what_is_refused_is_not_committed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
-    let revision = |store: &Store| store.read(|tx| revision_in(tx)).unwrap();
+    let revision =
+        |store: &Store| store.read(|tx| tx.one("SELECT n FROM revision", &[])?.take::<i64>(0)).unwrap();
     store.write(|tx| insert(tx, 1)).unwrap();
     let before = revision(&store);
     for _ in 0..3 {
@@ -333,8 +333,8 @@ impl Deferred for Many {
         Ok(())
     }
 
-    fn done(&mut self, _: Result<(), StoreError>) -> Progress {
-        if (self.goes_on)(self.next) { Progress::More } else { Progress::Done }
+    fn done(&mut self, _: Result<(), StoreError>) -> ControlFlow<()> {
+        if (self.goes_on)(self.next) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 }
 

@@ -47,9 +47,3 @@ pub(crate) fn version_in(tx: &mut dyn Tx, topic: Topic) -> Result<i64, StoreErro
     let row = tx.row("SELECT revision FROM touched WHERE topic = $1", &[topic.name().into()])?;
     row.map_or(Ok(0), |mut row| row.take(0))
 }
-
-/// The revision of the last transaction that this one sees: it holds what every one up to there wrote, and
-/// nothing of a later one.
-pub(crate) fn revision_in(tx: &mut dyn Tx) -> Result<i64, StoreError> {
-    tx.one("SELECT n FROM revision", &[])?.take(0)
-}

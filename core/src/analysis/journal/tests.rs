@@ -30,7 +30,7 @@ fn visit(service: &Service, from: u32, user_agent: &str) {
 }
 
 /// Writes for a time slice that is over from the start, in a transaction of its own.
-fn write_slice(service: &Service, journal: &Arc<Journal>) -> Progress {
+fn write_slice(service: &Service, journal: &Arc<Journal>) -> ControlFlow<()> {
     let mut write = DeferredRecords::of(journal);
     let written = service.store().write(move |tx| {
         let written = write.write(tx, TimeSlice::until(Instant::now()));
@@ -57,10 +57,10 @@ fn what_one_commit_has_no_time_for_is_written_with_the_next_in_order_and_each_vi
     }
     assert_eq!(
         (write_slice(&service, &journal), has_lines(&service), journal.len()),
-        (Progress::More, 512, 1_488)
+        (ControlFlow::Continue(()), 512, 1_488)
     );
     let mut slices = 1;
-    while write_slice(&service, &journal) == Progress::More {
+    while write_slice(&service, &journal) == ControlFlow::Continue(()) {
         slices += 1;
     }
     assert_eq!((slices, has_lines(&service), journal.len()), (3, 2_000, 0));
@@ -76,7 +76,7 @@ fn a_deferred_write_whose_time_ends_with_the_records_is_done() {
     for _ in 0..512 {
         visit(&service, 7, "app");
     }
-    assert_eq!((write_slice(&service, &journal), has_lines(&service)), (Progress::Done, 512));
+    assert_eq!((write_slice(&service, &journal), has_lines(&service)), (ControlFlow::Break(()), 512));
     // The next record defers another write.
     assert!(journal.queue().must_defer());
 }
@@ -92,13 +92,13 @@ fn records_that_could_not_be_written_wait_again_before_those_that_came_later() {
     let refused = service.store().write(move |tx| {
         write.write(tx, TimeSlice::until(Instant::now()))?;
         assert_eq!(held.len(), 188);
-        assert_eq!(write.done(Err(StoreError::Full)), Progress::Done);
+        assert_eq!(write.done(Err(StoreError::Full)), ControlFlow::Break(()));
         Err::<(), _>(StoreError::Full)
     });
     assert!(refused.is_err());
     assert_eq!((journal.len(), journal.lost(), has_lines(&service)), (700, 0, 0));
     assert!(journal.queue().must_defer(), "the next record defers a write");
-    while write_slice(&service, &journal) == Progress::More {}
+    while write_slice(&service, &journal) == ControlFlow::Continue(()) {}
     let log = lines(&service);
     assert!(log.len() == 700 && log.is_sorted_by(|a, b| a.date == b.date + 1));
 }
@@ -149,7 +149,7 @@ fn communications_of_crawlers_without_a_line_are_counted_as_theirs() {
     for _ in 0..24_600 {
         visit(&service, 7, "Googlebot/2.1 (+http://www.google.com/bot.html)");
     }
-    while write_slice(&service, &journal) == Progress::More {}
+    while write_slice(&service, &journal) == ControlFlow::Continue(()) {}
     assert_eq!((journal.lost(), journal.crawled()), (24, 24_600));
 }
 

@@ -1,0 +1,154 @@
+//! All notices in memory, read again from the database when they have changed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use arc_swap::ArcSwapOption;
+
+use super::views::{FlushState, ViewCounter};
+use super::{Notice, NoticeList, sql};
+use crate::error::{Error, Result};
+use crate::id::ObjectId;
+use crate::keyed::OwnMap;
+use crate::store::{Store, Topic, version_in};
+
+/// The notices as of one revision, and the views of them all. Reading takes no lock.
+#[derive(Default)]
+pub(crate) struct NoticeCache {
+    snapshot: ArcSwapOption<Snapshot>,
+    views: Arc<ViewCounter>,
+}
+
+impl NoticeCache {
+    /// The present notices, read from the database when they have changed.
+    ///
+    /// Not to be called within a transaction: reading waits for a commit that is under way, and takes a connection.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) fn snapshot(&self, store: &Store) -> Result<Arc<Snapshot>> {
+        if let Some(snapshot) = self.snapshot_in_memory(store) {
+            return Ok(snapshot);
+        }
+        let mut state = self.views.settled();
+        // Another thread may have read them meanwhile.
+        match self.snapshot_in_memory(store) {
+            Some(snapshot) => Ok(snapshot),
+            None => self.load(store, &mut state),
+        }
+    }
+
+    /// The present notices, if they are known without asking the database.
+    pub(super) fn snapshot_in_memory(&self, store: &Store) -> Option<Arc<Snapshot>> {
+        let snapshot = self.snapshot.load_full()?;
+        (store.version(Topic::Notices) <= snapshot.revision).then_some(snapshot)
+    }
+
+    fn load(&self, store: &Store, state: &mut FlushState) -> Result<Arc<Snapshot>> {
+        let (revision, notices) =
+            store.read(|tx| Ok::<_, Error>((version_in(tx, Topic::Notices)?, sql::all(tx)?)))?;
+        let cached = |mut notice: Notice| {
+            let (counted, flushed) = state.count(notice.id);
+            notice.view -= flushed;
+            CachedNotice { notice, counted }
+        };
+        let notices: Vec<CachedNotice> = notices.into_iter().map(cached).collect();
+        let index: OwnMap<_, _> = notices.iter().enumerate().map(|(i, n)| (n.notice.id, i)).collect();
+        state.retain(|id| index.contains_key(&id));
+        let has_hidden = notices.iter().any(CachedNotice::is_hidden);
+        let (views, shown) = (Arc::clone(&self.views), ArcSwapOption::empty());
+        let snapshot = Arc::new(Snapshot { revision, notices, index, has_hidden, views, shown });
+        self.snapshot.store(Some(Arc::clone(&snapshot)));
+        Ok(snapshot)
+    }
+}
+
+/// The notices as of one revision; their views continue to count.
+pub(super) struct Snapshot {
+    revision: i64,
+    /// Newest first.
+    notices: Vec<CachedNotice>,
+    index: OwnMap<ObjectId, usize>,
+    has_hidden: bool,
+    views: Arc<ViewCounter>,
+    /// The list for everybody, as last encoded.
+    shown: ArcSwapOption<Shown>,
+}
+
+/// A list with every view up to a generation.
+struct Shown {
+    generation: u64,
+    list: NoticeList,
+}
+
+/// A notice of a snapshot.
+pub(super) struct CachedNotice {
+    /// Its `view` is without the views in `counted`.
+    notice: Notice,
+    counted: Arc<AtomicI64>,
+}
+
+impl CachedNotice {
+    pub(super) fn is_hidden(&self) -> bool {
+        self.notice.is_hidden()
+    }
+
+    /// The notice when so many views are counted.
+    fn at(&self, counted: i64) -> Notice {
+        Notice { view: self.notice.view + counted, ..self.notice.clone() }
+    }
+
+    fn now(&self) -> Notice {
+        self.at(self.counted.load(Ordering::Relaxed))
+    }
+}
+
+impl Snapshot {
+    /// Whether there are hidden notices.
+    pub(super) fn has_hidden(&self) -> bool {
+        self.has_hidden
+    }
+
+    pub(super) fn find(&self, id: ObjectId) -> Option<&CachedNotice> {
+        self.index.get(&id).map(|i| &self.notices[*i])
+    }
+
+    /// Counts a view of a notice and returns the notice with it.
+    pub(super) fn view(&self, notice: &CachedNotice, store: &Store) -> Notice {
+        notice.at(self.views.view(&notice.counted, store))
+    }
+
+    /// Every notice.
+    pub(super) fn all(&self) -> NoticeList {
+        NoticeList::new(self.notices.iter().map(CachedNotice::now))
+    }
+
+    /// The notices for everybody, encoded once until a view is counted.
+    pub(super) fn shown(&self) -> NoticeList {
+        // Read before the counts, so that the list has at least the views of this generation. A reader who was told
+        // of a view finds a generation with it, and so accepts no list without it, even when a slower reader replaces
+        // a newer list by an older one.
+        let generation = self.views.generation();
+        if let Some(shown) = &*self.shown.load()
+            && shown.generation >= generation
+        {
+            return shown.list.clone();
+        }
+        let shown = self.notices.iter().filter(|notice| !notice.is_hidden());
+        let list = NoticeList::new(shown.map(CachedNotice::now));
+        self.shown.store(Some(Arc::new(Shown { generation, list: list.clone() })));
+        list
+    }
+}
+
+#[cfg(test)]
+impl NoticeCache {
+    pub(super) fn views(&self) -> &Arc<ViewCounter> {
+        &self.views
+    }
+
+    /// Reads the notices from the database although they may not have changed.
+    pub(super) fn reload(&self, store: &Store) -> Arc<Snapshot> {
+        self.load(store, &mut self.views.settled()).unwrap()
+    }
+}

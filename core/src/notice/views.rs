@@ -1,0 +1,150 @@
+//! Views of notices, counted in memory and added to the database by a deferred write.
+//!
+//! The count of a notice is the number of its views in this process; it only grows. [`FlushState`] has how many of them
+//! the database holds, and a notice shows `stored - flushed + counted`. Both are read under the lock of the state, and
+//! never between the statements of a flush and the outcome of its commit ([`ViewCounter::settled`]). So they are of the
+//! same moment, and each view is either in `stored` or in `counted - flushed`. A flush that fails changes nothing: its
+//! views are written with the next one.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::sql;
+use crate::id::ObjectId;
+use crate::store::{Deferred, Store, StoreError, TimeSlice, Tx};
+
+/// Notices that a flush writes even when its time is over.
+const LEAST: usize = 32;
+
+/// Counts views. Counting takes no lock.
+#[derive(Default)]
+pub(super) struct ViewCounter {
+    state: Mutex<FlushState>,
+    /// Signals the end of a flush.
+    flushed: Condvar,
+    /// Incremented on every view.
+    generation: AtomicU64,
+    /// Whether a flush is deferred that has not read the counts yet.
+    is_deferred: AtomicBool,
+}
+
+/// How far the counts are in the database.
+#[derive(Default)]
+pub(super) struct FlushState {
+    counts: BTreeMap<ObjectId, Count>,
+    /// Whether a flush has run its statements and awaits the outcome of the commit.
+    is_committing: bool,
+    /// Where the next flush begins when the last one had no time for all: no notice waits for ever for others.
+    next: Option<ObjectId>,
+}
+
+/// The views of one notice.
+#[derive(Default)]
+struct Count {
+    counted: Arc<AtomicI64>,
+    flushed: i64,
+}
+
+impl ViewCounter {
+    /// Counts a view in `count`, one of [`FlushState::count`], and returns how many there are now.
+    pub(super) fn view(self: &Arc<Self>, count: &AtomicI64, store: &Store) -> i64 {
+        let counted = count.fetch_add(1, Ordering::Relaxed) + 1;
+        // After the count, so that a reader of this generation sees the view.
+        self.generation.fetch_add(1, Ordering::Release);
+        // A flush resets the flag before it reads the counts: it has this view, or the flag is false here.
+        if !self.is_deferred.swap(true, Ordering::AcqRel) && store.defer(Flush::new(self)).is_err() {
+            // Too much is waiting: the next view tries again.
+            self.is_deferred.store(false, Ordering::Release);
+        }
+        counted
+    }
+
+    /// The number of views so far: every one of them is in the counts.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// The state while no flush is being committed; none begins until the guard is dropped.
+    pub(super) fn settled(&self) -> MutexGuard<'_, FlushState> {
+        let settled = self.flushed.wait_while(self.state(), |state| state.is_committing);
+        settled.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> MutexGuard<'_, FlushState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FlushState {
+    /// The count of a notice, and how many of its views the database holds.
+    pub(super) fn count(&mut self, id: ObjectId) -> (Arc<AtomicI64>, i64) {
+        let count = self.counts.entry(id).or_default();
+        (Arc::clone(&count.counted), count.flushed)
+    }
+
+    /// Forgets the counts of all other notices.
+    pub(super) fn retain(&mut self, is_there: impl Fn(ObjectId) -> bool) {
+        self.counts.retain(|id, _| is_there(*id));
+    }
+}
+
+/// The deferred write of the counts. There is one at a time.
+struct Flush {
+    counter: Arc<ViewCounter>,
+    /// What is being committed: notices and their counts.
+    batch: Vec<(ObjectId, i64)>,
+}
+
+impl Flush {
+    fn new(counter: &Arc<ViewCounter>) -> Self {
+        Self { counter: Arc::clone(counter), batch: Vec::new() }
+    }
+}
+
+impl Deferred for Flush {
+    fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
+        self.counter.is_deferred.swap(false, Ordering::AcqRel);
+        let mut state = self.counter.state();
+        let counts = state.counts.iter();
+        let counts = counts.map(|(id, count)| (*id, count.counted.load(Ordering::Relaxed), count.flushed));
+        let mut behind: Vec<_> = counts.filter(|(_, counted, flushed)| counted > flushed).collect();
+        let first = state.next.take();
+        let start = behind.partition_point(|(id, ..)| Some(*id) < first);
+        behind.rotate_left(start);
+        for (id, counted, flushed) in behind {
+            if self.batch.len() >= LEAST && time.is_over() {
+                state.next = Some(id);
+                break;
+            }
+            sql::add_views(tx, id, counted - flushed)?;
+            self.batch.push((id, counted));
+        }
+        state.is_committing = true;
+        Ok(())
+    }
+
+    fn done(&mut self, written: Result<(), StoreError>) -> ControlFlow<()> {
+        let mut state = self.counter.state();
+        for (id, counted) in self.batch.drain(..) {
+            if written.is_ok() {
+                state.counts.entry(id).and_modify(|count| count.flushed = counted);
+            }
+        }
+        state.is_committing = false;
+        let has_more = state.next.is_some();
+        drop(state);
+        self.counter.flushed.notify_all();
+        if let Err(error) = written {
+            tracing::warn!(cause = error.to_string(), "views of notices could not be written yet");
+            return ControlFlow::Break(());
+        }
+        // A view may have deferred another flush meanwhile: that one writes the rest.
+        let goes_on = has_more && !self.counter.is_deferred.swap(true, Ordering::AcqRel);
+        if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Instant;
+
+use super::*;
+use crate::Tidings;
+use crate::account::Caller;
+use crate::error::Error;
+use crate::notice::{self, Draft};
+use crate::store::once;
+use crate::testing::{Service, service};
+
+/// A service whose views defer no flush of their own.
+fn held() -> (Service, Arc<ViewCounter>) {
+    let service = service();
+    let counter = Arc::clone(service.notice_cache().views());
+    counter.is_deferred.store(true, Ordering::Release);
+    (service, counter)
+}
+
+fn notice(tidings: &Tidings) -> String {
+    let draft = Draft { title: Some("t".into()), post: Some("p".into()), activation: None };
+    notice::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
+}
+
+fn read(tidings: &Tidings, id: &str) -> i64 {
+    notice::get(tidings, &Caller::Nobody, id).unwrap().notice_list.view
+}
+
+/// The views of every notice in the database.
+fn stored(tidings: &Tidings) -> Vec<i64> {
+    let notices = tidings.store().read(|tx| sql::all(tx)).unwrap();
+    notices.iter().map(|notice| notice.view).collect()
+}
+
+/// The views of the newest notice as they are shown after reading it from the database, and as they are there.
+fn loaded(tidings: &Tidings) -> (i64, i64) {
+    let snapshot = tidings.notice_cache().reload(tidings.store());
+    (snapshot.shown().notices()[0].view, stored(tidings)[0])
+}
+
+fn flush(tidings: &Tidings) {
+    tidings.store().flush().wait().unwrap();
+}
+
+#[test]
+fn a_view_shows_at_once_and_once_before_during_and_after_its_commit() {
+    let (service, counter) = held();
+    let id = notice(&service);
+    assert_eq!((read(&service, &id), read(&service, &id)), (1, 2));
+    assert_eq!(loaded(&service), (2, 0), "before the flush");
+    service.store().defer(Flush::new(&counter)).unwrap();
+    let (written, is_written) = channel();
+    let (commit, may_commit) = channel::<()>();
+    // Written with the same commit, after the views.
+    let wait = once(move |_| {
+        written.send(()).unwrap();
+        may_commit.recv().unwrap();
+        Ok(())
+    });
+    service.store().defer(wait).unwrap();
+    let committed = service.store().flush();
+    is_written.recv().unwrap();
+    assert!(counter.state().is_committing);
+    assert_eq!(read(&service, &id), 3, "a view waits for nothing");
+    thread::scope(|threads| {
+        let load = threads.spawn(|| loaded(&service));
+        commit.send(()).unwrap();
+        // The third view may have been flushed as well.
+        let (shown, stored) = load.join().unwrap();
+        assert!(shown == 3 && stored >= 2, "{shown}, {stored}");
+    });
+    committed.wait().unwrap();
+    flush(&service);
+    assert_eq!(loaded(&service), (3, 3), "after the commit");
+    assert_eq!(read(&service, &id), 4);
+}
+
+#[test]
+fn views_that_the_database_refuses_are_written_with_the_next_flush() {
+    let (service, counter) = held();
+    let id = notice(&service);
+    assert_eq!(read(&service, &id), 1);
+    let mut flush_once = Flush::new(&counter);
+    let refused = service.store().write(move |tx| {
+        tx.run("ALTER TABLE notice RENAME TO gone", &[])?;
+        let written = flush_once.write(tx, TimeSlice::unlimited());
+        let refused = written.clone().unwrap_err();
+        assert_eq!(flush_once.done(written), ControlFlow::Break(()));
+        Err::<(), _>(refused)
+    });
+    assert!(matches!(refused, Err(StoreError::Other(_))), "{refused:?}");
+    assert_eq!(loaded(&service), (1, 0));
+    // The next view defers a flush again.
+    assert_eq!(read(&service, &id), 2);
+    flush(&service);
+    assert_eq!(loaded(&service), (2, 2));
+}
+
+#[test]
+fn views_whose_commit_fails_are_written_with_the_next_flush() {
+    let service = service();
+    let id = notice(&service);
+    assert_eq!((read(&service, &id), read(&service, &id)), (1, 2));
+    let failed = service.store().write(|tx| {
+        tx.run("PRAGMA defer_foreign_keys = ON", &[])?;
+        tx.run("INSERT INTO liked (member, post, date) VALUES (999, 1, 1)", &[])
+    });
+    assert!(matches!(failed, Err(StoreError::Dangling)), "{failed:?}");
+    assert_eq!(loaded(&service), (2, 0));
+    assert_eq!(read(&service, &id), 3);
+    flush(&service);
+    assert_eq!(loaded(&service), (3, 3));
+}
+
+#[test]
+fn views_that_one_commit_has_no_time_for_are_written_with_the_next_and_no_notice_waits_for_others() {
+    let (service, counter) = held();
+    let ids: Vec<_> = std::iter::repeat_with(|| notice(&service)).take(70).collect();
+    for _ in 0..3 {
+        for id in &ids {
+            read(&service, id);
+        }
+        let mut flush = Flush::new(&counter);
+        let written = service.store().write(move |tx| {
+            flush.write(tx, TimeSlice::until(Instant::now()))?;
+            Ok::<_, StoreError>(flush)
+        });
+        assert_eq!(written.unwrap().done(Ok(())), ControlFlow::Continue(()));
+        assert!(counter.is_deferred.load(Ordering::Acquire), "no view defers another flush");
+    }
+    let views = stored(&service);
+    let times = |n| views.iter().filter(|views| **views == n).count();
+    assert_eq!([1, 2, 3].map(times), [6, 32, 32], "each has its turn");
+    assert_eq!(loaded(&service).0, 3);
+    // The rest is flushed by the store.
+    service.store().defer(Flush::new(&counter)).unwrap();
+    while stored(&service).iter().any(|views| *views < 3) {
+        flush(&service);
+    }
+    assert!(stored(&service).iter().all(|views| *views == 3));
+}
+
+#[test]
+fn a_flush_ends_when_a_view_has_deferred_another_one() {
+    let (service, counter) = held();
+    let ids: Vec<_> = std::iter::repeat_with(|| notice(&service)).take(70).collect();
+    for id in &ids {
+        read(&service, id);
+    }
+    let (mut flush_once, again) = (Flush::new(&counter), Arc::clone(&counter));
+    let written = service.store().write(move |tx| {
+        flush_once.write(tx, TimeSlice::until(Instant::now()))?;
+        again.is_deferred.store(true, Ordering::Release);
+        Ok::<_, StoreError>(flush_once)
+    });
+    assert_eq!(written.unwrap().done(Ok(())), ControlFlow::Break(()));
+}
+
+#[test]
+fn views_for_which_the_store_has_no_room_are_written_with_the_next_flush() {
+    let service = service();
+    let id = notice(&service);
+    // Known before nothing can be written.
+    notice::list(&service, &Caller::Nobody).unwrap();
+    let (go, wait) = channel::<()>();
+    let held = service.store().submit(move |_| {
+        wait.recv().unwrap();
+        Ok::<_, StoreError>(())
+    });
+    let full = || service.store().defer(once(|_| Ok(()))).is_err();
+    while !full() {}
+    assert_eq!(read(&service, &id), 1);
+    go.send(()).unwrap();
+    held.wait().unwrap();
+    // Has a place when the queue is empty.
+    while service.store().flush().wait().is_err() {}
+    assert_eq!(loaded(&service), (1, 0));
+    assert_eq!(read(&service, &id), 2);
+    flush(&service);
+    assert_eq!(loaded(&service), (2, 2));
+}
+
+#[test]
+fn views_of_a_removed_notice_are_forgotten() {
+    let service = service();
+    let (gone, kept) = (notice(&service), notice(&service));
+    read(&service, &gone);
+    notice::remove(&service, &Caller::Operator, &gone).unwrap();
+    read(&service, &kept);
+    let counter = service.notice_cache().views();
+    let ids: Vec<_> = counter.state().counts.keys().map(ToString::to_string).collect();
+    assert_eq!(ids, [kept]);
+    flush(&service);
+    assert_eq!(loaded(&service), (1, 1));
+}
+
+#[test]
+fn views_of_a_notice_that_is_removed_before_they_are_written_harm_nothing() -> Result<(), Error> {
+    let (service, counter) = held();
+    let (gone, kept) = (notice(&service), notice(&service));
+    assert_eq!((read(&service, &gone), read(&service, &kept)), (1, 1));
+    notice::remove(&service, &Caller::Operator, &gone)?;
+    service.store().defer(Flush::new(&counter))?;
+    flush(&service);
+    assert_eq!(loaded(&service), (1, 1));
+    Ok(())
+}
