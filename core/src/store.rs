@@ -1,12 +1,44 @@
-//! The one door to the database: what a slice may say to it, and what it answers.
+//! The only way to the database: what the rest of the core can ask of it, and what it returns.
 //!
-//! A slice hands [`Store::read`] or [`Store::write`] a closure over a [`Tx`] and sees nothing else: no
-//! connection, no driver, no error code. `SQLite` stands behind the door in `store/sqlite.rs`.
+//! The other modules pass [`Store::read`] or [`Store::write`] a closure, the work, and the work sees a [`Tx`]: no
+//! connection, no driver, no error code. Only `store/sqlite.rs` and the files below it name SQLite's driver. The store
+//! uses nothing of the modules above it: a work fails with any error that a [`StoreError`] converts into.
 //!
-//! Writes go to one thread (`store/writer.rs`), which commits what is waiting as one transaction and answers
-//! once it is on disk. Reads run on the caller's thread, each on a connection of its own, at one moment in
-//! time. Caches learn from [`Store::version`] that what they hold has changed, here or in another process
-//! (`store/watch.rs`).
+//! # Reading
+//!
+//! [`Store::read`] runs its work on the caller's thread, on a connection of its own and as of one moment. Reads do not
+//! wait for writes. A read that may take long uses [`Store::read_within`], which limits its time and leaves connections
+//! to short reads.
+//!
+//! # Writing
+//!
+//! - One thread writes. [`Store::write`] queues the work and returns when its changes are on disk; [`Store::submit`]
+//!   returns a [`Pending`] instead, which can be waited for or awaited. A full queue answers
+//!   [`StoreError::Overloaded`], and nothing is written.
+//! - **Group commit.** The writer runs the works that are waiting in one transaction, so one fsync serves all of them.
+//!   It answers them after the commit. Each work has a savepoint of its own: when it returns an error or panics, only
+//!   its own changes are undone.
+//! - So a work is all or nothing, sees the changes of the works before it, and may not have effects outside its
+//!   transaction that a failed commit would make wrong.
+//! - A work holds up all other writes: what takes long (hashing, parsing) is done before it.
+//! - **Deferred writes.** What must not delay an answer (counters, log lines) gathers in memory, and a [`Deferred`]
+//!   writes it with the next commit, within 200 ms: a crash loses that much of it, a clean stop nothing. In each commit
+//!   a deferred write has a [`TimeSlice`] of a few milliseconds, and continues in the next commit when that is over.
+//!   It is told afterwards whether what it wrote is on disk.
+//! - **Counters.** [`Tx::count`] is cheap: the additions of all works of a commit are summed up and written once.
+//!
+//! # Statements
+//!
+//! Statements are in the SQL that SQLite and PostgreSQL share: `$1`, `ON CONFLICT … DO UPDATE`, `RETURNING`, times as
+//! integer milliseconds that are passed in. `$1` is the first argument wherever it occurs. A statement takes exactly
+//! the arguments that it names, at most 16.
+//!
+//! # Caches
+//!
+//! Every transaction that writes has a number, its revision, which grows in the order of commits in all processes. A
+//! work calls [`Tx::touch`] for each [`Topic`] that it changes. A cache keeps the revision of what it loaded
+//! ([`version_in`]) and is stale when [`Store::version`] is greater: at once after a commit of this process, within a
+//! quarter of a second after a commit of another one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +49,7 @@ use prometheus::Histogram;
 
 use crate::clock::Timestamp;
 
+mod counts;
 mod deferred;
 mod error;
 mod gauges;
@@ -41,7 +74,7 @@ pub use sqlite::SCHEMA_VERSION;
 pub(crate) use sqlite::{copy, inspect};
 pub(crate) use topic::{Topic, version_in};
 
-/// An argument of a statement: what `$1`, `$2` … stand for.
+/// An argument of a statement: the value of `$1`, `$2` ….
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arg<'a> {
     /// No value.
@@ -90,7 +123,7 @@ impl<'a, T: Into<Arg<'a>>> From<Option<T>> for Arg<'a> {
     }
 }
 
-/// What a column of an answer holds.
+/// The value of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Null,
@@ -101,7 +134,7 @@ pub(crate) enum Value {
 
 /// A type that a column can be read as.
 pub(crate) trait FromValue: Sized {
-    /// The value as this type, or `None` where it is of another.
+    /// The value as this type; `None` when it has another type.
     fn from_value(value: &mut Value) -> Option<Self>;
 }
 
@@ -141,12 +174,12 @@ impl<T: FromValue> FromValue for Option<T> {
     }
 }
 
-/// A row of an answer.
+/// A row that a statement returned.
 #[derive(Debug)]
 pub(crate) struct Row(Vec<Value>);
 
 impl Row {
-    /// Takes column `index` (from 0) out of the row; a text is moved, not copied, so each is taken once.
+    /// Takes column `index` (from 0) out of the row. A text is moved, not copied, so it can be taken only once.
     ///
     /// # Errors
     /// When there is no such column or it holds another type: a mistake in a statement.
@@ -158,45 +191,47 @@ impl Row {
     }
 }
 
-/// An open transaction: all a slice ever sees of a database.
-///
-/// Statements are in the dialect that SQLite and PostgreSQL share. `$1` is the first argument wherever it
-/// stands and however often.
+/// An open transaction: all that other modules see of the database.
 pub(crate) trait Tx {
-    /// The rows that a statement answers.
+    /// Runs a statement and returns its rows.
+    ///
+    /// # Errors
+    /// When the statement fails, or does not take exactly these arguments.
     fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError>;
 
-    /// Runs a statement that answers no rows; returns how many it changed.
+    /// Runs a statement that returns no rows; returns the number of rows that it changed.
+    ///
+    /// # Errors
+    /// As [`Tx::rows`].
     fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError>;
 
-    /// The number of this transaction: greater than that of every one committed before, in any process.
-    ///
-    /// Only a transaction that writes has one of its own; one that reads has 0.
+    /// The number of this transaction: greater than that of every earlier commit of any process. It is 0 in a
+    /// transaction that only reads.
     fn revision(&self) -> i64;
 
-    /// Says that this transaction changes what caches of `topic` hold.
+    /// Notes that this transaction changes `topic`: caches of it become stale with the commit.
     fn touch(&mut self, topic: Topic);
 
-    /// Adds `n` to a counter, all in all and, where a `day` is given, on that day.
+    /// Adds `n` to the total of a counter and, when a `day` is given, to that day.
     ///
-    /// What the works of one commit add is gathered and written once, with the commit.
+    /// The additions of all works of a commit are summed up and written once, with the commit.
     fn count(&mut self, counter: i64, day: Option<i64>, n: i64);
 
-    /// Adds `n` to a counter on a day alone, which is kept of no total.
+    /// Adds `n` to a day of a counter that has no total.
     fn count_on(&mut self, counter: i64, day: i64, n: i64);
 
-    /// The first row that a statement answers, if any.
+    /// Runs a statement and returns its first row, if it has any.
     fn row(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Option<Row>, StoreError> {
         Ok(self.rows(sql, args)?.into_iter().next())
     }
 
-    /// The one row that a statement always answers.
+    /// Runs a statement that always returns a row, and returns the first.
     fn one(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Row, StoreError> {
-        self.row(sql, args)?.ok_or_else(|| StoreError::other("the statement answered no row"))
+        self.row(sql, args)?.ok_or_else(|| StoreError::other("the statement returned no row"))
     }
 }
 
-/// The database. Cheap to share; the last one dropped flushes what rides along and closes the file.
+/// The database. When it is dropped, it writes everything that waits, deferred writes included, and closes the file.
 pub(crate) struct Store {
     // Declared before the readers, so that the writer's connection closes first.
     writer: writer::Writer,
@@ -208,13 +243,13 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Opens the database at `path`, made and brought to this program's schema where needed.
+    /// Opens the database at `path`: creates it when there is none, and updates an older schema.
     ///
     /// # Errors
-    /// When the file cannot be opened or written, is not ours, or is newer than the program.
+    /// When the file cannot be opened or written, is not a tidings database, or is newer than the program.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let (connection, held) = sqlite::open_and_migrate(path)?;
-        // Reads, which makes the write-ahead log and its index where there are none.
+        // The first read creates the write-ahead log and its index.
         sqlite::data_version(&connection)?;
         let health = Arc::new(health::Health::new(guard::FileGuard::new(path, held, &connection)));
         let versions = Arc::new(watch::Versions::default());
@@ -224,10 +259,11 @@ impl Store {
         Ok(Self { writer, readers, versions, _watcher: watcher, health })
     }
 
-    /// Runs `work` in a transaction and returns once it is on disk, or undone on `Err`.
+    /// Runs `work` in a transaction and returns once its changes are on disk; on `Err` they are undone.
     ///
     /// # Errors
-    /// What `work` answers; `overloaded` when too much is waiting; the store's own when it fails.
+    /// The error of `work`; [`StoreError::Overloaded`] when too much is waiting; why the commit failed;
+    /// [`StoreError::Other`] when `work` panicked.
     pub(crate) fn write<T, E>(
         &self,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E> + Send + 'static,
@@ -239,7 +275,7 @@ impl Store {
         self.submit(work).wait()
     }
 
-    /// As [`Store::write`], without waiting: the answer comes through the [`Pending`].
+    /// As [`Store::write`], without waiting: the [`Pending`] has the result later.
     pub(crate) fn submit<T, E>(
         &self,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E> + Send + 'static,
@@ -263,14 +299,14 @@ impl Store {
 
     /// Commits now what was deferred before, as far as one commit has time for it.
     pub(crate) fn flush(&self) -> Pending<(), StoreError> {
-        // It is behind the deferred writes in the queue, and a commit takes all of them along.
+        // It comes after the deferred writes in the queue, and a commit takes all of them along.
         self.submit(|_| Ok(()))
     }
 
-    /// Runs `work` on what is committed at this moment, on the caller's thread.
+    /// Runs `work` on the caller's thread, on the database as it is now.
     ///
     /// # Errors
-    /// What `work` answers, and the store's own when it fails.
+    /// The error of `work`; why the store could not read.
     pub(crate) fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
@@ -278,11 +314,11 @@ impl Store {
         self.readers.read(work)
     }
 
-    /// As [`Store::read`], for work that may take long: it has a share of the connections, so that short reads never
-    /// wait for it, and its statements are given up after `limit`.
+    /// As [`Store::read`], for work that may take long. Such reads use at most half of the connections, so short reads
+    /// never wait for them, and their statements are interrupted after `limit`.
     ///
     /// # Errors
-    /// As [`Store::read`]; `overloaded` after `limit`.
+    /// As [`Store::read`]; [`StoreError::Overloaded`] after `limit`.
     pub(crate) fn read_within<T, E: From<StoreError>>(
         &self,
         limit: Duration,
@@ -291,13 +327,13 @@ impl Store {
         self.readers.read_within(limit, work)
     }
 
-    /// The revision at which `topic` last changed, as far as this process knows: at once for its own
-    /// writes, within a quarter of a second for another's. A cache that was loaded at less is stale.
+    /// The revision at which `topic` last changed, as far as this process knows: it knows its own commits at once,
+    /// those of other processes within a quarter of a second. A cache of an earlier revision is stale.
     pub(crate) fn version(&self, topic: Topic) -> i64 {
         self.versions.get(topic)
     }
 
-    /// How many works wait for the writer.
+    /// The number of works in the writer's queue.
     pub(crate) fn waiting(&self) -> usize {
         self.writer.gauges().waiting.load(Ordering::Relaxed)
     }
@@ -307,32 +343,31 @@ impl Store {
         &self.writer.gauges().commits
     }
 
-    /// Whether writes can be made, as far as is known: the last one succeeded, and the files are those that were
-    /// opened.
+    /// Succeeds when writes are expected to: the last commit succeeded, and the files are still the opened ones.
     ///
     /// # Errors
-    /// Why not.
+    /// Why writes fail.
     pub(crate) fn writable(&self) -> Result<(), StoreError> {
         self.health.writable()
     }
 
-    /// Commits that failed since the store was opened.
+    /// The number of commits that failed since the store was opened.
     pub(crate) fn failures(&self) -> u64 {
         self.health.failures()
     }
 
-    /// Bytes of the write-ahead log.
+    /// The size of the write-ahead log in bytes.
     pub(crate) fn wal_bytes(&self) -> u64 {
         self.readers.wal_bytes()
     }
 
-    /// Bytes of the database file, without the write-ahead log.
+    /// The size of the database file in bytes, without the write-ahead log.
     pub(crate) fn database_bytes(&self) -> u64 {
         self.readers.database_bytes()
     }
 
-    /// Brings the write-ahead log into the file and empties it, so that nothing of what was written over is left;
-    /// false when somebody who reads is in the way. Writers wait meanwhile, a twentieth of a second at most.
+    /// Copies the write-ahead log into the file and empties it, so that no overwritten data is left; returns false when
+    /// a reader prevents it. Writes wait meanwhile, for 50 ms at most.
     ///
     /// # Errors
     /// When the store fails.
@@ -340,7 +375,7 @@ impl Store {
         self.readers.empty_wal()
     }
 
-    /// The versions themselves, for a thread that waits for them to change.
+    /// The versions of all topics, for a thread that waits until they change.
     pub(crate) fn versions(&self) -> Arc<watch::Versions> {
         Arc::clone(&self.versions)
     }

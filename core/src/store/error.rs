@@ -1,10 +1,10 @@
-//! Why the store could not do something.
+//! Why the store failed.
 
 use std::error::Error as StdError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why the store could not do it, named by meaning.
+/// Why the store failed, named by meaning.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// A row with this key is already there.
@@ -41,7 +41,7 @@ pub enum StoreError {
     /// The file is not whole any more; what SQLite says of it.
     #[error("{0}")]
     Damaged(String),
-    /// Whoever asked for it wanted it stopped.
+    /// The caller cancelled it.
     #[error("it was stopped")]
     Interrupted,
     /// The disk has no room for what is written.
@@ -79,7 +79,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// An error that has no meaning of its own to a slice.
+    /// An error that callers need not match on.
     pub(super) fn other(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Other(Arc::from(cause.into()))
     }

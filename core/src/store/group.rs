@@ -141,12 +141,12 @@ impl Group<'_> {
 
     /// Runs `work` in the savepoint that was begun for it, which it says whether to keep. `None` when it panicked.
     fn run<T>(&mut self, work: impl FnOnce(&mut SqliteTx<'_>) -> (bool, T)) -> Option<T> {
-        let counted = self.tx.counted();
+        let additions = self.tx.additions();
         let finished = catch_unwind(AssertUnwindSafe(|| work(&mut self.tx)));
         let keep = finished.as_ref().is_ok_and(|(keep, _)| *keep);
         self.kept |= keep;
         if !keep {
-            self.tx.uncount(counted);
+            self.tx.truncate_additions(additions);
         }
         let undone = if keep { Ok(0) } else { self.tx.run("ROLLBACK TO work", &[]) };
         if let Err(error) = undone.and_then(|_| self.tx.run("RELEASE work", &[])) {

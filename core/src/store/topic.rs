@@ -1,21 +1,21 @@
-//! What caches hold, and when it changed.
+//! What caches hold, and the revision at which it last changed.
 
 use super::{StoreError, Tx};
 
-/// What caches hold and the store says changed.
+/// A kind of data that caches hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Topic {
     /// Posts, their views and likes.
     Posts,
     /// Notices.
     Notices,
-    /// What is counted.
+    /// Counters.
     Counts,
-    /// What was counted on days that are over, and whose it was.
+    /// Counters of past days, and the names of the visitors of those days.
     History,
-    /// What was searched.
+    /// Search terms.
     Terms,
-    /// Who is a member, and what administrators see and set of them.
+    /// Members, and what administrators see and change of them.
     Members,
     /// Feedback.
     Feedback,
@@ -42,8 +42,17 @@ impl Topic {
 
 /// The revision at which `topic` last changed, as this transaction sees it; 0 when it never has.
 ///
-/// A cache that is loaded in the same transaction holds what stood at that revision.
+/// A cache that is loaded in the same transaction is of that revision.
 pub(crate) fn version_in(tx: &mut dyn Tx, topic: Topic) -> Result<i64, StoreError> {
     let row = tx.row("SELECT revision FROM touched WHERE topic = $1", &[topic.name().into()])?;
     row.map_or(Ok(0), |mut row| row.take(0))
+}
+
+/// Notes that the transaction changed `topic`.
+pub(super) fn set_version(tx: &mut dyn Tx, topic: Topic) -> Result<(), StoreError> {
+    let sql = "INSERT INTO touched (topic, revision) VALUES ($1, $2)
+               ON CONFLICT (topic) DO UPDATE SET revision = excluded.revision";
+    let revision = tx.revision();
+    tx.run(sql, &[topic.name().into(), revision.into()])?;
+    Ok(())
 }

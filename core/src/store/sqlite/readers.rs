@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::super::health::Health;
-use super::super::{StoreError, Tx};
 use super::{SqliteTx, abandon, checkpoint, open, open_to_read};
 use crate::files::beside;
+use crate::store::health::Health;
+use crate::store::{StoreError, Tx};
 
 /// How long emptying the write-ahead log may keep writers waiting for those who still read it.
 const EMPTY_WAL_WAIT: Duration = Duration::from_millis(50);

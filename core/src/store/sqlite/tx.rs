@@ -1,11 +1,10 @@
 //! A transaction on one connection.
 
-use std::collections::BTreeMap;
-
 use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
-use super::super::{Arg, Row, StoreError, Topic, Tx, Value};
+use crate::store::counts::Additions;
+use crate::store::{Arg, Row, StoreError, Topic, Tx, Value, topic};
 
 /// The names of arguments in statements; no statement has more.
 const NAMES: [&str; 16] =
@@ -18,16 +17,7 @@ pub(in crate::store) struct SqliteTx<'c> {
     is_limited: bool,
     revision: i64,
     touched: Vec<Topic>,
-    counts: Vec<Addition>,
-}
-
-/// What a work adds to a counter.
-struct Addition {
-    counter: i64,
-    day: Option<i64>,
-    /// Whether it also counts all in all.
-    total: bool,
-    n: i64,
+    additions: Additions,
 }
 
 impl<'c> SqliteTx<'c> {
@@ -45,7 +35,13 @@ impl<'c> SqliteTx<'c> {
     }
 
     fn new(connection: &'c Connection) -> Self {
-        Self { connection, is_limited: false, revision: 0, touched: Vec::new(), counts: Vec::new() }
+        Self {
+            connection,
+            is_limited: false,
+            revision: 0,
+            touched: Vec::new(),
+            additions: Additions::default(),
+        }
     }
 
     /// Begins a transaction that writes, and takes the next revision for it.
@@ -70,64 +66,20 @@ impl<'c> SqliteTx<'c> {
         }
     }
 
-    /// How many additions to counters there are: where those of the next work begin.
-    pub(in crate::store) fn counted(&self) -> usize {
-        self.counts.len()
+    /// The number of additions to counters so far.
+    pub(in crate::store) fn additions(&self) -> usize {
+        self.additions.len()
     }
 
-    /// Forgets the additions from there on, with the work that made them.
-    pub(in crate::store) fn uncount(&mut self, from: usize) {
-        self.counts.truncate(from);
+    /// Undoes all but the first `len` additions to counters.
+    pub(in crate::store) fn truncate_additions(&mut self, len: usize) {
+        self.additions.truncate(len);
     }
 
-    /// Writes what has been added to counters.
-    fn write_counts(&mut self) -> Result<(), StoreError> {
-        let mut sums = BTreeMap::new();
-        for Addition { counter, day, total, n } in self.counts.drain(..) {
-            if total {
-                *sums.entry((counter, None)).or_insert(0) += n;
-            }
-            if day.is_some() {
-                *sums.entry((counter, day)).or_insert(0) += n;
-            }
-        }
-        for ((counter, day), n) in &sums {
-            match day {
-                None => {
-                    let sql = "INSERT INTO total_count (counter, n) VALUES ($1, $2)
-                               ON CONFLICT (counter) DO UPDATE SET n = total_count.n + excluded.n";
-                    self.run(sql, &[(*counter).into(), (*n).into()])?;
-                }
-                Some(day) => {
-                    let sql = "INSERT INTO day_count (counter, day, n) VALUES ($1, $2, $3)
-                               ON CONFLICT (day, counter) DO UPDATE SET n = day_count.n + excluded.n";
-                    self.run(sql, &[(*counter).into(), (*day).into(), (*n).into()])?;
-                }
-            }
-        }
-        if !sums.is_empty() {
-            self.touch(Topic::Counts);
-        }
-        Ok(())
-    }
-
-    /// Puts what was done on disk; answers the topics that it touched.
+    /// Puts everything on disk; returns the topics that it touched.
     pub(in crate::store) fn commit(mut self) -> Result<Vec<Topic>, StoreError> {
-        if let Err(error) = self.write_counts() {
-            self.rollback();
-            return Err(error);
-        }
-        for topic in std::mem::take(&mut self.touched) {
-            let sql = "INSERT INTO touched (topic, revision) VALUES ($1, $2)
-                       ON CONFLICT (topic) DO UPDATE SET revision = excluded.revision";
-            if let Err(error) = self.run(sql, &[topic.name().into(), self.revision.into()]) {
-                self.rollback();
-                return Err(error);
-            }
-            self.touched.push(topic);
-        }
-        match self.run("COMMIT", &[]) {
-            Ok(_) => Ok(self.touched),
+        match self.finish() {
+            Ok(()) => Ok(self.touched),
             Err(error) => {
                 self.rollback();
                 Err(error)
@@ -135,12 +87,23 @@ impl<'c> SqliteTx<'c> {
         }
     }
 
-    /// Undoes everything. Its own failure says only that SQLite has undone it already.
+    /// Writes the counters and the versions of topics, and commits.
+    fn finish(&mut self) -> Result<(), StoreError> {
+        if std::mem::take(&mut self.additions).write(self)? {
+            self.touch(Topic::Counts);
+        }
+        for topic in self.touched.clone() {
+            topic::set_version(self, topic)?;
+        }
+        self.run("COMMIT", &[]).map(drop)
+    }
+
+    /// Undoes everything. It fails only when SQLite has undone it already.
     pub(in crate::store) fn rollback(mut self) {
         let _ = self.run("ROLLBACK", &[]);
     }
 
-    /// Whether the transaction still stands: a full disk makes SQLite undo it of its own accord.
+    /// Whether the transaction is open: when the disk is full, SQLite itself undoes it.
     pub(in crate::store) fn is_open(&self) -> bool {
         !self.connection.is_autocommit()
     }
@@ -166,11 +129,11 @@ impl Tx for SqliteTx<'_> {
     }
 
     fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
-        self.counts.push(Addition { counter, day, total: true, n });
+        self.additions.add(counter, day, n);
     }
 
     fn count_on(&mut self, counter: i64, day: i64, n: i64) {
-        self.counts.push(Addition { counter, day: Some(day), total: false, n });
+        self.additions.add_on(counter, day, n);
     }
 }
 

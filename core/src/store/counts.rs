@@ -1,0 +1,66 @@
+//! Additions to counters: gathered while a transaction runs, and written once with its commit.
+
+use std::collections::BTreeMap;
+
+use super::{StoreError, Tx};
+
+/// The additions that a transaction makes, in the order in which they were made.
+#[derive(Default)]
+pub(super) struct Additions(Vec<Addition>);
+
+struct Addition {
+    counter: i64,
+    day: Option<i64>,
+    /// Whether the counter's total grows as well.
+    has_total: bool,
+    n: i64,
+}
+
+impl Additions {
+    /// Adds `n` to the total of a counter and, where one is given, to a day.
+    pub(super) fn add(&mut self, counter: i64, day: Option<i64>, n: i64) {
+        self.0.push(Addition { counter, day, has_total: true, n });
+    }
+
+    /// Adds `n` to a day of a counter that has no total.
+    pub(super) fn add_on(&mut self, counter: i64, day: i64, n: i64) {
+        self.0.push(Addition { counter, day: Some(day), has_total: false, n });
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Undoes all but the first `len` additions.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.0.truncate(len);
+    }
+
+    /// Writes the sum for each counter and day; returns whether there were any.
+    pub(super) fn write(self, tx: &mut dyn Tx) -> Result<bool, StoreError> {
+        let mut sums = BTreeMap::new();
+        for Addition { counter, day, has_total, n } in self.0 {
+            if has_total {
+                *sums.entry((counter, None)).or_insert(0) += n;
+            }
+            if day.is_some() {
+                *sums.entry((counter, day)).or_insert(0) += n;
+            }
+        }
+        for ((counter, day), n) in &sums {
+            match day {
+                None => {
+                    let sql = "INSERT INTO total_count (counter, n) VALUES ($1, $2)
+                               ON CONFLICT (counter) DO UPDATE SET n = total_count.n + excluded.n";
+                    tx.run(sql, &[(*counter).into(), (*n).into()])?;
+                }
+                Some(day) => {
+                    let sql = "INSERT INTO day_count (counter, day, n) VALUES ($1, $2, $3)
+                               ON CONFLICT (day, counter) DO UPDATE SET n = day_count.n + excluded.n";
+                    tx.run(sql, &[(*counter).into(), (*day).into(), (*n).into()])?;
+                }
+            }
+        }
+        Ok(!sums.is_empty())
+    }
+}
