@@ -254,5 +254,5 @@ fn replaceable(database: &Path, to: &Path) -> Result<()> {
 fn is_ours(path: &Path) -> bool {
     let mut head = [0; 72];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
-    read.is_ok() && crate::store::copy::is_head_of_ours(&head)
+    read.is_ok() && crate::store::is_head_of_ours(&head)
 }

@@ -53,9 +53,6 @@ mod counts;
 mod deferred;
 mod error;
 mod gauges;
-mod group;
-mod guard;
-mod health;
 mod pending;
 mod sqlite;
 #[cfg(test)]
@@ -71,7 +68,7 @@ pub use error::StoreError;
 pub(crate) use pending::Pending;
 pub use pending::PendingFuture;
 pub use sqlite::SCHEMA_VERSION;
-pub(crate) use sqlite::{copy, inspect};
+pub(crate) use sqlite::{copy, inspect, is_head_of_ours};
 pub(crate) use topic::{Topic, version_in};
 
 /// An argument of a statement: the value of `$1`, `$2` ….
@@ -239,7 +236,7 @@ pub(crate) struct Store {
     versions: Arc<watch::Versions>,
     _watcher: watch::Watcher,
     // Declared last: it holds the file open until all connections are closed.
-    health: Arc<health::Health>,
+    health: Arc<sqlite::Health>,
 }
 
 impl Store {
@@ -251,7 +248,7 @@ impl Store {
         let (connection, held) = sqlite::open_and_migrate(path)?;
         // The first read creates the write-ahead log and its index.
         sqlite::data_version(&connection)?;
-        let health = Arc::new(health::Health::new(guard::FileGuard::new(path, held, &connection)));
+        let health = Arc::new(sqlite::Health::new(sqlite::FileGuard::new(path, held, &connection)));
         let versions = Arc::new(watch::Versions::default());
         let watcher = watch::Watcher::start(sqlite::open(path)?, Arc::clone(&versions), Arc::clone(&health))?;
         let writer = writer::Writer::start(connection, Arc::clone(&versions), Arc::clone(&health))?;

@@ -5,22 +5,37 @@ use std::path::Path;
 pub(super) use rusqlite::Connection;
 use rusqlite::{ErrorCode, ffi};
 
-use super::guard::Held;
 use super::{StoreError, Tx};
 
 pub(crate) mod copy;
+mod guard;
+mod health;
 pub(crate) mod inspect;
 mod open;
 mod readers;
 mod tx;
 
+pub(super) use guard::FileGuard;
+pub(super) use health::Health;
 pub use open::SCHEMA_VERSION;
-use open::{APPLICATION_ID, leave_log, open_to_read, refuse_emptied, wait_patiently};
+use open::{leave_log, open_to_read, refuse_emptied};
 pub(super) use open::{open, open_and_migrate};
 #[cfg(test)]
 pub(super) use readers::LONG_READERS;
 pub(super) use readers::Readers;
 pub(super) use tx::SqliteTx;
+
+/// Marks the file as ours (`PRAGMA application_id`): "tdng".
+const APPLICATION_ID: i64 = 0x7464_6e67;
+
+/// Whether the first 72 bytes of a file say that it is a database of this program.
+///
+/// Source: *Database File Format*, section 1.3, <https://sqlite.org/fileformat2.html>.
+pub(crate) fn is_head_of_ours(head: &[u8; 72]) -> bool {
+    let mut application = [0; 4];
+    application.copy_from_slice(&head[68..]);
+    head.starts_with(b"SQLite format 3\0") && i64::from(u32::from_be_bytes(application)) == APPLICATION_ID
+}
 
 /// Says when another process has committed: the number changes with each commit of another connection.
 pub(super) fn data_version(connection: &Connection) -> Result<i64, StoreError> {
@@ -36,7 +51,7 @@ pub(super) fn checkpoint(connection: &Connection) -> Result<bool, StoreError> {
 
 /// The revision in the database file alone, without what the write-ahead log holds.
 pub(super) fn revision_of_file(path: &Path) -> Result<i64, StoreError> {
-    let connection = copy::open_immutable(path)?;
+    let connection = open::open_immutable(path)?;
     Ok(connection.query_row("SELECT n FROM revision", [], |row| row.get(0))?)
 }
 

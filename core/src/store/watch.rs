@@ -5,8 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::health::Health;
-use super::sqlite::{self, Connection, SqliteTx, data_version};
+use super::sqlite::{self, Connection, Health, SqliteTx, data_version};
 use super::{StoreError, Topic, version_in};
 
 /// How often other processes' commits are looked for.

@@ -10,19 +10,21 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::gauges::Gauges;
-use super::group::{DeferredWrites, Finished, GROUP_SIZE, Work, commit_group};
-use super::health::Health;
 use super::pending::Pending;
-use super::sqlite::{self, Connection};
+use super::sqlite::{self, Connection, Health};
 use super::watch::Versions;
 use super::{Deferred, StoreError, Tx};
+
+mod group;
+
+use group::{DeferredWrites, Finished, GROUP_SIZE, Work, commit_group};
 
 /// The most works that wait in the queue; more are refused with [`StoreError::Overloaded`].
 const QUEUE: usize = 4_096;
 /// How long a deferred write waits for a commit of other writes; then it has one of its own.
 const DEFER_TIME: Duration = Duration::from_millis(200);
 
-pub(super) enum Message {
+enum Message {
     Write(Work),
     Defer(Box<dyn Deferred>),
 }
@@ -35,10 +37,10 @@ pub(super) struct Writer {
 }
 
 /// The writing thread's end of the queue.
-pub(super) struct Inbox {
+struct Inbox {
     messages: Receiver<Message>,
-    pub(super) gauges: Arc<Gauges>,
-    pub(super) health: Arc<Health>,
+    gauges: Arc<Gauges>,
+    health: Arc<Health>,
 }
 
 impl Inbox {
@@ -52,7 +54,7 @@ impl Inbox {
     }
 
     /// The next message, if there is one already.
-    pub(super) fn next_already(&self) -> Option<Message> {
+    fn next_already(&self) -> Option<Message> {
         self.messages.try_recv().ok().inspect(|_| self.taken())
     }
 

@@ -3,18 +3,16 @@
 //! The copy is of one moment: the source is read in one transaction from the first page to the last, so nothing that
 //! is written meanwhile makes it begin anew, and in the write-ahead log's mode whoever reads is in no writer's way.
 
-use std::fs;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use rusqlite::backup::{Backup, StepResult};
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::open::open_unchanged;
 use super::{APPLICATION_ID, StoreError, Tx};
-use crate::files::{self, beside};
+use crate::files;
 use crate::stop::Stop;
 
 /// Pages that are copied in one go, 1 MiB at first; then as many as take about [`STEP_TIME`].
@@ -184,63 +182,6 @@ pub(crate) fn settle(path: &Path) -> Result<(), StoreError> {
     }
     super::leave_log(&connection, false)?;
     super::checkpoint(&connection).map(drop)
-}
-
-/// Whether the first 72 bytes of a file say that it is a database of this program.
-///
-/// Source: *Database File Format*, section 1.3, <https://sqlite.org/fileformat2.html>.
-pub(crate) fn is_head_of_ours(head: &[u8; 72]) -> bool {
-    let mut application = [0; 4];
-    application.copy_from_slice(&head[68..]);
-    head.starts_with(b"SQLite format 3\0") && i64::from(u32::from_be_bytes(application)) == APPLICATION_ID
-}
-
-/// Opens a database to read it, in a transaction that has begun, and changes nothing of it.
-pub(super) fn open_unchanged(path: &Path) -> rusqlite::Result<Connection> {
-    let begin = |mut connection: Connection| -> rusqlite::Result<Connection> {
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        connection.pragma_update(None, "query_only", true)?;
-        super::wait_patiently(&mut connection)?;
-        connection.execute_batch("BEGIN")?;
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        Ok(connection)
-    };
-    loop {
-        let before = files::identity(path);
-        // Not only to read where more is allowed, or the last one to close it leaves its log behind.
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let failed = match Connection::open_with_flags(path, flags).and_then(begin) {
-            // As with the first connection, a restore may have come before.
-            Ok(connection) if before == files::identity(path) => {
-                connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-                return Ok(connection);
-            }
-            Ok(_) => continue,
-            Err(error) => error,
-        };
-        // In a place that may only be read SQLite cannot make the files that readers of a write-ahead log share. Where
-        // there is no such log the file is all there is, and nobody writes it.
-        let no_place =
-            matches!(failed.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
-        if !no_place || !path.is_file() || fs::exists(beside(path, "-wal")).unwrap_or(true) {
-            return Err(failed);
-        }
-        return open_immutable(path).and_then(begin);
-    }
-}
-
-/// Opens a database file as it is, without its write-ahead log and without locks.
-pub(super) fn open_immutable(path: &Path) -> rusqlite::Result<Connection> {
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(immutable(path), flags)
-}
-
-/// The address of a file that does not change.
-fn immutable(path: &Path) -> String {
-    const SPECIAL: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#').add(b'"');
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    format!("file://{}?immutable=1", percent_encode(path.as_os_str().as_encoded_bytes(), SPECIAL))
 }
 
 fn rows(connection: &Connection) -> Result<u64, StoreError> {

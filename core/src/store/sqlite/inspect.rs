@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::copy::open_unchanged;
-use super::{APPLICATION_ID, Held, SqliteTx, StoreError, Tx};
+use super::guard::Held;
+use super::open::open_unchanged;
+use super::{APPLICATION_ID, SqliteTx, StoreError, Tx};
 use crate::stop::Stop;
 
 /// Faults that are told; a damaged file has thousands.

@@ -6,11 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{Held, StoreError};
+use super::{APPLICATION_ID, StoreError};
 use crate::files::{self, beside, key_file, private, word_model};
+use super::guard::Held;
 
 /// The schema's steps, each applied once and in order; a released one is never edited.
 const MIGRATIONS: [&str; 4] = [
@@ -23,9 +25,6 @@ const MIGRATIONS: [&str; 4] = [
 /// The schema that this program writes: the number of its migrations.
 #[expect(clippy::cast_possible_wrap, reason = "a handful of migrations")]
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
-
-/// Marks the file as ours (`PRAGMA application_id`): "tdng".
-pub(super) const APPLICATION_ID: i64 = 0x7464_6e67;
 
 /// How long a transaction waits for another process's, in tries of a millisecond.
 ///
@@ -167,4 +166,52 @@ fn make_private(path: &Path) -> Result<(), StoreError> {
         asked => asked,
     };
     made.map_err(|e| StoreError::other(format!("cannot open {} for writing: {e}", path.display())))
+}
+
+/// Opens a database to read it, in a transaction that has begun, and changes nothing of it.
+pub(super) fn open_unchanged(path: &Path) -> rusqlite::Result<Connection> {
+    let begin = |mut connection: Connection| -> rusqlite::Result<Connection> {
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        connection.pragma_update(None, "query_only", true)?;
+        wait_patiently(&mut connection)?;
+        connection.execute_batch("BEGIN")?;
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(connection)
+    };
+    loop {
+        let before = files::identity(path);
+        // Not only to read where more is allowed, or the last one to close it leaves its log behind.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let failed = match Connection::open_with_flags(path, flags).and_then(begin) {
+            // As with the first connection, a restore may have come before.
+            Ok(connection) if before == files::identity(path) => {
+                connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+                return Ok(connection);
+            }
+            Ok(_) => continue,
+            Err(error) => error,
+        };
+        // In a place that may only be read SQLite cannot make the files that readers of a write-ahead log share. Where
+        // there is no such log the file is all there is, and nobody writes it.
+        let no_place =
+            matches!(failed.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
+        if !no_place || !path.is_file() || fs::exists(beside(path, "-wal")).unwrap_or(true) {
+            return Err(failed);
+        }
+        return open_immutable(path).and_then(begin);
+    }
+}
+
+/// Opens a database file as it is, without its write-ahead log and without locks.
+pub(super) fn open_immutable(path: &Path) -> rusqlite::Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(immutable(path), flags)
+}
+
+/// The address of a file that does not change.
+fn immutable(path: &Path) -> String {
+    const SPECIAL: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#').add(b'"');
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    format!("file://{}?immutable=1", percent_encode(path.as_os_str().as_encoded_bytes(), SPECIAL))
 }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use super::health::Health;
 use super::{SqliteTx, abandon, checkpoint, open, open_to_read};
 use crate::files::beside;
-use crate::store::health::Health;
 use crate::store::{StoreError, Tx};
 
 /// How long emptying the write-ahead log may keep writers waiting for those who still read it.

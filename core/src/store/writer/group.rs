@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use super::sqlite::{Connection, SqliteTx};
-use super::watch::Versions;
-use super::writer::{Inbox, Message};
-use super::{Arg, Deferred, Row, StoreError, TimeSlice, Topic, Tx};
+use super::{Inbox, Message};
+use crate::store::sqlite::{Connection, SqliteTx};
+use crate::store::watch::Versions;
+use crate::store::{Arg, Deferred, Row, StoreError, TimeSlice, Topic, Tx};
 
 /// The most works of one commit, and the time it has for them: the first of them waits no longer than that.
 pub(super) const GROUP_SIZE: usize = 1_024;

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::StoreError;
 use super::guard::FileGuard;
 use crate::files;
+use crate::store::StoreError;
 
 /// What is known of writes.
-pub(super) struct Health {
+pub(in crate::store) struct Health {
     guard: FileGuard,
     /// Whether the files are no longer those that were opened: what follows from `state`, for the writer to read often.
     replaced: AtomicBool,
@@ -26,7 +26,7 @@ struct State {
 }
 
 impl Health {
-    pub(super) fn new(guard: FileGuard) -> Self {
+    pub(in crate::store) fn new(guard: FileGuard) -> Self {
         Self { guard, replaced: AtomicBool::new(false), state: Mutex::default(), failures: AtomicU64::new(0) }
     }
 
@@ -34,7 +34,7 @@ impl Health {
     ///
     /// # Errors
     /// [`StoreError::Replaced`].
-    pub(super) fn last_look(&self) -> Result<(), StoreError> {
+    pub(in crate::store) fn last_look(&self) -> Result<(), StoreError> {
         if !self.replaced.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -46,7 +46,7 @@ impl Health {
     ///
     /// # Errors
     /// [`StoreError::Replaced`].
-    pub(super) fn look(&self) -> Result<(), StoreError> {
+    pub(in crate::store) fn look(&self) -> Result<(), StoreError> {
         let looked = self.guard.look();
         let was = self.replaced.load(Ordering::Acquire);
         if looked.is_ok() && !was {
@@ -66,19 +66,19 @@ impl Health {
     }
 
     /// As [`Health::look`], and at what the file holds when it was written since.
-    pub(super) fn look_closely(&self) {
+    pub(in crate::store) fn look_closely(&self) {
         self.guard.look_at_revision();
         // It remembers what it finds, and says so.
         let _ = self.look();
     }
 
     /// Whether closing may not bring the write-ahead log into the file, because one of both is somebody else's.
-    pub(super) fn is_anothers(&self) -> bool {
+    pub(in crate::store) fn is_anothers(&self) -> bool {
         self.guard.is_anothers()
     }
 
     /// Remembers what a commit came to.
-    pub(super) fn committed(&self, result: Result<(), &StoreError>) {
+    pub(in crate::store) fn committed(&self, result: Result<(), &StoreError>) {
         match result {
             Ok(()) => self.succeeded(),
             Err(error) => self.failed(error),
@@ -110,7 +110,7 @@ impl Health {
     }
 
     /// Whether the last commit failed and another one might succeed, so that one should be tried.
-    pub(super) fn needs_probe(&self) -> bool {
+    pub(in crate::store) fn needs_probe(&self) -> bool {
         let state = self.state();
         let without_room = matches!(state.failing, Some(StoreError::Full)) && self.is_full();
         state.replaced.is_none() && state.failing.is_some() && !without_room
@@ -120,13 +120,13 @@ impl Health {
     ///
     /// # Errors
     /// Why not.
-    pub(super) fn writable(&self) -> Result<(), StoreError> {
+    pub(in crate::store) fn writable(&self) -> Result<(), StoreError> {
         let state = self.state();
         state.replaced.as_ref().or(state.failing.as_ref()).map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// How many commits failed.
-    pub(super) fn failures(&self) -> u64 {
+    pub(in crate::store) fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
 

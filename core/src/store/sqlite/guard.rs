@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::SystemTime;
 
-use super::StoreError;
-use super::sqlite::{self, Connection};
+use super::{Connection, is_head_of_ours, revision_of_file};
 use crate::files::{self, beside};
+use crate::store::StoreError;
 
 /// A device and the number of a file on it.
 type Identity = (u64, u64);
@@ -28,7 +28,7 @@ const HEADER: usize = 100;
 ///
 /// To close any descriptor of a file takes away the locks that SQLite has on it in this process. So stores of one file
 /// share one `Held`, which is opened before their connections and closed after them.
-pub(super) struct Held {
+pub(in crate::store) struct Held {
     file: File,
     identity: Option<Identity>,
 }
@@ -37,7 +37,7 @@ static HELD: Mutex<Vec<Weak<Held>>> = Mutex::new(Vec::new());
 
 impl Held {
     /// The file at `path`, opened unless a store of this process has it open.
-    pub(super) fn open(path: &Path) -> io::Result<Arc<Self>> {
+    pub(in crate::store) fn open(path: &Path) -> io::Result<Arc<Self>> {
         let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|held| held.strong_count() > 0);
         let identity = files::identity(path);
@@ -60,7 +60,7 @@ impl Held {
 }
 
 /// What was opened, to be compared with what is at the path now.
-pub(super) struct FileGuard {
+pub(in crate::store) struct FileGuard {
     path: PathBuf,
     held: Arc<Held>,
     /// The write-ahead log and its index.
@@ -75,7 +75,7 @@ pub(super) struct FileGuard {
 
 /// What happened to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(in crate::store) enum Fault {
     /// The path leads to no file.
     Removed,
     /// The path leads to another file.
@@ -96,7 +96,7 @@ impl Fault {
 
 impl FileGuard {
     /// Guards the files of a connection that is open and has read.
-    pub(super) fn new(path: &Path, held: Arc<Held>, connection: &Connection) -> Self {
+    pub(in crate::store) fn new(path: &Path, held: Arc<Held>, connection: &Connection) -> Self {
         // SQLite puts its other files beside the end of all links.
         let file = connection.path().map_or_else(|| path.to_owned(), PathBuf::from);
         let beside = ["-wal", "-shm"].map(|end| {
@@ -115,13 +115,13 @@ impl FileGuard {
     }
 
     /// The path that the database was opened by.
-    pub(super) fn path(&self) -> &Path {
+    pub(in crate::store) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Compares the revision in the file with what it was, when the file has been written since: an older copy that is
     /// put over it, byte by byte, may have the very header. Costs opening a connection.
-    pub(super) fn look_at_revision(&self) {
+    pub(in crate::store) fn look_at_revision(&self) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = self.held.file.metadata().and_then(|about| about.modified()).ok();
         let is_there = || compare(&self.path, self.held.identity).is_ok();
@@ -129,7 +129,7 @@ impl FileGuard {
             return;
         }
         // While a checkpoint writes the file it may not be readable; then it is looked at again.
-        if let Ok(revision) = sqlite::revision_of_file(&self.path)
+        if let Ok(revision) = revision_of_file(&self.path)
             && is_there()
         {
             self.is_older.store(revision < written.1, Ordering::Release);
@@ -141,7 +141,7 @@ impl FileGuard {
     ///
     /// # Errors
     /// [`StoreError::Replaced`] with the first file that is not.
-    pub(super) fn look(&self) -> Result<(), StoreError> {
+    pub(in crate::store) fn look(&self) -> Result<(), StoreError> {
         // A checkpoint that writes the header at this moment is no fault: such a header is read again.
         let header = self.look_at_header().or_else(|_| self.look_at_header());
         let database = compare(&self.path, self.held.identity).and(header);
@@ -154,7 +154,7 @@ impl FileGuard {
 
     /// Whether bringing the write-ahead log into the file, and removing it, could touch a file of somebody else. Where
     /// only the log's name is gone, doing so saves what the log holds.
-    pub(super) fn is_anothers(&self) -> bool {
+    pub(in crate::store) fn is_anothers(&self) -> bool {
         let header = self.look_at_header().or_else(|_| self.look_at_header());
         compare(&self.path, self.held.identity).and(header).is_err()
             || self.beside.iter().any(|(file, identity)| compare(file, *identity) == Err(Fault::Replaced))
@@ -183,7 +183,7 @@ impl FileGuard {
         let grew = counter.wrapping_sub(seen) < u32::MAX / 2;
         let mut head = [0; 72];
         head.copy_from_slice(&header[..72]);
-        let is_ours = super::copy::is_head_of_ours(&head) && header[18..20] == [2, 2];
+        let is_ours = is_head_of_ours(&head) && header[18..20] == [2, 2];
         if !is_ours || !grew || self.is_older.load(Ordering::Acquire) {
             return Err(Fault::Overwritten);
         }
