@@ -245,10 +245,10 @@ impl Store {
     /// # Errors
     /// When the file cannot be opened or written, is not a tidings database, or is newer than the program.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        let (connection, held) = sqlite::open_and_migrate(path)?;
+        let (connection, file) = sqlite::open_and_migrate(path)?;
         // The first read creates the write-ahead log and its index.
         sqlite::data_version(&connection)?;
-        let health = Arc::new(sqlite::Health::new(sqlite::FileGuard::new(path, held, &connection)));
+        let health = Arc::new(sqlite::Health::new(sqlite::FileGuard::new(path, file, &connection)));
         let versions = Arc::new(watch::Versions::default());
         let watcher = watch::Watcher::start(sqlite::open(path)?, Arc::clone(&versions), Arc::clone(&health))?;
         let writer = writer::Writer::start(connection, Arc::clone(&versions), Arc::clone(&health))?;

@@ -93,7 +93,7 @@ impl Watcher {
         let watch = move || {
             let mut intervals = 0;
             while watched.sleep(INTERVAL, || false) {
-                health.look_closely();
+                health.check_closely();
                 intervals = (intervals + 1) % TRY_EVERY;
                 if intervals == 0 && health.needs_probe() {
                     try_to_write(&connection, &health);
@@ -109,7 +109,7 @@ impl Watcher {
                     tracing::warn!(%error, "cannot look for other processes' changes");
                 }
             }
-            if health.is_anothers() {
+            if health.must_abandon() {
                 sqlite::abandon(&connection);
             }
         };
@@ -120,7 +120,7 @@ impl Watcher {
 
 /// Commits nothing but a new revision, so that it is known whether writes succeed again while nobody writes.
 fn try_to_write(connection: &Connection, health: &Health) {
-    let tried = SqliteTx::begin_write(connection).and_then(SqliteTx::commit).and_then(|_| health.look());
+    let tried = SqliteTx::begin_write(connection).and_then(SqliteTx::commit).and_then(|_| health.check());
     if tried.is_ok() {
         health.committed(Ok(()));
     }

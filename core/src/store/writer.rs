@@ -161,7 +161,7 @@ fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
     while !deferred.is_empty() {
         commit_group(connection, versions, None, inbox, &mut deferred);
     }
-    if inbox.health.is_anothers() {
+    if inbox.health.must_abandon() {
         sqlite::abandon(connection);
         return;
     }

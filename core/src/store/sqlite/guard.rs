@@ -2,7 +2,7 @@
 //!
 //! SQLite keeps the files that it has opened. Once their names lead elsewhere, commits go to files that nobody finds
 //! again, and SQLite reports no error; a file that another program overwrites is mixed with what the write-ahead log
-//! holds. [`FileGuard::look`] is cheap enough to be asked with every commit: three `stat` and one read of 100 bytes.
+//! holds. [`FileGuard::check`] is cheap enough to be asked with every commit: three `stat` and one read of 100 bytes.
 
 use std::fs::{self, File};
 use std::io;
@@ -27,28 +27,28 @@ const HEADER: usize = 100;
 /// The open file of a database, for reading its header.
 ///
 /// To close any descriptor of a file takes away the locks that SQLite has on it in this process. So stores of one file
-/// share one `Held`, which is opened before their connections and closed after them.
-pub(in crate::store) struct Held {
+/// share one `DatabaseFile`, which is opened before their connections and closed after them.
+pub(in crate::store) struct DatabaseFile {
     file: File,
     identity: Option<Identity>,
 }
 
-static HELD: Mutex<Vec<Weak<Held>>> = Mutex::new(Vec::new());
+static OPEN_FILES: Mutex<Vec<Weak<DatabaseFile>>> = Mutex::new(Vec::new());
 
-impl Held {
+impl DatabaseFile {
     /// The file at `path`, opened unless a store of this process has it open.
     pub(in crate::store) fn open(path: &Path) -> io::Result<Arc<Self>> {
-        let mut all = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|held| held.strong_count() > 0);
+        let mut all = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|file| file.strong_count() > 0);
         let identity = files::identity(path);
-        let same = |held: &Weak<Self>| held.upgrade().filter(|held| held.identity == identity);
-        if let Some(held) = all.iter().find_map(same) {
-            return Ok(held);
+        let same = |file: &Weak<Self>| file.upgrade().filter(|file| file.identity == identity);
+        if let Some(opened) = all.iter().find_map(same) {
+            return Ok(opened);
         }
         let file = File::open(path)?;
-        let held = Arc::new(Self { identity: files::identity_of(&file), file });
-        all.push(Arc::downgrade(&held));
-        Ok(held)
+        let opened = Arc::new(Self { identity: files::identity_of(&file), file });
+        all.push(Arc::downgrade(&opened));
+        Ok(opened)
     }
 
     #[cfg(unix)]
@@ -62,7 +62,7 @@ impl Held {
 /// What was opened, to be compared with what is at the path now.
 pub(in crate::store) struct FileGuard {
     path: PathBuf,
-    held: Arc<Held>,
+    database: Arc<DatabaseFile>,
     /// The write-ahead log and its index.
     beside: [(PathBuf, Option<Identity>); 2],
     /// The greatest change counter that the header had.
@@ -96,7 +96,7 @@ impl Fault {
 
 impl FileGuard {
     /// Guards the files of a connection that is open and has read.
-    pub(in crate::store) fn new(path: &Path, held: Arc<Held>, connection: &Connection) -> Self {
+    pub(in crate::store) fn new(path: &Path, database: Arc<DatabaseFile>, connection: &Connection) -> Self {
         // SQLite puts its other files beside the end of all links.
         let file = connection.path().map_or_else(|| path.to_owned(), PathBuf::from);
         let beside = ["-wal", "-shm"].map(|end| {
@@ -106,7 +106,7 @@ impl FileGuard {
         });
         Self {
             path: path.to_owned(),
-            held,
+            database,
             beside,
             counter: AtomicU32::new(0),
             written: Mutex::default(),
@@ -121,10 +121,10 @@ impl FileGuard {
 
     /// Compares the revision in the file with what it was, when the file has been written since: an older copy that is
     /// put over it, byte by byte, may have the very header. Costs opening a connection.
-    pub(in crate::store) fn look_at_revision(&self) {
+    pub(in crate::store) fn check_revision(&self) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        let changed = self.held.file.metadata().and_then(|about| about.modified()).ok();
-        let is_there = || compare(&self.path, self.held.identity).is_ok();
+        let changed = self.database.file.metadata().and_then(|about| about.modified()).ok();
+        let is_there = || compare(&self.path, self.database.identity).is_ok();
         if changed == written.0 || !is_there() {
             return;
         }
@@ -141,10 +141,10 @@ impl FileGuard {
     ///
     /// # Errors
     /// [`StoreError::Replaced`] with the first file that is not.
-    pub(in crate::store) fn look(&self) -> Result<(), StoreError> {
+    pub(in crate::store) fn check(&self) -> Result<(), StoreError> {
         // A checkpoint that writes the header at this moment is no fault: such a header is read again.
-        let header = self.look_at_header().or_else(|_| self.look_at_header());
-        let database = compare(&self.path, self.held.identity).and(header);
+        let header = self.check_header().or_else(|_| self.check_header());
+        let database = compare(&self.path, self.database.identity).and(header);
         database.map_err(|fault| self.error(&self.path, fault))?;
         for (file, identity) in &self.beside {
             compare(file, *identity).map_err(|fault| self.error(file, fault))?;
@@ -154,9 +154,9 @@ impl FileGuard {
 
     /// Whether bringing the write-ahead log into the file, and removing it, could touch a file of somebody else. Where
     /// only the log's name is gone, doing so saves what the log holds.
-    pub(in crate::store) fn is_anothers(&self) -> bool {
-        let header = self.look_at_header().or_else(|_| self.look_at_header());
-        compare(&self.path, self.held.identity).and(header).is_err()
+    pub(in crate::store) fn must_abandon(&self) -> bool {
+        let header = self.check_header().or_else(|_| self.check_header());
+        compare(&self.path, self.database.identity).and(header).is_err()
             || self.beside.iter().any(|(file, identity)| compare(file, *identity) == Err(Fault::Replaced))
     }
 
@@ -165,13 +165,13 @@ impl FileGuard {
             database: self.path.clone(),
             file: file.to_owned(),
             fault: fault.text(),
-            saves: !self.is_anothers(),
+            saves: !self.must_abandon(),
         }
     }
 
     #[cfg(unix)]
-    fn look_at_header(&self) -> Result<(), Fault> {
-        let header = match self.held.header() {
+    fn check_header(&self) -> Result<(), Fault> {
+        let header = match self.database.header() {
             Ok(header) => header,
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(Fault::Overwritten),
             // Writing says more of a disk that fails.
@@ -199,7 +199,7 @@ impl FileGuard {
         clippy::unnecessary_wraps,
         reason = "elsewhere an open file cannot be replaced"
     )]
-    fn look_at_header(&self) -> Result<(), Fault> {
+    fn check_header(&self) -> Result<(), Fault> {
         Ok(())
     }
 }

@@ -34,7 +34,7 @@ impl Health {
     ///
     /// # Errors
     /// [`StoreError::Replaced`].
-    pub(in crate::store) fn last_look(&self) -> Result<(), StoreError> {
+    pub(in crate::store) fn last_check(&self) -> Result<(), StoreError> {
         if !self.replaced.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -46,35 +46,35 @@ impl Health {
     ///
     /// # Errors
     /// [`StoreError::Replaced`].
-    pub(in crate::store) fn look(&self) -> Result<(), StoreError> {
-        let looked = self.guard.look();
+    pub(in crate::store) fn check(&self) -> Result<(), StoreError> {
+        let checked = self.guard.check();
         let was = self.replaced.load(Ordering::Acquire);
-        if looked.is_ok() && !was {
-            return looked;
+        if checked.is_ok() && !was {
+            return checked;
         }
         let mut state = self.state();
-        match &looked {
+        match &checked {
             Err(error) if state.replaced.is_none() => tracing::error!("{error}"),
             Ok(()) if state.replaced.is_some() => {
                 tracing::warn!(database = %self.guard.path().display(), "the database's files are back: writes go on");
             }
             _ => {}
         }
-        state.replaced = looked.as_ref().err().cloned();
-        self.replaced.store(looked.is_err(), Ordering::Release);
-        looked
+        state.replaced = checked.as_ref().err().cloned();
+        self.replaced.store(checked.is_err(), Ordering::Release);
+        checked
     }
 
-    /// As [`Health::look`], and at what the file holds when it was written since.
-    pub(in crate::store) fn look_closely(&self) {
-        self.guard.look_at_revision();
+    /// As [`Health::check`], and at what the file holds when it was written since.
+    pub(in crate::store) fn check_closely(&self) {
+        self.guard.check_revision();
         // It remembers what it finds, and says so.
-        let _ = self.look();
+        let _ = self.check();
     }
 
     /// Whether closing may not bring the write-ahead log into the file, because one of both is somebody else's.
-    pub(in crate::store) fn is_anothers(&self) -> bool {
-        self.guard.is_anothers()
+    pub(in crate::store) fn must_abandon(&self) -> bool {
+        self.guard.must_abandon()
     }
 
     /// Remembers what a commit came to.

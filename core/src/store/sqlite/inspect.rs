@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::guard::Held;
+use super::guard::DatabaseFile;
 use super::open::open_unchanged;
 use super::{APPLICATION_ID, SqliteTx, StoreError, Tx};
 use crate::stop::Stop;
@@ -21,7 +21,7 @@ pub(crate) struct Inspected(
     Connection,
     /// The file that is held open, if it is: closed behind the connection, which loses its locks with it.
     #[expect(dead_code, reason = "it is there to be dropped")]
-    Option<Arc<Held>>,
+    Option<Arc<DatabaseFile>>,
 );
 
 impl Inspected {
@@ -89,8 +89,8 @@ impl Inspected {
     /// # Errors
     /// As a store that is opened.
     pub(crate) fn open_to_mend(path: &Path) -> Result<Self, StoreError> {
-        let (connection, held) = super::open_and_migrate(path)?;
-        Ok(Self(connection, Some(held)))
+        let (connection, file) = super::open_and_migrate(path)?;
+        Ok(Self(connection, Some(file)))
     }
 
     /// Runs `work` in a transaction of its own: nothing that others wrote is still to be counted.

@@ -10,6 +10,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::guard::DatabaseFile;
 use super::{APPLICATION_ID, StoreError};
 use crate::files::{self, beside, key_file, private, word_model};
 use super::guard::Held;
@@ -79,11 +80,11 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
 /// anew. Once it has had its turn none can, for the connection keeps a lock as long as it is open.
 ///
 /// The file is also held open, from before until after all connections.
-pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<(Connection, Arc<Held>), StoreError> {
+pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<(Connection, Arc<DatabaseFile>), StoreError> {
     loop {
         refuse_emptied(path)?;
         make_private(path)?;
-        let held = Held::open(path).map_err(StoreError::other)?;
+        let file = DatabaseFile::open(path).map_err(StoreError::other)?;
         let before = files::identity(path);
         let mut connection = open(path)?;
         leave_log(&connection, true)?;
@@ -98,7 +99,7 @@ pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<(Connection, Arc
             leave_log(&connection, false)?;
             connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
             connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
-            return Ok((connection, held));
+            return Ok((connection, file));
         }
     }
 }

@@ -111,7 +111,7 @@ impl Readers {
                 return Ok(connection);
             }
             // Once the file is no longer at its path, the connections that are open are all there are.
-            if pool.open < READERS && (pool.open == 0 || self.health.last_look().is_ok()) {
+            if pool.open < READERS && (pool.open == 0 || self.health.last_check().is_ok()) {
                 pool.open += 1;
                 drop(pool);
                 return self.open(open_to_read).inspect_err(|_| self.lock().open -= 1);
@@ -125,9 +125,9 @@ impl Readers {
         &self,
         open: impl FnOnce(&Path) -> Result<Connection, StoreError>,
     ) -> Result<Connection, StoreError> {
-        self.health.look()?;
+        self.health.check()?;
         let connection = open(&self.path)?;
-        self.health.look().inspect_err(|_| abandon(&connection))?;
+        self.health.check().inspect_err(|_| abandon(&connection))?;
         Ok(connection)
     }
 
@@ -138,7 +138,7 @@ impl Readers {
 
 impl Drop for Readers {
     fn drop(&mut self) {
-        if self.health.is_anothers() {
+        if self.health.must_abandon() {
             self.lock().idle.iter().for_each(abandon);
         }
     }

@@ -106,7 +106,7 @@ fn an_older_copy_that_is_put_over_a_file_is_found_soon() {
     assert!(store.empty_wal().unwrap());
     let newer = std::fs::read(&path).unwrap();
     assert!(older.len() == newer.len() && older[..100] == newer[..100], "the header tells nothing");
-    store.health.look_closely();
+    store.health.check_closely();
     assert!(store.writable().is_ok());
     let put = |bytes: &[u8]| {
         // Long enough for the time of the file to be another one.
@@ -116,11 +116,11 @@ fn an_older_copy_that_is_put_over_a_file_is_found_soon() {
         }
     };
     put(&older);
-    store.health.look_closely();
+    store.health.check_closely();
     let refused = store.write(|tx| insert(tx, 3));
     assert!(matches!(refused, Err(StoreError::Replaced { .. })), "{refused:?}");
     put(&newer);
-    store.health.look_closely();
+    store.health.check_closely();
     store.write(|tx| insert(tx, 3)).unwrap();
 }
 

@@ -41,7 +41,7 @@ pub(super) fn commit_group(
     inbox: &Inbox,
     deferred: &mut DeferredWrites,
 ) {
-    let mut group = match inbox.health.look().and_then(|()| SqliteTx::begin_write(connection)) {
+    let mut group = match inbox.health.check().and_then(|()| SqliteTx::begin_write(connection)) {
         Ok(tx) => Group { tx, kept: false, broken: None },
         Err(error) => {
             inbox.health.committed(Err(&error));
@@ -172,7 +172,7 @@ impl Group<'_> {
             }
             // A commit to a file that has just lost its path is not acknowledged.
             None if kept => {
-                let committed = tx.commit().and_then(|topics| inbox.health.look().map(|()| topics));
+                let committed = tx.commit().and_then(|topics| inbox.health.check().map(|()| topics));
                 committed.inspect(|_| inbox.gauges.committed(works))
             }
             // Nothing to keep, so no fsync.
