@@ -40,7 +40,7 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says how to become administrator while there is none.
+/// Prints how to make the first administrator.
 fn welcome() {
     note(
         "There is no administrator yet. Make one while this runs, from another terminal:\n\
@@ -73,7 +73,7 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// The log: `RUST_LOG` chooses what, `--log-format` how.
+/// Sends the log to standard error. `RUST_LOG` selects its contents, `--log-format` its format.
 fn log_to_stderr(settings: &Settings, colour: bool) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let log =

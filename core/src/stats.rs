@@ -1,38 +1,38 @@
-//! What a running service tells about itself, for whoever watches over it.
+//! The state of a running service, for monitoring.
 
 use prometheus::Histogram;
 
 use crate::Tidings;
 use crate::clock::Timestamp;
 
-/// How the service is doing at this moment.
+/// The state of the service at one moment.
 #[derive(Clone, Debug)]
 pub struct Stats {
-    /// Writes that wait for the writer.
+    /// Writes in the queue of the writer.
     pub writes_waiting: usize,
-    /// Log lines that are not written yet.
+    /// Access log lines that wait for a commit.
     pub records_waiting: usize,
-    /// Log lines that were lost since the database was opened: a client asked for too much, too many waited, or they
-    /// could not be written. Their communications are counted.
+    /// Access log lines that were lost since the database was opened: a client made too many requests, too many lines
+    /// waited, or writing them failed. Their communications are counted.
     pub records_lost: u64,
-    /// Communications of crawlers since the database was opened; they are no visitors.
+    /// Communications of crawlers since the database was opened. Crawlers do not count as visitors.
     pub crawled: u64,
     /// Commits that failed since the database was opened.
     pub commits_failed: u64,
-    /// Whether writes can be made, as far as is known: the last one succeeded, and the files are where they were.
+    /// Whether writes can be made, as far as is known: the last one succeeded, and the database's files are in place.
     pub writable: bool,
     /// Bytes of the database file, without the write-ahead log.
     pub database_bytes: u64,
     /// Bytes of the write-ahead log.
     pub wal_bytes: u64,
-    /// Milliseconds since the feeds last followed the posts; `None` before they are first asked for.
+    /// Milliseconds since the feed index was last updated; `None` before it is loaded.
     pub feeds_age_ms: Option<i64>,
-    /// Milliseconds since the word model was made; `None` while there is none.
+    /// Milliseconds since the word model was trained; `None` without a model.
     pub words_age_ms: Option<i64>,
 }
 
 impl Stats {
-    /// How the service is doing now.
+    /// Returns the current state of a service.
     pub fn of(tidings: &Tidings) -> Self {
         let store = tidings.store();
         let age = |made: Option<Timestamp>| made.map(|made| tidings.now() - made);
@@ -68,7 +68,7 @@ mod tests {
     use crate::testing::service;
 
     #[test]
-    fn the_service_says_how_it_is_doing() {
+    fn the_state_follows_what_the_service_does() {
         let service = service();
         let before = Stats::of(&service);
         let counted = || (commits(&service).get_sample_count(), commits(&service).get_sample_sum());

@@ -31,9 +31,8 @@ const REST: Duration = Duration::from_millis(5);
 /// first: a guest who has just connected would lose the connection to members who are idle.
 const GUEST_WEIGHT: u32 = 8;
 /// Bytes of responses that a connection may hold while the server frees memory.
-const MODEST: usize = 256 * 1024;
-/// The fraction (1/100) of the connections that close together, so that a flood does not scan all of them for each
-/// new connection.
+const SMALL: usize = 256 * 1024;
+/// One in `BATCH` connections closes at a time, so that a flood does not scan all connections for each new one.
 const BATCH: usize = 100;
 
 /// Every open connection.
@@ -57,7 +56,7 @@ struct Entries {
     /// When a search of one address or network last found none to close.
     none_of_share: Option<Instant>,
     /// When the server last freed memory of responses.
-    relieved: Option<Instant>,
+    freed: Option<Instant>,
 }
 
 struct Entry {
@@ -172,7 +171,7 @@ impl Connections {
     ) -> Option<Charge> {
         let charge = self.unsent.charge(connection, bytes, stream);
         let has_room = self.unsent.held() <= self.unsent_limit
-            || self.entries().relieve(self.unsent_limit, connection, Instant::now());
+            || self.entries().free_memory(self.unsent_limit, connection, Instant::now());
         has_room.then_some(charge)
     }
 
@@ -261,14 +260,14 @@ impl Entries {
     }
 
     /// If all connections together hold more than `limit` bytes of responses, closes those that hold most, of the
-    /// networks that hold most, until the others hold seven eighths of it. Returns whether `newcomer` may keep what
+    /// networks that hold most, until the others hold seven eighths of it. Returns whether `charged` may keep what
     /// it holds.
-    fn relieve(&mut self, limit: usize, newcomer: &Arc<Connection>, now: Instant) -> bool {
+    fn free_memory(&mut self, limit: usize, charged: &Arc<Connection>, now: Instant) -> bool {
         // Connections that are closing free their memory a moment later.
-        if self.relieved.is_some_and(|then| now < then + REST) {
-            return newcomer.unsent() <= MODEST;
+        if self.freed.is_some_and(|then| now < then + REST) {
+            return charged.unsent() <= SMALL;
         }
-        self.relieved = Some(now);
+        self.freed = Some(now);
         let goal = limit - limit / 8;
         let mut networks: HashMap<Option<IpAddr>, usize> = HashMap::new();
         let mut held = 0;
@@ -300,7 +299,7 @@ impl Entries {
             "closing connections whose clients do not read their responses"
         );
         self.close_all(&closing);
-        !newcomer.is_closing()
+        !charged.is_closing()
     }
 }
 

@@ -46,12 +46,12 @@ impl Reply {
     }
 
     /// Returns a cached response, whose compressed form is cached as well.
-    pub(crate) fn encoded(kept: &Arc<Encoded>, gzip: bool) -> Self {
-        let json = kept.json();
+    pub(crate) fn encoded(cached: &Arc<Encoded>, gzip: bool) -> Self {
+        let json = cached.json();
         if json.len() < WORTH_COMPRESSING {
             Self::plain(json.clone(), JSON)
         } else if gzip {
-            Self::compressed(kept.compressed(compress).clone(), JSON)
+            Self::compressed(cached.compressed(compress).clone(), JSON)
         } else {
             Self::plain(json.clone(), JSON).with(VARY, ACCEPT_ENCODING)
         }
@@ -138,7 +138,7 @@ pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
 
 fn compress(bytes: &[u8]) -> Bytes {
     let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 3), Compression::default());
-    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes what is written").into()
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("writing to memory does not fail").into()
 }
 
 /// Why a request is refused. `Display` is the `result` text of the response.

@@ -169,13 +169,14 @@ impl Call {
 
     /// Returns a response that the core has in memory. A large response without a cached compressed form is
     /// compressed in a lane; if that lane is full, the response is sent uncompressed.
-    pub(crate) async fn encoded(&self, kept: Arc<Encoded>) -> Answer {
+    pub(crate) async fn encoded(&self, cached: Arc<Encoded>) -> Answer {
         let gzip = self.accepts_gzip();
-        if !gzip || kept.is_compressed() || kept.json().len() <= COMPRESSED_AT_ONCE {
-            return Ok(Reply::encoded(&kept, gzip));
+        if !gzip || cached.is_compressed() || cached.json().len() <= COMPRESSED_AT_ONCE {
+            return Ok(Reply::encoded(&cached, gzip));
         }
-        let (client, plain) = (self.address().into(), Arc::clone(&kept));
-        let compressed = self.app.lanes.codec.run_for(client, move || Ok(Reply::encoded(&kept, true))).await;
+        let (client, plain) = (self.address().into(), Arc::clone(&cached));
+        let compressed =
+            self.app.lanes.codec.run_for(client, move || Ok(Reply::encoded(&cached, true))).await;
         match compressed {
             Err(Error::Overloaded) => Ok(Reply::encoded(&plain, false)),
             compressed => Ok(compressed?),

@@ -10,7 +10,7 @@ use tidings_core::analysis::{self, Communication, Operation};
 use crate::app::App;
 use crate::request::Call;
 
-/// What the access log needs of a request, kept while the handler owns the request.
+/// The data of a request for its access log entry, copied because the handler consumes the request.
 pub(crate) struct RequestRecord {
     caller: Caller,
     address: IpAddr,

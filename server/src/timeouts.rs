@@ -62,7 +62,7 @@ pub(crate) struct TimeoutStream<S: Discard> {
     begun: usize,
     /// The progress of the connection at the last update.
     progress: usize,
-    /// Since when the client has read nothing of what is written.
+    /// When the client stopped reading the written bytes; `None` while it reads.
     stuck: Option<Instant>,
     is_http2: bool,
     /// Whether the timeout expired while the client left a response unread.

@@ -137,8 +137,8 @@ impl Drop for Upload {
         runtime.spawn(timeout(LINGER_TIME, async move {
             let mut left = LINGER_BYTES;
             while let Some(Ok(chunk)) = chunks.next().await {
-                let Some(less) = left.checked_sub(chunk.len()) else { break };
-                left = less;
+                let Some(rest) = left.checked_sub(chunk.len()) else { break };
+                left = rest;
             }
         }));
     }

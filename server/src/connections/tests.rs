@@ -123,13 +123,13 @@ async fn the_connection_that_holds_most_response_bytes_is_closed_for_the_others(
 
 #[tokio::test(start_paused = true)]
 async fn while_memory_is_being_freed_only_small_holders_may_hold_more() {
-    let connections = connections(10, &Config { responses_limit: MODEST, ..Config::default() });
+    let connections = connections(10, &Config { responses_limit: SMALL, ..Config::default() });
     let permit = |from: &str| connections.admit(address(from)).unwrap();
-    let (greedy, modest) = (permit("192.0.2.1"), permit("203.0.113.1"));
+    let (greedy, small) = (permit("192.0.2.1"), permit("203.0.113.1"));
     let charge = |permit: &ConnectionPermit, bytes| connections.charge(&permit.connection, bytes, None);
-    assert!(charge(&greedy, MODEST + 1).is_none());
-    let held = charge(&modest, MODEST).unwrap();
-    assert!(charge(&modest, 1).is_none(), "until the pause is over");
-    assert!(greedy.connection.is_closing() && !modest.connection.is_closing());
+    assert!(charge(&greedy, SMALL + 1).is_none());
+    let held = charge(&small, SMALL).unwrap();
+    assert!(charge(&small, 1).is_none(), "until the pause is over");
+    assert!(greedy.connection.is_closing() && !small.connection.is_closing());
     drop(held);
 }

@@ -75,7 +75,7 @@ async fn a_shutdown_closes_idle_connections_at_once_and_lets_a_request_end() {
     let server = server(Config::default());
     let mut idle = send(&server, HEALTH).await;
     idle.read_exact(&mut [0; 16]).await.unwrap();
-    let body = "id=nobody&pw=x";
+    let body = "id=ann&pw=x";
     let head = format!(
         "POST /sign_in HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-www-form-urlencoded\r\n\
          Content-Length: {}\r\nExpect: 100-continue\r\n\r\n",
