@@ -1,7 +1,7 @@
 //! The word model of a service: which words of the posts are similar.
 //!
 //! [`tidings_words`] does the mathematics. This module reads the posts, stores the model in the file
-//! `<database>.words`, and answers [`similar`] from memory. [`follow`] starts a thread of low priority that retrains the
+//! `<database>.words`, and answers [`similar`] from memory. A running service has a thread of low priority that retrains the
 //! model when enough posts have changed. [`load`] replaces the model by vectors that were learned elsewhere; they stay
 //! until the next [`train`], and only the words that occur in posts are updated. The same posts and settings give the
 //! same model.

@@ -248,7 +248,7 @@ pub fn answer(tidings: &Tidings, caller: &Caller, question: Question) -> Result<
     Ok(analysis.reports.keep(key, json, valid))
 }
 
-/// Returns what [`answer`] answers, or `None` when only the database knows it. Never blocks.
+/// Returns what [`answer()`] answers, or `None` when only the database knows it. Never blocks.
 pub fn try_answer(tidings: &Tidings, caller: &Caller, question: Question) -> Option<Arc<Encoded>> {
     let cut = match tidings.config().analysis.student_num_chars {
         // Who is an administrator stands in the database.
