@@ -39,6 +39,7 @@ pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failur
     }
     let settings = Settings::default().complete(global.config.as_deref())?;
     let database = database::path(global, &settings);
+    // Opened, not started: the first frame does not wait for the posts, and the screens need no background work.
     let tidings = database::open(&database, &settings)?;
     let options = Options {
         database,

@@ -6,6 +6,7 @@
 
 use std::convert::Infallible;
 use std::error::Error;
+use std::pin::pin;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -37,10 +38,11 @@ async fn run(tidings: Tidings) -> Result<(), Box<dyn Error>> {
     println!("listening on http://{}", listener.local_addr()?);
 
     let connections = GracefulShutdown::new();
+    let mut interrupt = pin!(tokio::signal::ctrl_c());
     loop {
         let (socket, peer) = tokio::select! {
             accepted = listener.accept() => accepted?,
-            _ = tokio::signal::ctrl_c() => break,
+            _ = &mut interrupt => break,
         };
         let service = service.clone();
         let answer = service_fn(move |mut request: Request<Incoming>| {

@@ -160,7 +160,7 @@ impl Lane {
     /// In a fair lane, work that has not begun when the caller stops waiting is dropped.
     ///
     /// # Errors
-    /// The errors of `work`; `overloaded` when the lane is full, in a fair lane of work with a better turn.
+    /// The errors of `work`; `overloaded` when the lane is full, in a fair lane of work that comes before this.
     pub(crate) async fn run_for<T: Send + 'static>(
         &self,
         client: Client,

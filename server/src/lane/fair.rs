@@ -67,7 +67,7 @@ impl FairPool {
     /// that has begun runs to its end.
     ///
     /// # Errors
-    /// The errors of `work`; `overloaded` when the queue is full of jobs with a better turn.
+    /// The errors of `work`; `overloaded` when the queue is full and the waiting jobs come before this one.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         kind: Kind,
