@@ -17,19 +17,19 @@ pub(crate) enum Admin {
         /// The member
         id: String,
     },
-    /// Make an administrator a member like others
+    /// Revoke a member's administrator rights
     #[command(after_help = "Example: tidings admin revoke ann")]
     Revoke {
         /// The member
         id: String,
     },
-    /// Say whether a member is an administrator
+    /// Check whether a member is an administrator
     #[command(after_help = "Example: tidings admin check ann && echo yes")]
     Check {
         /// The member
         id: String,
     },
-    /// The administrators
+    /// List the administrators
     #[command(after_help = "Example: tidings admin list")]
     List,
 }
@@ -37,7 +37,7 @@ pub(crate) enum Admin {
 pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failure> {
     match command {
         Admin::Grant { id } => change(session, id, admin::grant, "is an administrator."),
-        Admin::Revoke { id } => change(session, id, admin::revoke, "is an administrator no longer."),
+        Admin::Revoke { id } => change(session, id, admin::revoke, "is no longer an administrator."),
         Admin::Check { id } => {
             let member = session.member(id)?;
             let id = registered(&member, id);
@@ -54,7 +54,7 @@ pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failur
     }
 }
 
-/// Changes who administers, and says so.
+/// Grants or revokes administrator rights, and reports it.
 fn change(
     session: &Session,
     id: &str,

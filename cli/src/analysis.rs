@@ -1,4 +1,4 @@
-//! `tidings analysis`: what is counted of what happens, and the access log.
+//! `tidings analysis`: the figures of the traffic, and the access log.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,50 +13,50 @@ use crate::session::{Session, unknown};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Analysis {
-    /// The figures over all days
+    /// Show the figures over all days
     #[command(after_help = "Example: tidings analysis summary")]
     Summary,
-    /// One day
+    /// Show one day
     #[command(after_help = "Example: tidings analysis day 2026-11-20")]
     Day {
         /// The day [default: today]
         #[arg(value_name = "YYYY-MM-DD")]
         date: Option<String>,
     },
-    /// Each day from some days ago to today
+    /// Show each day since some days ago
     #[command(after_help = "Example: tidings analysis days 30")]
     Days {
         /// How many days ago, 0 to 366
         #[arg(value_name = "N")]
         days: i64,
     },
-    /// How many of each device apps have reported; or report one
+    /// Show how often apps reported each device, or report one
     #[command(after_help = "Example: tidings analysis device mobile")]
     Device {
         /// The device to report
         #[arg(value_parser = ["pc", "tablet", "mobile"])]
         device: Option<String>,
     },
-    /// The access log, newest first
+    /// Show the access log, newest first
     #[command(after_help = "Example: tidings analysis log --member ann --days 7")]
     Log(LogArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
-    /// Of this member alone; also guest, or removed
+    /// Only requests of this member, or of guest or removed
     #[arg(long, value_name = "ID")]
     member: Option<String>,
-    /// Of the last calendar months
+    /// Only the last N calendar months
     #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
     months: Option<u32>,
-    /// Of the last times 24 hours [default: 1]
+    /// Only the last N times 24 hours [default: 1]
     #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
     days: Option<u32>,
-    /// Of the last hours
+    /// Only the last N hours
     #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
     hours: Option<u32>,
-    /// The most lines, 1000 at most without --ndjson [default: 100, with --ndjson all]
+    /// The most lines, up to 1000 without --ndjson [default: 100, with --ndjson all]
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }
@@ -78,7 +78,7 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
         }
         Analysis::Device { device: Some(device) } => {
             analysis::insert_device(tidings, device).wait()?;
-            out.answer(&(), |page| page.line(format!("One {device} more.")))
+            out.answer(&(), |page| page.line(format!("Reported one {device}.")))
         }
         Analysis::Device { device: None } => {
             let devices = analysis::devices(tidings)?;
@@ -95,7 +95,7 @@ pub(crate) fn run(session: &Session, command: &Analysis) -> Result<ExitCode, Fai
     }
 }
 
-/// A day by its date; the present one where none is named.
+/// Returns the day of a date; without a date, today.
 fn one_day(session: &Session, date: Option<&str>) -> Result<OneDay, Failure> {
     let Session { tidings, caller, .. } = session;
     let Some(date) = date else {
@@ -109,7 +109,7 @@ fn one_day(session: &Session, date: Option<&str>) -> Result<OneDay, Failure> {
 }
 
 impl LogArgs {
-    /// How far back they reach.
+    /// Returns the time span of the log.
     fn window(&self) -> Window {
         let number = |n: Option<u32>| n.map_or(0, i64::from);
         let window =
@@ -132,7 +132,7 @@ fn all_of_log(session: &Session, args: &LogArgs) -> Result<ExitCode, Failure> {
 }
 
 fn log(session: &Session, args: &LogArgs) -> Result<Log, Failure> {
-    /// Lines of a log of which nobody says how many they want.
+    /// The default for the number of lines.
     const LIMIT: u32 = 100;
     let Session { tidings, caller, .. } = session;
     let window = args.window();
@@ -155,7 +155,7 @@ fn figures(page: &mut Page, figures: &analysis::Analysis, crawled: i64) {
         ("Searches", number(figures.search_count)),
         ("Posts", number(figures.posts_count)),
         ("Communications", number(figures.communication_avg)),
-        ("Of these, crawlers'", number(crawled)),
+        ("Of these, by crawlers", number(crawled)),
     ]);
 }
 
@@ -192,7 +192,7 @@ fn of_days(page: &mut Page, days: &[Arc<Day>]) {
     page.table(&table, "");
 }
 
-/// Names, counts and how the counts compare.
+/// Prints names and counts, with bars that compare the counts.
 fn bars(page: &mut Page, name: &str, counted: &str, counts: impl IntoIterator<Item = (String, i64)>) {
     let mut table = Table::new([Column::text(name), Column::number(counted), Column::bars()]);
     for (name, count) in counts {
@@ -214,5 +214,5 @@ fn of_log(page: &mut Page, log: &Log) {
         let (date, status) = (local(entry.date), entry.status.to_string());
         table.row([date, entry.user_id.clone(), entry.method.clone(), entry.path.clone(), status]);
     }
-    page.table(&table, "Nothing happened in this time.");
+    page.table(&table, "There were no requests in this time.");
 }

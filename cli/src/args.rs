@@ -1,4 +1,4 @@
-//! The command line as clap parses it; each group's commands stand in the group's own file.
+//! The command line as clap parses it; each command group is in its own file.
 
 use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -8,7 +8,7 @@ use crate::{
     notice, post, roster, search, settings, tui, words,
 };
 
-/// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, over one SQLite file.
+/// Accounts, notices, feedback, posts and newsfeeds for an app or a campus, in one SQLite file.
 #[derive(Debug, Parser)]
 #[command(name = "tidings", version, max_term_width = 100, subcommand_required = true)]
 pub(crate) struct Cli {
@@ -21,7 +21,7 @@ pub(crate) struct Cli {
 /// Parses the arguments.
 ///
 /// # Errors
-/// When they are wrong, or ask for help.
+/// When they are wrong, or when they ask for help or the version.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
     let choice = match color() {
         Color::Auto => ColorChoice::Auto,
@@ -35,7 +35,7 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make the database, and an administrator
+    /// Create the database and its first administrator
     #[command(after_help = "Example: tidings init --admin ann")]
     Init(init::Init),
     /// Serve the HTTP API
@@ -43,72 +43,72 @@ pub(crate) enum Command {
         after_help = "Example: tidings serve --listen 0.0.0.0:8080 --cors-origin https://app.example.org"
     )]
     Serve(Box<settings::Settings>),
-    /// Open the administrators' screens in this terminal
+    /// Open the administrators' terminal UI
     #[command(after_help = "Example: tidings tui --db campus.db")]
     Tui(tui::Screens),
-    /// Fill an empty database with made-up members, posts and weeks of traffic, to try everything with
+    /// Fill an empty database with generated members, posts and weeks of traffic, for trying things out
     #[command(after_help = "Example: tidings --db demo.db demo --days 60")]
     Demo(demo::Demo),
-    /// Members
+    /// Manage members
     #[command(subcommand)]
     Member(member::Member),
-    /// Administrators
+    /// Manage administrators
     #[command(subcommand)]
     Admin(admin::Admin),
-    /// Members who may not sign in
+    /// Manage members who may not sign in
     #[command(subcommand)]
     Blacklist(blacklist::Blacklist),
-    /// What administrators tell everybody
+    /// Manage notices, which administrators publish for everybody
     #[command(subcommand)]
     Notice(notice::Notice),
-    /// What members write to the administrators
+    /// Send and process feedback
     #[command(subcommand)]
     Feedback(feedback::Feedback),
-    /// Posts
+    /// Manage posts
     #[command(subcommand)]
     Post(post::Post),
-    /// What members did elsewhere, before they moved in
+    /// Import what members did in another system
     #[command(subcommand)]
     Act(act::Act),
-    /// Newsfeeds
+    /// Read newsfeeds
     #[command(subcommand)]
     Feed(feed::Feed),
-    /// Searches
+    /// Search posts, and see what is searched
     #[command(subcommand)]
     Search(search::Search),
-    /// What is counted of what happens, and the access log
+    /// Show the figures of the traffic, and the access log
     #[command(subcommand)]
     Analysis(analysis::Analysis),
-    /// The university's members, who sign in by its verification
+    /// Manage the roster of the university, whose members sign in by its verification
     #[command(subcommand)]
     Roster(roster::Roster),
-    /// The words of posts, and which are similar
+    /// Manage the word model, which knows the similar words of posts
     #[command(subcommand)]
     Words(words::Words),
-    /// How good the service is, measured on its own data
+    /// Measure the quality of the recommended feed on the database
     #[command(subcommand)]
     Bench(bench::Bench),
-    /// Copy the database to a file, while servers and commands use it
+    /// Copy the database to a file while servers and commands use it
     #[command(after_help = "Example: tidings backup /backups/tidings-$(date +%F).db")]
     Backup(backup::Backup),
-    /// Put a backup in the place of the database, which is kept
+    /// Replace the database by a backup, keeping the old database
     #[command(after_help = "Example: tidings restore /backups/tidings-2026-11-20.db")]
     Restore(backup::Restore),
-    /// Look whether the database is sound, and its place fit for it
+    /// Check the integrity of the database, its files and its disk
     #[command(after_help = "Examples:\n  tidings check\n  tidings check --repair --yes")]
     Check(check::Check),
-    /// Show the settings in force, and where each comes from
+    /// Show the settings in force and the source of each
     #[command(after_help = "Example: tidings config --listen 0.0.0.0:8080")]
     Config(Box<settings::Settings>),
-    /// Print what a shell needs to complete commands
+    /// Print a script that completes commands in a shell
     #[command(
         after_help = "Examples:\n  tidings completions bash > /usr/share/bash-completion/completions/tidings\n  tidings completions zsh > \"${fpath[1]}/_tidings\"\n  tidings completions fish > ~/.config/fish/completions/tidings.fish"
     )]
     Completions(describe::Completions),
-    /// Write the manual pages, one for each command
+    /// Write the manual pages, one per command
     #[command(after_help = "Example: tidings man /usr/local/share/man/man1")]
     Man(describe::Man),
-    /// Print the OpenAPI document of the HTTP API, as the server answers it
+    /// Print the OpenAPI document of the HTTP API, as the server sends it
     #[command(after_help = "Example: tidings openapi > openapi.json")]
     Openapi,
 }

@@ -1,4 +1,4 @@
-//! `tidings backup` and `tidings restore`: copies of the database, and putting one in its place.
+//! `tidings backup` and `tidings restore`: copying the database, and replacing it by a copy.
 
 use std::fs;
 use std::io::{ErrorKind, IsTerminal as _};
@@ -21,7 +21,7 @@ use crate::session::{confirm, operator_only};
 
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
-    /// The file; a backup that is there is replaced, any other file is not
+    /// The file; an existing backup is replaced, any other existing file is refused
     file: PathBuf,
 }
 
@@ -57,25 +57,25 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Resul
     let restored = done.map_err(|error| explained(&error, Work::Restore))?;
     out.answer(&restored, |page| {
         let (database, file) = (database.display(), file.display());
-        page.line(format!("{database} is what {file} was: {}.", figures(&restored.report)));
+        page.line(format!("{database} was restored from {file}: {}.", figures(&restored.report)));
         match &restored.kept {
             Some(kept) => page.line(format!(
-                "The database from before is kept as {}. Everybody has to sign in again.",
+                "The previous database is kept as {}. All members have to sign in again.",
                 kept.display()
             )),
-            None => page.line("There was no database before. Everybody has to sign in again."),
+            None => page.line("There was no database before. All members have to sign in again."),
         }
     })
 }
 
-/// What somebody is asked before a restore.
+/// Returns what a restore will do, for the question before it.
 fn question(database: &Path, file: &Path) -> String {
     let size = |path: &Path| fs::metadata(path).map(|about| HumanBytes(about.len()).to_string());
     let (old, new) = (database.display(), file.display());
     match (size(database), size(file)) {
         (Ok(old_size), Ok(new_size)) => format!(
             "put {new} ({new_size}) in the place of the database {old} ({old_size}), which is kept, and sign \
-             everybody out"
+             all members out"
         ),
         _ => format!("make {new} the database {old}"),
     }
@@ -85,18 +85,18 @@ fn figures(report: &Report) -> String {
     format!("{} rows, {}, checked", number(report.rows), HumanBytes(report.bytes))
 }
 
-/// What a command was at when it failed.
+/// The work that failed.
 #[derive(Clone, Copy)]
 enum Work {
     Backup,
     Restore,
 }
 
-/// What went wrong, and what to do about it.
+/// Returns the failure with advice on what to do about it.
 fn explained(error: &BackupError, work: Work) -> Failure {
     let advice = match (error, work) {
         (BackupError::Newer { .. }, _) => return Failure::system(error.to_string()),
-        (BackupError::Stopped, _) => return Failure::interrupted("interrupted: all is as it was"),
+        (BackupError::Stopped, _) => return Failure::interrupted("interrupted: nothing was changed"),
         (BackupError::Itself(_), _) => return Failure::usage(format!("{error}: name another file")),
         (BackupError::InUse(_), Work::Backup) => {
             return Failure::in_use(format!("{error}: name another file"));
@@ -120,14 +120,14 @@ fn explained(error: &BackupError, work: Work) -> Failure {
         (BackupError::File { cause, .. }, _) => match cause.kind() {
             ErrorKind::IsADirectory => "name a file",
             ErrorKind::NotFound => "make the directory first",
-            _ => "look at its permissions, and whether the disk is full",
+            _ => "check its permissions, and whether the disk is full",
         },
-        (BackupError::Store { .. }, _) => "look whether the disk is full or broken",
+        (BackupError::Store { .. }, _) => "check whether the disk is full or broken",
     };
     Failure::system(format!("{error}: {advice}"))
 }
 
-/// How far it is, while somebody is looking.
+/// The progress bar, hidden unless standard error is a terminal.
 struct Bar(ProgressBar);
 
 impl Bar {

@@ -1,4 +1,4 @@
-//! `tidings bench`: how good the service is, measured on its own data.
+//! `tidings bench`: measures the quality of the service on its own data.
 
 use std::process::ExitCode;
 
@@ -14,10 +14,10 @@ use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
-    /// How well the recommended feed finds what members turned to, beside simpler rankings
+    /// Measure how well the recommended feed ranks the posts that members chose, compared to simpler rankings
     #[command(after_help = "Example: tidings bench feed --at 2026-11-01")]
     Feed {
-        /// Acts before it are history, those after it the test [default: a fifth of the acts are the test]
+        /// Learn from acts before this date and test with later ones [default: the last fifth of the acts is the test]
         #[arg(long, value_name = "DATE")]
         at: Option<String>,
     },
@@ -51,5 +51,5 @@ fn describe(page: &mut Page, evaluation: &Evaluation) {
     }
     page.table(&table, "");
     let [members, posts] = [*members, *posts].map(|n| number(i64::try_from(n).unwrap_or(i64::MAX)));
-    page.note(&format!("{members} members who turned to posts from {} on, {posts} posts", local(*at)));
+    page.note(&format!("{members} members who chose posts after {}, {posts} posts", local(*at)));
 }

@@ -11,16 +11,16 @@ use crate::session::{Session, unknown};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Blacklist {
-    /// The members who may not sign in, newest first
+    /// List the members who may not sign in, newest first
     #[command(after_help = "Example: tidings blacklist list")]
     List,
-    /// Blacklist a member: they are signed out everywhere and cannot sign in
+    /// Blacklist a member: the member is signed out everywhere and cannot sign in
     #[command(after_help = "Example: tidings blacklist add mallory")]
     Add {
         /// The member
         id: String,
     },
-    /// Let a member back, who has to sign in again
+    /// Remove a member from the blacklist; the member has to sign in again
     #[command(after_help = "Example: tidings blacklist remove mallory")]
     Remove {
         /// The member
@@ -50,6 +50,6 @@ fn list(session: &Session) -> Result<ExitCode, Failure> {
         for member in &blacklist.blacklist {
             table.row([member.user_id.clone(), local(member.date)]);
         }
-        page.table(&table, "Nobody is blacklisted.");
+        page.table(&table, "No member is blacklisted.");
     })
 }

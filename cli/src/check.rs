@@ -1,4 +1,4 @@
-//! `tidings check`: whether the database is sound.
+//! `tidings check`: checks the integrity of the database.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Make counters, labels and the search index right where they are wrong, in small steps, while others work
+    /// Repair wrong counters, labels and the search index, in small steps while other processes use the database
     #[arg(long)]
     repair: bool,
     /// Do not ask
@@ -37,13 +37,13 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
         context.like_weight = like_weight;
     }
     let look = |stop: &Stop| look(&database, &context, stop);
-    // Whoever only looks, or is asked, may be ended at any moment.
+    // A check that changes nothing needs no handler for Ctrl-C.
     let mut checks = look(&Stop::default())?;
     if *repair {
-        // Also where nothing is wrong, so that a script learns at once what it lacks.
+        // Scripts need --yes even if nothing is wrong, so that a missing --yes shows on the first run.
         let what = if checks.repairable() { format!(": {}", wrong(&checks)) } else { String::new() };
         if checks.repairable() || out.is_for_programs() || !crate::output::is_interactive() {
-            confirm(&out, *yes, &format!("make right what is wrong in {}{what}", database.display()))?;
+            confirm(&out, *yes, &format!("repair {}{what}", database.display()))?;
         }
         if checks.repairable() {
             let stop = interrupt::stop()?;
@@ -55,14 +55,14 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
         return out.list(&checks, &checks.checks, |page| show(page, &checks));
     }
     if out.streams() {
-        // A line of each, as when all is well.
+        // The same lines as for a database without faults.
         out.list(&checks, &checks.checks, |_| {})?;
         return Ok(ExitCode::from(failure::REFUSED));
     }
     out.answer_otherwise("fail", &checks, |page| show(page, &checks))
 }
 
-/// The names of what is wrong.
+/// Returns the names of the failed checks.
 fn wrong(checks: &Checks) -> String {
     let wrong = checks.checks.iter().filter(|check| !check.ok).map(|check| words(check.name));
     wrong.collect::<Vec<_>>().join(", ")
@@ -70,14 +70,14 @@ fn wrong(checks: &Checks) -> String {
 
 fn look(database: &Path, context: &Context<'_>, stop: &Stop) -> Result<Checks, Failure> {
     let spinner = Spinner::new();
-    let checks = check::check(database, context, &mut |name| spinner.show("looking at", name), stop);
+    let checks = check::check(database, context, &mut |name| spinner.show("checking", name), stop);
     spinner.0.finish_and_clear();
     checks.map_err(|error| failed(database, error))
 }
 
 fn mend(database: &Path, context: &Context<'_>, stop: &Stop) -> Result<(), Failure> {
     let spinner = Spinner::new();
-    let mended = check::repair(database, context, &mut |name| spinner.show("mending", name), stop);
+    let mended = check::repair(database, context, &mut |name| spinner.show("repairing", name), stop);
     spinner.0.finish_and_clear();
     mended.map_err(|error| failed(database, error))
 }
@@ -85,13 +85,13 @@ fn mend(database: &Path, context: &Context<'_>, stop: &Stop) -> Result<(), Failu
 fn failed(database: &Path, error: Error) -> Failure {
     match error {
         Error::Store(StoreError::Interrupted) => {
-            Failure::interrupted("interrupted: what was mended stays so, the rest is as it was")
+            Failure::interrupted("interrupted: completed repairs are kept, the rest is unchanged")
         }
         error => cannot_open(database, &error),
     }
 }
 
-/// Each check in a line: a sign, a word, its name, and how it is.
+/// Prints one line per check: a sign, a word, its name and its detail.
 fn show(page: &mut Page, checks: &Checks) {
     let widest = checks.checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
     for check in &checks.checks {
@@ -100,12 +100,12 @@ fn show(page: &mut Page, checks: &Checks) {
     }
 }
 
-/// A name as people write it.
+/// Returns the name of a check as people write it.
 fn words(name: &str) -> String {
     name.replace('_', " ")
 }
 
-/// What is done at the moment, while somebody is looking.
+/// The current step, hidden unless standard error is a terminal.
 struct Spinner(ProgressBar);
 
 impl Spinner {

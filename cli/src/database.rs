@@ -1,4 +1,4 @@
-//! The database file: its path, and opening it.
+//! The database file: finding it and opening it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,21 +9,21 @@ use crate::global::Global;
 use crate::output;
 use crate::settings::Settings;
 
-/// Opens the database with these settings if it exists: a mistyped name must not create a new one.
+/// Opens an existing database with these settings. A mistyped path must not create a new database.
 pub(crate) fn open(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
-    // A path that cannot be examined fails when it is opened, with the reason.
+    // Another error than a missing file is reported by the opening itself.
     if matches!(path.try_exists(), Ok(false)) {
         return Err(no_database(path));
     }
     create(path, settings)
 }
 
-/// As [`open`], but creates the database if it does not exist.
+/// Opens the database as [`open`] does, creating it if it does not exist.
 pub(crate) fn create(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
     builder(path, settings)?.open().map_err(|error| cannot_open(path, &error))
 }
 
-/// Opens the database for a service, creates it if it does not exist, and starts the background work.
+/// Opens the database for a service, creating it if it does not exist, and starts the background work.
 pub(crate) fn start(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
     builder(path, settings)?.start().map_err(|error| cannot_open(path, &error))
 }
@@ -33,14 +33,14 @@ fn builder(path: &Path, settings: &Settings) -> Result<Builder, Failure> {
     if let Some(key) = Tidings::key_without_database(path) {
         let (path, key) = (path.display(), key.display());
         output::note(&format!(
-            "tidings: there is no database {path}, but its key {key}: a new, empty database is made. If there was one \
-             before, stop this and put a backup in its place: tidings restore FILE"
+            "tidings: there is no database {path}, but its key {key}: a new, empty database is created. If a \
+             database was there before, stop this and restore a backup: tidings restore FILE"
         ));
     }
     Ok(Tidings::builder(path).config(settings.core()?))
 }
 
-/// Returns the path of the database for a command that needs no other setting.
+/// Returns the path of the database, for commands that need no other setting.
 pub(crate) fn path_of(global: &Global) -> Result<PathBuf, Failure> {
     let settings = Settings::default().complete(global.config.as_deref())?;
     Ok(path(global, &settings))
@@ -49,7 +49,7 @@ pub(crate) fn path_of(global: &Global) -> Result<PathBuf, Failure> {
 /// The default path of the database.
 pub(crate) const DEFAULT: &str = "./tidings.db";
 
-/// Returns the path of the database: the flag or variable, else the entry of the TOML file, else the default.
+/// Returns the path of the database: the flag or variable, else the TOML file's, else the default.
 pub(crate) fn path(global: &Global, settings: &Settings) -> PathBuf {
     let named = global.db.as_deref().or(settings.db());
     named.map_or_else(|| PathBuf::from(DEFAULT), Path::to_owned)

@@ -1,4 +1,4 @@
-//! `tidings demo`: made-up data to try everything with.
+//! `tidings demo`: generates data for trying things out.
 
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ use crate::session::Session;
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Another number makes other data, the same number the same
+    /// The seed of the generator; the same seed generates the same data
     #[arg(long, value_name = "N", default_value_t = Size::default().seed)]
     seed: u64,
     /// Members, 1 to 10000
@@ -33,7 +33,7 @@ pub(crate) struct Demo {
 
 pub(crate) fn run(session: &Session, args: &Demo) -> Result<ExitCode, Failure> {
     let &Demo { seed, members, posts, days } = args;
-    let then = "the data is not whole; remove the database and begin anew";
+    let then = "the data is incomplete; remove the database and start again";
     let watch = Watch::towards(days.into(), "days", then);
     let size = Size { seed, members, posts, days };
     let made = demo::make(&session.tidings, &session.caller, size, &mut |done| watch.told(done));
@@ -50,14 +50,16 @@ fn describe(page: &mut Page, made: &demo::Demo, days: u32) {
     let [members, posts, acts] = [made.members, made.posts, made.acts].map(number);
     page.line(format!("{members} members, {posts} posts and {acts} acts in {days} days, all made up."));
     page.line("");
-    page.line("Look at it:");
+    page.line("Try:");
     for command in ["tidings analysis days 7", "tidings search realtime", "tidings search similar telescope"]
     {
         page.line(format!("  {command}"));
     }
-    page.line("Or serve it, and sign in as one who reads much; all members have the same password:");
+    page.line(
+        "Or start the server and sign in as a member who reads a lot; all members have the same password:",
+    );
     page.line("  tidings serve");
     page.line(format!("  id {}, password {PASSWORD:?}", made.keen));
-    page.line("Become an administrator of it:");
+    page.line("Make a member an administrator:");
     page.line("  tidings init --admin ID");
 }

@@ -1,4 +1,4 @@
-//! `tidings completions`, `man` and `openapi`: what the program says of itself, for other programs.
+//! `tidings completions`, `man` and `openapi`: descriptions of the program for other programs.
 
 use std::fs;
 use std::io::{IsTerminal as _, Write as _};
@@ -22,11 +22,11 @@ pub(crate) struct Completions {
 
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// The directory, made where there is none
+    /// The directory; created if it does not exist
     dir: PathBuf,
 }
 
-/// Prints what a shell has to be told.
+/// Prints the completion script of a shell.
 pub(crate) fn completions(
     Completions { shell }: &Completions,
     mut command: Command,
@@ -37,7 +37,7 @@ pub(crate) fn completions(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a page for each command.
+/// Writes a manual page per command.
 pub(crate) fn man(global: &Global, Man { dir }: &Man, command: Command) -> Result<ExitCode, Failure> {
     let written = fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(command, dir));
     written.map_err(|e| Failure::system(format!("cannot write manual pages to {}: {e}", dir.display())))?;
@@ -46,7 +46,7 @@ pub(crate) fn man(global: &Global, Man { dir }: &Man, command: Command) -> Resul
     })
 }
 
-/// The directory as `man` takes it for a file and not for the name of a page.
+/// Returns the directory in a form that `man` takes for a file and not for the name of a page.
 fn shown(dir: &Path) -> String {
     let path = dir.display();
     if dir.is_absolute() || dir.starts_with(".") || dir.starts_with("..") {
@@ -56,12 +56,12 @@ fn shown(dir: &Path) -> String {
     }
 }
 
-/// Prints the document that the server answers, byte for byte.
+/// Prints the document that the server sends.
 pub(crate) fn openapi(global: &Global) -> Result<ExitCode, Failure> {
     let settings = Settings::default().complete(global.config.as_deref())?;
     let mut document = tidings_server::openapi(&settings.server()?.base_path);
     let mut out = std::io::stdout().lock();
-    // Only where somebody looks, so that it stays the same bytes elsewhere.
+    // Only on a terminal: files and pipes get the same bytes as from the server.
     if out.is_terminal() {
         document.push('\n');
     }

@@ -1,4 +1,4 @@
-//! Why a command failed, how that is told, and the status that it ends with.
+//! Why a command failed: its message and its exit status.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use tidings_core::{Error, StoreError, answer};
 use tidings_tui::advice::advice;
 use tidings_tui::escape;
 
-/// Why a command failed: what to print on standard error, and the exit status.
+/// A failed command: the message for people, and the exit status.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
@@ -15,38 +15,38 @@ pub(crate) struct Failure {
     json: Vec<u8>,
 }
 
-/// An operation's result is a failure.
+/// The operation was refused.
 pub(crate) const REFUSED: u8 = 1;
 /// The command line, or a setting, is wrong.
 pub(crate) const USAGE: u8 = 2;
 /// The database or the system failed.
 const SYSTEM: u8 = 3;
-/// Somebody pressed Ctrl-C; as shells have it, 128 and the number of the signal.
+/// The user pressed Ctrl-C: 128 plus the number of the signal, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 impl Failure {
-    /// The command line, or a setting, is wrong.
+    /// Returns the failure of a wrong command line or setting.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), status: USAGE, json: answer::refusal("bad request") }
     }
 
-    /// A file or the system failed.
+    /// Returns the failure of a file or of the system.
     pub(crate) fn system(message: impl Into<String>) -> Self {
         Self { message: message.into(), status: SYSTEM, json: answer::refusal("internal error") }
     }
 
-    /// An operation was refused; `message` says what to do about it.
+    /// Returns the failure of a refused operation; `message` says what to do about it.
     pub(crate) fn refused(error: &Error, message: impl Into<String>) -> Self {
         let message = format!("{error}: {}", message.into());
         Self { message, status: exit_status(error), json: answer::failure(error) }
     }
 
-    /// Somebody pressed Ctrl-C, and the work has stopped; `message` says how that left things.
+    /// Returns the failure of work stopped by Ctrl-C; `message` says what has been done so far.
     pub(crate) fn interrupted(message: impl Into<String>) -> Self {
         Self { message: message.into(), status: INTERRUPTED, json: answer::refusal("interrupted") }
     }
 
-    /// A process has what the command would change.
+    /// Returns the failure to change something that another process uses.
     pub(crate) fn in_use(message: impl Into<String>) -> Self {
         Self { message: message.into(), status: SYSTEM, json: answer::failure(&Error::Overloaded) }
     }
@@ -66,12 +66,12 @@ impl Failure {
         self.status
     }
 
-    /// This failure, told to be at some place.
+    /// Returns this failure with a place, such as a file, before its message.
     pub(crate) fn at(self, place: &str) -> Self {
         Self { message: format!("{place}: {}", self.message), ..self }
     }
 
-    /// Somebody was asked and wants it no more.
+    /// Returns the failure of a command that the user declined when asked.
     pub(crate) fn declined(message: impl Into<String>) -> Self {
         Self { message: message.into(), status: REFUSED, json: answer::refusal("bad request") }
     }
@@ -80,7 +80,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let advice = advice(&error);
-        // `internal error` tells people nothing.
+        // The text `internal error` does not help people.
         let message = match exit_status(&error) {
             SYSTEM if !matches!(error, Error::Overloaded) => advice,
             _ => format!("{error}: {advice}"),
@@ -89,7 +89,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// The exit status of an operation that failed.
+/// Returns the exit status of an error.
 const fn exit_status(error: &Error) -> u8 {
     match error {
         Error::Documented(_)
@@ -109,18 +109,18 @@ const fn exit_status(error: &Error) -> u8 {
     }
 }
 
-/// There is no database.
+/// Returns the failure of a command whose database does not exist.
 pub(crate) fn no_database(path: &Path) -> Failure {
     let path = path.display().to_string();
     let path = escape::line(&path);
-    Failure::system(format!("there is no database {path}: name it with --db, or make it with tidings init"))
+    Failure::system(format!("there is no database {path}: name it with --db, or create it with tidings init"))
 }
 
 /// Returns the failure to open the database `path`.
 pub(crate) fn cannot_open(path: &Path, error: &Error) -> Failure {
     let message = format!("cannot open the database {}: {}", path.display(), advice(error));
     match error {
-        // The setting is wrong, not the database.
+        // The setting is wrong, and the database is fine.
         Error::Store(StoreError::Zone { .. }) => Failure::usage(message),
         _ => Failure::system(message),
     }
@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// The exit status of each failure stands in the README.
+    /// The documentation lists the exit statuses.
     #[test]
     fn refusals_end_with_1_and_failures_of_the_system_with_3() {
         for outcome in Outcome::ALL {

@@ -16,13 +16,13 @@ use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Feed {
-    /// Posts recommended to a member by their interest; fresh and popular ones to a guest
+    /// Recommend posts to a member by their interest; a guest gets fresh and popular posts
     #[command(after_help = "Example: tidings --as ann feed recommended --limit 20")]
     Recommended(Window),
-    /// Popular posts
+    /// List popular posts
     #[command(after_help = "Example: tidings feed popular --limit 20")]
     Popular(Window),
-    /// The posts of a topic, newest first; for a member the visit is recorded
+    /// List the posts of a topic, newest first; a member's visit is recorded
     #[command(after_help = "Example: tidings feed topic Rust")]
     Topic {
         /// The topic or tag
@@ -37,12 +37,12 @@ pub(crate) struct Window {
     /// How many posts, 1 to 300 [default: 150, with --ndjson all]
     #[arg(long, value_name = "N")]
     limit: Option<i64>,
-    /// Go on where a page ended: what it gave as next
+    /// Continue after the page that returned this as its next
     #[arg(long, value_name = "X")]
     next: Option<String>,
 }
 
-/// What a page of a feed holds, its posts as they are.
+/// A page of a feed with its posts as raw JSON.
 #[derive(Deserialize)]
 struct Posts<'a> {
     #[serde(borrow)]
@@ -50,7 +50,7 @@ struct Posts<'a> {
     next: Option<String>,
 }
 
-/// What people see of a post.
+/// The fields of a post that the table shows.
 #[derive(Deserialize)]
 struct Shown {
     #[serde(rename = "_id")]

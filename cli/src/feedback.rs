@@ -15,28 +15,28 @@ pub(crate) enum Feedback {
     /// Send feedback as a member
     #[command(after_help = "Example: tidings --as ann feedback send --type idea \"Open on Sundays\"")]
     Send {
-        /// Its type, one line of up to 50 characters [default: general]
+        /// The type, one line of up to 50 characters [default: general]
         #[arg(long = "type", value_name = "T", allow_hyphen_values = true)]
         kind: Option<String>,
-        /// The notice it is on [default: none]
+        /// The notice that it refers to [default: none]
         #[arg(long, value_name = "ID")]
         notice: Option<String>,
-        /// Its text, up to 5,000 characters
+        /// The text, up to 5,000 characters
         text: String,
     },
-    /// The open feedback, newest first
+    /// List the open feedback, newest first
     #[command(after_help = "Example: tidings feedback list --all")]
     List {
-        /// What is done, too
+        /// Include done feedback
         #[arg(long)]
         all: bool,
     },
-    /// Say that feedback is done
+    /// Mark feedback as done
     #[command(after_help = "Example: tidings feedback done 6560c1a2ffeeddccbbaa0001")]
     Done {
         /// The feedback
         id: String,
-        /// Say that it is open again
+        /// Mark it as open again
         #[arg(long)]
         undo: bool,
     },
@@ -93,7 +93,7 @@ fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
     })
 }
 
-/// One piece of feedback, to be read whole.
+/// Prints one item of feedback with its whole text.
 fn entry(page: &mut Page, feedback: &feedback::Feedback) {
     let (state, style) =
         if feedback.activation == 1 { ("open", Style::Strong) } else { ("done", Style::Faint) };

@@ -1,11 +1,11 @@
-//! The options that every command takes.
+//! The options of every command.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// What every command takes, before its name or after it.
+/// The options of every command, before or after its name.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
@@ -15,26 +15,27 @@ pub(crate) struct Global {
     /// A TOML file with settings [default: ./tidings.toml, if there is one]
     #[arg(long, global = true, env = "TIDINGS_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Print one JSON object, as HTTP would answer it
+    /// Print one JSON object, as HTTP would send it
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Print one JSON object a line: the elements of a list, each as it comes
+    /// Print the elements of a list as one JSON object a line, as soon as each is available
     #[arg(long, global = true, conflicts_with = "json")]
     pub(crate) ndjson: bool,
-    /// Act as this member, with their rights and no others
+    /// Act as this member, with only the member's rights
     #[arg(long = "as", global = true, value_name = "ID")]
     pub(crate) acting: Option<String>,
-    /// When to use colours; auto is on a terminal, unless `NO_COLOR` is set
+    /// When to use colours; auto uses them on a terminal unless `NO_COLOR` is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
 }
 
-/// The arguments that may be options: those that tell how to answer hold for command lines that cannot be parsed, too.
+/// Returns the arguments that can be options. They choose the form of the output even if clap cannot parse the command
+/// line.
 pub(crate) fn given() -> impl Iterator<Item = OsString> {
     std::env::args_os().skip(1).take_while(|argument| argument != "--")
 }
 
-/// When to use colours, whether or not the arguments can be parsed.
+/// Returns when to use colours, even if clap cannot parse the command line.
 pub(crate) fn color() -> Color {
     const FLAG: &str = "--color";
     let mut arguments = given();

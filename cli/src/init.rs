@@ -15,7 +15,7 @@ use crate::session::{Session, registered};
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// Make this member an administrator, signing them up where there is none
+    /// Make this member an administrator, signing the member up first if necessary
     #[arg(long, value_name = "ID")]
     admin: Option<String>,
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub(crate) struct Init {
 
 #[derive(Serialize)]
 struct Answer {
-    /// The administrator, `""` when none was made.
+    /// The administrator; `""` if none was made.
     admin: String,
 }
 

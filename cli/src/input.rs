@@ -1,4 +1,4 @@
-//! What commands read: files, or standard input.
+//! The input of commands: files and standard input.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -17,15 +17,15 @@ use waiting::Waiting;
 /// Opens a file, or standard input for `-`.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the file cannot be opened.
 pub(crate) fn open(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
     Ok(Box::new(BufReader::with_capacity(1 << 18, unbuffered(file)?)))
 }
 
-/// As [`open`]; an input that can be long in coming, a pipe or a terminal, fails once `stop` is set.
+/// Opens a file as [`open`] does. Reading a pipe or a terminal, which may block, fails once `stop` is set.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the file cannot be opened.
 pub(crate) fn open_until(file: &Path, stop: &Arc<AtomicBool>) -> Result<Box<dyn BufRead>, Failure> {
     if file.is_file() {
         return open(file);
@@ -41,15 +41,15 @@ fn unbuffered(file: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     Ok(Box::new(opened.map_err(|e| unreadable(file, &e))?))
 }
 
-/// Says that a file cannot be read.
+/// Returns the failure to read a file.
 pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Failure {
     Failure::system(format!("cannot read {}: {error}", file.display()))
 }
 
-/// The most bytes of a text that are read: above what any of ours may have.
+/// The most bytes read of a text: more than any valid text has.
 const TEXT_MAX: u64 = 4 << 20;
 
-/// A text, given or in a file.
+/// A text, given as an argument or in a file.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub(crate) struct Text {
@@ -62,10 +62,10 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// The text, without the line break that ends a file; `None` when it is not given.
+    /// Returns the text, without the line break at the end of a file; `None` if no text is given.
     ///
     /// # Errors
-    /// When the file cannot be read, or is not text.
+    /// When the file cannot be read, or is not UTF-8.
     pub(crate) fn read(&self) -> Result<Option<String>, Failure> {
         let Some(file) = &self.post_file else { return Ok(self.post.clone()) };
         let mut text = String::new();

@@ -1,13 +1,13 @@
-//! Ctrl-C, for work that takes its time and has something to put away before it ends.
+//! Ctrl-C during long work that must clean up before it ends.
 
 use tidings_core::backup::Stop;
 
 use crate::failure::Failure;
 
-/// Has Ctrl-C, and a service manager's wish to end, ask the work to stop instead of ending the process at once.
+/// Makes Ctrl-C and SIGTERM ask the work to stop, instead of ending the process at once.
 ///
 /// # Errors
-/// When the system has no handler for it.
+/// When the signal handler cannot be installed.
 pub(crate) fn stop() -> Result<Stop, Failure> {
     let stop = Stop::default();
     let asked = stop.clone();

@@ -1,4 +1,4 @@
-//! `tidings`: the one binary. It parses, calls one operation of the core, and prints.
+//! `tidings`: the program. It parses the command line, calls one operation of the core and prints the answer.
 
 use std::process::ExitCode;
 

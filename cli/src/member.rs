@@ -1,4 +1,4 @@
-//! `tidings member`: members, as they act and as the operator looks after them.
+//! `tidings member`: what members do, and how the operator manages them.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,36 +22,36 @@ pub(crate) enum Member {
     SignUp {
         /// The id: letters, digits, _ - and ., a letter or digit first
         id: String,
-        /// The name that is shown
+        /// The displayed name
         #[arg(long, value_name = "N", allow_hyphen_values = true)]
         nickname: String,
         #[command(flatten)]
         password: Password,
     },
-    /// Sign a member in: print an access token
+    /// Sign a member in and print an access token
     #[command(after_help = "Example: tidings member sign-in ann --password-file pw.txt")]
     SignIn(Credentials),
-    /// Sign a university member in, signing up who is new: print an access token
+    /// Sign a university member in, signing up a new one, and print an access token
     #[command(after_help = "Example: tidings member sign-in-up s2026001")]
     SignInUp(Credentials),
-    /// The members, by id
+    /// List the members by id
     #[command(
         after_help = "Examples:\n  tidings member list --search kim\n  tidings member list --ndjson | wc -l"
     )]
     List(list::Options),
-    /// What is known of a member
+    /// Show a member
     #[command(after_help = "Example: tidings member show ann")]
     Show {
         /// The member
         id: String,
     },
-    /// Begin the measurement of a member's interest anew: views, searches and opened newsfeeds are forgotten
+    /// Reset the measured interest of a member: deletes views, searches and opened newsfeeds
     #[command(after_help = "Example: tidings member reset ann")]
     Reset {
         /// The member
         id: String,
     },
-    /// The lists of a member: likes, views, searches and opened newsfeeds
+    /// Show the lists of a member: likes, views, searches and opened newsfeeds
     #[command(after_help = "Example: tidings member lists ann --type 3")]
     Lists {
         /// The member
@@ -68,7 +68,7 @@ pub(crate) enum Member {
         /// The nickname
         nickname: String,
     },
-    /// Set whether apps sign a member in by themselves
+    /// Set whether apps sign the member in automatically
     #[command(after_help = "Example: tidings member auto-login ann 1")]
     AutoLogin {
         /// The member
@@ -77,10 +77,10 @@ pub(crate) enum Member {
         #[arg(value_parser = clap::value_parser!(i64).range(0..=1))]
         auto_login: i64,
     },
-    /// Give a member a new password; they are signed out everywhere
+    /// Set a member's password and sign the member out everywhere
     #[command(after_help = "Example: tidings member password ann")]
     Password(Credentials),
-    /// Remove a member, with their lists and their interest
+    /// Remove a member with all lists and the measured interest
     #[command(after_help = "Example: tidings member remove ann --yes")]
     Remove {
         /// The member
@@ -89,19 +89,19 @@ pub(crate) enum Member {
         #[arg(long)]
         yes: bool,
     },
-    /// Import members of another system, with the password hashes they had there
+    /// Import members of another system with their password hashes
     #[command(
         after_help = "A line:\n  {\"id\": \"ann\", \"nickname\": \"Ann\", \"password_hash\": \"scrypt:32768:8:1$…$…\", \
                       \"name\": \"Ann Lee\", \"major\": \"Physics\", \"date\": \"2024-03-01T09:00:00Z\"}\n\
                       Example: tidings member import members.jsonl"
     )]
     Import {
-        /// The file, one JSON object a line or one JSON array, or - for standard input
+        /// The file with one JSON object a line or one JSON array, or - for standard input
         file: PathBuf,
     },
 }
 
-/// Who, and where their password comes from.
+/// A member, and the source of the password.
 #[derive(Debug, Args)]
 pub(crate) struct Credentials {
     /// The member
@@ -134,7 +134,7 @@ pub(crate) fn run(session: &Session, command: &Member) -> Result<ExitCode, Failu
             let member = session.member(id)?;
             profile::reset_measurement(tidings, &member)?;
             let id = registered(&member, id);
-            out.answer(&(), |page| page.line(format!("The interest of {id} is measured anew.")))
+            out.answer(&(), |page| page.line(format!("The measured interest of {id} is reset.")))
         }
         Member::Nickname { id, nickname } => {
             let member = session.member(id)?;
@@ -169,7 +169,7 @@ fn import(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
 
 fn give_password(session: &Session, id: &str, password: &Password) -> Result<ExitCode, Failure> {
     session.operator_only()?;
-    // Before anybody is asked for a password that is for nobody.
+    // An unknown member is reported before the command asks for a password.
     let member = session.member(id)?;
     let id = registered(&member, id);
     let given = account::set_password(&session.tidings, id, &password::new(password)?);
@@ -181,7 +181,7 @@ fn give_password(session: &Session, id: &str, password: &Password) -> Result<Exi
 
 fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {
     let Session { tidings, out, caller } = session;
-    // A member removes themselves, an administrator whomever; nobody is asked about what would be refused.
+    // Members may remove themselves, administrators any member. The command asks only if it may do the work.
     let themselves = match caller {
         Caller::Operator => None,
         acting => acting.on_behalf_of(tidings, id).ok(),
@@ -201,7 +201,7 @@ fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {
     out.answer(&(), |page| page.line(format!("{id} is removed.")))
 }
 
-/// Says what ids, passwords and nicknames have to be, where one is not so.
+/// Explains the rules of ids, passwords and nicknames if one is broken.
 pub(crate) fn explained(tidings: &Tidings, error: Error) -> Failure {
     let (id, pw) = (tidings.config().id_length, tidings.config().password_length);
     let nickname = tidings.config().nickname_length;
@@ -219,7 +219,7 @@ pub(crate) fn explained(tidings: &Tidings, error: Error) -> Failure {
         ),
         Error::Documented(Outcome::RewriteNickname) => Failure::refused(&error, nickname),
         Error::Documented(Outcome::AlreadyId) => {
-            Failure::refused(&error, "somebody has this id, or the university's roster reserves it")
+            Failure::refused(&error, "another member has this id, or the university's roster reserves it")
         }
         error => error.into(),
     }

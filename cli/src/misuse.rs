@@ -1,4 +1,4 @@
-//! A command line that cannot be parsed, or that asks for help.
+//! A command line that clap cannot parse, or that asks for help.
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -12,17 +12,17 @@ use crate::global;
 use crate::output::{self, Style};
 use crate::settings::wrong_variable;
 
-/// What a command line that cannot be parsed, or that asks for help, ends with.
+/// Prints the help or the error of a command line. Returns the exit status.
 pub(crate) fn report(mut refused: clap::Error) -> ExitCode {
     let status = u8::try_from(refused.exit_code()).unwrap_or(USAGE);
     if status == 0 {
-        // Our own words; a reader that has gone away wants no more.
+        // Help: a reader that has closed the pipe is not a failure.
         let _ = refused.print();
         return ExitCode::SUCCESS;
     }
     let for_programs = || global::given().any(|argument| argument == "--json" || argument == "--ndjson");
     if for_programs() {
-        // Where the object cannot be written, the message still can.
+        // When the object cannot be written, the message still can.
         let _ = output::print(&answer::refusal("bad request"));
     }
     let colour = output::colours(global::color(), std::io::stderr().is_terminal());
@@ -37,7 +37,7 @@ pub(crate) fn report(mut refused: clap::Error) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Keeps what was typed from looking like lines of the message.
+/// Escapes typed text, so that it cannot look like lines of the message.
 fn on_lines(refused: &mut clap::Error) {
     let fit = |value: &ContextValue| match value {
         ContextValue::String(typed) => Some(ContextValue::String(escape::line(typed).into_owned())),
@@ -52,12 +52,12 @@ fn on_lines(refused: &mut clap::Error) {
     }
 }
 
-/// The message of a command line that cannot be parsed, with the word it begins with so that it stands out.
+/// Highlights the word that begins the message.
 fn with_name(message: &str, colour: bool) -> String {
     const NAME: &str = "error:";
     match message.strip_prefix(NAME) {
         Some(rest) => output::paint(NAME, Style::Bad, colour) + rest,
-        // Help, where a command is missing.
+        // A missing command prints the help.
         None => message.to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! `tidings notice`: what administrators tell everybody.
+//! `tidings notice`: what administrators publish for everybody.
 
 use std::process::ExitCode;
 
@@ -26,18 +26,18 @@ pub(crate) enum Notice {
         title: String,
         #[command(flatten)]
         post: Text,
-        /// Keep it from all but administrators
+        /// Show it to administrators only
         #[arg(long)]
         hidden: bool,
     },
-    /// The notices, newest first
+    /// List the notices, newest first
     #[command(after_help = "Example: tidings notice list --all")]
     List {
-        /// The hidden ones too
+        /// Include hidden notices
         #[arg(long)]
         all: bool,
     },
-    /// Read a notice, which counts a view
+    /// Read a notice, which counts as a view
     #[command(after_help = "Example: tidings notice show 6560c1a2ffeeddccbbaa0001")]
     Show {
         /// The notice
@@ -62,7 +62,7 @@ pub(crate) enum Notice {
 pub(crate) struct Edit {
     /// The notice
     id: String,
-    /// Its new title
+    /// The new title
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     title: Option<String>,
     #[command(flatten)]
@@ -105,12 +105,12 @@ impl Edit {
             notice::update(tidings, caller, id, &draft).map_err(|error| unknown(error, "notice", id))?;
             return out.answer(&(), |page| page.line("The notice is changed."));
         }
-        // Before anybody writes what they may not keep.
+        // A command that would be refused must not open the editor.
         editor::edit(session, &find(session, id)?)
     }
 }
 
-/// The notice with this id, for an administrator who is about to change it; looking counts no view.
+/// Returns a notice for an administrator who will change it. This counts no view.
 fn find(session: &Session, id: &str) -> Result<notice::Notice, Failure> {
     let Session { tidings, caller, .. } = session;
     admin::check(tidings, caller)?;
@@ -131,7 +131,7 @@ fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
         ];
         let mut table = Table::new(columns);
         for notice in notices.notices() {
-            // With the title, which is never left out.
+            // The mark is part of the title, which is never left out.
             let (mark, style) =
                 if notice.activation == 1 { ("", Style::Plain) } else { ("(hidden) ", Style::Faint) };
             let title = format!("{mark}{}", notice.title);

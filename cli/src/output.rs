@@ -1,8 +1,7 @@
-//! The one door through which answers leave: for programs as JSON, encoded where HTTP's answers are, for people as
-//! a page that fits the terminal.
+//! The output of commands. Programs get JSON, encoded as for HTTP; people get a page that fits the terminal.
 //!
-//! Answers go to standard output and nothing else does; what is said beside them goes to standard error. A reader
-//! that has gone away (`| head -1`) wants no more, which is no failure.
+//! Only answers go to standard output; messages go to standard error. A reader that closes the pipe (`| head -1`) is
+//! not a failure.
 
 use std::io::{BufWriter, ErrorKind, IsTerminal as _, StdoutLock, Write as _};
 use std::process::ExitCode;
@@ -21,27 +20,27 @@ mod table;
 pub(crate) use page::{Page, dated, local, zone};
 pub(crate) use table::{Column, Table};
 
-/// Where answers go, and in which form.
+/// The form of the output.
 pub(crate) struct Output {
     form: Form,
     colour: bool,
     colour_errors: bool,
-    /// Cells of the terminal's lines; `None` where nobody sees it.
+    /// The width of the terminal; `None` if standard output is not a terminal.
     width: Option<usize>,
 }
 
-/// For whom an answer is written.
+/// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// For people.
+    /// A page for people.
     Page,
-    /// For programs: one object.
+    /// One JSON object.
     Json,
-    /// For programs: the elements of a list, one object a line.
+    /// The elements of a list, one JSON object a line.
     Lines,
 }
 
-/// How a word or a line stands out, in the terminal's own colours.
+/// The style of a word or a line, in the terminal's own colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
@@ -51,7 +50,7 @@ pub(crate) enum Style {
 }
 
 impl Output {
-    /// The output that the options ask for.
+    /// Returns the output that the options ask for.
     pub(crate) fn new(global: &Global) -> Self {
         let form = match (global.json, global.ndjson) {
             (true, _) => Form::Json,
@@ -64,22 +63,22 @@ impl Output {
         Self { form, colour, colour_errors, width }
     }
 
-    /// Whether programs read the answer: nobody is there to be asked.
+    /// Whether the answer is JSON, so that the command must not ask questions.
     pub(crate) fn is_for_programs(&self) -> bool {
         self.form != Form::Page
     }
 
-    /// Whether one object is wanted.
+    /// Whether the answer is one JSON object.
     pub(crate) fn is_json(&self) -> bool {
         self.form == Form::Json
     }
 
-    /// Whether a list is wanted element by element, all of it: [`stream`].
+    /// Whether the answer is every element of a list, line by line: see [`stream`].
     pub(crate) fn streams(&self) -> bool {
         self.form == Form::Lines
     }
 
-    /// Prints an operation's answer: for programs the object that HTTP would answer, for people what `people` writes.
+    /// Prints an answer: as the object that HTTP would send, or as the page that `people` writes.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -94,7 +93,7 @@ impl Output {
         }
     }
 
-    /// As [`Output::answer`], of an operation whose result is `result` and not success.
+    /// Prints an answer as [`Output::answer`] does, with a `result` other than success.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -111,7 +110,7 @@ impl Output {
         Ok(ExitCode::from(failure::REFUSED))
     }
 
-    /// As [`Output::answer`], of a body whose list `items` is printed element by element where that is asked for.
+    /// Prints an answer as [`Output::answer`] does; `--ndjson` prints the elements of `items` instead.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -134,7 +133,7 @@ impl Output {
         })
     }
 
-    /// As [`Output::answer`], of an answer that is encoded already.
+    /// Prints an answer as [`Output::answer`] does, from encoded JSON.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -145,7 +144,7 @@ impl Output {
         }
     }
 
-    /// Prints an object for programs; for people, nothing.
+    /// Prints an object if the form is JSON.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -156,7 +155,7 @@ impl Output {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Reports a failure: programs get its object on standard output, people its message on standard error.
+    /// Reports a failure: the object on standard output if the form is JSON, and the message on standard error.
     pub(crate) fn failed(&self, failure: &Failure) -> ExitCode {
         // When the object cannot be written, the message still can.
         let _ = self.object(failure.json());
@@ -179,10 +178,10 @@ impl Output {
     }
 }
 
-/// Prints a list element by element, as `produce` hands them on.
+/// Prints a list element by element, as `produce` supplies them.
 ///
 /// # Errors
-/// What `produce` answers; when it cannot be written.
+/// The failures of `produce`; when the output cannot be written.
 pub(crate) fn stream(produce: impl FnOnce(&mut Lines) -> Result<(), Failure>) -> Result<ExitCode, Failure> {
     let mut lines = Lines { out: BufWriter::with_capacity(1 << 16, std::io::stdout().lock()) };
     let produced = produce(&mut lines);
@@ -191,11 +190,11 @@ pub(crate) fn stream(produce: impl FnOnce(&mut Lines) -> Result<(), Failure>) ->
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a list that comes in pages element by element: as many as `limit` says, all where it does not.
-/// `fetch` reads a page of at most so many elements from where it is told, and says where the next begins.
+/// Prints a paged list element by element: `limit` elements, or all of them. `fetch` returns a page of at most so many
+/// elements that begins at a position, and the position of the next page.
 ///
 /// # Errors
-/// What `fetch` answers; when it cannot be written.
+/// The failures of `fetch`; when the output cannot be written.
 pub(crate) fn stream_pages<I: Serialize, P>(
     limit: Option<i64>,
     from: Option<P>,
@@ -225,7 +224,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Prints one element; false when nobody reads any more.
+    /// Prints one element. Returns false when the reader has closed the pipe.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -244,13 +243,13 @@ pub(crate) fn print(line: &[u8]) -> Result<(), Failure> {
     kept(out.write_all(line).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush())).map(|_| ())
 }
 
-/// Says something on standard error; `text` is fit for a terminal already.
+/// Prints a message on standard error. The caller has escaped `text`.
 pub(crate) fn note(text: &str) {
-    // There is nowhere left to say that this cannot be said.
+    // An error on standard error cannot be reported anywhere.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// `text` so that it stands out, where there is colour.
+/// Returns `text` with its style if `colour` is set.
 pub(crate) fn paint(text: &str, style: Style, colour: bool) -> String {
     use anstyle::{AnsiColor, Style as Ansi};
     let ansi = match style {
@@ -262,12 +261,12 @@ pub(crate) fn paint(text: &str, style: Style, colour: bool) -> String {
     if colour { format!("{ansi}{text}{ansi:#}") } else { text.to_owned() }
 }
 
-/// Whether somebody is there to be asked.
+/// Whether the command can ask the user.
 pub(crate) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Whether to use colours on something that is a terminal, or is none.
+/// Returns whether to use colours on an output that is a terminal or not.
 pub(crate) fn colours(when: Color, terminal: bool) -> bool {
     let given = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     match when {
@@ -279,7 +278,7 @@ pub(crate) fn colours(when: Color, terminal: bool) -> bool {
     }
 }
 
-/// Whether what was written is read; false when the reader has gone away.
+/// Returns whether the output still has a reader: false when the pipe is closed.
 pub(crate) fn kept(written: std::io::Result<()>) -> Result<bool, Failure> {
     match written {
         Ok(()) => Ok(true),

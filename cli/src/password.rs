@@ -1,4 +1,4 @@
-//! Passwords for commands: from a prompt without echo, standard input or a file.
+//! Passwords for commands: from a prompt without echo, from standard input or from a file.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, ErrorKind, IsTerminal as _, Read, Write as _};
@@ -12,7 +12,8 @@ use zeroize::Zeroizing;
 
 use crate::failure::{Failure, INTERRUPTED};
 
-/// Where a password comes from when nobody can be asked: never from an argument, which others could read.
+/// The source of a password when the command cannot ask. Other users could read an argument, so a password is never
+/// one.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub(crate) struct Password {
@@ -24,15 +25,15 @@ pub(crate) struct Password {
     password_file: Option<PathBuf>,
 }
 
-/// The most bytes of a password that are read: four for each of the most characters, and to spare.
+/// The most bytes read of a password: more than four for each of the most characters.
 const BYTES_MAX: u64 = 64 << 10;
 
-/// Reads the password that somebody has, as `args` say; asks for it when they do not.
+/// Reads a member's password from the source in `args`, or asks for it.
 pub(crate) fn present(args: &Password) -> Result<Zeroizing<String>, Failure> {
     given(args)?.map_or_else(|| prompt("Password: "), Ok)
 }
 
-/// Reads a password that is to be kept, as `args` say; asks for it, twice, when they do not.
+/// Reads a new password from the source in `args`, or asks for it twice.
 pub(crate) fn new(args: &Password) -> Result<Zeroizing<String>, Failure> {
     if let Some(password) = given(args)? {
         return Ok(password);
@@ -44,11 +45,11 @@ pub(crate) fn new(args: &Password) -> Result<Zeroizing<String>, Failure> {
     Err(Failure::usage("the passwords differ"))
 }
 
-/// The password from where `args` say, if they do.
+/// Reads the password from the source in `args`, if they name one.
 fn given(args: &Password) -> Result<Option<Zeroizing<String>>, Failure> {
     if args.password_stdin {
         if std::io::stdin().is_terminal() {
-            // Whoever types it is asked as others are, or it would be seen.
+            // On a terminal the password would be visible, so the command asks for it.
             return Ok(None);
         }
         return first_line(std::io::stdin().lock(), "standard input").map(Some);
@@ -59,16 +60,16 @@ fn given(args: &Password) -> Result<Option<Zeroizing<String>>, Failure> {
     first_line(file, &name).map(Some)
 }
 
-/// Asks for a password, which is not shown as it is typed.
+/// Asks for a password without showing it.
 fn prompt(text: &str) -> Result<Zeroizing<String>, Failure> {
-    // The question is put to the terminal itself, wherever messages go.
+    // The prompt goes to the terminal itself, even if standard error is redirected.
     if !std::io::stdin().is_terminal() {
         let hint = "there is no terminal to ask for the password: use --password-stdin or --password-file";
         return Err(Failure::usage(hint));
     }
     interrupt_gently();
     let failed = |e: std::io::Error| match e.kind() {
-        ErrorKind::Interrupted => Failure::interrupted("interrupted: nothing is done"),
+        ErrorKind::Interrupted => Failure::interrupted("interrupted: nothing was changed"),
         _ => Failure::system(format!("cannot read the password: {e}")),
     };
     #[cfg(unix)]
@@ -76,19 +77,19 @@ fn prompt(text: &str) -> Result<Zeroizing<String>, Failure> {
     rpassword::prompt_password(text).map(Zeroizing::new).map_err(failed)
 }
 
-/// Leaves a Ctrl-C at the question to the question, which puts the terminal right before it ends; elsewhere it ends
-/// the program, a moment later.
+/// Lets the prompt restore the terminal on Ctrl-C before the program ends. Without a prompt, Ctrl-C ends the program a
+/// moment later.
 fn interrupt_gently() {
     const MOMENT: Duration = Duration::from_millis(500);
     let ended = ctrlc::set_handler(|| {
         std::thread::sleep(MOMENT);
         std::process::exit(INTERRUPTED.into());
     });
-    // Whoever was there first, as for the question before this one, ends the program just as well.
+    // A handler installed earlier, such as by a previous prompt, also ends the program.
     drop(ended);
 }
 
-/// A terminal that does not show what is typed: from before the question, or what is typed early would be seen.
+/// Turns echo off while it exists. It starts before the prompt, so that keys typed early are not visible.
 #[cfg(unix)]
 struct Unseen {
     terminal: File,
@@ -110,19 +111,19 @@ impl Unseen {
 #[cfg(unix)]
 impl Drop for Unseen {
     fn drop(&mut self) {
-        // A terminal that has gone away has nothing left to put right.
+        // A terminal that is gone needs no restoring.
         let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
     }
 }
 
-/// Asks for something that may be seen; `None` when nothing is answered.
+/// Asks a question whose answer is visible; `None` if the answer is empty.
 pub(crate) fn ask(prompt: &str) -> Result<Option<String>, Failure> {
     let failed = |e: std::io::Error| Failure::system(format!("cannot ask: {e}"));
     let mut asking = std::io::stderr();
     write!(asking, "{prompt}").and_then(|()| asking.flush()).map_err(failed)?;
     let mut line = String::new();
     if std::io::stdin().read_line(&mut line).map_err(failed)? == 0 {
-        // Ctrl-D leaves what comes next on the line of the question.
+        // After Ctrl-D the cursor is still on the line of the question.
         writeln!(asking).map_err(failed)?;
     }
     let line = line.trim();

@@ -25,7 +25,7 @@ pub(crate) enum Post {
         after_help = "Example: tidings post add --title \"Rust 1.80\" --url https://example.org/rust --topic Rust"
     )]
     Add(Fields),
-    /// Change the fields of a post that are given
+    /// Change the given fields of a post
     #[command(after_help = "Example: tidings post edit 6560c1a2ffeeddccbbaa0001 --tag release --tag rust")]
     Edit {
         /// The post
@@ -33,7 +33,7 @@ pub(crate) enum Post {
         #[command(flatten)]
         fields: Fields,
     },
-    /// Import posts from JSON, CSV or a feed; the same url updates
+    /// Import posts from JSON, CSV or a feed; a post with a known url is updated
     #[command(
         after_help = "Examples:\n  tidings post import posts.jsonl\n  tidings post import posts.csv\n  \
                       curl -s https://blog.rust-lang.org/feed.xml | tidings post import -"
@@ -41,22 +41,22 @@ pub(crate) enum Post {
     Import {
         /// The file, or - for standard input
         file: PathBuf,
-        /// How posts are written in it; else its name or its beginning tells
+        /// The format of the file [default: detected from its name or its beginning]
         #[arg(long, value_name = "FORMAT")]
         format: Option<import::Format>,
     },
-    /// Write every post as a line of JSON, as import reads them
+    /// Export every post as a line of JSON, which import can read
     #[command(after_help = "Example: tidings post export posts.jsonl")]
     Export {
         /// The file, or - for standard output
         file: PathBuf,
     },
-    /// The posts, newest first
+    /// List the posts, newest first
     #[command(
         after_help = "Examples:\n  tidings post list --topic Rust\n  tidings post list --ndjson | jq .url"
     )]
     List(show::Window),
-    /// A whole post
+    /// Show a whole post
     #[command(after_help = "Example: tidings post show 6560c1a2ffeeddccbbaa0001")]
     Show {
         /// The post
@@ -71,7 +71,7 @@ pub(crate) enum Post {
         #[arg(long)]
         yes: bool,
     },
-    /// Count a view of a post, a member's or a guest's
+    /// Count a view of a post by a member or a guest
     #[command(after_help = "Example: tidings --as ann post view 6560c1a2ffeeddccbbaa0001")]
     View {
         /// The post
@@ -83,7 +83,7 @@ pub(crate) enum Post {
         /// The post
         id: String,
     },
-    /// Take a member's like back
+    /// Remove a member's like
     #[command(after_help = "Example: tidings --as ann post unlike 6560c1a2ffeeddccbbaa0001")]
     Unlike {
         /// The post
@@ -111,7 +111,7 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
         Post::List(window) => show::list(session, window),
         Post::Show { id } => show::one(session, id),
         Post::Remove { id, yes } => {
-            // Nobody is asked about what would be refused.
+            // The command asks only if it may do the work.
             admin::check(tidings, caller)?;
             let found = post::get(tidings, id).map_err(missing(id))?;
             session.confirm(*yes, &format!("remove the post \"{}\"", found.post.shown.title))?;

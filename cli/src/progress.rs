@@ -1,4 +1,4 @@
-//! Long work: a count while somebody is looking, and Ctrl-C, which ends it with the next batch.
+//! Progress of long work, and Ctrl-C, which stops the work after the current batch.
 
 use std::fmt;
 use std::io::{BufRead, IsTerminal as _};
@@ -17,18 +17,18 @@ use crate::failure::{Failure, INTERRUPTED};
 use crate::input;
 use crate::output::{Output, Page, note};
 
-/// How long a work may take to end.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long the work may take to stop before the process ends anyway.
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Watches a work that goes on batch by batch.
+/// Shows the progress of work that is done in batches, and stops it on Ctrl-C.
 pub(crate) struct Watch {
     bar: ProgressBar,
-    /// What is said to whoever interrupts it.
+    /// The message after an interruption.
     then: &'static str,
     interrupted: Arc<AtomicBool>,
 }
 
-/// What a work did before it was interrupted.
+/// The answer of interrupted work.
 #[derive(Serialize)]
 struct Interrupted<'a, T> {
     result: &'static str,
@@ -37,14 +37,14 @@ struct Interrupted<'a, T> {
 }
 
 impl Watch {
-    /// Begins to count `things`. From here on Ctrl-C asks the work to end, and ends the program when it does not.
+    /// Starts counting `things`. From now on Ctrl-C asks the work to stop, and ends the process if it does not.
     pub(crate) fn start(things: &str) -> Self {
         let template = format!("{{spinner}} {{human_pos}} {things}, {{rate}}");
-        let then = "what is counted here is done; begin again, and it goes on from there";
+        let then = "what is counted here is saved; run the command again to continue";
         Self::with(ProgressBar::new_spinner(), &template, then)
     }
 
-    /// As [`Watch::start`], of a work that is done after `all` of `things`; `then` is said when it is interrupted.
+    /// Starts as [`Watch::start`] does, for work with a known end, `all`; `then` is the message after an interruption.
     pub(crate) fn towards(all: u64, things: &str, then: &'static str) -> Self {
         let template = format!("{{wide_bar}} {{human_pos}} of {{human_len}} {things}, {{elapsed}}");
         Self::with(ProgressBar::new(all), &template, then)
@@ -55,12 +55,12 @@ impl Watch {
         let asked = Arc::clone(&interrupted);
         let handled = ctrlc::set_handler(move || {
             asked.store(true, Ordering::Relaxed);
-            std::thread::sleep(PATIENCE);
+            std::thread::sleep(STOP_TIMEOUT);
             note(&format!("tidings: interrupted: {then}"));
             std::process::exit(INTERRUPTED.into());
         });
         if let Err(error) = handled {
-            // The signal ends the program then, which leaves what is written.
+            // Without a handler the signal ends the process; committed batches stay.
             tracing::debug!(%error, "the signal cannot be handled");
         }
         if !std::io::stderr().is_terminal() {
@@ -68,24 +68,24 @@ impl Watch {
         }
         let style = ProgressStyle::with_template(template).expect("the template is well-formed");
         let style = style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
-            // A text takes all that is written to it.
+            // Writing to a string cannot fail.
             let _ = write!(out, "{:.0}/s", state.per_sec());
         });
         Self { bar: bar.with_style(style), then, interrupted }
     }
 
-    /// Opens what the work reads; waiting for more of it ends with Ctrl-C.
+    /// Opens the input of the work; Ctrl-C ends waiting for more input.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the file cannot be opened.
     pub(crate) fn open(&self, file: &Path) -> Result<Box<dyn BufRead>, Failure> {
         input::open_until(file, &self.interrupted)
     }
 
-    /// What an import did; nothing, where Ctrl-C came before the first of its input.
+    /// Returns the report of an import; an empty report if Ctrl-C came before the first input.
     ///
     /// # Errors
-    /// When it failed for another reason.
+    /// The failures of the import.
     pub(crate) fn imported<T: Default>(&self, report: Result<T, Error>) -> Result<T, Failure> {
         match report {
             Err(Error::Input(_)) if self.is_interrupted() => Ok(T::default()),
@@ -93,13 +93,13 @@ impl Watch {
         }
     }
 
-    /// Is told how far the work is; says whether to go on.
+    /// Updates the progress. Returns whether to continue.
     pub(crate) fn told(&self, done: u64) -> ControlFlow<()> {
         self.bar.set_position(done);
         if self.is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Says what the work did, and whether it came to its end.
+    /// Prints the answer, and whether the work was interrupted.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -123,13 +123,13 @@ impl Watch {
         Ok(ExitCode::from(INTERRUPTED))
     }
 
-    /// Whether somebody wants it to end.
+    /// Whether the user pressed Ctrl-C.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 }
 
-/// How far a work is that knows its own end, while somebody is looking.
+/// Shows the progress of work in percent if standard error is a terminal.
 pub(crate) struct Share(ProgressBar);
 
 impl Share {
@@ -141,7 +141,7 @@ impl Share {
         Self(ProgressBar::new(100).with_style(style.expect("the template is well-formed")))
     }
 
-    /// Is told how far the work is, from 0 to 1.
+    /// Updates the progress, from 0 to 1.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
     pub(crate) fn told(&self, share: f64) {
         self.0.set_position((share * 100.0) as u64);

@@ -1,4 +1,4 @@
-//! `tidings roster`: the university's members.
+//! `tidings roster`: the members of the university.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,12 +19,12 @@ pub(crate) enum Roster {
         /// The file, or - for standard input
         file: PathBuf,
     },
-    /// Who stands on the roster, by id
+    /// List the members on the roster by id
     #[command(after_help = "Example: tidings roster list --ndjson")]
     List,
 }
 
-/// How many entries are read at a time.
+/// The number of entries read at a time.
 const PAGE: i64 = 1_000;
 
 pub(crate) fn run(session: &Session, command: &Roster) -> Result<ExitCode, Failure> {
@@ -66,6 +66,6 @@ fn list(session: &Session) -> Result<ExitCode, Failure> {
         for member in &roster.roster {
             table.row([member.id.clone(), member.name.clone(), member.major.clone()]);
         }
-        page.table(&table, "Nobody stands on the roster: tidings roster import FILE.csv");
+        page.table(&table, "The roster is empty: tidings roster import FILE.csv");
     })
 }

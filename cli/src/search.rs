@@ -1,4 +1,4 @@
-//! `tidings search`: what is found, and what is like it.
+//! `tidings search`: searching posts, similar words, and what is searched.
 
 use std::process::ExitCode;
 
@@ -12,34 +12,34 @@ use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Search {
-    /// Search posts, the best first; nothing is recorded
+    /// Search posts, best match first; nothing is recorded
     #[command(after_help = "Example: tidings search run \"borrow checker\" --category Rust --limit 10")]
     Run {
-        /// What is searched, 1 to 200 characters
+        /// The search, 1 to 200 characters
         text: String,
-        /// Among the posts of this topic or tag
+        /// Only posts of this topic or tag
         #[arg(long, value_name = "C", allow_hyphen_values = true)]
         category: Option<String>,
         /// The most posts, 1 to 300
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: i64,
     },
-    /// Record a search, a member's or a guest's
+    /// Record a search by a member or a guest
     #[command(after_help = "Example: tidings --as ann search log \"borrow checker\"")]
     Log {
-        /// What is searched, 1 to 200 characters
+        /// The search, 1 to 200 characters
         text: String,
     },
-    /// Show the words that posts use like those of a search
+    /// Show the words similar to those of a search
     #[command(after_help = "Example: tidings search similar \"borrow checker\"")]
     Similar {
-        /// What is searched, 1 to 200 characters
+        /// The search, 1 to 200 characters
         text: String,
     },
-    /// What was searched most in the last 24 hours
+    /// Show the most frequent searches of the last 24 hours
     #[command(after_help = "Example: tidings search realtime")]
     Realtime,
-    /// What a member searched, newest first
+    /// Show a member's searches, newest first
     #[command(after_help = "Example: tidings --as ann search recent --limit 10")]
     Recent {
         /// The most searches, 1 to 300
@@ -79,7 +79,7 @@ fn find(session: &Session, text: &str, category: Option<&str>, limit: i64) -> Re
             let (fits, post) = (format!("{:.2}", hit.similarity), &hit.post);
             table.row([post.id.clone(), post.title.clone(), fits, local(post.date), post.url.clone()]);
         }
-        page.table(&table, "Nothing is found.");
+        page.table(&table, "No post was found.");
     })
 }
 
@@ -93,10 +93,10 @@ fn similar(session: &Session, text: &str) -> Result<ExitCode, Failure> {
             page.indented(&words.collect::<Vec<_>>().join(", "));
         }
         if answer.similarity_word.is_empty() {
-            page.note("There is no word in this.");
+            page.note("The text contains no words.");
         }
         if answer.similarity_word.iter().all(|token| token.words.is_empty()) {
-            page.note("No words are like these. If none were learned yet: tidings words train");
+            page.note("There are no similar words. If no words have been learned yet: tidings words train");
         }
     })
 }

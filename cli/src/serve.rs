@@ -40,12 +40,12 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints how to make the first administrator.
+/// Explains how to make the first administrator.
 fn welcome() {
     note(
         "There is no administrator yet. Make one while this runs, from another terminal:\n\
          \x20 tidings init --admin ID      (asks for a password and signs ID up)\n\
-         \x20 tidings admin grant ID       (for somebody who has signed up)",
+         \x20 tidings admin grant ID       (for a member who has signed up)",
     );
 }
 
@@ -73,7 +73,7 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Sends the log to standard error. `RUST_LOG` selects its contents, `--log-format` its format.
+/// Starts logging: `RUST_LOG` selects the messages, `--log-format` their format.
 fn log_to_stderr(settings: &Settings, colour: bool) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let log =

@@ -1,4 +1,4 @@
-//! What every command on the database works with: the database, who acts, and where answers go.
+//! The session of a command: the open database, the caller and the output.
 
 use std::path::Path;
 
@@ -13,11 +13,11 @@ use crate::output::{self, Output};
 use crate::password;
 use crate::settings::Settings;
 
-/// The open database, who acts, and where answers go.
+/// The open database, the caller and the output.
 pub(crate) struct Session {
     pub(crate) tidings: Tidings,
     pub(crate) out: Output,
-    /// The operator, or the member whom `--as` names.
+    /// The operator, or the member that `--as` names.
     pub(crate) caller: Caller,
 }
 
@@ -25,15 +25,15 @@ impl Session {
     /// Opens the database that the options name.
     ///
     /// # Errors
-    /// When there is none or it does not open; when `--as` names nobody, or a member who may not act.
+    /// When the database does not exist or does not open; when `--as` names no member, or one who may not act.
     pub(crate) fn open(global: &Global) -> Result<Self, Failure> {
         Self::with(global, database::open)
     }
 
-    /// As [`Session::open`], making the database where there is none: for commands that begin with it.
+    /// Opens the database as [`Session::open`] does, creating it if it does not exist.
     ///
     /// # Errors
-    /// When it does not open; when `--as` names nobody, or a member who may not act.
+    /// When it does not open; when `--as` names no member, or one who may not act.
     pub(crate) fn create(global: &Global) -> Result<Self, Failure> {
         Self::with(global, database::create)
     }
@@ -59,21 +59,21 @@ impl Session {
         operator_only(!matches!(self.caller, Caller::Operator))
     }
 
-    /// The member who acts, for what only a member does.
+    /// Returns the acting member, for operations that only members have.
     ///
     /// # Errors
-    /// A usage failure when `--as` names nobody.
+    /// A usage failure if `--as` is missing.
     pub(crate) fn acting_member(&self) -> Result<&Caller, Failure> {
         match &self.caller {
-            Caller::Operator => Err(Failure::usage("only a member does this: name one with --as ID")),
+            Caller::Operator => Err(Failure::usage("this needs a member: name one with --as ID")),
             member => Ok(member),
         }
     }
 
-    /// The member `id`, for what members do with themselves and an operator with anybody.
+    /// Returns the member `id`, for operations that the operator may do for any member and members for themselves.
     ///
     /// # Errors
-    /// `Not found` when there is no such member; `Not admin` when `--as` names another one.
+    /// `Not found` if there is no such member; `Not admin` if `--as` names another member.
     pub(crate) fn member(&self, id: &str) -> Result<Caller, Failure> {
         self.caller.on_behalf_of(&self.tidings, id).map_err(|error| match error {
             Error::Forbidden => {
@@ -83,10 +83,10 @@ impl Session {
         })
     }
 
-    /// Asks before something is lost for good; `what` ends the question, as `remove the notice "Library"`.
+    /// Asks for confirmation; `what` completes the question, such as `remove the notice "Library"`.
     ///
     /// # Errors
-    /// A usage failure where nobody can be asked and `yes` was not given; a refusal when the answer is no.
+    /// A usage failure if the command cannot ask and `yes` is not set; a refusal if the answer is no.
     pub(crate) fn confirm(&self, yes: bool, what: &str) -> Result<(), Failure> {
         confirm(&self.out, yes, what)
     }
@@ -101,23 +101,25 @@ pub(crate) fn operator_only(acting: bool) -> Result<(), Failure> {
     Err(Failure::refused(&Error::Forbidden, why))
 }
 
-/// As [`Session::confirm`], for a command that has no session.
+/// Asks for confirmation as [`Session::confirm`] does, for a command without a session.
 pub(crate) fn confirm(out: &Output, yes: bool, what: &str) -> Result<(), Failure> {
     if yes {
         return Ok(());
     }
     if out.is_for_programs() || !output::is_interactive() {
         let what = escape::line(what);
-        return Err(Failure::usage(format!("this would {what}, and nobody can be asked: say --yes")));
+        return Err(Failure::usage(format!(
+            "this would {what}, and there is no terminal to ask on: confirm with --yes"
+        )));
     }
     let question = format!("Really {}? [y/N] ", escape::line(what));
     match password::ask(&question)?.map(|answer| answer.to_lowercase()).as_deref() {
         Some("y" | "yes") => Ok(()),
-        _ => Err(Failure::declined("nothing is done")),
+        _ => Err(Failure::declined("nothing was changed")),
     }
 }
 
-/// The id of a member as they signed up with it, where they were named by `typed`.
+/// Returns the id with which the member signed up; `typed` may differ in case.
 pub(crate) fn registered<'a>(member: &'a Caller, typed: &'a str) -> &'a str {
     match member {
         Caller::Member(id) => id,
@@ -125,7 +127,7 @@ pub(crate) fn registered<'a>(member: &'a Caller, typed: &'a str) -> &'a str {
     }
 }
 
-/// Says what is unknown: of this `kind`, by this `id`.
+/// Returns a failure that names what does not exist: its kind and its id.
 pub(crate) fn unknown(error: Error, kind: &str, id: &str) -> Failure {
     match error {
         Error::NotFound | Error::Documented(Outcome::NotFound) => {

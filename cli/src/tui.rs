@@ -1,4 +1,4 @@
-//! `tidings tui`: the administrators' screens.
+//! `tidings tui`: the administrators' terminal UI.
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -12,28 +12,28 @@ use crate::global::{Color, Global};
 use crate::output;
 use crate::settings::Settings;
 
-/// How the screens are to be.
+/// The options of the terminal UI.
 #[derive(Debug, Args)]
 pub(crate) struct Screens {
-    /// Leave the mouse to the terminal, which selects text with it
+    /// Leave the mouse to the terminal, which then selects text with it
     #[arg(long, env = "TIDINGS_NO_MOUSE", num_args = 0..=1, default_missing_value = "true")]
     no_mouse: Option<bool>,
 }
 
-/// Opens the screens, and returns when they are quit.
+/// Runs the terminal UI until the user quits it.
 ///
 /// # Errors
-/// A usage failure where there is no terminal, where an answer for programs is asked for, or where `--as` names a
-/// member; what opening the database fails with; when the terminal goes away.
+/// A usage failure without a terminal, with `--json` or `--ndjson`, or with `--as`; when the database does not open;
+/// when the terminal fails.
 pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failure> {
     if global.json || global.ndjson {
-        return Err(Failure::usage("the screens are for people: leave --json and --ndjson out"));
+        return Err(Failure::usage("the terminal UI is for people: leave --json and --ndjson out"));
     }
     if global.acting.is_some() {
-        return Err(Failure::usage("the screens are the operator's: leave --as out"));
+        return Err(Failure::usage("the terminal UI is for the operator: leave --as out"));
     }
     if !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
-        let hint = "the screens need a terminal: run tidings tui in one, or see tidings --help for the commands \
+        let hint = "the terminal UI needs a terminal: run tidings tui in one, or see tidings --help for the commands \
                     that scripts use";
         return Err(Failure::usage(hint));
     }

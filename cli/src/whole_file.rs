@@ -1,4 +1,4 @@
-//! A file that is there when it is whole: written beside its place, and put there at the end.
+//! A file that appears only when it is complete: it is written beside its path and then renamed.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
@@ -16,17 +16,17 @@ pub(crate) struct WholeFile {
 }
 
 enum Out {
-    /// Beside its place.
+    /// A temporary file beside the path.
     Beside(BufWriter<NamedTempFile>),
-    /// What is no regular file has no place to be put in: a pipe, a device.
+    /// The file itself: a pipe or a device cannot be replaced.
     There(BufWriter<File>),
 }
 
 impl WholeFile {
-    /// Begins a file that will stand at `path`. Until [`WholeFile::keep`], what stands there stays.
+    /// Starts writing a file. An existing file at `path` stays until [`WholeFile::keep`].
     ///
     /// # Errors
-    /// When it cannot be written; a usage failure when it is a file of the database that is open.
+    /// When it cannot be written; a usage failure if it is a file of the open database.
     pub(crate) fn beside(tidings: &Tidings, path: &Path) -> Result<Self, Failure> {
         if tidings.owns(path) {
             let path = path.display();
@@ -38,7 +38,7 @@ impl WholeFile {
                 File::options().write(true).open(path).map(|file| Out::There(BufWriter::new(file)))
             }
             _ => {
-                // What a link names, not the link.
+                // A link is followed: its target is replaced.
                 let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
                 draft_file::beside(&place, false)
                     .map(|file| Out::Beside(BufWriter::with_capacity(1 << 16, file)))
@@ -47,7 +47,7 @@ impl WholeFile {
         Ok(Self { out: out.map_err(|e| unwritable(path, &e))?, path: path.to_owned() })
     }
 
-    /// Writes more of it.
+    /// Appends bytes.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -55,7 +55,7 @@ impl WholeFile {
         self.write_all(bytes).map_err(|e| unwritable(&self.path, &e))
     }
 
-    /// Puts the file in its place, on disk.
+    /// Moves the file to its path and flushes it to disk.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -65,7 +65,7 @@ impl WholeFile {
             Out::There(mut out) => out.flush(),
             Out::Beside(out) => out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| {
                 file.as_file().sync_all()?;
-                // What the link names, not the link.
+                // A link is followed: its target is replaced.
                 let place = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
                 file.persist(place).map_err(|error| error.error)?;
                 Ok(())
@@ -91,7 +91,7 @@ impl io::Write for WholeFile {
     }
 }
 
-/// Says that a file cannot be written.
+/// Returns the failure to write a file.
 pub(crate) fn unwritable(path: &Path, error: &impl std::fmt::Display) -> Failure {
     Failure::system(format!("cannot write {}: {error}", path.display()))
 }

@@ -16,16 +16,16 @@ use crate::whole_file::{WholeFile, unwritable};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Words {
-    /// Learn the words of the posts now, in the place of what was learned or loaded
+    /// Train the model on the posts, replacing the trained or loaded words
     #[command(after_help = "Example: tidings words train")]
     Train,
-    /// Write the words and their vectors in word2vec's text form
+    /// Write the words and their vectors in the text format of word2vec
     #[command(after_help = "Example: tidings words export vectors.txt")]
     Export {
         /// The file
         file: PathBuf,
     },
-    /// Load vectors in word2vec's or fastText's text form in the place of what was learned, until words train
+    /// Load vectors in the text format of word2vec or fastText, replacing the trained words until words train
     #[command(after_help = "Example: tidings words load cc.ko.300.vec")]
     Load {
         /// The file, or - for standard input

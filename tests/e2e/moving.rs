@@ -167,7 +167,7 @@ fn an_import_that_is_interrupted_says_how_far_it_came_and_goes_on_another_time()
     let there = members(server.database());
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&said["result"], &said["inserted"]), (&json!("interrupted"), &json!(there)));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("begin again"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("run the command again"));
     assert_eq!(server.integrity(), "ok");
     let input: String =
         (0..there + 10).map(|n| json!({"id": format!("member-{n}")}).to_string() + "\n").collect();
@@ -191,7 +191,7 @@ fn interrupted(import: Child) -> Value {
     kill_process(Pid::from_child(&import), Signal::INT).unwrap();
     let output = import.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("begin again"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("run the command again"), "{output:?}");
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(said["result"], "interrupted", "{said}");
     said

@@ -218,7 +218,7 @@ fn without_a_terminal_there_is_a_hint_and_exit_status_2() {
     let server = Server::start();
     let refused = server.cli(["tui"]);
     assert_eq!(refused.status, 2);
-    assert!(refused.stderr.contains("the screens need a terminal"), "{refused:?}");
+    assert!(refused.stderr.contains("the terminal UI needs a terminal"), "{refused:?}");
     for option in [&["--json"][..], &["--ndjson"], &["--as", "ann"]] {
         let refused = server.cli(["tui"].iter().chain(option));
         assert_eq!(refused.status, 2, "{refused:?}");

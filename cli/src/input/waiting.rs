@@ -1,4 +1,4 @@
-//! An input that may be long in coming: whoever waits for it can be told to stop.
+//! An input that may block, but stops when asked to.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// What is read at a time.
+/// The size of a chunk in bytes.
 const CHUNK: usize = 1 << 16;
-/// How long a wish to stop waits at most.
-const GLANCE: Duration = Duration::from_millis(50);
+/// How long a request to stop can go unnoticed.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// An input that a thread of its own reads.
+/// An input that a separate thread reads.
 pub(super) struct Waiting {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
@@ -21,10 +21,10 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Reads `input` until `stop` is set; then reading fails, so that half a line is never taken for a whole one.
+    /// Reads `input` until `stop` is set. Reading then fails, so that half a line is never taken for a whole line.
     pub(super) fn for_input(mut input: impl Read + Send + 'static, stop: Arc<AtomicBool>) -> Self {
         let (chunk_read, chunks) = sync_channel(2);
-        // It ends with the input, or with the program.
+        // The thread ends with the input or with the program.
         thread::spawn(move || {
             loop {
                 let mut chunk = vec![0; CHUNK];
@@ -50,10 +50,10 @@ impl Waiting {
 impl BufRead for Waiting {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         while self.at == self.chunk.len() {
-            match self.chunks.recv_timeout(GLANCE) {
+            match self.chunks.recv_timeout(POLL_INTERVAL) {
                 Ok(chunk) => (self.chunk, self.at) = (chunk?, 0),
                 Err(RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => {
-                    return Err(io::Error::other("it is not waited for any more"));
+                    return Err(io::Error::other("reading was cancelled"));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,

@@ -11,13 +11,13 @@ use crate::session::Session;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Those whose id, nickname or verified name holds this
+    /// Only members whose id, nickname or verified name contains this
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     search: Option<String>,
     /// How many, 1 to 1000 [default: 100, with --ndjson all]
     #[arg(long, value_name = "N")]
     limit: Option<i64>,
-    /// Those after this id
+    /// Only members after this id
     #[arg(long, value_name = "ID")]
     after: Option<String>,
 }

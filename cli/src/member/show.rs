@@ -1,4 +1,4 @@
-//! `tidings member show` and `lists`: what is known of a member.
+//! `tidings member show` and `lists`: the data of a member.
 
 use std::process::ExitCode;
 
@@ -60,7 +60,7 @@ fn posts(page: &mut Page, name: &str, list: &[PostRecord]) {
     titled(page, name, &table);
 }
 
-/// A table under its name.
+/// Prints a table under its name.
 fn titled(page: &mut Page, name: &str, table: &Table) {
     page.styled(Style::Strong, name);
     if table.is_empty() {

@@ -1,6 +1,6 @@
-//! Bars that compare numbers, in a column of a table.
+//! Bars that compare numbers in a column of a table.
 
-/// Returns a bar that is as much of `cells` long as `value` is of `most`, to an eighth of a cell; at most `cells`.
+/// Returns a bar that covers `value / most` of `cells`, to an eighth of a cell, and at most `cells`.
 pub(super) fn bar(value: i64, most: i64, cells: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let share = |n: i64| u64::try_from(n).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What people read: lines, fields and tables, fitted to the terminal.
+//! The output for people: lines, fields and tables that fit the terminal.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use unicode_width::UnicodeWidthStr as _;
 use super::table::Table;
 use super::{Style, paint, table};
 
-/// Stands before a text that is quoted.
+/// The indentation of a quoted text.
 const INDENT: &str = "  ";
 
-/// A page that is being written. What is put on it is made fit for a terminal here, and nowhere else.
+/// A page. It escapes every text that is added to it.
 pub(crate) struct Page {
     width: Option<usize>,
     colour: bool,
@@ -29,31 +29,30 @@ impl Page {
         Self { width, colour, text: String::new(), notes: Vec::new() }
     }
 
-    /// The text, and what is said beside it.
+    /// Returns the text and the notes.
     pub(super) fn into_parts(self) -> (String, Vec<String>) {
         (self.text, self.notes)
     }
 
-    /// A line.
+    /// Adds a line.
     pub(crate) fn line(&mut self, line: impl AsRef<str>) {
         self.styled(Style::Plain, line);
     }
 
-    /// A line that stands out.
+    /// Adds a line with a style.
     pub(crate) fn styled(&mut self, style: Style, line: impl AsRef<str>) {
         let line = paint(&escape::line(line.as_ref()), style, self.colour);
         self.text.push_str(&line);
         self.text.push('\n');
     }
 
-    /// A text of several lines, as they are.
+    /// Adds a text of several lines.
     pub(crate) fn block(&mut self, block: &str) {
         self.text.push_str(&escape::block(block));
         self.text.push('\n');
     }
 
-    /// A text of several lines, a step to the right: nothing in it passes for a line of ours. They go on below where
-    /// the terminal is too narrow for them.
+    /// Adds an indented text of several lines, wrapped to the terminal. The indentation shows that the text is quoted.
     pub(crate) fn indented(&mut self, block: &str) {
         let width = self.width.map(|width| width.saturating_sub(INDENT.len()).max(1));
         for line in table::wrapped(&escape::block(block), width).lines() {
@@ -63,18 +62,18 @@ impl Page {
         }
     }
 
-    /// Names and values, the values one below the other.
+    /// Adds names and values, with the values aligned.
     pub(crate) fn fields(&mut self, fields: &[(&str, String)]) {
         let widest = fields.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
         for (name, value) in fields {
             let pad = " ".repeat(widest - name.width());
             let name = paint(name, Style::Strong, self.colour);
-            // A text takes all that is written to it.
+            // Writing to a string cannot fail.
             let _ = writeln!(self.text, "{}", format!("{name}{pad}  {}", escape::line(value)).trim_end());
         }
     }
 
-    /// A table; where it has no rows, `empty` is said beside the page instead.
+    /// Adds a table; if it has no rows, adds the note `empty` instead.
     pub(crate) fn table(&mut self, table: &Table, empty: &str) {
         if table.is_empty() {
             return self.note(empty);
@@ -82,8 +81,8 @@ impl Page {
         self.text.push_str(&table.render(self.width, self.colour));
     }
 
-    /// What an import did, and, beside the page, what it left out and which columns it did not read; `updated` of one
-    /// that updates.
+    /// Adds the counts of an import and, as notes, the refused lines and the unknown columns. `updated` is `None` for
+    /// an import that never updates.
     pub(crate) fn imported(
         &mut self,
         inserted: u64,
@@ -107,13 +106,13 @@ impl Page {
         }
     }
 
-    /// Something that is said beside the page, on standard error.
+    /// Adds a note, which goes to standard error.
     pub(crate) fn note(&mut self, note: &str) {
         self.notes.push(escape::block(note).into_owned());
     }
 }
 
-/// A point in time, to the minute, in the zone that [`dated`] names.
+/// Returns a time to the minute, in the zone that [`dated`] names.
 pub(crate) fn local(time: Timestamp) -> String {
     match jiff::Timestamp::from_millisecond(time.as_millis()) {
         Ok(moment) => moment.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
@@ -121,16 +120,16 @@ pub(crate) fn local(time: Timestamp) -> String {
     }
 }
 
-/// The name of a column with times, and their zone: `Date, Asia/Seoul`.
+/// Returns the title of a column of times, with the zone: `Date, Asia/Seoul`.
 pub(crate) fn dated(name: &str) -> String {
     format!("{name}, {}", zone())
 }
 
-/// The zone of local times.
+/// Returns the name of the local time zone.
 pub(crate) fn zone() -> String {
     let zone = TimeZone::system();
     match zone.iana_name() {
-        // A machine that does not say its zone is taken to be in UTC.
+        // Without a configured zone the system uses UTC.
         _ if zone.is_unknown() => "UTC",
         Some("Etc/UTC") => "UTC",
         Some(zone) => zone,
@@ -144,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_quoted_stands_apart_however_narrow_the_terminal_is() {
+    fn quoted_text_is_indented_however_narrow_the_terminal_is() {
         let quoted = |width| {
             let mut page = Page::new(width, false);
             page.indented("open until ten\n\n0001  done");
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_reaches_the_terminal_escaped() {
+    fn untrusted_text_is_escaped() {
         let mut page = Page::new(None, false);
         page.line("\u{1b}[2J");
         page.fields(&[("Name", "a\nb".into()), ("한글", "c".into())]);

@@ -1,4 +1,4 @@
-//! Tables, fitted to the terminal by the cells that characters take.
+//! Tables that fit the terminal. Widths count the terminal cells of characters.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Row};
@@ -8,17 +8,17 @@ use unicode_width::UnicodeWidthStr as _;
 use super::bar::bar;
 use super::{Style, paint};
 
-/// Cells between two columns.
+/// The cells between two columns.
 const GAP: u16 = 2;
-/// Cells of the longest bar, at least and at most.
+/// The fewest and the most cells of the longest bar.
 const BAR: (usize, usize) = (4, 60);
-/// Cells of a line where nobody sees where it ends, for bars.
+/// The cells of a line with bars when the output is not a terminal.
 const LINE: usize = 80;
-/// Cells that a text is left with at least before a column that may be left out is.
+/// The cells that a text keeps before an optional column is left out.
 const TEXT_MIN: usize = 14;
-/// Cells that a text is left with at least before an id or a date is cut.
+/// The cells that a text keeps before an id or a date is cut.
 const TEXT_LEAST: usize = 6;
-/// Cells that a text that may be left out has at least; with fewer it says too little.
+/// The fewest cells of an optional text; a shorter one would say too little.
 const OPTIONAL_MIN: usize = 24;
 
 /// A column of a table.
@@ -30,51 +30,51 @@ pub(crate) struct Column {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Shown whole, as an id.
+    /// Never cut, such as an id.
     Whole,
-    /// Shown whole, to the right.
+    /// Never cut, and aligned to the right.
     Number,
-    /// Cut with an ellipsis where it does not fit.
+    /// Cut with an ellipsis if it does not fit.
     Text,
-    /// Numbers, drawn as bars.
+    /// A number, drawn as a bar.
     Bar,
 }
 
 impl Column {
-    /// A column that is shown whole, as an id or a date.
+    /// Returns a column that is never cut, such as of ids or dates.
     pub(crate) fn whole(name: impl Into<String>) -> Self {
         Self { name: name.into(), kind: Kind::Whole, optional: false }
     }
 
-    /// A column of numbers.
+    /// Returns a column of numbers.
     pub(crate) fn number(name: impl Into<String>) -> Self {
         Self { name: name.into(), kind: Kind::Number, optional: false }
     }
 
-    /// A column of texts, which are cut with an ellipsis where the terminal is too narrow.
+    /// Returns a column of texts, which are cut with an ellipsis if the terminal is too narrow.
     pub(crate) fn text(name: impl Into<String>) -> Self {
         Self { name: name.into(), kind: Kind::Text, optional: false }
     }
 
-    /// A column of numbers drawn as bars: the longest takes what the other columns leave.
+    /// Returns a column of numbers drawn as bars, as wide as the other columns allow.
     pub(crate) fn bars() -> Self {
         Self { name: String::new(), kind: Kind::Bar, optional: true }
     }
 
-    /// This column, left out where the terminal is too narrow; the last such column first.
+    /// Makes the column optional: if the terminal is too narrow it is left out, the last optional column first.
     pub(crate) fn optional(self) -> Self {
         Self { optional: true, ..self }
     }
 }
 
-/// A table that is being filled.
+/// A table.
 pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<(Style, Vec<String>)>,
 }
 
 impl Table {
-    /// A table with these columns and no rows yet.
+    /// Returns a table with these columns and no rows.
     pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
         Self { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
@@ -84,7 +84,7 @@ impl Table {
         self.styled_row(Style::Plain, cells);
     }
 
-    /// Adds a row that stands out.
+    /// Adds a row with a style.
     pub(crate) fn styled_row<const N: usize>(&mut self, style: Style, cells: [String; N]) {
         debug_assert_eq!(N, self.columns.len(), "a cell for each column");
         let fit = |cell: String| escape::line(&cell).into_owned();
@@ -96,7 +96,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The table as text; whole where there is no `width`.
+    /// Returns the table as text, fitted to `width` if there is one.
     pub(super) fn render(&self, width: Option<usize>, colour: bool) -> String {
         let (shown, fits) = self.shown(width);
         let bars = self.bars(&shown, width.unwrap_or(LINE));
@@ -122,7 +122,7 @@ impl Table {
         for (place, &n) in shown.iter().enumerate() {
             let Some(column) = table.column_mut(place) else { continue };
             let gap = if place + 1 < shown.len() { GAP } else { 0 };
-            // A delimiter that no text has: texts are cut between any two characters, not between words.
+            // A delimiter that no text contains makes texts break between any two characters, not between words.
             column.set_padding((0, gap)).set_delimiter('\0');
             if self.columns[n].kind == Kind::Number {
                 column.set_cell_alignment(CellAlignment::Right);
@@ -136,7 +136,7 @@ impl Table {
         lines.lines().zip(styles).map(|(line, style)| paint(line.trim_end(), style, colour) + "\n").collect()
     }
 
-    /// The columns for which there is room, by their places, and whether all that is shown whole fits.
+    /// Returns the indices of the columns that fit, and whether all uncut columns fit.
     fn shown(&self, width: Option<usize>) -> (Vec<usize>, bool) {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         let Some(width) = width else { return (shown, true) };
@@ -147,13 +147,13 @@ impl Table {
             }
             match shown.iter().rposition(|&n| self.columns[n].optional) {
                 Some(place) => drop(shown.remove(place)),
-                // Rather a short text than half an id.
+                // A short text is better than half an id.
                 None => return (shown, self.least(width)),
             }
         }
     }
 
-    /// What draws the cells of the column of bars, in the cells that the other columns of a line leave.
+    /// Returns a function that draws a cell of the bars, in the cells that the other columns leave.
     fn bars(&self, shown: &[usize], line: usize) -> impl Fn(&str) -> String {
         let number = |cell: &str| cell.parse::<i64>().unwrap_or_default();
         let is_bar = |n: &usize| self.columns[*n].kind == Kind::Bar;
@@ -165,7 +165,7 @@ impl Table {
         move |cell| bar(number(cell), most, cells)
     }
 
-    /// The cells that a column needs at least.
+    /// Returns the fewest cells that a column needs.
     fn needed(&self, n: usize) -> usize {
         match self.columns[n].kind {
             Kind::Text if self.columns[n].optional => self.width(n).min(OPTIONAL_MIN),
@@ -175,7 +175,8 @@ impl Table {
         }
     }
 
-    /// Whether `width` leaves something of each text when no optional column and all that is whole is shown.
+    /// Whether `width` leaves room for a part of each text once all optional columns are left out and the others are
+    /// uncut.
     fn least(&self, width: usize) -> bool {
         let kept = (0..self.columns.len()).filter(|&n| !self.columns[n].optional);
         let cells = kept.map(|n| match self.columns[n].kind {
@@ -185,14 +186,14 @@ impl Table {
         cells.map(|cells| cells + usize::from(GAP)).sum::<usize>() <= width + usize::from(GAP)
     }
 
-    /// The cells that a column takes when nothing of it is cut.
+    /// Returns the cells of a column whose texts are not cut.
     fn width(&self, n: usize) -> usize {
         let cells = self.rows.iter().map(|(_, cells)| cells[n].width());
         cells.max().unwrap_or_default().max(self.columns[n].name.width())
     }
 }
 
-/// A text whose lines go on below where `width` cells are too few for them, between words where there are some.
+/// Wraps a text at `width` cells, between words where possible.
 pub(super) fn wrapped(text: &str, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_owned() };
     let mut table = comfy_table::Table::new();
@@ -229,12 +230,12 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_nobody_sees_is_whole_and_plain() {
+    fn a_table_without_a_terminal_is_whole_and_plain() {
         insta::assert_snapshot!(table().render(None, false));
     }
 
     #[test]
-    fn a_table_is_cut_to_the_terminals_cells() {
+    fn a_table_is_cut_to_the_width_of_the_terminal() {
         for width in [80, 60, 40, 20] {
             let text = table().render(Some(width), false);
             assert!(text.lines().all(|line| line.width() <= width), "{width}:\n{text}");
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_goes_on_below_where_its_line_ends() {
+    fn long_lines_are_wrapped() {
         let text = "A library that is open until ten\n\n도서관은 밤 열 시까지 열려 있습니다";
         assert_eq!(wrapped(text, None), text);
         let lines = "A library that\nis open until\nten\n\n도서관은 밤 열\n시까지 열려\n있습니다";
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_take_what_the_other_columns_leave() {
+    fn bars_take_the_width_that_the_other_columns_leave() {
         let mut table = Table::new([Column::text("Hour"), Column::number("Visitors"), Column::bars()]);
         for (hour, visitors) in [("00", 5), ("01", 10), ("02", 0)] {
             table.row([hour.into(), visitors.to_string(), visitors.to_string()]);
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_in_whole_lines_and_takes_no_cells() {
+    fn colour_covers_whole_lines_and_takes_no_cells() {
         let text = table().render(Some(40), true);
         let mut lines = text.lines();
         assert!(

@@ -1,4 +1,4 @@
-//! `tidings post export`: every post, as import reads them.
+//! `tidings post export`: writes every post in a format that import reads.
 
 use std::io::Write as _;
 use std::ops::ControlFlow;
@@ -29,22 +29,22 @@ pub(crate) fn run(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Writes the posts themselves to standard output, and nothing else.
+/// Writes only the posts to standard output.
 fn to_stdout(session: &Session) -> Result<ExitCode, Failure> {
     if session.out.is_json() {
         return Err(Failure::usage(
-            "the posts would stand among the answer: name a file, or leave --json out",
+            "the posts and the answer would be mixed: name a file, or leave --json out",
         ));
     }
     let mut out = std::io::stdout().lock();
-    // A reader that has gone away wants no more.
+    // Stop when the reader has closed the pipe.
     let go_on = |read| if read { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
     hand_on(session, |lines, _| output::kept(out.write_all(lines)).map(go_on))?;
     output::kept(out.flush())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Hands the posts on to `write`, with how many they are, until it wants no more.
+/// Passes the posts, with their count so far, to `write` until it stops.
 fn hand_on(
     session: &Session,
     mut write: impl FnMut(&[u8], u64) -> Result<ControlFlow<()>, Failure>,

@@ -6,39 +6,39 @@ use tidings_core::post::Draft;
 use crate::failure::Failure;
 use crate::input::Text;
 
-/// Fields of a post: those that are given.
+/// The given fields of a post.
 #[derive(Debug, Args)]
 pub(crate) struct Fields {
     /// The title, one line of up to 300 characters
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     title: Option<String>,
-    /// The address, which no other post has
+    /// The address, unique among all posts
     #[arg(long, value_name = "U")]
     url: Option<String>,
     #[command(flatten)]
     post: Text,
-    /// The address of an image, empty for none
+    /// The address of an image; empty for none
     #[arg(long, value_name = "U")]
     img: Option<String>,
-    /// A category; may be repeated, empty for none
+    /// A category; may be repeated; empty for none
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     topic: Option<Vec<String>>,
-    /// A tag; may be repeated, empty for none
+    /// A tag; may be repeated; empty for none
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     tag: Option<Vec<String>>,
-    /// When it was published, such as 2026-11-20 or 2026-11-20T17:36:00+09:00; of a new post, else now
+    /// The date of publication, such as 2026-11-20 or 2026-11-20T17:36:00+09:00 [default for a new post: now]
     #[arg(long, value_name = "D")]
     date: Option<String>,
-    /// When it stops being shown, empty for never
+    /// The date from which the post is no longer shown; empty for none
     #[arg(long, value_name = "D")]
     end_date: Option<String>,
 }
 
 impl Fields {
-    /// The draft of a new post that they make.
+    /// Returns the draft of a new post.
     ///
     /// # Errors
-    /// A usage failure without a title and an address; when the file with the text cannot be read.
+    /// A usage failure if the title or the address is missing; when the file with the text cannot be read.
     pub(super) fn whole_draft(&self) -> Result<Draft, Failure> {
         if self.title.is_none() || self.url.is_none() {
             return Err(Failure::usage("a post has a title and an address: give --title and --url"));
@@ -46,7 +46,7 @@ impl Fields {
         self.draft()
     }
 
-    /// The draft that they make.
+    /// Returns the draft of the given fields.
     ///
     /// # Errors
     /// When the file with the text cannot be read.

@@ -12,12 +12,12 @@ use crate::input;
 use crate::progress::Watch;
 use crate::session::Session;
 
-/// How posts are written.
+/// The format of a file of posts.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Format {
     /// One JSON object a line, or one JSON array
     Jsonl,
-    /// Values with commas between, under a line that names the fields
+    /// Comma-separated values after a line with the names of the fields
     Csv,
     /// RSS, Atom or JSON Feed
     Feed,
@@ -41,7 +41,7 @@ pub(crate) fn run(session: &Session, file: &Path, format: Option<Format>) -> Res
     } else {
         match input.fill_buf() {
             Ok(head) => post::Format::of(&file.to_string_lossy(), head),
-            // What is read below fails in the same way, and is told then.
+            // The import below fails in the same way and reports the interruption.
             Err(_) if watch.is_interrupted() => post::Format::Json,
             Err(error) => return Err(input::unreadable(file, &error)),
         }

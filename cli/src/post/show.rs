@@ -12,18 +12,18 @@ use crate::session::{Session, unknown};
 
 #[derive(Debug, Args)]
 pub(crate) struct Window {
-    /// Those of this topic or tag
+    /// Only posts of this topic or tag
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     topic: Option<String>,
     /// How many, 1 to 1000 [default: 100, with --ndjson all]
     #[arg(long, value_name = "N")]
     limit: Option<i64>,
-    /// Go on where a page ended: what it gave as next
+    /// Continue after the page that returned this as its next
     #[arg(long, value_name = "X")]
     next: Option<String>,
 }
 
-/// A table of posts: id, title, views, likes, date, address.
+/// Returns an empty table of posts: id, title, views, likes, date, address.
 pub(crate) fn table() -> Table {
     Table::new([
         Column::whole("ID"),

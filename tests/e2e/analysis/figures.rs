@@ -238,7 +238,7 @@ fn the_command_line_prints_what_http_answers() {
     let id = insert_post(&admin, "One");
     let _ = ann.get(&format!("/post_like/{id}")).succeeded();
     search(&ann, "rust");
-    assert_eq!(server.cli(["analysis", "device", "tablet"]).succeeded().stdout, "One tablet more.\n");
+    assert_eq!(server.cli(["analysis", "device", "tablet"]).succeeded().stdout, "Reported one tablet.\n");
     let pairs = [
         (vec!["analysis", "summary"], "/get_analysis"),
         (vec!["analysis", "day", "2024-02-29"], "/get_everyday_analysis_specific_days/2024/2/29"),

@@ -75,7 +75,7 @@ fn what_is_lost_for_good_is_named_and_asked_about() {
     assert!(world.done(&["notice", "list"]).contains("Library"));
     let asking = Terminal::start(world.command(&["notice", "remove", &world.notice]), 80);
     let (_, text) = asking.press("[y/N] ", "\u{4}").end();
-    assert!(text.contains("[y/N] \ntidings: ") && text.contains("nothing is done"), "{text:?}");
+    assert!(text.contains("[y/N] \ntidings: ") && text.contains("nothing was changed"), "{text:?}");
     assert_eq!(ask("YES").0, 0);
     assert!(!world.done(&["notice", "list"]).contains("Library"));
     // Programs are not asked.
@@ -163,7 +163,7 @@ fn a_notice_is_edited_in_an_editor() {
     );
 
     let (status, text) = edit("true");
-    assert!(status == 0 && text.contains("Nothing is changed."), "{text}");
+    assert!(status == 0 && text.contains("Nothing was changed."), "{text}");
     let (status, text) = edit("exit 3");
     assert!(status == 1 && text.contains("nothing is changed"), "{text}");
     assert_eq!(left(), 0);
