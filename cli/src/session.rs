@@ -109,7 +109,7 @@ pub(crate) fn confirm(out: &Output, yes: bool, what: &str) -> Result<(), Failure
     if out.is_for_programs() || !output::is_interactive() {
         let what = escape::line(what);
         return Err(Failure::usage(format!(
-            "this would {what}, and there is no terminal to ask on: confirm with --yes"
+            "this would {what}, and the command cannot ask: confirm with --yes"
         )));
     }
     let question = format!("Really {}? [y/N] ", escape::line(what));

@@ -23,8 +23,8 @@ pub fn advice(error: &Error) -> String {
         Error::Failed { cause, .. } | Error::Store(cause) => of_store(cause),
         Error::Input(cause) => format!("the input cannot be read to its end: {cause}"),
         Error::Unfinished { cause, done: Done { inserted, updated, skipped } } => format!(
-            "{}\nBefore that, {inserted} were inserted, {updated} updated and {skipped} skipped. Run the import again: \
-             it skips what is already stored.",
+            "{}\nBefore that, {inserted} were inserted, {updated} updated and {skipped} skipped. Import again to \
+             continue from there.",
             of_store(cause)
         ),
         Error::Internal(cause) => format!("{cause}: this is a fault of the program or of the system"),
@@ -42,7 +42,7 @@ const fn of_outcome(outcome: Outcome) -> &'static str {
         Outcome::CheckPw => "the password and its repetition differ",
         Outcome::AlreadyId => "another member has this id, or the university's roster reserves it",
         Outcome::IncorrectPw => "this is not the member's password",
-        Outcome::BlacklistUser => "the member is blacklisted: tidings blacklist remove ID ends that",
+        Outcome::BlacklistUser => "tidings blacklist remove ID lets the member sign in again",
         Outcome::NoMember => "no member has this id",
         Outcome::NotSchool => "the university does not know this id",
         Outcome::PwIncorrect => "the university has another password for this id",

@@ -150,7 +150,7 @@ fn what_would_be_refused_is_refused_before_anybody_is_asked() {
         &["--as", "boss", "post", "remove", LIBRARY],
     ] {
         let output = world.run(args);
-        assert!(output.status == 2 && output.stderr.contains("say --yes"), "{args:?}: {output:?}");
+        assert!(output.status == 2 && output.stderr.contains("confirm with --yes"), "{args:?}: {output:?}");
         let _ = world.done(&[args, &["--yes"]].concat());
         if args.contains(&"member") {
             let sign_up = ["member", "sign-up", "ann", "--nickname", "Ann", "--password-stdin"];

@@ -165,7 +165,7 @@ fn a_notice_is_edited_in_an_editor() {
     let (status, text) = edit("true");
     assert!(status == 0 && text.contains("Nothing was changed."), "{text}");
     let (status, text) = edit("exit 3");
-    assert!(status == 1 && text.contains("nothing is changed"), "{text}");
+    assert!(status == 1 && text.contains("nothing was changed"), "{text}");
     assert_eq!(left(), 0);
     // What breaks a rule is not lost.
     let (status, text) = edit("printf '\\n\\nA long text' > \"$1\"");

@@ -151,7 +151,7 @@ impl Browse for Feedback {
             }
             Action::GoTo => match self.list.selected() {
                 Some(item) if !item.notice.is_empty() => {
-                    out.go = Some(Destination::Notice(item.notice.clone()))
+                    out.go = Some(Destination::Notice(item.notice.clone()));
                 }
                 Some(_) => out.say("It refers to no notice."),
                 None => {}

@@ -114,16 +114,10 @@ impl Screen for Notices {
     fn acted(&mut self, act: &Act, result: Result<(), &Problem>, ctx: &Ctx, out: &mut Out) {
         if let Some(editor) = &mut self.editor {
             match act {
-                Act::SaveNotice { draft, .. } => {
-                    if editor.saved(draft, result) {
-                        self.editor = None;
-                    }
-                }
-                Act::SaveDraft(draft) => {
-                    if editor.draft_saved(&draft.key, result) {
-                        out.done("Saved as a draft.");
-                        self.close_editor(ctx, out);
-                    }
+                Act::SaveNotice { draft, .. } if editor.saved(draft, result) => self.editor = None,
+                Act::SaveDraft(draft) if editor.draft_saved(&draft.key, result) => {
+                    out.done("Saved as a draft.");
+                    self.close_editor(ctx, out);
                 }
                 _ => {}
             }
