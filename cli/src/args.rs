@@ -58,7 +58,7 @@ pub(crate) enum Command {
     /// Manage members who may not sign in
     #[command(subcommand)]
     Blacklist(blacklist::Blacklist),
-    /// Manage notices, which administrators publish for everybody
+    /// Manage notices, which administrators publish
     #[command(subcommand)]
     Notice(notice::Notice),
     /// Send and process feedback
@@ -73,7 +73,7 @@ pub(crate) enum Command {
     /// Read newsfeeds
     #[command(subcommand)]
     Feed(feed::Feed),
-    /// Search posts, and see what is searched
+    /// Search posts, and show searches
     #[command(subcommand)]
     Search(search::Search),
     /// Show the figures of the traffic, and the access log

@@ -9,7 +9,7 @@ use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::output::{Column, Page, Table, local};
-use crate::progress::Share;
+use crate::progress::Percent;
 use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
@@ -27,7 +27,7 @@ pub(crate) fn run(session: &Session, command: &Bench) -> Result<ExitCode, Failur
     session.operator_only()?;
     match command {
         Bench::Feed { at } => {
-            let progress = Share::start();
+            let progress = Percent::start();
             let mut told = |share| progress.told(share);
             let evaluation = evaluation::evaluate(&session.tidings, at.as_deref(), &mut told);
             progress.finish();

@@ -36,9 +36,9 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
     if let Some(like_weight) = settings.popular_like_weight() {
         context.like_weight = like_weight;
     }
-    let look = |stop: &Stop| look(&database, &context, stop);
+    let check = |stop: &Stop| run_checks(&database, &context, stop);
     // A check that changes nothing needs no handler for Ctrl-C.
-    let mut checks = look(&Stop::default())?;
+    let mut checks = check(&Stop::default())?;
     if *repair {
         // Scripts need --yes even if nothing is wrong, so that a missing --yes shows on the first run.
         let what = if checks.repairable() { format!(": {}", wrong(&checks)) } else { String::new() };
@@ -47,8 +47,8 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
         }
         if checks.repairable() {
             let stop = interrupt::stop()?;
-            mend(&database, &context, &stop)?;
-            checks = look(&stop)?;
+            run_repair(&database, &context, &stop)?;
+            checks = check(&stop)?;
         }
     }
     if checks.ok() {
@@ -59,27 +59,27 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
         out.list(&checks, &checks.checks, |_| {})?;
         return Ok(ExitCode::from(failure::REFUSED));
     }
-    out.answer_otherwise("fail", &checks, |page| show(page, &checks))
+    out.answer_with_result("fail", &checks, |page| show(page, &checks))
 }
 
 /// Returns the names of the failed checks.
 fn wrong(checks: &Checks) -> String {
-    let wrong = checks.checks.iter().filter(|check| !check.ok).map(|check| words(check.name));
+    let wrong = checks.checks.iter().filter(|check| !check.ok).map(|check| readable(check.name));
     wrong.collect::<Vec<_>>().join(", ")
 }
 
-fn look(database: &Path, context: &Context<'_>, stop: &Stop) -> Result<Checks, Failure> {
+fn run_checks(database: &Path, context: &Context<'_>, stop: &Stop) -> Result<Checks, Failure> {
     let spinner = Spinner::new();
     let checks = check::check(database, context, &mut |name| spinner.show("checking", name), stop);
     spinner.0.finish_and_clear();
     checks.map_err(|error| failed(database, error))
 }
 
-fn mend(database: &Path, context: &Context<'_>, stop: &Stop) -> Result<(), Failure> {
+fn run_repair(database: &Path, context: &Context<'_>, stop: &Stop) -> Result<(), Failure> {
     let spinner = Spinner::new();
-    let mended = check::repair(database, context, &mut |name| spinner.show("repairing", name), stop);
+    let repaired = check::repair(database, context, &mut |name| spinner.show("repairing", name), stop);
     spinner.0.finish_and_clear();
-    mended.map_err(|error| failed(database, error))
+    repaired.map_err(|error| failed(database, error))
 }
 
 fn failed(database: &Path, error: Error) -> Failure {
@@ -96,12 +96,12 @@ fn show(page: &mut Page, checks: &Checks) {
     let widest = checks.checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
     for check in &checks.checks {
         let (style, sign) = if check.ok { (Style::Plain, "✓ ok   ") } else { (Style::Bad, "✗ wrong") };
-        page.styled(style, format!("{sign}  {:widest$}  {}", words(check.name), check.detail));
+        page.styled(style, format!("{sign}  {:widest$}  {}", readable(check.name), check.detail));
     }
 }
 
 /// Returns the name of a check as people write it.
-fn words(name: &str) -> String {
+fn readable(name: &str) -> String {
     name.replace('_', " ")
 }
 
@@ -120,6 +120,6 @@ impl Spinner {
     }
 
     fn show(&self, what: &str, name: &str) {
-        self.0.set_message(format!("{what} {}", words(name)));
+        self.0.set_message(format!("{what} {}", readable(name)));
     }
 }

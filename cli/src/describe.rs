@@ -65,6 +65,6 @@ pub(crate) fn openapi(global: &Global) -> Result<ExitCode, Failure> {
     if out.is_terminal() {
         document.push('\n');
     }
-    output::kept(out.write_all(document.as_bytes()).and_then(|()| out.flush()))?;
+    output::has_reader(out.write_all(document.as_bytes()).and_then(|()| out.flush()))?;
     Ok(ExitCode::SUCCESS)
 }

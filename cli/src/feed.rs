@@ -18,22 +18,22 @@ use crate::session::Session;
 pub(crate) enum Feed {
     /// Recommend posts to a member by their interest; a guest gets fresh and popular posts
     #[command(after_help = "Example: tidings --as ann feed recommended --limit 20")]
-    Recommended(Window),
+    Recommended(Paging),
     /// List popular posts
     #[command(after_help = "Example: tidings feed popular --limit 20")]
-    Popular(Window),
+    Popular(Paging),
     /// List the posts of a topic, newest first; a member's visit is recorded
     #[command(after_help = "Example: tidings feed topic Rust")]
     Topic {
         /// The topic or tag
         name: String,
         #[command(flatten)]
-        window: Window,
+        paging: Paging,
     },
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Window {
+pub(crate) struct Paging {
     /// How many posts, 1 to 300 [default: 150, with --ndjson all]
     #[arg(long, value_name = "N")]
     limit: Option<i64>,
@@ -65,32 +65,32 @@ struct Shown {
 pub(crate) fn run(session: &Session, command: &Feed) -> Result<ExitCode, Failure> {
     let Session { tidings, caller, .. } = session;
     match command {
-        Feed::Recommended(window) => {
-            answer(session, window, |page| newsfeed::recommended(tidings, caller, page))
+        Feed::Recommended(paging) => {
+            answer(session, paging, |page| newsfeed::recommended(tidings, caller, page))
         }
-        Feed::Popular(window) => answer(session, window, |page| newsfeed::popular(tidings, page)),
-        Feed::Topic { name, window } => {
-            answer(session, window, |page| newsfeed::topic(tidings, caller, name, page))
+        Feed::Popular(paging) => answer(session, paging, |page| newsfeed::popular(tidings, page)),
+        Feed::Topic { name, paging } => {
+            answer(session, paging, |page| newsfeed::topic(tidings, caller, name, page))
         }
     }
 }
 
 fn answer(
     session: &Session,
-    window: &Window,
+    paging: &Paging,
     feed: impl Fn(&Page<'_>) -> tidings_core::Result<FeedAnswer>,
 ) -> Result<ExitCode, Failure> {
     let out = &session.out;
     let read = |limit, next: Option<&str>| feed(&Page { limit, next, resumes: true });
     if out.streams() {
-        return stream_pages(window.limit, window.next.clone(), |next, left| {
+        return stream_pages(paging.limit, paging.next.clone(), |next, left| {
             let most = i64::try_from(LIMIT_MAX).unwrap_or(i64::MAX);
             let answer = read(Some(left.min(most)), next.as_deref())?;
             let page = posts(answer.body.json())?;
             Ok((page.newsfeed.into_iter().map(ToOwned::to_owned).collect(), page.next))
         });
     }
-    let answer = read(window.limit, window.next.as_deref())?;
+    let answer = read(paging.limit, paging.next.as_deref())?;
     let json = answer.body.json();
     let page = posts(json)?;
     let shown: Vec<Shown> = page.newsfeed.iter().map(|post| decoded(post.get())).collect::<Result<_, _>>()?;

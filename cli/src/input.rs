@@ -10,9 +10,9 @@ use clap::Args;
 
 use crate::failure::Failure;
 
-mod waiting;
+mod interruptible;
 
-use waiting::Waiting;
+use interruptible::Interruptible;
 
 /// Opens a file, or standard input for `-`.
 ///
@@ -30,7 +30,7 @@ pub(crate) fn open_until(file: &Path, stop: &Arc<AtomicBool>) -> Result<Box<dyn 
     if file.is_file() {
         return open(file);
     }
-    Ok(Box::new(Waiting::for_input(unbuffered(file)?, Arc::clone(stop))))
+    Ok(Box::new(Interruptible::for_input(unbuffered(file)?, Arc::clone(stop))))
 }
 
 fn unbuffered(file: &Path) -> Result<Box<dyn Read + Send>, Failure> {

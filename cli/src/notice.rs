@@ -1,4 +1,4 @@
-//! `tidings notice`: what administrators publish for everybody.
+//! `tidings notice`: what administrators publish.
 
 use std::process::ExitCode;
 

@@ -97,7 +97,7 @@ impl Output {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(crate) fn answer_otherwise<T: Serialize>(
+    pub(crate) fn answer_with_result<T: Serialize>(
         &self,
         result: &str,
         body: &T,
@@ -185,7 +185,7 @@ impl Output {
 pub(crate) fn stream(produce: impl FnOnce(&mut Lines) -> Result<(), Failure>) -> Result<ExitCode, Failure> {
     let mut lines = Lines { out: BufWriter::with_capacity(1 << 16, std::io::stdout().lock()) };
     let produced = produce(&mut lines);
-    kept(lines.out.flush())?;
+    has_reader(lines.out.flush())?;
     produced?;
     Ok(ExitCode::SUCCESS)
 }
@@ -230,7 +230,7 @@ impl Lines {
     /// When it cannot be written.
     pub(crate) fn item<T: Serialize>(&mut self, item: &T) -> Result<bool, Failure> {
         let written = serde_json::to_writer(&mut self.out, item).map_err(std::io::Error::from);
-        kept(written.and_then(|()| self.out.write_all(b"\n")))
+        has_reader(written.and_then(|()| self.out.write_all(b"\n")))
     }
 }
 
@@ -240,7 +240,7 @@ impl Lines {
 /// When it cannot be written, as on a full disk.
 pub(crate) fn print(line: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    kept(out.write_all(line).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush())).map(|_| ())
+    has_reader(out.write_all(line).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush())).map(|_| ())
 }
 
 /// Prints a message on standard error. The caller has escaped `text`.
@@ -279,7 +279,7 @@ pub(crate) fn colours(when: Color, terminal: bool) -> bool {
 }
 
 /// Returns whether the output still has a reader: false when the pipe is closed.
-pub(crate) fn kept(written: std::io::Result<()>) -> Result<bool, Failure> {
+pub(crate) fn has_reader(written: std::io::Result<()>) -> Result<bool, Failure> {
     match written {
         Ok(()) => Ok(true),
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(false),

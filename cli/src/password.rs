@@ -67,19 +67,19 @@ fn prompt(text: &str) -> Result<Zeroizing<String>, Failure> {
         let hint = "there is no terminal to ask for the password: use --password-stdin or --password-file";
         return Err(Failure::usage(hint));
     }
-    interrupt_gently();
+    delay_interrupt();
     let failed = |e: std::io::Error| match e.kind() {
         ErrorKind::Interrupted => Failure::interrupted("interrupted: nothing was changed"),
         _ => Failure::system(format!("cannot read the password: {e}")),
     };
     #[cfg(unix)]
-    let _unseen = Unseen::begin().map_err(failed)?;
+    let _echo_off = EchoOff::begin().map_err(failed)?;
     rpassword::prompt_password(text).map(Zeroizing::new).map_err(failed)
 }
 
 /// Lets the prompt restore the terminal on Ctrl-C before the program ends. Without a prompt, Ctrl-C ends the program a
 /// moment later.
-fn interrupt_gently() {
+fn delay_interrupt() {
     const MOMENT: Duration = Duration::from_millis(500);
     let ended = ctrlc::set_handler(|| {
         std::thread::sleep(MOMENT);
@@ -91,25 +91,25 @@ fn interrupt_gently() {
 
 /// Turns echo off while it exists. It starts before the prompt, so that keys typed early are not visible.
 #[cfg(unix)]
-struct Unseen {
+struct EchoOff {
     terminal: File,
     before: Termios,
 }
 
 #[cfg(unix)]
-impl Unseen {
+impl EchoOff {
     fn begin() -> std::io::Result<Self> {
         let terminal = File::open("/dev/tty")?;
         let before = tcgetattr(&terminal)?;
-        let mut unseen = before.clone();
-        unseen.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(&terminal, OptionalActions::Now, &unseen)?;
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(&terminal, OptionalActions::Now, &silent)?;
         Ok(Self { terminal, before })
     }
 }
 
 #[cfg(unix)]
-impl Drop for Unseen {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         // A terminal that is gone needs no restoring.
         let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);

@@ -55,7 +55,7 @@ pub(crate) enum Post {
     #[command(
         after_help = "Examples:\n  tidings post list --topic Rust\n  tidings post list --ndjson | jq .url"
     )]
-    List(show::Window),
+    List(show::ListOptions),
     /// Show a whole post
     #[command(after_help = "Example: tidings post show 6560c1a2ffeeddccbbaa0001")]
     Show {
@@ -108,7 +108,7 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
         }
         Post::Import { file, format } => import::run(session, file, *format),
         Post::Export { file } => export::run(session, file),
-        Post::List(window) => show::list(session, window),
+        Post::List(options) => show::list(session, options),
         Post::Show { id } => show::one(session, id),
         Post::Remove { id, yes } => {
             // The command asks only if it may do the work.

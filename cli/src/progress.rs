@@ -130,9 +130,9 @@ impl Watch {
 }
 
 /// Shows the progress of work in percent if standard error is a terminal.
-pub(crate) struct Share(ProgressBar);
+pub(crate) struct Percent(ProgressBar);
 
-impl Share {
+impl Percent {
     pub(crate) fn start() -> Self {
         if !std::io::stderr().is_terminal() {
             return Self(ProgressBar::hidden());

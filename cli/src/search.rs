@@ -1,4 +1,4 @@
-//! `tidings search`: searching posts, similar words, and what is searched.
+//! `tidings search`: searching posts, similar words, and recorded searches.
 
 use std::process::ExitCode;
 

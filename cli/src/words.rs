@@ -10,7 +10,7 @@ use tidings_tui::number::number;
 
 use crate::failure::Failure;
 use crate::input;
-use crate::progress::Share;
+use crate::progress::Percent;
 use crate::session::Session;
 use crate::whole_file::{WholeFile, unwritable};
 
@@ -36,7 +36,7 @@ pub(crate) enum Words {
 pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failure> {
     session.operator_only()?;
     let tidings = &session.tidings;
-    let progress = Share::start();
+    let progress = Percent::start();
     let mut told = |share: f64| progress.told(share);
     let (done, text) = match command {
         Words::Train => (words::train(tidings, &mut told).map_err(explained), "learned"),

@@ -37,7 +37,7 @@ pub(super) fn edit(session: &Session, notice: &Notice) -> Result<ExitCode, Failu
     match notice::update(&session.tidings, &session.caller, &notice.id.to_string(), &draft) {
         Ok(()) => session.out.answer(&(), |page| page.line("The notice is changed.")),
         Err(error) => {
-            note(&kept(file));
+            note(&keep(file));
             Err(error.into())
         }
     }
@@ -75,7 +75,7 @@ fn changes(notice: &Notice, written: &str) -> Draft {
 }
 
 /// Keeps the file of the editor. Returns a message with its path.
-fn kept(file: NamedTempFile) -> String {
+fn keep(file: NamedTempFile) -> String {
     match file.keep() {
         Ok((_, path)) => format!("What you wrote is kept in {}", path.display()),
         Err(error) => format!("What you wrote is lost: {}", error.error),

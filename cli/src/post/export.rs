@@ -20,7 +20,7 @@ pub(crate) fn run(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
     }
     let watch = Watch::start("posts");
     let mut whole = WholeFile::beside(&session.tidings, file)?;
-    let exported = hand_on(session, |lines, posts| whole.append(lines).map(|()| watch.told(posts)))?;
+    let exported = export_to(session, |lines, posts| whole.append(lines).map(|()| watch.told(posts)))?;
     if !watch.is_interrupted() {
         whole.keep()?;
     }
@@ -39,13 +39,13 @@ fn to_stdout(session: &Session) -> Result<ExitCode, Failure> {
     let mut out = std::io::stdout().lock();
     // Stop when the reader has closed the pipe.
     let go_on = |read| if read { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-    hand_on(session, |lines, _| output::kept(out.write_all(lines)).map(go_on))?;
-    output::kept(out.flush())?;
+    export_to(session, |lines, _| output::has_reader(out.write_all(lines)).map(go_on))?;
+    output::has_reader(out.flush())?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Passes the posts, with their count so far, to `write` until it stops.
-fn hand_on(
+fn export_to(
     session: &Session,
     mut write: impl FnMut(&[u8], u64) -> Result<ControlFlow<()>, Failure>,
 ) -> Result<Exported, Failure> {

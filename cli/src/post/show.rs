@@ -11,7 +11,7 @@ use crate::output::{Column, Style, Table, dated, local, stream_pages, zone};
 use crate::session::{Session, unknown};
 
 #[derive(Debug, Args)]
-pub(crate) struct Window {
+pub(crate) struct ListOptions {
     /// Only posts of this topic or tag
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     topic: Option<String>,
@@ -35,17 +35,17 @@ pub(crate) fn table() -> Table {
     ])
 }
 
-pub(super) fn list(session: &Session, window: &Window) -> Result<ExitCode, Failure> {
+pub(super) fn list(session: &Session, options: &ListOptions) -> Result<ExitCode, Failure> {
     let Session { tidings, out, .. } = session;
-    let topic = window.topic.as_deref();
+    let topic = options.topic.as_deref();
     if out.streams() {
-        return stream_pages(window.limit, window.next.clone(), |next, left| {
+        return stream_pages(options.limit, options.next.clone(), |next, left| {
             let query = ListQuery { topic, limit: Some(left.min(LIST_MAX)), next: next.as_deref() };
             let page = post::list(tidings, &query)?;
             Ok((page.posts, page.next))
         });
     }
-    let query = ListQuery { topic, limit: window.limit, next: window.next.as_deref() };
+    let query = ListQuery { topic, limit: options.limit, next: options.next.as_deref() };
     let posts = post::list(tidings, &query)?;
     out.answer(&posts, |page| {
         let mut table = table();

@@ -145,7 +145,7 @@ fn a_database_that_is_missing_beside_its_log_is_refused_and_beside_its_key_begin
     }
     fs::remove_file(&log).unwrap();
     let server = Server::at(&database, |_| {});
-    assert!(server.log().contains("a new, empty database is made"), "{}", server.log());
+    assert!(server.log().contains("a new, empty database is created"), "{}", server.log());
     server.member("ann");
 }
 

@@ -13,14 +13,14 @@ const CHUNK: usize = 1 << 16;
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// An input that a separate thread reads.
-pub(super) struct Waiting {
+pub(super) struct Interruptible {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: Vec<u8>,
     at: usize,
     stop: Arc<AtomicBool>,
 }
 
-impl Waiting {
+impl Interruptible {
     /// Reads `input` until `stop` is set. Reading then fails, so that half a line is never taken for a whole line.
     pub(super) fn for_input(mut input: impl Read + Send + 'static, stop: Arc<AtomicBool>) -> Self {
         let (chunk_read, chunks) = sync_channel(2);
@@ -47,7 +47,7 @@ impl Waiting {
     }
 }
 
-impl BufRead for Waiting {
+impl BufRead for Interruptible {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         while self.at == self.chunk.len() {
             match self.chunks.recv_timeout(POLL_INTERVAL) {
@@ -67,7 +67,7 @@ impl BufRead for Waiting {
     }
 }
 
-impl Read for Waiting {
+impl Read for Interruptible {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let read = self.fill_buf()?.read(to)?;
         self.consume(read);
