@@ -80,8 +80,8 @@ impl Row {
     }
 
     pub(crate) fn latency(mut self, latency: &Histogram) -> Self {
-        self.p50_ms = Some(ms(latency.percentile(50)));
-        self.p99_ms = Some(ms(latency.percentile(99)));
+        self.p50_ms = Some(ms(latency.percentile(50.0)));
+        self.p99_ms = Some(ms(latency.percentile(99.0)));
         self.max_ms = Some(ms(latency.longest()));
         self
     }
