@@ -8,6 +8,7 @@ mod analysis;
 mod bench;
 mod cli;
 mod demo;
+mod docs;
 mod faults;
 mod feedback;
 mod form;

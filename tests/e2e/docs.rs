@@ -1,0 +1,165 @@
+//! The documents: their commands run, their tables match the program, and what they name exists.
+
+mod page;
+mod shell;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::Value;
+use tidings_tests::{command, run};
+
+use page::{Page, code_spans, pages, root, table_rows};
+use shell::Shell;
+
+/// The most lines of the README, and of another page.
+const README_LINES_MAX: usize = 200;
+const PAGE_LINES_MAX: usize = 400;
+
+#[test]
+fn the_commands_of_the_documents_run_as_they_are_written() {
+    let pages = pages();
+    let mut blocks = pages.iter().flat_map(Page::shell_blocks);
+    let serve = blocks.next().unwrap();
+    let shell = Shell::start(&serve);
+    let (status, shown) = shell.run(&blocks.collect::<Vec<_>>().join("\n"));
+    assert_eq!(status, 0, "{shown}");
+}
+
+#[test]
+fn no_page_is_too_long() {
+    for page in pages() {
+        let most = if page.name() == "README.md" { README_LINES_MAX } else { PAGE_LINES_MAX };
+        let lines = page.text.lines().count();
+        assert!(lines <= most, "{} has {lines} lines, more than {most}", page.name());
+    }
+}
+
+#[test]
+fn the_table_of_routes_has_every_route_and_who_may_call_it() {
+    let openapi = printed(&["openapi"]);
+    let document: Value = serde_json::from_str(&openapi).unwrap();
+    let mut served = BTreeMap::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let needs_token =
+                operation["security"].as_array().is_some_and(|ways| !ways.contains(&serde_json::json!({})));
+            served.insert(format!("{} {path}", method.to_uppercase()), needs_token);
+        }
+    }
+    let mut documented = BTreeMap::new();
+    for cells in table_rows(&Page::named("docs/api.md").text) {
+        let route = cells[0].trim_matches('`').to_owned();
+        if route.starts_with("GET /") || route.starts_with("POST /") {
+            let who = match &*cells[1] {
+                "anyone" => false,
+                "member" | "admin" | "admin, the member" => true,
+                // The routes of the server itself have no such column.
+                _ => served.get(&route).copied().unwrap_or_default(),
+            };
+            assert_eq!(documented.insert(route.clone(), who), None, "{route} is listed twice");
+        }
+    }
+    assert_eq!(documented, served);
+}
+
+#[test]
+fn the_table_of_commands_has_every_command_and_no_flag_that_it_does_not_take() {
+    let page = Page::named("docs/command-line.md");
+    let (_, commands) = page.text.split_once("\n## Commands\n").unwrap();
+    let (commands, _) = commands.split_once("\n## ").unwrap();
+    let mut documented = BTreeSet::new();
+    for cells in table_rows(commands).into_iter().filter(|cells| cells[0].starts_with('`')) {
+        let name = cells[0].trim_matches('`').to_owned();
+        let words: Vec<&str> = name.split(' ').chain(["--help"]).collect();
+        let help = printed(&words);
+        for flag in code_spans(&cells[1]).iter().flat_map(|span| flags(span)) {
+            assert!(help.contains(&flag), "{name} does not take {flag}");
+        }
+        assert!(documented.insert(name.clone()), "{name} is listed twice");
+    }
+    let mut offered = BTreeSet::new();
+    collect_commands(&mut Vec::new(), &mut offered);
+    assert_eq!(documented, offered);
+}
+
+#[test]
+fn what_the_documents_link_to_and_name_exists() {
+    let mut missing = Vec::new();
+    for page in pages() {
+        for link in page.links() {
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = if file.is_empty() { page.path.clone() } else { page.directory().join(file) };
+            let has_anchor =
+                || std::fs::read_to_string(&target).is_ok_and(|text| page::has_anchor(&text, anchor));
+            if !target.exists() || (!anchor.is_empty() && !has_anchor()) {
+                missing.push(format!("{}: link to {link}", page.name()));
+            }
+        }
+        // The changelog names files of earlier versions.
+        if page.name() == "CHANGELOG.md" {
+            continue;
+        }
+        for path in page.named_paths() {
+            if !root().join(&path).exists() {
+                missing.push(format!("{}: {path}", page.name()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn every_walked_operation_has_as_many_hops_as_its_heading_says() {
+    let page = Page::named("docs/ARCHITECTURE.md");
+    let (_, walks) = page.text.split_once("\n## Six operations").unwrap();
+    let mut operations = 0;
+    for walk in walks.split("\n### ").skip(1) {
+        let (heading, steps) = walk.split_once('\n').unwrap();
+        operations += usize::from(heading.starts_with('`'));
+        let mut numbers = heading.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
+        let hops: usize = numbers.next_back().unwrap();
+        let steps: Vec<&str> =
+            steps.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
+        assert_eq!(steps.len(), hops, "{heading}");
+        for (index, step) in steps.iter().enumerate() {
+            let file = step.strip_prefix(&format!("{}. `", index + 1));
+            let file = file.and_then(|rest| rest.split('`').next()).unwrap_or_default();
+            assert!(Path::new(file).extension().is_some_and(|rs| rs == "rs"), "{heading}: {step}");
+        }
+    }
+    assert_eq!(operations, 6);
+}
+
+/// What the binary prints.
+fn printed(args: &[&str]) -> String {
+    let mut tidings = command();
+    tidings.args(args);
+    run(tidings, "").succeeded().stdout
+}
+
+/// Adds the names of all commands below the command `path`, groups aside.
+fn collect_commands(path: &mut Vec<String>, commands: &mut BTreeSet<String>) {
+    let words: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
+    let help = printed(&words);
+    let Some((_, list)) = help.split_once("\nCommands:\n") else {
+        commands.insert(path.join(" "));
+        return;
+    };
+    // A description that goes on in the next line is indented further.
+    let names = list.lines().take_while(|line| !line.is_empty()).filter_map(|line| {
+        let name = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?;
+        name.split(' ').next()
+    });
+    for name in names.filter(|name| *name != "help") {
+        path.push(name.to_owned());
+        collect_commands(path, commands);
+        path.pop();
+    }
+}
+
+/// The flags that a text names.
+fn flags(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    words.filter(|word| word.starts_with("--") && word.len() > 2).map(str::to_owned).collect()
+}
