@@ -10,7 +10,7 @@ use ureq::http::Uri;
 use zeroize::Zeroizing;
 
 use crate::account::token::KEY_BYTES;
-pub use crate::analysis::bucket::{UnknownZone, Zone};
+pub use crate::zone::{UnknownZone, Zone};
 
 #[cfg(test)]
 mod tests;

@@ -151,6 +151,7 @@ mod store;
 mod testing;
 mod text;
 pub mod words;
+mod zone;
 
 pub use error::{Error, Outcome, Pending, Result};
 pub use store::{PendingFuture, SCHEMA_VERSION, StoreError};

@@ -1,7 +1,5 @@
 //! Days and hours of a time zone: which one a moment belongs to. Pure: no store, no clock.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -10,6 +8,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::clock::{DAY_MS, SECOND_MS, Timestamp};
+use crate::zone::Zone;
 
 pub(crate) const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
 /// Hours that a day is cut into. One that has an hour twice, or not at all, is cut into as many.
@@ -17,52 +16,6 @@ pub(crate) const HOURS: usize = 24;
 
 /// Day 0.
 const FIRST: Date = Date::constant(1970, 1, 1);
-
-/// A time zone by its IANA name, such as `Asia/Seoul`.
-///
-/// ```
-/// use tidings_core::config::Zone;
-///
-/// assert_eq!("asia/seoul".parse::<Zone>().unwrap().name(), "Asia/Seoul");
-/// assert_eq!(Zone::default().name(), "UTC");
-/// assert!("Asia/Atlantis".parse::<Zone>().is_err());
-/// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct Zone(TimeZone);
-
-impl Zone {
-    /// Its IANA name.
-    pub fn name(&self) -> &str {
-        self.0.iana_name().unwrap_or("UTC")
-    }
-}
-
-impl Default for Zone {
-    /// UTC.
-    fn default() -> Self {
-        Self(TimeZone::UTC)
-    }
-}
-
-impl fmt::Debug for Zone {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// The text is not the name of a time zone.
-#[derive(Debug, thiserror::Error)]
-#[error("no time zone has this name: it is one like Asia/Seoul or Europe/Berlin")]
-pub struct UnknownZone;
-
-impl FromStr for Zone {
-    type Err = UnknownZone;
-
-    fn from_str(name: &str) -> Result<Self, UnknownZone> {
-        let zone = TimeZone::get(name).map_err(|_| UnknownZone)?;
-        zone.iana_name().is_some().then_some(Self(zone)).ok_or(UnknownZone)
-    }
-}
 
 /// The day and the hour that a moment belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +70,7 @@ impl Cutter {
         if (kept.from..kept.until).contains(&at) {
             return kept.offset;
         }
-        let stretch = self.zone.stretch(at);
+        let stretch = Stretch::around(self.zone.rules(), at);
         self.stretch.store(Arc::new(stretch));
         stretch.offset
     }
@@ -126,7 +79,7 @@ impl Cutter {
     pub(crate) fn months_before(&self, at: Timestamp, months: i64) -> Timestamp {
         let earlier = Span::new().try_months(months).ok().and_then(|months| {
             let now = to_jiff(at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX))
-                .to_zoned(self.zone.0.clone());
+                .to_zoned(self.zone.rules().clone());
             now.checked_sub(months).ok()
         });
         earlier.map_or(Timestamp::RFC3339_MIN, |earlier| from_jiff(earlier.timestamp()))
@@ -134,22 +87,21 @@ impl Cutter {
 
     /// When a day begins: at midnight, or where clocks are put forward over it, at the first moment after.
     pub(crate) fn begins(&self, day: i64) -> Timestamp {
-        let date = date(day).and_then(|date| date.to_zoned(self.zone.0.clone()).ok());
+        let date = date(day).and_then(|date| date.to_zoned(self.zone.rules().clone()).ok());
         date.and_then(|date| date.start_of_day().ok())
             .map_or(Timestamp::from_millis(day.saturating_mul(DAY_MS)), |first| from_jiff(first.timestamp()))
     }
 }
 
-impl Zone {
+impl Stretch {
     /// The stretch around a moment in which the offset is the same.
-    fn stretch(&self, at: Timestamp) -> Stretch {
+    fn around(zone: &TimeZone, at: Timestamp) -> Self {
         let moment = to_jiff(at);
         // A transition at the very moment counts as one before it.
         let next = moment.checked_add(Span::new().nanoseconds(1)).unwrap_or(moment);
-        let from = self.0.preceding(next).next().map_or(Timestamp::RFC3339_MIN, |t| ceil(t.timestamp()));
-        let until =
-            self.0.following(moment).next().map_or(Timestamp::RFC3339_MAX + 1, |t| ceil(t.timestamp()));
-        Stretch { from, until, offset: i64::from(self.0.to_offset(moment).seconds()) * SECOND_MS }
+        let from = zone.preceding(next).next().map_or(Timestamp::RFC3339_MIN, |t| ceil(t.timestamp()));
+        let until = zone.following(moment).next().map_or(Timestamp::RFC3339_MAX + 1, |t| ceil(t.timestamp()));
+        Self { from, until, offset: i64::from(zone.to_offset(moment).seconds()) * SECOND_MS }
     }
 }
 
@@ -271,10 +223,10 @@ pub(super) mod tests {
             for (at, near) in moments {
                 // Also the moments around the next transition.
                 let at = Timestamp::from_millis(at);
-                let next = zone.0.following(to_jiff(at)).next();
+                let next = zone.rules().following(to_jiff(at)).next();
                 let transition = next.map_or(at, |t| from_jiff(t.timestamp()));
                 for at in [at, transition + near, transition + near * 20 * 60 * SECOND_MS] {
-                    let wall = to_jiff(at).to_zoned(zone.0.clone());
+                    let wall = to_jiff(at).to_zoned(zone.rules().clone());
                     let Slot { day, hour } = cutter.slot(at);
                     prop_assert_eq!(date_text(day), wall.date().to_string());
                     prop_assert_eq!(i64::from(hour), i64::from(wall.hour()));

@@ -5,11 +5,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::bucket::{Cutter, Slot, Zone};
+use super::bucket::{Cutter, Slot};
 use super::counters::{Counter, hourly};
 use crate::clock::{Clock, Monotonic, Timestamp};
 use crate::error::{Error, Result};
 use crate::store::{Store, StoreError, Topic, Tx};
+use crate::zone::Zone;
 
 /// Counts what happens by the days and hours of the database's zone.
 pub(crate) struct Calendar {

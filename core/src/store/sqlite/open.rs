@@ -13,7 +13,6 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::guard::DatabaseFile;
 use super::{APPLICATION_ID, StoreError};
 use crate::files::{self, beside, key_file, private, word_model};
-use super::guard::Held;
 
 /// The schema's steps, each applied once and in order; a released one is never edited.
 const MIGRATIONS: [&str; 4] = [
