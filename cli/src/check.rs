@@ -32,10 +32,12 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
     let settings = Settings::default().complete(global.config.as_deref())?;
     let database = database::path(global, &settings);
     let out = Output::new(global);
-    let mut context = Context { key: settings.token_key_file(), ..Context::default() };
-    if let Some(like_weight) = settings.popular_like_weight() {
-        context.like_weight = like_weight;
-    }
+    let config = settings.core_with(&["token-key-file", "popular-like-weight"])?;
+    let context = Context {
+        key: config.token_key_file.as_deref(),
+        like_weight: config.feed.like_weight,
+        ..Context::default()
+    };
     let check = |stop: &Stop| run_checks(&database, &context, stop);
     // A check that changes nothing needs no handler for Ctrl-C.
     let mut checks = check(&Stop::default())?;

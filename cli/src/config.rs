@@ -1,21 +1,17 @@
 //! `tidings config`: the settings in force, and where each comes from.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args as _, Command, CommandFactory as _};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::Value as Json;
+use tidings_core::config::setting::{Form, MASK, Value};
 use url::Url;
 
-use crate::args::Cli;
-use crate::database;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::{Column, Output, Style, Table};
 use crate::session::operator_only;
-use crate::settings::{self, Settings};
+use crate::settings::{self, ENTRIES, Settings};
 
 #[derive(Serialize)]
 struct Answer {
@@ -24,9 +20,9 @@ struct Answer {
 
 #[derive(Serialize)]
 struct Setting {
-    name: String,
+    name: &'static str,
     /// `null` where there is none.
-    value: Value,
+    value: Json,
     source: Source,
 }
 
@@ -50,12 +46,12 @@ impl Source {
         }
     }
 
-    /// Where clap has an argument from, if it has one.
-    fn of(matches: &ArgMatches, argument: &str) -> Option<Self> {
-        match matches.value_source(argument)? {
-            ValueSource::CommandLine => Some(Self::Flag),
-            ValueSource::EnvVariable => Some(Self::Environment),
-            _ => None,
+    const fn of(source: Option<settings::Source>) -> Self {
+        match source {
+            Some(settings::Source::Flag) => Self::Flag,
+            Some(settings::Source::Environment) => Self::Environment,
+            Some(settings::Source::File(_)) => Self::File,
+            None => Self::Default,
         }
     }
 }
@@ -63,85 +59,66 @@ impl Source {
 pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure> {
     operator_only(global.acting.is_some())?;
     let settings = given.complete(global.config.as_deref())?;
-    // Settings that make no sense are told as `serve` would.
+    // Settings that break a rule are refused as by `serve`.
+    settings.own()?;
     settings.core()?;
     settings.server()?;
-    let answer = Answer { settings: all(global, &settings)? };
+    let answer = Answer { settings: all(global, &settings) };
     Output::new(global).list(&answer, &answer.settings, |page| {
         let columns = [Column::whole("Setting"), Column::text("Value"), Column::whole("From").optional()];
         let mut table = Table::new(columns);
         for Setting { name, value, source } in &answer.settings {
             let style = if *source == Source::Default { Style::Faint } else { Style::Plain };
-            table.styled_row(style, [name.clone(), shown(value), source.name().to_owned()]);
+            table.styled_row(style, [(*name).to_owned(), shown(value), source.name().to_owned()]);
         }
         page.table(&table, "There are no settings.");
     })
 }
 
-fn all(global: &Global, settings: &Settings) -> Result<Vec<Setting>, Failure> {
-    // Read once more, for what was parsed says no longer where it came from.
-    let matches = Cli::command().try_get_matches_from(std::env::args_os());
-    let matches = matches.map_err(|e| Failure::usage(e.to_string()))?;
-    let matches = matches.subcommand_matches("config").unwrap_or(&matches);
-    let source = |argument: &str, name: &str| {
-        let in_file = settings.is_from_file(name).then_some(Source::File);
-        Source::of(matches, argument).or(in_file).unwrap_or(Source::Default)
-    };
+fn all(global: &Global, settings: &Settings) -> Vec<Setting> {
     let file = settings::found(global.config.as_deref());
-    let database = database::path(global, settings);
-    let mut all = vec![
-        setting("config", file.as_deref().map_or(Value::Null, path), source("config", "config")),
-        setting("db", path(&database), source("db", "db")),
-        secret("token-key", settings::TOKEN_KEY),
-        secret("token-key-previous", settings::TOKEN_KEY_PREVIOUS),
-    ];
-    let (mut values, mut defaults) = (settings.values()?, Settings::defaults().values()?);
-    if let Some(Value::String(url)) = values.get_mut("verifier-url") {
-        mask_password(url);
-    }
-    for argument in Settings::augment_args(Command::new("config")).get_arguments() {
-        let Some(name) = argument.get_long() else { continue };
-        let given = values.remove(name).filter(|value| !value.is_null());
-        let value = given.or_else(|| defaults.remove(name)).unwrap_or_default();
-        all.push(setting(name, value, source(argument.get_id().as_str(), name)));
-    }
-    Ok(all)
+    let config = Setting {
+        name: "config",
+        value: file.map_or(Json::Null, |path| path.display().to_string().into()),
+        source: Source::of(settings.source_of_config()),
+    };
+    // Those that are no flags of this command first.
+    let (flags, others): (Vec<_>, Vec<_>) = ENTRIES.iter().partition(|entry| entry.is_flag());
+    let entries = others.into_iter().chain(flags).map(|entry| {
+        let given = settings.given(entry.about.name);
+        let value = given.map(|given| &given.value).or(entry.default.as_ref());
+        Setting {
+            name: entry.about.name,
+            value: value.map_or(Json::Null, |value| json(entry.about.form, value)),
+            source: Source::of(given.map(|given| given.source)),
+        }
+    });
+    std::iter::once(config).chain(entries).collect()
 }
 
-fn setting(name: &str, value: Value, source: Source) -> Setting {
-    Setting { name: name.to_owned(), value, source }
-}
-
-fn path(path: &Path) -> Value {
-    path.display().to_string().into()
-}
-
-/// What stands in the place of a secret.
-const MASK: &str = "***";
-
-/// A key, which only a variable gives.
-fn secret(name: &str, variable: &str) -> Setting {
-    match std::env::var_os(variable) {
-        Some(_) => setting(name, MASK.into(), Source::Environment),
-        None => setting(name, Value::Null, Source::Default),
+fn json(form: Form, value: &Value) -> Json {
+    match value {
+        Value::Bool(on) if form == Form::Flag => (*on).into(),
+        Value::Whole(n) if *n > 0 || !matches!(form, Form::WholeOrOff(_)) => (*n).into(),
+        Value::Number(x) => (*x).into(),
+        Value::List(texts) => texts.clone().into(),
+        value => mask_password(form.text(value)).into(),
     }
 }
 
 /// Masks the password that an address may hold.
-fn mask_password(address: &mut String) {
-    let Ok(mut url) = Url::parse(address) else { return };
+fn mask_password(text: String) -> String {
+    let Ok(mut url) = Url::parse(&text) else { return text };
     // An address that can have no password has none.
-    if url.password().is_some() && url.set_password(Some(MASK)).is_ok() {
-        *address = url.to_string();
-    }
+    if url.password().is_some() && url.set_password(Some(MASK)).is_ok() { url.to_string() } else { text }
 }
 
 /// A value as people read it.
-fn shown(value: &Value) -> String {
+fn shown(value: &Json) -> String {
     match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Json::Null => String::new(),
+        Json::String(text) => text.clone(),
+        Json::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(", "),
         other => other.to_string(),
     }
 }

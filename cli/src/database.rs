@@ -46,11 +46,7 @@ pub(crate) fn path_of(global: &Global) -> Result<PathBuf, Failure> {
     Ok(path(global, &settings))
 }
 
-/// The default path of the database.
-pub(crate) const DEFAULT: &str = "./tidings.db";
-
 /// Returns the path of the database: the flag or variable, else the TOML file's, else the default.
 pub(crate) fn path(global: &Global, settings: &Settings) -> PathBuf {
-    let named = global.db.as_deref().or(settings.db());
-    named.map_or_else(|| PathBuf::from(DEFAULT), Path::to_owned)
+    global.db.clone().unwrap_or_else(|| settings.database())
 }

@@ -66,11 +66,6 @@ impl Failure {
         self.status
     }
 
-    /// Returns this failure with a place, such as a file, before its message.
-    pub(crate) fn at(self, place: &str) -> Self {
-        Self { message: format!("{place}: {}", self.message), ..self }
-    }
-
     /// Returns the failure of a command that the user declined when asked.
     pub(crate) fn declined(message: impl Into<String>) -> Self {
         Self { message: message.into(), status: REFUSED, json: answer::refusal("bad request") }
@@ -100,6 +95,7 @@ const fn exit_status(error: &Error) -> u8 {
         | Error::LastAdministrator
         | Error::DuplicateUrl
         | Error::TooManyRequests { .. } => REFUSED,
+        Error::InvalidSetting(_) => USAGE,
         Error::Overloaded
         | Error::Failed { .. }
         | Error::Store(_)

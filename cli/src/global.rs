@@ -5,12 +5,16 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use crate::settings;
+
 /// The options of every command, before or after its name.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
-    /// The database file [default: ./tidings.db]
-    #[arg(long, global = true, env = "TIDINGS_DB", value_name = "PATH")]
+    #[arg(
+        long = settings::DB, help = settings::help(settings::DB), global = true, env = "TIDINGS_DB",
+        value_name = "PATH"
+    )]
     pub(crate) db: Option<PathBuf>,
     /// A TOML file with settings [default: ./tidings.toml, if there is one]
     #[arg(long, global = true, env = "TIDINGS_CONFIG", value_name = "FILE")]

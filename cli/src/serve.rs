@@ -12,15 +12,16 @@ use crate::failure::{Failure, cannot_open};
 use crate::global::Global;
 use crate::output::{colours, note, print};
 use crate::session::operator_only;
-use crate::settings::{LISTEN, LOG_FORMAT, LogFormat, Settings};
+use crate::settings::{LogFormat, Settings};
 
 pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failure> {
     operator_only(global.acting.is_some())?;
     let settings = settings.complete(global.config.as_deref())?;
-    log_to_stderr(&settings, colours(global.color, std::io::stderr().is_terminal()));
+    let own = settings.own()?;
+    log_to_stderr(own.log_format, colours(global.color, std::io::stderr().is_terminal()));
     let config = settings.server()?;
     let database = database::path(global, &settings);
-    let address = settings.listen.unwrap_or(LISTEN);
+    let address = own.listen;
     let listener = TcpListener::bind(address).map_err(|e| {
         Failure::system(format!("cannot listen on {address}: {e}; choose another address with --listen"))
     })?;
@@ -74,11 +75,11 @@ fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
 }
 
 /// Starts logging: `RUST_LOG` selects the messages, `--log-format` their format.
-fn log_to_stderr(settings: &Settings, colour: bool) {
+fn log_to_stderr(format: LogFormat, colour: bool) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let log =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour);
-    match settings.log_format.unwrap_or(LOG_FORMAT) {
+    match format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().init(),
     }

@@ -1,21 +1,28 @@
 //! The settings of the service, each with its default.
+//!
+//! `table` has the name, the help and the bounds of each. What only the HTTP server needs is set there.
 
 use std::fmt;
-use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ureq::http::Uri;
 use zeroize::Zeroizing;
 
-use crate::account::token::KEY_BYTES;
-pub use crate::zone::{UnknownZone, Zone};
-
+pub mod setting;
+mod table;
 #[cfg(test)]
 mod tests;
+mod verifier;
 
-/// The settings of the service. What the HTTP server alone needs is set there.
+pub use crate::zone::{UnknownZone, Zone};
+pub use setting::Invalid;
+use setting::{FieldType, Value, parse};
+pub use table::SETTINGS;
+pub(crate) use verifier::is_plain_http;
+pub use verifier::{HttpVerifier, IdPattern, Verifier};
+
+/// The settings of the service.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Characters of an id.
@@ -26,7 +33,7 @@ pub struct Config {
     pub nickname_length: Bounds,
     /// Days that an access token lasts.
     pub token_days: u32,
-    /// The key that tokens are signed with, at least 32 bytes; `None`: the one in `token_key_file`.
+    /// The key that signs tokens, at least [`Secret::BYTES_MIN`] bytes; `None`: the one in `token_key_file`.
     pub token_key: Option<Secret>,
     /// The file with that key; `None`: the one beside the database.
     pub token_key_file: Option<PathBuf>,
@@ -44,8 +51,10 @@ pub struct Config {
     pub query_timeout: Duration,
     /// Whether failed sign-ins make the next ones wait.
     pub sign_in_slowing: bool,
-    /// Who says which ids are university members.
+    /// What decides which ids belong to university members.
     pub verifier: Verifier,
+    /// The address that [`Verifier::Http`] asks.
+    pub http_verifier: HttpVerifier,
     /// How the feeds are ranked.
     pub feed: Feed,
     /// What is counted and shown of what happens.
@@ -70,10 +79,34 @@ impl Default for Config {
             query_timeout: Duration::from_secs(2),
             sign_in_slowing: true,
             verifier: Verifier::Roster,
+            http_verifier: HttpVerifier::default(),
             feed: Feed::default(),
             analysis: Analysis::default(),
             words: Words::default(),
         }
+    }
+}
+
+impl Config {
+    /// Checks that every setting is within its bounds and that the settings agree with each other.
+    ///
+    /// # Errors
+    /// The first setting that breaks a rule.
+    pub fn check(&self) -> Result<(), Invalid> {
+        setting::check(SETTINGS, self)?;
+        for (bounds, names) in [
+            (self.id_length, ["id-min", "id-max"]),
+            (self.password_length, ["pw-min", "pw-max"]),
+            (self.nickname_length, ["nickname-min", "nickname-max"]),
+        ] {
+            if bounds.min > bounds.max {
+                return Err(Invalid::new(
+                    &names,
+                    format!("must be at most {}, which is {}", names[1], bounds.max),
+                ));
+            }
+        }
+        if self.verifier == Verifier::Http { self.http_verifier.check() } else { Ok(()) }
     }
 }
 
@@ -98,12 +131,38 @@ impl Bounds {
 pub struct Secret(pub Zeroizing<Vec<u8>>);
 
 impl Secret {
-    /// Refuses a secret that tokens cannot be signed with.
+    /// The fewest bytes of a key that signs tokens: as many as the hash of HS256 has.
+    ///
+    /// Source: RFC 7518 section 3.2.
+    pub const BYTES_MIN: usize = 32;
+
+    /// Checks that tokens can be signed with the secret.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn check(&self) -> Result<(), &'static str> {
-        if self.0.len() < KEY_BYTES { Err("the key has fewer than 32 bytes") } else { Ok(()) }
+    /// The rule that it breaks.
+    pub fn check(&self) -> Result<(), String> {
+        let enough = self.0.len() >= Self::BYTES_MIN;
+        enough.then_some(()).ok_or_else(|| format!("the key has fewer than {} bytes", Self::BYTES_MIN))
+    }
+}
+
+impl FieldType for Secret {
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Secret(self.clone()))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        if let Value::Secret(secret) = value { Ok(secret.clone()) } else { setting::another_form() }
+    }
+}
+
+impl FieldType for Zone {
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Text(self.name().to_owned()))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        parse(value)
     }
 }
 
@@ -111,26 +170,6 @@ impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[secret]")
     }
-}
-
-/// Who says which ids are university members.
-#[derive(Clone, Debug)]
-pub enum Verifier {
-    /// Nobody: `sign_in_up` is always `api error`.
-    None,
-    /// The roster in the database. Its ids cannot be had by `sign_up`.
-    Roster,
-    /// An address that is asked with `POST {id, pw}`.
-    Http {
-        /// The address, http or https.
-        url: String,
-        /// Whether it may be one of another machine that passwords reach unencrypted, by http.
-        allow_plain_http: bool,
-        /// How long it may take.
-        timeout: Duration,
-        /// The ids that it answers for and `sign_up` refuses; `None`: no id is.
-        school_ids: Option<regex::Regex>,
-    },
 }
 
 /// What is counted and shown of what happens.
@@ -257,37 +296,6 @@ pub struct Words {
     pub seed: u64,
 }
 
-impl Words {
-    /// Refuses settings that no words can be learned with.
-    ///
-    /// # Errors
-    /// What is wrong, naming the setting.
-    pub fn check(&self) -> Result<(), &'static str> {
-        if !(1..=SIMILAR_MAX).contains(&self.similar) {
-            return Err("similar-words is from 1 to 30");
-        }
-        if !(0.0..=1.0).contains(&self.similarity) {
-            return Err("similar-words-min is from 0 to 1");
-        }
-        if !(0.0..=1_000.0).contains(&self.retrain_after) {
-            return Err("words-retrain-after is from 0 to 1000");
-        }
-        if !(1..=1_000).contains(&self.dimensions) {
-            return Err("words-dimensions is from 1 to 1000");
-        }
-        if !(1..=100).contains(&self.window) {
-            return Err("words-window is from 1 to 100");
-        }
-        if !(1..=1_000_000).contains(&self.vocabulary) {
-            return Err("words-max is from 1 to 1000000");
-        }
-        if !(1..=1_000_000_000).contains(&self.corpus) {
-            return Err("words-corpus is from 1 to 1000000000");
-        }
-        Ok(())
-    }
-}
-
 impl Default for Words {
     fn default() -> Self {
         Self {
@@ -301,102 +309,6 @@ impl Default for Words {
             corpus: 10_000_000,
             seed: 1,
         }
-    }
-}
-
-impl Feed {
-    /// Refuses settings that no feed can be ranked with.
-    ///
-    /// # Errors
-    /// What is wrong, naming the setting.
-    pub fn check(&self) -> Result<(), &'static str> {
-        let interest = &self.interest;
-        let half_lives = [self.popular_half_life_days, self.fresh_half_life_days, interest.half_life_days];
-        let counts = [self.novel_half_life_acts, self.recent_half_life_posts];
-        let weights = [
-            self.like_weight,
-            self.interest_weight,
-            self.novel_weight,
-            self.recent_weight,
-            self.popular_weight,
-            self.fresh_weight,
-            interest.like_weight,
-            interest.view_weight,
-            interest.search_weight,
-            interest.open_weight,
-            interest.topic_share,
-            interest.tag_share,
-            interest.word_share,
-            interest.meaning_share,
-        ];
-        if !half_lives.iter().all(|days| (0.001..=100_000.0).contains(days)) {
-            return Err("a half-life is from 0.001 to 100000 days");
-        }
-        if !counts.iter().all(|count| (0.001..=1e9).contains(count)) {
-            return Err("novel-half-life and recent-half-life are from 0.001 to 1000000000");
-        }
-        if !weights.iter().all(|weight| (0.0..=1_000.0).contains(weight)) {
-            return Err("weights and shares are from 0 to 1000");
-        }
-        if !(0.0..=1.0).contains(&self.exploration) {
-            return Err("exploration is from 0 to 1");
-        }
-        if !(1..=10).contains(&self.diverse_max) {
-            return Err("diverse-max is from 1 to 10");
-        }
-        if !(1..=10_000_000).contains(&self.posts) {
-            return Err("feed-posts is from 1 to 10000000");
-        }
-        Ok(())
-    }
-}
-
-/// Whether what is sent to an address goes unencrypted.
-pub(crate) fn is_plain_http(url: &Uri) -> bool {
-    url.scheme_str() == Some("http")
-}
-
-/// Whether an address is of the machine that asks.
-pub(crate) fn is_of_this_machine(url: &Uri) -> bool {
-    let host = url.host().unwrap_or_default();
-    let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
-    host.eq_ignore_ascii_case("localhost") || address.parse().is_ok_and(is_loopback)
-}
-
-impl Verifier {
-    /// Refuses a verifier that cannot be asked.
-    ///
-    /// # Errors
-    /// What is wrong, naming the setting.
-    pub fn check(&self) -> Result<(), &'static str> {
-        let Self::Http { url, allow_plain_http, timeout, .. } = self else { return Ok(()) };
-        // As the client reads it.
-        let can_be_asked = url.parse().ok().filter(|url: &Uri| {
-            matches!(url.scheme_str(), Some("http" | "https"))
-                && url.host().is_some_and(|host| !host.is_empty())
-        });
-        let Some(url) = can_be_asked else {
-            return Err("verifier-url is an address that begins with http:// or https://");
-        };
-        if is_plain_http(&url) && !is_of_this_machine(&url) && !allow_plain_http {
-            return Err(
-                "verifier-url begins with http://, and passwords would be sent there unencrypted: name an \
-                        https:// address, or set verifier-allow-plain-http",
-            );
-        }
-        if !(1..=3_600).contains(&timeout.as_secs()) {
-            return Err("verifier-timeout is from 1 to 3600");
-        }
-        Ok(())
-    }
-
-    /// The ids that only university members may have, as a pattern that matches the whole of an id.
-    ///
-    /// # Errors
-    /// When the pattern is none, or too large.
-    pub fn school_ids(pattern: &str) -> Result<regex::Regex, regex::Error> {
-        regex::RegexBuilder::new(&format!("^(?:{pattern})$")).case_insensitive(true).build()
     }
 }
 

@@ -3,6 +3,7 @@
 //! The core knows texts, never HTTP statuses or exit statuses: the server and the command line each map
 //! [`Error`] to theirs in one place.
 
+use crate::config;
 use crate::import::Done;
 use crate::store::StoreError;
 
@@ -145,6 +146,9 @@ pub enum Error {
         /// What is kept.
         done: Done,
     },
+    /// The service cannot be opened with these settings.
+    #[error(transparent)]
+    InvalidSetting(#[from] config::Invalid),
     /// The service itself failed: a key that cannot be written, a random source that does not answer.
     #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -352,7 +352,7 @@ impl Builder {
     /// Each operation loads what it needs; nothing works in the background.
     ///
     /// # Errors
-    /// As [`Tidings::open`].
+    /// [`Error::InvalidSetting`] when a setting is out of its bounds; else as [`Tidings::open`].
     pub fn open(self) -> Result<Tidings> {
         let path = self.path.clone();
         self.opened().map_err(|error| full_or(&path, error))
@@ -375,6 +375,7 @@ impl Builder {
 
     fn opened(self) -> Result<Tidings> {
         let Self { path, config, clock, verifier } = self;
+        config.check()?;
         let store = Arc::new(Store::open(&path)?);
         post::heat::keep_half_life(&store, config.feed.popular_half_life_days, clock.now())?;
         let keys = Keys::open(&config, &path, clock.clone())?;
@@ -392,7 +393,7 @@ impl Builder {
             hasher: Hasher::new(config.hash_queue),
             throttle: Throttle::new(clock.clone()),
             viewers: Arc::default(),
-            verifier: verifier.unwrap_or_else(|| verify::from_config(&config.verifier)),
+            verifier: verifier.unwrap_or_else(|| verify::from_config(&config)),
             config,
             clock,
             path,

@@ -60,7 +60,7 @@ impl App {
                 config.operations,
                 config.operation_queue,
                 tidings.config().hash_queue,
-                &tidings.config().verifier,
+                tidings.config().verifier,
             ),
             rate_limit: config.rate_limit.map(RateLimit::per_second),
             limits: Limits::new(&config),

@@ -1,4 +1,4 @@
-//! What the server alone needs to be told, each setting with its default.
+//! The settings that only the server needs, each with its default. `table` has the name, the help and the bounds of each.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -8,6 +8,11 @@ use std::time::Duration;
 
 use http::HeaderValue;
 pub use ipnet::IpNet;
+use tidings_core::config::{Invalid, setting};
+
+mod table;
+
+pub use table::SETTINGS;
 
 /// A campus behind one address: 500 sign up in the first minute of a course, and 3,600 more in each hour.
 const SIGN_UPS: NonZeroU32 = NonZeroU32::new(60).expect("not zero");
@@ -109,6 +114,16 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// Checks that every setting is within its bounds.
+    ///
+    /// # Errors
+    /// The first setting that is not.
+    pub fn check(&self) -> Result<(), Invalid> {
+        setting::check(SETTINGS, self)
+    }
+}
+
 /// The prefix that everything is served under: empty, or `/` and names between slashes.
 ///
 /// ```
@@ -135,9 +150,9 @@ impl fmt::Display for BasePath {
 }
 
 impl FromStr for BasePath {
-    type Err = InvalidSetting;
+    type Err = InvalidText;
 
-    fn from_str(text: &str) -> Result<Self, InvalidSetting> {
+    fn from_str(text: &str) -> Result<Self, InvalidText> {
         let names = text.trim_matches('/');
         if names.is_empty() {
             return Ok(Self::default());
@@ -149,7 +164,7 @@ impl FromStr for BasePath {
         if names.split('/').all(plain) {
             Ok(Self(format!("/{names}")))
         } else {
-            Err(InvalidSetting("a base path is names of letters, digits and - . _ ~ between slashes"))
+            Err(InvalidText("a base path is names of letters, digits and - . _ ~ between slashes"))
         }
     }
 }
@@ -174,12 +189,17 @@ impl Origin {
     }
 }
 
-impl FromStr for Origin {
-    type Err = InvalidSetting;
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.to_str().expect("made of ASCII letters, digits and punctuation"))
+    }
+}
 
-    fn from_str(text: &str) -> Result<Self, InvalidSetting> {
-        const WRONG: InvalidSetting =
-            InvalidSetting("an origin is a scheme and a host: https://app.example.org");
+impl FromStr for Origin {
+    type Err = InvalidText;
+
+    fn from_str(text: &str) -> Result<Self, InvalidText> {
+        const WRONG: InvalidText = InvalidText("an origin is a scheme and a host: https://app.example.org");
         let text = text.strip_suffix('/').unwrap_or(text).to_ascii_lowercase();
         let (scheme, host) = text.split_once("://").ok_or(WRONG)?;
         let plain = |text: &str, more: &[u8]| {
@@ -193,7 +213,7 @@ impl FromStr for Origin {
     }
 }
 
-/// Why a text is no such setting.
+/// The text is not a base path or an origin. Holds the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct InvalidSetting(&'static str);
+pub struct InvalidText(&'static str);

@@ -77,14 +77,14 @@ pub(crate) struct Lanes {
 impl Lanes {
     /// Returns lanes for `operations` on the database at once and `queue` waiting, for `hash_queue` passwords that
     /// wait to be hashed, and for members of the university that `verifier` checks.
-    pub(crate) fn new(operations: usize, queue: usize, hash_queue: usize, verifier: &Verifier) -> Self {
+    pub(crate) fn new(operations: usize, queue: usize, hash_queue: usize, verifier: Verifier) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         // The core hashes one password per core at a time; as many other jobs read or write before and after their
         // hash.
         let passwords = Arc::new(FairPool::new(2 * cores, hash_queue, || {}));
         let university = match verifier {
             // These jobs wait for another system and use no core.
-            Verifier::Http { .. } => UNIVERSITY,
+            Verifier::Http => UNIVERSITY,
             Verifier::None | Verifier::Roster => 2 * cores,
         };
         Self {

@@ -97,7 +97,7 @@ mod unsent;
 mod upload;
 mod words;
 
-pub use config::{BasePath, Config, InvalidSetting, IpNet, Origin};
+pub use config::{BasePath, Config, InvalidText, IpNet, Origin, SETTINGS};
 pub use docs::openapi;
 pub use listen::serve;
 pub use service::{PeerAddress, service};

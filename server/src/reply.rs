@@ -191,6 +191,7 @@ const fn status(error: &Error) -> StatusCode {
         | Error::Store(_)
         | Error::Input(_)
         | Error::Unfinished { .. }
+        | Error::InvalidSetting(_)
         | Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -11,6 +11,7 @@ pub fn advice(error: &Error) -> String {
     match error {
         Error::Documented(outcome) => of_outcome(*outcome).to_owned(),
         Error::BadRequest(rule) => (*rule).to_owned(),
+        Error::InvalidSetting(invalid) => invalid.to_string(),
         Error::BadToken => "this needs a member: name one with --as ID".to_owned(),
         Error::Forbidden => ADMINISTRATORS_ONLY.to_owned(),
         Error::NotFound => GONE.to_owned(),
@@ -91,6 +92,8 @@ mod tests {
     use std::path::PathBuf;
     use std::sync::Arc;
 
+    use tidings_core::config::Config;
+
     use super::*;
 
     #[test]
@@ -122,6 +125,7 @@ mod tests {
             Error::Failed { result: "fail", cause: StoreError::Full },
             Error::Input(io::Error::other("the pipe broke")),
             Error::Unfinished { cause: StoreError::Full, done: Done::default() },
+            Error::InvalidSetting(Config { token_days: 0, ..Config::default() }.check().unwrap_err()),
             Error::Internal("the key cannot be written".into()),
         ];
         let outcomes = Outcome::ALL.into_iter().map(Error::from);

@@ -22,11 +22,6 @@ mod tests;
 pub(crate) use file::NOT_THEIRS;
 pub(crate) use file::previous_file;
 
-/// Bytes of a signing key, as many as the hash of HS256 has.
-///
-/// Source: RFC 7518 section 3.2, a key of the hash's size or larger.
-pub(crate) const KEY_BYTES: usize = 32;
-
 /// What a token says: whose it is, until when, and of which generation.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Claims {
@@ -216,7 +211,7 @@ impl Set {
         let secret = current.read()?.ok_or_else(|| Error::Internal("there is no token key".into()))?;
         let previous = previous.map(Source::read).transpose()?.flatten();
         for secret in [Some(&secret), previous.as_ref()].into_iter().flatten() {
-            secret.check().map_err(|wrong| Error::Internal(wrong.into()))?;
+            secret.check().map_err(|rule| Error::Internal(rule.into()))?;
         }
         Ok(Self::new(stamps, secret, previous))
     }

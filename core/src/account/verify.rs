@@ -1,7 +1,6 @@
 //! University verification: who says that an id is a university member's.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization as _;
@@ -10,7 +9,7 @@ use ureq::http::Uri;
 use super::password::{Check, Purpose, Turn};
 use super::throttle::Client;
 use super::{RESERVED_IDS, fold, roster, shown};
-use crate::config::Bounds;
+use crate::config::{Bounds, Config, HttpVerifier};
 use crate::error::{Error, Result};
 use crate::{Tidings, config};
 
@@ -98,13 +97,11 @@ pub trait Verifier: Send + Sync {
 }
 
 /// The verifier that the settings name.
-pub(crate) fn from_config(config: &config::Verifier) -> Box<dyn Verifier> {
-    match config {
+pub(crate) fn from_config(config: &Config) -> Box<dyn Verifier> {
+    match config.verifier {
         config::Verifier::None => Box::new(Nobody),
         config::Verifier::Roster => Box::new(Roster),
-        config::Verifier::Http { url, timeout, school_ids, .. } => {
-            Box::new(Http::new(url.clone(), *timeout, school_ids.clone()))
-        }
+        config::Verifier::Http => Box::new(Http::new(config.http_verifier.clone())),
     }
 }
 
@@ -156,8 +153,7 @@ impl Verifier for Roster {
 /// An address that answers for the university.
 struct Http {
     agent: ureq::Agent,
-    url: String,
-    school_ids: Option<regex::Regex>,
+    config: HttpVerifier,
 }
 
 /// What is asked.
@@ -182,17 +178,17 @@ struct Reply {
 const REPLY_MAX: u64 = 64 << 10;
 
 impl Http {
-    fn new(url: String, timeout: Duration, school_ids: Option<regex::Regex>) -> Self {
-        let mut config = ureq::Agent::config_builder().timeout_global(Some(timeout)).max_redirects(0);
-        if url.parse().is_ok_and(|url: Uri| config::is_plain_http(&url)) {
+    fn new(config: HttpVerifier) -> Self {
+        let mut agent = ureq::Agent::config_builder().timeout_global(Some(config.timeout)).max_redirects(0);
+        if config.url.parse().is_ok_and(|url: Uri| config::is_plain_http(&url)) {
             // A proxy that the environment names would read the passwords.
-            config = config.proxy(None);
+            agent = agent.proxy(None);
         }
-        Self { agent: config.build().into(), url, school_ids }
+        Self { agent: agent.build().into(), config }
     }
 
     fn ask(&self, id: &str, pw: &str) -> std::result::Result<Reply, Box<ureq::Error>> {
-        let mut answer = self.agent.post(&self.url).send_json(Question { id, pw })?;
+        let mut answer = self.agent.post(&self.config.url).send_json(Question { id, pw })?;
         if !answer.status().is_success() {
             return Err(Box::new(ureq::Error::StatusCode(answer.status().as_u16())));
         }
@@ -211,7 +207,7 @@ impl Verifier for Http {
     }
 
     fn reserves(&self, _: &Tidings, id: &str) -> Result<bool> {
-        Ok(self.school_ids.as_ref().is_some_and(|ids| ids.is_match(id)))
+        Ok(self.config.school_ids.as_ref().is_some_and(|ids| ids.matches(id)))
     }
 }
 

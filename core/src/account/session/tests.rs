@@ -244,14 +244,14 @@ fn university(answers: Vec<&'static str>) -> String {
 }
 
 fn http(url: String, school_ids: Option<&str>) -> Service {
-    let school_ids = school_ids.map(|pattern| config::Verifier::school_ids(pattern).unwrap());
-    let verifier = config::Verifier::Http {
+    let http_verifier = config::HttpVerifier {
         url,
-        allow_plain_http: false,
         timeout: Duration::from_millis(500),
-        school_ids,
+        school_ids: school_ids.map(|pattern| pattern.parse().unwrap()),
+        ..config::HttpVerifier::default()
     };
-    service_with(config::Config { verifier, ..config::Config::default() })
+    let verifier = config::Verifier::Http;
+    service_with(config::Config { verifier, http_verifier, ..config::Config::default() })
 }
 
 #[test]

@@ -7,7 +7,6 @@ use std::time::SystemTime;
 
 use zeroize::Zeroizing;
 
-use super::KEY_BYTES;
 use crate::config::Secret;
 use crate::error::{Error, Result};
 use crate::files::{self, beside, private};
@@ -52,11 +51,12 @@ pub(super) fn read(path: &Path) -> Result<Option<Secret>> {
     look(path, &file.metadata().map_err(|e| failed(&e))?)?;
     let mut key = Zeroizing::new(Vec::new());
     file.take(BYTES_MAX).read_to_end(&mut key).map_err(|e| failed(&e))?;
-    if key.len() < KEY_BYTES {
+    if key.len() < Secret::BYTES_MIN {
         let what = format!(
-            "the token key {} is shorter than {KEY_BYTES} bytes: put its copy back, or remove it, and everybody has \
-             to sign in again",
-            path.display()
+            "the token key {} is shorter than {} bytes: put its copy back, or remove it, and everybody has to \
+             sign in again",
+            path.display(),
+            Secret::BYTES_MIN
         );
         return Err(Error::Internal(what.into()));
     }
@@ -118,11 +118,12 @@ pub(super) fn make_first(path: &Path) -> Result<()> {
     // Written whole under a name of its own and then linked, so that another process that starts at the
     // same time finds all of a key or none, and both go on with the same one.
     let draft = path.with_extension(format!("key.{:016x}", u64::from_le_bytes(random())));
-    let made =
-        write_private(&draft, &random::<KEY_BYTES>()).and_then(|()| match fs::hard_link(&draft, path) {
+    let made = write_private(&draft, &random::<{ Secret::BYTES_MIN }>()).and_then(|()| {
+        match fs::hard_link(&draft, path) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
             _ => Ok(()),
-        });
+        }
+    });
     let _ = fs::remove_file(&draft);
     // Tokens are good only while the key is there: its name has to survive a power cut.
     made.and_then(|()| files::sync_directory(files::directory(path))).map_err(|e| match e.kind() {
@@ -147,7 +148,7 @@ mod tests {
         let path = dir.path().join("a.db.key");
         make_first(&path).unwrap();
         let key = read(&path).unwrap().unwrap();
-        assert_eq!(key.0.len(), KEY_BYTES);
+        assert_eq!(key.0.len(), Secret::BYTES_MIN);
         make_first(&path).unwrap();
         assert_eq!(read(&path).unwrap().unwrap().0, key.0);
         #[cfg(unix)]

@@ -1,0 +1,183 @@
+//! The TOML file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+use tidings_core::config::setting::{Form, Value};
+
+use super::{ENTRIES, Entry, Given, Source};
+use crate::failure::Failure;
+
+/// The TOML file that is read where none is named.
+const FILE: &str = "tidings.toml";
+/// How similar a key must be to a known one, 0 to 1, to be taken for it; clap asks the same of flags.
+const SIMILAR: f64 = 0.7;
+
+/// The TOML file that is in force: the one named, else the default one, if it exists.
+pub(crate) fn found(named: Option<&Path>) -> Option<PathBuf> {
+    named.map(Path::to_owned).or_else(|| Path::new(FILE).exists().then(|| PathBuf::from(FILE)))
+}
+
+type InFile = Vec<(&'static str, Given)>;
+
+/// Reads the settings of the TOML file, and says which file that is.
+///
+/// # Errors
+/// When the file cannot be read, or has an unknown key or a value of another form, with its line.
+pub(super) fn read(named: Option<&Path>) -> Result<(PathBuf, InFile), Failure> {
+    let path = named.unwrap_or(Path::new(FILE)).to_owned();
+    let given = match std::fs::read_to_string(&path) {
+        Ok(text) => from_text(&text, &path)?,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && named.is_none() => Vec::new(),
+        Err(e) => return Err(Failure::usage(format!("cannot read {}: {e}", path.display()))),
+    };
+    Ok((path, given))
+}
+
+/// Reads the settings in the text of the file at `path`.
+fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
+    let wrong = |e: toml::de::Error| Failure::usage(format!("{}: {e}", path.display()));
+    let table = toml::de::DeTable::parse(text).map_err(wrong)?;
+    let line_at = |at: usize| 1 + text[..at].matches('\n').count();
+    let mut lines: Vec<(usize, String)> =
+        table.get_ref().keys().map(|key| (line_at(key.span().start), key.get_ref().to_string())).collect();
+    lines.sort();
+    let mut given = Vec::new();
+    let keys = || ENTRIES.iter().filter(|entry| entry.about.form != Form::Secret);
+    let known = |key: &str| keys().find(|entry| entry.about.name == key);
+    if let Some((line, key)) = lines.iter().find(|(_, key)| known(key).is_none()) {
+        let meant = nearest(key, keys()).map(|known| format!("; do you mean {known}?")).unwrap_or_default();
+        let path = path.display();
+        return Err(Failure::usage(format!("{path}, line {line}: there is no setting {key:?}{meant}")));
+    }
+    let values: BTreeMap<String, Json> = toml::from_str(text).map_err(wrong)?;
+    for (line, key) in lines {
+        let (Some(entry), Some(json)) = (known(&key), values.get(&key)) else { continue };
+        let value = value(entry.about.form, json).map_err(|rule| {
+            Failure::usage(format!("{}, line {line}, {key}: {json}: {rule}", path.display()))
+        })?;
+        given.push((entry.about.name, Given { value, source: Source::File(line) }));
+    }
+    Ok(given)
+}
+
+/// Reads a value of this form.
+///
+/// # Errors
+/// The rule that the value breaks.
+fn value(form: Form, json: &Json) -> Result<Value, String> {
+    let rule = match (form, json) {
+        (Form::Flag, Json::Bool(on)) => return Ok(Value::Bool(*on)),
+        (Form::Whole(..) | Form::WholeOrOff(_), Json::Number(number)) if number.is_u64() => {
+            return form.parse(&number.to_string());
+        }
+        (Form::Number(..), Json::Number(number)) => return form.parse(&number.to_string()),
+        (Form::Text | Form::Switch | Form::Choice(_) | Form::WholeOrOff(_), Json::String(text)) => {
+            return form.parse(text);
+        }
+        (Form::List, Json::Array(items)) => {
+            let texts: Option<Vec<_>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+            match texts {
+                Some(texts) => return Ok(Value::List(texts)),
+                None => "must be a list of texts",
+            }
+        }
+        (Form::Flag, _) => "must be true or false",
+        (Form::Whole(..), _) => "must be a whole number",
+        (Form::WholeOrOff(_), _) => "must be a whole number, or \"off\"",
+        (Form::Number(..), _) => "must be a number",
+        (Form::List, _) => "must be a list of texts",
+        (Form::Text | Form::Switch | Form::Choice(_) | Form::Secret, _) => "must be a text",
+    };
+    Err(rule.to_owned())
+}
+
+/// The known key that was probably meant.
+fn nearest(key: &str, known: impl Iterator<Item = &'static Entry>) -> Option<&'static str> {
+    let known = known.map(|entry| (strsim::jaro(key, entry.about.name), entry.about.name));
+    let similar = known.filter(|(similarity, _)| *similarity > SIMILAR);
+    similar.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Values of every kind that TOML has, and what is none.
+    const VALUES: [&str; 24] = [
+        "true",
+        "[]",
+        "{}",
+        "[\"10.0.0.0/8\"]",
+        "[\"a\", 1]",
+        "{ a = 1 }",
+        "\"http\"",
+        "\"on\"",
+        "\"Asia/Seoul\"",
+        "\"(\"",
+        "'''",
+        "\"\"\"a",
+        "\"\\uD800\"",
+        "0x7fffffffffffffff",
+        "9223372036854775808",
+        "-0",
+        "1e400",
+        "nan",
+        "-inf",
+        "1979-05-27T07:32:00Z",
+        "1979-02-30",
+        "[[[[[[[[",
+        "1_0",
+        "#",
+    ];
+
+    fn line() -> impl Strategy<Value = String> {
+        let known = ENTRIES.iter().map(|entry| entry.about.name).collect::<Vec<_>>();
+        let key = prop_oneof![8 => prop::sample::select(known).prop_map(str::to_owned), 1 => "[a-z-]{1,12}", 1 => ".{0,6}"];
+        let value = prop_oneof![
+            prop::sample::select(&VALUES[..]).prop_map(str::to_owned),
+            any::<i64>().prop_map(|number| number.to_string()),
+            any::<f64>().prop_map(|number| format!("{number:?}")),
+            "\"[a-z0-9.:/가]{0,12}\"",
+            ".{0,10}",
+        ];
+        let between = prop::sample::select(&[" = ", " = ", " = ", "=", "\n= ", ".a = "][..]);
+        (key, between, value).prop_map(|(key, between, value)| format!("{key}{between}{value}\n"))
+    }
+
+    /// A value as the file has it.
+    fn toml(name: &str, value: &Value) -> toml::Value {
+        let form = ENTRIES.iter().find(|entry| entry.about.name == name).unwrap().about.form;
+        match value {
+            Value::Bool(on) if form == Form::Flag => (*on).into(),
+            Value::Whole(n) => i64::try_from(*n).unwrap().into(),
+            Value::Number(x) => (*x).into(),
+            Value::List(texts) => texts.clone().into(),
+            value => form.text(value).into(),
+        }
+    }
+
+    proptest! {
+        /// By hand with as many files as `PROPTEST_CASES` says.
+        #[test]
+        fn any_file_is_read_or_refused_by_its_name(lines in prop::collection::vec(line(), 0..6)) {
+            let (text, path) = (lines.concat(), Path::new("here.toml"));
+            match from_text(&text, path) {
+                Err(failure) => {
+                    prop_assert!(failure.message().starts_with("here.toml"), "{}", failure.message());
+                }
+                Ok(given) => {
+                    let lines = given.iter().map(|(name, given)| format!("{name} = {}\n", toml(name, &given.value)));
+                    let again = from_text(&lines.collect::<String>(), path).unwrap();
+                    let values = |given: InFile| -> BTreeMap<_, _> {
+                        given.into_iter().map(|(name, given)| (name, given.value)).collect()
+                    };
+                    prop_assert_eq!(values(again), values(given));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The flags of the settings, and their environment variables.
+
+use std::error::Error as _;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _, ValueParser};
+use clap::error::{ContextKind, ContextValue};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use tidings_core::config::Secret;
+use tidings_core::config::setting::{Form, Value};
+
+use super::{DB, ENTRIES, Entry, Given, Settings, Source};
+use crate::failure::Failure;
+use crate::global;
+
+impl Args for Settings {
+    fn augment_args(command: Command) -> Command {
+        command.args(ENTRIES.iter().filter(|entry| entry.is_flag()).map(argument))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn argument(entry: &Entry) -> Arg {
+    let about = entry.about;
+    let placeholder = match about.placeholder {
+        "" => about.name.replace('-', "_").to_uppercase(),
+        placeholder => placeholder.to_owned(),
+    };
+    let argument = Arg::new(about.name)
+        .long(about.name)
+        .env(OsString::from(about.variable()))
+        .value_name(placeholder)
+        .help(entry.help());
+    let argument = match entry.heading {
+        "" => argument,
+        heading => argument.help_heading(heading),
+    };
+    let words = |words: &'static [&str]| -> ValueParser {
+        PossibleValuesParser::new(words).try_map(move |word| about.form.parse(&word)).into()
+    };
+    match about.form {
+        Form::Flag => {
+            argument.num_args(0..=1).default_missing_value("true").value_parser(words(&["true", "false"]))
+        }
+        Form::Switch => argument.value_parser(words(&["on", "off"])),
+        Form::Choice(choice) => argument.value_parser(words(choice)),
+        Form::List => argument.action(ArgAction::Append).value_delimiter(','),
+        form => argument.value_parser(move |text: &str| {
+            let value = form.parse(text)?;
+            form.check(&value).map(|()| value)
+        }),
+    }
+}
+
+impl FromArgMatches for Settings {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut settings = Self::default();
+        settings.update_from_arg_matches(matches)?;
+        Ok(settings)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for entry in ENTRIES.iter().filter(|entry| entry.is_flag()) {
+            let name = entry.about.name;
+            let value = if entry.about.form == Form::List {
+                matches.get_many::<String>(name).map(|texts| Value::List(texts.cloned().collect()))
+            } else {
+                matches.get_one::<Value>(name).cloned()
+            };
+            let given = value.and_then(|value| Some(Given { value, source: source(matches, name)? }));
+            self.given.extend(given.map(|given| (name, given)));
+        }
+        // Options of every command.
+        if let (Ok(Some(path)), Some(source)) = (matches.try_get_one::<PathBuf>(DB), source(matches, DB)) {
+            self.given.insert(DB, Given { value: Value::Text(path.display().to_string()), source });
+        }
+        self.config = source(matches, "config");
+        Ok(())
+    }
+}
+
+/// Where clap has an argument from, if it has one.
+fn source(matches: &ArgMatches, argument: &str) -> Option<Source> {
+    // `value_source` panics where there is no such argument.
+    matches.try_contains_id(argument).ok()?;
+    match matches.value_source(argument)? {
+        ValueSource::CommandLine => Some(Source::Flag),
+        ValueSource::EnvVariable => Some(Source::Environment),
+        _ => None,
+    }
+}
+
+/// The settings that the environment gives, for a command that has no flags for them, and secrets.
+///
+/// # Errors
+/// When a variable has a value of another form.
+pub(super) fn from_environment() -> Result<Vec<(&'static str, Given)>, Failure> {
+    let matches = Settings::augment_args(Command::new("tidings")).try_get_matches_from(["tidings"]);
+    let settings = matches.and_then(|matches| Settings::from_arg_matches(&matches)).map_err(|refused| {
+        Failure::usage(as_variable(&refused).map_or_else(|| refused.to_string(), |(_, message)| message))
+    })?;
+    let mut given: Vec<_> = settings.given.into_iter().collect();
+    for entry in ENTRIES.iter().filter(|entry| entry.about.form == Form::Secret) {
+        if let Some(key) = std::env::var_os(entry.about.variable()) {
+            let value = Value::Secret(Secret(key.into_encoded_bytes().into()));
+            given.push((entry.about.name, Given { value, source: Source::Environment }));
+        }
+    }
+    Ok(given)
+}
+
+/// What is wrong with a `TIDINGS_…` variable, if clap refused its value and not that of a flag.
+pub(crate) fn wrong_variable(refused: &clap::Error) -> Option<String> {
+    let (flag, message) = as_variable(refused)?;
+    let is_flag = |argument: &str| {
+        argument.strip_prefix(&*flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    };
+    let given = global::given().any(|argument| argument.to_str().is_some_and(is_flag));
+    (!given).then_some(message)
+}
+
+/// The flag of the setting whose value clap refused, and what is wrong with it as its variable.
+fn as_variable(refused: &clap::Error) -> Option<(String, String)> {
+    let text = |kind| match refused.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    };
+    // Such as `--pw-min <N>`.
+    let flag = text(ContextKind::InvalidArg)?.split(' ').next()?;
+    let value = text(ContextKind::InvalidValue)?;
+    let entry = ENTRIES.iter().find(|entry| Some(entry.about.name) == flag.strip_prefix("--"))?;
+    let why = match (refused.get(ContextKind::ValidValue), refused.source()) {
+        (_, Some(cause)) => cause.to_string(),
+        (Some(ContextValue::Strings(valid)), None) => format!("it is one of {}", valid.join(", ")),
+        _ => return None,
+    };
+    Some((flag.to_owned(), format!("{}: {value:?}: {why}", entry.about.variable())))
+}

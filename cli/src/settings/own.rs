@@ -1,0 +1,68 @@
+//! The settings of the command line itself.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use tidings_core::config::setting::{FieldType, Form, Group, Setting, Value};
+use tidings_core::field;
+
+use super::DB;
+
+/// The settings of the command line.
+pub(crate) struct Own {
+    /// Where `serve` listens.
+    pub(crate) listen: SocketAddr,
+    pub(crate) log_format: LogFormat,
+    /// The database file.
+    pub(crate) db: PathBuf,
+}
+
+impl Default for Own {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080),
+            log_format: LogFormat::Text,
+            db: "./tidings.db".into(),
+        }
+    }
+}
+
+pub(super) static SETTINGS: &[Group<Own>] = &[Group {
+    heading: "",
+    settings: &[
+        Setting::new(DB, Form::Text, field!(Own, db), "The database file").takes("PATH"),
+        Setting::new("listen", Form::Text, field!(Own, listen), "The address to listen on").takes("ADDR"),
+        Setting::new(
+            "log-format",
+            Form::Choice(LogFormat::NAMES),
+            field!(Own, log_format),
+            "The form of the log on standard error",
+        ),
+    ],
+}];
+
+/// The form of the log.
+#[derive(Clone, Copy)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+impl LogFormat {
+    const NAMES: &[&str] = &["text", "json"];
+}
+
+impl FieldType for LogFormat {
+    fn to_value(&self) -> Option<Value> {
+        let name = match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        };
+        Some(Value::Text(name.to_owned()))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        let is_json = Self::Json.to_value().as_ref() == Some(value);
+        Ok(if is_json { Self::Json } else { Self::Text })
+    }
+}

@@ -1,0 +1,398 @@
+//! What a setting is: a name, a help text, a form with bounds, and a field of a configuration.
+//!
+//! Each crate that has a configuration has one table of its settings. The flags, the environment variables, the keys
+//! of the TOML file, `tidings config`, the documentation and the validation are derived from these tables.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::Secret;
+
+/// Settings that are listed together.
+pub struct Group<C: 'static> {
+    /// The heading above them; empty for the first group.
+    pub heading: &'static str,
+    /// The settings, in the order in which they are listed.
+    pub settings: &'static [Setting<C>],
+}
+
+/// A setting of the configuration `C`.
+pub struct Setting<C> {
+    /// What can be said about the setting without a configuration.
+    pub about: About,
+    field: Field<C>,
+}
+
+/// The name, the help and the form of a setting.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The name, in lower case with hyphens. It is the flag and the key of the TOML file.
+    pub name: &'static str,
+    /// What the setting does, in one sentence without a full stop. `{min}` and `{max}` stand for its bounds.
+    pub help: &'static str,
+    /// The form and the bounds of a value.
+    pub form: Form,
+    /// What a value is called in the help: `N`, `FILE`.
+    pub placeholder: &'static str,
+    /// The default in words, where it is not a value.
+    pub unset: &'static str,
+}
+
+/// The form of a setting's value, with its bounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form {
+    /// `true` or `false`; without a value, `true`.
+    Flag,
+    /// `on` or `off`.
+    Switch,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A whole number from the first to the second bound.
+    Whole(u64, u64),
+    /// A whole number up to the bound, or `off`, which is the same as 0.
+    WholeOrOff(u64),
+    /// A number from the first to the second bound.
+    Number(f64, f64),
+    /// Any text, which the setting itself reads.
+    Text,
+    /// Several texts; in one text, they are separated by commas.
+    List,
+    /// A secret, which only an environment variable can hold.
+    Secret,
+}
+
+/// The value of a setting.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// The value of a [`Form::Flag`] or a [`Form::Switch`].
+    Bool(bool),
+    /// A whole number.
+    Whole(u64),
+    /// A number.
+    Number(f64),
+    /// A text.
+    Text(String),
+    /// Several texts.
+    List(Vec<String>),
+    /// A secret.
+    Secret(Secret),
+}
+
+/// Reads and writes one field of the configuration `C`. Made by [`field!`](crate::field).
+pub struct Field<C> {
+    /// Returns the value of the field; `None` where it is not set.
+    pub get: fn(&C) -> Option<Value>,
+    /// Sets the field.
+    ///
+    /// # Errors
+    /// The rule that the value breaks.
+    pub set: fn(&mut C, &Value) -> Result<(), String>,
+}
+
+/// A setting whose value breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {rule}", settings[0])]
+pub struct Invalid {
+    /// The name of the setting, and of those that the rule relates it to.
+    pub settings: Vec<&'static str>,
+    /// The rule.
+    pub rule: String,
+}
+
+impl Invalid {
+    pub(crate) fn new(settings: &[&'static str], rule: impl Into<String>) -> Self {
+        Self { settings: settings.to_vec(), rule: rule.into() }
+    }
+}
+
+const OFF: &str = "off";
+
+impl<C> Setting<C> {
+    /// A setting whose value is written to `field`.
+    pub const fn new(name: &'static str, form: Form, field: Field<C>, help: &'static str) -> Self {
+        let placeholder = match form {
+            Form::Whole(..) | Form::WholeOrOff(_) => "N",
+            Form::Number(..) => "X",
+            _ => "",
+        };
+        Self { about: About { name, help, form, placeholder, unset: "" }, field }
+    }
+
+    /// Changes what a value is called in the help.
+    #[must_use]
+    pub const fn takes(mut self, placeholder: &'static str) -> Self {
+        self.about.placeholder = placeholder;
+        self
+    }
+
+    /// Says in words what the default is.
+    #[must_use]
+    pub const fn unset(mut self, words: &'static str) -> Self {
+        self.about.unset = words;
+        self
+    }
+
+    /// Returns the value in `config`; `None` where it is not set.
+    pub fn get(&self, config: &C) -> Option<Value> {
+        (self.field.get)(config)
+    }
+
+    /// Sets the value in `config`.
+    ///
+    /// # Errors
+    /// When the value is out of its bounds, or the setting cannot read it.
+    pub fn set(&self, config: &mut C, value: &Value) -> Result<(), Invalid> {
+        let set = self.about.form.check(value).and_then(|()| (self.field.set)(config, value));
+        set.map_err(|rule| Invalid::new(&[self.about.name], rule))
+    }
+
+    /// Checks that the value in `config` is within its bounds.
+    fn check(&self, config: &C) -> Result<(), Invalid> {
+        let Some(value) = self.get(config) else { return Ok(()) };
+        self.about.form.check(&value).map_err(|rule| Invalid::new(&[self.about.name], rule))
+    }
+}
+
+/// Checks that each value in `config` is within its bounds.
+///
+/// # Errors
+/// The first setting that is not.
+pub fn check<C>(table: &[Group<C>], config: &C) -> Result<(), Invalid> {
+    table.iter().flat_map(|group| group.settings).try_for_each(|setting| setting.check(config))
+}
+
+impl About {
+    /// The environment variable of the setting.
+    pub fn variable(&self) -> String {
+        format!("TIDINGS_{}", self.name.replace('-', "_").to_uppercase())
+    }
+
+    /// The help with the bounds in it.
+    pub fn help(&self) -> String {
+        let (min, max) = match self.form {
+            Form::Whole(min, max) => (min.to_string(), max.to_string()),
+            Form::Number(min, max) => (min.to_string(), max.to_string()),
+            _ => return self.help.to_owned(),
+        };
+        self.help.replace("{min}", &min).replace("{max}", &max)
+    }
+}
+
+impl Form {
+    /// Reads a value from a text, as a flag or an environment variable gives it. Bounds are not checked.
+    ///
+    /// # Errors
+    /// Why the text is not of this form.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        let whole = || text.parse().map(Value::Whole).map_err(|e: std::num::ParseIntError| e.to_string());
+        let word = |words: &[&str]| {
+            let known = words.contains(&text);
+            known.then_some(()).ok_or_else(|| format!("must be one of {}", words.join(", ")))
+        };
+        match self {
+            Self::Flag => word(&["true", "false"]).map(|()| Value::Bool(text == "true")),
+            Self::Switch => word(&["on", OFF]).map(|()| Value::Bool(text == "on")),
+            Self::Choice(words) => word(words).map(|()| Value::Text(text.to_owned())),
+            Self::Whole(..) => whole(),
+            Self::WholeOrOff(_) if text == OFF => Ok(Value::Whole(0)),
+            Self::WholeOrOff(_) => whole().map_err(|_| "must be a whole number, or off".to_owned()),
+            Self::Number(..) => {
+                text.parse().map(Value::Number).map_err(|e: std::num::ParseFloatError| e.to_string())
+            }
+            Self::Text => Ok(Value::Text(text.to_owned())),
+            Self::List => Ok(Value::List(text.split(',').map(str::to_owned).collect())),
+            Self::Secret => Ok(Value::Secret(Secret(text.as_bytes().to_vec().into()))),
+        }
+    }
+
+    /// Checks that a value of this form is within the bounds.
+    ///
+    /// # Errors
+    /// The rule that it breaks.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        let within = match (self, value) {
+            (Self::Whole(min, max), Value::Whole(n)) => (min..=max).contains(&n),
+            (Self::WholeOrOff(max), Value::Whole(n)) => n <= max,
+            (Self::Number(min, max), Value::Number(x)) => (min..=max).contains(&x),
+            (Self::Choice(words), Value::Text(word)) => words.contains(&&**word),
+            (Self::Secret, Value::Secret(secret)) => return secret.check(),
+            _ => true,
+        };
+        if within { Ok(()) } else { Err(format!("must be {}", self.bounds())) }
+    }
+
+    /// The values that are allowed, in words; empty where that depends on the setting.
+    pub fn bounds(&self) -> String {
+        match self {
+            Self::Flag => "true or false".to_owned(),
+            Self::Switch => "on or off".to_owned(),
+            Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::Whole(min, max) => format!("from {min} to {max}"),
+            Self::WholeOrOff(max) => format!("at most {max}, or off"),
+            Self::Number(min, max) => format!("from {min} to {max}"),
+            Self::Text | Self::List | Self::Secret => String::new(),
+        }
+    }
+
+    /// Writes a value as [`Form::parse`] reads it. A secret is masked.
+    pub fn text(&self, value: &Value) -> String {
+        match value {
+            Value::Bool(on) if *self == Self::Switch => if *on { "on" } else { OFF }.to_owned(),
+            Value::Whole(0) if matches!(self, Self::WholeOrOff(_)) => OFF.to_owned(),
+            Value::Bool(on) => on.to_string(),
+            Value::Whole(n) => n.to_string(),
+            Value::Number(x) => x.to_string(),
+            Value::Text(text) => text.clone(),
+            Value::List(texts) => texts.join(","),
+            Value::Secret(_) => MASK.to_owned(),
+        }
+    }
+}
+
+/// What is shown in the place of a secret.
+pub const MASK: &str = "***";
+
+/// A type that a field of a configuration can have.
+pub trait FieldType: Sized {
+    /// Returns the value as a setting's; `None` where there is none.
+    fn to_value(&self) -> Option<Value>;
+
+    /// Reads the value of a setting.
+    ///
+    /// # Errors
+    /// The rule that the value breaks.
+    fn from_value(value: &Value) -> Result<Self, String>;
+}
+
+/// Reads and writes a field of a configuration, named by its path: `field!(Config, feed.posts)`. The type of the field
+/// implements [`FieldType`](crate::config::setting::FieldType).
+#[macro_export]
+macro_rules! field {
+    ($config:ty, $($path:ident).+) => {
+        $crate::config::setting::Field {
+            get: |config: &$config| $crate::config::setting::FieldType::to_value(&config.$($path).+),
+            set: |config: &mut $config, value| {
+                config.$($path).+ = $crate::config::setting::FieldType::from_value(value)?;
+                Ok(())
+            },
+        }
+    };
+}
+
+/// What to say of a value of another form, which only a program can give.
+pub(super) fn another_form<T>() -> Result<T, String> {
+    Err("the value has another form".to_owned())
+}
+
+impl FieldType for bool {
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Bool(*self))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        if let Value::Bool(on) = value { Ok(*on) } else { another_form() }
+    }
+}
+
+impl FieldType for f64 {
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Number(*self))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        if let Value::Number(x) = value { Ok(*x) } else { another_form() }
+    }
+}
+
+impl FieldType for u64 {
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Whole(*self))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        if let Value::Whole(n) = value { Ok(*n) } else { another_form() }
+    }
+}
+
+impl FieldType for u32 {
+    fn to_value(&self) -> Option<Value> {
+        u64::from(*self).to_value()
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        u64::from_value(value)?.try_into().map_err(|_| format!("must be at most {}", Self::MAX))
+    }
+}
+
+impl FieldType for usize {
+    fn to_value(&self) -> Option<Value> {
+        u64::try_from(*self).unwrap_or(u64::MAX).to_value()
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        u64::from_value(value)?.try_into().map_err(|_| format!("must be at most {}", Self::MAX))
+    }
+}
+
+/// Whole seconds. A part of a second counts as a whole one.
+impl FieldType for Duration {
+    fn to_value(&self) -> Option<Value> {
+        self.as_secs().saturating_add((self.subsec_nanos() > 0).into()).to_value()
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        u64::from_value(value).map(Self::from_secs)
+    }
+}
+
+impl FieldType for PathBuf {
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Text(self.display().to_string()))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        if let Value::Text(path) = value { Ok(path.into()) } else { another_form() }
+    }
+}
+
+impl FieldType for String {
+    fn to_value(&self) -> Option<Value> {
+        (!self.is_empty()).then(|| Value::Text(self.clone()))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        parse(value)
+    }
+}
+
+impl FieldType for SocketAddr {
+    fn to_value(&self) -> Option<Value> {
+        Some(Value::Text(self.to_string()))
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        parse(value)
+    }
+}
+
+impl<T: FieldType> FieldType for Option<T> {
+    fn to_value(&self) -> Option<Value> {
+        self.as_ref().and_then(T::to_value)
+    }
+
+    fn from_value(value: &Value) -> Result<Self, String> {
+        T::from_value(value).map(Some)
+    }
+}
+
+/// Reads a value that is a text.
+///
+/// # Errors
+/// The rule that the text breaks.
+pub fn parse<T: FromStr<Err: fmt::Display>>(value: &Value) -> Result<T, String> {
+    let Value::Text(text) = value else { return another_form() };
+    text.parse().map_err(|e: T::Err| format!("{text:?}: {e}"))
+}
