@@ -59,7 +59,7 @@ fn shown(dir: &Path) -> String {
 /// Prints the document that the server sends.
 pub(crate) fn openapi(global: &Global) -> Result<ExitCode, Failure> {
     let settings = Settings::default().complete(global.config.as_deref())?;
-    let mut document = tidings_server::openapi(&settings.server()?.base_path);
+    let mut document = tidings_server::openapi(&settings.core()?, &settings.server()?);
     let mut out = std::io::stdout().lock();
     // Only on a terminal: files and pipes get the same bytes as from the server.
     if out.is_terminal() {

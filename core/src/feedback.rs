@@ -16,11 +16,11 @@ use crate::text;
 mod tests;
 
 /// Characters of a type.
-const KIND: Bounds = Bounds { min: 1, max: 50 };
+pub const KIND: Bounds = Bounds { min: 1, max: 50 };
 /// The type of feedback that names none.
 const GENERAL: &str = "general";
 /// Characters of a text.
-const POST: Bounds = Bounds { min: 1, max: 5_000 };
+pub const POST: Bounds = Bounds { min: 1, max: 5_000 };
 /// What `activation` is of feedback that waits to be dealt with; of what is done it is 0.
 const OPEN: i64 = 1;
 /// The most that a list answers, the newest: members write as much as they like.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::text;
 
 /// Characters of a line, which may be empty.
-const LINE: Bounds = Bounds { min: 0, max: 50 };
+pub const LINE: Bounds = Bounds { min: 0, max: 50 };
 
 /// The two lines; `""` until an administrator has written them.
 #[derive(Debug, PartialEq, Eq, Serialize)]

@@ -28,10 +28,10 @@ mod ranking;
 mod tests;
 
 pub(crate) use keeper::Feeds;
-pub use pages::LIMIT_MAX;
+pub use pages::{LIMIT, LIMIT_MAX};
 
 use index::FeedIndex;
-use pages::{FeedKind, LIMIT, Next, Order, Rendered, render};
+use pages::{FeedKind, Next, Order, Rendered, render};
 
 /// Which page of a feed is asked for.
 #[derive(Clone, Copy, Debug, Default)]

@@ -22,13 +22,13 @@ pub(crate) fn routes() -> Vec<Route> {
 
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct SignUpFields {
-    /// The sign-in identifier: 3 to 30 ASCII letters, digits, `_`, `-` and `.`, a letter or digit first.
+    /// The sign-in identifier: {id} ASCII letters, digits, `_`, `-` and `.`, a letter or digit first.
     id: String,
-    /// The password, 8 to 128 characters.
+    /// The password, {pw} characters.
     pw: String,
     /// The password again.
     pw_check: String,
-    /// The displayed name, 1 to 30 characters.
+    /// The displayed name, {nickname} characters.
     nickname: String,
 }
 
@@ -96,7 +96,7 @@ pub(crate) async fn sign_in_up(mut call: Call) -> Answer {
 pub(crate) struct NewPasswordFields {
     /// The current password.
     pw: String,
-    /// The new password, 8 to 128 characters.
+    /// The new password, {pw} characters.
     new_pw: String,
     /// The new password again.
     new_pw_check: String,

@@ -62,7 +62,7 @@ pub(crate) async fn get_search_realtime(call: Call) -> Answer {
         ("months" = i64, Path, description = "Calendar months, or 0"),
         ("days" = i64, Path, description = "Periods of 24 hours, or 0"),
         ("hours" = i64, Path, description = "Hours, or 0"),
-        ("limit" = i64, Path, description = "The maximum number of lines, at most 1000"),
+        ("limit" = i64, Path, description = "The maximum number of lines, at most {log-lines}"),
     ),
     responses((status = 200, body = docs::Success<Log>), docs::Administrators),
 )]
@@ -83,7 +83,7 @@ pub(crate) async fn get_log_date(mut call: Call) -> Answer {
     security(("token" = [])),
     params(
         ("user_id" = String, Path, description = "The id of the member"),
-        ("limit" = i64, Path, description = "The maximum number of lines, at most 1000"),
+        ("limit" = i64, Path, description = "The maximum number of lines, at most {log-lines}"),
     ),
     responses((status = 200, body = docs::Success<Log>), docs::Administrators, docs::Missing),
 )]
@@ -106,7 +106,7 @@ pub(crate) async fn get_log_user(mut call: Call) -> Answer {
         ("months" = i64, Path, description = "Calendar months, or 0"),
         ("days" = i64, Path, description = "Periods of 24 hours, or 0"),
         ("hours" = i64, Path, description = "Hours, or 0"),
-        ("limit" = i64, Path, description = "The maximum number of lines, at most 1000"),
+        ("limit" = i64, Path, description = "The maximum number of lines, at most {log-lines}"),
     ),
     responses((status = 200, body = docs::Success<Log>), docs::Administrators, docs::Missing),
 )]
@@ -137,7 +137,7 @@ pub(crate) async fn get_analysis(call: Call) -> Answer {
     path = "/get_everyday_analysis_days_ago/{days}",
     tag = "analysis",
     security((), ("token" = [])),
-    params(("days" = i64, Path, description = "The number of days, 0 to 366")),
+    params(("days" = i64, Path, description = "The number of days, {days-ago}")),
     responses((status = 200, body = docs::Success<Days>)),
 )]
 pub(crate) async fn get_everyday_analysis_days_ago(mut call: Call) -> Answer {

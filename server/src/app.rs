@@ -66,7 +66,7 @@ impl App {
             limits: Limits::new(&config),
             metrics: config.metrics_listen.map(|_| Metrics::new(&tidings)),
             bodies: Semaphore::new(config.bodies_limit),
-            table: Table::new(routes(&config)),
+            table: Table::new(routes(tidings.config(), &config)),
             stopping: AtomicBool::new(false),
             tidings,
             config,
@@ -215,7 +215,7 @@ fn filter(app: Arc<App>) -> impl Filter<Extract: Reply, Error = Infallible> + Cl
 }
 
 /// Returns every operation.
-pub(crate) fn routes(config: &Config) -> Vec<Route> {
+pub(crate) fn routes(core: &tidings_core::config::Config, config: &Config) -> Vec<Route> {
     let slices = [
         account::routes(),
         profile::routes(),
@@ -229,7 +229,7 @@ pub(crate) fn routes(config: &Config) -> Vec<Route> {
         newsfeed::routes(),
         analysis::routes(),
         health::routes(),
-        docs::routes(config),
+        docs::routes(core, config),
     ];
     slices.into_iter().flatten().collect()
 }

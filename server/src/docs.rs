@@ -9,13 +9,14 @@ use http::HeaderValue;
 use http::header::CONTENT_SECURITY_POLICY;
 use tidings_core::Error;
 use tidings_core::answer::Encoded;
+use tidings_core::config;
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, RefOr, ResponseBuilder, ServerBuilder};
 use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::Config as Page;
 
-use crate::config::{BasePath, Config};
+use crate::config::Config;
 use crate::reply::{Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
@@ -24,13 +25,16 @@ use crate::{
     account, admin, analysis, feedback, health, main_info, newsfeed, notice, post, profile, search, words,
 };
 
+mod limits;
 mod schema;
 
+use limits::Limits;
 pub(crate) use schema::{
     Administrators, Done, DuplicateUrl, LastAdministrator, Members, Missing, Outcome, Success,
 };
 
 const JSON: &str = "application/json";
+const NDJSON: &str = "application/x-ndjson";
 const FORM: &str = "application/x-www-form-urlencoded";
 
 #[derive(OpenApi)]
@@ -146,7 +150,15 @@ fn complete(operation: &mut Operation) {
         if let Some(json) = body.content.get(JSON).filter(|_| body.content.len() == 1).cloned() {
             body.content.insert(FORM.into(), json);
         }
-        failures.push(("413", "`payload too large`."));
+        let is_import = body.content.contains_key(NDJSON);
+        failures.push((
+            "413",
+            if is_import {
+                "`payload too large`: the body has more than {import}."
+            } else {
+                "`payload too large`: the body has more than {body}."
+            },
+        ));
         failures.push(("415", "`unsupported media type`: the body is neither JSON nor a form."));
     }
     if operation.request_body.is_some() || operation.parameters.is_some() {
@@ -166,20 +178,22 @@ fn complete(operation: &mut Operation) {
     }
 }
 
-/// The OpenAPI 3.1 document of the API under `base_path`, as JSON.
-pub fn openapi(base_path: &BasePath) -> String {
+/// The OpenAPI 3.1 document of the API with these settings of the service and of the server, as JSON.
+pub fn openapi(core: &config::Config, server: &Config) -> String {
     let mut document = Document::openapi();
+    Limits::new(core, server).write(&mut document);
+    let base_path = &server.base_path;
     let url = if base_path.as_str().is_empty() { "/" } else { base_path.as_str() };
     document.servers = Some(vec![ServerBuilder::new().url(url).build()]);
     document.to_pretty_json().expect("the document is JSON")
 }
 
 /// The document and its page, where they are wanted.
-pub(crate) fn routes(config: &Config) -> Vec<Route> {
+pub(crate) fn routes(core: &config::Config, config: &Config) -> Vec<Route> {
     if !config.docs {
         return Vec::new();
     }
-    let document = Arc::new(Encoded::new(openapi(&config.base_path)));
+    let document = Arc::new(Encoded::new(openapi(core, config)));
     // Relative to the page, so that it is found behind a proxy that cuts a prefix, too.
     let page = Page::from("../openapi.json").validator_url("none").persist_authorization(false);
     let (page, files) = (Arc::new(page.clone()), Arc::new(page));
@@ -255,12 +269,14 @@ mod tests {
 
     #[test]
     fn the_document_has_every_operation_and_no_other() {
-        let in_table: BTreeSet<(String, String)> = crate::app::routes(&Config::default())
-            .iter()
-            .filter(|route| ![PAGE, PAGE_FILES].contains(&route.path))
-            .map(|route| (route.path.to_owned(), route.method.as_str().to_lowercase()))
-            .collect();
-        let document: serde_json::Value = serde_json::from_str(&openapi(&BasePath::default())).unwrap();
+        let in_table: BTreeSet<(String, String)> =
+            crate::app::routes(&config::Config::default(), &Config::default())
+                .iter()
+                .filter(|route| ![PAGE, PAGE_FILES].contains(&route.path))
+                .map(|route| (route.path.to_owned(), route.method.as_str().to_lowercase()))
+                .collect();
+        let document: serde_json::Value =
+            serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
         let methods =
             |item: &serde_json::Value| item.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         let in_document: BTreeSet<(String, String)> = document["paths"]
@@ -275,7 +291,8 @@ mod tests {
 
     #[test]
     fn every_reference_in_the_document_leads_somewhere() {
-        let document: serde_json::Value = serde_json::from_str(&openapi(&BasePath::default())).unwrap();
+        let document: serde_json::Value =
+            serde_json::from_str(&openapi(&config::Config::default(), &Config::default())).unwrap();
         let mut values = vec![&document];
         while let Some(value) = values.pop() {
             if let Some(reference) = value.get("$ref").and_then(|reference| reference.as_str()) {

@@ -22,10 +22,10 @@ pub(crate) fn routes() -> Vec<Route> {
 
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct FeedbackFields {
-    /// 1 to 50 characters; `general` by default.
+    /// {feedback-type} characters; `general` by default.
     #[serde(rename = "type")]
     kind: Option<String>,
-    /// 1 to 5,000 characters.
+    /// {feedback-text} characters.
     post: Option<String>,
     /// An alias of `post`.
     feedback: Option<String>,

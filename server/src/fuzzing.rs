@@ -37,7 +37,9 @@ impl Fields {
 /// Reads the path of a request; a match has as many parameters as its template.
 pub fn path(bytes: &[u8]) -> bool {
     static TABLE: OnceLock<Table> = OnceLock::new();
-    let table = TABLE.get_or_init(|| Table::new(app::routes(&Config::default())));
+    let table = TABLE.get_or_init(|| {
+        Table::new(app::routes(&tidings_core::config::Config::default(), &Config::default()))
+    });
     let Ok(path) = str::from_utf8(bytes) else { return false };
     let Ok(found) = table.find(path) else { return false };
     assert_eq!(found.segments.len(), found.template().matches('{').count(), "{path:?}");

@@ -30,9 +30,9 @@ pub(crate) async fn get_main_info(call: Call) -> Answer {
 
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct MainInfoFields {
-    /// The first line, up to 50 characters.
+    /// The first line, {info-line} characters.
     new_info_1: Option<String>,
-    /// The second line, up to 50 characters.
+    /// The second line, {info-line} characters.
     new_info_2: Option<String>,
 }
 

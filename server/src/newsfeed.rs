@@ -36,7 +36,7 @@ pub(crate) fn routes() -> Vec<Route> {
 #[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PageFields {
-    /// The maximum number of posts, 1 to 300; 150 by default.
+    /// The maximum number of posts, {page}; {page-default} by default.
     limit: Option<i64>,
     /// The `next` of the previous page, valid for ten minutes: continues the same order of posts.
     next: Option<String>,

@@ -66,9 +66,9 @@ pub(crate) async fn get_notice(mut call: Call) -> Answer {
 
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct NoticeFields {
-    /// 1 to 200 characters.
+    /// {notice-title} characters.
     title: Option<String>,
-    /// 1 to 20,000 characters.
+    /// {notice-text} characters.
     post: Option<String>,
     /// 1 for shown, 0 for hidden, visible to administrators only. 1 if a new notice does not set it.
     activation: Option<i64>,

@@ -100,17 +100,17 @@ pub(crate) async fn post_unlike(mut call: Call) -> Answer {
 
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct PostFields {
-    /// 1 to 300 characters.
+    /// {post-title} characters.
     title: Option<String>,
-    /// The text, up to 100,000 characters.
+    /// The text, {post-text} characters.
     post: Option<String>,
-    /// The URL, http or https, up to 2,000 characters, unique among posts.
+    /// The URL, http or https, {post-url} characters, unique among posts.
     url: Option<String>,
     /// The URL of an image; `""` for none.
     img: Option<String>,
-    /// Up to 50 categories, each of 1 to 100 characters.
+    /// The categories, {post-names}, each of {post-name} characters.
     topic: Option<Vec<String>>,
-    /// Up to 50 tags, each of 1 to 100 characters.
+    /// The tags, {post-names}, each of {post-name} characters.
     tag: Option<Vec<String>>,
     /// The date of publication, RFC 3339; the current time if a new post does not set it.
     date: Option<String>,
@@ -176,8 +176,8 @@ const JSON: &str = "application/json";
 
 /// Imports posts
 ///
-/// The body has one JSON object with the fields of a post on each line, or is one array of such objects; at most 64
-/// MiB. The `url` identifies a post: a new post is inserted, and an existing post gets the given fields. An invalid
+/// The body has one JSON object with the fields of a post on each line, or is one array of such objects; at most
+/// {import}. The `url` identifies a post: a new post is inserted, and an existing post gets the given fields. An invalid
 /// line is reported and does not stop the import. If the database fails during the import, the response is `internal
 /// error` with the numbers of posts `inserted`, `updated` and `skipped` so far; the same import can then be repeated
 /// and continues from there.

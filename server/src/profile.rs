@@ -55,7 +55,7 @@ pub(crate) async fn get_specific_userinfo(mut call: Call) -> Answer {
 
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct NicknameFields {
-    /// 1 to 30 characters.
+    /// {nickname} characters.
     new_nickname: String,
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn routes() -> Vec<Route> {
 
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct SearchFields {
-    /// 1 to 200 characters.
+    /// {search} characters.
     pub(crate) search: String,
 }
 
@@ -53,7 +53,7 @@ pub(crate) async fn search_logging(mut call: Call) -> Answer {
     post,
     path = "/priority_search/{num}",
     tag = "search",
-    params(("num" = i64, Path, description = "The maximum number, 1 to 300")),
+    params(("num" = i64, Path, description = "The maximum number, {num}")),
     request_body = SearchFields,
     responses((status = 200, body = docs::Success<SearchResult>)),
 )]
@@ -70,7 +70,7 @@ pub(crate) async fn priority_search(mut call: Call) -> Answer {
     tag = "search",
     params(
         ("category_name" = String, Path, description = "A topic or a tag"),
-        ("num" = i64, Path, description = "The maximum number, 1 to 300"),
+        ("num" = i64, Path, description = "The maximum number, {num}"),
     ),
     request_body = SearchFields,
     responses((status = 200, body = docs::Success<SearchResult>)),
@@ -101,7 +101,7 @@ pub(crate) async fn domain_search(mut call: Call) -> Answer {
     path = "/get_user_lately_search/{num}",
     tag = "search",
     security(("token" = [])),
-    params(("num" = i64, Path, description = "The maximum number, 1 to 300")),
+    params(("num" = i64, Path, description = "The maximum number, {num}")),
     responses((status = 200, body = docs::Success<LatelySearches>), docs::Members),
 )]
 pub(crate) async fn get_user_lately_search(mut call: Call) -> Answer {

@@ -8,8 +8,8 @@ use crate::clock::{Monotonic, SECOND_MS, Timestamp};
 use crate::id::random;
 use crate::keyed::{self, OwnMap};
 
-/// Posts of a page when nobody says otherwise.
-pub(super) const LIMIT: usize = 150;
+/// Posts of a page, unless the caller names a number.
+pub const LIMIT: usize = 150;
 /// The most posts of a page.
 pub const LIMIT_MAX: usize = 300;
 

@@ -67,14 +67,19 @@ fn each_command_gets_a_manual_page() {
 fn the_document_of_the_api_is_the_servers_byte_for_byte() {
     for base in ["", "/api"] {
         let server = Server::with(move |serve| {
-            serve.env("TIDINGS_BASE_PATH", base);
+            serve.env("TIDINGS_BASE_PATH", base).env("TIDINGS_PW_MAX", "64");
         });
         let answer = server.anyone().get(&format!("{base}/openapi.json"));
         let directory = tempfile::tempdir().unwrap();
         let mut openapi = tidings_tests::command();
-        openapi.current_dir(directory.path()).arg("openapi").env("TIDINGS_BASE_PATH", base);
+        openapi.current_dir(directory.path()).arg("openapi");
+        openapi.env("TIDINGS_BASE_PATH", base).env("TIDINGS_PW_MAX", "64");
         let printed = run(openapi, "").succeeded().stdout;
         assert!(printed.as_bytes() == answer.bytes, "{base}");
+        assert!(
+            printed.contains("The password, 8 to 64 characters."),
+            "the settings in force are documented"
+        );
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "no database is made for it");
     }
 }
