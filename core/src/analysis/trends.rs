@@ -319,6 +319,13 @@ mod tests {
     use crate::store::{Arg, Row};
     use crate::testing::{NOW, service};
 
+    #[test]
+    fn the_help_says_how_many_visitors_the_guests_of_a_network_count_as() {
+        let mut settings = config::SETTINGS.iter().flat_map(|group| group.settings);
+        let setting = settings.find(|setting| setting.about.name == "trend-min-visitors").unwrap();
+        assert!(setting.about.help.contains(&format!("count as {NETWORK_VISITORS} at most")));
+    }
+
     /// A transaction that fails after some answers.
     struct Failing<'t> {
         tx: &'t mut dyn Tx,
