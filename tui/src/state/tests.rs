@@ -52,8 +52,10 @@ impl Stage {
     fn at(clock: Clock, fill: impl FnOnce(&Tidings, &Clock)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let database = dir.path().join("test.db");
-        let tidings = Tidings::builder(&database).clock(clock.clone()).open().unwrap();
-        fill(&tidings, &clock);
+        let builder = || Tidings::builder(&database).clock(clock.clone());
+        // A service fills the database. The screens open it afterwards, so they load all of its posts.
+        fill(&builder().start().unwrap(), &clock);
+        let tidings = builder().open().unwrap();
         let service = Service { tidings, drafts: Drafts::beside(&database) };
         let mut stage = Self {
             state: State::new("UTC", Theme::new(true), clock.now(), (80, 24)),

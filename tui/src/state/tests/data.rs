@@ -62,7 +62,6 @@ pub(super) fn asks(tidings: &Tidings, who: &Caller, from: u8, path: &'static str
 
 /// A campus in the middle of a day.
 pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
-    tidings.start_background().unwrap();
     let end = clock.now();
     // Four weeks of growing traffic.
     clock.advance(-28 * DAY_MS);
@@ -142,7 +141,6 @@ const POSTS: [(&str, &str); 4] = [
 
 /// Texts that are long, wide, composed of several characters, or unsafe for a terminal.
 pub(super) fn wide(tidings: &Tidings, clock: &Clock) {
-    tidings.start_background().unwrap();
     let text = "열람실은 밤 열 시까지 열려 있습니다. 図書館は夜十時まで。 👩‍👩‍👧‍👦 café e\u{301} \u{202e}backwards\u{202c} ";
     let ann = member(tidings, "ann-with-an-id-of-30-character", "도서관을 사랑하는 사람들의 모임 👍");
     for (i, title) in
