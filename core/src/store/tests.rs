@@ -1,15 +1,15 @@
 //! What the door promises, tried on a database with a table of its own.
 
-use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{Arg, Deferred, Store, StoreError, TimeSlice, Topic, Tx, once, version_in};
+use super::{Arg, Store, StoreError, Topic, Tx, version_in};
 
+mod deferred;
 mod replaced;
 
 fn open(dir: &TempDir) -> Store {
@@ -122,17 +122,6 @@ fn a_read_sees_one_moment_and_cannot_write() {
         })
         .unwrap();
     assert_eq!(numbers(&store), [1]);
-}
-
-#[test]
-fn deferred_writes_are_on_disk_after_a_clean_stop() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
-    store.defer(once(|tx| insert(tx, 1).map(|_| ()))).unwrap();
-    store.defer(once(|_| Err(StoreError::Full))).unwrap();
-    store.defer(once(|tx| insert(tx, 2).map(|_| ()))).unwrap();
-    drop(store);
-    assert_eq!(numbers(&open(&dir)), [1, 2]);
 }
 
 #[test]
@@ -313,57 +302,6 @@ fn who_waits_while_a_file_is_replaced_opens_the_new_one_and_harms_neither() {
     });
     let one: i64 = holder.query_row("SELECT n FROM number", [], |row| row.get(0)).unwrap();
     assert_eq!(one, 1);
-}
-
-/// A deferred write of many numbers: one in each commit, for which it takes all of its time.
-struct Many {
-    next: i64,
-    goes_on: Box<dyn Fn(i64) -> bool + Send>,
-    revisions: Arc<Mutex<Vec<i64>>>,
-}
-
-impl Deferred for Many {
-    fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
-        while !time.is_over() {
-            std::thread::yield_now();
-        }
-        self.revisions.lock().unwrap().push(tx.revision());
-        insert(tx, self.next)?;
-        self.next += 1;
-        Ok(())
-    }
-
-    fn done(&mut self, _: Result<(), StoreError>) -> ControlFlow<()> {
-        if (self.goes_on)(self.next) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    }
-}
-
-#[test]
-fn writes_go_on_beside_a_deferred_write_that_always_has_more() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
-    let (answered, revisions) = (Arc::new(AtomicUsize::new(0)), Arc::default());
-    let seen = Arc::clone(&answered);
-    let goes_on = move |_| seen.load(Ordering::SeqCst) < 3;
-    store.defer(Many { next: 0, goes_on: Box::new(goes_on), revisions: Arc::clone(&revisions) }).unwrap();
-    for n in [-1, -2, -3] {
-        store.write(move |tx| insert(tx, n)).unwrap();
-        answered.fetch_add(1, Ordering::SeqCst);
-    }
-    drop(store);
-    let revisions = revisions.lock().unwrap();
-    assert!(revisions.is_sorted_by(|a, b| a < b), "a part in each commit: {revisions:?}");
-    let parts = i64::try_from(revisions.len()).unwrap();
-    assert_eq!(numbers(&open(&dir)), (-3..parts).collect::<Vec<_>>());
-}
-
-#[test]
-fn a_clean_stop_waits_for_all_of_a_deferred_write() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
-    store.defer(Many { next: 0, goes_on: Box::new(|next| next < 5), revisions: Arc::default() }).unwrap();
-    drop(store);
-    assert_eq!(numbers(&open(&dir)), [0, 1, 2, 3, 4]);
 }
 
 /// A statement that never ends.
