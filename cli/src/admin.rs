@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::{Error, Outcome, admin};
+use tidings_core::account::Caller;
+use tidings_core::{Error, Outcome, Tidings, admin};
 
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local};
-use crate::session::{Session, registered};
+use crate::session::{Session, refused_to_members, registered};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Admin {
@@ -58,23 +59,22 @@ pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failur
 fn change(
     session: &Session,
     id: &str,
-    act: impl FnOnce(&tidings_core::Tidings, &str) -> tidings_core::Result<()>,
+    act: impl FnOnce(&Tidings, &Caller, &str) -> tidings_core::Result<()>,
     done: &str,
 ) -> Result<ExitCode, Failure> {
-    session.operator_only()?;
+    let Session { tidings, out, caller } = session;
     let explained = |error| match error {
         Error::NotFound => Failure::refused(&error, format!("there is no member {id:?}: sign up first")),
-        error => error.into(),
+        error => refused_to_members(error),
     };
-    let member = session.caller.on_behalf_of(&session.tidings, id).map_err(explained)?;
-    act(&session.tidings, id).map_err(explained)?;
+    act(tidings, caller, id).map_err(explained)?;
+    let member = caller.on_behalf_of(tidings, id).map_err(explained)?;
     let id = registered(&member, id);
-    session.out.answer(&(), |page| page.line(format!("{id} {done}")))
+    out.answer(&(), |page| page.line(format!("{id} {done}")))
 }
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
-    session.operator_only()?;
-    let admins = admin::list(&session.tidings)?;
+    let admins = admin::list(&session.tidings, &session.caller).map_err(refused_to_members)?;
     let kept_out = admin::blacklist(&session.tidings, &session.caller)?.blacklist;
     session.out.list(&admins, &admins.admins, |page| {
         let columns = [

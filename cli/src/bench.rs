@@ -10,7 +10,7 @@ use tidings_tui::number::number;
 use crate::failure::Failure;
 use crate::output::{Column, Page, Table, local};
 use crate::progress::Percent;
-use crate::session::Session;
+use crate::session::{Session, refused_to_members};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
@@ -24,18 +24,18 @@ pub(crate) enum Bench {
 }
 
 pub(crate) fn run(session: &Session, command: &Bench) -> Result<ExitCode, Failure> {
-    session.operator_only()?;
+    let Session { tidings, out, caller } = session;
     match command {
         Bench::Feed { at } => {
             let progress = Percent::start();
             let mut told = |share| progress.told(share);
-            let evaluation = evaluation::evaluate(&session.tidings, at.as_deref(), &mut told);
+            let evaluation = evaluation::evaluate(tidings, caller, at.as_deref(), &mut told);
             progress.finish();
             let evaluation = evaluation.map_err(|error| match error {
                 Error::BadRequest(why) => Failure::refused(&error, why),
-                error => error.into(),
+                error => refused_to_members(error),
             })?;
-            session.out.answer(&evaluation, |page| describe(page, &evaluation))
+            out.answer(&evaluation, |page| describe(page, &evaluation))
         }
     }
 }

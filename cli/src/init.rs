@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use tidings_core::account::SignUp;
-use tidings_core::{Error, Tidings, admin};
+use tidings_core::{Error, admin};
 
 use crate::failure::Failure;
 use crate::member::explained;
 use crate::output::is_interactive;
 use crate::password::{self, Password};
-use crate::session::{Session, registered};
+use crate::session::{Session, refused_to_members, registered};
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
@@ -29,7 +29,8 @@ struct Answer {
 }
 
 pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
-    session.operator_only()?;
+    // Before anybody is asked for an id or a password.
+    session.caller.operator().map_err(refused_to_members)?;
     let asked = match &args.admin {
         None if is_interactive() && !session.out.is_for_programs() => {
             password::ask("Id of the first administrator (empty for none yet): ")?
@@ -40,8 +41,8 @@ pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
         let text = "The database is ready. Make an administrator with: tidings init --admin ID";
         return session.out.answer(&Answer { admin: String::new() }, |page| page.line(text));
     };
-    match admin::grant(&session.tidings, &id) {
-        Err(Error::NotFound) => sign_up(&session.tidings, &id, args)?,
+    match admin::grant(&session.tidings, &session.caller, &id) {
+        Err(Error::NotFound) => sign_up(session, &id, args)?,
         granted => granted?,
     }
     let member = session.member(&id)?;
@@ -50,9 +51,10 @@ pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
     session.out.answer(&Answer { admin: id.to_owned() }, |page| page.line(text))
 }
 
-fn sign_up(tidings: &Tidings, id: &str, args: &Init) -> Result<(), Failure> {
+fn sign_up(session: &Session, id: &str, args: &Init) -> Result<(), Failure> {
     let pw = password::new(&args.password)?;
     let form =
         SignUp { id: id.to_owned(), pw: pw.to_string(), pw_check: pw.to_string(), nickname: id.to_owned() };
-    admin::sign_up(tidings, &form).map_err(|error| explained(tidings, error))
+    let Session { tidings, caller, .. } = session;
+    admin::sign_up(tidings, caller, &form).map_err(|error| explained(tidings, error))
 }

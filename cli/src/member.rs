@@ -10,7 +10,7 @@ use tidings_core::{Error, Outcome, Tidings, admin, profile};
 use crate::failure::Failure;
 use crate::password::{self, Password};
 use crate::progress::Watch;
-use crate::session::{Session, registered, unknown};
+use crate::session::{Session, refused_to_members, registered, unknown};
 
 mod list;
 mod show;
@@ -168,11 +168,11 @@ fn import(session: &Session, file: &Path) -> Result<ExitCode, Failure> {
 }
 
 fn give_password(session: &Session, id: &str, password: &Password) -> Result<ExitCode, Failure> {
-    session.operator_only()?;
+    session.caller.operator().map_err(refused_to_members)?;
     // An unknown member is reported before the command asks for a password.
     let member = session.member(id)?;
     let id = registered(&member, id);
-    let given = account::set_password(&session.tidings, id, &password::new(password)?);
+    let given = account::set_password(&session.tidings, &session.caller, id, &password::new(password)?);
     given.map_err(|error| explained(&session.tidings, error))?;
     session
         .out

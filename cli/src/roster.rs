@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::account;
+use tidings_core::{Error, account};
 
 use crate::failure::Failure;
 use crate::output::{Column, Table, stream_pages};
 use crate::progress::Watch;
-use crate::session::Session;
+use crate::session::{Session, refused_to_members};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Roster {
@@ -28,13 +28,15 @@ pub(crate) enum Roster {
 const PAGE: i64 = 1_000;
 
 pub(crate) fn run(session: &Session, command: &Roster) -> Result<ExitCode, Failure> {
-    session.operator_only()?;
     match command {
         Roster::Import { file } => {
             let watch = Watch::start("members");
             let told = &mut |done| watch.told(done);
-            let report = account::import_roster(&session.tidings, watch.open(file)?, told);
-            let report = watch.imported(report)?;
+            let report = account::import_roster(&session.tidings, &session.caller, watch.open(file)?, told);
+            let report = match report {
+                Err(error @ Error::Forbidden) => return Err(refused_to_members(error)),
+                report => watch.imported(report)?,
+            };
             watch.answer(&session.out, &report, |page| {
                 let updated = Some(report.updated);
                 page.imported(report.inserted, updated, report.skipped, &report.errors, &report.about);
@@ -46,7 +48,9 @@ pub(crate) fn run(session: &Session, command: &Roster) -> Result<ExitCode, Failu
 
 fn list(session: &Session) -> Result<ExitCode, Failure> {
     let page = |after: Option<String>| {
-        let members = account::roster(&session.tidings, &after.unwrap_or_default(), PAGE)?.roster;
+        let after = after.unwrap_or_default();
+        let page = account::roster(&session.tidings, &session.caller, &after, PAGE);
+        let members = page.map_err(refused_to_members)?.roster;
         let next = members.last().map(|member| member.id.clone());
         Ok::<_, Failure>((members, next))
     };

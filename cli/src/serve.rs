@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 use std::net::TcpListener;
 use std::process::ExitCode;
 
+use tidings_core::account::Caller;
 use tidings_core::admin;
 use tracing_subscriber::EnvFilter;
 
@@ -28,7 +29,7 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     let failed = |e: std::io::Error| Failure::system(format!("cannot serve: {e}"));
     let address = listener.local_addr().map_err(failed)?;
     let tidings = database::start(&database, &settings)?;
-    let admins = admin::list(&tidings).map_err(|error| cannot_open(&database, &error))?;
+    let admins = admin::list(&tidings, &Caller::Operator).map_err(|error| cannot_open(&database, &error))?;
     if admins.admins.is_empty() {
         welcome();
     }

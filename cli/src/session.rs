@@ -51,14 +51,6 @@ impl Session {
         Ok(Self { tidings, out: Output::new(global), caller })
     }
 
-    /// Refuses a command that no member has.
-    ///
-    /// # Errors
-    /// `Not admin` when `--as` names somebody.
-    pub(crate) fn operator_only(&self) -> Result<(), Failure> {
-        operator_only(!matches!(self.caller, Caller::Operator))
-    }
-
     /// Returns the acting member, for operations that only members have.
     ///
     /// # Errors
@@ -92,13 +84,20 @@ impl Session {
     }
 }
 
-/// As [`Session::operator_only`], for a command that has no session: whether `--as` names somebody is told.
+/// Refuses `--as` to a command that opens no session.
 pub(crate) fn operator_only(acting: bool) -> Result<(), Failure> {
-    if !acting {
-        return Ok(());
+    if acting { Err(refused_to_members(Error::Forbidden)) } else { Ok(()) }
+}
+
+/// Tells a member, whoever `--as` names, that an operation is for the operator.
+pub(crate) fn refused_to_members(error: Error) -> Failure {
+    match error {
+        Error::Forbidden => {
+            let advice = "only the operator, who may read the database file, does this: leave --as out";
+            Failure::refused(&error, advice)
+        }
+        error => error.into(),
     }
-    let why = "this is for whoever may read the database file, not for members: leave --as out";
-    Err(Failure::refused(&Error::Forbidden, why))
 }
 
 /// Asks for confirmation as [`Session::confirm`] does, for a command without a session.

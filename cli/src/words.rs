@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use tidings_core::account::Caller;
 use tidings_core::words::{self, WordsReport};
 use tidings_core::{Error, Tidings};
 use tidings_tui::number::number;
@@ -11,7 +12,7 @@ use tidings_tui::number::number;
 use crate::failure::Failure;
 use crate::input;
 use crate::progress::Percent;
-use crate::session::Session;
+use crate::session::{Session, refused_to_members};
 use crate::whole_file::{WholeFile, unwritable};
 
 #[derive(Debug, Subcommand)]
@@ -34,26 +35,25 @@ pub(crate) enum Words {
 }
 
 pub(crate) fn run(session: &Session, command: &Words) -> Result<ExitCode, Failure> {
-    session.operator_only()?;
-    let tidings = &session.tidings;
+    let Session { tidings, out, caller } = session;
     let progress = Percent::start();
     let mut told = |share: f64| progress.told(share);
     let (done, text) = match command {
-        Words::Train => (words::train(tidings, &mut told).map_err(explained), "learned"),
+        Words::Train => (words::train(tidings, caller, &mut told).map_err(explained), "learned"),
         Words::Load { file } => {
-            (words::load(tidings, input::open(file)?, &mut told).map_err(explained), "loaded")
+            (words::load(tidings, caller, input::open(file)?, &mut told).map_err(explained), "loaded")
         }
-        Words::Export { file } => (export(tidings, file), "exported"),
+        Words::Export { file } => (export(tidings, caller, file), "exported"),
     };
     progress.finish();
     let report = done?;
     let words = number(report.words as u64);
-    session.out.answer(&report, |page| page.line(format!("{words} words {text} in {:.2} s", report.seconds)))
+    out.answer(&report, |page| page.line(format!("{words} words {text} in {:.2} s", report.seconds)))
 }
 
-fn export(tidings: &Tidings, file: &Path) -> Result<WordsReport, Failure> {
+fn export(tidings: &Tidings, caller: &Caller, file: &Path) -> Result<WordsReport, Failure> {
     let mut whole = WholeFile::beside(tidings, file)?;
-    let report = words::export(tidings, &mut whole).map_err(|error| match error {
+    let report = words::export(tidings, caller, &mut whole).map_err(|error| match error {
         Error::Internal(cause) => unwritable(file, &cause),
         error => explained(error),
     })?;
@@ -65,6 +65,6 @@ fn explained(error: Error) -> Failure {
     match error {
         Error::Overloaded => Failure::refused(&error, "another process is learning words: try again later"),
         Error::NotFound => Failure::refused(&error, "there are no words yet: tidings words train"),
-        error => error.into(),
+        error => refused_to_members(error),
     }
 }

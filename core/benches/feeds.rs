@@ -39,7 +39,7 @@ fn feeds(criterion: &mut Criterion) {
     let tidings = Tidings::open(&path).expect("the database opens");
     post::import(&tidings, &Caller::Operator, posts().as_bytes(), &mut tidings_core::import::to_the_end)
         .expect("the posts are good");
-    words::train(&tidings, &mut |_| {}).expect("there are words");
+    words::train(&tidings, &Caller::Operator, &mut |_| {}).expect("there are words");
     let pw = String::from("correct horse");
     let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
     let ann = Caller::token(account::sign_up(&tidings, &form).expect("the id is free").access_token);

@@ -62,11 +62,11 @@ fn learning(criterion: &mut Criterion) {
             .expect("a text can be written to");
     }
     let (tidings, _dir) = open(&lines);
-    let learned = words::train(&tidings, &mut |_| {}).expect("there are words").words;
+    let learned = words::train(&tidings, &Caller::Operator, &mut |_| {}).expect("there are words").words;
     let mut group = criterion.benchmark_group("words");
     group.sample_size(10);
     group.bench_function(format!("learn {learned} words of {POSTS} posts"), |bencher| {
-        bencher.iter(|| words::train(&tidings, &mut |_| {}).expect("there are words"));
+        bencher.iter(|| words::train(&tidings, &Caller::Operator, &mut |_| {}).expect("there are words"));
     });
     group.finish();
 }
@@ -89,7 +89,7 @@ fn similar(criterion: &mut Criterion) {
         vectors.push('\n');
     }
     let (tidings, _dir) = open(&lines);
-    words::load(&tidings, vectors.as_bytes(), &mut |_| {}).expect("the vectors are good");
+    words::load(&tidings, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).expect("the vectors are good");
     let found = words::similar(&tidings, &name(7)).expect("it is a search").similarity_word;
     assert_eq!(found[0].words.len(), tidings.config().words.similar);
     let mut n = 0;

@@ -1,8 +1,8 @@
 //! Accounts: who a caller is, and the rules of ids, passwords and nicknames.
 //!
 //! A [`Caller`] says how somebody came. Who that is is found out inside the transaction that acts on it, so that
-//! a member who has just been removed, blacklisted or signed out acts no more; only this slice makes the proofs,
-//! a member or an administrator, that the others ask for.
+//! a member who has just been removed, blacklisted or signed out acts no more; only this slice makes the proofs
+//! of it that the others ask for (`account/authority.rs`).
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,13 +12,13 @@ use zeroize::Zeroizing;
 
 use crate::Tidings;
 use crate::analysis::log;
-use crate::clock::Timestamp;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::store::{StoreError, Topic, Tx};
 use crate::text;
 use token::Claims;
 
+mod authority;
 pub(crate) mod import;
 mod members;
 pub(crate) mod password;
@@ -29,6 +29,8 @@ pub(crate) mod throttle;
 pub(crate) mod token;
 pub(crate) mod verify;
 
+pub use authority::Operator;
+pub(crate) use authority::{Admin, Identity, Member, MemberRecord, find};
 pub use import::import_members;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberQuery, Members, list, set_password};
 pub use roster::{Roster, RosterEntry, RosterMember, RosterReport, import_roster, roster};
@@ -157,85 +159,6 @@ impl fmt::Debug for Caller {
     }
 }
 
-/// Who a caller claims to be, as far as that holds without the database.
-#[derive(Clone)]
-pub(crate) enum Identity {
-    Nobody,
-    Named { folded: String, token: Option<(i64, Token)> },
-    Operator,
-}
-
-impl Identity {
-    /// The member who is acting.
-    ///
-    /// # Errors
-    /// `bad token` when it is no member, or one whose token was revoked.
-    pub(crate) fn member(&self, tx: &mut dyn Tx) -> Result<Member> {
-        let Self::Named { folded, token } = self else { return Err(Error::BadToken) };
-        let member = find(tx, folded)?;
-        let Some((generation, token)) = token else { return member.ok_or(Error::BadToken) };
-        let member = member.filter(|member| *generation == member.generation && !member.blacklisted);
-        token.0.member.get_or_init(|| member.as_ref().map(|member| member.key));
-        member.ok_or(Error::BadToken)
-    }
-
-    /// The member who is acting, if one is: a token that fails counts as none.
-    pub(crate) fn visitor(&self, tx: &mut dyn Tx) -> Result<Option<Member>> {
-        match self.member(tx) {
-            Ok(member) => Ok(Some(member)),
-            Err(Error::BadToken) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// That an administrator is acting.
-    ///
-    /// # Errors
-    /// `bad token` when it is no member, `Not admin` when it is another one.
-    pub(crate) fn admin(&self, tx: &mut dyn Tx) -> Result<Admin> {
-        match self {
-            Self::Operator => Ok(Admin(())),
-            _ if self.member(tx)?.admin => Ok(Admin(())),
-            _ => Err(Error::Forbidden),
-        }
-    }
-
-    /// Whether an administrator is acting; asks the database only when somebody is.
-    pub(crate) fn is_admin(&self, tidings: &Tidings) -> Result<bool> {
-        if matches!(self, Self::Nobody) {
-            return Ok(false);
-        }
-        tidings.store().read(|tx| match self.admin(tx) {
-            Ok(_) => Ok(true),
-            Err(Error::BadToken | Error::Forbidden) => Ok(false),
-            Err(error) => Err(error),
-        })
-    }
-}
-
-/// A member, as they stand in the transaction that found them.
-#[derive(Clone, Debug)]
-pub(crate) struct Member {
-    pub(crate) key: i64,
-    /// As registered.
-    pub(crate) id: String,
-    pub(crate) generation: i64,
-    pub(crate) admin: bool,
-    pub(crate) blacklisted: bool,
-    /// Interest counts acts from this time on.
-    pub(crate) measured: Timestamp,
-    /// The revision of the last act that interest is measured from.
-    pub(crate) acted: i64,
-}
-
-/// The proof that an administrator is acting.
-pub(crate) struct Admin(());
-
-/// The member with this id, in whatever case it is written.
-pub(crate) fn find(tx: &mut dyn Tx, id: &str) -> Result<Option<Member>, StoreError> {
-    sql::find(tx, &fold(id))
-}
-
 /// Ids are the same whatever their case; they are ASCII.
 pub(crate) fn fold(id: &str) -> String {
     id.to_ascii_lowercase()
@@ -293,7 +216,15 @@ pub(crate) fn new_generation() -> i64 {
 }
 
 /// Ends every token of a member.
-pub(crate) fn revoke_tokens(tx: &mut dyn Tx, key: i64) -> Result<i64, StoreError> {
+pub(crate) fn sign_out(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
+    revoke_tokens(tx, member.key).map(drop)
+}
+
+/// Ends every token of the member with this key; answers their new generation.
+///
+/// A key is no proof, so this is private to the slice: a member who signs in again holds no proof yet but has given
+/// their password, and the operator sets the password of a member.
+fn revoke_tokens(tx: &mut dyn Tx, key: i64) -> Result<i64, StoreError> {
     let generation = new_generation();
     let sql = "UPDATE member SET generation = $2 WHERE key = $1";
     tx.run(sql, &[key.into(), generation.into()])?;
@@ -313,18 +244,18 @@ pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx) -> Result<(), StoreError
 ///
 /// # Errors
 /// `last administrator` when nobody would be left to administer.
-pub(crate) fn remove(tx: &mut dyn Tx, member: &Member) -> Result<()> {
+pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
     keep_an_administrator(tx, member)?;
     tx.run("DELETE FROM member WHERE key = $1", &[member.key.into()])?;
     tx.touch(Topic::Members);
-    Ok(log::remove(tx, member.key)?)
+    Ok(log::remove(tx, member)?)
 }
 
 /// Refuses what would take the last administrator who can sign in.
 ///
 /// # Errors
 /// `last administrator`.
-pub(crate) fn keep_an_administrator(tx: &mut dyn Tx, without: &Member) -> Result<()> {
+pub(crate) fn keep_an_administrator(tx: &mut dyn Tx, without: &MemberRecord) -> Result<()> {
     if !without.admin || without.blacklisted {
         return Ok(());
     }
@@ -332,25 +263,6 @@ pub(crate) fn keep_an_administrator(tx: &mut dyn Tx, without: &Member) -> Result
     match tx.row(sql, &[without.key.into()])? {
         Some(_) => Ok(()),
         None => Err(Error::LastAdministrator),
-    }
-}
-
-mod sql {
-    use super::{Member, StoreError, Tx};
-
-    pub(super) fn find(tx: &mut dyn Tx, folded: &str) -> Result<Option<Member>, StoreError> {
-        let sql = "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, measured, acted
-                   FROM member WHERE folded = $1";
-        let Some(mut row) = tx.row(sql, &[folded.into()])? else { return Ok(None) };
-        Ok(Some(Member {
-            key: row.take(0)?,
-            id: row.take(1)?,
-            generation: row.take(2)?,
-            admin: row.take(3)?,
-            blacklisted: row.take(4)?,
-            measured: row.take(5)?,
-            acted: row.take(6)?,
-        }))
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::Tidings;
-use crate::account::{Caller, fold};
+use crate::account::{Admin, Caller, fold};
 use crate::clock;
 use crate::clock::Timestamp;
 use crate::config::Bounds;
@@ -146,10 +146,10 @@ impl Acts {
     ///
     /// # Errors
     /// When the store fails.
-    pub(crate) fn write_all(&self, tx: &mut dyn Tx, mut lines: Vec<Line>) -> Result<u64> {
+    pub(crate) fn write_all(&self, tx: &mut dyn Tx, admin: &Admin<'_>, mut lines: Vec<Line>) -> Result<u64> {
         let mut inserted = 0;
         while !lines.is_empty() {
-            let written = self.write(tx, lines)?;
+            let written = self.write(tx, admin, lines)?;
             inserted += written.inserted;
             lines = written.left;
         }
@@ -190,7 +190,7 @@ impl Kind for Acts {
     type Line = Line;
     const BATCH: usize = 400;
 
-    fn write(&self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
-        Writer::new(self).write(tx, batch)
+    fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: Vec<Line>) -> Result<Written<Line>> {
+        Writer::new(self, admin).write(tx, batch)
     }
 }

@@ -7,9 +7,10 @@
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::{self, Caller, SignUp};
+use crate::account::{self, Admin, Caller, MemberRecord, Operator, SignUp};
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Result};
+use crate::store::Tx;
 
 /// Says whether the caller is an administrator.
 ///
@@ -29,9 +30,9 @@ pub fn check(tidings: &Tidings, caller: &Caller) -> Result<()> {
 pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<()> {
     let (identity, user_id) = (caller.identify(tidings), user_id.to_owned());
     let written = tidings.store().write(move |tx| {
-        identity.admin(tx)?;
+        let admin = identity.admin(tx)?;
         let member = account::find(tx, &user_id)?.ok_or(Outcome::NotFound)?;
-        account::remove(tx, &member)
+        account::remove(tx, &admin.act_for(member))
     });
     written.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
 }
@@ -39,34 +40,40 @@ pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<
 /// Registers a member as an administrator, whose password is not one of the 10,000 most common.
 ///
 /// # Errors
-/// As [`account::sign_up`].
-pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<()> {
+/// `Not admin` for everybody but the operator; as [`account::sign_up`].
+pub fn sign_up(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<()> {
+    let operator = caller.operator()?;
     account::register(tidings, form, None, true)?;
-    grant(tidings, &form.id)
+    grant_to(tidings, operator, &form.id)
 }
 
 /// Makes a member an administrator; one who is already stays so and keeps their date.
 ///
 /// # Errors
-/// `Not found` when there is no such member.
-pub fn grant(tidings: &Tidings, id: &str) -> Result<()> {
+/// `Not admin` for everybody but the operator; `Not found` when there is no such member.
+pub fn grant(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
+    grant_to(tidings, caller.operator()?, id)
+}
+
+fn grant_to(tidings: &Tidings, operator: Operator, id: &str) -> Result<()> {
     let (id, now) = (id.to_owned(), tidings.now());
     tidings.store().write(move |tx| {
         let member = account::find(tx, &id)?.ok_or(Error::NotFound)?;
-        Ok(sql::grant(tx, member.key, now)?)
+        Ok(sql::grant(tx, operator, member.key, now)?)
     })
 }
 
 /// Makes an administrator a member like the others; one who is none stays so.
 ///
 /// # Errors
-/// `Not found` when there is no such member; `last administrator` when nobody would be left to administer.
-pub fn revoke(tidings: &Tidings, id: &str) -> Result<()> {
-    let id = id.to_owned();
+/// `Not admin` for everybody but the operator; `Not found` when there is no such member; `last administrator` when
+/// nobody would be left to administer.
+pub fn revoke(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
+    let (operator, id) = (caller.operator()?, id.to_owned());
     tidings.store().write(move |tx| {
         let member = account::find(tx, &id)?.ok_or(Error::NotFound)?;
         account::keep_an_administrator(tx, &member)?;
-        Ok(sql::revoke(tx, member.key)?)
+        Ok(sql::revoke(tx, operator, member.key)?)
     })
 }
 
@@ -91,9 +98,10 @@ pub struct Administrator {
 /// Who administers, blacklisted ones too.
 ///
 /// # Errors
-/// When the store fails.
-pub fn list(tidings: &Tidings) -> Result<Admins> {
-    tidings.store().read(|tx| Ok(Admins { admins: sql::list(tx)? }))
+/// `Not admin` for everybody but the operator.
+pub fn list(tidings: &Tidings, caller: &Caller) -> Result<Admins> {
+    let operator = caller.operator()?;
+    tidings.store().read(|tx| Ok(Admins { admins: sql::list(tx, operator)? }))
 }
 
 /// The members who may not sign in.
@@ -122,8 +130,8 @@ pub struct Blacklisted {
 pub fn blacklist(tidings: &Tidings, caller: &Caller) -> Result<Blacklist> {
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| {
-        identity.admin(tx)?;
-        Ok(Blacklist { blacklist: sql::blacklist(tx)? })
+        let admin = identity.admin(tx)?;
+        Ok(Blacklist { blacklist: sql::blacklist(tx, &admin)? })
     })
 }
 
@@ -136,14 +144,13 @@ pub fn blacklist(tidings: &Tidings, caller: &Caller) -> Result<Blacklist> {
 pub fn push_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<()> {
     let (identity, user_id, now) = (caller.identify(tidings), user_id.to_owned(), tidings.now());
     tidings.store().write(move |tx| {
-        identity.admin(tx)?;
+        let admin = identity.admin(tx)?;
         let member = account::find(tx, &user_id)?.ok_or(Error::NotFound)?;
         if member.blacklisted {
             return Ok(());
         }
         account::keep_an_administrator(tx, &member)?;
-        account::revoke_tokens(tx, member.key)?;
-        Ok(sql::set_blacklisted(tx, member.key, Some(now))?)
+        blacklist_since(tx, &admin, member, Some(now))
     })
 }
 
@@ -154,29 +161,40 @@ pub fn push_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Resu
 pub fn pop_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<()> {
     let (identity, user_id) = (caller.identify(tidings), user_id.to_owned());
     tidings.store().write(move |tx| {
-        identity.admin(tx)?;
+        let admin = identity.admin(tx)?;
         let member = account::find(tx, &user_id)?.ok_or(Error::NotFound)?;
         if !member.blacklisted {
             return Ok(());
         }
         // A sign-in that was under way when the member was blacklisted may have made a token since.
-        account::revoke_tokens(tx, member.key)?;
-        Ok(sql::set_blacklisted(tx, member.key, None)?)
+        blacklist_since(tx, &admin, member, None)
     })
 }
 
+/// Blacklists a member or lets them back, and ends their tokens.
+fn blacklist_since(
+    tx: &mut dyn Tx,
+    admin: &Admin<'_>,
+    member: MemberRecord,
+    since: Option<Timestamp>,
+) -> Result<()> {
+    let key = member.key;
+    account::sign_out(tx, &admin.act_for(member))?;
+    Ok(sql::set_blacklisted(tx, admin, key, since)?)
+}
+
 mod sql {
-    use super::{Administrator, Blacklisted, Timestamp};
+    use super::{Admin, Administrator, Blacklisted, Operator, Timestamp};
     use crate::store::{StoreError, Topic, Tx};
 
-    pub(super) fn grant(tx: &mut dyn Tx, key: i64, now: Timestamp) -> Result<(), StoreError> {
+    pub(super) fn grant(tx: &mut dyn Tx, _: Operator, key: i64, now: Timestamp) -> Result<(), StoreError> {
         let sql = "UPDATE member SET admin = $2 WHERE key = $1 AND admin IS NULL";
         tx.run(sql, &[key.into(), now.into()])?;
         tx.touch(Topic::Members);
         Ok(())
     }
 
-    pub(super) fn revoke(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
+    pub(super) fn revoke(tx: &mut dyn Tx, _: Operator, key: i64) -> Result<(), StoreError> {
         tx.run("UPDATE member SET admin = NULL WHERE key = $1", &[key.into()])?;
         tx.touch(Topic::Members);
         Ok(())
@@ -184,6 +202,7 @@ mod sql {
 
     pub(super) fn set_blacklisted(
         tx: &mut dyn Tx,
+        _: &Admin<'_>,
         key: i64,
         since: Option<Timestamp>,
     ) -> Result<(), StoreError> {
@@ -192,7 +211,7 @@ mod sql {
         Ok(())
     }
 
-    pub(super) fn list(tx: &mut dyn Tx) -> Result<Vec<Administrator>, StoreError> {
+    pub(super) fn list(tx: &mut dyn Tx, _: Operator) -> Result<Vec<Administrator>, StoreError> {
         let sql = "SELECT id, nickname, admin FROM member WHERE admin IS NOT NULL ORDER BY admin, folded";
         let rows = tx.rows(sql, &[])?.into_iter();
         rows.map(|mut row| {
@@ -201,7 +220,7 @@ mod sql {
         .collect()
     }
 
-    pub(super) fn blacklist(tx: &mut dyn Tx) -> Result<Vec<Blacklisted>, StoreError> {
+    pub(super) fn blacklist(tx: &mut dyn Tx, _: &Admin<'_>) -> Result<Vec<Blacklisted>, StoreError> {
         let sql = "SELECT id, blacklisted FROM member WHERE blacklisted IS NOT NULL
                    ORDER BY blacklisted DESC, folded";
         let rows = tx.rows(sql, &[])?.into_iter();
@@ -221,7 +240,7 @@ mod tests {
     }
 
     fn admins(service: &Service) -> Vec<(String, Timestamp)> {
-        list(service).unwrap().admins.into_iter().map(|a| (a.user_id, a.date)).collect()
+        list(service, &Caller::Operator).unwrap().admins.into_iter().map(|a| (a.user_id, a.date)).collect()
     }
 
     fn blacklisted(service: &Service) -> Vec<(String, Timestamp)> {
@@ -234,21 +253,21 @@ mod tests {
         let service = service();
         let (ann, ben) = (service.member("Ann"), service.member("ben"));
         assert_eq!(refusal(check(&service, &ann)), "Not admin");
-        grant(&service, "ann").unwrap();
+        grant(&service, &Caller::Operator, "ann").unwrap();
         service.clock().advance(1_000);
-        grant(&service, "ANN").unwrap();
-        grant(&service, "ben").unwrap();
+        grant(&service, &Caller::Operator, "ANN").unwrap();
+        grant(&service, &Caller::Operator, "ben").unwrap();
         check(&service, &ann).unwrap();
         assert_eq!(admins(&service), [("Ann".into(), NOW), ("ben".into(), NOW + 1_000)]);
 
-        revoke(&service, "Ann").unwrap();
-        revoke(&service, "Ann").unwrap();
+        revoke(&service, &Caller::Operator, "Ann").unwrap();
+        revoke(&service, &Caller::Operator, "Ann").unwrap();
         assert_eq!(refusal(check(&service, &ann)), "Not admin");
         check(&service, &ben).unwrap();
         assert_eq!(admins(&service), [("ben".into(), NOW + 1_000)]);
         for id in ["nobody", "", "guest", "removed", "b\0en"] {
-            assert_eq!(refusal(grant(&service, id)), "Not found", "{id:?}");
-            assert_eq!(refusal(revoke(&service, id)), "Not found", "{id:?}");
+            assert_eq!(refusal(grant(&service, &Caller::Operator, id)), "Not found", "{id:?}");
+            assert_eq!(refusal(revoke(&service, &Caller::Operator, id)), "Not found", "{id:?}");
         }
     }
 
@@ -260,11 +279,12 @@ mod tests {
         }
         profile::change_nickname(&service, &Caller::Member("ann".into()), "Annie").unwrap();
         for id in ["cid", "ann", "Ben"] {
-            grant(&service, id).unwrap();
+            grant(&service, &Caller::Operator, id).unwrap();
         }
-        let names: Vec<_> = list(&service).unwrap().admins.into_iter().map(|a| a.nickname).collect();
+        let names: Vec<_> =
+            list(&service, &Caller::Operator).unwrap().admins.into_iter().map(|a| a.nickname).collect();
         assert_eq!(names, ["Annie", "Ben", "cid"]);
-        let json = serde_json::to_string(&list(&service).unwrap()).unwrap();
+        let json = serde_json::to_string(&list(&service, &Caller::Operator).unwrap()).unwrap();
         let first = r#"{"admins":[{"user_id":"ann","nickname":"Annie","date":"2026-11-20T08:36:00.000Z"},"#;
         assert!(json.starts_with(first), "{json}");
     }
@@ -273,7 +293,7 @@ mod tests {
     fn who_is_no_administrator_removes_and_blacklists_nobody() {
         let service = service();
         let (ann, _) = (service.member("ann"), service.member("ben"));
-        grant(&service, "ben").unwrap();
+        grant(&service, &Caller::Operator, "ben").unwrap();
         for caller in [&Caller::Nobody, &Caller::token("forged"), &Caller::Member("gone".into())] {
             assert_eq!(refusal(check(&service, caller)), "Not admin", "{caller:?}");
             assert_eq!(refusal(remove_user(&service, caller, "ben")), "Not admin", "{caller:?}");
@@ -312,7 +332,7 @@ mod tests {
         let (ann, _) = (service.admin("ann"), service.admin("ben"));
         push_blacklist(&service, &ann, "ben").unwrap();
         for refused in [
-            revoke(&service, "ann"),
+            revoke(&service, &Caller::Operator, "ann"),
             remove_user(&service, &ann, "ann"),
             push_blacklist(&service, &ann, "ann"),
             profile::remove_mine(&service, &ann),
@@ -322,10 +342,10 @@ mod tests {
         check(&service, &ann).unwrap();
         assert_eq!(blacklisted(&service), [("ben".into(), NOW)]);
         // The blacklisted one counts for nothing and may go.
-        revoke(&service, "ben").unwrap();
+        revoke(&service, &Caller::Operator, "ben").unwrap();
         pop_blacklist(&service, &ann, "ben").unwrap();
-        grant(&service, "ben").unwrap();
-        revoke(&service, "ann").unwrap();
+        grant(&service, &Caller::Operator, "ben").unwrap();
+        revoke(&service, &Caller::Operator, "ann").unwrap();
         assert_eq!(admins(&service), [("ben".into(), NOW)]);
     }
 

@@ -66,7 +66,7 @@ mod tests {
         };
         let ann = service.member("ann");
         changed("members");
-        admin::grant(&service, "ann").unwrap();
+        admin::grant(&service, &Caller::Operator, "ann").unwrap();
         changed("members");
         profile::change_nickname(&service, &ann, "Annie").unwrap();
         changed("members");

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::account::password::{Purpose, Turn};
-use crate::account::{self, Caller};
+use crate::account::{self, Admin, Caller};
 use crate::act::Acts;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::import::{Progress, to_the_end};
 use crate::post::Standing;
-use crate::store::{StoreError, Tx};
+use crate::store::Tx;
 use crate::{Tidings, feedback, main_info, notice, post, words};
 
 #[cfg(test)]
@@ -88,7 +88,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     let identity = caller.identify(tidings);
     let within = |n: u32, max| (1..=max).contains(&n);
     tidings.store().read(|tx| {
-        identity.admin(tx)?;
+        identity.admin(tx).map(drop)?;
         let Size { members, posts, days, .. } = size;
         if !(within(members, MEMBERS_MAX) && within(posts, POSTS_MAX) && within(days, DAYS_MAX)) {
             return Err(Error::BadRequest(RULE));
@@ -114,8 +114,10 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     for (done, day) in (1..).zip(traffic.days()) {
         let script = traffic.day(day)?;
         let (acts, calendar) = (Arc::clone(&acts), Arc::clone(&calendar));
+        let identity = identity.clone();
         let written = tidings.store().write(move |tx| {
-            let done = perform(tx, &calendar, &acts, &mut scribe, script)?;
+            let admin = identity.admin(tx)?;
+            let done = perform(tx, &admin, &calendar, &acts, &mut scribe, script)?;
             Ok::<_, Error>((scribe, done))
         })?;
         scribe = written.0;
@@ -124,7 +126,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
             return Ok(demo);
         }
     }
-    match words::train(tidings, &mut |_| ()) {
+    match words::learn(tidings, &mut |_| ()) {
         // A server that has the database open learns them, too.
         Ok(_) | Err(Error::Overloaded) => Ok(demo),
         Err(error) => Err(error),
@@ -134,13 +136,14 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
 /// Writes what happened on a day; how many acts it was.
 fn perform(
     tx: &mut dyn Tx,
+    admin: &Admin<'_>,
     calendar: &Calendar,
     acts: &Acts,
     scribe: &mut Scribe,
     script: Script,
 ) -> Result<u64> {
-    scribe.write(tx, calendar, script.requests)?;
-    let mut done = acts.write_all(tx, script.acts)?;
+    scribe.write(tx, admin, calendar, script.requests)?;
+    let mut done = acts.write_all(tx, admin, script.acts)?;
     for (at, guest) in script.guests {
         match guest {
             Guest::Views(url) => {
@@ -167,13 +170,16 @@ fn perform(
 /// Publishes notices, takes feedback, and sets the lines of the front page.
 fn announce(tidings: &Tidings, caller: &Caller, world: &World) -> Result<()> {
     let notices = world.notices();
-    let feedback: Vec<(ObjectId, (&str, &str), i64, Timestamp)> = world.feedback();
+    let feedback: Vec<(ObjectId, (&str, &str), String, Timestamp)> = world.feedback();
+    let identity = caller.identify(tidings);
     tidings.store().write(move |tx| {
-        notices.iter().try_for_each(|notice| notice::insert_past(tx, notice))?;
+        let admin = identity.admin(tx)?;
+        notices.iter().try_for_each(|notice| notice::insert_past(tx, &admin, notice))?;
         for (id, text, member, date) in feedback {
-            feedback::insert_past(tx, id, text, member, date)?;
+            let member = account::find(tx, &member)?.ok_or(Error::NotFound)?;
+            feedback::insert(tx, &admin.act_for(member), id, text, "", date)?;
         }
-        Ok::<_, StoreError>(())
+        Ok::<_, Error>(())
     })?;
     let lines = main_info::Draft {
         new_info_1: Some("Everybody here is made up".to_owned()),

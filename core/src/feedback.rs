@@ -3,14 +3,15 @@
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::{Caller, REMOVED};
+use crate::account::{Admin, Caller, Member, REMOVED};
 use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::{Error, Outcome, Result};
 use crate::id::ObjectId;
 use crate::notice;
-use crate::store::{StoreError, Tx};
 use crate::text;
+
+pub(crate) use sql::insert;
 
 #[cfg(test)]
 mod tests;
@@ -48,24 +49,13 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
     let written = tidings.store().write(move |tx| {
         let member = identity.member(tx)?;
         let notice = match notice {
-            Some(notice) => notice::visible(tx, &notice, member.admin)?.ok_or(Outcome::Fail)?,
+            Some(notice) => notice::visible(tx, &notice, &member)?.ok_or(Outcome::Fail)?,
             None => String::new(),
         };
         let (kind, post) = (kind.ok_or(Outcome::Fail)?, post.ok_or(Outcome::Fail)?);
-        Ok(sql::insert(tx, id, &kind, &post, member.key, &notice, now)?)
+        Ok(insert(tx, &member, id, (&kind, &post), &notice, now)?)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
-}
-
-/// Keeps what a member wrote on no notice, long ago.
-pub(crate) fn insert_past(
-    tx: &mut dyn Tx,
-    id: ObjectId,
-    (kind, post): (&str, &str),
-    member: i64,
-    date: Timestamp,
-) -> Result<(), StoreError> {
-    sql::insert(tx, id, kind, post, member, "", date)
 }
 
 /// What members wrote.
@@ -106,8 +96,8 @@ pub struct Feedback {
 pub fn list(tidings: &Tidings, caller: &Caller) -> Result<FeedbackList> {
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| {
-        identity.admin(tx)?;
-        Ok(FeedbackList { feedback_list: sql::list(tx, 0, i64::MAX, LIST_MAX)? })
+        let admin = identity.admin(tx)?;
+        Ok(FeedbackList { feedback_list: sql::list(tx, &admin, 0, i64::MAX, LIST_MAX)? })
     })
 }
 
@@ -128,12 +118,12 @@ pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>
     let identity = caller.identify(tidings);
     let least = if all { 0 } else { OPEN };
     tidings.store().read(|tx| {
-        identity.admin(tx)?;
+        let admin = identity.admin(tx)?;
         let before = match after {
             Some(id) => sql::key(tx, id)?.ok_or(Error::NotFound)?,
             None => i64::MAX,
         };
-        let mut feedback = sql::list(tx, least, before, LIST_MAX + 1)?;
+        let mut feedback = sql::list(tx, &admin, least, before, LIST_MAX + 1)?;
         let most = usize::try_from(LIST_MAX).unwrap_or(usize::MAX);
         let more = feedback.len() > most;
         feedback.truncate(most);
@@ -149,32 +139,32 @@ pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>
 pub fn set_activation(tidings: &Tidings, caller: &Caller, id: &str, activation: i64) -> Result<()> {
     let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
     tidings.store().write(move |tx| {
-        identity.admin(tx)?;
+        let admin = identity.admin(tx)?;
         if !matches!(activation, 0 | OPEN) {
             return Err(Error::BadRequest("activation is 0 or 1"));
         }
-        let found = sql::set_activation(tx, id.ok_or(Error::NotFound)?, activation)?;
+        let found = sql::set_activation(tx, &admin, id.ok_or(Error::NotFound)?, activation)?;
         if found { Ok(()) } else { Err(Error::NotFound) }
     })
 }
 
 mod sql {
-    use super::{Feedback, OPEN, ObjectId, REMOVED, Timestamp};
+    use super::{Admin, Feedback, Member, OPEN, ObjectId, REMOVED, Timestamp};
     use crate::store::{Row, StoreError, Topic, Tx};
 
-    pub(super) fn insert(
+    /// Inserts feedback of a member, its type and its text, on a notice or on none (`""`).
+    pub(crate) fn insert(
         tx: &mut dyn Tx,
+        author: &Member<'_>,
         id: ObjectId,
-        kind: &str,
-        post: &str,
-        member: i64,
+        (kind, post): (&str, &str),
         notice: &str,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO feedback (id, type, post, member, notice, activation, date)
                    VALUES ($1, $2, $3, $4, $5, $6, $7)";
         let id = id.to_string();
-        let (member, notice, now) = (member.into(), notice.into(), now.into());
+        let (member, notice, now) = (author.key.into(), notice.into(), now.into());
         tx.run(sql, &[(&id).into(), kind.into(), post.into(), member, notice, OPEN.into(), now])?;
         tx.touch(Topic::Feedback);
         Ok(())
@@ -183,6 +173,7 @@ mod sql {
     /// The feedback whose activation is `least` or more, from before a key.
     pub(super) fn list(
         tx: &mut dyn Tx,
+        _: &Admin<'_>,
         least: i64,
         before: i64,
         limit: i64,
@@ -212,7 +203,12 @@ mod sql {
     }
 
     /// False when there is no such feedback.
-    pub(super) fn set_activation(tx: &mut dyn Tx, id: ObjectId, activation: i64) -> Result<bool, StoreError> {
+    pub(super) fn set_activation(
+        tx: &mut dyn Tx,
+        _: &Admin<'_>,
+        id: ObjectId,
+        activation: i64,
+    ) -> Result<bool, StoreError> {
         let sql = "UPDATE feedback SET activation = $2 WHERE id = $1";
         let id = id.to_string();
         tx.touch(Topic::Feedback);

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::IgnoredAny;
 
 use crate::Tidings;
-use crate::account::{Caller, Identity};
+use crate::account::{Admin, Caller, Identity};
 use crate::answer::LineError;
 use crate::error::{Error, Pending, Result};
 use crate::store::{StoreError, Tx};
@@ -89,11 +89,16 @@ pub(crate) trait Kind: Send + Sync + 'static {
     /// The most lines that are written together.
     const BATCH: usize;
 
-    /// Writes lines, by an administrator's right.
+    /// Writes lines, for the administrator who imports them.
     ///
     /// # Errors
     /// When the store fails.
-    fn write(&self, tx: &mut dyn Tx, batch: Vec<Self::Line>) -> Result<Written<Self::Line>>;
+    fn write(
+        &self,
+        tx: &mut dyn Tx,
+        admin: &Admin<'_>,
+        batch: Vec<Self::Line>,
+    ) -> Result<Written<Self::Line>>;
 }
 
 /// A record as it was read.
@@ -327,8 +332,8 @@ impl<'t, K: Kind> Import<'t, K> {
     fn submit(&mut self, batch: Vec<K::Line>) {
         let (identity, kind) = (self.identity.clone(), Arc::clone(&self.kind));
         self.written = Some(self.tidings.store().submit(move |tx| {
-            identity.admin(tx)?;
-            kind.write(tx, batch)
+            let admin = identity.admin(tx)?;
+            kind.write(tx, &admin, batch)
         }));
     }
 

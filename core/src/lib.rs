@@ -110,6 +110,22 @@
 //! | [`draft_file`] | files that are given their name once they are whole |
 //! | [`check`] | whether a database is sound, and counting anew what is not |
 //!
+//! # Who may do what
+//!
+//! An operation takes the [`Caller`](account::Caller) who asks for it, and finds out inside its transaction who that
+//! is. There are four levels, each with the rights of those before it but for what is a member's own:
+//!
+//! - **Anybody** searches, reads feeds, posts and figures, signs up and in. Operations that answer everybody alike
+//!   ([`search::run`], [`newsfeed::popular`], [`post::get`]) take no caller; those that show a member more do.
+//! - **Members** act on their own account and lists.
+//! - **Administrators** publish, read what members wrote, and blacklist.
+//! - **The operator**, whoever may read the database file ([`Caller::Operator`](account::Caller::Operator)), also
+//!   appoints administrators, sets passwords, lists members, imports the roster and trains words. Over HTTP nobody is
+//!   the operator.
+//!
+//! What a program does to run the service is no operation and takes no caller: [`newsfeed::warm`], [`words::follow`],
+//! [`analysis::record`], [`stats`], [`changes`].
+//!
 //! Below them stand the store, [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],
 //! [`changes`], [`fair`] and [`answer`].
 

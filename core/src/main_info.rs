@@ -45,9 +45,9 @@ pub fn update(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<()> {
     let identity = caller.identify(tidings);
     let lines = lines(draft);
     tidings.store().write(move |tx| {
-        identity.admin(tx)?;
+        let admin = identity.admin(tx)?;
         let [first, second] = lines?;
-        Ok(sql::update(tx, first.as_deref(), second.as_deref())?)
+        Ok(sql::update(tx, &admin, first.as_deref(), second.as_deref())?)
     })
 }
 
@@ -64,6 +64,7 @@ fn lines(draft: &Draft) -> Result<[Option<String>; 2]> {
 }
 
 mod sql {
+    use crate::account::Admin;
     use crate::store::{StoreError, Tx};
 
     pub(super) fn get(tx: &mut dyn Tx) -> Result<[String; 2], StoreError> {
@@ -73,6 +74,7 @@ mod sql {
 
     pub(super) fn update(
         tx: &mut dyn Tx,
+        _: &Admin<'_>,
         first: Option<&str>,
         second: Option<&str>,
     ) -> Result<(), StoreError> {

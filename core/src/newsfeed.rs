@@ -9,7 +9,7 @@ use std::sync::Arc;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::Tidings;
-use crate::account::{Caller, Member};
+use crate::account::Caller;
 use crate::answer::Encoded;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
@@ -106,7 +106,7 @@ fn record(tidings: &Tidings, caller: &Caller, name: String, tags: Vec<String>, n
     let identity = caller.identify(tidings);
     tidings.store().write(move |tx| {
         if let Some(member) = identity.visitor(tx)? {
-            history::open(tx, member.key, &name, &tags, now)?;
+            history::open(tx, &member, &name, &tags, now)?;
         }
         Ok(())
     })
@@ -174,9 +174,9 @@ impl<'t> Reader<'t> {
         let found = self.tidings.store().read(|tx| {
             let Some(member) = identity.visitor(tx)? else { return Ok(None) };
             let personal = shared.personals.get(tx, &member, &self.index, &shared.config, self.now)?;
-            Ok::<_, Error>(Some((member, personal)))
+            Ok::<_, Error>(Some((member.key, personal)))
         })?;
-        let Some((Member { key, .. }, personal)) = found else { return Ok(None) };
+        let Some((key, personal)) = found else { return Ok(None) };
         // A member may go on with what they began as one who had done too little.
         let kinds = [FeedKind::Personal(key), FeedKind::Recommended];
         let Some(personal) = personal else {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::Caller;
+use crate::account::{Admin, Caller, Member};
 use crate::answer::{self, Encoded, Inserted};
 use crate::clock::Timestamp;
 use crate::config::Bounds;
@@ -22,7 +22,7 @@ mod cache;
 mod views;
 
 pub(crate) use cache::NoticeCache;
-use cache::Snapshot;
+use cache::{CachedNotice, Snapshot};
 
 /// Characters of a title.
 pub const TITLE: Bounds = Bounds { min: 1, max: 200 };
@@ -156,11 +156,11 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
     let (identity, checked) = (caller.identify(tidings), draft.checked());
     let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
     let written = tidings.store().write(move |tx| {
-        identity.admin(tx)?;
+        let admin = identity.admin(tx)?;
         let Checked { title: Some(title), post: Some(post), activation } = checked? else {
             return Err(Error::BadRequest("title and post must be given"));
         };
-        sql::insert(tx, id, &title, &post, activation.unwrap_or(SHOWN), now)?;
+        sql::insert(tx, &admin, id, &title, &post, activation.unwrap_or(SHOWN), now)?;
         tx.touch(Topic::Notices);
         Ok(Inserted { id })
     });
@@ -178,8 +178,8 @@ pub(crate) struct Past {
 }
 
 /// Keeps a notice of long ago.
-pub(crate) fn insert_past(tx: &mut dyn Tx, past: &Past) -> Result<(), StoreError> {
-    sql::insert(tx, past.id, past.title, past.post, i64::from(past.is_shown), past.date)?;
+pub(crate) fn insert_past(tx: &mut dyn Tx, admin: &Admin<'_>, past: &Past) -> Result<(), StoreError> {
+    sql::insert(tx, admin, past.id, past.title, past.post, i64::from(past.is_shown), past.date)?;
     sql::add_views(tx, past.id, past.view)?;
     tx.touch(Topic::Notices);
     Ok(())
@@ -192,12 +192,12 @@ pub(crate) fn insert_past(tx: &mut dyn Tx, past: &Past) -> Result<(), StoreError
 pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
     let (identity, checked, id) = (caller.identify(tidings), draft.checked(), ObjectId::parse(id));
     let written = tidings.store().write(move |tx| {
-        identity.admin(tx)?;
+        let admin = identity.admin(tx)?;
         let checked = checked?;
         if let Checked { title: None, post: None, activation: None } = checked {
             return Err(Error::BadRequest("title, post or activation must be given"));
         }
-        if !sql::update(tx, id.ok_or(Error::NotFound)?, &checked)? {
+        if !sql::update(tx, &admin, id.ok_or(Error::NotFound)?, &checked)? {
             return Err(Error::NotFound);
         }
         tx.touch(Topic::Notices);
@@ -213,8 +213,8 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
 pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
     let written = tidings.store().write(move |tx| {
-        identity.admin(tx)?;
-        if !sql::remove(tx, id.ok_or(Outcome::NotFound)?)? {
+        let admin = identity.admin(tx)?;
+        if !sql::remove(tx, &admin, id.ok_or(Outcome::NotFound)?)? {
             return Err(Outcome::NotFound.into());
         }
         tx.touch(Topic::Notices);
@@ -232,8 +232,10 @@ pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
 pub fn list(tidings: &Tidings, caller: &Caller) -> Result<NoticeList> {
     let snapshot = tidings.notice_cache().snapshot(tidings.store())?;
     // Who asks matters only where something is hidden.
-    if snapshot.has_hidden() && caller.identify(tidings).is_admin(tidings)? {
-        return Ok(snapshot.all());
+    if snapshot.has_hidden()
+        && let Some(all) = caller.identify(tidings).if_admin(tidings, |admin| snapshot.all(admin))?
+    {
+        return Ok(all);
     }
     Ok(snapshot.shown())
 }
@@ -249,42 +251,44 @@ pub fn try_list(tidings: &Tidings) -> Option<NoticeList> {
 /// `Not found` when there is no such notice that the caller may see. A token that fails counts as none.
 pub fn get(tidings: &Tidings, caller: &Caller, id: &str) -> Result<OneNotice> {
     let snapshot = tidings.notice_cache().snapshot(tidings.store())?;
-    read(tidings, &snapshot, id, || caller.identify(tidings).is_admin(tidings))
+    let id = ObjectId::parse(id).ok_or(Error::NotFound)?;
+    let found = match snapshot.find_shown(id) {
+        None if snapshot.has_hidden() => {
+            let any = caller.identify(tidings).if_admin(tidings, |admin| snapshot.find(admin, id))?;
+            any.flatten()
+        }
+        shown => shown,
+    };
+    read(tidings, &snapshot, found)
 }
 
 /// Does what [`get`] does for a guest, or returns `None` when only the database knows the notices. Never blocks.
 pub fn try_get(tidings: &Tidings, id: &str) -> Option<Result<OneNotice>> {
     let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;
-    Some(read(tidings, &snapshot, id, || Ok(false)))
+    let found = ObjectId::parse(id).and_then(|id| snapshot.find_shown(id));
+    Some(read(tidings, &snapshot, found))
 }
 
-fn read(
-    tidings: &Tidings,
-    snapshot: &Snapshot,
-    id: &str,
-    is_admin: impl FnOnce() -> Result<bool>,
-) -> Result<OneNotice> {
-    let notice = ObjectId::parse(id).and_then(|id| snapshot.find(id)).ok_or(Error::NotFound)?;
-    if notice.is_hidden() && !is_admin()? {
-        return Err(Error::NotFound);
-    }
+fn read(tidings: &Tidings, snapshot: &Snapshot, found: Option<&CachedNotice>) -> Result<OneNotice> {
+    let notice = found.ok_or(Error::NotFound)?;
     Ok(OneNotice { notice_list: snapshot.view(notice, tidings.store()) })
 }
 
-/// The id of a notice, as it is kept, if there is one that such a reader may see.
-pub(crate) fn visible(tx: &mut dyn Tx, id: &str, to_admin: bool) -> Result<Option<String>> {
+/// The id of a notice, as it is kept, if there is one that the member may see.
+pub(crate) fn visible(tx: &mut dyn Tx, id: &str, member: &Member<'_>) -> Result<Option<String>> {
     let Some(id) = ObjectId::parse(id) else { return Ok(None) };
     let activation = sql::activation(tx, id)?;
-    let visible = activation.is_some_and(|activation| to_admin || activation == SHOWN);
+    let visible = activation.is_some_and(|activation| member.admin || activation == SHOWN);
     Ok(visible.then(|| id.to_string()))
 }
 
 mod sql {
-    use super::{Checked, Error, Notice, ObjectId, Result, Timestamp, Tx};
+    use super::{Admin, Checked, Error, Notice, ObjectId, Result, Timestamp, Tx};
     use crate::store::{Row, StoreError};
 
     pub(super) fn insert(
         tx: &mut dyn Tx,
+        _: &Admin<'_>,
         id: ObjectId,
         title: &str,
         post: &str,
@@ -298,7 +302,12 @@ mod sql {
     }
 
     /// False when there is no such notice.
-    pub(super) fn update(tx: &mut dyn Tx, id: ObjectId, fields: &Checked) -> Result<bool, StoreError> {
+    pub(super) fn update(
+        tx: &mut dyn Tx,
+        _: &Admin<'_>,
+        id: ObjectId,
+        fields: &Checked,
+    ) -> Result<bool, StoreError> {
         let sql = "UPDATE notice SET title = COALESCE($2, title), post = COALESCE($3, post),
                    activation = COALESCE($4, activation) WHERE id = $1";
         let (id, Checked { title, post, activation }) = (id.to_string(), fields);
@@ -307,7 +316,7 @@ mod sql {
     }
 
     /// False when there was no such notice.
-    pub(super) fn remove(tx: &mut dyn Tx, id: ObjectId) -> Result<bool, StoreError> {
+    pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, id: ObjectId) -> Result<bool, StoreError> {
         let id = id.to_string();
         Ok(tx.run("DELETE FROM notice WHERE id = $1", &[(&id).into()])? > 0)
     }

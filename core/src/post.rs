@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::{Caller, Identity};
+use crate::account::{Caller, Identity, Member};
 use crate::analysis::Guest;
 use crate::analysis::counters::Counter;
 use crate::answer::Inserted;
@@ -146,11 +146,11 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
     // Outside the transaction, for a long text takes a while.
     let prepared = content.map(|content| (Terms::of(&content.title, &content.post), content));
     let written = tidings.store().write(move |tx| {
-        identity.admin(tx)?;
+        let admin = identity.admin(tx)?;
         let (terms, content) = prepared?;
         let mut rest = Rest::default();
         let new = New { id: &id.to_string(), content: &content, terms, view: 0, fav: 0 };
-        keep::insert(tx, new, &mut rest)?;
+        keep::insert(tx, &admin, new, &mut rest)?;
         Ok(rest.write(tx)?)
     });
     written.map_err(taken)?;
@@ -165,7 +165,7 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
 pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
     let (identity, id, change) = (caller.identify(tidings), ObjectId::parse(id), Change::parse(draft));
     let written = tidings.store().write(move |tx| {
-        identity.admin(tx)?;
+        let admin = identity.admin(tx)?;
         let change = change?;
         let old = keep::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
         let new = change.onto(&old.content);
@@ -173,7 +173,7 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
             return Ok(());
         }
         let mut rest = Rest::default();
-        keep::update(tx, &old, &new, None, &mut rest)?;
+        keep::update(tx, &admin, &old, &new, None, &mut rest)?;
         Ok(rest.write(tx)?)
     });
     written.map_err(taken)
@@ -186,10 +186,10 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
 pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
     tidings.store().write(move |tx| {
-        identity.admin(tx)?;
+        let admin = identity.admin(tx)?;
         let post = keep::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
         let mut rest = Rest::default();
-        keep::remove(tx, &post, &mut rest)?;
+        keep::remove(tx, &admin, &post, &mut rest)?;
         Ok(rest.write(tx)?)
     })
 }
@@ -241,7 +241,7 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
         let mut standing = Standing::of_id(tx, &id)?.ok_or(Error::NotFound)?;
         let viewer = match (visitor, guest) {
             (Some(member), _) => {
-                history::view(tx, member.key, standing.post, now)?;
+                history::view(tx, &member, standing.post, now)?;
                 Viewer::Member(member.key)
             }
             (None, Some(guest)) => Viewer::Guest(guest),
@@ -293,7 +293,7 @@ fn by_member(
     tidings: &Tidings,
     caller: &Caller,
     id: &str,
-    act: impl FnOnce(&mut dyn Tx, i64, Standing) -> Result<()> + Send + 'static,
+    act: impl FnOnce(&mut dyn Tx, &Member<'_>, Standing) -> Result<()> + Send + 'static,
 ) -> Pending<()> {
     let identity = caller.identify(tidings);
     if !matches!(identity, Identity::Named { .. }) {
@@ -303,7 +303,7 @@ fn by_member(
     tidings.store().submit(move |tx| {
         let member = identity.member(tx)?;
         let standing = Standing::of_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
-        act(tx, member.key, standing)
+        act(tx, &member, standing)
     })
 }
 

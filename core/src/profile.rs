@@ -44,8 +44,8 @@ pub fn user_info(tidings: &Tidings, caller: &Caller) -> Result<UserInfo> {
     let identity = caller.identify(tidings);
     let read = tidings.store().read(|tx| {
         let member = identity.member(tx)?;
-        let user_fav_list = history::liked(tx, member.key)?;
-        sql::user_info(tx, member, user_fav_list)
+        let user_fav_list = history::liked(tx, &member)?;
+        sql::user_info(tx, &member, user_fav_list)
     });
     read.map_err(|e: Error| e.unless_authorised(Outcome::UserNotFound))
 }
@@ -82,11 +82,11 @@ pub fn lists(tidings: &Tidings, caller: &Caller, type_num: &str) -> Result<Lists
     let read = tidings.store().read(|tx| {
         let member = identity.member(tx)?;
         Ok(Lists {
-            fav_list: wants(1).then(|| history::liked(tx, member.key)).transpose()?,
-            view_list: wants(2).then(|| history::viewed(tx, member.key)).transpose()?,
-            search_list: wants(3).then(|| history::searched(tx, member.key, LIST_MAX)).transpose()?,
-            newsfeed_list: wants(4).then(|| history::opened(tx, member.key)).transpose()?,
-            user_id: member.id,
+            fav_list: wants(1).then(|| history::liked(tx, &member)).transpose()?,
+            view_list: wants(2).then(|| history::viewed(tx, &member)).transpose()?,
+            search_list: wants(3).then(|| history::searched(tx, &member, LIST_MAX)).transpose()?,
+            newsfeed_list: wants(4).then(|| history::opened(tx, &member)).transpose()?,
+            user_id: member.id.clone(),
         })
     });
     read.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest))
@@ -102,10 +102,7 @@ pub fn change_nickname(tidings: &Tidings, caller: &Caller, nickname: &str) -> Re
     let written = tidings.store().write(move |tx| {
         let member = identity.member(tx)?;
         let nickname = nickname.ok_or(Outcome::RewriteNickname)?;
-        let sql = "UPDATE member SET nickname = $2 WHERE key = $1";
-        tx.run(sql, &[member.key.into(), (&nickname).into()])?;
-        tx.touch(Topic::Members);
-        Ok(())
+        Ok(sql::set_nickname(tx, &member, &nickname)?)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::NoMember))
 }
@@ -121,9 +118,7 @@ pub fn update_auto_login(tidings: &Tidings, caller: &Caller, auto_login: i64) ->
         if !matches!(auto_login, 0 | 1) {
             return Err(Error::BadRequest("auto_login is 0 or 1"));
         }
-        let sql = "UPDATE member SET auto_login = $2 WHERE key = $1";
-        tx.run(sql, &[member.key.into(), auto_login.into()])?;
-        Ok(())
+        Ok(sql::set_auto_login(tx, &member, auto_login)?)
     })
 }
 
@@ -136,12 +131,10 @@ pub fn reset_measurement(tidings: &Tidings, caller: &Caller) -> Result<()> {
     let (identity, now) = (caller.identify(tidings), tidings.now());
     let written = tidings.store().write(move |tx| {
         let member = identity.member(tx)?;
-        history::forget(tx, member.key)?;
+        history::forget(tx, &member)?;
         // Likes of this very millisecond were given before.
-        let sql = "UPDATE member SET measured = $2 WHERE key = $1";
-        tx.run(sql, &[member.key.into(), (now + 1).into()])?;
-        history::acted(tx, member.key)?;
-        Ok(())
+        sql::set_measured(tx, &member, now + 1)?;
+        Ok(history::acted(tx, &member)?)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::NotFound))
 }
@@ -162,12 +155,14 @@ pub fn remove_mine(tidings: &Tidings, caller: &Caller) -> Result<()> {
 }
 
 mod sql {
-    use super::{PostRecord, Result, Tx, UserInfo};
+    use super::{PostRecord, Result, Topic, Tx, UserInfo};
     use crate::account::Member;
+    use crate::clock::Timestamp;
+    use crate::store::StoreError;
 
     pub(super) fn user_info(
         tx: &mut dyn Tx,
-        member: Member,
+        member: &Member<'_>,
         user_fav_list: Vec<PostRecord>,
     ) -> Result<UserInfo> {
         let sql = "SELECT name, major, nickname, auto_login FROM member WHERE key = $1";
@@ -175,7 +170,7 @@ mod sql {
         let (name, major): (Option<String>, Option<String>) = (row.take(0)?, row.take(1)?);
         let nickname: String = row.take(2)?;
         Ok(UserInfo {
-            user_id: member.id,
+            user_id: member.id.clone(),
             user_name: name.unwrap_or_else(|| nickname.clone()),
             user_major: major.unwrap_or_default(),
             user_nickname: nickname.clone(),
@@ -184,5 +179,35 @@ mod sql {
             auto_login: row.take(3)?,
             admin: member.admin.into(),
         })
+    }
+    pub(super) fn set_nickname(
+        tx: &mut dyn Tx,
+        member: &Member<'_>,
+        nickname: &str,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE member SET nickname = $2 WHERE key = $1";
+        tx.run(sql, &[member.key.into(), nickname.into()])?;
+        tx.touch(Topic::Members);
+        Ok(())
+    }
+
+    pub(super) fn set_auto_login(
+        tx: &mut dyn Tx,
+        member: &Member<'_>,
+        auto_login: i64,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE member SET auto_login = $2 WHERE key = $1";
+        tx.run(sql, &[member.key.into(), auto_login.into()])?;
+        Ok(())
+    }
+
+    pub(super) fn set_measured(
+        tx: &mut dyn Tx,
+        member: &Member<'_>,
+        measured: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "UPDATE member SET measured = $2 WHERE key = $1";
+        tx.run(sql, &[member.key.into(), measured.into()])?;
+        Ok(())
     }
 }

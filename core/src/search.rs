@@ -10,7 +10,7 @@ use serde::Serialize;
 use tidings_text::tokens;
 
 use crate::Tidings;
-use crate::account::{Caller, Identity};
+use crate::account::{Caller, Identity, Member};
 use crate::analysis::Guest;
 use crate::analysis::counters::Counter;
 use crate::clock::Timestamp;
@@ -152,11 +152,11 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
     let listed = matches!(identity, Identity::Named { .. }).then(|| search.clone().listed(tidings));
     let calendar = Arc::clone(&tidings.analysis().calendar);
     tidings.store().submit(move |tx| {
-        match identity.visitor(tx)?.map(|member| member.key) {
+        match identity.visitor(tx)? {
             Some(member) => {
-                search.count_term(tx, member, now)?;
+                search.count_term(tx, member.key, now)?;
                 if let Some(listed) = &listed {
-                    listed.insert(tx, member, now)?;
+                    listed.insert(tx, &member, now)?;
                 }
             }
             // What crawlers look for is nobody's wish.
@@ -211,7 +211,12 @@ impl Search {
 
 impl ListedSearch {
     /// Records it in a member's list of searches.
-    pub(crate) fn insert(&self, tx: &mut dyn Tx, member: i64, at: Timestamp) -> Result<(), StoreError> {
+    pub(crate) fn insert(
+        &self,
+        tx: &mut dyn Tx,
+        member: &Member<'_>,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
         history::search(tx, member, &self.search.original, &self.tokens, &self.similar, at)
     }
 }
@@ -224,7 +229,7 @@ pub fn lately(tidings: &Tidings, caller: &Caller, num: i64) -> Result<LatelySear
     let identity = caller.identify(tidings);
     let lately_search_list = tidings.store().read(|tx| {
         let member = identity.member(tx)?;
-        Ok::<_, Error>(history::searched(tx, member.key, checked_num(num)?)?)
+        Ok::<_, Error>(history::searched(tx, &member, checked_num(num)?)?)
     })?;
     Ok(LatelySearches { lately_search_list })
 }
@@ -309,7 +314,7 @@ mod tests {
     fn similar_words_are_looked_for_too_and_count_less() {
         let service = service();
         let vectors = "2 2\ncompiler 1 0\nlibrary 1 0.1\nclub 1 0.2\nnotes 0 1\n";
-        words::load(&service, vectors.as_bytes(), &mut |_| {}).unwrap();
+        words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
         let found = run(&service, "compiler", 10).unwrap().search_result;
         let list: Vec<&str> = found.iter().map(|hit| hit.post.title.as_str()).collect();
         assert_eq!(list, ["Notes", "Rust club"]);

@@ -68,7 +68,7 @@ impl Service {
     /// A new member who is an administrator, by the right of a token.
     pub(crate) fn admin(&self, id: &str) -> Caller {
         let caller = self.member(id);
-        admin::grant(self, id).unwrap();
+        admin::grant(self, &Caller::Operator, id).unwrap();
         caller
     }
 }

@@ -18,6 +18,7 @@ use tidings_words::text_form::{self, ReadError};
 use tidings_words::{Corpus, Recipe, Stopped};
 
 use crate::Tidings;
+use crate::account::Caller;
 use crate::config::{self, Bounds};
 use crate::error::{Error, Result};
 use crate::text;
@@ -130,8 +131,15 @@ pub(crate) fn start(tidings: &Tidings) -> Result<()> {
 /// far it is, from 0 to 1.
 ///
 /// # Errors
-/// `overloaded` when another process is learning; when the store or the disk fails.
-pub fn train(tidings: &Tidings, progress: &mut dyn FnMut(f64)) -> Result<WordsReport> {
+/// `Not admin` for everybody but the operator; `overloaded` when another process is learning; when the store or the disk
+/// fails.
+pub fn train(tidings: &Tidings, caller: &Caller, progress: &mut dyn FnMut(f64)) -> Result<WordsReport> {
+    caller.operator()?;
+    learn(tidings, progress)
+}
+
+/// As [`train`], for what may train without being the operator: demo data, like the thread that follows the posts.
+pub(crate) fn learn(tidings: &Tidings, progress: &mut dyn FnMut(f64)) -> Result<WordsReport> {
     let started = Instant::now();
     let current = tidings.words().train(&mut told(progress))?;
     Ok(report(started, current.model.words().len()))
@@ -141,8 +149,9 @@ pub fn train(tidings: &Tidings, progress: &mut dyn FnMut(f64)) -> Result<WordsRe
 /// word, the most frequent first, a line with it and its components.
 ///
 /// # Errors
-/// `Not found` when there is no model; when `out` fails.
-pub fn export(tidings: &Tidings, out: impl Write) -> Result<WordsReport> {
+/// `Not admin` for everybody but the operator; `Not found` when there is no model; when `out` fails.
+pub fn export(tidings: &Tidings, caller: &Caller, out: impl Write) -> Result<WordsReport> {
+    caller.operator()?;
     let started = Instant::now();
     let current = tidings.words().current().ok_or(Error::NotFound)?;
     text_form::write(&current.model, out).map_err(|e| Error::Internal(e.into()))?;
@@ -158,7 +167,13 @@ pub fn export(tidings: &Tidings, out: impl Write) -> Result<WordsReport> {
 /// # Errors
 /// `bad request` when the input is of another form; [`Error::Input`] when it cannot be read to its end; otherwise as
 /// [`train`].
-pub fn load(tidings: &Tidings, input: impl BufRead, progress: &mut dyn FnMut(f64)) -> Result<WordsReport> {
+pub fn load(
+    tidings: &Tidings,
+    caller: &Caller,
+    input: impl BufRead,
+    progress: &mut dyn FnMut(f64),
+) -> Result<WordsReport> {
+    let operator = caller.operator()?;
     let started = Instant::now();
     let mut others = tidings.config().words.vocabulary;
     let read = |corpus: &Corpus| {
@@ -172,7 +187,7 @@ pub fn load(tidings: &Tidings, input: impl BufRead, progress: &mut dyn FnMut(f64
         });
         Ok(read?)
     };
-    let current = tidings.words().adopt(read, &mut told(progress))?;
+    let current = tidings.words().adopt(operator, read, &mut told(progress))?;
     Ok(report(started, current.model.words().len()))
 }
 

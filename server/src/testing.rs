@@ -8,6 +8,7 @@ use http_body_util::{BodyExt as _, Full};
 use serde_json::Value;
 use tempfile::TempDir;
 use tidings_core::Tidings;
+use tidings_core::account::Caller;
 use tower::ServiceExt as _;
 
 use crate::app::App;
@@ -54,7 +55,7 @@ impl Service {
     /// Returns the token of a new administrator.
     pub(crate) async fn admin(&self, id: &str) -> String {
         let token = self.member(id).await;
-        tidings_core::admin::grant(&self.tidings, id).unwrap();
+        tidings_core::admin::grant(&self.tidings, &Caller::Operator, id).unwrap();
         token
     }
 }

@@ -54,7 +54,7 @@ mod tests {
             &mut tidings_core::import::to_the_end,
         )
         .unwrap();
-        tidings_core::words::train(&service.tidings, &mut |_| {}).unwrap();
+        tidings_core::words::train(&service.tidings, &operator, &mut |_| {}).unwrap();
 
         let search = r#"{"search":"Harbour and zyx"}"#;
         let answer = service.call(post("/get_similarity_words", "application/json", search)).await;

@@ -7,7 +7,7 @@ use tidings_core::account::{self, MEMBERS_MAX, MemberQuery};
 
 use crate::failure::Failure;
 use crate::output::{Column, Style, Table, dated, local, stream_pages};
-use crate::session::Session;
+use crate::session::{Session, refused_to_members};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -23,17 +23,19 @@ pub(crate) struct Options {
 }
 
 pub(super) fn run(session: &Session, options: &Options) -> Result<ExitCode, Failure> {
-    session.operator_only()?;
-    let Session { tidings, out, .. } = session;
+    let Session { tidings, out, caller } = session;
     let Options { search, limit, after } = options;
-    let query = |after, limit| MemberQuery { search: search.clone(), limit, after };
+    let list = |after, limit| {
+        let query = MemberQuery { search: search.clone(), limit, after };
+        account::list(tidings, caller, &query).map_err(refused_to_members)
+    };
     if out.streams() {
         return stream_pages(*limit, after.clone(), |after, left| {
-            let page = account::list(tidings, &query(after, Some(left.min(MEMBERS_MAX))))?;
+            let page = list(after, Some(left.min(MEMBERS_MAX)))?;
             Ok((page.members, page.next))
         });
     }
-    let members = account::list(tidings, &query(after.clone(), *limit))?;
+    let members = list(after.clone(), *limit)?;
     out.answer(&members, |page| {
         let columns = [
             Column::whole("ID"),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use zeroize::Zeroizing;
 
 use super::password::stored::Stored;
-use super::{Caller, cut_nickname, fold, is_id, new_generation, nickname};
+use super::{Admin, Caller, cut_nickname, fold, is_id, new_generation, nickname};
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::config::{Bounds, Config};
@@ -136,12 +136,12 @@ impl Kind for Members {
     type Line = Line;
     const BATCH: usize = 500;
 
-    fn write(&self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
+    fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: Vec<Line>) -> Result<Written<Line>> {
         let began = std::time::Instant::now();
         let mut written = Written::default();
         let mut lines = batch.into_iter();
         for line in lines.by_ref() {
-            let new = sql::insert(tx, &line)?;
+            let new = sql::insert(tx, admin, &line)?;
             *(if new { &mut written.inserted } else { &mut written.skipped }) += 1;
             if began.elapsed() > BATCH_TIME {
                 break;
@@ -156,10 +156,10 @@ impl Kind for Members {
 }
 
 mod sql {
-    use super::{Arg, Line, StoreError, Tx, new_generation};
+    use super::{Admin, Arg, Line, StoreError, Tx, new_generation};
 
     /// Keeps a member; false when one has the id.
-    pub(super) fn insert(tx: &mut dyn Tx, line: &Line) -> Result<bool, StoreError> {
+    pub(super) fn insert(tx: &mut dyn Tx, _: &Admin<'_>, line: &Line) -> Result<bool, StoreError> {
         let sql = "INSERT INTO member (id, folded, password, generation, nickname, name, major, date)
                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (folded) DO NOTHING";
         let Line { id, folded, nickname, password, name, major, date } = line;

@@ -92,8 +92,9 @@ pub struct MemberEntry {
 /// A page is read along the index of ids; a search reads past those that it does not fit.
 ///
 /// # Errors
-/// `bad request` when the limit breaks its rule.
-pub fn list(tidings: &Tidings, query: &MemberQuery) -> Result<Members> {
+/// `Not admin` for everybody but the operator; `bad request` when the limit breaks its rule.
+pub fn list(tidings: &Tidings, caller: &Caller, query: &MemberQuery) -> Result<Members> {
+    let operator = caller.operator()?;
     let limit = query.limit.unwrap_or(MEMBERS);
     if !(1..=MEMBERS_MAX).contains(&limit) {
         return Err(Error::BadRequest("limit is 1 to 1,000"));
@@ -101,7 +102,7 @@ pub fn list(tidings: &Tidings, query: &MemberQuery) -> Result<Members> {
     let after = query.after.as_deref().map(fold).unwrap_or_default();
     tidings.store().read(|tx| {
         // One more than is shown, to know whether there are more.
-        let mut members = sql::list(tx, query.search.as_deref(), &after, limit + 1)?;
+        let mut members = sql::list(tx, operator, query.search.as_deref(), &after, limit + 1)?;
         let shown = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = members.len() > shown;
         members.truncate(shown);
@@ -113,9 +114,10 @@ pub fn list(tidings: &Tidings, query: &MemberQuery) -> Result<Members> {
 /// Gives a member a new password, whatever the old one was; every token of theirs stops.
 ///
 /// # Errors
-/// `Not found` when there is no such member; `wrong user info` when the password breaks its rule; `overloaded` when
-/// too many passwords wait to be hashed.
-pub fn set_password(tidings: &Tidings, id: &str, pw: &str) -> Result<()> {
+/// `Not admin` for everybody but the operator; `Not found` when there is no such member; `wrong user info` when the
+/// password breaks its rule; `overloaded` when too many passwords wait to be hashed.
+pub fn set_password(tidings: &Tidings, caller: &Caller, id: &str, pw: &str) -> Result<()> {
+    let operator = caller.operator()?;
     // Asked before the hash is made, so that an unknown id costs nothing.
     let known = tidings.store().read(|tx| find(tx, id))?;
     let member = known.ok_or(Error::NotFound)?;
@@ -124,7 +126,7 @@ pub fn set_password(tidings: &Tidings, id: &str, pw: &str) -> Result<()> {
     }
     let password = tidings.hasher().hash(Turn::new(Purpose::Administration, None), pw)?;
     tidings.store().write(move |tx| {
-        if !sql::set_password(tx, member.key, &password)? {
+        if !sql::set_password(tx, operator, member.key, &password)? {
             return Err(Error::NotFound);
         }
         revoke_tokens(tx, member.key)?;
@@ -134,10 +136,12 @@ pub fn set_password(tidings: &Tidings, id: &str, pw: &str) -> Result<()> {
 
 mod sql {
     use super::{MemberEntry, fold};
+    use crate::account::Operator;
     use crate::store::{Row, StoreError, Tx};
 
     pub(super) fn list(
         tx: &mut dyn Tx,
+        _: Operator,
         search: Option<&str>,
         after: &str,
         limit: i64,
@@ -180,7 +184,12 @@ mod sql {
     }
 
     /// False when there is no such member any more.
-    pub(super) fn set_password(tx: &mut dyn Tx, key: i64, password: &str) -> Result<bool, StoreError> {
+    pub(super) fn set_password(
+        tx: &mut dyn Tx,
+        _: Operator,
+        key: i64,
+        password: &str,
+    ) -> Result<bool, StoreError> {
         let sql = "UPDATE member SET password = $2 WHERE key = $1";
         Ok(tx.run(sql, &[key.into(), password.into()])? > 0)
     }
@@ -194,7 +203,7 @@ mod tests {
     use crate::{account, admin, profile};
 
     fn ids(service: &Service, query: &MemberQuery) -> (Vec<String>, Option<String>) {
-        let Members { members, next } = list(service, query).unwrap();
+        let Members { members, next } = list(service, &Caller::Operator, query).unwrap();
         (members.into_iter().map(|member| member.user_id).collect(), next)
     }
 
@@ -221,7 +230,7 @@ mod tests {
         assert_eq!(ids(&service, &query), (vec![], None));
         for limit in [0, -1, 1_001] {
             query.limit = Some(limit);
-            assert_eq!(text(list(&service, &query)), "bad request", "{limit}");
+            assert_eq!(text(list(&service, &Caller::Operator, &query)), "bad request", "{limit}");
         }
     }
 
@@ -251,7 +260,7 @@ mod tests {
         service.admin("ann");
         service.member("ben");
         admin::push_blacklist(&service, &Caller::Operator, "ben").unwrap();
-        let members = list(&service, &MemberQuery::default()).unwrap().members;
+        let members = list(&service, &Caller::Operator, &MemberQuery::default()).unwrap().members;
         let flags: Vec<_> = members.iter().map(|m| (m.admin, m.blacklisted, m.date)).collect();
         assert_eq!(flags, [(1, 0, NOW), (0, 1, NOW)]);
         assert_eq!((members[0].user_name.as_str(), members[0].user_major.as_str()), ("ann", ""));
@@ -299,15 +308,15 @@ mod tests {
             let members = if refused { "wrong user info" } else { "success" };
             for (id, said) in [("ann", members), ("boss", "wrong user info")] {
                 let caller = if id == "boss" { service.admin(id) } else { service.member(id) };
-                assert_eq!(text(set_password(&service, id, "Password1")), said, "{id}");
-                assert_eq!(text(set_password(&service, id, "a new horse")), "success");
+                assert_eq!(text(set_password(&service, &Caller::Operator, id, "Password1")), said, "{id}");
+                assert_eq!(text(set_password(&service, &Caller::Operator, id, "a new horse")), "success");
                 assert_eq!(change(&service, &caller, "iloveyou"), "bad token");
                 let token = account::sign_in(&service, id, "a new horse", None).unwrap().access_token;
                 assert_eq!(change(&service, &Caller::token(token), "iloveyou"), said, "{id}");
             }
             let pw = String::from("password1");
             let form = account::SignUp { id: "cid".into(), pw_check: pw.clone(), pw, nickname: "c".into() };
-            assert_eq!(text(admin::sign_up(&service, &form)), "wrong user info");
+            assert_eq!(text(admin::sign_up(&service, &Caller::Operator, &form)), "wrong user info");
             assert_eq!(text(account::sign_up(&service, &form)), members);
         }
     }
@@ -316,10 +325,10 @@ mod tests {
     fn a_password_that_is_given_ends_what_the_old_one_opened() {
         let service = service();
         let ann = service.member("ann");
-        assert_eq!(text(set_password(&service, "ann", "short")), "wrong user info");
-        assert_eq!(text(set_password(&service, "nobody", "a new password")), "Not found");
+        assert_eq!(text(set_password(&service, &Caller::Operator, "ann", "short")), "wrong user info");
+        assert_eq!(text(set_password(&service, &Caller::Operator, "nobody", "a new password")), "Not found");
         profile::user_info(&service, &ann).unwrap();
-        set_password(&service, "ANN", "a new password").unwrap();
+        set_password(&service, &Caller::Operator, "ANN", "a new password").unwrap();
         assert_eq!(text(profile::user_info(&service, &ann)), "not found");
         let sign_in = |pw: &str| text(account::sign_in(&service, "ann", pw, None));
         assert_eq!(

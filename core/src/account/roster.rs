@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::password::{Check, Purpose, Turn};
 use super::verify::{university_id, university_name};
-use super::{Caller, fold};
+use super::{Admin, Caller, Operator, fold};
 use crate::Tidings;
 use crate::answer::LineError;
 use crate::error::{Error, Result};
@@ -67,16 +67,10 @@ pub struct RosterMember {
 /// Who stands on the roster behind the id `after`, `""` for the first, at most `limit`.
 ///
 /// # Errors
-/// When the store fails.
-pub fn roster(tidings: &Tidings, after: &str, limit: i64) -> Result<Roster> {
-    let sql = "SELECT id, name, major FROM roster WHERE folded > $1 ORDER BY folded LIMIT $2";
-    let after = fold(after);
-    tidings.store().read(|tx| {
-        let rows = tx.rows(sql, &[(&after).into(), limit.into()])?.into_iter();
-        let members = rows
-            .map(|mut row| Ok(RosterMember { id: row.take(0)?, name: row.take(1)?, major: row.take(2)? }));
-        Ok(Roster { roster: members.collect::<Result<_, StoreError>>()? })
-    })
+/// `Not admin` for everybody but the operator.
+pub fn roster(tidings: &Tidings, caller: &Caller, after: &str, limit: i64) -> Result<Roster> {
+    let (operator, after) = (caller.operator()?, fold(after));
+    tidings.store().read(|tx| Ok(Roster { roster: sql::list(tx, operator, &after, limit)? }))
 }
 
 /// A line of the file.
@@ -107,14 +101,20 @@ const TOGETHER: usize = 16;
 /// Entries are kept by id; a line for an id that is there replaces its entry. Ids, names and majors keep the rules of
 /// [`sign_in_up`](super::sign_in_up). A line that breaks a rule is reported
 /// and stops no other. Passwords are hashed, which takes some 20 ms a line and core. It is read and written as
-/// [`crate::post::import`] does; who may do it is for the caller to say.
+/// [`crate::post::import`] does.
 ///
 /// # Errors
-/// [`Error::Input`] when the input cannot be read to its end; `overloaded`; when the store fails.
-pub fn import_roster(tidings: &Tidings, input: impl BufRead, progress: Progress<'_>) -> Result<RosterReport> {
+/// `Not admin` for everybody but the operator; [`Error::Input`] when the input cannot be read to its end; `overloaded`; when the store fails.
+pub fn import_roster(
+    tidings: &Tidings,
+    caller: &Caller,
+    input: impl BufRead,
+    progress: Progress<'_>,
+) -> Result<RosterReport> {
+    let entries = Entries(caller.operator()?);
     let mut lines = csv::lines(input, COLUMNS, Line::check);
-    let entries = hashed(tidings, &mut lines);
-    let tally = import::run_prepared(tidings, &Caller::Operator, Entries, entries, progress)?;
+    let hashed = hashed(tidings, &mut lines);
+    let tally = import::run_prepared(tidings, caller, entries, hashed, progress)?;
     let Tally { inserted, updated, skipped, errors, about } = tally.with_unknown(lines.into_unknown());
     Ok(RosterReport { inserted, updated, skipped, errors, about })
 }
@@ -200,14 +200,14 @@ fn hash_all(tidings: &Tidings, items: &mut [Result<Item<Line>>]) {
 }
 
 /// Entries, as an import writes them.
-struct Entries;
+struct Entries(Operator);
 
 impl Kind for Entries {
     type Line = Line;
     // The time of as many hashes is how long it takes to be told of, and to stop.
     const BATCH: usize = 2 * TOGETHER;
 
-    fn write(&self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
+    fn write(&self, tx: &mut dyn Tx, _: &Admin<'_>, batch: Vec<Line>) -> Result<Written<Line>> {
         let mut written = Written::default();
         for Line { id, folded, name, major, hash, .. } in batch {
             let known = find(tx, &folded)?;
@@ -216,12 +216,7 @@ impl Kind for Entries {
                 written.skipped += 1;
                 continue;
             }
-            let RosterEntry { name, major, password } = entry;
-            let sql = "INSERT INTO roster (folded, id, name, major, password) VALUES ($1, $2, $3, $4, $5)
-                       ON CONFLICT (folded) DO UPDATE SET id = excluded.id, name = excluded.name,
-                       major = excluded.major, password = excluded.password";
-            let args = [&folded, &id, &name, &major, &password].map(Into::into);
-            tx.run(sql, &args)?;
+            sql::insert(tx, self.0, &folded, &id, &entry)?;
             *(if known.is_some() { &mut written.updated } else { &mut written.inserted }) += 1;
         }
         Ok(written)
@@ -237,6 +232,38 @@ pub(super) fn find(tx: &mut dyn Tx, folded: &str) -> Result<Option<RosterEntry>,
     entry.transpose()
 }
 
+mod sql {
+    use super::{Operator, RosterEntry, RosterMember, StoreError, Tx};
+
+    pub(super) fn list(
+        tx: &mut dyn Tx,
+        _: Operator,
+        after: &str,
+        limit: i64,
+    ) -> Result<Vec<RosterMember>, StoreError> {
+        let sql = "SELECT id, name, major FROM roster WHERE folded > $1 ORDER BY folded LIMIT $2";
+        let rows = tx.rows(sql, &[after.into(), limit.into()])?.into_iter();
+        rows.map(|mut row| Ok(RosterMember { id: row.take(0)?, name: row.take(1)?, major: row.take(2)? }))
+            .collect()
+    }
+
+    /// Inserts an entry, or replaces the one with its id.
+    pub(super) fn insert(
+        tx: &mut dyn Tx,
+        _: Operator,
+        folded: &str,
+        id: &str,
+        entry: &RosterEntry,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO roster (folded, id, name, major, password) VALUES ($1, $2, $3, $4, $5)
+                   ON CONFLICT (folded) DO UPDATE SET id = excluded.id, name = excluded.name,
+                   major = excluded.major, password = excluded.password";
+        let RosterEntry { name, major, password } = entry;
+        tx.run(sql, &[folded, id, name, major, password].map(Into::into))?;
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,9 +274,9 @@ mod tests {
     fn the_roster_is_listed_by_id_page_by_page() {
         let service = service();
         let csv = "id,name,major,password\nS2,Kim,Physics,pw\ns1,Lee,,pw\ns3,Park,Law,pw\n";
-        import_roster(&service, csv.as_bytes(), &mut to_the_end).unwrap();
+        import_roster(&service, &Caller::Operator, csv.as_bytes(), &mut to_the_end).unwrap();
         let names = |after: &str, limit| {
-            let roster = roster(&service, after, limit).unwrap().roster;
+            let roster = roster(&service, &Caller::Operator, after, limit).unwrap().roster;
             roster.into_iter().map(|member| member.name).collect::<Vec<_>>()
         };
         assert_eq!(names("", 2), ["Lee", "Kim"]);

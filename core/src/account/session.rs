@@ -6,7 +6,8 @@ use super::password::{Check, Purpose, Turn, is_common};
 use super::throttle::{Attempt, Client};
 use super::verify::{Verdict, university_id, university_name};
 use super::{
-    Caller, cut_nickname, find, fold, is_id, is_too_long, may_be_set, new_generation, nickname, revoke_tokens,
+    Caller, cut_nickname, find, fold, is_id, is_too_long, may_be_set, new_generation, nickname,
+    revoke_tokens, sign_out,
 };
 use crate::Tidings;
 use crate::error::{Error, Outcome, Result};
@@ -221,11 +222,11 @@ pub fn change_pw(
     }
     let password = tidings.hasher().hash(turn, &form.new_pw)?;
     let generation = tidings.store().write(move |tx| {
-        identity.member(tx)?;
-        if sql::set_password(tx, stored.key, stored.generation, &password)? == 0 {
+        let member = identity.member(tx)?;
+        if sql::set_password(tx, member.key, stored.generation, &password)? == 0 {
             return Err(Error::BadToken);
         }
-        Ok(revoke_tokens(tx, stored.key)?)
+        Ok(revoke_tokens(tx, member.key)?)
     })?;
     issue(tidings, &stored.id, generation)
 }
@@ -238,8 +239,7 @@ pub fn sign_out_all(tidings: &Tidings, caller: &Caller) -> Result<()> {
     let identity = caller.identify(tidings);
     tidings.store().write(move |tx| {
         let member = identity.member(tx)?;
-        revoke_tokens(tx, member.key)?;
-        Ok(())
+        Ok(sign_out(tx, &member)?)
     })
 }
 

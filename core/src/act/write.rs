@@ -7,7 +7,7 @@ use std::time::Instant;
 use siphasher::sip::SipHasher24;
 
 use super::{Acts, Deed, Line};
-use crate::account::{self, Member};
+use crate::account::{self, Admin, Member};
 use crate::analysis::counters::Counter;
 use crate::analysis::trends::WINDOW_MS;
 use crate::analysis::{log, visitor};
@@ -24,7 +24,8 @@ const NO_POST: &str = "there is no post with this url: import posts first";
 /// The members and posts of a batch, each looked for once.
 pub(super) struct Writer<'a> {
     acts: &'a Acts,
-    members: HashMap<String, Option<Member>>,
+    admin: &'a Admin<'a>,
+    members: HashMap<String, Option<Member<'a>>>,
     posts: HashMap<String, Option<Post>>,
     written: Written<Line>,
 }
@@ -35,9 +36,9 @@ struct Post {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(acts: &'a Acts) -> Self {
+    pub(super) fn new(acts: &'a Acts, admin: &'a Admin<'a>) -> Self {
         let (members, posts) = (HashMap::new(), HashMap::new());
-        Self { acts, members, posts, written: Written::default() }
+        Self { acts, admin, members, posts, written: Written::default() }
     }
 
     pub(super) fn write(mut self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
@@ -65,27 +66,27 @@ impl<'a> Writer<'a> {
         Ok(self.written)
     }
 
-    fn member(&mut self, tx: &mut dyn Tx, id: String) -> Result<Option<Member>, StoreError> {
+    fn member(&mut self, tx: &mut dyn Tx, id: String) -> Result<Option<Member<'a>>, StoreError> {
         if let Some(found) = self.members.get(&id) {
             return Ok(found.clone());
         }
-        let found = account::find(tx, &id)?;
+        let found = account::find(tx, &id)?.map(|member| self.admin.act_for(member));
         Ok(self.members.entry(id).or_insert(found).clone())
     }
 
     /// Writes what a member did on a day.
-    fn write_day(&mut self, tx: &mut dyn Tx, member: &Member, day: i64, lines: Vec<Line>) -> Result<()> {
+    fn write_day(&mut self, tx: &mut dyn Tx, member: &Member<'_>, day: i64, lines: Vec<Line>) -> Result<()> {
         let cutter = self.acts.calendar.cutter();
         let (from, until) = (cutter.begins(day), cutter.begins(day + 1));
-        let mut known = sql::times(tx, member.key, from, until)?;
-        known.extend(log::times(tx, member.key, from, until)?);
+        let mut known = sql::times(tx, member, from, until)?;
+        known.extend(log::times(tx, member, from, until)?);
         let mut new = Vec::new();
         for line in lines {
             let Some(act) = self.act(tx, &line.deed)? else {
                 self.written.refuse(line.number, NO_POST);
                 continue;
             };
-            let counts = sql::keep(tx, member.key, line.at, act)?;
+            let counts = sql::keep(tx, member, line.at, act)?;
             if counts {
                 new.push(line.at);
             }
@@ -93,8 +94,8 @@ impl<'a> Writer<'a> {
             *(if done { &mut self.written.inserted } else { &mut self.written.skipped }) += 1;
         }
         if !new.is_empty() {
-            visitor::add_past(tx, &self.acts.calendar, (day, member.key), known, &new)?;
-            history::trim_lists(tx, member.key)?;
+            visitor::add_past(tx, &self.acts.calendar, (day, member), known, &new)?;
+            history::trim_lists(tx, member)?;
         }
         Ok(())
     }
@@ -118,7 +119,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Does an act that is new; false when it changes nothing, being a like of what was liked.
-    fn apply(&mut self, tx: &mut dyn Tx, member: &Member, at: Timestamp, deed: &Deed) -> Result<bool> {
+    fn apply(&mut self, tx: &mut dyn Tx, member: &Member<'_>, at: Timestamp, deed: &Deed) -> Result<bool> {
         let calendar = &self.acts.calendar;
         // A reset has emptied the lists of what was done before it.
         let listed = at >= member.measured;
@@ -129,22 +130,22 @@ impl<'a> Writer<'a> {
                 post.standing.view(Some(at));
                 post.changed = true;
                 if listed {
-                    history::view(tx, member.key, post.standing.post, at)?;
+                    history::view(tx, member, post.standing.post, at)?;
                 }
             }
-            Deed::Like(url) => return self.like(tx, member.key, at, url),
+            Deed::Like(url) => return self.like(tx, member, at, url),
             Deed::Search(searched) => {
                 calendar.count(tx, Counter::Search, at)?;
                 if at > self.acts.clock.now() - WINDOW_MS {
                     searched.search.count_term(tx, member.key, at)?;
                 }
                 if listed {
-                    searched.insert(tx, member.key, at)?;
+                    searched.insert(tx, member, at)?;
                 }
             }
             Deed::Newsfeed { name, tags } => {
                 if listed {
-                    history::open(tx, member.key, name, tags, at)?;
+                    history::open(tx, member, name, tags, at)?;
                 }
             }
         }
@@ -152,7 +153,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Gives a like; of two of the same post the earlier stands.
-    fn like(&mut self, tx: &mut dyn Tx, member: i64, at: Timestamp, url: &str) -> Result<bool> {
+    fn like(&mut self, tx: &mut dyn Tx, member: &Member<'_>, at: Timestamp, url: &str) -> Result<bool> {
         let (weight, calendar) = (self.acts.like_weight, &self.acts.calendar);
         let Some(post) = self.post(tx, url)? else { return Ok(false) };
         let key = post.standing.post;
@@ -189,24 +190,29 @@ fn hash(kind: &[u8], text: &str) -> i64 {
 }
 
 mod sql {
-    use super::{StoreError, Timestamp, Tx};
+    use super::{Member, StoreError, Timestamp, Tx};
 
     /// When acts were done that a member brought along, in a stretch of time.
     pub(super) fn times(
         tx: &mut dyn Tx,
-        member: i64,
+        member: &Member<'_>,
         from: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<Timestamp>, StoreError> {
         let sql = "SELECT DISTINCT date FROM moved_act WHERE member = $1 AND date >= $2 AND date < $3";
-        let rows = tx.rows(sql, &[member.into(), from.into(), until.into()])?;
+        let rows = tx.rows(sql, &[member.key.into(), from.into(), until.into()])?;
         rows.into_iter().map(|mut row| row.take(0)).collect()
     }
 
     /// Keeps an act; false when it is there.
-    pub(super) fn keep(tx: &mut dyn Tx, member: i64, at: Timestamp, act: i64) -> Result<bool, StoreError> {
+    pub(super) fn keep(
+        tx: &mut dyn Tx,
+        member: &Member<'_>,
+        at: Timestamp,
+        act: i64,
+    ) -> Result<bool, StoreError> {
         let sql = "INSERT INTO moved_act (member, date, act) VALUES ($1, $2, $3)
                    ON CONFLICT (member, date, act) DO NOTHING";
-        Ok(tx.run(sql, &[member.into(), at.into(), act.into()])? > 0)
+        Ok(tx.run(sql, &[member.key.into(), at.into(), act.into()])? > 0)
     }
 }

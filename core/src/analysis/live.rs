@@ -72,7 +72,7 @@ pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
     let past_the_hour = analysis.calendar.cutter().past_the_hour(now);
     analysis.settle();
     tidings.store().read(|tx| {
-        identity.admin(tx)?;
+        identity.admin(tx).map(drop)?;
         let (today, before) = (Counts::of_day(tx, slot.day)?, Counts::of_day(tx, slot.day - 1)?);
         let total = Counts::in_total(tx)?;
         let hour = usize::from(slot.hour);

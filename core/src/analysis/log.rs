@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use super::LogEntry;
-use crate::account;
+use crate::account::{self, Member};
 use crate::clock::Timestamp;
 use crate::store::{Arg, Row, StoreError, Topic, Tx};
 
@@ -32,12 +32,12 @@ pub(super) struct Entry {
 /// When a member asked for something in a stretch of time, as far as the log reaches.
 pub(crate) fn times(
     tx: &mut dyn Tx,
-    member: i64,
+    member: &Member<'_>,
     from: Timestamp,
     until: Timestamp,
 ) -> Result<Vec<Timestamp>, StoreError> {
     let sql = "SELECT key FROM log WHERE member = $1 AND key >= $2 AND key < $3";
-    let rows = tx.rows(sql, &[member.into(), first_key(from).into(), first_key(until).into()])?;
+    let rows = tx.rows(sql, &[member.key.into(), first_key(from).into(), first_key(until).into()])?;
     rows.into_iter().map(|mut row| Ok(moment(row.take(0)?))).collect()
 }
 
@@ -201,8 +201,8 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
 
 /// Makes a member who is being removed nobody in the log: lines and paths show it from now on, as there is no such
 /// member, and lines are changed in time.
-pub(crate) fn remove(tx: &mut dyn Tx, member: i64) -> Result<(), StoreError> {
-    sql::keep_removed(tx, member)?;
+pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
+    sql::keep_removed(tx, member.key)?;
     // Days that are over have the member's visits.
     tx.touch(Topic::History);
     tx.touch(Topic::Counts);

@@ -4,7 +4,7 @@ use super::calendar::Calendar;
 use super::journal::{self, Record};
 use super::log::{Operation, Requests};
 use super::visitor::{Guest, Network};
-use crate::account::Seen;
+use crate::account::{Admin, Seen};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::store::{TimeSlice, Tx};
@@ -59,6 +59,7 @@ impl Scribe {
     pub(crate) fn write(
         &mut self,
         tx: &mut dyn Tx,
+        _: &Admin<'_>,
         calendar: &Calendar,
         mut requests: Vec<Request>,
     ) -> Result<()> {

@@ -56,7 +56,7 @@ pub fn period(tidings: &Tidings, caller: &Caller, first: &str, last: &str) -> Re
     let days = day(first).zip(day(last)).filter(|(first, last)| (0..PERIOD_MAX).contains(&(last - first)));
     analysis.settle();
     tidings.store().read(|tx| {
-        identity.admin(tx)?;
+        identity.admin(tx).map(drop)?;
         let (first, last) = days.ok_or(Error::BadRequest(PERIOD_RULE))?;
         let (mut days, mut hours, mut devices) = (Vec::new(), [0; HOURS], [0; 3]);
         let mut students: HashMap<String, i64> = HashMap::new();

@@ -261,7 +261,9 @@ pub fn try_answer(tidings: &Tidings, caller: &Caller, question: Question) -> Opt
 /// How many characters of student numbers the caller may see; `None` for all.
 fn cut(tidings: &Tidings, caller: &Caller) -> Result<Option<usize>> {
     let chars = tidings.config().analysis.student_num_chars;
-    if chars.is_none() || caller.identify(tidings).is_admin(tidings)? { Ok(None) } else { Ok(chars) }
+    let Some(_) = chars else { return Ok(None) };
+    let all = caller.identify(tidings).if_admin(tidings, |_| ())?;
+    Ok(if all.is_some() { None } else { chars })
 }
 
 /// A report, made of what is counted, and until when it holds.

@@ -24,6 +24,7 @@ use super::calendar::Calendar;
 use super::counters::{Counter, hour};
 use super::{State, crawler};
 use crate::Tidings;
+use crate::account::Member;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::error::Result;
 use crate::id::random;
@@ -269,13 +270,13 @@ fn last_hour(hours: i64) -> u8 {
 pub(crate) fn add_past(
     tx: &mut dyn Tx,
     calendar: &Calendar,
-    (day, member): (i64, i64),
+    (day, member): (i64, &Member<'_>),
     mut known: Vec<Timestamp>,
     new: &[Timestamp],
 ) -> Result<()> {
     let (Some(first), Some(last)) = (new.iter().min(), new.iter().max()) else { return Ok(()) };
     let hours = new.iter().fold(0, |hours, at| hours | 1 << calendar.slot(*at).hour);
-    let there = sql::visits(tx, day, member)?;
+    let there = sql::visits(tx, day, member.key)?;
     let (visits, known_hours) = there.map_or((0, 0), |there| (there.visits, there.hours));
     let slot = |hour| Slot { day, hour };
     let came = slot(first_hour(hours | known_hours));
@@ -307,7 +308,7 @@ pub(crate) fn add_past(
         more += missing;
     }
     let stay = Stay { first: *first, last: *last, gaps: 0, hours };
-    sql::keep_visits(tx, day, member, more, &stay)?;
+    sql::keep_visits(tx, day, member.key, more, &stay)?;
     // Visits alone are no counter of every report.
     tx.touch(Topic::Counts);
     if day != calendar.today() {

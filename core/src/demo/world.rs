@@ -126,14 +126,14 @@ impl World {
         (0..).zip(&NOTICES).map(notice).collect()
     }
 
-    /// Feedback: id, type and text, the key of the member, date.
-    pub(super) fn feedback(&self) -> Vec<(ObjectId, (&'static str, &'static str), i64, Timestamp)> {
+    /// Feedback: id, type and text, the id of the member, date.
+    pub(super) fn feedback(&self) -> Vec<(ObjectId, (&'static str, &'static str), String, Timestamp)> {
         let span = self.now - self.begins;
         let count = i64::try_from(FEEDBACK.len()).unwrap_or(i64::MAX);
         let feedback = |(n, text): (i64, &(&'static str, &'static str))| {
             let person = &self.people[usize::try_from(n).unwrap_or_default() % self.people.len()];
             let date = self.begins + span * (n + 1) / (count + 1);
-            (id(date, n, "00000002"), *text, person.key, date)
+            (id(date, n, "00000002"), *text, person.id.clone(), date)
         };
         (0..).zip(&FEEDBACK).map(feedback).collect()
     }

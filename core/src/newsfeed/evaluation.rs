@@ -17,6 +17,7 @@ use super::index::FeedIndex;
 use super::meaning::Lexicon;
 use super::personal::recommend;
 use crate::Tidings;
+use crate::account::Caller;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::keyed::OwnSet;
@@ -71,15 +72,22 @@ pub struct Quality {
 /// has seen is in none of the rankings. `progress` is told how far it is, from 0 to 1. Nothing is written.
 ///
 /// # Errors
-/// `bad request` when `at` is no time, or nobody turned to a post from then on that was there before.
-pub fn evaluate(tidings: &Tidings, at: Option<&str>, progress: &mut dyn FnMut(f64)) -> Result<Evaluation> {
+/// `Not admin` for everybody but the operator; `bad request` when `at` is no time, or nobody turned to a post from then
+/// on that was there before.
+pub fn evaluate(
+    tidings: &Tidings,
+    caller: &Caller,
+    at: Option<&str>,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Evaluation> {
+    let operator = caller.operator()?;
     let at = match at {
         Some(at) => Some(Timestamp::parse(at).ok_or(Error::BadRequest("at is a date in RFC 3339"))?),
         None => history::fifth_from_last(tidings.store())?,
     };
     let at = at.ok_or(Error::BadRequest(NOBODY))?;
     let config = &tidings.config().feed;
-    let mut past = Past::read(tidings.store(), at, config, &mut |share| progress(share * READING))?;
+    let mut past = Past::read(tidings.store(), operator, at, config, &mut |share| progress(share * READING))?;
     let mut posts = tidings.store().read(|tx| feed_rows::until(tx, at, config.posts))?;
     for row in &mut posts {
         row.heat = past.heats.remove(&row.key);
@@ -94,7 +102,7 @@ pub fn evaluate(tidings: &Tidings, at: Option<&str>, progress: &mut dyn FnMut(f6
     for (done, member) in past.tested.into_iter().enumerate() {
         #[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
         progress(READING + (1.0 - READING) * done as f64 / all as f64);
-        let Tested { acts, seen, turned_to } = Tested::read(tidings.store(), member, at)?;
+        let Tested { acts, seen, turned_to } = Tested::read(tidings.store(), operator, member, at)?;
         let hidden: OwnSet<i64> = seen.iter().copied().chain(over.iter().copied()).collect();
         let can_be_shown = |key: &i64| index.position(*key).is_some() && !hidden.contains(key);
         let relevant: OwnSet<i64> = turned_to.into_iter().filter(can_be_shown).collect();

@@ -47,7 +47,7 @@ impl Personals {
     pub(super) fn get(
         &self,
         tx: &mut dyn Tx,
-        member: &Member,
+        member: &Member<'_>,
         index: &FeedIndex,
         config: &Feed,
         now: Timestamp,
@@ -58,8 +58,8 @@ impl Personals {
         if let Some(personal) = remembered.filter(|p| p.made_of == made_of && !index.has_ended(now)) {
             return Ok(Some(personal));
         }
-        let acts = history::acts(tx, member.key, member.measured, Timestamp::MAX)?;
-        let seen = history::seen(tx, member.key)?;
+        let acts = history::acts(tx, member)?;
+        let seen = history::seen(tx, member)?;
         let Some(head) = recommend(index, &acts, &seen, member.key, config, now) else { return Ok(None) };
         let order = Arc::new(Order::personal(member.key, head, &index.recommended_feed.order, seen));
         let first = super::pages::render(index, &order, 0, super::pages::LIMIT, now).answer;

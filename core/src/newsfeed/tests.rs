@@ -321,7 +321,7 @@ fn posts_that_say_the_same_in_other_words_are_recommended_once_there_is_a_model(
     let own = || titles(&json(recommended(&service, &reader, &Page::default())));
     assert_eq!(own(), ["bark leash", "meow kitten"], "nothing speaks for one or the other but their dates");
     let vectors = "purr 1 0.1\nwhisker 1 0\nmeow 0.9 0.1\nkitten 1 0.2\nbark -0.1 1\nleash 0 1\n";
-    crate::words::load(&service, vectors.as_bytes(), &mut |_| {}).unwrap();
+    crate::words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
     let began = std::time::Instant::now();
     while own()[0] != "meow kitten" {
         assert!(began.elapsed().as_secs() < 10, "the feeds do not follow the words");

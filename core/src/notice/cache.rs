@@ -7,6 +7,7 @@ use arc_swap::ArcSwapOption;
 
 use super::views::{FlushState, ViewCounter};
 use super::{Notice, NoticeList, sql};
+use crate::account::Admin;
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::keyed::OwnMap;
@@ -89,7 +90,7 @@ pub(super) struct CachedNotice {
 }
 
 impl CachedNotice {
-    pub(super) fn is_hidden(&self) -> bool {
+    fn is_hidden(&self) -> bool {
         self.notice.is_hidden()
     }
 
@@ -109,7 +110,17 @@ impl Snapshot {
         self.has_hidden
     }
 
-    pub(super) fn find(&self, id: ObjectId) -> Option<&CachedNotice> {
+    /// Returns the notice with this id if it is not hidden.
+    pub(super) fn find_shown(&self, id: ObjectId) -> Option<&CachedNotice> {
+        self.cached(id).filter(|notice| !notice.is_hidden())
+    }
+
+    /// Returns the notice with this id, hidden or not.
+    pub(super) fn find(&self, _: &Admin<'_>, id: ObjectId) -> Option<&CachedNotice> {
+        self.cached(id)
+    }
+
+    fn cached(&self, id: ObjectId) -> Option<&CachedNotice> {
         self.index.get(&id).map(|i| &self.notices[*i])
     }
 
@@ -118,8 +129,8 @@ impl Snapshot {
         notice.at(self.views.view(&notice.counted, store))
     }
 
-    /// Every notice.
-    pub(super) fn all(&self) -> NoticeList {
+    /// Returns every notice, hidden or not.
+    pub(super) fn all(&self, _: &Admin<'_>) -> NoticeList {
         NoticeList::new(self.notices.iter().map(CachedNotice::now))
     }
 

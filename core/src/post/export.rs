@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::Caller;
+use crate::account::{Admin, Caller};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::profile::history::JsonList;
@@ -54,10 +54,12 @@ pub fn export(
     take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
 ) -> Result<Exported> {
     let identity = caller.identify(tidings);
-    tidings.store().read(|tx| identity.admin(tx).map(drop))?;
     let (mut behind, mut posts, mut lines) = (0, 0, Vec::new());
     loop {
-        let page = tidings.store().read(|tx| sql::page(tx, behind))?;
+        let page = tidings.store().read(|tx| {
+            let admin = identity.admin(tx)?;
+            Ok::<_, Error>(sql::page(tx, &admin, behind)?)
+        })?;
         let Some(last) = page.last() else { return Ok(Exported { posts }) };
         behind = last.key;
         lines.clear();
@@ -73,9 +75,9 @@ pub fn export(
 }
 
 mod sql {
-    use super::{JsonList, Line, PAGE, Row, StoreError, Tx};
+    use super::{Admin, JsonList, Line, PAGE, Row, StoreError, Tx};
 
-    pub(super) fn page(tx: &mut dyn Tx, behind: i64) -> Result<Vec<Line>, StoreError> {
+    pub(super) fn page(tx: &mut dyn Tx, _: &Admin<'_>, behind: i64) -> Result<Vec<Line>, StoreError> {
         let sql = "SELECT p.key, p.id, p.title, p.post, p.url, p.img, p.topic, p.tag, p.date, p.end_date, s.view, s.fav
                    FROM post p JOIN standing s ON s.post = p.key WHERE p.key > $1 ORDER BY p.key LIMIT $2";
         let rows = tx.rows(sql, &[behind.into(), PAGE.into()])?;

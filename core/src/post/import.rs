@@ -9,7 +9,7 @@ use super::draft::TITLE_MISSING;
 use super::keep::{self, New, Rest};
 use super::terms::Terms;
 use crate::Tidings;
-use crate::account::Caller;
+use crate::account::{Admin, Caller};
 use crate::answer::LineError;
 use crate::clock::Clock;
 use crate::error::Result;
@@ -181,12 +181,12 @@ impl Kind for Posts {
     type Line = Line;
     const BATCH: usize = 500;
 
-    fn write(&self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
+    fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: Vec<Line>) -> Result<Written<Line>> {
         let began = Instant::now();
         let (mut written, mut rest) = (Written::default(), Rest::default());
         let mut lines = batch.into_iter();
         for line in lines.by_ref() {
-            write_line(tx, &self.clock, line, &mut written, &mut rest)?;
+            write_line(tx, admin, &self.clock, line, &mut written, &mut rest)?;
             if began.elapsed() > BATCH_TIME {
                 break;
             }
@@ -201,6 +201,7 @@ impl Kind for Posts {
 
 fn write_line(
     tx: &mut dyn Tx,
+    admin: &Admin<'_>,
     clock: &Clock,
     line: Line,
     written: &mut Written<Line>,
@@ -212,7 +213,7 @@ fn write_line(
         if new == old.content {
             written.skipped += 1;
         } else {
-            keep::update(tx, &old, &new, terms, rest)?;
+            keep::update(tx, admin, &old, &new, terms, rest)?;
             written.updated += 1;
         }
         return Ok(());
@@ -229,7 +230,7 @@ fn write_line(
     let content = change.into_new(clock.now())?;
     let id = id.unwrap_or_else(|| ObjectId::new(clock).to_string());
     let terms = terms.unwrap_or_else(|| Terms::of(&content.title, &content.post));
-    keep::insert(tx, New { id: &id, content: &content, terms, view, fav }, rest)?;
+    keep::insert(tx, admin, New { id: &id, content: &content, terms, view, fav }, rest)?;
     written.inserted += 1;
     Ok(())
 }

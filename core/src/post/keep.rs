@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::draft::{Address, Content};
 use super::terms::Terms;
 use super::{index, texts_in};
+use crate::account::Admin;
 use crate::analysis::counters::Counter;
 use crate::error::Result;
 use crate::profile::history::json_list;
@@ -125,7 +126,12 @@ fn stored(tx: &mut dyn Tx, sql: &str, arg: &str) -> Result<Option<Stored>> {
 ///
 /// # Errors
 /// `Duplicate` when its address or its id is another's.
-pub(super) fn insert(tx: &mut dyn Tx, new: New<'_>, rest: &mut Rest) -> Result<(), StoreError> {
+pub(super) fn insert(
+    tx: &mut dyn Tx,
+    _: &Admin<'_>,
+    new: New<'_>,
+    rest: &mut Rest,
+) -> Result<(), StoreError> {
     let Content { title, post, address, img, topic, tag, date, end_date } = new.content;
     let (topics, tags, terms) = (json_list(topic), json_list(tag), new.terms);
     let sql = "INSERT INTO post (id, url, host, title, img, topic, tag, keyword, date, end_date, token, post)
@@ -163,6 +169,7 @@ pub(super) fn insert(tx: &mut dyn Tx, new: New<'_>, rest: &mut Rest) -> Result<(
 /// `Duplicate` when another has its new address.
 pub(super) fn update(
     tx: &mut dyn Tx,
+    _: &Admin<'_>,
     old: &Stored,
     new: &Content,
     terms: Option<Terms>,
@@ -202,7 +209,12 @@ pub(super) fn update(
 }
 
 /// Removes a post, and with it its place in every list.
-pub(super) fn remove(tx: &mut dyn Tx, post: &Stored, rest: &mut Rest) -> Result<(), StoreError> {
+pub(super) fn remove(
+    tx: &mut dyn Tx,
+    _: &Admin<'_>,
+    post: &Stored,
+    rest: &mut Rest,
+) -> Result<(), StoreError> {
     tx.run("DELETE FROM post WHERE key = $1", &[post.key.into()])?;
     let sql = "INSERT INTO removed_post (post, revision) VALUES ($1, $2)";
     let revision = tx.revision();

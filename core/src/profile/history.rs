@@ -5,6 +5,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::LIST_MAX;
+use crate::account::{Member, Operator};
 use crate::clock::Timestamp;
 use crate::store::{Row, StoreError, Tx};
 
@@ -117,17 +118,22 @@ pub(crate) struct Acts {
 }
 
 /// Says that what the member's interest is measured from has changed.
-pub(crate) fn acted(tx: &mut dyn Tx, member: i64) -> Result<(), StoreError> {
+pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     let revision = tx.revision();
-    tx.run("UPDATE member SET acted = $2 WHERE key = $1", &[member.into(), revision.into()])?;
+    tx.run("UPDATE member SET acted = $2 WHERE key = $1", &[member.key.into(), revision.into()])?;
     Ok(())
 }
 
 /// Records a like; false when it was there.
-pub(crate) fn like(tx: &mut dyn Tx, member: i64, post: i64, now: Timestamp) -> Result<bool, StoreError> {
+pub(crate) fn like(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    post: i64,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
     let sql =
         "INSERT INTO liked (member, post, date) VALUES ($1, $2, $3) ON CONFLICT (member, post) DO NOTHING";
-    let new = tx.run(sql, &[member.into(), post.into(), now.into()])? > 0;
+    let new = tx.run(sql, &[member.key.into(), post.into(), now.into()])? > 0;
     if new {
         acted(tx, member)?;
     }
@@ -135,31 +141,49 @@ pub(crate) fn like(tx: &mut dyn Tx, member: i64, post: i64, now: Timestamp) -> R
 }
 
 /// When the member liked a post, if they do.
-pub(crate) fn liked_at(tx: &mut dyn Tx, member: i64, post: i64) -> Result<Option<Timestamp>, StoreError> {
+pub(crate) fn liked_at(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    post: i64,
+) -> Result<Option<Timestamp>, StoreError> {
     let sql = "SELECT date FROM liked WHERE member = $1 AND post = $2";
-    tx.row(sql, &[member.into(), post.into()])?.map(|mut row| row.take(0)).transpose()
+    tx.row(sql, &[member.key.into(), post.into()])?.map(|mut row| row.take(0)).transpose()
 }
 
 /// Gives a like another time.
-pub(crate) fn date_like(tx: &mut dyn Tx, member: i64, post: i64, at: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn date_like(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    post: i64,
+    at: Timestamp,
+) -> Result<(), StoreError> {
     let sql = "UPDATE liked SET date = $3 WHERE member = $1 AND post = $2";
-    tx.run(sql, &[member.into(), post.into(), at.into()])?;
+    tx.run(sql, &[member.key.into(), post.into(), at.into()])?;
     acted(tx, member)
 }
 
 /// Takes a like back; when it was given, or `None` when there was none.
-pub(crate) fn unlike(tx: &mut dyn Tx, member: i64, post: i64) -> Result<Option<Timestamp>, StoreError> {
+pub(crate) fn unlike(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    post: i64,
+) -> Result<Option<Timestamp>, StoreError> {
     let sql = "DELETE FROM liked WHERE member = $1 AND post = $2 RETURNING date";
-    let Some(mut row) = tx.row(sql, &[member.into(), post.into()])? else { return Ok(None) };
+    let Some(mut row) = tx.row(sql, &[member.key.into(), post.into()])? else { return Ok(None) };
     acted(tx, member)?;
     row.take(0).map(Some)
 }
 
 /// Records a view; of those of the same post the latest stays.
-pub(crate) fn view(tx: &mut dyn Tx, member: i64, post: i64, now: Timestamp) -> Result<(), StoreError> {
+pub(crate) fn view(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    post: i64,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let sql = "INSERT INTO viewed (member, post, date) VALUES ($1, $2, $3)
                ON CONFLICT (member, post) DO UPDATE SET date = excluded.date WHERE viewed.date < excluded.date";
-    tx.run(sql, &[member.into(), post.into(), now.into()])?;
+    tx.run(sql, &[member.key.into(), post.into(), now.into()])?;
     clear(tx, "viewed", member)?;
     acted(tx, member)
 }
@@ -167,14 +191,14 @@ pub(crate) fn view(tx: &mut dyn Tx, member: i64, post: i64, now: Timestamp) -> R
 /// Records a search.
 pub(crate) fn search(
     tx: &mut dyn Tx,
-    member: i64,
+    member: &Member<'_>,
     original: &str,
     tokens: &str,
     similar: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO searched (member, original, token, similar, date) VALUES ($1, $2, $3, $4, $5)";
-    tx.run(sql, &[member.into(), original.into(), tokens.into(), similar.into(), now.into()])?;
+    tx.run(sql, &[member.key.into(), original.into(), tokens.into(), similar.into(), now.into()])?;
     clear(tx, "searched", member)?;
     acted(tx, member)
 }
@@ -182,42 +206,42 @@ pub(crate) fn search(
 /// Records that a topic feed was opened, with the commonest tags of its posts.
 pub(crate) fn open(
     tx: &mut dyn Tx,
-    member: i64,
+    member: &Member<'_>,
     newsfeed: &str,
     tags: &[String],
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let tags = json_list(tags);
     let sql = "INSERT INTO opened (member, newsfeed, tag, date) VALUES ($1, $2, $3, $4)";
-    tx.run(sql, &[member.into(), newsfeed.into(), (&tags).into(), now.into()])?;
+    tx.run(sql, &[member.key.into(), newsfeed.into(), (&tags).into(), now.into()])?;
     clear(tx, "opened", member)?;
     acted(tx, member)
 }
 
 /// Forgets views, searches and opened newsfeeds.
-pub(crate) fn forget(tx: &mut dyn Tx, member: i64) -> Result<(), StoreError> {
+pub(crate) fn forget(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     for table in ["viewed", "searched", "opened"] {
-        tx.run(&format!("DELETE FROM {table} WHERE member = $1"), &[member.into()])?;
+        tx.run(&format!("DELETE FROM {table} WHERE member = $1"), &[member.key.into()])?;
     }
     Ok(())
 }
 
 /// Now and then, deletes what is older than the entries that a list keeps.
-fn clear(tx: &mut dyn Tx, table: &str, member: i64) -> Result<(), StoreError> {
+fn clear(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<(), StoreError> {
     if tx.revision() % CLEAR_EVERY != 0 { Ok(()) } else { trim(tx, table, member) }
 }
 
 /// Deletes what is older than the entries that the lists keep.
-pub(crate) fn trim_lists(tx: &mut dyn Tx, member: i64) -> Result<(), StoreError> {
+pub(crate) fn trim_lists(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     ["viewed", "searched", "opened"].into_iter().try_for_each(|table| trim(tx, table, member))
 }
 
-fn trim(tx: &mut dyn Tx, table: &str, member: i64) -> Result<(), StoreError> {
+fn trim(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<(), StoreError> {
     let sql = format!(
         "DELETE FROM {table} WHERE member = $1 AND date <
          (SELECT date FROM {table} WHERE member = $1 ORDER BY date DESC LIMIT 1 OFFSET $2)"
     );
-    tx.run(&sql, &[member.into(), (LIST_MAX - 1).into()])?;
+    tx.run(&sql, &[member.key.into(), (LIST_MAX - 1).into()])?;
     Ok(())
 }
 
@@ -227,22 +251,22 @@ pub(crate) fn json_list(list: &[String]) -> String {
 }
 
 /// The liked posts, newest first.
-pub(super) fn liked(tx: &mut dyn Tx, member: i64) -> Result<Vec<PostRecord>, StoreError> {
+pub(super) fn liked(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostRecord>, StoreError> {
     posts(tx, "liked", member)
 }
 
 /// The viewed posts, the one viewed last first.
-pub(super) fn viewed(tx: &mut dyn Tx, member: i64) -> Result<Vec<PostRecord>, StoreError> {
+pub(super) fn viewed(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostRecord>, StoreError> {
     posts(tx, "viewed", member)
 }
 
-fn posts(tx: &mut dyn Tx, table: &str, member: i64) -> Result<Vec<PostRecord>, StoreError> {
+fn posts(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<Vec<PostRecord>, StoreError> {
     let sql = format!(
         "SELECT p.id, p.topic, p.tag, p.token, a.date, p.date, p.title, p.url, p.img
          FROM {table} a JOIN post p ON p.key = a.post
          WHERE a.member = $1 ORDER BY a.date DESC, a.post DESC LIMIT $2"
     );
-    let rows = tx.rows(&sql, &[member.into(), LIST_MAX.into()])?;
+    let rows = tx.rows(&sql, &[member.key.into(), LIST_MAX.into()])?;
     let record = |mut row: Row| {
         Ok(PostRecord {
             id: row.take(0)?,
@@ -260,10 +284,14 @@ fn posts(tx: &mut dyn Tx, table: &str, member: i64) -> Result<Vec<PostRecord>, S
 }
 
 /// The searches, newest first, at most `limit`.
-pub(crate) fn searched(tx: &mut dyn Tx, member: i64, limit: i64) -> Result<Vec<SearchRecord>, StoreError> {
+pub(crate) fn searched(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    limit: i64,
+) -> Result<Vec<SearchRecord>, StoreError> {
     let sql = "SELECT original, token, similar, date FROM searched
                WHERE member = $1 ORDER BY date DESC, key DESC LIMIT $2";
-    let rows = tx.rows(sql, &[member.into(), limit.into()])?;
+    let rows = tx.rows(sql, &[member.key.into(), limit.into()])?;
     let record = |mut row: Row| {
         let original: String = row.take(0)?;
         Ok(SearchRecord {
@@ -278,10 +306,10 @@ pub(crate) fn searched(tx: &mut dyn Tx, member: i64, limit: i64) -> Result<Vec<S
 }
 
 /// The topic feeds that were opened, newest first.
-pub(super) fn opened(tx: &mut dyn Tx, member: i64) -> Result<Vec<NewsfeedAccess>, StoreError> {
+pub(super) fn opened(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<NewsfeedAccess>, StoreError> {
     let sql = "SELECT newsfeed, tag, date FROM opened
                WHERE member = $1 ORDER BY date DESC, key DESC LIMIT $2";
-    let rows = tx.rows(sql, &[member.into(), LIST_MAX.into()])?;
+    let rows = tx.rows(sql, &[member.key.into(), LIST_MAX.into()])?;
     let access = |mut row: Row| {
         let (newsfeed_name, tag) = (row.take(0)?, JsonList(row.take(1)?));
         Ok(NewsfeedAccess { newsfeed_name, tag, date: row.take(2)? })
@@ -290,13 +318,29 @@ pub(super) fn opened(tx: &mut dyn Tx, member: i64) -> Result<Vec<NewsfeedAccess>
 }
 
 /// The keys of every post that the member liked or viewed.
-pub(crate) fn seen(tx: &mut dyn Tx, member: i64) -> Result<Vec<i64>, StoreError> {
+pub(crate) fn seen(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<i64>, StoreError> {
     let sql = "SELECT post FROM liked WHERE member = $1 UNION SELECT post FROM viewed WHERE member = $1";
-    tx.rows(sql, &[member.into()])?.into_iter().map(|mut row| row.take(0)).collect()
+    tx.rows(sql, &[member.key.into()])?.into_iter().map(|mut row| row.take(0)).collect()
 }
 
-/// The acts since `measured` and before `until` that interest is measured from, of each kind the newest.
-pub(crate) fn acts(
+/// The acts that the member's interest is measured from, of each kind the newest.
+pub(crate) fn acts(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Acts, StoreError> {
+    acts_between(tx, member.key, member.measured, Timestamp::MAX)
+}
+
+/// The acts of a member since `measured` and before `until`, for the operator, who evaluates the feeds of all members.
+pub(crate) fn acts_before(
+    tx: &mut dyn Tx,
+    _: Operator,
+    member: i64,
+    measured: Timestamp,
+    until: Timestamp,
+) -> Result<Acts, StoreError> {
+    acts_between(tx, member, measured, until)
+}
+
+// A key is no proof, so this is private: `acts` takes the proof of the member and `acts_before` that of the operator.
+fn acts_between(
     tx: &mut dyn Tx,
     member: i64,
     measured: Timestamp,

@@ -13,15 +13,15 @@ use std::time::SystemTime;
 use arc_swap::ArcSwapOption;
 use lru::LruCache;
 
-use tidings_words::{Corpus, Go, Model, Moment, Recipe, Stopped, Vectors, file, part};
-
 use super::recipe;
+use crate::account::Operator;
 use crate::clock::{Clock, Timestamp};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::files::{beside, directory, private, sync_directory, word_model};
 use crate::post::texts;
 use crate::store::{Store, StoreError};
+use tidings_words::{Corpus, Go, Model, Moment, Recipe, Stopped, Vectors, file, part};
 
 mod follow;
 
@@ -204,6 +204,7 @@ impl Words {
     /// As [`Words::train`], and those of `read`.
     pub(super) fn adopt(
         &self,
+        _: Operator,
         read: impl FnOnce(&Corpus) -> Result<(Vec<Arc<str>>, Vectors)>,
         go: Go<'_>,
     ) -> Result<Arc<Current>> {

@@ -49,7 +49,7 @@ fn import(service: &Service, count: usize, seed: u64) {
 fn service() -> Service {
     let service = testing::service();
     import(&service, 120, 1);
-    train(&service, &mut |_| {}).unwrap();
+    train(&service, &Caller::Operator, &mut |_| {}).unwrap();
     service
 }
 
@@ -111,8 +111,8 @@ fn without_a_model_nothing_is_similar() {
         serde_json::json!([{"rust": []}, {"book": []}])
     );
     assert!(similar(&service, "the !?").unwrap().similarity_word.is_empty());
-    assert!(matches!(export(&service, Vec::new()), Err(Error::NotFound)));
-    let report = train(&service, &mut |_| {}).unwrap();
+    assert!(matches!(export(&service, &Caller::Operator, Vec::new()), Err(Error::NotFound)));
+    let report = train(&service, &Caller::Operator, &mut |_| {}).unwrap();
     assert_eq!(report.words, 0, "nothing can be learned of nothing");
     assert!(words(&service, "rust").is_empty());
 }
@@ -131,7 +131,7 @@ fn the_settings_say_how_many_words_and_how_alike() {
     let words_config = config::Words { similar: 2, similarity: 0.0, ..config::Words::default() };
     let service = testing::service_with(Config { words: words_config, ..Config::default() });
     import(&service, 120, 1);
-    train(&service, &mut |_| {}).unwrap();
+    train(&service, &Caller::Operator, &mut |_| {}).unwrap();
     assert_eq!(words(&service, "cargo").len(), 2);
     let strict = config::Words { similarity: 1.0, ..config::Words::default() };
     let strict =
@@ -145,9 +145,9 @@ fn the_same_posts_and_seed_give_the_same_model() {
         let words = config::Words { seed, ..config::Words::default() };
         let service = testing::service_with(Config { words, ..Config::default() });
         import(&service, 80, 1);
-        train(&service, &mut |_| {}).unwrap();
+        train(&service, &Caller::Operator, &mut |_| {}).unwrap();
         let mut text = Vec::new();
-        export(&service, &mut text).unwrap();
+        export(&service, &Caller::Operator, &mut text).unwrap();
         text
     };
     assert_eq!(text(1), text(1));
@@ -159,7 +159,7 @@ fn training_tells_how_far_it_is() {
     let service = testing::service();
     import(&service, 40, 1);
     let mut shares = Vec::new();
-    let report = train(&service, &mut |share| shares.push(share)).unwrap();
+    let report = train(&service, &Caller::Operator, &mut |share| shares.push(share)).unwrap();
     assert!(report.words > 20 && report.seconds >= 0.0);
     assert!(shares.windows(2).all(|pair| pair[0] <= pair[1] && pair[1] <= 1.0) && shares.len() > 5);
 }
@@ -204,7 +204,7 @@ fn a_damaged_model_is_ignored_and_can_be_learned_again() {
     std::fs::write(&path, bytes).unwrap();
     let again = Tidings::open(service.path()).unwrap();
     assert!(similar(&again, "cargo").unwrap().similarity_word[0].words.is_empty());
-    train(&again, &mut |_| {}).unwrap();
+    train(&again, &Caller::Operator, &mut |_| {}).unwrap();
     assert!(!similar(&again, "cargo").unwrap().similarity_word[0].words.is_empty());
 }
 
@@ -212,28 +212,31 @@ fn a_damaged_model_is_ignored_and_can_be_learned_again() {
 fn who_trains_while_another_does_is_told() {
     let service = service();
     let other = Tidings::open(service.path()).unwrap();
-    let told = train(&service, &mut |share| {
+    let told = train(&service, &Caller::Operator, &mut |share| {
         if share < 0.5 {
-            assert!(matches!(train(&other, &mut |_| {}), Err(Error::Overloaded)));
+            assert!(matches!(train(&other, &Caller::Operator, &mut |_| {}), Err(Error::Overloaded)));
         }
     });
-    assert!(told.is_ok() && train(&other, &mut |_| {}).is_ok());
+    assert!(told.is_ok() && train(&other, &Caller::Operator, &mut |_| {}).is_ok());
 }
 
 #[test]
 fn loaded_vectors_take_the_place_of_learned_ones_and_show_only_words_of_posts() {
     let service = service();
     let vectors = "4 2\nOven 1 0\nfjord 1 0.1\nharbour 1 0.2\nanchor 1 0.3\n";
-    let report = load(&service, vectors.as_bytes(), &mut |_| {}).unwrap();
+    let report = load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
     assert_eq!(report.words, 4);
     assert_eq!(words(&service, "oven"), ["harbour", "anchor"]);
     assert_eq!(words(&service, "fjord"), ["harbour", "oven", "anchor"].map(str::to_owned).to_vec());
     let mut text = Vec::new();
-    export(&service, &mut text).unwrap();
+    export(&service, &Caller::Operator, &mut text).unwrap();
     assert!(text.starts_with(b"4 2\noven 1.00000 0.00000\nfjord 0."));
-    assert!(matches!(load(&service, &b"no vectors"[..], &mut |_| {}), Err(Error::BadRequest(_))));
+    assert!(matches!(
+        load(&service, &Caller::Operator, &b"no vectors"[..], &mut |_| {}),
+        Err(Error::BadRequest(_))
+    ));
     assert_eq!(words(&service, "oven"), ["harbour", "anchor"], "what failed changed nothing");
-    train(&service, &mut |_| {}).unwrap();
+    train(&service, &Caller::Operator, &mut |_| {}).unwrap();
     assert!(is_about(&words(&service, "oven")[0], "cooking"));
 }
 
@@ -243,7 +246,7 @@ fn of_loaded_words_that_stand_in_no_post_as_many_are_kept_as_a_model_may_have() 
     let service = testing::service_with(Config { words: words_config, ..Config::default() });
     import(&service, 40, 1);
     let vectors = "oven 1 0\nfjord 1 0.1\nglacier 1 0.1\nharbour 1 0.2\n";
-    assert_eq!(load(&service, vectors.as_bytes(), &mut |_| {}).unwrap().words, 3);
+    assert_eq!(load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap().words, 3);
     assert!(words(&service, "glacier").is_empty() && !words(&service, "fjord").is_empty());
 }
 
@@ -275,7 +278,7 @@ fn who_follows_learns_when_posts_have_changed_enough_and_sees_what_others_made()
     eventually(|| !words(&service, "ferris").is_empty());
     // Another process loads vectors: the present model gives way, and is not learned over.
     let other = Tidings::open(service.path()).unwrap();
-    load(&other, &b"oven 1 0\nharbour 1 0.1\nferris 1 0.2\n"[..], &mut |_| {}).unwrap();
+    load(&other, &Caller::Operator, &b"oven 1 0\nharbour 1 0.1\nferris 1 0.2\n"[..], &mut |_| {}).unwrap();
     eventually(|| words(&service, "oven") == ["harbour", "ferris"]);
     for id in &inserted {
         post::remove(&service, &Caller::Operator, id).unwrap();

@@ -148,8 +148,8 @@ impl Act {
             Self::RemovePost { id, .. } => Ok(post::remove(tidings, operator, id)?),
             Self::Blacklist { id, on: true } => Ok(admin::push_blacklist(tidings, operator, id)?),
             Self::Blacklist { id, .. } => Ok(admin::pop_blacklist(tidings, operator, id)?),
-            Self::Administrate { id, on: true } => Ok(admin::grant(tidings, id)?),
-            Self::Administrate { id, .. } => Ok(admin::revoke(tidings, id)?),
+            Self::Administrate { id, on: true } => Ok(admin::grant(tidings, operator, id)?),
+            Self::Administrate { id, .. } => Ok(admin::revoke(tidings, operator, id)?),
             Self::ResetMember { id } => {
                 Ok(profile::reset_measurement(tidings, &operator.on_behalf_of(tidings, id)?)?)
             }

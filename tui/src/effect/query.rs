@@ -46,7 +46,7 @@ impl Query {
             Self::Members { search, after, limit } => {
                 let search = Some(search).filter(|search| !search.is_empty());
                 let query = MemberQuery { search, limit: i64::try_from(limit).ok(), after };
-                Answer::Members(account::list(tidings, &query).map_err(Problem::from))
+                Answer::Members(account::list(tidings, operator, &query).map_err(Problem::from))
             }
             Self::Member(id) => Answer::Member(member(tidings, id).map(Box::new).map_err(Problem::from)),
         }

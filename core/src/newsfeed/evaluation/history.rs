@@ -1,5 +1,6 @@
 //! What members had done by a moment of the past, and what they did from then on.
 
+use crate::account::Operator;
 use crate::clock::Timestamp;
 use crate::config::Feed;
 use crate::error::Result;
@@ -47,6 +48,7 @@ impl Past {
     /// Reads all likes and views, and parts them at the moment `at`.
     pub(super) fn read(
         store: &Store,
+        operator: Operator,
         at: Timestamp,
         config: &Feed,
         progress: &mut dyn FnMut(f64),
@@ -58,7 +60,7 @@ impl Past {
         for (table, (name, weight)) in TABLES.iter().zip([config.like_weight, VIEW_WEIGHT]).enumerate() {
             let mut after = (0, 0);
             loop {
-                let page = store.read(|tx| acts_after(tx, name, after))?;
+                let page = store.read(|tx| acts_after(tx, operator, name, after))?;
                 let Some((member, post, _)) = page.last().copied() else { break };
                 after = (member, post);
                 for (member, post, date) in page {
@@ -87,6 +89,7 @@ impl Past {
 /// The next page of a list of acts: member, post and date.
 fn acts_after(
     tx: &mut dyn Tx,
+    _: Operator,
     table: &str,
     after: (i64, i64),
 ) -> Result<Vec<(i64, i64, Timestamp)>, StoreError> {
@@ -108,9 +111,9 @@ pub(super) struct Tested {
 
 impl Tested {
     /// Reads what a member did, parted at the moment `at`.
-    pub(super) fn read(store: &Store, member: Asked, at: Timestamp) -> Result<Self> {
+    pub(super) fn read(store: &Store, operator: Operator, member: Asked, at: Timestamp) -> Result<Self> {
         store.read(|tx| {
-            let acts = history::acts(tx, member.key, member.measured, at)?;
+            let acts = history::acts_before(tx, operator, member.key, member.measured, at)?;
             let mut posts = |when: &str| -> Result<Vec<i64>, StoreError> {
                 let sql = format!(
                     "SELECT post FROM liked WHERE member = $1 AND date {when} $2

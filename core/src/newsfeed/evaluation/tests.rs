@@ -33,7 +33,7 @@ fn row<'e>(evaluation: &'e Evaluation, ranking: &str) -> &'e Quality {
 }
 
 fn evaluated(service: &Service, at: Option<&str>) -> Result<Evaluation> {
-    evaluate(service, at, &mut |_| {})
+    evaluate(service, &Caller::Operator, at, &mut |_| {})
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
     let ann = member(tidings, "ann", "Ann");
     let ben = member(tidings, "ben", "Ben of the library");
     member(tidings, "s2026001", "민수");
-    tidings_core::admin::grant(tidings, "ann").unwrap();
+    tidings_core::admin::grant(tidings, &Caller::Operator, "ann").unwrap();
     for (i, (title, text, shown)) in NOTICES.into_iter().enumerate() {
         clock.advance(60_000);
         let id = notice(tidings, title, text, shown);

@@ -1,6 +1,7 @@
 //! Tests of posts in CSV and in feeds, and of the export that an import reads.
 
 use super::*;
+use crate::admin;
 use crate::post::export;
 
 fn import_csv(service: &Service, input: &[u8]) -> ImportReport {
@@ -225,6 +226,21 @@ fn an_export_may_be_stopped_and_is_for_administrators() {
     let mut nothing = |_: &[u8], _| panic!("nothing is handed on");
     assert!(matches!(export(&service, &ann, &mut nothing), Err(Error::Forbidden)));
     assert!(matches!(export(&service, &Caller::Nobody, &mut nothing), Err(Error::BadToken)));
+}
+
+#[test]
+fn an_export_ends_when_its_administrator_is_no_longer_one() {
+    let service = testing::service();
+    import_from(&service, &(0..250).map(|n| post(n).to_string() + "\n").collect::<String>());
+    let (ann, _) = (service.admin("ann"), service.admin("ben"));
+    let mut pages = 0;
+    let ended = export(&service, &ann, &mut |_, _| {
+        pages += 1;
+        admin::revoke(&service, &Caller::Operator, "ann").unwrap();
+        ControlFlow::Continue(())
+    });
+    assert!(matches!(ended, Err(Error::Forbidden)));
+    assert_eq!(pages, 1);
 }
 
 proptest! {

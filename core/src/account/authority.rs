@@ -1,0 +1,253 @@
+//! Proofs of authority: what an operation must hold to act for a member, as an administrator or as the operator.
+//!
+//! Anybody may see what is public. A [`Member`] acts on their own account, an [`Admin`] is a member with a flag or the
+//! operator, and the [`Operator`] may read the database file. Only the checks in this module make these proofs. The
+//! functions that write, and those that read what is not public, take one as a parameter, so an operation that forgets
+//! its check does not compile. Proofs of members and administrators end with the transaction that checked them, so a
+//! member who has just been removed, blacklisted or signed out no longer acts.
+//!
+//! A [`MemberRecord`] is no proof: it is a member that an operation has looked up, for example to blacklist them.
+
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+use super::{Caller, Token, fold};
+use crate::Tidings;
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::store::{StoreError, Tx};
+
+/// Who a caller claims to be, as far as that holds without the database.
+#[derive(Clone)]
+pub(crate) enum Identity {
+    Nobody,
+    Named { folded: String, token: Option<(i64, Token)> },
+    Operator,
+}
+
+impl Identity {
+    /// Checks that a member is acting.
+    ///
+    /// # Errors
+    /// `bad token` when the caller is no member, or their token was revoked.
+    pub(crate) fn member<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Member<'tx>> {
+        let Self::Named { folded, token } = self else { return Err(Error::BadToken) };
+        let mut record = find(tx, folded)?;
+        if let Some((generation, token)) = token {
+            record = record.filter(|record| *generation == record.generation && !record.blacklisted);
+            token.0.member.get_or_init(|| record.as_ref().map(|record| record.key));
+        }
+        let proof = |record| Member { record, transaction: PhantomData };
+        record.map(proof).ok_or(Error::BadToken)
+    }
+
+    /// The member who is acting, if one is: a token that fails counts as none.
+    pub(crate) fn visitor<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Option<Member<'tx>>> {
+        match self.member(tx) {
+            Ok(member) => Ok(Some(member)),
+            Err(Error::BadToken) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Checks that an administrator is acting, or the operator.
+    ///
+    /// # Errors
+    /// `bad token` when the caller is no member, `Not admin` when they are a member without that right.
+    pub(crate) fn admin<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Admin<'tx>> {
+        match self {
+            Self::Operator => Ok(Admin(PhantomData)),
+            _ if self.member(tx)?.admin => Ok(Admin(PhantomData)),
+            _ => Err(Error::Forbidden),
+        }
+    }
+
+    /// Reads what only administrators may read; `None` when the caller is not one. The database is asked only when
+    /// the caller may be one.
+    pub(crate) fn if_admin<T: Send>(
+        &self,
+        tidings: &Tidings,
+        read: impl FnOnce(&Admin<'_>) -> T + Send,
+    ) -> Result<Option<T>> {
+        if matches!(self, Self::Nobody) {
+            return Ok(None);
+        }
+        tidings.store().read(|tx| match self.admin(tx) {
+            Ok(admin) => Ok(Some(read(&admin))),
+            Err(Error::BadToken | Error::Forbidden) => Ok(None),
+            Err(error) => Err(error),
+        })
+    }
+}
+
+impl Caller {
+    /// Checks that the operator is calling, who may do everything. It reads nothing: the operator is whoever the
+    /// program says it is, never a member or a token.
+    ///
+    /// # Errors
+    /// `Not admin` for every other caller, an administrator too.
+    pub fn operator(&self) -> Result<Operator> {
+        if matches!(self, Self::Operator) { Ok(Operator(())) } else { Err(Error::Forbidden) }
+    }
+}
+
+/// Proof that the operator is acting, who may read the database file.
+///
+/// Only [`Caller::operator`] makes it, and
+/// an operation that is not told who calls does not compile:
+///
+/// ```
+/// # use tidings_core::{Tidings, account::Caller, admin};
+/// # fn administrators(tidings: &Tidings) -> tidings_core::Result<()> {
+/// let operator = Caller::Operator.operator()?;
+/// admin::list(tidings, &Caller::Operator)?;
+/// # Ok(())
+/// # }
+/// ```
+/// ```compile_fail,E0423
+/// let operator = tidings_core::account::Operator(());
+/// ```
+/// ```compile_fail,E0061
+/// # use tidings_core::{Tidings, account::Caller, admin};
+/// # fn administrators(tidings: &Tidings) -> tidings_core::Result<()> {
+/// admin::list(tidings)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Operator(());
+
+/// Proof that an administrator is acting, or the operator. It ends with the transaction that checked it.
+///
+/// Three rules of the compiler keep this true: the field is private to this module, so that only [`Identity::admin`]
+/// makes a proof; `'tx` is the lifetime of the transaction, so that a proof cannot leave it; and a check whose proof is
+/// given to nobody is a warning. Doctests see only the public interface, so the examples that must not compile are
+/// those of [`Operator`].
+#[derive(Debug)]
+#[must_use = "a function that needs an administrator takes this proof"]
+pub(crate) struct Admin<'tx>(PhantomData<&'tx ()>);
+
+impl<'tx> Admin<'tx> {
+    /// Acts for a member as they could themselves.
+    ///
+    /// An administrator removes members and signs them out. Imports and demo data write what members did elsewhere,
+    /// who have no token here: the right to write it is the importing administrator's.
+    pub(crate) fn act_for(&self, record: MemberRecord) -> Member<'tx> {
+        Member { record, transaction: self.0 }
+    }
+}
+
+/// Proof that a member is acting, or an administrator for them, and the member's row. It ends with the transaction that
+/// checked it.
+#[derive(Clone, Debug)]
+#[must_use = "a function that acts for a member takes this proof"]
+pub(crate) struct Member<'tx> {
+    record: MemberRecord,
+    transaction: PhantomData<&'tx ()>,
+}
+
+impl Deref for Member<'_> {
+    type Target = MemberRecord;
+
+    fn deref(&self) -> &MemberRecord {
+        &self.record
+    }
+}
+
+/// A member as a transaction found them, whoever looked them up.
+#[derive(Clone, Debug)]
+pub(crate) struct MemberRecord {
+    pub(crate) key: i64,
+    /// As registered.
+    pub(crate) id: String,
+    pub(crate) generation: i64,
+    pub(crate) admin: bool,
+    pub(crate) blacklisted: bool,
+    /// Interest counts acts from this time on.
+    pub(crate) measured: Timestamp,
+    /// The revision of the last act that interest is measured from.
+    pub(crate) acted: i64,
+}
+
+/// The member with this id, in whatever case it is written.
+pub(crate) fn find(tx: &mut dyn Tx, id: &str) -> Result<Option<MemberRecord>, StoreError> {
+    let sql = "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, measured, acted
+               FROM member WHERE folded = $1";
+    let Some(mut row) = tx.row(sql, &[(&fold(id)).into()])? else { return Ok(None) };
+    Ok(Some(MemberRecord {
+        key: row.take(0)?,
+        id: row.take(1)?,
+        generation: row.take(2)?,
+        admin: row.take(3)?,
+        blacklisted: row.take(4)?,
+        measured: row.take(5)?,
+        acted: row.take(6)?,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::{self, MemberQuery, SignUp, sign_in};
+    use crate::import::to_the_end;
+    use crate::newsfeed::evaluation;
+    use crate::testing::service;
+    use crate::{admin, words};
+
+    #[test]
+    fn what_is_the_operators_is_refused_to_everybody_else_and_changes_nothing() {
+        let service = service();
+        let (ann, ben) = (service.admin("ann"), service.member("ben"));
+        let before = admin::list(&service, &Caller::Operator).unwrap();
+        let as_ann = Caller::Member("ann".into());
+        for caller in [&ann, &as_ann, &ben, &Caller::token("forged"), &Caller::Nobody] {
+            let pw = String::from("password of cid");
+            let form = SignUp { id: "cid".into(), pw: pw.clone(), pw_check: pw, nickname: "Cid".into() };
+            let vectors = b"1 2\nlibrary 1 0\n";
+            let roster = b"id,name,password\ns1,Lee,pw\n";
+            for (operation, refused) in [
+                ("admin::grant", admin::grant(&service, caller, "ben")),
+                ("admin::revoke", admin::revoke(&service, caller, "ann")),
+                ("admin::sign_up", admin::sign_up(&service, caller, &form)),
+                ("admin::list", admin::list(&service, caller).map(drop)),
+                ("account::list", account::list(&service, caller, &MemberQuery::default()).map(drop)),
+                ("account::set_password", account::set_password(&service, caller, "ben", "a new password")),
+                ("account::roster", account::roster(&service, caller, "", 1).map(drop)),
+                (
+                    "account::import_roster",
+                    account::import_roster(&service, caller, &roster[..], &mut to_the_end).map(drop),
+                ),
+                ("words::train", words::train(&service, caller, &mut |_| {}).map(drop)),
+                ("words::load", words::load(&service, caller, &vectors[..], &mut |_| {}).map(drop)),
+                ("words::export", words::export(&service, caller, Vec::new()).map(drop)),
+                ("evaluate", evaluation::evaluate(&service, caller, None, &mut |_| {}).map(drop)),
+            ] {
+                assert!(matches!(refused, Err(Error::Forbidden)), "{operation} {caller:?}: {refused:?}");
+            }
+        }
+        assert_eq!(admin::list(&service, &Caller::Operator).unwrap(), before);
+        assert_eq!(account::roster(&service, &Caller::Operator, "", 9).unwrap().roster, []);
+        assert!(sign_in(&service, "ben", "password of ben", None).is_ok());
+        assert!(sign_in(&service, "cid", "password of cid", None).is_err());
+        assert!(words::export(&service, &Caller::Operator, Vec::new()).is_err(), "no words were loaded");
+    }
+
+    #[test]
+    fn a_caller_is_an_administrator_only_while_the_database_says_so() {
+        let service = service();
+        let (ann, _) = (service.admin("ann"), service.admin("ben"));
+        let is_admin = |caller: &Caller| {
+            let found = caller.identify(&service).if_admin(&service, |_| ()).unwrap();
+            found.is_some()
+        };
+        assert!(is_admin(&ann) && is_admin(&Caller::Member("ANN".into())) && is_admin(&Caller::Operator));
+        let member = service.member("cid");
+        assert!(!is_admin(&member) && !is_admin(&Caller::Nobody) && !is_admin(&Caller::token("forged")));
+        admin::revoke(&service, &Caller::Operator, "ann").unwrap();
+        assert!(!is_admin(&ann));
+        admin::grant(&service, &Caller::Operator, "ann").unwrap();
+        assert!(is_admin(&ann));
+        admin::push_blacklist(&service, &Caller::Operator, "ann").unwrap();
+        assert!(!is_admin(&ann));
+    }
+}
