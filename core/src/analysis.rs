@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::{self, Caller, Client, Identity, fold};
+use crate::account::{self, Caller, Client, fold};
 use crate::clock::{Clock, DAY_MS, Timestamp};
 use crate::config;
 use crate::error::{Error, Pending, Result};
@@ -53,7 +53,7 @@ use calendar::Calendar;
 use counters::Counter;
 use journal::{Journal, Record};
 use kept::Reports;
-use log::Whose;
+use log::LogAccess;
 use tidy::Tidy;
 use trends::Trends;
 use visitor::DayKeys;
@@ -274,38 +274,16 @@ fn look(
     let (identity, user_id) = (caller.identify(tidings), user_id.map(fold));
     let analysis = tidings.analysis();
     let look = |tx: &mut dyn Tx| {
-        if !tidings.config().analysis.public_logs {
-            may_read(tx, &identity, user_id.as_deref())?;
-        }
+        let access = LogAccess::check(tx, tidings, &identity, user_id.as_deref())?;
         let since = window.map_or(Ok(Timestamp::MIN), |w| w.since(&analysis.calendar, tidings.now()))?;
         if limit < 0 {
             return Err(Error::BadRequest(LIMIT_RULE));
         }
-        let whose = match &user_id {
-            None => Whose::Everybodys,
-            Some(id) => whose(tx, id)?,
-        };
-        Ok(Log { log: log::lines(tx, whose, since, limit.min(LOG_MAX))? })
+        let scope = access.scope(tx)?;
+        Ok(Log { log: log::lines(tx, scope, since, limit.min(LOG_MAX))? })
     };
     analysis.settle();
     tidings.store().read_within(tidings.config().query_timeout, look)
-}
-
-/// Lets an administrator read everything, and a member their own lines.
-fn may_read(tx: &mut dyn Tx, identity: &Identity, of: Option<&str>) -> Result<()> {
-    match identity.admin(tx) {
-        Err(Error::Forbidden) if Some(fold(&identity.member(tx)?.id).as_str()) == of => Ok(()),
-        other => other.map(|_| ()),
-    }
-}
-
-fn whose(tx: &mut dyn Tx, id: &str) -> Result<Whose> {
-    let key = match id {
-        account::GUEST => log::GUEST,
-        account::REMOVED => log::GONE,
-        id => account::find(tx, id)?.ok_or(Error::NotFound)?.key,
-    };
-    Ok(Whose::Ones(key))
 }
 
 impl State {

@@ -4,7 +4,7 @@
 //! match it may hold few or none, and says where to go on.
 
 use super::LogEntry;
-use super::log::{self, first_key};
+use super::log::{self, LogAccess, first_key};
 use crate::Tidings;
 use crate::account::{Caller, fold};
 use crate::clock::Timestamp;
@@ -66,18 +66,12 @@ pub fn browse(
     analysis.settle();
     tidings.store().read(|tx| {
         let member = filter.member.as_deref().map(fold);
-        if !tidings.config().analysis.public_logs {
-            super::may_read(tx, &identity, member.as_deref())?;
-        }
-        let whose = match &member {
-            None => log::Whose::Everybodys,
-            Some(id) => super::whose(tx, id)?,
-        };
+        let scope = LogAccess::check(tx, tidings, &identity, member.as_deref())?.scope(tx)?;
         let before = place.map_or(i64::MAX, |place| place.0).min(filter.until.map_or(i64::MAX, first_key));
         // Where every line matches, no more are looked at than are shown.
         let lines = if filter.path.is_some() { LOOK } else { limit + 1 };
         let stretch = log::Stretch { since: filter.since.map_or(i64::MIN, first_key), before, lines };
-        let (mut lines, looked_to) = log::look(tx, whose, stretch, filter.path.as_deref(), limit + 1)?;
+        let (mut lines, looked_to) = log::look(tx, scope, stretch, filter.path.as_deref(), limit + 1)?;
         let full = lines.len() > usize::try_from(limit).unwrap_or_default();
         lines.truncate(usize::try_from(limit).unwrap_or_default());
         let next = if full { lines.last().map(|line| line.key) } else { looked_to };

@@ -3,11 +3,11 @@
 //!
 //! It is read from a few counters, however many visitors and log lines there are.
 
-use super::bucket::{HOUR_MS, HOURS, date_text};
+use super::bucket::{HOUR_MS, HOURS, Slot, date_text};
 use super::counters::{Counter, Counts};
 use super::report::Devices;
 use crate::Tidings;
-use crate::account::Caller;
+use crate::account::{Admin, Caller};
 use crate::error::Result;
 use crate::store::Tx;
 
@@ -72,44 +72,48 @@ pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
     let past_the_hour = analysis.calendar.cutter().past_the_hour(now);
     analysis.settle();
     tidings.store().read(|tx| {
-        identity.admin(tx).map(drop)?;
-        let (today, before) = (Counts::of_day(tx, slot.day)?, Counts::of_day(tx, slot.day - 1)?);
-        let total = Counts::in_total(tx)?;
-        let hour = usize::from(slot.hour);
-        let mut until_now = |counter| until(tx, slot.day - 1, counter, hour, past_the_hour);
-        let yesterday = Sums {
-            visitor: until_now(Counter::Visitor)?,
-            guest_visit: until_now(Counter::GuestVisit)?,
-            member_visit: until_now(Counter::MemberVisit)?,
-            view: until_now(Counter::View)?,
-            like: until_now(Counter::Like)?,
-            search: until_now(Counter::Search)?,
-        };
-        let days = slot.day - (MONTH_DAYS - 1)..=slot.day;
-        let month = days.map(|day| {
-            Ok(DayVisitors { date: date_text(day), visitor: Counts::single(tx, day, Counter::Visitor)? })
-        });
-        Ok(Live {
-            hour,
-            yesterday,
-            month: month.collect::<Result<_>>()?,
-            today: Sums {
-                visitor: today.of(Counter::Visitor),
-                guest_visit: today.of(Counter::GuestVisit),
-                member_visit: today.of(Counter::MemberVisit),
-                view: today.of(Counter::View),
-                like: today.of(Counter::Like),
-                search: today.of(Counter::Search),
-            },
-            member_visitor: today.of(Counter::MemberVisitor),
-            hours: today.hours,
-            hours_yesterday: before.hours,
-            devices: Devices {
-                pc: total.of(Counter::Pc),
-                tablet: total.of(Counter::Tablet),
-                mobile: total.of(Counter::Mobile),
-            },
-        })
+        let admin = identity.admin(tx)?;
+        read(tx, &admin, slot, past_the_hour)
+    })
+}
+
+fn read(tx: &mut dyn Tx, _: &Admin<'_>, slot: Slot, past_the_hour: i64) -> Result<Live> {
+    let (today, before) = (Counts::of_day(tx, slot.day)?, Counts::of_day(tx, slot.day - 1)?);
+    let total = Counts::in_total(tx)?;
+    let hour = usize::from(slot.hour);
+    let mut until_now = |counter| until(tx, slot.day - 1, counter, hour, past_the_hour);
+    let yesterday = Sums {
+        visitor: until_now(Counter::Visitor)?,
+        guest_visit: until_now(Counter::GuestVisit)?,
+        member_visit: until_now(Counter::MemberVisit)?,
+        view: until_now(Counter::View)?,
+        like: until_now(Counter::Like)?,
+        search: until_now(Counter::Search)?,
+    };
+    let days = slot.day - (MONTH_DAYS - 1)..=slot.day;
+    let month = days.map(|day| {
+        Ok(DayVisitors { date: date_text(day), visitor: Counts::single(tx, day, Counter::Visitor)? })
+    });
+    Ok(Live {
+        hour,
+        yesterday,
+        month: month.collect::<Result<_>>()?,
+        today: Sums {
+            visitor: today.of(Counter::Visitor),
+            guest_visit: today.of(Counter::GuestVisit),
+            member_visit: today.of(Counter::MemberVisit),
+            view: today.of(Counter::View),
+            like: today.of(Counter::Like),
+            search: today.of(Counter::Search),
+        },
+        member_visitor: today.of(Counter::MemberVisitor),
+        hours: today.hours,
+        hours_yesterday: before.hours,
+        devices: Devices {
+            pc: total.of(Counter::Pc),
+            tablet: total.of(Counter::Tablet),
+            mobile: total.of(Counter::Mobile),
+        },
     })
 }
 

@@ -9,9 +9,11 @@ use crate::clock::Timestamp;
 use crate::store::{Arg, Row, StoreError, Topic, Tx};
 
 mod request;
+mod scope;
 
 pub use request::Operation;
 pub(super) use request::{Asked, Requests, prune as prune_requests};
+pub(super) use scope::{LogAccess, LogScope};
 
 /// Bits of a line's key that number the lines of a millisecond.
 const NUMBER_BITS: u32 = 14;
@@ -109,28 +111,19 @@ pub(super) const fn first_key(at: Timestamp) -> i64 {
     at.as_millis().saturating_mul(1 << NUMBER_BITS)
 }
 
-/// Whose lines are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whose {
-    Everybodys,
-    /// A member's by their key, guests' or those of who is gone.
-    Ones(i64),
-}
-
 /// The lines since a moment, newest first, at most `limit`.
 pub(super) fn lines(
     tx: &mut dyn Tx,
-    whose: Whose,
+    scope: LogScope,
     since: Timestamp,
     limit: i64,
 ) -> Result<Vec<LogEntry>, StoreError> {
-    match whose {
-        Whose::Everybodys => sql::lines(tx, None, since, limit),
-        Whose::Ones(GONE) => {
+    match scope.member() {
+        Some(GONE) => {
             let stretch = Stretch { since: first_key(since), before: i64::MAX, lines: limit.max(1) };
-            Ok(look(tx, whose, stretch, None, limit)?.0)
+            Ok(look(tx, scope, stretch, None, limit)?.0)
         }
-        Whose::Ones(key) => sql::lines(tx, Some(key), since, limit),
+        member => sql::lines(tx, member, since, limit),
     }
 }
 
@@ -149,16 +142,13 @@ pub(super) struct Stretch {
 /// at, where the stretch was cut short.
 pub(super) fn look(
     tx: &mut dyn Tx,
-    whose: Whose,
+    scope: LogScope,
     stretch: Stretch,
     path: Option<&str>,
     limit: i64,
 ) -> Result<(Vec<LogEntry>, Option<i64>), StoreError> {
-    let mut keys = vec![match whose {
-        Whose::Everybodys => None,
-        Whose::Ones(key) => Some(key),
-    }];
-    if whose == Whose::Ones(GONE) {
+    let mut keys = vec![scope.member()];
+    if scope.member() == Some(GONE) {
         // Those who went lately have lines with their own keys yet.
         keys.extend(sql::removed(tx)?.into_iter().map(Some));
     }

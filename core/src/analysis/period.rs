@@ -6,8 +6,9 @@ use super::bucket::{HOURS, date_text, day_of};
 use super::counters::{Counter, Counts};
 use super::report::{Devices, StudentVisits, read_students, sort};
 use crate::Tidings;
-use crate::account::Caller;
+use crate::account::{Admin, Caller};
 use crate::error::{Error, Result};
+use crate::store::Tx;
 
 /// The most days of a period.
 pub const PERIOD_MAX: i64 = 366;
@@ -56,36 +57,40 @@ pub fn period(tidings: &Tidings, caller: &Caller, first: &str, last: &str) -> Re
     let days = day(first).zip(day(last)).filter(|(first, last)| (0..PERIOD_MAX).contains(&(last - first)));
     analysis.settle();
     tidings.store().read(|tx| {
-        identity.admin(tx).map(drop)?;
+        let admin = identity.admin(tx)?;
         let (first, last) = days.ok_or(Error::BadRequest(PERIOD_RULE))?;
-        let (mut days, mut hours, mut devices) = (Vec::new(), [0; HOURS], [0; 3]);
-        let mut students: HashMap<String, i64> = HashMap::new();
-        for day in first..=last {
-            let counts = Counts::of_day(tx, day)?;
-            let mut visit = 0;
-            for StudentVisits { student_num, count } in read_students(tx, day, &counts)? {
-                visit += count;
-                *students.entry(student_num).or_insert(0) += count;
-            }
-            hours.iter_mut().zip(counts.hours).for_each(|(sum, hour)| *sum += hour);
-            let reported = [Counter::Pc, Counter::Tablet, Counter::Mobile];
-            devices.iter_mut().zip(reported).for_each(|(sum, device)| *sum += counts.of(device));
-            days.push(DayFigures {
-                date: date_text(day),
-                visitor: counts.of(Counter::Visitor),
-                visit,
-                view: counts.of(Counter::View),
-                like: counts.of(Counter::Like),
-                search: counts.of(Counter::Search),
-                communication: counts.of(Counter::Communication),
-            });
-        }
-        let students = students.into_iter().map(|(student_num, count)| StudentVisits { student_num, count });
-        let mut students: Vec<_> = students.collect();
-        sort(&mut students);
-        let [pc, tablet, mobile] = devices;
-        Ok(Period { days, hours, students, devices: Devices { pc, tablet, mobile } })
+        read(tx, &admin, first, last)
     })
+}
+
+fn read(tx: &mut dyn Tx, _: &Admin<'_>, first: i64, last: i64) -> Result<Period> {
+    let (mut days, mut hours, mut devices) = (Vec::new(), [0; HOURS], [0; 3]);
+    let mut students: HashMap<String, i64> = HashMap::new();
+    for day in first..=last {
+        let counts = Counts::of_day(tx, day)?;
+        let mut visit = 0;
+        for StudentVisits { student_num, count } in read_students(tx, day, &counts)? {
+            visit += count;
+            *students.entry(student_num).or_insert(0) += count;
+        }
+        hours.iter_mut().zip(counts.hours).for_each(|(sum, hour)| *sum += hour);
+        let reported = [Counter::Pc, Counter::Tablet, Counter::Mobile];
+        devices.iter_mut().zip(reported).for_each(|(sum, device)| *sum += counts.of(device));
+        days.push(DayFigures {
+            date: date_text(day),
+            visitor: counts.of(Counter::Visitor),
+            visit,
+            view: counts.of(Counter::View),
+            like: counts.of(Counter::Like),
+            search: counts.of(Counter::Search),
+            communication: counts.of(Counter::Communication),
+        });
+    }
+    let students = students.into_iter().map(|(student_num, count)| StudentVisits { student_num, count });
+    let mut students: Vec<_> = students.collect();
+    sort(&mut students);
+    let [pc, tablet, mobile] = devices;
+    Ok(Period { days, hours, students, devices: Devices { pc, tablet, mobile } })
 }
 
 /// The number of a day that is written `YYYY-MM-DD`.
