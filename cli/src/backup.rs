@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::global::Global;
 use crate::interrupt;
 use crate::output::Output;
-use crate::session::{confirm, operator_only};
+use crate::session::{confirm, operator};
 
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
@@ -35,24 +35,25 @@ pub(crate) struct Restore {
 }
 
 pub(crate) fn run(global: &Global, Backup { file }: &Backup) -> Result<ExitCode, Failure> {
-    operator_only(global.acting.is_some())?;
+    let operator = operator(global)?;
     let database = database::path_of(global)?;
     let (out, bar) = (Output::new(global), Bar::new());
     let stop = interrupt::stop()?;
-    let done = backup::backup(&database, file, &mut |step| bar.show(step), &stop);
+    let done = backup::backup(operator, &database, file, &mut |step| bar.show(step), &stop);
     bar.clear();
     let report = done.map_err(|error| explained(&error, Work::Backup))?;
     out.answer(&report, |page| page.line(format!("{} is a backup: {}.", file.display(), figures(&report))))
 }
 
 pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Result<ExitCode, Failure> {
-    operator_only(global.acting.is_some())?;
+    let operator = operator(global)?;
     let database = database::path_of(global)?;
     let out = Output::new(global);
     let replace = question(&database, file);
     confirm(&out, *yes, &replace)?;
     let (stop, bar) = (interrupt::stop()?, Bar::new());
-    let done = backup::restore(&database, file, &Clock::system(), &mut |step| bar.show(step), &stop);
+    let done =
+        backup::restore(operator, &database, file, &Clock::system(), &mut |step| bar.show(step), &stop);
     bar.clear();
     let restored = done.map_err(|error| explained(&error, Work::Restore))?;
     out.answer(&restored, |page| {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use tidings_core::account::Operator;
 use tidings_core::check::{self, Checks, Context, Stop};
 use tidings_core::{Error, StoreError};
 
@@ -14,7 +15,7 @@ use crate::failure::{self, Failure, cannot_open};
 use crate::global::Global;
 use crate::interrupt;
 use crate::output::{Output, Page, Style};
-use crate::session::{confirm, operator_only};
+use crate::session::{confirm, operator};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -28,7 +29,7 @@ pub(crate) struct Check {
 }
 
 pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<ExitCode, Failure> {
-    operator_only(global.acting.is_some())?;
+    let operator = operator(global)?;
     let settings = Settings::default().complete(global.config.as_deref())?;
     let database = database::path(global, &settings);
     let out = Output::new(global);
@@ -38,7 +39,7 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
         like_weight: config.feed.like_weight,
         ..Context::default()
     };
-    let check = |stop: &Stop| run_checks(&database, &context, stop);
+    let check = |stop: &Stop| run_checks(operator, &database, &context, stop);
     // A check that changes nothing needs no handler for Ctrl-C.
     let mut checks = check(&Stop::default())?;
     if *repair {
@@ -49,7 +50,7 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
         }
         if checks.repairable() {
             let stop = interrupt::stop()?;
-            run_repair(&database, &context, &stop)?;
+            run_repair(operator, &database, &context, &stop)?;
             checks = check(&stop)?;
         }
     }
@@ -70,16 +71,27 @@ fn wrong(checks: &Checks) -> String {
     wrong.collect::<Vec<_>>().join(", ")
 }
 
-fn run_checks(database: &Path, context: &Context<'_>, stop: &Stop) -> Result<Checks, Failure> {
+fn run_checks(
+    operator: Operator,
+    database: &Path,
+    context: &Context<'_>,
+    stop: &Stop,
+) -> Result<Checks, Failure> {
     let spinner = Spinner::new();
-    let checks = check::check(database, context, &mut |name| spinner.show("checking", name), stop);
+    let checks = check::check(operator, database, context, &mut |name| spinner.show("checking", name), stop);
     spinner.0.finish_and_clear();
     checks.map_err(|error| failed(database, error))
 }
 
-fn run_repair(database: &Path, context: &Context<'_>, stop: &Stop) -> Result<(), Failure> {
+fn run_repair(
+    operator: Operator,
+    database: &Path,
+    context: &Context<'_>,
+    stop: &Stop,
+) -> Result<(), Failure> {
     let spinner = Spinner::new();
-    let repaired = check::repair(database, context, &mut |name| spinner.show("repairing", name), stop);
+    let repaired =
+        check::repair(operator, database, context, &mut |name| spinner.show("repairing", name), stop);
     spinner.0.finish_and_clear();
     repaired.map_err(|error| failed(database, error))
 }

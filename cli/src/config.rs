@@ -10,7 +10,7 @@ use url::Url;
 use crate::failure::Failure;
 use crate::global::Global;
 use crate::output::{Column, Output, Style, Table};
-use crate::session::operator_only;
+use crate::session::operator;
 use crate::settings::{self, ENTRIES, Settings};
 
 #[derive(Serialize)]
@@ -57,7 +57,7 @@ impl Source {
 }
 
 pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure> {
-    operator_only(global.acting.is_some())?;
+    operator(global)?;
     let settings = given.complete(global.config.as_deref())?;
     // Settings that break a rule are refused as by `serve`.
     settings.own()?;

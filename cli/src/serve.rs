@@ -12,11 +12,11 @@ use crate::database;
 use crate::failure::{Failure, cannot_open};
 use crate::global::Global;
 use crate::output::{colours, note, print};
-use crate::session::operator_only;
+use crate::session::operator;
 use crate::settings::{LogFormat, Settings};
 
 pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failure> {
-    operator_only(global.acting.is_some())?;
+    operator(global)?;
     let settings = settings.complete(global.config.as_deref())?;
     let own = settings.own()?;
     log_to_stderr(own.log_format, colours(global.color, std::io::stderr().is_terminal()));

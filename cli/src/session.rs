@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tidings_core::account::Caller;
+use tidings_core::account::{Caller, Operator};
 use tidings_core::{Error, Outcome, Tidings};
 use tidings_tui::escape;
 
@@ -84,9 +84,13 @@ impl Session {
     }
 }
 
-/// Refuses `--as` to a command that opens no session.
-pub(crate) fn operator_only(acting: bool) -> Result<(), Failure> {
-    if acting { Err(refused_to_members(Error::Forbidden)) } else { Ok(()) }
+/// The proof that the operator gave a command that opens no session.
+///
+/// # Errors
+/// `Not admin` when `--as` names a member.
+pub(crate) fn operator(global: &Global) -> Result<Operator, Failure> {
+    let caller = global.acting.clone().map_or(Caller::Operator, Caller::Member);
+    caller.operator().map_err(refused_to_members)
 }
 
 /// Tells a member, whoever `--as` names, that an operation is for the operator.

@@ -232,7 +232,7 @@ fn revoke_tokens(tx: &mut dyn Tx, key: i64) -> Result<i64, StoreError> {
 }
 
 /// Ends every token there is.
-pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx) -> Result<(), StoreError> {
+pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(), StoreError> {
     let members = tx.rows("SELECT key FROM member", &[])?;
     for mut member in members {
         revoke_tokens(tx, member.take(0)?)?;

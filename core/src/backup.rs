@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::account::Operator;
 use crate::account::token::previous_file;
 use crate::clock::Clock;
 use crate::files::{self, beside, key_file};
@@ -141,7 +142,13 @@ impl BackupError {
 /// # Errors
 /// When there is no database, no room, or a file that is no backup; when the disk fails; when what was written is not
 /// what was read; when `stop` is asked. Whatever was at `to` is still there then.
-pub fn backup(database: &Path, to: &Path, progress: &mut dyn FnMut(Step), stop: &Stop) -> Result<Report> {
+pub fn backup(
+    _: Operator,
+    database: &Path,
+    to: &Path,
+    progress: &mut dyn FnMut(Step),
+    stop: &Stop,
+) -> Result<Report> {
     let source = open(database)?;
     let to = files::resolved(to).map_err(BackupError::file(to))?;
     replaceable(database, &to)?;
@@ -160,6 +167,7 @@ pub fn backup(database: &Path, to: &Path, progress: &mut dyn FnMut(Step), stop: 
 /// When `from` is no whole database of ours, or newer than this program; when a process has the database open; when
 /// there is no room or the disk fails; when `stop` is asked. The database is as it was then.
 pub fn restore(
+    operator: Operator,
     database: &Path,
     from: &Path,
     clock: &Clock,
@@ -182,7 +190,7 @@ pub fn restore(
     drop(swap::lock_out(database)?);
     let draft = draft(database, source, from, progress, stop)?;
     let report = draft.finished()?;
-    let kept = swap::replace(database, draft, clock)?;
+    let kept = swap::replace(operator, database, draft, clock)?;
     Ok(Restored { report, kept })
 }
 

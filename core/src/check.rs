@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::account::Operator;
 use crate::analysis::recount as figures;
 use crate::clock::Clock;
 use crate::config;
@@ -149,6 +150,7 @@ const DERIVED: [Derived; 8] = [
 /// # Errors
 /// When there is no database, or it is somebody else's; when `stop` is asked.
 pub fn check(
+    _: Operator,
     database: &Path,
     context: &Context<'_>,
     progress: &mut dyn FnMut(&'static str),
@@ -297,6 +299,7 @@ fn journal(database: &Inspected) -> Check {
 /// # Errors
 /// When it cannot be opened or written; when `stop` is asked, between one thing and the next.
 pub fn repair(
+    _: Operator,
     database: &Path,
     context: &Context<'_>,
     progress: &mut dyn FnMut(&'static str),

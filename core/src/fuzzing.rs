@@ -135,8 +135,9 @@ pub fn database(bytes: &[u8], directory: &Path) -> bool {
     let (file, copy) = (directory.join("given.db"), directory.join("copy.db"));
     std::fs::write(&file, bytes).expect("there is room for files");
     let stop = backup::Stop::default();
-    let _ = check::check(&file, &check::Context::default(), &mut |_| (), &stop);
-    let copied = backup::backup(&file, &copy, &mut |_| (), &stop).is_ok();
+    let operator = account::Caller::Operator.operator().expect("the operator is the operator");
+    let _ = check::check(operator, &file, &check::Context::default(), &mut |_| (), &stop);
+    let copied = backup::backup(operator, &file, &copy, &mut |_| (), &stop).is_ok();
     for end in ["", "-wal", "-shm", "-journal"] {
         let _ = std::fs::remove_file(directory.join(format!("given.db{end}")));
     }

@@ -121,7 +121,8 @@
 //! - **Administrators** publish, read what members wrote, and blacklist.
 //! - **The operator**, whoever may read the database file ([`Caller::Operator`](account::Caller::Operator)), also
 //!   appoints administrators, sets passwords, lists members, imports the roster and trains words. Over HTTP nobody is
-//!   the operator.
+//!   the operator. [`backup`] and [`check`] work on a file, where there are no members to ask for: they take the proof
+//!   itself, [`Operator`](account::Operator).
 //!
 //! What a program does to run the service is no operation and takes no caller: [`newsfeed::warm`], [`words::follow`],
 //! [`analysis::record`], [`stats`], [`changes`].

@@ -3,13 +3,18 @@
 use tempfile::TempDir;
 
 use crate::Tidings;
-use crate::account::{self, Caller, SignUp};
+use crate::account::{self, Caller, Operator, SignUp};
 use crate::admin;
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
 
 /// 2026-11-20T08:36:00Z, when tests take place.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
+
+/// The proof that the operator acts.
+pub(crate) fn operator() -> Operator {
+    Caller::Operator.operator().unwrap()
+}
 
 /// A service whose database goes when it is dropped.
 pub(crate) struct Service {

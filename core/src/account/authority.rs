@@ -93,7 +93,7 @@ impl Caller {
 
 /// Proof that the operator is acting, who may read the database file.
 ///
-/// Only [`Caller::operator`] makes it, and
+/// Operations on a file take it where those on a [`Tidings`] take a [`Caller`]. Only [`Caller::operator`] makes it, and
 /// an operation that is not told who calls does not compile:
 ///
 /// ```

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::draft::Draft;
 use super::{BackupError, Result, files_of};
-use crate::account;
+use crate::account::{self, Operator};
 use crate::clock::Clock;
 use crate::files::{self, beside, directory};
 use crate::store::StoreError;
@@ -16,11 +16,16 @@ use crate::store::copy::{Copied, settle};
 ///
 /// Whatever happens on the way, at the database's name is the old one or the new one, whole, and never a key or a log
 /// of the other's.
-pub(super) fn replace(database: &Path, draft: Draft, clock: &Clock) -> Result<Option<PathBuf>> {
+pub(super) fn replace(
+    operator: Operator,
+    database: &Path,
+    draft: Draft,
+    clock: &Clock,
+) -> Result<Option<PathBuf>> {
     let failed = BackupError::store(database);
     let copy = Copied::open(&draft.path).map_err(&failed)?;
     // With a key from the settings, which a restore cannot change, what was revoked would be good again otherwise.
-    copy.write(account::revoke_everybodys_tokens).map_err(&failed)?;
+    copy.write(|tx| account::revoke_everybodys_tokens(tx, operator)).map_err(&failed)?;
     copy.ready().map_err(&failed)?;
     draft.finished()?;
     let lock = lock_out(database)?;

@@ -8,16 +8,16 @@ use crate::Tidings;
 use crate::account::{self, Caller};
 use crate::notice::{self, Draft};
 use crate::post;
-use crate::testing::{NOW, Service, service};
+use crate::testing::{NOW, Service, operator, service};
 
 fn nothing(_: Step) {}
 
 fn copy(database: &Path, to: &Path) -> Result<Report> {
-    backup(database, to, &mut nothing, &Stop::default())
+    backup(operator(), database, to, &mut nothing, &Stop::default())
 }
 
 fn put(database: &Path, from: &Path) -> Result<Restored> {
-    restore(database, from, &Clock::fixed(NOW), &mut nothing, &Stop::default())
+    restore(operator(), database, from, &Clock::fixed(NOW), &mut nothing, &Stop::default())
 }
 
 fn notice(tidings: &Tidings, title: &str) {
@@ -72,7 +72,8 @@ fn a_copy_holds_one_moment_of_a_database_that_is_written_meanwhile() {
         for _ in 0..3 {
             let before = written.load(Ordering::Relaxed);
             let report =
-                backup(&service.path(), &file, &mut |step| steps.push(step), &Stop::default()).unwrap();
+                backup(operator(), &service.path(), &file, &mut |step| steps.push(step), &Stop::default())
+                    .unwrap();
             let after = written.load(Ordering::Relaxed) + 1;
             assert_eq!(report.bytes, fs::metadata(&file).unwrap().len());
             let copy = Tidings::open(&file).unwrap();
@@ -143,7 +144,7 @@ fn what_cannot_be_copied_leaves_the_older_copy_and_nothing_else() {
     let (dir, database, file) = closed();
     let before = fs::read(&file).unwrap();
     let stop = Stop::default();
-    let stopped = backup(&database, &file, &mut |_| stop.ask(), &stop);
+    let stopped = backup(operator(), &database, &file, &mut |_| stop.ask(), &stop);
     assert!(matches!(stopped, Err(BackupError::Stopped)), "{stopped:?}");
     let none = copy(&dir.path().join("none.db"), &file);
     assert!(matches!(none, Err(BackupError::Missing(_))), "{none:?}");

@@ -4,7 +4,7 @@ use super::*;
 use crate::account::Caller;
 use crate::post::{self, Draft};
 use crate::store::Tx;
-use crate::testing::{NOW, Service, service};
+use crate::testing::{NOW, Service, operator, service};
 use crate::{Tidings, search};
 
 /// At the time of the tests' services.
@@ -13,11 +13,11 @@ fn context() -> Context<'static> {
 }
 
 fn look_at(database: &Path) -> Checks {
-    check(database, &context(), &mut |_| {}, &Stop::default()).unwrap()
+    check(operator(), database, &context(), &mut |_| {}, &Stop::default()).unwrap()
 }
 
 fn mend(database: &Path) {
-    repair(database, &context(), &mut |_| {}, &Stop::default()).unwrap();
+    repair(operator(), database, &context(), &mut |_| {}, &Stop::default()).unwrap();
 }
 
 /// The names of what is not as it should be.
@@ -234,7 +234,7 @@ fn a_damaged_file_is_told_and_not_mended() {
 fn where_there_is_no_database_none_is_made() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("none.db");
-    assert!(check(&path, &context(), &mut |_| {}, &Stop::default()).is_err());
+    assert!(check(operator(), &path, &context(), &mut |_| {}, &Stop::default()).is_err());
     assert!(!path.exists());
 }
 
