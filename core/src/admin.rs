@@ -145,7 +145,7 @@ pub fn push_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Resu
     let (identity, user_id, now) = (caller.identify(tidings), user_id.to_owned(), tidings.now());
     tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;
-        let member = account::find(tx, &user_id)?.ok_or(Error::NotFound)?;
+        let member = account::find(tx, &user_id)?.ok_or(Outcome::NotFound)?;
         if member.blacklisted {
             return Ok(());
         }
@@ -162,7 +162,7 @@ pub fn pop_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Resul
     let (identity, user_id) = (caller.identify(tidings), user_id.to_owned());
     tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;
-        let member = account::find(tx, &user_id)?.ok_or(Error::NotFound)?;
+        let member = account::find(tx, &user_id)?.ok_or(Outcome::NotFound)?;
         if !member.blacklisted {
             return Ok(());
         }
@@ -368,8 +368,10 @@ mod tests {
         pop_blacklist(&service, &ann, "ben").unwrap();
         profile::user_info(&service, &token).unwrap();
         for id in ["nobody", "guest", ""] {
-            assert!(matches!(push_blacklist(&service, &ann, id), Err(Error::NotFound)));
-            assert!(matches!(pop_blacklist(&service, &ann, id), Err(Error::NotFound)));
+            let unknown = [push_blacklist(&service, &ann, id), pop_blacklist(&service, &ann, id)];
+            for refused in unknown {
+                assert!(matches!(refused, Err(Error::Documented(Outcome::NotFound))), "{id:?}");
+            }
         }
     }
 

@@ -50,7 +50,7 @@ pub enum Outcome {
     #[error("rewrite_nickname")]
     RewriteNickname,
     /// There is no such member or notice (`remove_mine`, `reset_user_measurement`, `admin_remove_user`,
-    /// `remove_notice`).
+    /// `push_blacklist`, `pop_blacklist`, `remove_notice`).
     #[error("Not found")]
     NotFound,
     /// The token is nobody's (`get_userinfo`); lower case, unlike the one above.

@@ -61,13 +61,15 @@ pub(crate) async fn get_blacklist(call: Call) -> Answer {
 }
 
 /// Adds a member to the blacklist: the member cannot sign in, and all their tokens are revoked
+///
+/// `result` is `success`, or `Not found` for an unknown member.
 #[utoipa::path(
     get,
     path = "/push_blacklist/{user_id}",
     tag = "admin",
     security(("token" = [])),
     params(("user_id" = String, Path, description = "The id of the member")),
-    responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing, docs::LastAdministrator),
+    responses((status = 200, body = docs::Done), docs::Administrators, docs::LastAdministrator),
 )]
 pub(crate) async fn push_blacklist(mut call: Call) -> Answer {
     let [user_id] = call.ids();
@@ -75,13 +77,15 @@ pub(crate) async fn push_blacklist(mut call: Call) -> Answer {
 }
 
 /// Removes a member from the blacklist: the member can sign in again
+///
+/// `result` is `success`, or `Not found` for an unknown member.
 #[utoipa::path(
     get,
     path = "/pop_blacklist/{user_id}",
     tag = "admin",
     security(("token" = [])),
     params(("user_id" = String, Path, description = "The id of the member")),
-    responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing),
+    responses((status = 200, body = docs::Done), docs::Administrators),
 )]
 pub(crate) async fn pop_blacklist(mut call: Call) -> Answer {
     let [user_id] = call.ids();
