@@ -124,6 +124,37 @@ fn a_member_whom_the_operator_acts_as_has_their_own_rights_and_records() {
 }
 
 #[test]
+fn what_is_the_operators_is_refused_to_administrators_whom_as_names() {
+    let world = World::new();
+    for args in [
+        &["init", "--admin", "ann"][..],
+        &["serve", "--listen", "127.0.0.1:0"],
+        &["member", "list"],
+        &["member", "list", "--ndjson"],
+        &["member", "password", "boss", "--password-stdin"],
+        &["admin", "grant", "ann"],
+        &["admin", "revoke", "boss"],
+        &["admin", "list"],
+        &["roster", "import", "-"],
+        &["roster", "list"],
+        &["words", "train"],
+        &["words", "load", "-"],
+        &["words", "export", "vectors.txt"],
+        &["bench", "feed"],
+        &["backup", "copy.db"],
+        &["restore", "copy.db", "--yes"],
+        &["check"],
+        &["check", "--repair", "--yes"],
+        &["config"],
+    ] {
+        let output = world.with_input(&[&["--as", "boss"], args].concat(), PASSWORD);
+        let told = output.stderr.starts_with("tidings: Not admin: only the operator")
+            && output.stderr.contains("leave --as out");
+        assert!(output.status == 1 && told, "{args:?}: {output:?}");
+    }
+}
+
+#[test]
 fn what_would_be_refused_is_refused_before_anybody_is_asked() {
     let world = World::new();
     let notice = world.notice.as_str();
