@@ -93,7 +93,7 @@ pub(crate) fn operator(global: &Global) -> Result<Operator, Failure> {
     caller.operator().map_err(refused_to_members)
 }
 
-/// Tells a member, whoever `--as` names, that an operation is for the operator.
+/// Advises a caller named with `--as` whom the core refused an operation of the operator's.
 pub(crate) fn refused_to_members(error: Error) -> Failure {
     match error {
         Error::Forbidden => {

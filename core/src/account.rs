@@ -1,8 +1,8 @@
 //! Accounts: who a caller is, and the rules of ids, passwords and nicknames.
 //!
 //! A [`Caller`] says how somebody came. Who that is is found out inside the transaction that acts on it, so that
-//! a member who has just been removed, blacklisted or signed out acts no more; only this slice makes the proofs
-//! of it that the others ask for (`account/authority.rs`).
+//! a member who has just been removed, blacklisted or signed out no longer acts. The check returns a proof, which the
+//! functions of the other slices take as a parameter (`account/authority.rs`).
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -40,7 +40,7 @@ pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<
 /// Registers a member as an administrator, whose password is not one of the 10,000 most common.
 ///
 /// # Errors
-/// `Not admin` for everybody but the operator; as [`account::sign_up`].
+/// `Not admin` unless the caller is the operator; as [`account::sign_up`].
 pub fn sign_up(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<()> {
     let operator = caller.operator()?;
     account::register(tidings, form, None, true)?;
@@ -50,7 +50,7 @@ pub fn sign_up(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<()> 
 /// Makes a member an administrator; one who is already stays so and keeps their date.
 ///
 /// # Errors
-/// `Not admin` for everybody but the operator; `Not found` when there is no such member.
+/// `Not admin` unless the caller is the operator; `Not found` when there is no such member.
 pub fn grant(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     grant_to(tidings, caller.operator()?, id)
 }
@@ -66,7 +66,7 @@ fn grant_to(tidings: &Tidings, operator: Operator, id: &str) -> Result<()> {
 /// Makes an administrator a member like the others; one who is none stays so.
 ///
 /// # Errors
-/// `Not admin` for everybody but the operator; `Not found` when there is no such member; `last administrator` when
+/// `Not admin` unless the caller is the operator; `Not found` when there is no such member; `last administrator` when
 /// nobody would be left to administer.
 pub fn revoke(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     let (operator, id) = (caller.operator()?, id.to_owned());
@@ -98,7 +98,7 @@ pub struct Administrator {
 /// Who administers, blacklisted ones too.
 ///
 /// # Errors
-/// `Not admin` for everybody but the operator.
+/// `Not admin` unless the caller is the operator.
 pub fn list(tidings: &Tidings, caller: &Caller) -> Result<Admins> {
     let operator = caller.operator()?;
     tidings.store().read(|tx| Ok(Admins { admins: sql::list(tx, operator)? }))

@@ -120,7 +120,7 @@ pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>
     tidings.store().read(|tx| {
         let admin = identity.admin(tx)?;
         let before = match after {
-            Some(id) => sql::key(tx, id)?.ok_or(Error::NotFound)?,
+            Some(id) => sql::key(tx, &admin, id)?.ok_or(Error::NotFound)?,
             None => i64::MAX,
         };
         let mut feedback = sql::list(tx, &admin, least, before, LIST_MAX + 1)?;
@@ -197,7 +197,7 @@ mod sql {
     }
 
     /// The key of feedback, if there is any with this id.
-    pub(super) fn key(tx: &mut dyn Tx, id: &str) -> Result<Option<i64>, StoreError> {
+    pub(super) fn key(tx: &mut dyn Tx, _: &Admin<'_>, id: &str) -> Result<Option<i64>, StoreError> {
         let found = tx.rows("SELECT key FROM feedback WHERE id = $1", &[id.into()])?;
         found.into_iter().next().map(|mut row| row.take(0)).transpose()
     }

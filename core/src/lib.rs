@@ -112,19 +112,18 @@
 //!
 //! # Who may do what
 //!
-//! An operation takes the [`Caller`](account::Caller) who asks for it, and finds out inside its transaction who that
-//! is. There are four levels, each with the rights of those before it but for what is a member's own:
+//! An operation takes a [`Caller`](account::Caller) and checks, inside its transaction, what that caller may do:
 //!
-//! - **Anybody** searches, reads feeds, posts and figures, signs up and in. Operations that answer everybody alike
-//!   ([`search::run`], [`newsfeed::popular`], [`post::get`]) take no caller; those that show a member more do.
+//! - **Anybody** may search, read feeds, posts and reports, sign up and sign in. An operation that gives every caller
+//!   the same answer ([`search::run`], [`newsfeed::popular`], [`post::get`]) takes no caller.
 //! - **Members** act on their own account and lists.
-//! - **Administrators** publish, read what members wrote, and blacklist.
-//! - **The operator**, whoever may read the database file ([`Caller::Operator`](account::Caller::Operator)), also
-//!   appoints administrators, sets passwords, lists members, imports the roster and trains words. Over HTTP nobody is
-//!   the operator. [`backup`] and [`check`] work on a file, where there are no members to ask for: they take the proof
-//!   itself, [`Operator`](account::Operator).
+//! - **Administrators** publish, read feedback and the access log, and blacklist members.
+//! - **The operator** ([`Caller::Operator`](account::Caller::Operator)) is the person who may read the database file.
+//!   The operator has every right of an administrator, and also appoints administrators, sets passwords, lists
+//!   members, imports the roster and trains words. Nobody is the operator over HTTP. [`backup`] and [`check`] work on a
+//!   file rather than on a [`Tidings`], so they take the proof itself, [`Operator`](account::Operator).
 //!
-//! What a program does to run the service is no operation and takes no caller: [`newsfeed::warm`], [`words::follow`],
+//! The functions that run the service are not operations and take no caller: [`newsfeed::warm`], [`words::follow`],
 //! [`analysis::record`], [`stats`], [`changes`].
 //!
 //! Below them stand the store, [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],

@@ -131,8 +131,8 @@ pub(crate) fn start(tidings: &Tidings) -> Result<()> {
 /// far it is, from 0 to 1.
 ///
 /// # Errors
-/// `Not admin` for everybody but the operator; `overloaded` when another process is learning; when the store or the disk
-/// fails.
+/// `Not admin` unless the caller is the operator; `overloaded` when another process is learning; when the store or the
+/// disk fails.
 pub fn train(tidings: &Tidings, caller: &Caller, progress: &mut dyn FnMut(f64)) -> Result<WordsReport> {
     caller.operator()?;
     learn(tidings, progress)
@@ -149,7 +149,7 @@ pub(crate) fn learn(tidings: &Tidings, progress: &mut dyn FnMut(f64)) -> Result<
 /// word, the most frequent first, a line with it and its components.
 ///
 /// # Errors
-/// `Not admin` for everybody but the operator; `Not found` when there is no model; when `out` fails.
+/// `Not admin` unless the caller is the operator; `Not found` when there is no model; when `out` fails.
 pub fn export(tidings: &Tidings, caller: &Caller, out: impl Write) -> Result<WordsReport> {
     caller.operator()?;
     let started = Instant::now();

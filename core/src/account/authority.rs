@@ -1,12 +1,12 @@
 //! Proofs of authority: what an operation must hold to act for a member, as an administrator or as the operator.
 //!
-//! Anybody may see what is public. A [`Member`] acts on their own account, an [`Admin`] is a member with a flag or the
-//! operator, and the [`Operator`] may read the database file. Only the checks in this module make these proofs. The
-//! functions that write, and those that read what is not public, take one as a parameter, so an operation that forgets
-//! its check does not compile. Proofs of members and administrators end with the transaction that checked them, so a
-//! member who has just been removed, blacklisted or signed out no longer acts.
+//! Public data needs no proof. A [`Member`] acts on their own account, an [`Admin`] is a member with a flag or the
+//! operator, and the [`Operator`] is the person who may read the database file. Only the checks in this module make
+//! these proofs. The functions that write, and those that read what is not public, take one as a parameter, so an
+//! operation that forgets its check does not compile. Proofs of members and administrators end with the transaction
+//! that checked them, so a member who has just been removed, blacklisted or signed out no longer acts.
 //!
-//! A [`MemberRecord`] is no proof: it is a member that an operation has looked up, for example to blacklist them.
+//! A [`MemberRecord`] is not a proof: it is a member that an operation has looked up, for example to blacklist them.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -81,11 +81,11 @@ impl Identity {
 }
 
 impl Caller {
-    /// Checks that the operator is calling, who may do everything. It reads nothing: the operator is whoever the
-    /// program says it is, never a member or a token.
+    /// Checks that the caller is the operator. It reads nothing: the program that embeds the service decides when the
+    /// operator is acting, and neither a token nor a member ever stands for the operator.
     ///
     /// # Errors
-    /// `Not admin` for every other caller, an administrator too.
+    /// `Not admin` for every other caller, including administrators.
     pub fn operator(&self) -> Result<Operator> {
         if matches!(self, Self::Operator) { Ok(Operator(())) } else { Err(Error::Forbidden) }
     }
@@ -120,8 +120,8 @@ pub struct Operator(());
 /// Proof that an administrator is acting, or the operator. It ends with the transaction that checked it.
 ///
 /// Three rules of the compiler keep this true: the field is private to this module, so that only [`Identity::admin`]
-/// makes a proof; `'tx` is the lifetime of the transaction, so that a proof cannot leave it; and a check whose proof is
-/// given to nobody is a warning. Doctests see only the public interface, so the examples that must not compile are
+/// makes a proof; `'tx` is the lifetime of the transaction, so that a proof cannot leave it; and a check whose proof
+/// is not used is a warning. Doctests see only the public interface, so the examples that must not compile are
 /// those of [`Operator`].
 #[derive(Debug)]
 #[must_use = "a function that needs an administrator takes this proof"]
@@ -130,8 +130,8 @@ pub(crate) struct Admin<'tx>(PhantomData<&'tx ()>);
 impl<'tx> Admin<'tx> {
     /// Acts for a member as they could themselves.
     ///
-    /// An administrator removes members and signs them out. Imports and demo data write what members did elsewhere,
-    /// who have no token here: the right to write it is the importing administrator's.
+    /// Administrators remove members and sign them out. Imports and demo data also write the acts of members, who are
+    /// not there to show a token, so the importing administrator's authority stands in for theirs.
     pub(crate) fn act_for(&self, record: MemberRecord) -> Member<'tx> {
         Member { record, transaction: self.0 }
     }
@@ -154,7 +154,7 @@ impl Deref for Member<'_> {
     }
 }
 
-/// A member as a transaction found them, whoever looked them up.
+/// A member's row, as a transaction read it. It proves nothing about the caller.
 #[derive(Clone, Debug)]
 pub(crate) struct MemberRecord {
     pub(crate) key: i64,

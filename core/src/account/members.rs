@@ -92,7 +92,7 @@ pub struct MemberEntry {
 /// A page is read along the index of ids; a search reads past those that it does not fit.
 ///
 /// # Errors
-/// `Not admin` for everybody but the operator; `bad request` when the limit breaks its rule.
+/// `Not admin` unless the caller is the operator; `bad request` when the limit breaks its rule.
 pub fn list(tidings: &Tidings, caller: &Caller, query: &MemberQuery) -> Result<Members> {
     let operator = caller.operator()?;
     let limit = query.limit.unwrap_or(MEMBERS);
@@ -114,7 +114,7 @@ pub fn list(tidings: &Tidings, caller: &Caller, query: &MemberQuery) -> Result<M
 /// Gives a member a new password, whatever the old one was; every token of theirs stops.
 ///
 /// # Errors
-/// `Not admin` for everybody but the operator; `Not found` when there is no such member; `wrong user info` when the
+/// `Not admin` unless the caller is the operator; `Not found` when there is no such member; `wrong user info` when the
 /// password breaks its rule; `overloaded` when too many passwords wait to be hashed.
 pub fn set_password(tidings: &Tidings, caller: &Caller, id: &str, pw: &str) -> Result<()> {
     let operator = caller.operator()?;

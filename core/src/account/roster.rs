@@ -67,7 +67,7 @@ pub struct RosterMember {
 /// Who stands on the roster behind the id `after`, `""` for the first, at most `limit`.
 ///
 /// # Errors
-/// `Not admin` for everybody but the operator.
+/// `Not admin` unless the caller is the operator.
 pub fn roster(tidings: &Tidings, caller: &Caller, after: &str, limit: i64) -> Result<Roster> {
     let (operator, after) = (caller.operator()?, fold(after));
     tidings.store().read(|tx| Ok(Roster { roster: sql::list(tx, operator, &after, limit)? }))
@@ -104,7 +104,8 @@ const TOGETHER: usize = 16;
 /// [`crate::post::import`] does.
 ///
 /// # Errors
-/// `Not admin` for everybody but the operator; [`Error::Input`] when the input cannot be read to its end; `overloaded`; when the store fails.
+/// `Not admin` unless the caller is the operator; [`Error::Input`] when the input cannot be read to its end;
+/// `overloaded`; when the store fails.
 pub fn import_roster(
     tidings: &Tidings,
     caller: &Caller,

@@ -72,8 +72,8 @@ pub struct Quality {
 /// has seen is in none of the rankings. `progress` is told how far it is, from 0 to 1. Nothing is written.
 ///
 /// # Errors
-/// `Not admin` for everybody but the operator; `bad request` when `at` is no time, or nobody turned to a post from then
-/// on that was there before.
+/// `Not admin` unless the caller is the operator; `bad request` when `at` is no time, or nobody turned to a post from
+/// then on that was there before.
 pub fn evaluate(
     tidings: &Tidings,
     caller: &Caller,
