@@ -3,10 +3,8 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use tidings_core::clock::Timestamp;
-use tidings_core::newsfeed::{self, FeedAnswer, LIMIT_MAX, Page};
+use tidings_core::newsfeed::{self, FeedPage, LIMIT_MAX, Page};
 use tidings_tui::number::number;
 
 use crate::failure::Failure;
@@ -42,26 +40,6 @@ pub(crate) struct Paging {
     next: Option<String>,
 }
 
-/// A page of a feed with its posts as raw JSON.
-#[derive(Deserialize)]
-struct Posts<'a> {
-    #[serde(borrow)]
-    newsfeed: Vec<&'a RawValue>,
-    next: Option<String>,
-}
-
-/// The fields of a post that the table shows.
-#[derive(Deserialize)]
-struct Shown {
-    #[serde(rename = "_id")]
-    id: String,
-    title: String,
-    date: String,
-    fav_cnt: i64,
-    view: i64,
-    url: String,
-}
-
 pub(crate) fn run(session: &Session, command: &Feed) -> Result<ExitCode, Failure> {
     let Session { tidings, caller, .. } = session;
     match command {
@@ -78,39 +56,27 @@ pub(crate) fn run(session: &Session, command: &Feed) -> Result<ExitCode, Failure
 fn answer(
     session: &Session,
     paging: &Paging,
-    feed: impl Fn(&Page<'_>) -> tidings_core::Result<FeedAnswer>,
+    feed: impl Fn(&Page<'_>) -> tidings_core::Result<FeedPage>,
 ) -> Result<ExitCode, Failure> {
     let out = &session.out;
     let read = |limit, next: Option<&str>| feed(&Page { limit, next, resumes: true });
     if out.streams() {
         return stream_pages(paging.limit, paging.next.clone(), |next, left| {
             let most = i64::try_from(LIMIT_MAX).unwrap_or(i64::MAX);
-            let answer = read(Some(left.min(most)), next.as_deref())?;
-            let page = posts(answer.body.json())?;
-            Ok((page.newsfeed.into_iter().map(ToOwned::to_owned).collect(), page.next))
+            let page = read(Some(left.min(most)), next.as_deref())?;
+            Ok((page.posts().collect(), page.next().map(str::to_owned)))
         });
     }
-    let answer = read(paging.limit, paging.next.as_deref())?;
-    let json = answer.body.json();
-    let page = posts(json)?;
-    let shown: Vec<Shown> = page.newsfeed.iter().map(|post| decoded(post.get())).collect::<Result<_, _>>()?;
-    out.encoded(json, |screen| {
+    let page = read(paging.limit, paging.next.as_deref())?;
+    out.encoded(page.answer().json(), |screen| {
         let mut table = post::table();
-        for post in shown {
-            let date = Timestamp::parse(&post.date).map_or(post.date, local);
-            table.row([post.id, post.title, number(post.view), number(post.fav_cnt), date, post.url]);
+        for post in page.posts() {
+            let (views, likes) = (number(post.view), number(post.fav_cnt));
+            table.row([post.id, post.title, views, likes, local(post.date), post.url]);
         }
         screen.table(&table, "There are no posts.");
-        if let Some(next) = &page.next {
+        if let Some(next) = page.next() {
             screen.note(&format!("There are more: --next {next}"));
         }
     })
-}
-
-fn posts(json: &[u8]) -> Result<Posts<'_>, Failure> {
-    serde_json::from_slice(json).map_err(|e| Failure::system(format!("cannot read the feed: {e}")))
-}
-
-fn decoded(post: &str) -> Result<Shown, Failure> {
-    serde_json::from_str(post).map_err(|e| Failure::system(format!("cannot read the feed: {e}")))
 }

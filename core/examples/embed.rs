@@ -28,6 +28,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     let feed = newsfeed::popular(&tidings, &Page::default())?;
-    println!("{}", String::from_utf8_lossy(feed.body.json()));
+    for post in feed.posts() {
+        println!("{} ({}), liked by {}", post.title, post.url, post.fav_cnt);
+    }
     Ok(())
 }

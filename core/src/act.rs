@@ -146,6 +146,7 @@ impl Acts {
     ///
     /// # Errors
     /// When the store fails.
+    #[cfg(feature = "demo")]
     pub(crate) fn write_all(&self, tx: &mut dyn Tx, admin: &Admin<'_>, mut lines: Vec<Line>) -> Result<u64> {
         let mut inserted = 0;
         while !lines.is_empty() {

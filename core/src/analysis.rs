@@ -29,6 +29,7 @@ mod journal;
 mod kept;
 mod live;
 pub(crate) mod log;
+#[cfg(feature = "demo")]
 pub(crate) mod past;
 mod period;
 pub(crate) mod recount;

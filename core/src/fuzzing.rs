@@ -83,7 +83,7 @@ pub fn object_id(bytes: &[u8]) -> bool {
 /// The `next` of a page, which is written as it was read.
 pub fn next(bytes: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(bytes) else { return false };
-    let Some(again) = newsfeed::pages::rewritten_next(text) else { return false };
+    let Some(again) = newsfeed::next::rewritten(text) else { return false };
     assert_eq!(again, text);
     true
 }

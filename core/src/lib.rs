@@ -142,6 +142,7 @@ pub mod changes;
 pub mod check;
 pub mod clock;
 pub mod config;
+#[cfg(feature = "demo")]
 pub mod demo;
 pub mod draft_file;
 pub mod error;

@@ -1,8 +1,9 @@
-//! Newsfeeds: popular posts, posts of a topic, posts recommended to a member.
+//! Newsfeeds: popular posts, posts of a topic, and posts recommended to a member.
 //!
-//! Feeds are answered from an index of the newest posts in memory, which follows the store's changes, also
-//! other processes', within a second. What guests get is encoded beforehand. A page's `next` continues the
-//! very order that its first page began, for ten minutes, whatever happens to the ranks meanwhile.
+//! Feeds are answered from an index of the newest posts in memory. A thread updates it within a second after posts
+//! change, also when another process changes them. The first pages of guests are encoded in advance. The `next` of a
+//! page continues the order of the first page for ten minutes, so pages neither repeat nor skip a post while ranks
+//! change.
 
 use std::sync::Arc;
 
@@ -10,45 +11,48 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::Tidings;
 use crate::account::Caller;
-use crate::answer::Encoded;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::profile::history;
 
+#[cfg(feature = "evaluation")]
 pub mod evaluation;
 mod features;
 mod index;
 mod interest;
+mod item;
 mod keeper;
 mod meaning;
-pub(crate) mod pages;
+pub(crate) mod next;
+mod order;
+mod order_cache;
+mod page;
 mod personal;
 mod ranking;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use keeper::Feeds;
-pub use pages::{LIMIT, LIMIT_MAX};
 
-use index::FeedIndex;
-use pages::{FeedKind, Next, Order, Rendered, render};
+pub use order::{LIMIT, LIMIT_MAX};
+pub use page::FeedPage;
 
-/// Which page of a feed is asked for.
+use index::{FeedIndex, commonest_tags};
+use next::Next;
+use order::{FeedKind, Order};
+
+/// Selects a page of a feed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page<'a> {
-    /// How many posts, 1 to 300; 150 when not said. A page that continues another has that one's number.
+    /// The number of posts, 1 to 300; `None` for 150. A page that continues another one has the number of posts of
+    /// that page.
     pub limit: Option<i64>,
-    /// The `next` of the page before; the first page when not said.
+    /// The [`FeedPage::next`] of the previous page; `None` for the first page.
     pub next: Option<&'a str>,
-    /// Whether a `next` whose order is kept no longer goes on in the present order, from its place: for a process
-    /// that ends between two pages, as a command does.
+    /// Whether a `next` whose order is no longer known continues the current order from the same place, instead of
+    /// failing. It is for a process that ends between two pages, such as a command.
     pub resumes: bool,
-}
-
-/// A page of a feed: the complete answer `{"result": "success", "newsfeed": […], "next": …}`.
-pub struct FeedAnswer {
-    /// The answer; what many get is encoded, and compressed, once.
-    pub body: Arc<Encoded>,
 }
 
 /// Loads the feed index and starts the thread that keeps it up to date with the posts.
@@ -60,39 +64,36 @@ pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     Ok(())
 }
 
-/// Popular posts: views and likes, each weighing less as it ages; posts without any follow, newest first.
+/// Returns popular posts: by views and likes, whose weight decreases with age; posts without any follow, newest first.
 ///
 /// # Errors
-/// `bad request` for a limit out of its bounds, and a `next` that is none or has expired.
-pub fn popular(tidings: &Tidings, page: &Page<'_>) -> Result<FeedAnswer> {
+/// `bad request` for a limit that is out of its bounds, and for a `next` that is invalid or has expired.
+pub fn popular(tidings: &Tidings, page: &Page<'_>) -> Result<FeedPage> {
     let reader = Reader::new(tidings)?;
     let feed = &reader.index.popular_feed;
-    reader.answer(page, &[FeedKind::Popular], Some(&feed.order), Some(&feed.first))
+    reader.page(page, &[FeedKind::Popular], Some(&feed.order), Some(&feed.first))
 }
 
-/// Posts whose topics or tags hold `name`, newest first; none for a name that no post has.
+/// Returns the posts with the topic or tag `name`, newest first; an empty page if no post has it.
 ///
-/// The first page that shows posts is recorded in the list of newsfeeds of the member who opens it.
+/// If the caller is a member and the first page has posts, the page is recorded in the member's list of newsfeeds.
 ///
 /// # Errors
 /// As [`popular`].
-pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) -> Result<FeedAnswer> {
+pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) -> Result<FeedPage> {
     let reader = Reader::new(tidings)?;
     let name: String = name.nfc().collect();
     let order = reader.index.topic(&name);
     let first = reader.index.topic_page(&name, reader.now);
-    let answer = reader.answer(page, &[FeedKind::topic(&name)], order, first)?;
-    if let (Some(order), None, false) = (order, page.next, matches!(caller, Caller::Nobody)) {
-        let Rendered { keys, .. } = render(&reader.index, order, 0, limit(page)?, reader.now);
-        if !keys.is_empty() {
-            record(tidings, caller, name, reader.index.commonest_tags(&keys), reader.now)?;
-        }
+    let answer = reader.page(page, &[FeedKind::topic(&name)], order, first)?;
+    if page.next.is_none() && !matches!(caller, Caller::Nobody) && !answer.items().is_empty() {
+        let tags = commonest_tags(answer.items().iter().map(|item| &**item));
+        record(tidings, caller, name, tags, reader.now)?;
     }
     Ok(answer)
 }
 
-/// The name of a topic's feed as it is recorded, and the tags that are recorded with it, had the feed been opened
-/// at some time.
+/// Returns the name of a topic's feed and the tags that [`topic`] would have recorded with it at the time `at`.
 ///
 /// # Errors
 /// When the store fails.
@@ -112,21 +113,21 @@ fn record(tidings: &Tidings, caller: &Caller, name: String, tags: Vec<String>, n
     })
 }
 
-/// Posts recommended to the caller: to a member by their interest, without what they have seen; to guests,
-/// and to members who have done little yet, fresh and popular posts across topics.
+/// Returns posts recommended to the caller: for a member with enough acts, by the member's interest and without the
+/// posts that the member has seen; for others, fresh and popular posts of all topics.
 ///
 /// # Errors
 /// As [`popular`].
-pub fn recommended(tidings: &Tidings, caller: &Caller, page: &Page<'_>) -> Result<FeedAnswer> {
+pub fn recommended(tidings: &Tidings, caller: &Caller, page: &Page<'_>) -> Result<FeedPage> {
     let reader = Reader::new(tidings)?;
     if let Some(answer) = reader.personal(caller, page)? {
         return Ok(answer);
     }
     let feed = &reader.index.recommended_feed;
-    reader.answer(page, &[FeedKind::Recommended], Some(&feed.order), Some(&feed.first))
+    reader.page(page, &[FeedKind::Recommended], Some(&feed.order), Some(&feed.first))
 }
 
-/// One look at the feeds: the index and the time that an answer is made of.
+/// The index and the time that one request is answered from.
 struct Reader<'t> {
     tidings: &'t Tidings,
     index: Arc<FeedIndex>,
@@ -138,22 +139,22 @@ impl<'t> Reader<'t> {
         Ok(Self { tidings, index: tidings.feeds().index()?, now: tidings.now() })
     }
 
-    /// A page of the order that `next` continues, or else of the `current` one; `first` is its first page
-    /// of the usual length.
-    fn answer(
+    /// Returns a page of the order that `page.next` continues, or of the `current` order without a `next`; `first` is
+    /// the precomputed first page of the current order with [`LIMIT`] posts.
+    fn page(
         &self,
         page: &Page<'_>,
         kinds: &[FeedKind],
         current: Option<&Arc<Order>>,
-        first: Option<&Arc<Encoded>>,
-    ) -> Result<FeedAnswer> {
+        first: Option<&FeedPage>,
+    ) -> Result<FeedPage> {
         let limit = limit(page)?;
         let Some(next) = page.next else {
-            let made = first.filter(|_| limit == LIMIT && !self.index.has_ended(self.now));
-            return Ok(match (made, current) {
-                (Some(first), _) => FeedAnswer { body: Arc::clone(first) },
-                (None, Some(order)) => self.render(order, 0, limit),
-                (None, None) => self.render(&Order::fixed(kinds[0], Arc::from([])), 0, limit),
+            let first = first.filter(|_| limit == LIMIT && !self.index.has_ended(self.now));
+            return Ok(match (first, current) {
+                (Some(first), _) => first.clone(),
+                (None, Some(order)) => self.index.page(order, 0, limit, self.now),
+                (None, None) => FeedPage::new(Vec::new(), None),
             });
         };
         let shared = &self.tidings.feeds().shared;
@@ -161,11 +162,11 @@ impl<'t> Reader<'t> {
         let order = shared.orders.find(next, kinds, current, self.tidings.clock().monotonic());
         let order = order.or_else(|| current.filter(|_| page.resumes).map(Arc::clone));
         let order = order.ok_or(Error::BadRequest("next has expired: begin again with the first page"))?;
-        Ok(self.render(&order, next.place, next.limit))
+        Ok(self.index.page(&order, next.place, next.limit, self.now))
     }
 
-    /// A page of the caller's own feed, if they have one.
-    fn personal(&self, caller: &Caller, page: &Page<'_>) -> Result<Option<FeedAnswer>> {
+    /// Returns a page of the caller's own feed; `None` if the caller is not a member.
+    fn personal(&self, caller: &Caller, page: &Page<'_>) -> Result<Option<FeedPage>> {
         if matches!(caller, Caller::Nobody | Caller::Operator) {
             return Ok(None);
         }
@@ -177,19 +178,14 @@ impl<'t> Reader<'t> {
             Ok::<_, Error>(Some((member.key, personal)))
         })?;
         let Some((key, personal)) = found else { return Ok(None) };
-        // A member may go on with what they began as one who had done too little.
+        // A member may continue a page from before they had enough acts.
         let kinds = [FeedKind::Personal(key), FeedKind::Recommended];
         let Some(personal) = personal else {
             let guests = &self.index.recommended_feed;
-            return self.answer(page, &kinds, Some(&guests.order), Some(&guests.first)).map(Some);
+            return self.page(page, &kinds, Some(&guests.order), Some(&guests.first)).map(Some);
         };
-        shared.orders.keep(&personal.order, self.tidings.clock().monotonic());
-        self.answer(page, &kinds, Some(&personal.order), Some(&personal.first)).map(Some)
-    }
-
-    fn render(&self, order: &Order, place: usize, limit: usize) -> FeedAnswer {
-        let Rendered { answer, .. } = render(&self.index, order, place, limit, self.now);
-        FeedAnswer { body: Arc::new(Encoded::new(answer)) }
+        shared.orders.insert(&personal.order, self.tidings.clock().monotonic());
+        self.page(page, &kinds, Some(&personal.order), Some(&personal.first)).map(Some)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::{Error, Outcome, Result};
 use crate::id::ObjectId;
-use crate::store::{StoreError, Topic, Tx};
+use crate::store::{Topic, Tx};
 use crate::text;
 
 mod cache;
@@ -167,7 +167,8 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
     written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
 }
 
-/// A notice of long ago, with the views it had since.
+/// A notice of the past with its views.
+#[cfg(feature = "demo")]
 pub(crate) struct Past {
     pub(crate) id: ObjectId,
     pub(crate) title: &'static str,
@@ -177,8 +178,9 @@ pub(crate) struct Past {
     pub(crate) date: Timestamp,
 }
 
-/// Keeps a notice of long ago.
-pub(crate) fn insert_past(tx: &mut dyn Tx, admin: &Admin<'_>, past: &Past) -> Result<(), StoreError> {
+/// Inserts a notice of the past.
+#[cfg(feature = "demo")]
+pub(crate) fn insert_past(tx: &mut dyn Tx, admin: &Admin<'_>, past: &Past) -> Result<()> {
     sql::insert(tx, admin, past.id, past.title, past.post, i64::from(past.is_shown), past.date)?;
     sql::add_views(tx, past.id, past.view)?;
     tx.touch(Topic::Notices);

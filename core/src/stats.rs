@@ -45,7 +45,7 @@ impl Stats {
             writable: store.writable().is_ok(),
             database_bytes: store.database_bytes(),
             wal_bytes: store.wal_bytes(),
-            feeds_age_ms: age(tidings.feeds().followed()),
+            feeds_age_ms: age(tidings.feeds().updated()),
             words_age_ms: age(tidings.words().made()),
         }
     }

@@ -1,11 +1,13 @@
 //! The newsfeeds.
 
+use std::sync::Arc;
+
 use http::HeaderValue;
 use http::header::{HeaderName, LINK};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use tidings_core::account::Caller;
-use tidings_core::newsfeed::{self, FeedAnswer, Page};
+use tidings_core::newsfeed::{self, FeedPage, Page};
 use tidings_core::post::Post;
 use tidings_core::{Result, Tidings};
 use utoipa::{IntoParams, ToSchema};
@@ -84,7 +86,7 @@ pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
     // All callers get the same feed, so it comes from memory for members, too.
     let page = call.parameters::<PageFields>()?;
     let feed = newsfeed::popular(call.tidings(), &page.page())?;
-    Ok(Reply::encoded(&feed.body, call.accepts_gzip()))
+    Ok(Reply::encoded(feed.answer(), call.accepts_gzip()))
 }
 
 /// Returns the posts of a topic, newest first
@@ -134,15 +136,15 @@ async fn topic(call: Call, name: String) -> Answer {
 async fn answer(
     call: Call,
     lane: impl FnOnce(&Lanes) -> &Lane,
-    feed: impl FnOnce(&Tidings, &Caller, &Page<'_>) -> Result<FeedAnswer> + Send + 'static,
+    feed: impl FnOnce(&Tidings, &Caller, &Page<'_>) -> Result<FeedPage> + Send + 'static,
 ) -> Answer {
     let page = call.parameters::<PageFields>()?;
     if call.is_guest() {
         let feed = feed(call.tidings(), call.caller(), &page.page())?;
-        return call.encoded(feed.body).await;
+        return call.encoded(Arc::clone(feed.answer())).await;
     }
     let feed = move |tidings: &_, caller: &_, gzip| {
-        feed(tidings, caller, &page.page()).map(|feed| Reply::encoded(&feed.body, gzip))
+        feed(tidings, caller, &page.page()).map(|feed| Reply::encoded(feed.answer(), gzip))
     };
     call.run_in(lane, feed).await
 }

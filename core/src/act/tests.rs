@@ -131,8 +131,8 @@ fn reports(service: &Service) -> Value {
         |days| serde_json::to_value(analysis::days_ago(service, &Caller::Operator, days).unwrap()).unwrap();
     let mut summary = serde_json::to_value(analysis::summary(service).unwrap()).unwrap();
     summary["analysis"]["communication_avg"].take();
-    let feed = |answer: crate::newsfeed::FeedAnswer| -> Value {
-        serde_json::from_slice::<Value>(answer.body.json()).unwrap()["newsfeed"].take()
+    let feed = |answer: crate::newsfeed::FeedPage| -> Value {
+        serde_json::from_slice::<Value>(answer.answer().json()).unwrap()["newsfeed"].take()
     };
     let page = Page::default();
     let mut report = json!({

@@ -22,8 +22,8 @@ fn value<T: Serialize>(report: T) -> Value {
     serde_json::to_value(report).unwrap()
 }
 
-fn feed(answer: &newsfeed::FeedAnswer) -> Value {
-    serde_json::from_slice::<Value>(answer.body.json()).unwrap()["newsfeed"].take()
+fn feed(answer: &newsfeed::FeedPage) -> Value {
+    serde_json::from_slice::<Value>(answer.answer().json()).unwrap()["newsfeed"].take()
 }
 
 fn count(service: &Service, sql: &str) -> i64 {

@@ -95,7 +95,7 @@ pub fn evaluate(
     let lexicon = tidings.words().current().map(|model| Arc::new(Lexicon::new(model)));
     let index = FeedIndex::next(None, posts, &[], lexicon.as_ref(), 0, at, config);
     let tf_idf = TfIdf::read(tidings.store(), &index)?;
-    let over: OwnSet<i64> = index.over(at).map(|position| index.key(position)).collect();
+    let over: OwnSet<i64> = index.ended(at).map(|position| index.key(position)).collect();
 
     let mut scores = RANKINGS.map(|_| Scores::default());
     let all = past.tested.len();

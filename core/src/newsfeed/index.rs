@@ -1,80 +1,57 @@
-//! The posts that feeds are made of, in memory: an unchanging [`FeedIndex`] that is swapped for the next one.
+//! The posts of all feeds in memory: an immutable [`FeedIndex`], replaced by the next one when posts change.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{Hash as _, Hasher as _};
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use super::features::{Feature, FeatureIndex, Features, Kind, feature};
+use super::features::{Feature, FeatureIndex};
+use super::item::{Item, Names};
 use super::meaning::{Lexicon, Meanings};
-use super::pages::{FeedKind, LIMIT, Order, render};
+use super::next::Next;
+use super::order::{FeedKind, LIMIT, Order};
+use super::page::FeedPage;
 use super::ranking;
-use crate::answer::Encoded;
+use super::snapshot::Snapshot;
 use crate::clock::Timestamp;
 use crate::config::Feed;
-use crate::keyed::{OwnSet, Unkeyed};
-use crate::post::Post;
+use crate::keyed::OwnSet;
 use crate::post::feed_rows::FeedRow;
 
-mod snapshot;
 #[cfg(test)]
 pub(super) mod tests;
 
-use snapshot::Snapshot;
-
-/// How much of the guests' recommended feed is made diverse; behind it the ranking stands as it is.
+/// How many posts of the guests' recommended feed are made diverse. The posts after them keep the order of their scores.
 const DIVERSE_LENGTH: usize = 1_500;
+/// The number of tags that the history of a member records for an opened topic feed.
+const COMMONEST_TAGS: usize = 10;
 
-/// One post, with what every feed needs of it.
-pub(super) struct Item {
-    pub(super) key: i64,
-    /// The post as feeds answer it, a JSON object.
-    pub(super) json: Box<str>,
-    pub(super) end_date: Option<Timestamp>,
-    heat: Option<f64>,
-    about: Arc<About>,
-}
-
-/// What acts do not change of a post.
-struct About {
-    id: String,
-    date: Timestamp,
-    topic: Box<[Arc<str>]>,
-    tag: Box<[Arc<str>]>,
-    features: Features,
-    /// Hashes of its topics and its site: what diversity looks at.
-    labels: Box<[Feature]>,
-    /// Tells whether any of this has changed.
-    fingerprint: u64,
-}
-
-/// Every post that feeds show, with the orders and the answers that guests get.
+/// The newest posts, as many as the settings allow, with the orders and the first pages that guests get.
 pub(super) struct FeedIndex {
-    /// The revision of the database that it shows.
+    /// The revision of the database that this index shows.
     pub(super) revision: i64,
-    /// How many came before it, by which two can be told apart.
+    /// How many indexes preceded this one; it identifies the index.
     pub(super) number: u64,
     /// Newest first, ties by greatest id.
     items: Vec<Arc<Item>>,
     snapshot: Arc<Snapshot>,
-    /// Popularity, by position.
+    /// Popularity by position.
     popular: Vec<f32>,
-    /// When the first of the posts shown reaches its end.
+    /// The earliest end date of the posts shown.
     ends: Timestamp,
-    pub(super) popular_feed: Guests,
-    pub(super) recommended_feed: Guests,
-    /// First pages of topic feeds, each made when it is first asked for.
-    topic_pages: HashMap<Arc<str>, OnceLock<Arc<Encoded>>>,
+    pub(super) popular_feed: GuestFeed,
+    pub(super) recommended_feed: GuestFeed,
+    /// First pages of topic feeds, each computed at its first request.
+    topic_pages: HashMap<Arc<str>, OnceLock<FeedPage>>,
 }
 
-/// A feed as every guest gets it.
-pub(super) struct Guests {
+/// A feed that is the same for all guests.
+pub(super) struct GuestFeed {
     pub(super) order: Arc<Order>,
-    /// The first page of the usual length.
-    pub(super) first: Arc<Encoded>,
+    /// The first page with [`LIMIT`] posts, already encoded.
+    pub(super) first: FeedPage,
 }
 
 impl FeedIndex {
-    /// The index after `changed` and `removed` posts, made of the one `before`, with the words of a model.
+    /// Computes the index that follows `before`, given the `changed` and `removed` posts and the words of a model.
     pub(super) fn next(
         before: Option<&Self>,
         changed: Vec<FeedRow>,
@@ -90,7 +67,7 @@ impl FeedIndex {
             Some(before) => (&before.items, Some(&before.snapshot)),
             None => (&empty, None),
         };
-        let position = |key: i64| snapshot.and_then(|c| c.positions.get(&key)).map(|at| *at as usize);
+        let position = |key: i64| snapshot.and_then(|s| s.positions.get(&key)).map(|at| *at as usize);
         let mut items = items.clone();
         let same_words = |snapshot: &Arc<Snapshot>| {
             snapshot.meanings.as_ref().map(|m| Arc::as_ptr(m.lexicon())) == lexicon.map(Arc::as_ptr)
@@ -136,23 +113,23 @@ impl FeedIndex {
             snapshot,
             popular,
             ends: ends.unwrap_or(Timestamp::MAX),
-            popular_feed: Guests::none(),
-            recommended_feed: Guests::none(),
+            popular_feed: GuestFeed::empty(),
+            recommended_feed: GuestFeed::empty(),
         };
-        // The tail of an order may only be shared while the posts are the same.
+        // Orders may share a tail only while the posts are the same.
         let before = before.filter(|_| !rebuilt);
-        let order = |kind, keys, feed: fn(&Self) -> &Guests| {
+        let order = |kind, keys, feed: fn(&Self) -> &GuestFeed| {
             Arc::new(Order::after(before.map(|before| &*feed(before).order), kind, keys, now))
         };
-        let popular = order(FeedKind::Popular, index.most_popular(now), |l| &l.popular_feed);
+        let popular = order(FeedKind::Popular, index.most_popular(now), |i| &i.popular_feed);
         let recommended = index.most_recommendable(now, config);
-        let recommended = order(FeedKind::Recommended, recommended, |l| &l.recommended_feed);
-        index.popular_feed = index.guests(popular, now);
-        index.recommended_feed = index.guests(recommended, now);
+        let recommended = order(FeedKind::Recommended, recommended, |i| &i.recommended_feed);
+        index.popular_feed = index.guest_feed(popular, now);
+        index.recommended_feed = index.guest_feed(recommended, now);
         index
     }
 
-    /// The orders that an index after this one no longer has, so that they can be kept.
+    /// Returns the orders that the index `next` no longer has, for the order cache.
     pub(super) fn orders_before(&self, next: &Self) -> Vec<Arc<Order>> {
         let mut orders = vec![Arc::clone(&self.popular_feed.order), Arc::clone(&self.recommended_feed.order)];
         if !Arc::ptr_eq(&self.snapshot, &next.snapshot) {
@@ -162,125 +139,125 @@ impl FeedIndex {
         orders
     }
 
-    /// How many posts there are.
+    /// Returns the page with `limit` posts from place `at` of an order on.
+    ///
+    /// It skips posts that were removed or have ended, so only the last page has fewer posts.
+    pub(super) fn page(&self, order: &Order, at: usize, limit: usize, now: Timestamp) -> FeedPage {
+        let mut shown = order.from(at).filter_map(|(place, key)| {
+            let item = &self.items[self.position(key)? as usize];
+            (!item.has_ended(now)).then_some((place, item))
+        });
+        let (mut items, mut place) = (Vec::with_capacity(limit), at);
+        for (behind, item) in shown.by_ref().take(limit) {
+            items.push(Arc::clone(item));
+            place = behind;
+        }
+        let next = shown.next().map(|_| Next { order: order.id, place, limit });
+        FeedPage::new(items, next)
+    }
+
+    /// Returns the number of posts.
     pub(super) fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// The post with this key.
-    pub(super) fn item(&self, key: i64) -> Option<&Item> {
-        self.position(key).map(|at| &*self.items[at as usize])
-    }
-
-    /// The key of the post at a position.
+    /// Returns the key of the post at a position.
     pub(super) fn key(&self, position: u32) -> i64 {
         self.items[position as usize].key
     }
 
-    /// The keys of all posts, the newest first.
+    /// Returns the keys of all posts, newest first.
+    #[cfg(feature = "evaluation")]
     pub(super) fn newest(&self) -> impl Iterator<Item = i64> {
         self.items.iter().map(|item| item.key)
     }
 
-    /// Where the post with this key stands.
+    /// Returns the position of the post with this key.
     pub(super) fn position(&self, key: i64) -> Option<u32> {
         self.snapshot.positions.get(&key).copied()
     }
 
-    /// The labels that diversity looks at, of the post at a position.
+    /// Returns the labels of the post at a position: its topics and its site.
     pub(super) fn labels(&self, position: u32) -> &[Feature] {
         &self.items[position as usize].about.labels
     }
 
-    /// The index of the features.
+    /// Returns the index of topics, tags and words.
     pub(super) fn features(&self) -> &FeatureIndex {
         &self.snapshot.features
     }
 
-    /// What the posts mean, where there is a word model.
+    /// Returns the directions of the posts; `None` without a word model.
     pub(super) fn meanings(&self) -> Option<&Meanings> {
         self.snapshot.meanings.as_ref()
     }
 
-    /// Freshness and popularity, by position.
-    fn standing(&self) -> impl Iterator<Item = (f32, f32)> {
+    /// Returns freshness and popularity by position.
+    fn fresh_and_popular(&self) -> impl Iterator<Item = (f32, f32)> {
         self.snapshot.fresh.iter().copied().zip(self.popular.iter().copied())
     }
 
-    /// Recency and popularity, by position.
-    pub(super) fn lately(&self) -> impl Iterator<Item = (f32, f32)> {
+    /// Returns recency and popularity by position.
+    pub(super) fn recent_and_popular(&self) -> impl Iterator<Item = (f32, f32)> {
         self.snapshot.recent.iter().copied().zip(self.popular.iter().copied())
     }
 
-    /// How many posts are newer than a time: those of the first positions.
+    /// Returns how many posts are newer than `time`; they have the first positions.
     pub(super) fn newer_than(&self, time: Timestamp) -> usize {
         self.items.partition_point(|item| item.about.date > time)
     }
 
-    /// Whether answers made before `now` may show a post that has reached its end since.
+    /// Returns whether a precomputed page may show a post that has ended at `now`.
     pub(super) fn has_ended(&self, now: Timestamp) -> bool {
         now >= self.ends
     }
 
-    /// The positions of the posts that are past their end.
-    pub(super) fn over(&self, now: Timestamp) -> impl Iterator<Item = u32> {
-        self.snapshot.ending.iter().copied().filter(move |at| self.items[*at as usize].is_over(now))
+    /// Returns the positions of the posts that have ended at `now`.
+    pub(super) fn ended(&self, now: Timestamp) -> impl Iterator<Item = u32> {
+        self.snapshot.ending.iter().copied().filter(move |at| self.items[*at as usize].has_ended(now))
     }
 
-    /// When a post next reaches its end.
+    /// Returns the time at which the next post ends; `Timestamp::MAX` if none does.
     pub(super) fn ends(&self) -> Timestamp {
         self.ends
     }
 
-    /// The order of a topic's feed; `None` when no post carries it.
+    /// Returns the order of a topic's feed; `None` if no post has this topic or tag.
     pub(super) fn topic(&self, name: &str) -> Option<&Arc<Order>> {
         self.snapshot.topics.get(name)
     }
 
-    /// The first page of a topic's feed, of the usual length.
-    pub(super) fn topic_page(&self, name: &str, now: Timestamp) -> Option<&Arc<Encoded>> {
+    /// Returns the first page of a topic's feed with [`LIMIT`] posts.
+    pub(super) fn topic_page(&self, name: &str, now: Timestamp) -> Option<&FeedPage> {
         let (page, order) = (self.topic_pages.get(name)?, self.topic(name)?);
-        Some(page.get_or_init(|| Arc::new(Encoded::new(render(self, order, 0, LIMIT, now).answer))))
+        Some(page.get_or_init(|| self.page(order, 0, LIMIT, now)))
     }
 
-    /// The commonest tags of posts, most common first, ties by name, at most ten.
-    pub(super) fn commonest_tags(&self, keys: &[i64]) -> Vec<String> {
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        for tag in keys.iter().filter_map(|key| self.item(*key)).flat_map(|item| &item.about.tag) {
-            *counts.entry(tag).or_default() += 1;
-        }
-        let mut counts: Vec<_> = counts.into_iter().collect();
-        counts.sort_unstable_by_key(|(tag, count)| (std::cmp::Reverse(*count), *tag));
-        counts.into_iter().take(10).map(|(tag, _)| tag.to_owned()).collect()
-    }
-
-    /// The commonest tags of the first page of a topic's feed, as it was at some time.
+    /// Returns the commonest tags of the first page of a topic's feed as it was at the time `at`.
     pub(super) fn topic_tags(&self, name: &str, at: Timestamp) -> Vec<String> {
-        let shown =
-            |key: &i64| self.item(*key).is_some_and(|item| item.about.date <= at && !item.is_over(at));
         let keys = self.topic(name).into_iter().flat_map(|order| order.from(0)).map(|(_, key)| key);
-        let keys: Vec<i64> = keys.filter(shown).take(LIMIT).collect();
-        self.commonest_tags(&keys)
+        let items = keys.filter_map(|key| Some(&*self.items[self.position(key)? as usize]));
+        commonest_tags(items.filter(|item| item.about.date <= at && !item.has_ended(at)).take(LIMIT))
     }
 
-    /// Hottest first; posts without acts follow, newest first.
+    /// Sorts the posts by heat; posts without views and likes follow, newest first.
     fn most_popular(&self, now: Timestamp) -> Vec<i64> {
-        let shown = || self.items.iter().filter(|item| !item.is_over(now));
-        let mut acted: Vec<_> = shown().filter_map(|item| Some((item.heat?, item.key))).collect();
-        // Stable, so that ties stay newest first.
-        acted.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let quiet = shown().filter(|item| item.heat.is_none()).map(|item| item.key);
-        acted.into_iter().map(|(_, key)| key).chain(quiet).collect()
+        let shown = || self.items.iter().filter(|item| !item.has_ended(now));
+        let mut hot: Vec<_> = shown().filter_map(|item| Some((item.heat?, item.key))).collect();
+        // The sort is stable, so ties stay newest first.
+        hot.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let cold = shown().filter(|item| item.heat.is_none()).map(|item| item.key);
+        hot.into_iter().map(|(_, key)| key).chain(cold).collect()
     }
 
-    /// Fresh and popular posts across topics.
+    /// Ranks fresh and popular posts of all topics.
     fn most_recommendable(&self, now: Timestamp, config: &Feed) -> Vec<i64> {
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let (fresh_weight, popular_weight) = (config.fresh_weight as f32, config.popular_weight as f32);
-        let scores: Vec<f32> =
-            self.standing().map(|(fresh, popular)| fresh_weight * fresh + popular_weight * popular).collect();
+        let weighted = |(fresh, popular)| fresh_weight * fresh + popular_weight * popular;
+        let scores: Vec<f32> = self.fresh_and_popular().map(weighted).collect();
         let mut best: Vec<u32> =
-            self.positions().filter(|at| !self.items[*at as usize].is_over(now)).collect();
+            self.positions().filter(|at| !self.items[*at as usize].has_ended(now)).collect();
         best.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]));
         let diverse = ranking::diversify(&best, |at| self.labels(at), |_| config.diverse_max, DIVERSE_LENGTH);
         let first: OwnSet<u32> = diverse.iter().copied().collect();
@@ -288,90 +265,34 @@ impl FeedIndex {
         diverse.iter().copied().chain(rest).map(|at| self.key(at)).collect()
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "the settings hold far fewer posts")]
+    #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
     fn positions(&self) -> impl Iterator<Item = u32> + use<> {
         0..self.items.len() as u32
     }
 
-    fn guests(&self, order: Arc<Order>, now: Timestamp) -> Guests {
-        let first = render(self, &order, 0, LIMIT, now).answer;
-        Guests { order, first: Arc::new(Encoded::new(first)) }
+    fn guest_feed(&self, order: Arc<Order>, now: Timestamp) -> GuestFeed {
+        let first = self.page(&order, 0, LIMIT, now);
+        // Encoded now, so that no request has to.
+        first.answer();
+        GuestFeed { order, first }
     }
 }
 
-impl Guests {
-    /// Stands in an index until its feeds are made.
-    fn none() -> Self {
+impl GuestFeed {
+    /// A placeholder until the feed is computed.
+    fn empty() -> Self {
         let order = Arc::new(Order::fixed(FeedKind::Popular, Arc::from([])));
-        Self { order, first: Arc::new(Encoded::new(Vec::new())) }
+        Self { order, first: FeedPage::new(Vec::new(), None) }
     }
 }
 
-impl Item {
-    /// The item of a row; what acts do not change is shared with `before` when it is the same.
-    fn new(row: FeedRow, before: Option<&Self>, names: &mut Names) -> Self {
-        // Compared with the same post's alone: who makes two versions of a post alike harms nobody else.
-        let mut hasher = Unkeyed::default();
-        (&row.title, &row.url, &row.host, &row.img, row.date).hash(&mut hasher);
-        (&row.topic, &row.tag, &row.keyword).hash(&mut hasher);
-        let fingerprint = hasher.finish();
-        let same = before.filter(|before| before.about.fingerprint == fingerprint);
-        let json = serde_json::to_string(&post(&row)).expect("a post has text keys and nothing that fails");
-        let about = match same {
-            Some(before) => Arc::clone(&before.about),
-            None => Arc::new(About {
-                features: Features::new(
-                    row.topic.iter().map(String::as_str),
-                    row.tag.iter().map(String::as_str),
-                    row.keyword.split_ascii_whitespace(),
-                ),
-                labels: labels(&row),
-                id: row.id,
-                date: row.date,
-                topic: row.topic.iter().map(|name| names.get(name)).collect(),
-                tag: row.tag.iter().map(|name| names.get(name)).collect(),
-                fingerprint,
-            }),
-        };
-        Self { key: row.key, json: json.into(), end_date: row.end_date, heat: row.heat, about }
+/// Returns the ten commonest tags of posts, most common first, ties by name.
+pub(super) fn commonest_tags<'i>(items: impl Iterator<Item = &'i Item>) -> Vec<String> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for tag in items.flat_map(|item| &item.about.tag) {
+        *counts.entry(tag).or_default() += 1;
     }
-
-    pub(super) fn is_over(&self, now: Timestamp) -> bool {
-        self.end_date.is_some_and(|end| end <= now)
-    }
-}
-
-/// The post as feeds answer it.
-fn post(row: &FeedRow) -> Post {
-    Post {
-        id: row.id.clone(),
-        title: row.title.clone(),
-        date: row.date,
-        img: row.img.clone(),
-        fav_cnt: row.fav,
-        view: row.view,
-        url: row.url.clone(),
-        end_date: row.end_date,
-    }
-}
-
-/// A site counts as a label of its own, apart from topics of the same name.
-fn labels(row: &FeedRow) -> Box<[Feature]> {
-    let topics = row.topic.iter().map(|name| feature(Kind::Topic, name));
-    topics.chain([feature(Kind::Word, &row.host)]).collect()
-}
-
-/// Names that many posts share, each kept once.
-#[derive(Default)]
-struct Names(HashSet<Arc<str>>);
-
-impl Names {
-    fn get(&mut self, name: &str) -> Arc<str> {
-        if let Some(name) = self.0.get(name) {
-            return Arc::clone(name);
-        }
-        let name: Arc<str> = name.into();
-        self.0.insert(Arc::clone(&name));
-        name
-    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_unstable_by_key(|(tag, count)| (std::cmp::Reverse(*count), *tag));
+    counts.into_iter().take(COMMONEST_TAGS).map(|(tag, _)| tag.to_owned()).collect()
 }

@@ -1,4 +1,4 @@
-//! Keeps the index of posts up to date, in a thread of its own.
+//! The feeds in memory, and the thread that updates them when posts change.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use arc_swap::ArcSwapOption;
 
 use super::index::FeedIndex;
 use super::meaning::{Lexicon, Meanings};
-use super::pages::Orders;
+use super::order_cache::OrderCache;
 use super::personal::Personals;
 use crate::clock::{Clock, SECOND_MS, Timestamp};
 use crate::config::Feed;
@@ -18,30 +18,31 @@ use crate::post::{feed_rows, heat};
 use crate::store::{Store, Topic, version_in};
 use crate::words::Words;
 
-/// How long changes are gathered before the index follows them.
+/// How long the thread gathers changes before it updates the index.
 const GATHER: Duration = Duration::from_millis(400);
-/// How far a clock is set back before the index is loaded again: further than clocks are adjusted all the time.
+/// The index is loaded completely when the clock was set back by more than this: further than a clock is usually
+/// adjusted.
 const SET_BACK_MS: i64 = 60 * SECOND_MS;
 
-/// The feeds in memory: the present index, and the thread that swaps it for the next one.
+/// The feeds of a service: the current index, and the thread that replaces it.
 ///
-/// Nothing is loaded until a feed is first asked for.
+/// The first request of a feed loads the index and starts the thread.
 pub(crate) struct Feeds {
     pub(super) shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the thread and the readers share.
+/// The data that the thread and the readers share.
 pub(super) struct Shared {
     store: Arc<Store>,
     words: Arc<Words>,
     index: ArcSwapOption<FeedIndex>,
-    pub(super) orders: Orders,
+    pub(super) orders: OrderCache,
     pub(super) personals: Personals,
     pub(super) config: Feed,
     clock: Clock,
-    /// When the index was made, as far as the store had come then.
-    followed: AtomicI64,
+    /// The time of the last update of the index.
+    updated: AtomicI64,
     stopped: AtomicBool,
 }
 
@@ -51,36 +52,35 @@ impl Feeds {
             store,
             words,
             index: ArcSwapOption::empty(),
-            orders: Orders::default(),
+            orders: OrderCache::default(),
             personals: Personals::default(),
             config,
             clock,
-            followed: AtomicI64::new(0),
+            updated: AtomicI64::new(0),
             stopped: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared), thread: Mutex::default() }
     }
 
-    /// The present index; loads the first one, and starts the thread, when there is none yet.
+    /// Returns the current index. The first call loads it and starts the thread.
     pub(super) fn index(&self) -> Result<Arc<FeedIndex>> {
         if let Some(index) = self.shared.index.load_full() {
             return Ok(index);
         }
         let mut thread = self.lock();
         if thread.is_none() {
-            self.shared.follow()?;
+            self.shared.update()?;
             let shared = Arc::clone(&self.shared);
-            let keeper =
-                std::thread::Builder::new().name("tidings-feeds".into()).spawn(move || shared.keep());
+            let keeper = std::thread::Builder::new().name("tidings-feeds".into()).spawn(move || shared.run());
             *thread = Some(keeper.map_err(|e| Error::Internal(e.into()))?);
         }
         self.shared.index.load_full().ok_or(Error::Overloaded)
     }
 
-    /// When the index was made; `None` while there is none.
-    pub(crate) fn followed(&self) -> Option<Timestamp> {
-        let followed = || Timestamp::from_millis(self.shared.followed.load(Ordering::Relaxed));
-        self.shared.index.load().as_ref().map(|_| followed())
+    /// Returns the time of the last update of the index; `None` before it is loaded.
+    pub(crate) fn updated(&self) -> Option<Timestamp> {
+        let updated = || Timestamp::from_millis(self.shared.updated.load(Ordering::Relaxed));
+        self.shared.index.load().as_ref().map(|_| updated())
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
@@ -99,23 +99,23 @@ impl Drop for Feeds {
 }
 
 impl Shared {
-    /// Swaps the index for one that shows what is committed now.
-    fn follow(&self) -> Result<()> {
+    /// Replaces the index by one that shows the committed posts.
+    fn update(&self) -> Result<()> {
         let before = self.index.load_full();
         let now = self.clock.now();
         let since = before.as_ref().map_or(0, |before| before.revision);
         let (changed, removed, revision) = self.store.read(|tx| {
             let (revision, removed) = (version_in(tx, Topic::Posts)?, feed_rows::removed(tx, since)?);
-            // Older posts move up into a full index when others go, so it is loaded anew.
+            // When a post leaves a full index, an older post takes its place, so the index is loaded completely.
             let full = before.as_ref().is_some_and(|before| before.len() >= self.config.posts);
-            // So are the heats that were made before the clock was set back.
+            // Heats are bounded by the present time, so they are loaded again when the clock was set back.
             let is_set_back =
-                now + SET_BACK_MS < Timestamp::from_millis(self.followed.load(Ordering::Relaxed));
+                now + SET_BACK_MS < Timestamp::from_millis(self.updated.load(Ordering::Relaxed));
             let since = if full && !removed.is_empty() || is_set_back { 0 } else { since };
             let mut changed = feed_rows::changed(tx, since, self.config.posts)?;
             if let Some(decay) = heat::decay(tx)? {
                 for row in &mut changed {
-                    // Some acts may be dated in the future, as after a clock that was ahead.
+                    // An act has a future date if the clock was ahead when it happened.
                     let weight = heat::weight_of(row.view, row.fav, self.config.like_weight);
                     row.heat = decay.bounded(row.heat, weight, now);
                 }
@@ -128,26 +128,26 @@ impl Shared {
         let index = FeedIndex::next(base, changed, &removed, lexicon.as_ref(), revision, now, &self.config);
         let index = Arc::new(index);
         if let Some(before) = before {
-            // Before the swap, so that a page that was begun is always found in one place or the other.
+            // Before the swap, so that a reader always finds an order either in the cache or in the index.
             for order in before.orders_before(&index) {
-                self.orders.keep(&order, self.clock.monotonic());
+                self.orders.insert(&order, self.clock.monotonic());
             }
         }
         self.index.store(Some(index));
-        self.followed.store(now.as_millis(), Ordering::Relaxed);
+        self.updated.store(now.as_millis(), Ordering::Relaxed);
         Ok(())
     }
 
-    /// The words of the present model, of the index `before` where they are the same.
+    /// Returns the words of the current model, those of the index `before` if the model is the same.
     fn lexicon(&self, before: Option<&FeedIndex>) -> Option<Arc<Lexicon>> {
         let model = self.words.current()?;
-        let kept = before.and_then(FeedIndex::meanings).map(Meanings::lexicon);
-        let kept = kept.filter(|lexicon| lexicon.is_of(&model)).cloned();
-        Some(kept.unwrap_or_else(|| Arc::new(Lexicon::new(model))))
+        let known = before.and_then(FeedIndex::meanings).map(Meanings::lexicon);
+        let known = known.filter(|lexicon| lexicon.is_of(&model)).cloned();
+        Some(known.unwrap_or_else(|| Arc::new(Lexicon::new(model))))
     }
 
-    /// Whether the words that the index is made with are those of the present model.
-    fn knows_words(&self) -> bool {
+    /// Returns whether the index uses the current word model.
+    fn has_current_words(&self) -> bool {
         let (index, model) = (self.index.load(), self.words.in_memory());
         match (index.as_ref().and_then(|index| index.meanings()), model) {
             (Some(meanings), Some(model)) => meanings.lexicon().is_of(&model),
@@ -155,8 +155,8 @@ impl Shared {
         }
     }
 
-    /// Follows changes until the store closes.
-    fn keep(&self) {
+    /// Updates the index after each change until the service stops.
+    fn run(&self) {
         let versions = self.store.versions();
         loop {
             let (revision, ends) = self
@@ -166,13 +166,13 @@ impl Shared {
                 .map_or((0, Timestamp::MAX), |index| (index.revision, index.ends()));
             let until_end = u64::try_from(ends - self.clock.now()).unwrap_or_default();
             let stopped = || self.stopped.load(Ordering::Acquire);
-            let otherwise = || stopped() || !self.knows_words();
+            let otherwise = || stopped() || !self.has_current_words();
             versions.wait_for(Topic::Posts, revision, Duration::from_millis(until_end), otherwise);
             if stopped() || !versions.sleep(GATHER, stopped) {
                 return;
             }
-            if let Err(error) = self.follow() {
-                tracing::error!(cause = error.detail(), "the feeds cannot follow the store");
+            if let Err(error) = self.update() {
+                tracing::error!(cause = error.detail(), "the feeds cannot be updated");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The recommended feed of one member.
+//! The recommended feed of a member.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,42 +8,41 @@ use lru::LruCache;
 use super::features::Feature;
 use super::index::FeedIndex;
 use super::interest::{Interest, measure};
-use super::pages::Order;
+use super::order::{LIMIT, Order};
+use super::page::FeedPage;
 use super::ranking;
 use crate::account::Member;
-use crate::answer::Encoded;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Feed;
 use crate::error::Result;
 use crate::profile::history::{self, Acts};
 use crate::store::Tx;
 
-/// How many posts are ranked for the member alone; behind them stands what guests get.
+/// How many posts are ranked for the member; the guests' order follows them.
 const RANKED: usize = 600;
-/// Feeds that are remembered for members who come again before anything has changed, with some 60 kB each.
-const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
+/// The number of members whose feeds are cached, with approximately 60 kB each.
+const CACHED: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 
-/// A member's feed as it was last made.
+/// The cached feed of a member.
 pub(super) struct Personal {
-    /// What it was made of: the index, the member's acts, the day.
+    /// The number of the index, the count of the member's acts, and the day: the feed is valid while they are the same.
     made_of: (u64, i64, i64),
     pub(super) order: Arc<Order>,
-    /// The first page of the usual length.
-    pub(super) first: Arc<Encoded>,
+    /// The first page with [`LIMIT`] posts.
+    pub(super) first: FeedPage,
 }
 
-/// The feeds that are remembered, by member.
+/// The cached feeds by member, the least recently used of which are dropped.
 pub(super) struct Personals(Mutex<LruCache<i64, Arc<Personal>>>);
 
 impl Default for Personals {
     fn default() -> Self {
-        Self(Mutex::new(LruCache::new(REMEMBERED)))
+        Self(Mutex::new(LruCache::new(CACHED)))
     }
 }
 
 impl Personals {
-    /// The feed of a member, made anew if anything has changed since; `None` for a member who has done too
-    /// little to recommend by.
+    /// Returns the feed of a member, computed again if anything has changed; `None` for a member with too few acts.
     pub(super) fn get(
         &self,
         tx: &mut dyn Tx,
@@ -54,16 +53,16 @@ impl Personals {
     ) -> Result<Option<Arc<Personal>>> {
         let day = if config.exploration > 0.0 { now.as_millis().div_euclid(DAY_MS) } else { 0 };
         let made_of = (index.number, member.acted, day);
-        let remembered = self.lock().get(&member.key).cloned();
-        if let Some(personal) = remembered.filter(|p| p.made_of == made_of && !index.has_ended(now)) {
+        let cached = self.lock().get(&member.key).cloned();
+        if let Some(personal) = cached.filter(|p| p.made_of == made_of && !index.has_ended(now)) {
             return Ok(Some(personal));
         }
         let acts = history::acts(tx, member)?;
         let seen = history::seen(tx, member)?;
         let Some(head) = recommend(index, &acts, &seen, member.key, config, now) else { return Ok(None) };
         let order = Arc::new(Order::personal(member.key, head, &index.recommended_feed.order, seen));
-        let first = super::pages::render(index, &order, 0, super::pages::LIMIT, now).answer;
-        let personal = Arc::new(Personal { made_of, order, first: Arc::new(Encoded::new(first)) });
+        let first = index.page(&order, 0, LIMIT, now);
+        let personal = Arc::new(Personal { made_of, order, first });
         self.lock().put(member.key, Arc::clone(&personal));
         Ok(Some(personal))
     }
@@ -73,8 +72,8 @@ impl Personals {
     }
 }
 
-/// The posts that are recommended to a member for their `acts`, the best first, without what they have `seen`;
-/// `None` when they have done too little to recommend by.
+/// Returns the posts that `acts` recommend to a member, best first, without the posts in `seen`; `None` if the acts are
+/// too few.
 pub(super) fn recommend(
     index: &FeedIndex,
     acts: &Acts,
@@ -84,10 +83,10 @@ pub(super) fn recommend(
     now: Timestamp,
 ) -> Option<Vec<i64>> {
     let interest = measure(acts, &config.interest, index)?;
-    // By position, so that the loop over all posts reads nothing but rows of numbers.
+    // Indexed by position, so the loop over all posts reads only rows of numbers.
     let mut left_out = vec![false; index.len()];
     let seen_at = seen.iter().filter_map(|key| index.position(*key));
-    seen_at.chain(index.over(now)).for_each(|at| left_out[at as usize] = true);
+    seen_at.chain(index.ended(now)).for_each(|at| left_out[at as usize] = true);
     let [interest_weight, novel_weight, recent_weight, popular_weight, exploration] = [
         config.interest_weight,
         config.novel_weight,
@@ -95,11 +94,11 @@ pub(super) fn recommend(
         config.popular_weight,
         config.exploration,
     ]
-    .map(digits);
+    .map(narrow);
     let novelty = novelty(index, &interest.times, config);
     let scores = interest.scores(index, &config.interest);
-    let signs = scores.into_iter().zip(novelty).zip(index.lately());
-    let blended = signs.map(|((interest, novelty), (recent, popular))| {
+    let signals = scores.into_iter().zip(novelty).zip(index.recent_and_popular());
+    let blended = signals.map(|((interest, novelty), (recent, popular))| {
         interest_weight * interest
             + novel_weight * novelty
             + recent_weight * recent
@@ -111,7 +110,7 @@ pub(super) fn recommend(
         if left_out[at as usize] {
             continue;
         }
-        let noise = if exploration > 0.0 { digits(ranking::noise(member, index.key(at), day)) } else { 0.0 };
+        let noise = if exploration > 0.0 { narrow(ranking::noise(member, index.key(at), day)) } else { 0.0 };
         best.push((score + exploration * noise, at));
     }
     // Ties by position: newest first.
@@ -127,19 +126,19 @@ pub(super) fn recommend(
     Some(diverse.into_iter().map(|at| index.key(at)).collect())
 }
 
-/// How new each post is to a member who did something at these times, the latest first; by position.
+/// Returns the novelty of each post, by position, to a member who acted at these times, the latest first.
 fn novelty(index: &FeedIndex, times: &[Timestamp], config: &Feed) -> Vec<f32> {
     let mut novelty = Vec::with_capacity(index.len());
     for (acts, time) in times.iter().enumerate() {
-        let value = digits(ranking::novelty(config, acts));
+        let value = narrow(ranking::novelty(config, acts));
         novelty.resize(index.newer_than(*time), value);
     }
-    novelty.resize(index.len(), digits(ranking::novelty(config, times.len())));
+    novelty.resize(index.len(), narrow(ranking::novelty(config, times.len())));
     novelty
 }
 
-/// How many of ten posts in a row may have a label: as many as of ten acts were on posts that have it, at least `max`,
-/// and where that leaves none of the ten, one less.
+/// Returns how many of ten consecutive posts may have a label: the label's share of the acts times ten, at least `max`,
+/// and at most nine.
 ///
 /// Source: Steck, *Calibrated recommendations*, `RecSys` 2018.
 fn places(interest: &Interest, label: Feature, max: usize) -> usize {
@@ -149,6 +148,6 @@ fn places(interest: &Interest, label: Feature, max: usize) -> usize {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
-fn digits(weight: f64) -> f32 {
+fn narrow(weight: f64) -> f32 {
     weight as f32
 }

@@ -27,8 +27,8 @@ fn stocked() -> Service {
     service
 }
 
-fn json(answer: Result<FeedAnswer>) -> Value {
-    serde_json::from_slice(answer.unwrap().body.json()).unwrap()
+fn json(answer: Result<FeedPage>) -> Value {
+    serde_json::from_slice(answer.unwrap().answer().json()).unwrap()
 }
 
 fn ids(page: &Value) -> Vec<String> {
@@ -55,7 +55,7 @@ fn followed(service: &Service) {
 }
 
 /// Every page from the first on.
-fn all(mut page: impl FnMut(&Page<'_>) -> Result<FeedAnswer>, limit: i64) -> Vec<String> {
+fn all(mut page: impl FnMut(&Page<'_>) -> Result<FeedPage>, limit: i64) -> Vec<String> {
     let mut all = Vec::new();
     let mut next: Option<String> = None;
     loop {

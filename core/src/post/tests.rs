@@ -301,7 +301,7 @@ fn acts_of_a_clock_that_was_ahead_keep_no_post_on_top() {
     let worth = |id: &str| Decay::new(3.0).worth(row(&service, id).heat, NOW);
     let popular = || {
         let feed = crate::newsfeed::popular(&service, &crate::newsfeed::Page::default()).unwrap();
-        let feed: serde_json::Value = serde_json::from_slice(feed.body.json()).unwrap();
+        let feed: serde_json::Value = serde_json::from_slice(feed.answer().json()).unwrap();
         feed["newsfeed"][0]["_id"].as_str().unwrap().to_owned()
     };
     // A view and a like are all that there is, whatever they are dated; feeds know it before anything is written.

@@ -1,6 +1,5 @@
 //! The texts of posts, for what learns from all of them.
 
-use super::texts_in;
 use crate::analysis::counters::{Counter, Counts};
 use crate::error::Result;
 use crate::store::{Row, StoreError, Tx};
@@ -27,6 +26,7 @@ pub(crate) fn page(tx: &mut dyn Tx, before: i64) -> Result<Vec<Text>, StoreError
 }
 
 /// The words of a post, each once.
+#[cfg(feature = "evaluation")]
 pub(crate) struct Terms {
     /// Its key in the store.
     pub(crate) key: i64,
@@ -39,13 +39,14 @@ pub(crate) struct Terms {
 ///
 /// # Errors
 /// When the store fails.
+#[cfg(feature = "evaluation")]
 pub(crate) fn terms(tx: &mut dyn Tx, posts: &[i64]) -> Result<Vec<Terms>> {
     let mut found = Vec::with_capacity(posts.len());
     for key in posts {
         let row = tx.row("SELECT token, tag FROM post WHERE key = $1", &[(*key).into()])?;
         let Some(mut row) = row else { continue };
         let (token, tag): (String, String) = (row.take(0)?, row.take(1)?);
-        found.push(Terms { key: *key, token, tag: texts_in(&tag)? });
+        found.push(Terms { key: *key, token, tag: super::texts_in(&tag)? });
     }
     Ok(found)
 }

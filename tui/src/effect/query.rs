@@ -109,37 +109,18 @@ fn notices(tidings: &Tidings) -> Result<Vec<Notice>, Problem> {
 
 /// Returns the popular feed as guests see it.
 fn popular(tidings: &Tidings) -> Result<Vec<PostRow>, Problem> {
-    #[derive(serde::Deserialize)]
-    struct Feed {
-        newsfeed: Vec<FeedPost>,
-    }
-    #[derive(serde::Deserialize)]
-    struct FeedPost {
-        #[serde(rename = "_id")]
-        id: String,
-        title: String,
-        url: String,
-        date: String,
-        end_date: Option<String>,
-        view: i64,
-        fav_cnt: i64,
-    }
     let page = newsfeed::Page { limit: Some(POSTS), ..newsfeed::Page::default() };
-    let answer = newsfeed::popular(tidings, &page)?;
-    let feed: Feed = serde_json::from_slice(answer.body.json())
-        .map_err(|error| Problem::internal(&format!("a feed that is none: {error}")))?;
-    let time = |text: &str| Timestamp::parse(text).unwrap_or_default();
-    let row = |(i, post): (usize, FeedPost)| PostRow {
+    let row = |(place, post): (usize, post::Post)| PostRow {
         id: post.id,
         title: post.title,
         url: post.url,
-        date: time(&post.date),
-        end_date: post.end_date.as_deref().map(time),
+        date: post.date.0,
+        end_date: post.end_date.map(|time| time.0),
         view: post.view,
         fav: post.fav_cnt,
-        place: i + 1,
+        place,
     };
-    Ok(feed.newsfeed.into_iter().enumerate().map(row).collect())
+    Ok((1..).zip(newsfeed::popular(tidings, &page)?.posts()).map(row).collect())
 }
 
 fn find(tidings: &Tidings, text: &str) -> Result<Vec<PostRow>, Problem> {

@@ -99,6 +99,7 @@ pub(in crate::analysis) struct Asked<'p> {
 
 impl Requests {
     /// Keys without a bound to new paths, for requests that no stranger made up.
+    #[cfg(feature = "demo")]
     pub(in crate::analysis) fn boundless() -> Self {
         Self { budget: Budget::boundless(), ..Self::default() }
     }

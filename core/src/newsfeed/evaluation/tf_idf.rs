@@ -3,7 +3,7 @@
 
 use super::super::features::{Feature, Kind, feature};
 use super::super::index::FeedIndex;
-use super::super::pages::LIMIT;
+use super::super::order::LIMIT;
 use crate::error::Result;
 use crate::keyed::{NumberMap, OwnMap, OwnSet};
 use crate::post::texts;

@@ -97,6 +97,7 @@ struct Rows {
 
 impl Budget {
     /// A budget that is never used up.
+    #[cfg(feature = "demo")]
     pub(super) fn boundless() -> Self {
         Self { boundless: true, ..Self::default() }
     }

@@ -1,50 +1,50 @@
-//! What an index knows of its posts that acts do not change, found once for all when posts come or go.
+//! The data of a feed index that views and likes do not change.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Item;
+use super::features::FeatureIndex;
+use super::item::Item;
+use super::meaning::{Lexicon, Meanings};
+use super::order::{FeedKind, Order};
+use super::ranking;
 use crate::clock::Timestamp;
 use crate::config::Feed;
 use crate::keyed::OwnMap;
-use crate::newsfeed::features::FeatureIndex;
-use crate::newsfeed::meaning::{Lexicon, Meanings};
-use crate::newsfeed::pages::{FeedKind, Order};
-use crate::newsfeed::ranking;
 
-/// What acts do not change of all posts.
+/// Everything that is computed once when posts are added, changed or removed, and shared until the next such change.
 pub(super) struct Snapshot {
     pub(super) positions: OwnMap<i64, u32>,
     pub(super) features: FeatureIndex,
-    /// What the posts mean; none without a word model.
+    /// The directions of the posts; `None` without a word model.
     pub(super) meanings: Option<Meanings>,
-    /// The posts that carry a topic or a tag, newest first.
+    /// The posts of each topic or tag, newest first.
     pub(super) topics: HashMap<Arc<str>, Arc<Order>>,
-    /// Freshness, by position.
+    /// Freshness by position.
     pub(super) fresh: Vec<f32>,
-    /// Recency, by position.
+    /// Recency by position.
     pub(super) recent: Vec<f32>,
-    /// The positions of the posts that have an end.
+    /// The positions of the posts with an end date.
     pub(super) ending: Vec<u32>,
 }
 
 impl Snapshot {
-    /// Of posts that stand newest first, with the words of a model.
+    /// Computes the snapshot of posts, which are sorted newest first, with the words of a model.
     pub(super) fn new(items: &[Arc<Item>], lexicon: Option<&Arc<Lexicon>>, config: &Feed) -> Self {
-        #[expect(clippy::cast_possible_truncation, reason = "the settings hold far fewer posts")]
+        #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
         let at_positions = || items.iter().enumerate().map(|(at, item)| (at as u32, item));
         let ending = at_positions().filter(|(_, item)| item.end_date.is_some()).map(|(at, _)| at).collect();
         let mut labelled: HashMap<Arc<str>, Vec<i64>> = HashMap::new();
         for item in items {
             for (at, name) in item.about.topic.iter().chain(&item.about.tag).enumerate() {
-                // A tag of the same name as a topic does not show the post twice.
+                // A tag with the name of a topic does not list the post twice.
                 let topics = &item.about.topic;
                 if at < topics.len() || !topics.contains(name) {
                     labelled.entry(Arc::clone(name)).or_default().push(item.key);
                 }
             }
         }
-        let newest = items.first().map_or(Timestamp::MIN, |item| item.about.date);
+        let newest = items.first().map_or(Timestamp::default(), |item| item.about.date);
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let fresh = items.iter().map(|item| ranking::freshness(config, newest, item.about.date) as f32);
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
@@ -69,8 +69,8 @@ impl Snapshot {
     }
 }
 
-/// How many posts of its topics came after each post, newest first: in the topic of it that has most of them. For one
-/// without a topic all posts count.
+/// Counts for each post the newer posts of its topics, in the topic with the most of them. For a post without a topic,
+/// all newer posts count. `items` are sorted newest first.
 pub(super) fn later_of_topics(items: &[Arc<Item>]) -> Vec<u32> {
     let mut counts: HashMap<&str, u32> = HashMap::new();
     let later = items.iter().zip(0..).map(|(item, all)| {

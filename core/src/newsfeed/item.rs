@@ -1,0 +1,118 @@
+//! A post as the feeds hold it in memory.
+
+use std::collections::HashSet;
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use super::features::{Feature, Features, Kind, feature};
+use crate::clock::Timestamp;
+use crate::keyed::Unkeyed;
+use crate::post::Post;
+use crate::post::feed_rows::FeedRow;
+
+/// A post of a [`super::index::FeedIndex`].
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) key: i64,
+    view: i64,
+    likes: i64,
+    /// The post as feeds answer it, a JSON object.
+    pub(super) json: Box<str>,
+    pub(super) end_date: Option<Timestamp>,
+    /// The popularity of the post, see [`crate::post::heat`].
+    pub(super) heat: Option<f64>,
+    pub(super) about: Arc<About>,
+}
+
+/// The part of an [`Item`] that views and likes do not change.
+#[derive(Debug)]
+pub(super) struct About {
+    pub(super) id: Box<str>,
+    title: Box<str>,
+    url: Box<str>,
+    img: Box<str>,
+    pub(super) date: Timestamp,
+    pub(super) topic: Box<[Arc<str>]>,
+    pub(super) tag: Box<[Arc<str>]>,
+    pub(super) features: Features,
+    /// Hashes of the topics and the site, which the diversity of feeds is based on.
+    pub(super) labels: Box<[Feature]>,
+    /// A hash of the row, to detect changes.
+    fingerprint: u64,
+}
+
+impl Item {
+    /// Creates the item of a row. It shares `about` with the previous item of the same post if that part is unchanged.
+    pub(super) fn new(row: FeedRow, before: Option<&Self>, names: &mut Names) -> Self {
+        // It is only compared with the same post's, so a collision harms that post alone.
+        let mut hasher = Unkeyed::default();
+        (&row.title, &row.url, &row.host, &row.img, row.date).hash(&mut hasher);
+        (&row.topic, &row.tag, &row.keyword).hash(&mut hasher);
+        let fingerprint = hasher.finish();
+        let (key, view, likes, end_date, heat) = (row.key, row.view, row.fav, row.end_date, row.heat);
+        let about = match before.filter(|before| before.about.fingerprint == fingerprint) {
+            Some(before) => Arc::clone(&before.about),
+            None => Arc::new(About {
+                features: Features::new(
+                    row.topic.iter().map(String::as_str),
+                    row.tag.iter().map(String::as_str),
+                    row.keyword.split_ascii_whitespace(),
+                ),
+                labels: labels(&row),
+                topic: row.topic.iter().map(|name| names.get(name)).collect(),
+                tag: row.tag.iter().map(|name| names.get(name)).collect(),
+                id: row.id.into(),
+                title: row.title.into(),
+                url: row.url.into(),
+                img: row.img.into(),
+                date: row.date,
+                fingerprint,
+            }),
+        };
+        let mut item = Self { key, view, likes, json: Box::default(), end_date, heat, about };
+        let json = serde_json::to_string(&item.post()).expect("a post has text keys and nothing that fails");
+        item.json = json.into();
+        item
+    }
+
+    /// Returns the post as feeds answer it.
+    pub(super) fn post(&self) -> Post {
+        let About { id, title, url, img, date, .. } = &*self.about;
+        Post {
+            id: id.to_string(),
+            title: title.to_string(),
+            date: *date,
+            img: img.to_string(),
+            fav_cnt: self.likes,
+            view: self.view,
+            url: url.to_string(),
+            end_date: self.end_date,
+        }
+    }
+
+    /// Returns whether the post has reached its end date.
+    pub(super) fn has_ended(&self, now: Timestamp) -> bool {
+        self.end_date.is_some_and(|end| end <= now)
+    }
+}
+
+/// Returns the labels of a post. The site is a word, so a topic with the name of a site is a different label.
+fn labels(row: &FeedRow) -> Box<[Feature]> {
+    let topics = row.topic.iter().map(|name| feature(Kind::Topic, name));
+    topics.chain([feature(Kind::Word, &row.host)]).collect()
+}
+
+/// Interned names: many posts share a topic or a tag.
+#[derive(Default)]
+pub(super) struct Names(HashSet<Arc<str>>);
+
+impl Names {
+    fn get(&mut self, name: &str) -> Arc<str> {
+        if let Some(name) = self.0.get(name) {
+            return Arc::clone(name);
+        }
+        let name: Arc<str> = name.into();
+        self.0.insert(Arc::clone(&name));
+        name
+    }
+}

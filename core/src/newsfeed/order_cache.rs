@@ -1,0 +1,165 @@
+//! Recent orders of feeds, kept so that the next pages continue the order of the first page.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::next::Next;
+use super::order::{FeedKind, Order};
+use crate::clock::{Monotonic, SECOND_MS};
+use crate::keyed::OwnMap;
+
+/// How long an order can be continued after its last first page.
+const LIFETIME_MS: i64 = 10 * 60 * SECOND_MS;
+/// The approximate memory of all cached orders; beyond it, the oldest are dropped before their time.
+const BYTES_MAX: usize = 64 << 20;
+/// The maximum number of cached orders of a member: each act of the member makes a new order, and few are continued.
+const ORDERS_OF_MEMBER: usize = 8;
+
+/// The orders that are no longer current but can still be continued.
+#[derive(Default)]
+pub(super) struct OrderCache(Mutex<Entries>);
+
+#[derive(Default)]
+struct Entries {
+    /// Each order with the time of its last first page, by its random id.
+    orders: OwnMap<u64, (Arc<Order>, Monotonic)>,
+    /// The ids by the time of a first page. An order with several first pages is listed once for each.
+    begun: VecDeque<(Monotonic, u64)>,
+    /// The ids of each member's orders, the oldest first.
+    of_members: OwnMap<i64, VecDeque<u64>>,
+    bytes: usize,
+}
+
+impl Entries {
+    fn insert(&mut self, order: &Arc<Order>, now: Monotonic) {
+        self.begun.push_back((now, order.id));
+        if self.orders.insert(order.id, (Arc::clone(order), now)).is_some() {
+            return;
+        }
+        self.bytes += order.bytes();
+        if let FeedKind::Personal(member) = order.kind {
+            let own = self.of_members.entry(member).or_default();
+            own.push_back(order.id);
+            if own.len() > ORDERS_OF_MEMBER
+                && let Some(oldest) = own.front().copied()
+            {
+                self.remove(oldest);
+            }
+        }
+    }
+
+    fn remove(&mut self, id: u64) {
+        let Some((order, _)) = self.orders.remove(&id) else { return };
+        self.bytes -= order.bytes();
+        if let FeedKind::Personal(member) = order.kind
+            && let Some(own) = self.of_members.get_mut(&member)
+        {
+            own.retain(|other| *other != id);
+            if own.is_empty() {
+                self.of_members.remove(&member);
+            }
+        }
+    }
+
+    /// Removes expired orders, and the oldest ones while the cache is too large.
+    fn prune(&mut self, now: Monotonic) {
+        // Drops the outdated ids once they are the larger part of the queue.
+        if self.begun.len() > 2 * self.orders.len() + 1_024 {
+            let orders = &self.orders;
+            self.begun.retain(|(at, id)| orders.get(id).is_some_and(|(_, begun)| begun == at));
+        }
+        while let Some((at, id)) = self.begun.front().copied() {
+            let is_outdated = self.orders.get(&id).is_none_or(|(_, begun)| *begun != at);
+            if !is_outdated && now - at <= LIFETIME_MS && self.bytes <= BYTES_MAX {
+                break;
+            }
+            self.begun.pop_front();
+            if !is_outdated {
+                self.remove(id);
+            }
+        }
+    }
+}
+
+impl OrderCache {
+    /// Caches an order for ten minutes from `now` on. `now` is monotonic, so a change of the date has no effect.
+    pub(super) fn insert(&self, order: &Arc<Order>, now: Monotonic) {
+        let mut entries = self.lock();
+        entries.insert(order, now);
+        entries.prune(now);
+    }
+
+    /// Returns the order that `next` continues if it is of one of these kinds: the `current` one, or a cached one that
+    /// has not expired at the monotonic time `now`.
+    pub(super) fn find(
+        &self,
+        next: Next,
+        kinds: &[FeedKind],
+        current: Option<&Arc<Order>>,
+        now: Monotonic,
+    ) -> Option<Arc<Order>> {
+        if let Some(current) = current.filter(|current| current.id == next.order) {
+            return Some(Arc::clone(current));
+        }
+        let entries = self.lock();
+        let (order, begun) = entries.orders.get(&next.order)?;
+        (now - *begun <= LIFETIME_MS && kinds.contains(&order.kind)).then(|| Arc::clone(order))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Timestamp;
+
+    fn at(ms: i64) -> Monotonic {
+        Monotonic::from_millis(ms)
+    }
+
+    fn order(kind: FeedKind, keys: Vec<i64>) -> Arc<Order> {
+        Arc::new(Order::after(None, kind, keys, Timestamp::default()))
+    }
+
+    #[test]
+    fn an_order_is_found_for_ten_minutes_after_its_last_first_page_and_only_for_its_feed() {
+        let (cache, order_7) = (OrderCache::default(), order(FeedKind::Personal(7), vec![1, 2]));
+        let next = Next { order: order_7.id, place: 1, limit: 1 };
+        let found = |kind, now| cache.find(next, &[kind], None, now).is_some();
+        cache.insert(&order_7, at(0));
+        cache.insert(&order_7, at(LIFETIME_MS));
+        assert!(found(FeedKind::Personal(7), at(2 * LIFETIME_MS)));
+        assert!(!found(FeedKind::Personal(8), at(0)) && !found(FeedKind::Popular, at(0)));
+        assert!(!found(FeedKind::Personal(7), at(2 * LIFETIME_MS + 1)));
+        cache.insert(&order(FeedKind::Popular, vec![]), at(2 * LIFETIME_MS + 1));
+        assert_eq!(cache.lock().orders.len(), 1, "the expired order is removed");
+    }
+
+    #[test]
+    fn cached_orders_take_bounded_memory() {
+        let cache = OrderCache::default();
+        for _ in 0..100 {
+            cache.insert(&order(FeedKind::Popular, vec![0; 1 << 18]), at(0));
+        }
+        let entries = cache.lock();
+        assert!(entries.bytes <= BYTES_MAX && entries.orders.len() > 20, "{} orders", entries.orders.len());
+        assert_eq!(entries.begun.len(), entries.orders.len());
+    }
+
+    #[test]
+    fn an_active_member_takes_no_room_from_others() {
+        let (cache, guests) = (OrderCache::default(), order(FeedKind::Popular, vec![1, 2]));
+        cache.insert(&guests, at(0));
+        let own: Vec<_> = (0..10_000).map(|_| order(FeedKind::Personal(7), vec![0; 5])).collect();
+        for order in &own {
+            cache.insert(order, at(0));
+        }
+        let entries = cache.lock();
+        assert_eq!(entries.orders.len(), ORDERS_OF_MEMBER + 1);
+        assert!(entries.begun.len() < 2_048);
+        assert!(entries.orders.contains_key(&guests.id) && entries.orders.contains_key(&own[9_999].id));
+    }
+}
