@@ -9,7 +9,7 @@ use crate::store::{Topic, Tx};
 
 pub(crate) mod history;
 
-pub use history::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, Words};
+pub use history::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
 
 /// The most entries of each list that are kept (of likes: answered).
 pub const LIST_MAX: i64 = 300;

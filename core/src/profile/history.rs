@@ -28,7 +28,7 @@ pub struct PostRecord {
     pub tag: JsonList,
     /// The tokens of its title and text.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
-    pub token: Words,
+    pub token: TokenList,
     /// When the member did it.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
@@ -53,10 +53,10 @@ pub struct SearchRecord {
     pub search_split: Vec<String>,
     /// Its tokens.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
-    pub tokenizer_split: Words,
+    pub tokenizer_split: TokenList,
     /// The similar words that were searched with it.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
-    pub similarity_split: Words,
+    pub similarity_split: TokenList,
     /// When.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
@@ -76,12 +76,12 @@ pub struct NewsfeedAccess {
     pub date: Timestamp,
 }
 
-/// A list of texts as the store keeps it, JSON, and as it is sent.
+/// A list of texts, in the store a JSON array. It is encoded as it is stored, and decoded by [`JsonList::texts`].
 #[derive(Debug)]
 pub struct JsonList(pub(crate) String);
 
 impl JsonList {
-    /// The texts.
+    /// Returns the texts.
     pub fn texts(&self) -> Vec<String> {
         // The store keeps what `json_list` wrote, and nothing else.
         serde_json::from_str(&self.0).unwrap_or_default()
@@ -95,13 +95,20 @@ impl Serialize for JsonList {
     }
 }
 
-/// A list of words as the store keeps it, blanks between; sent as a list of texts.
+/// A list of tokens, in the store a text with blanks between them. It is encoded as a list of texts.
 #[derive(Debug)]
-pub struct Words(pub(crate) String);
+pub struct TokenList(pub(crate) String);
 
-impl Serialize for Words {
+impl TokenList {
+    /// Returns the tokens.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.split_ascii_whitespace()
+    }
+}
+
+impl Serialize for TokenList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.split_ascii_whitespace())
+        serializer.collect_seq(self.iter())
     }
 }
 
@@ -272,7 +279,7 @@ fn posts(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<Vec<PostRe
             id: row.take(0)?,
             topic: JsonList(row.take(1)?),
             tag: JsonList(row.take(2)?),
-            token: Words(row.take(3)?),
+            token: TokenList(row.take(3)?),
             date: row.take(4)?,
             post_date: row.take(5)?,
             title: row.take(6)?,
@@ -297,8 +304,8 @@ pub(crate) fn searched(
         Ok(SearchRecord {
             search_split: tidings_text::tokens::split(&original),
             original,
-            tokenizer_split: Words(row.take(1)?),
-            similarity_split: Words(row.take(2)?),
+            tokenizer_split: TokenList(row.take(1)?),
+            similarity_split: TokenList(row.take(2)?),
             date: row.take(3)?,
         })
     };

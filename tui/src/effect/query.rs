@@ -142,15 +142,11 @@ fn find(tidings: &Tidings, text: &str) -> Result<Vec<PostRow>, Problem> {
 
 fn whole_post(tidings: &Tidings, id: &str) -> Result<PostText, Problem> {
     let post = post::get(tidings, id)?.post;
-    let unreadable = |error| Problem::internal(&format!("a list that is none: {error}"));
-    let list = |list: &profile::JsonList| {
-        serde_json::to_value(list).and_then(serde_json::from_value::<Vec<String>>).map_err(unreadable)
-    };
     Ok(PostText {
         id: post.shown.id.clone(),
         img: post.shown.img.clone(),
-        topic: list(&post.topic)?,
-        tag: list(&post.tag)?,
+        topic: post.topic.texts(),
+        tag: post.tag.texts(),
         post: post.post,
     })
 }
