@@ -29,15 +29,15 @@ mod tests;
 
 pub(crate) use keeper::{Current, Words};
 
-/// Characters of a search.
+/// The length of a search in characters.
 pub const SEARCH: Bounds = Bounds { min: 1, max: 200 };
 pub(crate) const SEARCH_RULE: &str = "search is 1 to 200 characters without control characters";
 
-/// What [`similar`] answers.
+/// The answer of [`similar`].
 #[derive(Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SimilarityWords {
-    /// For each token of the search, in their order, an object with it as the only key.
+    /// One object for each token of the search in order, with the token as its only key.
     #[cfg_attr(
         feature = "openapi",
         schema(value_type = Vec<std::collections::BTreeMap<String, Vec<std::collections::BTreeMap<String, f64>>>>)
@@ -45,7 +45,7 @@ pub struct SimilarityWords {
     pub similarity_word: Vec<TokenWords>,
 }
 
-/// A token, and the words that are most like it, the most first: `{"token": [{"word": 0.83}, …]}`.
+/// A token and its similar words, most similar first: `{"token": [{"word": 0.83}, …]}`.
 #[derive(Debug, PartialEq)]
 pub struct TokenWords {
     /// The token.
@@ -54,12 +54,12 @@ pub struct TokenWords {
     pub words: Vec<SimilarWord>,
 }
 
-/// A word and how alike it is: `{"word": 0.83}`.
+/// A word and its similarity: `{"word": 0.83}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimilarWord {
     /// The word.
     pub word: Arc<str>,
-    /// From 0, nothing shared, to 1, the same; in four digits.
+    /// From 0 (unrelated) to 1 (the same), rounded to four digits.
     pub similarity: f64,
 }
 
@@ -79,21 +79,20 @@ impl Serialize for SimilarWord {
     }
 }
 
-/// What [`train`], [`export`] and [`load`] did.
+/// The result of [`train`], [`export`] and [`load`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WordsReport {
-    /// How many words the model knows.
+    /// The number of words of the model.
     pub words: usize,
-    /// How long it took, in hundredths of a second.
+    /// The duration in seconds, rounded to two digits.
     pub seconds: f64,
 }
 
-/// For each distinct token of a search the words that are most like it, among those that stand in posts: as many, and
-/// as like, as the settings say. None for a token that the model does not know, nor anything written like it; for
-/// every token where there is no model.
+/// Returns the most similar words of each distinct token of a search, among the words of posts. The settings determine
+/// the maximum number and the minimum similarity. A token has no similar words if the model has neither the token nor a
+/// word with similar spelling, or if there is no model.
 ///
-/// # Errors
-/// `bad request` when the search breaks its rule.
+/// # Errors `bad request` when the search breaks its rule.
 pub fn similar(tidings: &Tidings, search: &str) -> Result<SimilarityWords> {
     let search = text::block(search, SEARCH).ok_or(Error::BadRequest(SEARCH_RULE))?;
     let tokens = tokens::distinct(tokens::tokens(&search));
@@ -105,7 +104,8 @@ pub fn similar(tidings: &Tidings, search: &str) -> Result<SimilarityWords> {
     Ok(SimilarityWords { similarity_word: similarity_word.collect() })
 }
 
-/// The words most like a token, the most first, at most `most`, as like as the settings say.
+/// Returns the most similar words of a token, most similar first: at most `most`, with the minimum similarity of the
+/// settings.
 pub(crate) fn similar_to(tidings: &Tidings, token: &str, most: usize) -> Vec<SimilarWord> {
     let mut words = Vec::new();
     let Some(current) = tidings.words().current().filter(|_| most > 0) else { return words };
@@ -119,7 +119,8 @@ pub(crate) fn similar_to(tidings: &Tidings, token: &str, most: usize) -> Vec<Sim
     words
 }
 
-/// Starts the thread that retrains the model when the posts change and loads models that other processes make.
+/// Starts the thread that updates the model when posts change or another process writes a model. It runs until the
+/// service is dropped.
 ///
 /// # Errors
 /// When the system refuses a thread.
@@ -127,8 +128,7 @@ pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.words().follow()
 }
 
-/// Learns the words of the posts now, and puts them in the place of whatever model there is. `progress` is told how
-/// far it is, from 0 to 1.
+/// Learns the words of the posts and replaces the model. `progress` receives values from 0 to 1.
 ///
 /// # Errors
 /// `Not admin` unless the caller is the operator; `overloaded` when another process is learning; when the store or the
@@ -145,8 +145,8 @@ pub(crate) fn learn(tidings: &Tidings, progress: &mut dyn FnMut(f64)) -> Result<
     Ok(report(started, current.model.words().len()))
 }
 
-/// Writes the words and their vectors as text, as word2vec does: a line with their number and dimensions, and for each
-/// word, the most frequent first, a line with it and its components.
+/// Writes the words and their vectors as text, as word2vec does: a line with the number of words and of dimensions, and
+/// for each word, most frequent first, a line with the word and its components.
 ///
 /// # Errors
 /// `Not admin` unless the caller is the operator; `Not found` when there is no model; when `out` fails.
@@ -158,11 +158,11 @@ pub fn export(tidings: &Tidings, caller: &Caller, out: impl Write) -> Result<Wor
     Ok(report(started, current.model.words().len()))
 }
 
-/// Puts vectors of word2vec's, fastText's or `GloVe`'s text form in the place of whatever model there is.
+/// Replaces the model by vectors in the text form of word2vec, fastText or `GloVe`.
 ///
-/// Of their words, which are taken in lower case and where they are one token, those that stand in posts are kept, and
-/// of the others the first, as many as a model may have. Neighbours are always words that stand in posts: which do is
-/// looked at again when the posts have changed enough.
+/// Words are converted to lower case, and only words that are one token are used. All words of posts are kept; of the
+/// others, the first ones, as many as a model may have. Only words of posts are neighbours, and these are determined
+/// again when enough posts have changed.
 ///
 /// # Errors
 /// `bad request` when the input is of another form; [`Error::Input`] when it cannot be read to its end; otherwise as
@@ -195,7 +195,7 @@ fn report(started: Instant, words: usize) -> WordsReport {
     WordsReport { words, seconds: (started.elapsed().as_secs_f64() * 100.0).round() / 100.0 }
 }
 
-/// Tells `progress`, and never to stop.
+/// Reports to `progress`, and never cancels.
 fn told(progress: &mut dyn FnMut(f64)) -> impl FnMut(f64) -> Result<(), Stopped> {
     move |share| {
         progress(share);

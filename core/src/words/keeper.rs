@@ -1,4 +1,4 @@
-//! Keeps the word model: on disk beside the database, in memory, and up with the posts.
+//! The word model of a service: in memory, in its file, and up to date with the posts.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::RandomState;
@@ -25,54 +25,54 @@ use tidings_words::{Corpus, Go, Model, Moment, Recipe, Stopped, Vectors, file, p
 
 mod follow;
 
-/// Unknown words whose neighbours are remembered, with some 300 bytes each.
-const REMEMBERED: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
-/// How much of the work of learning is reading the posts.
+/// The number of unknown words whose neighbours are cached, with approximately 300 bytes each.
+const CACHED: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
+/// The share of reading the posts in the work of learning.
 const READING: f64 = 0.1;
 
-/// The word model of a database: the present one, and the thread that learns the next.
+/// The word model of a database, and the thread that updates it.
 ///
-/// Nothing is read from disk before a model is first asked for.
+/// The file is read when the model is first needed.
 pub(crate) struct Words {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// A model in use.
+/// The model in use.
 pub(crate) struct Current {
     pub(super) model: Model,
-    /// The neighbours of unknown words that were asked for.
+    /// A cache of the neighbours of unknown words.
     unknown: Mutex<LruCache<Box<str>, Neighbours, RandomState>>,
 }
 
-/// Words by their numbers and how alike they are, the most first.
+/// The numbers of words with their similarities, most similar first.
 type Neighbours = Arc<[(u32, f32)]>;
 
-/// What the thread and the readers share.
+/// The data that the thread and the readers share.
 struct Shared {
     store: Arc<Store>,
     path: PathBuf,
     config: config::Words,
     clock: Clock,
     current: ArcSwapOption<Current>,
-    /// The first look at the file.
-    looked: Once,
-    /// What the latest look saw.
-    seen: Mutex<Seen>,
+    /// Guards the first check of the file.
+    checked: Once,
+    /// The state of the file at the last check.
+    seen: Mutex<FileState>,
     stopped: AtomicBool,
 }
 
-/// What is seen of the file, if it is there: when it was changed, and its length.
-type Seen = Option<(SystemTime, u64)>;
+/// The modification time and the length of the file; `None` if it does not exist.
+type FileState = Option<(SystemTime, u64)>;
 
-/// The right to make a model, until it is dropped.
+/// The exclusive right to make a model, until it is dropped.
 struct Turn {
     _lock: Option<File>,
 }
 
-/// A try at learning that ended without a model.
+/// Why no model was made.
 pub(super) enum Ended {
-    /// It was told to stop.
+    /// The work was cancelled.
     Stopped,
     Failed(Error),
 }
@@ -106,29 +106,29 @@ impl From<Ended> for Error {
 
 impl Current {
     fn new(model: Model) -> Arc<Self> {
-        Arc::new(Self { model, unknown: Mutex::new(LruCache::with_hasher(REMEMBERED, RandomState::new())) })
+        Arc::new(Self { model, unknown: Mutex::new(LruCache::with_hasher(CACHED, RandomState::new())) })
     }
 
-    /// The words that it knows, in the order of their numbers.
+    /// Returns the words in the order of their numbers.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         self.model.words().iter().map(|word| &**word)
     }
 
-    /// The vectors of the words, by number.
+    /// Returns the vectors of the words in the order of their numbers.
     pub(crate) fn vectors(&self) -> &Vectors {
         self.model.vectors()
     }
 
-    /// Hands the neighbours of `word`, the nearest first, to `take`, as long as it wants more; of a word that the
-    /// model does not know, those of the words that are written like it.
+    /// Passes the neighbours of `word` to `take`, nearest first, until it returns `false`. For a word that the model
+    /// does not have, they come from words with similar spelling.
     pub(super) fn neighbours(&self, word: &str, mut take: impl FnMut(&Arc<str>, f32) -> bool) {
         let mut take = |(number, similarity)| take(self.model.word(number), similarity);
         if let Some(number) = self.model.number(word) {
             self.model.neighbours(number).all(&mut take);
             return;
         }
-        let remembered = self.lock().get(word).cloned();
-        let neighbours = remembered.unwrap_or_else(|| {
+        let cached = self.lock().get(word).cloned();
+        let neighbours = cached.unwrap_or_else(|| {
             let found: Neighbours = self.model.neighbours_of_unknown(word).into();
             self.lock().put(word.into(), Arc::clone(&found));
             found
@@ -142,7 +142,7 @@ impl Current {
 }
 
 impl Words {
-    /// The model of the database at `database`.
+    /// Creates the model of the database at the path `database`.
     pub(crate) fn new(store: Arc<Store>, database: &Path, config: config::Words, clock: Clock) -> Self {
         let shared = Shared {
             store,
@@ -150,58 +150,56 @@ impl Words {
             config,
             clock,
             current: ArcSwapOption::empty(),
-            looked: Once::new(),
+            checked: Once::new(),
             seen: Mutex::default(),
             stopped: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared), thread: Mutex::default() }
     }
 
-    /// The present model, if there is one: in memory, else on disk.
+    /// Returns the current model. The first call reads the file.
     pub(crate) fn current(&self) -> Option<Arc<Current>> {
         let current = self.shared.current.load_full();
         if current.is_some() {
             return current;
         }
-        // Who comes while another reads the file for the first time waits until that is done.
-        self.shared.looked.call_once(|| self.shared.look());
+        // Concurrent first callers wait until one of them has read the file.
+        self.shared.checked.call_once(|| self.shared.check());
         self.shared.current.load_full()
     }
 
-    /// The present model, if there is one in memory; the disk is not looked at.
+    /// Returns the current model if it is in memory.
     pub(crate) fn in_memory(&self) -> Option<Arc<Current>> {
         self.shared.current.load_full()
     }
 
-    /// When the present model was made, if there is one in memory.
+    /// Returns when the current model was made; `None` if none is in memory.
     pub(crate) fn made(&self) -> Option<Timestamp> {
         self.shared.current.load().as_ref().map(|current| Timestamp::from_millis(current.model.origin.made))
     }
 
-    /// Starts the thread that keeps the model up with the posts, where that is wanted; it ends with the service.
+    /// Starts the thread that updates the model, unless it runs already.
     pub(super) fn follow(&self) -> Result<()> {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if thread.is_none() {
             let shared = Arc::clone(&self.shared);
-            let keeper =
-                std::thread::Builder::new().name("tidings-words".into()).spawn(move || shared.keep());
+            let keeper = std::thread::Builder::new().name("tidings-words".into()).spawn(move || shared.run());
             *thread = Some(keeper.map_err(|e| Error::Internal(e.into()))?);
         }
         Ok(())
     }
 
-    /// Learns the words of the posts, whatever model there is, and keeps it.
+    /// Learns the words of the posts, and writes and uses the new model.
     ///
-    /// # Errors
-    /// `overloaded` when another process is at it; when the store or the disk fails.
+    /// # Errors `overloaded` when another process is learning; when the store or the disk fails.
     pub(super) fn train(&self, go: Go<'_>) -> Result<Arc<Current>> {
         self.make(go, |shared, go| shared.learn(go))
     }
 
-    /// Takes over words and vectors; `read` gives them, told which words stand in posts.
+    /// Makes, writes and uses a model of the words and vectors that `read` returns; its argument tells which words
+    /// occur in posts.
     ///
-    /// # Errors
-    /// As [`Words::train`], and those of `read`.
+    /// # Errors As [`Words::train`], and those of `read`.
     pub(super) fn adopt(
         &self,
         _: Operator,
@@ -249,13 +247,13 @@ impl Shared {
     fn swap(&self, model: Model) -> Arc<Current> {
         let current = Current::new(model);
         self.current.store(Some(Arc::clone(&current)));
-        // Who waits for changes may be using the one before.
+        // The feeds wait for changes, and may use the previous model.
         self.store.versions().wake();
         current
     }
 
-    /// Reads the file if it is another one than was seen before.
-    fn look(&self) {
+    /// Reads the file if it has changed since the last check.
+    fn check(&self) {
         let mut seen = self.seen();
         let now = stamp(&self.path);
         if *seen == now {
@@ -265,14 +263,14 @@ impl Shared {
         let Some((_, length)) = now else { return };
         match File::open(&self.path).and_then(|file| file::read(file, length)) {
             Ok(model) => drop(self.swap(model)),
-            // Learned again when the time has come; nothing else is lost.
+            // The model will be learned again; nothing else is lost.
             Err(error) => {
                 tracing::warn!(path = %self.path.display(), %error, "the word model cannot be read");
             }
         }
     }
 
-    /// Writes the file: whole or not at all, for its owner alone.
+    /// Writes the file atomically, readable by its owner only.
     fn write(&self, model: &Model) -> io::Result<()> {
         let mut seen = self.seen();
         let draft = beside(&self.path, ".new");
@@ -291,25 +289,25 @@ impl Shared {
         written
     }
 
-    /// The right to make a model, if no other process has it.
+    /// Acquires the right to make a model; `None` if another process has it.
     fn turn(&self) -> Option<Turn> {
         let lock = private(OpenOptions::new().write(true).create(true)).open(beside(&self.path, ".lock"));
         match lock.map(|lock| (lock.try_lock(), lock)) {
             Ok((Err(TryLockError::WouldBlock), _)) => None,
             Ok((_, lock)) => Some(Turn { _lock: Some(lock) }),
-            // Without a place for locks two may do the same work, and the later one's stays.
+            // If no lock file can be created, two processes may do the same work; the last one's model remains.
             Err(_) => Some(Turn { _lock: None }),
         }
     }
 
-    /// Reads the words of the posts, the newest first, and when that began.
+    /// Reads the words of the posts, newest first. Returns them with the time at which reading began.
     fn read_posts(&self, go: Go<'_>) -> Result<(Corpus, Moment), Ended> {
         let date = self.clock.now();
         let changes = self.store.read(|tx| texts::changes(tx))?;
         let mut corpus = Corpus::new(self.config.corpus);
         let (mut before, mut newest) = (i64::MAX, None);
         while !corpus.is_full() {
-            // A page at a time, so that no transaction holds up the log for long.
+            // Read in pages, so that no transaction delays the checkpoint of the log for long.
             let page = self.store.read(|tx| texts::page(tx, before))?;
             let Some(last) = page.last() else { break };
             before = last.key;
@@ -317,13 +315,13 @@ impl Shared {
             for post in &page {
                 corpus.add(&post.title, &post.post);
             }
-            #[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
+            #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
             go(1.0 - before as f64 / newest as f64)?;
         }
         Ok((corpus, Moment { changes, date: date.as_millis() }))
     }
 
-    /// Learns from the posts.
+    /// Learns a model from the posts.
     fn learn(&self, go: Go<'_>) -> Result<Model, Ended> {
         let (corpus, at) = self.read_posts(&mut part(go, 0.0, READING))?;
         Ok(tidings_words::learn(corpus, &self.recipe(), at, &mut part(go, READING, 1.0))?)
@@ -333,12 +331,12 @@ impl Shared {
         self.stopped.load(Ordering::Acquire)
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, FileState> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn stamp(path: &Path) -> Seen {
+fn stamp(path: &Path) -> FileState {
     let about = fs::metadata(path).ok()?;
     Some((about.modified().ok()?, about.len()))
 }

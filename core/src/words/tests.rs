@@ -1,4 +1,4 @@
-//! The word model as its users see it, over a store with posts.
+//! Tests of the word model through its operations, on a store with posts.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -11,17 +11,17 @@ use crate::config::Config;
 use crate::post::{self, Draft};
 use crate::testing::{self, Service};
 
-/// What posts of the made-up world are about, each with its words.
+/// The subjects of the posts, each with its words.
 const SUBJECTS: [(&str, &str); 4] = [
     ("rust", "rust cargo crate compiler borrow trait lifetime async macro"),
     ("cooking", "recipe oven flour butter sugar kitchen dough pan soup"),
     ("sea", "ship harbour sail anchor captain wave storm island lighthouse"),
     ("한글", "도서관 책 학교 학생 교수 강의 시험 수업 캠퍼스"),
 ];
-/// Words that stand everywhere.
+/// Words of all subjects.
 const COMMON: &str = "today people time year week news read see first small";
 
-/// `count` made-up posts as lines of an import, the same each time.
+/// Returns `count` posts as lines of an import; the same for the same seed.
 fn posts(count: usize, seed: u64) -> String {
     let mut random = Random::new(seed);
     let mut pick = |words: &'static str| {
@@ -45,7 +45,7 @@ fn import(service: &Service, count: usize, seed: u64) {
     assert_eq!(report.errors, []);
 }
 
-/// A service with made-up posts and a model of them.
+/// Creates a service with posts and a model of them.
 fn service() -> Service {
     let service = testing::service();
     import(&service, 120, 1);
@@ -53,7 +53,7 @@ fn service() -> Service {
     service
 }
 
-/// The similar words of a token.
+/// Returns the similar words of a token.
 fn words(service: &Tidings, search: &str) -> Vec<String> {
     let answer = similar(service, search).unwrap().similarity_word.remove(0);
     answer.words.into_iter().map(|similar| similar.word.to_string()).collect()
@@ -65,7 +65,7 @@ fn is_about(word: &str, subject: &str) -> bool {
 }
 
 #[test]
-fn words_of_one_subject_are_similar_the_most_alike_first() {
+fn words_of_a_subject_are_similar_most_similar_first() {
     let service = service();
     for (word, subject) in [("cargo", "rust"), ("oven", "cooking"), ("harbour", "sea"), ("학생", "한글")]
     {
@@ -93,7 +93,7 @@ fn each_token_has_its_words_in_the_order_of_the_search() {
 }
 
 #[test]
-fn words_that_are_mistyped_or_inflected_find_those_that_were_meant() {
+fn misspelled_and_inflected_words_find_the_intended_ones() {
     let service = service();
     for (typed, meant) in [("lightouse", "lighthouse"), ("compielr", "compiler"), ("도서관에서만", "도서관")]
     {
@@ -113,12 +113,12 @@ fn without_a_model_nothing_is_similar() {
     assert!(similar(&service, "the !?").unwrap().similarity_word.is_empty());
     assert!(matches!(export(&service, &Caller::Operator, Vec::new()), Err(Error::NotFound)));
     let report = train(&service, &Caller::Operator, &mut |_| {}).unwrap();
-    assert_eq!(report.words, 0, "nothing can be learned of nothing");
+    assert_eq!(report.words, 0, "no posts, no words");
     assert!(words(&service, "rust").is_empty());
 }
 
 #[test]
-fn a_search_keeps_to_its_bounds() {
+fn a_search_out_of_its_bounds_is_refused() {
     let service = testing::service();
     for search in ["", " \n", "a\0", &"a".repeat(201)] {
         assert!(matches!(similar(&service, search), Err(Error::BadRequest(_))), "{search:?}");
@@ -127,7 +127,7 @@ fn a_search_keeps_to_its_bounds() {
 }
 
 #[test]
-fn the_settings_say_how_many_words_and_how_alike() {
+fn the_settings_bound_the_number_and_the_similarity_of_words() {
     let words_config = config::Words { similar: 2, similarity: 0.0, ..config::Words::default() };
     let service = testing::service_with(Config { words: words_config, ..Config::default() });
     import(&service, 120, 1);
@@ -155,7 +155,7 @@ fn the_same_posts_and_seed_give_the_same_model() {
 }
 
 #[test]
-fn training_tells_how_far_it_is() {
+fn training_reports_its_progress() {
     let service = testing::service();
     import(&service, 40, 1);
     let mut shares = Vec::new();
@@ -165,7 +165,7 @@ fn training_tells_how_far_it_is() {
 }
 
 #[test]
-fn a_model_is_there_again_at_the_next_start_for_its_owner_alone() {
+fn the_next_start_reads_the_model_and_only_its_owner_can() {
     let service = service();
     let expected = similar(&service, "cargo").unwrap();
     let again = Tidings::open(service.path()).unwrap();
@@ -178,11 +178,11 @@ fn a_model_is_there_again_at_the_next_start_for_its_owner_alone() {
     }
     let names = std::fs::read_dir(service.path().parent().unwrap()).unwrap();
     let mut names = names.map(|entry| entry.unwrap().path());
-    assert!(names.all(|name| name.extension().is_some_and(|end| end != "new")), "no draft is left");
+    assert!(names.all(|name| name.extension().is_some_and(|end| end != "new")), "no draft remains");
 }
 
 #[test]
-fn all_who_ask_first_at_once_get_the_model_of_the_disk() {
+fn concurrent_first_callers_all_get_the_model_of_the_file() {
     let service = service();
     for _ in 0..20 {
         let again = Tidings::open(service.path()).unwrap();
@@ -209,7 +209,7 @@ fn a_damaged_model_is_ignored_and_can_be_learned_again() {
 }
 
 #[test]
-fn who_trains_while_another_does_is_told() {
+fn concurrent_training_is_refused() {
     let service = service();
     let other = Tidings::open(service.path()).unwrap();
     let told = train(&service, &Caller::Operator, &mut |share| {
@@ -221,7 +221,7 @@ fn who_trains_while_another_does_is_told() {
 }
 
 #[test]
-fn loaded_vectors_take_the_place_of_learned_ones_and_show_only_words_of_posts() {
+fn loaded_vectors_replace_learned_ones_and_only_words_of_posts_are_neighbours() {
     let service = service();
     let vectors = "4 2\nOven 1 0\nfjord 1 0.1\nharbour 1 0.2\nanchor 1 0.3\n";
     let report = load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
@@ -235,13 +235,13 @@ fn loaded_vectors_take_the_place_of_learned_ones_and_show_only_words_of_posts() 
         load(&service, &Caller::Operator, &b"no vectors"[..], &mut |_| {}),
         Err(Error::BadRequest(_))
     ));
-    assert_eq!(words(&service, "oven"), ["harbour", "anchor"], "what failed changed nothing");
+    assert_eq!(words(&service, "oven"), ["harbour", "anchor"], "a failure changes nothing");
     train(&service, &Caller::Operator, &mut |_| {}).unwrap();
     assert!(is_about(&words(&service, "oven")[0], "cooking"));
 }
 
 #[test]
-fn of_loaded_words_that_stand_in_no_post_as_many_are_kept_as_a_model_may_have() {
+fn the_number_of_loaded_words_without_posts_is_bounded() {
     let words_config = config::Words { vocabulary: 1, ..config::Words::default() };
     let service = testing::service_with(Config { words: words_config, ..Config::default() });
     import(&service, 40, 1);
@@ -250,22 +250,22 @@ fn of_loaded_words_that_stand_in_no_post_as_many_are_kept_as_a_model_may_have() 
     assert!(words(&service, "glacier").is_empty() && !words(&service, "fjord").is_empty());
 }
 
-/// Waits until `what` holds, as long as a slow machine may take.
+/// Waits until `what` holds, for at most a minute.
 fn eventually(what: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !what() {
-        assert!(Instant::now() < end, "it never came");
+        assert!(Instant::now() < end, "the condition did not hold in time");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
 #[test]
-fn who_follows_learns_when_posts_have_changed_enough_and_sees_what_others_made() {
+fn the_thread_retrains_after_enough_changes_and_reads_models_of_other_processes() {
     let service = testing::service();
     start(&service).unwrap();
     import(&service, 40, 1);
     eventually(|| !words(&service, "cargo").is_empty());
-    // Enough new ones to be learned again: the new word is known.
+    // Enough new posts to retrain the model: it has the new word.
     let insert = |n: u8| {
         let draft = Draft {
             title: Some("the ferris crate of rust and cargo, borrow trait macro ferris".into()),
@@ -276,7 +276,7 @@ fn who_follows_learns_when_posts_have_changed_enough_and_sees_what_others_made()
     };
     let inserted: Vec<String> = (0..12).map(insert).collect();
     eventually(|| !words(&service, "ferris").is_empty());
-    // Another process loads vectors: the present model gives way, and is not learned over.
+    // When another process loads vectors, they replace the current model, and no training replaces them.
     let other = Tidings::open(service.path()).unwrap();
     load(&other, &Caller::Operator, &b"oven 1 0\nharbour 1 0.1\nferris 1 0.2\n"[..], &mut |_| {}).unwrap();
     eventually(|| words(&service, "oven") == ["harbour", "ferris"]);
@@ -287,7 +287,7 @@ fn who_follows_learns_when_posts_have_changed_enough_and_sees_what_others_made()
 }
 
 #[test]
-fn settings_out_of_their_bounds_are_named() {
+fn errors_name_the_settings_that_are_out_of_their_bounds() {
     let default = config::Words::default;
     for (broken, name) in [
         (config::Words { similar: 31, ..default() }, "similar-words"),

@@ -1,35 +1,35 @@
-//! The form in which two spellings of one word are the same text.
+//! Case and compatibility folding: it makes different spellings of a word the same text.
 
 use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// The letter araea, which is out of use and stands in Korean text for the middle dot. NFKC would make a vowel of
-/// it and so one word of `서울ㆍ부산`.
+/// The Hangul letter araea. It is obsolete, and Korean texts use it as a middle dot. NFKC would turn it into a vowel
+/// and so join the two words of `서울ㆍ부산`.
 const ARAEA: char = '\u{318d}';
 
-/// `text` in NFKC and lower case, typographic apostrophes as `'`, without what is invisible.
+/// Returns `text` in NFKC and lower case, with `'` for typographic apostrophes and without invisible characters.
 ///
-/// A final sigma is a sigma, so that where a word ends does not change its letters. A zero-width space parts words
+/// A final sigma becomes a sigma, so the end of a word does not change its letters. A zero-width space separates words,
 /// as a blank does.
 ///
-/// Source: NFKC of UAX #15, and `toNFKC_Casefold` of the Unicode standard, section 3.13, but for the letters
-/// whose folding is no lower case (`ß` stays).
+/// Source: NFKC of UAX #15, and `toNFKC_Casefold` of the Unicode standard, section 3.13, except for letters whose case
+/// folding is not their lower case (`ß` stays).
 pub(super) fn fold(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_folded) {
         return Cow::Borrowed(text);
     }
     let composed = text.chars().map(|c| if c == ARAEA { ' ' } else { c }).nfkc();
     let folded: String = composed.map(straighten).filter(|&c| !is_invisible(c)).flat_map(lower).collect();
-    // A small letter may have a composed form where its capital has none: `H` and a macron below.
+    // A small letter may have a composed form when its capital has none: `H` with a macron below.
     Cow::Owned(match is_nfkc_quick(folded.chars()) {
         IsNormalized::Yes => folded,
         IsNormalized::No | IsNormalized::Maybe => folded.nfkc().collect(),
     })
 }
 
-/// Whether folding leaves the character as it is, whatever stands beside it. The common ones only: the rest is
-/// asked of the tables.
+/// Returns whether folding leaves the character unchanged in any context. It knows the common characters only; the
+/// Unicode tables decide the rest.
 fn is_folded(c: char) -> bool {
     matches!(c,
         '\0'..='@' | '['..='\x7f'
@@ -52,7 +52,8 @@ fn lower(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase().map(|c| if c == 'ς' { 'σ' } else { c })
 }
 
-/// Whether `c` is a soft hyphen, a joiner, a mark of direction or variation or the like, or the frame of a keycap.
+/// Returns whether `c` is a soft hyphen, a joiner, a direction mark, a variation selector or similar, or the frame of a
+/// keycap.
 ///
 /// Source: `Default_Ignorable_Code_Point` of the Unicode character database, with the interlinear annotations.
 fn is_invisible(c: char) -> bool {
@@ -71,12 +72,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wide_half_wide_and_composed_letters_fold_to_the_plain_ones() {
+    fn full_width_half_width_and_composed_letters_fold_to_plain_letters() {
         assert_eq!(fold("ＲＵＳＴ ｶﾞ ﬁ ② 각"), "rust ガ fi 2 각");
     }
 
     #[test]
-    fn what_is_invisible_is_left_out_and_a_zero_width_space_is_a_blank() {
+    fn invisible_characters_are_removed_and_a_zero_width_space_is_a_blank() {
         assert_eq!(fold("so\u{ad}ft\u{feff} zero\u{200b}width 1\u{fe0f}\u{20e3}"), "soft zero width 1");
     }
 
@@ -91,9 +92,9 @@ mod tests {
     }
 
     #[test]
-    fn every_character_said_to_be_folded_is() {
+    fn characters_that_count_as_folded_are_folded() {
         for c in ('\0'..=char::MAX).filter(|&c| is_folded(c)) {
-            // `Yes` also says that it never combines with what stands before it.
+            // `Yes` also means that it never combines with the preceding character.
             assert_eq!(is_nfkc_quick([c].into_iter()), IsNormalized::Yes, "{c:?}");
             assert!(c.to_lowercase().eq([c]) && straighten(c) == c && !is_invisible(c), "{c:?}");
         }

@@ -1,18 +1,19 @@
-//! Han and Kana: text without blanks between its words.
+//! Han and Kana: scripts without blanks between words.
 
 use unicode_normalization::char::is_combining_mark;
 
-/// `text`, which is in NFKC, in two: what comes before the first Han or Kana, and the rest.
+/// Splits `text`, which is in NFKC, before its first Han or Kana character.
 pub(super) fn split_before_run(text: &str) -> (&str, &str) {
     text.split_at(text.find(is_han_or_kana).unwrap_or(text.len()))
 }
 
-/// `text` in two: the Han and Kana it begins with, with the marks on them, and the rest.
+/// Splits `text` after the Han and Kana characters at its start and the marks on them.
 pub(super) fn split_after_run(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c| !is_han_or_kana(c) && !is_combining_mark(c)).unwrap_or(text.len()))
 }
 
-/// The pairs of neighbours in a run of Han and Kana, without marks; the one character when there is but one.
+/// Passes the pairs of adjacent characters in a run of Han and Kana to `take`, without marks; a single character is
+/// passed alone.
 pub(super) fn pairs(run: &str, take: &mut impl FnMut(&str)) {
     let mut letters = run.chars().filter(|&c| is_han_or_kana(c));
     let Some(mut left) = letters.next() else { return };
@@ -29,10 +30,10 @@ pub(super) fn pairs(run: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// Whether `c`, in NFKC, is a letter or a digit of a script that is read by the character.
+/// Returns whether `c`, in NFKC, is a letter or digit of Han, Hiragana or Katakana.
 ///
-/// Source: the scripts Han, Hiragana and Katakana of the Unicode character database (`Scripts.txt`), with the marks
-/// for prolonging and repeating that stand among them.
+/// Source: these scripts in the Unicode character database (`Scripts.txt`), with the prolonged sound and iteration
+/// marks.
 fn is_han_or_kana(c: char) -> bool {
     match c {
         '\u{4e00}'..='\u{9fff}'
@@ -49,7 +50,7 @@ fn is_han_or_kana(c: char) -> bool {
         | '\u{3400}'..='\u{4dbf}'
         | '\u{f900}'..='\u{faff}'
         | '\u{1aff0}'..='\u{1b16f}'
-        | '\u{20000}'..='\u{3ffff}' => c.is_alphanumeric(), // not all of these are assigned
+        | '\u{20000}'..='\u{3ffff}' => c.is_alphanumeric(), // some of these are unassigned
         _ => false,
     }
 }
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_n_characters_has_n_minus_1_pairs_and_one_character_is_itself() {
+    fn a_run_of_n_characters_has_n_minus_1_pairs_and_a_single_character_is_kept() {
         assert_eq!(list("東京は"), ["東京", "京は"]);
         assert_eq!(list("茶"), ["茶"]);
         assert_eq!(list("カ\u{309a}"), ["カ"]);

@@ -1,9 +1,9 @@
-//! Korean: the particles (조사) a word may end in.
+//! Korean particles (조사) at the end of a word.
 
 use After::{Any, Closed, ClosedButRieul, Open, OpenOrRieul};
 
-/// What a particle stands after. Most come in two forms, by whether the syllable before ends in a consonant,
-/// which keeps `전문가` (expert) from losing its `가`: after `문` the particle would be `이`.
+/// The ending of the syllable that a particle can follow. Most particles have one form for vowels and one for
+/// consonants, so `전문가` (expert) keeps its `가`: after `문` the particle would be `이`.
 #[derive(Clone, Copy)]
 enum After {
     Any,
@@ -15,10 +15,10 @@ enum After {
     ClosedButRieul,
 }
 
-/// The particles that end in the syllable `last`, the longer first.
+/// Returns the particles that end with the syllable `last`, longer ones first.
 ///
-/// The common particles of Korean grammar, with the forms of `이다` (to be) that are joined to a noun like one. `나`, `며` and
-/// `고` alone are not among them: more words end so by nature (`바나나`) than by particle.
+/// These are the common particles of Korean grammar, and the forms of `이다` (to be) that attach to a noun. `나`, `며` and
+/// `고` alone are excluded: more words end with these syllables (`바나나`) than with the particles.
 fn particles(last: char) -> &'static [(&'static str, After)] {
     match last {
         '가' => &[("가", Open)],
@@ -69,16 +69,17 @@ fn particles(last: char) -> &'static [(&'static str, After)] {
     }
 }
 
-/// Whether `c` is a Hangul syllable.
+/// Returns whether `c` is a Hangul syllable.
 pub(crate) fn is_syllable(c: char) -> bool {
     ('가'..='힣').contains(&c)
 }
 
-/// `word` without its last particle, then without the one before that: `학교에서는` is `학교에서` and `학교`.
+/// Returns `word` without its last particle, then without the previous one: `학교에서` and `학교` for `학교에서는`.
 ///
-/// At most two are cut, the second only below one that follows others (`는`, `도`, `의` …). A stem is never a
-/// single syllable: `나이` (age) and `회의` (meeting) are words, far more often than `나` and `회` with a particle.
-/// What is cut may still be part of the word, as in `민주주의`, so a stem stands beside its word, not in its place.
+/// At most two particles are removed, the second only before a particle that can follow others (`는`, `도`, `의` …). A
+/// stem has at least two syllables: `나이` (age) and `회의` (meeting) are words far more often than `나` and `회` with a
+/// particle. The removed syllables may belong to the word, as in `민주주의`, so callers use a stem in addition to its word,
+/// not instead of it.
 pub fn stems(word: &str) -> impl Iterator<Item = &str> {
     let first = cut(word);
     let second = first
@@ -88,8 +89,8 @@ pub fn stems(word: &str) -> impl Iterator<Item = &str> {
     [first, second].into_iter().flatten().map(|(stem, _)| stem)
 }
 
-/// The stem and the particle, the longest the word ends in. When that does not fit, none does: `집으로` is not
-/// `집으` and `로`.
+/// Splits a word into its stem and the longest particle at its end. If that particle does not fit the stem, no shorter
+/// one is tried: `집으로` is not `집으` and `로`.
 fn cut(word: &str) -> Option<(&str, &str)> {
     let ending = |&(particle, after)| Some((word.strip_suffix(particle)?, particle, after));
     let (stem, particle, after) = particles(word.chars().next_back()?).iter().find_map(ending)?;
@@ -100,9 +101,9 @@ fn fits(stem: &str, after: After) -> bool {
     let mut letters = stem.chars().rev();
     let Some(last) = letters.next() else { return false };
     if !is_syllable(last) {
-        return true; // `rust를`: a foreign word is whole, and its sound is not in its letters.
+        return true; // `rust를`: the letters of a foreign word do not tell its sound.
     }
-    // Syllables are laid out by their 28 endings: none is 0, ㄹ is 8 (Unicode standard, section 3.12).
+    // Syllables are ordered by their 28 finals: 0 is none, 8 is ㄹ (Unicode standard, section 3.12).
     let ending = (u32::from(last) - u32::from('가')) % 28;
     letters.next().is_some()
         && match after {
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_particle_is_cut_when_it_agrees_with_the_syllable_before() {
+    fn a_particle_is_removed_if_it_fits_the_preceding_syllable() {
         for (word, stem) in [
             ("한국은", "한국"),
             ("우리는", "우리"),
@@ -150,28 +151,28 @@ mod tests {
     }
 
     #[test]
-    fn a_particle_below_another_is_cut_too() {
+    fn a_particle_before_another_is_removed_too() {
         assert_eq!(list("학교에서는"), ["학교에서", "학교"]);
         assert_eq!(list("친구만이"), ["친구만", "친구"]);
         assert_eq!(list("서울까지의"), ["서울까지", "서울"]);
     }
 
     #[test]
-    fn a_stem_of_one_syllable_is_not_cut() {
+    fn no_stem_has_one_syllable() {
         for word in ["나이", "회의", "사과", "집으로", "말하고", "는", "에서", ""] {
             assert!(list(word).is_empty(), "{word}");
         }
     }
 
     #[test]
-    fn a_foreign_word_loses_its_particle_whatever_its_sound() {
+    fn a_particle_of_a_foreign_word_is_removed_in_each_form() {
         assert_eq!(list("rust를"), ["rust"]);
         assert_eq!(list("c은"), ["c"]);
         assert_eq!(list("2026년에는"), ["2026년에", "2026년"]);
     }
 
     #[test]
-    fn particles_stand_under_their_last_syllable_the_longer_first() {
+    fn particles_are_listed_under_their_last_syllable_longer_ones_first() {
         for last in '가'..='힣' {
             let list = particles(last);
             assert!(list.iter().all(|(particle, _)| particle.ends_with(last)), "{last}");

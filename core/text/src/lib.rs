@@ -1,7 +1,7 @@
-//! Text processing of tidings: the composed form of a text, and the tokens that stand for its words.
+//! Text processing of tidings: the composed form of a text, and the tokens of its words.
 //!
-//! [`tokens`] alone defines what a word is. Everything that is stored, searched or learned is split by it, so a search
-//! and the text that it should find always agree.
+//! [`tokens`] alone defines what a word is. Posts, searches and the word model all use it, so a search always finds the
+//! words of a post.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! English stop words: those that stand in any text, and so tell nothing of one.
+//! English stop words: function words, which say nothing about the topic of a text.
 
 #![expect(clippy::disallowed_types, reason = "the keys are the words of this file")]
 
@@ -6,10 +6,11 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashSet;
 
-/// The function words of English, by what they are, in lower case and with a plain apostrophe.
+/// The function words of English by word class, in lower case and with a plain apostrophe.
 ///
-/// A form in `'s` is not here: it loses the `'s` before it is looked up. Left out are words that mean something
-/// as often: `may` (the month), `us` (the country), `like`, `well`, `one`. As case is folded before, `IT` is `it`.
+/// Forms with `'s` are not listed: a token loses its `'s` before the lookup. Words that are often content words are not
+/// listed either: `may` (the month), `us` (the country), `like`, `well`, `one`. Tokens are in lower case, so `IT`
+/// counts as `it`.
 const WORDS: [&str; 9] = [
     // Articles and determiners.
     "a an the this that these those each every either neither some any all both few more most much many other \
@@ -34,7 +35,7 @@ const WORDS: [&str; 9] = [
      through throughout till to toward towards under until up upon via with within without",
     // Conjunctions.
     "and or but nor so yet if then else than because although though unless whereas",
-    // Adverbs that only place or grade.
+    // Adverbs of place and degree.
     "not here there now again once ever never always also too very just only even still already almost quite rather \
      perhaps maybe however therefore thus hence otherwise instead further etc",
 ];
@@ -45,10 +46,10 @@ fn words() -> impl Iterator<Item = &'static str> {
     WORDS.iter().flat_map(|group| group.split_ascii_whitespace())
 }
 
-/// The longest stop word, in bytes.
+/// The length of the longest stop word in bytes.
 const LONGEST: usize = 10;
 
-/// Whether `word`, in lower case, is an English stop word.
+/// Returns whether `word`, in lower case, is an English stop word.
 pub(super) fn is_stop(word: &str) -> bool {
     word.len() <= LONGEST && SET.contains(word)
 }
@@ -58,13 +59,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_of_the_list_is_found_and_stands_in_it_once() {
+    fn every_word_of_the_list_is_found_and_unique() {
         assert!(words().all(is_stop));
         assert_eq!(SET.len(), words().count());
     }
 
     #[test]
-    fn the_list_is_as_words_are_looked_up() {
+    fn the_list_has_the_form_of_tokens() {
         for word in words() {
             assert!(word.bytes().all(|b| b.is_ascii_lowercase() || b == b'\''), "{word}");
             assert!(!word.ends_with("'s"), "{word}");
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_says_something_is_none() {
+    fn content_words_are_not_stop_words() {
         assert!(["rust", "c", "may", "us", "", "thesis"].iter().all(|word| !is_stop(word)));
     }
 }

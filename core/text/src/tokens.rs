@@ -1,18 +1,18 @@
-//! Text to tokens, and searches to their parts.
+//! Splits texts into tokens, and searches into parts.
 //!
-//! A token is a word of UAX #29 in NFKC and lower case, neither stemmed nor an English stop word:
+//! A token is a word of UAX #29 in NFKC and lower case that is not an English stop word. It is not stemmed.
 //!
-//! - `node.js`, `o'reilly`, `3.14` and `snake_case` are one token each; `c++` and `c#` are `c`. A single letter is
-//!   a token, for `c` and `r` are languages; only `a` and `i` are stop words. A colon parts words (UAX #29 leaves it
-//!   to the language, and only Finnish and Swedish write it inside them).
-//! - `'s` at the end goes: `rust's` is `rust`. `’` is `'`, so that `don’t` is the stop word `don't`.
-//! - A word that ends in a Korean particle is followed by the word without it: `학교에서` by `학교`, `rust를` by
-//!   `rust`. Beside a Hangul syllable a full stop, a middle dot and an apostrophe part words, for there they are the
-//!   writer's punctuation: `‘러스트’는`, `서울·부산`.
-//! - Han and Kana have no blanks between words. They yield each pair of neighbours, whatever the mix of scripts, for
-//!   one word often mixes them (`食べる`, `消しゴム`); a character that stands alone yields itself.
-//! - A token has 1 to [`LENGTH_MAX`] characters, what is longer is cut, so that it is still found by its like. None
-//!   is white space or a control character; each holds a letter or a digit.
+//! - `node.js`, `o'reilly`, `3.14` and `snake_case` are one token each; `c++` and `c#` are `c`. Single letters are
+//!   tokens, because `c` and `r` are languages; only `a` and `i` are stop words. A colon separates words: UAX #29 leaves
+//!   it to the language, and only Finnish and Swedish use colons inside words.
+//! - A final `'s` is removed: `rust's` is `rust`. `’` is `'`, so `don’t` is the stop word `don't`.
+//! - A word that ends with a Korean particle is followed by the word without the particle: `학교에서` by `학교`, `rust를`
+//!   by `rust`. Next to a Hangul syllable, a full stop, a middle dot and an apostrophe separate words, because they are
+//!   punctuation there: `‘러스트’는`, `서울·부산`.
+//! - Han and Kana have no blanks between words. Each pair of adjacent characters is a token, even across the two scripts,
+//!   because words often mix them (`食べる`, `消しゴム`); a single character is a token itself.
+//! - A token has 1 to [`LENGTH_MAX`] characters; a longer word is cut, so the same word in a search still finds it. No
+//!   token has white space or control characters, and each has a letter or a digit.
 //!
 //! Source: UAX #29, *Unicode Text Segmentation*, section 4; UAX #15, *Unicode Normalization Forms*.
 
@@ -24,10 +24,10 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::fold::fold;
 use crate::{compose, han, hangul, stop};
 
-/// The most characters a token has.
+/// The maximum length of a token in characters.
 pub const LENGTH_MAX: usize = 64;
 
-/// The tokens of `text` in order, with repetitions.
+/// Returns the tokens of `text` in order, including repetitions.
 ///
 /// ```
 /// use tidings_text::tokens::tokens;
@@ -41,7 +41,7 @@ pub fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// Hands the tokens of `text` to `take`, in order and with repetitions: [`tokens`] without a `String` for each.
+/// Passes the tokens of `text` to `take`, in order and including repetitions: [`tokens`] without a `String` per token.
 ///
 /// ```
 /// use tidings_text::tokens;
@@ -55,8 +55,8 @@ pub fn each(text: &str, mut take: impl FnMut(&str)) {
     if lower.is_ascii() {
         return plain(&lower, &mut take);
     }
-    // No token spans a blank, and neither folding nor UAX #29 looks across one, so one foreign letter need not take
-    // a whole text from the short way.
+    // A token never spans a blank, and neither folding nor UAX #29 looks across one. So a foreign letter slows down its
+    // own word, not the whole text.
     for piece in lower.split_ascii_whitespace() {
         if piece.is_ascii() || piece.chars().all(|c| c.is_ascii() || hangul::is_syllable(c)) {
             plain(piece, &mut take);
@@ -66,7 +66,7 @@ pub fn each(text: &str, mut take: impl FnMut(&str)) {
     }
 }
 
-/// Each of `tokens` once, where it first stands.
+/// Returns each of `tokens` once, in the order of the first occurrences.
 ///
 /// ```
 /// use tidings_text::tokens::{distinct, tokens};
@@ -81,7 +81,7 @@ pub fn distinct(mut tokens: Vec<String>) -> Vec<String> {
     tokens
 }
 
-/// The parts of a search between its white space, in NFC, otherwise as they were typed.
+/// Splits a search at its white space; the parts are in NFC and otherwise unchanged.
 ///
 /// ```
 /// use tidings_text::tokens::split;
@@ -92,7 +92,7 @@ pub fn split(text: &str) -> Vec<String> {
     compose(text).split_whitespace().map(str::to_owned).collect()
 }
 
-/// A whole search as one term: NFC, lower case, each stretch of white space one blank, none at the ends.
+/// Returns a whole search as one term: NFC, lower case, one blank for each run of white space, none at the ends.
 ///
 /// ```
 /// use tidings_text::tokens::normalise_term;
@@ -102,7 +102,7 @@ pub fn split(text: &str) -> Vec<String> {
 pub fn normalise_term(text: &str) -> String {
     let lower = compose(text).to_lowercase();
     let mut term = String::with_capacity(lower.len());
-    // Composed again, for a small letter may have a composed form where its capital has none.
+    // Composed again, because a small letter may have a composed form when its capital has none.
     for part in compose(&lower).split_whitespace() {
         if !term.is_empty() {
             term.push(' ');
@@ -112,9 +112,10 @@ pub fn normalise_term(text: &str) -> String {
     term
 }
 
-/// The words of a text of ASCII in lower case and Hangul syllables: what [`general`] makes of it, without tables.
+/// Passes the words of a text of lower-case ASCII and Hangul syllables to `take`: the words of [`general`], without
+/// Unicode tables.
 ///
-/// A byte beyond ASCII is part of a syllable, so it is a letter.
+/// A byte beyond ASCII belongs to a syllable, so it is a letter.
 fn plain(text: &str, take: &mut impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let inside = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || !b.is_ascii();
@@ -132,8 +133,8 @@ fn plain(text: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// Whether the byte at `at`, which is not the first, joins its neighbours to one word: WB6, WB7, WB11 and WB12 of
-/// UAX #29, for ASCII alone, so that beside Hangul it parts them.
+/// Returns whether the byte at `at`, which is not the first, joins its neighbours into one word: WB6, WB7, WB11 and
+/// WB12 of UAX #29, for ASCII neighbours only. Next to Hangul it separates words.
 fn joins(bytes: &[u8], at: usize) -> bool {
     let Some(after) = bytes.get(at + 1) else { return false };
     let before = bytes[at - 1];
@@ -144,7 +145,7 @@ fn joins(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// The words of any text.
+/// Passes the words of any text to `take`.
 fn general(text: &str, take: &mut impl FnMut(&str)) {
     let text = fold(text);
     let mut rest = &*text;
@@ -159,7 +160,7 @@ fn general(text: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// A word of UAX #29 where a colon, or a mark beside a Hangul syllable, parts it.
+/// Splits a word of UAX #29 at colons, and at punctuation next to Hangul syllables.
 fn parts(segment: &str, take: &mut impl FnMut(&str)) {
     let mut start = 0;
     let mut before = None;
@@ -175,7 +176,7 @@ fn parts(segment: &str, take: &mut impl FnMut(&str)) {
     word(&segment[start..], take);
 }
 
-/// A word and, when it ends in a Korean particle, its stems.
+/// Passes a word to `take`, and its stems if it ends with a Korean particle.
 fn word(word: &str, take: &mut impl FnMut(&str)) {
     let word = trim(word);
     take_unless_stop(word, take);
@@ -192,9 +193,10 @@ fn take_unless_stop(word: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// `word` from its first letter or digit to its last, with the marks on it, cut to [`LENGTH_MAX`], without `'s`.
+/// Trims `word` to its first and last letter or digit with its marks, cuts it to [`LENGTH_MAX`], and removes a final
+/// `'s`.
 fn trim(word: &str) -> &str {
-    let common = |c: char| c.is_ascii_alphanumeric() || hangul::is_syllable(c); // Spares most words the tables.
+    let common = |c: char| c.is_ascii_alphanumeric() || hangul::is_syllable(c); // Avoids the Unicode tables for most words.
     let bears = |c: char| common(c) || c.is_alphanumeric() && !is_combining_mark(c);
     let mut word = word.trim_start_matches(|c| !bears(c));
     if word.len() > LENGTH_MAX {
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn words_hold_together_as_uax_29_says() {
+    fn word_boundaries_are_those_of_uax_29() {
         assert_eq!(
             tokens("node.js, c++ & snake_case 3.14 1,000"),
             ["node.js", "c", "snake_case", "3.14", "1,000"]
@@ -244,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn apostrophes_are_one_and_the_possessive_goes() {
+    fn typographic_apostrophes_are_folded_and_the_possessive_is_removed() {
         assert_eq!(tokens("Rust's café’s students' O’Reilly"), ["rust", "café", "students", "o'reilly"]);
         assert!(tokens("don't don’t DON＇T it's That’s").is_empty());
         assert_eq!(tokens("‘quoted’ 'words'"), ["quoted", "words"]);
     }
 
     #[test]
-    fn forms_that_nfkc_unites_are_one_token() {
+    fn compatibility_forms_are_the_same_token() {
         assert_eq!(tokens("Ｒｕｓｔ ﬁne ｶﾞｲﾄﾞ cafe\u{301}"), ["rust", "fine", "ガイ", "イド", "café"]);
     }
 
@@ -262,13 +264,13 @@ mod tests {
     }
 
     #[test]
-    fn punctuation_beside_hangul_parts_words() {
+    fn punctuation_next_to_hangul_separates_words() {
         assert_eq!(tokens("서울·부산ㆍ대구"), ["서울", "부산", "대구"]);
         assert_eq!(tokens("‘러스트’는 했다.그리고 3.1운동"), ["러스트", "는", "했다", "그리고", "3.1운동"]);
     }
 
     #[test]
-    fn han_and_kana_come_in_pairs_across_scripts() {
+    fn han_and_kana_become_pairs_across_scripts() {
         assert_eq!(tokens("東京タワー"), ["東京", "京タ", "タワ", "ワー"]);
         assert_eq!(tokens("食べる、茶"), ["食べ", "べる", "茶"]);
         assert_eq!(tokens("ラーメン・カレー"), ["ラー", "ーメ", "メン", "カレ", "レー"]);
@@ -277,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_more_than_64_characters_is_cut_there() {
+    fn a_token_is_cut_after_64_characters() {
         assert_eq!(tokens(&"é".repeat(64)), ["é".repeat(64)]);
         assert_eq!(tokens(&"é".repeat(65)), ["é".repeat(64)]);
         assert_eq!(tokens(&format!("{}'s", "a".repeat(64))), ["a".repeat(64)]);
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compatibility_form_that_holds_a_blank_yields_no_blank() {
+    fn a_compatibility_form_with_a_blank_yields_no_blank() {
         assert_eq!(tokens("x\u{37a}y \u{fdfa}").first().map(String::as_str), Some("x"));
         assert_eq!(tokens("\u{345} -\u{345} \u{7f}\u{345}"), Vec::<String>::new());
     }
@@ -309,7 +311,7 @@ mod tests {
         assert_eq!(normalise_term("  "), "");
     }
 
-    /// Text dense in what the rules are about.
+    /// Generates texts with many of the characters that the rules mention.
     fn dense() -> impl Strategy<Value = String> {
         let chars = " \n\t\0'’.,:;_-\"(+aIsSZ1éÉHßΣςﬁŉİ٣½ㅋㅏ은는로이東京々カｶﾞーの・·ㆍ👍🇰ﷺकไทא\
             \u{3000}\u{a0}\u{85}\u{331}\u{301}\u{345}\u{307}\u{1100}\u{11a8}\u{1160}\u{3099}\u{ad}\u{34f}\
@@ -328,7 +330,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(1000))]
 
         #[test]
-        fn the_short_way_agrees_with_the_general_one(
+        fn the_fast_path_agrees_with_the_general_one(
             ascii in "[ -~\n\ta-cA-C'._:;, 0-2s]{0,80}",
             korean in "[a-c'._:;, 0-2s가-힣은는에서의로이]{0,40}",
         ) {
@@ -337,12 +339,12 @@ mod tests {
         }
 
         #[test]
-        fn piece_by_piece_agrees_with_the_whole(text in text()) {
+        fn the_tokens_of_the_pieces_are_those_of_the_whole(text in text()) {
             prop_assert_eq!(tokens(&text), by_general(&text));
         }
 
         #[test]
-        fn a_token_is_1_to_64_characters_none_of_them_blank_or_control(text in text()) {
+        fn a_token_has_1_to_64_characters_without_blanks_or_controls(text in text()) {
             for token in tokens(&text) {
                 prop_assert!((1..=LENGTH_MAX).contains(&token.chars().count()), "{token:?}");
                 prop_assert!(!token.contains(|c: char| c.is_whitespace() || c.is_control()), "{token:?}");
@@ -378,14 +380,14 @@ mod tests {
         }
 
         #[test]
-        fn distinct_is_each_token_once(text in text()) {
+        fn distinct_returns_each_token_once(text in text()) {
             let once = distinct(tokens(&text));
             prop_assert_eq!(&distinct(once.clone()), &once);
             prop_assert!(tokens(&text).iter().all(|token| once.contains(token)));
         }
 
         #[test]
-        fn a_term_is_a_term_already(text in text()) {
+        fn normalising_a_term_changes_nothing(text in text()) {
             let term = normalise_term(&text);
             prop_assert_eq!(normalise_term(&term), term.clone());
             prop_assert_eq!(split(&term).join(" "), term);

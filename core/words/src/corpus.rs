@@ -1,63 +1,63 @@
-//! The posts as the word model reads them: one long stream of words, each a number.
+//! The posts as the word model reads them: a long stream of numbered words.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use tidings_text::tokens;
 
-/// Stands in a stream behind the words of each post, so that no window reaches from one into the next.
+/// Follows the words of each post in a stream, so that no window reaches into the next post.
 pub(crate) const END: u32 = u32::MAX;
 
-/// Posts that were read, before it is known which of their words are learned.
+/// The words of posts, before the vocabulary is selected.
 pub struct Corpus {
     numbers: HashMap<Box<str>, u32>,
-    tallies: Vec<Tally>,
+    occurrences: Vec<Occurrences>,
     stream: Vec<u32>,
     posts: u32,
-    /// How many words are read at most.
+    /// The maximum number of words to read.
     limit: usize,
 }
 
-/// How often a word was read.
+/// The occurrences of a word.
 #[derive(Clone, Copy)]
-struct Tally {
+struct Occurrences {
     count: u32,
-    /// In how many posts.
+    /// The number of posts with the word.
     posts: u32,
-    /// The last of these.
+    /// The last of these posts.
     last: u32,
 }
 
-/// The words that are learned, the most frequent first, and the stream of them.
+/// The words to learn, most frequent first, and the stream of them.
 pub(crate) struct Vocabulary {
     pub(crate) words: Vec<Box<str>>,
-    /// How often each stands in the posts.
+    /// The number of occurrences of each word.
     pub(crate) counts: Vec<u32>,
-    /// The words in their order by number, [`END`] behind each post. Others have left no gap.
+    /// The numbers of the words in the order of the text, with [`END`] after each post. Other words leave no gap.
     pub(crate) stream: Vec<u32>,
 }
 
 impl Corpus {
-    /// Nothing yet; after `limit` words it is full.
+    /// Creates an empty corpus that is full after `limit` words.
     pub fn new(limit: usize) -> Self {
-        Self { numbers: HashMap::new(), tallies: Vec::new(), stream: Vec::new(), posts: 0, limit }
+        Self { numbers: HashMap::new(), occurrences: Vec::new(), stream: Vec::new(), posts: 0, limit }
     }
 
-    /// Reads a post.
+    /// Adds a post.
     pub fn add(&mut self, title: &str, text: &str) {
-        let Self { numbers, tallies, stream, posts, .. } = self;
+        let Self { numbers, occurrences, stream, posts, .. } = self;
         for text in [title, text] {
             tokens::each(text, |token| {
                 let number = numbers.get(token).copied().unwrap_or_else(|| {
-                    let number = u32::try_from(tallies.len()).expect("there are fewer words than `limit`");
+                    let number = u32::try_from(occurrences.len()).expect("the number of words is limited");
                     numbers.insert(token.into(), number);
-                    tallies.push(Tally { count: 0, posts: 0, last: END });
+                    occurrences.push(Occurrences { count: 0, posts: 0, last: END });
                     number
                 });
-                let tally = &mut tallies[number as usize];
-                tally.count += 1;
-                if tally.last != *posts {
-                    (tally.posts, tally.last) = (tally.posts + 1, *posts);
+                let of_word = &mut occurrences[number as usize];
+                of_word.count += 1;
+                if of_word.last != *posts {
+                    (of_word.posts, of_word.last) = (of_word.posts + 1, *posts);
                 }
                 stream.push(number);
             });
@@ -66,34 +66,34 @@ impl Corpus {
         *posts += 1;
     }
 
-    /// Whether it has read as much as it may; the post that came last was still read whole.
+    /// Returns whether the corpus has reached its limit. The last post is still complete.
     pub fn is_full(&self) -> bool {
         self.stream.len() >= self.limit
     }
 
-    /// How many posts it has read.
+    /// Returns the number of posts.
     pub fn posts(&self) -> u32 {
         self.posts
     }
 
-    /// How often a word stands in the posts.
+    /// Returns the number of occurrences of a word.
     pub fn count(&self, word: &str) -> u32 {
-        self.numbers.get(word).map_or(0, |number| self.tallies[*number as usize].count)
+        self.numbers.get(word).map_or(0, |number| self.occurrences[*number as usize].count)
     }
 
-    /// The words that stand in at least `posts` posts, at most `max` of them, and the stream of these.
+    /// Returns the words that occur in at least `posts` posts, at most `max` of them, and the stream of these.
     ///
-    /// Of equally frequent words the one that comes first by its letters counts as the more frequent.
+    /// Words of equal frequency are ordered alphabetically.
     pub(crate) fn vocabulary(self, posts: u32, max: usize) -> Vocabulary {
-        let Self { numbers, tallies, mut stream, .. } = self;
-        let tally = |number: u32| tallies[number as usize];
+        let Self { numbers, occurrences, mut stream, .. } = self;
+        let of_word = |number: u32| occurrences[number as usize];
         let mut words: Vec<(Box<str>, u32)> =
-            numbers.into_iter().filter(|(_, number)| tally(*number).posts >= posts).collect();
+            numbers.into_iter().filter(|(_, number)| of_word(*number).posts >= posts).collect();
         words.sort_unstable_by(|a, b| {
-            (Reverse(tally(a.1).count), &a.0).cmp(&(Reverse(tally(b.1).count), &b.0))
+            (Reverse(of_word(a.1).count), &a.0).cmp(&(Reverse(of_word(b.1).count), &b.0))
         });
         words.truncate(max);
-        let mut renumbered = vec![END; tallies.len()];
+        let mut renumbered = vec![END; occurrences.len()];
         for ((_, number), new) in words.iter().zip(0..) {
             renumbered[*number as usize] = new;
         }
@@ -105,7 +105,7 @@ impl Corpus {
             *number != END
         });
         stream.shrink_to_fit();
-        let counts = words.iter().map(|(_, number)| tally(*number).count).collect();
+        let counts = words.iter().map(|(_, number)| of_word(*number).count).collect();
         Vocabulary { words: words.into_iter().map(|(word, _)| word).collect(), counts, stream }
     }
 }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_numbered_by_how_often_they_stand_there() {
+    fn words_are_numbered_by_frequency() {
         let corpus = corpus(&[("Rust", "cargo crab"), ("Cargo", "rust, rust"), ("", "")]);
         assert_eq!([corpus.count("rust"), corpus.count("Rust")], [3, 0]);
         assert_eq!(corpus.posts(), 3);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_too_few_posts_and_beyond_the_most_leave_no_gap() {
+    fn rare_and_surplus_words_leave_no_gap() {
         let posts = [("Rust rust", "rust cargo crab"), ("Cargo", "crab")];
         let Vocabulary { words, stream, .. } = corpus(&posts).vocabulary(2, 10);
         assert_eq!(words, ["cargo", "crab"].map(Box::from));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_post_that_fills_it_is_read_whole() {
+    fn the_post_that_reaches_the_limit_is_read_completely() {
         let mut corpus = Corpus::new(2);
         corpus.add("one", "");
         assert!(corpus.is_full());

@@ -1,21 +1,21 @@
-//! A model on disk: beside the database, for the next start.
+//! The file format of a model.
 //!
-//! All numbers are little-endian. A file that is not whole, or of another version, is none: the model is then learned
-//! again. What stands here may not change within a version.
+//! All numbers are little-endian. A file that is incomplete or has a different version is refused, and the model is
+//! learned again. The format never changes within a version.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 8 | `tidwords` |
 //! | 4 | the version |
 //! | 1 | 0: learned from posts, 1: loaded from a file |
-//! | 4 4 4 4 4 8 | how it was learned: dimensions, window, least posts, most words, most words read, seed |
-//! | 4 8 8 | posts seen, changes of posts' words until then, when it was made |
+//! | 4 4 4 4 4 8 | the recipe: dimensions, window, minimum posts, maximum words, maximum words read, seed |
+//! | 4 8 8 | the origin: posts, changes of posts, time |
 //! | 4 4 4 4 | words, bytes of their texts, dimensions, neighbours |
-//! | | for each word the bytes of its text (2), whether it may be answered (1), how many neighbours it has (1) |
+//! | | for each word, the bytes of its text (2), whether it is shown (1), the number of its neighbours (1) |
 //! | | the texts |
-//! | | the vectors, 2 bytes a component |
-//! | | the neighbours' words (4), then their similarities (2) |
-//! | 4 | the CRC-32 of all before |
+//! | | the vectors, 2 bytes per component |
+//! | | the neighbours' words (4 each), then their similarities (2 each) |
+//! | 4 | the CRC-32 of everything before |
 
 use std::collections::HashSet;
 use std::io::{self, Read, Write};
@@ -28,9 +28,9 @@ use crate::vectors::Vectors;
 
 const MAGIC: &[u8; 8] = b"tidwords";
 const VERSION: u32 = 1;
-/// Bytes of everything before the words.
+/// The number of bytes before the table of words.
 const HEAD: u64 = 8 + 4 + 1 + (5 * 4 + 8) + (4 + 8 + 8) + 4 * 4;
-/// The most dimensions of a model.
+/// The maximum number of dimensions of a model.
 pub const DIMENSIONS_MAX: usize = 2_000;
 
 /// Writes a model.
@@ -39,7 +39,7 @@ pub const DIMENSIONS_MAX: usize = 2_000;
 /// When `out` fails.
 pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
     let mut out =
-        io::BufWriter::with_capacity(1 << 16, Summing { inner: out, sum: crc32fast::Hasher::new() });
+        io::BufWriter::with_capacity(1 << 16, Checksummed { inner: out, sum: crc32fast::Hasher::new() });
     out.write_all(MAGIC)?;
     out.write_all(&VERSION.to_le_bytes())?;
     let Origin { source, posts, changes, made } = &model.origin;
@@ -71,20 +71,19 @@ pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
     vectors.values().iter().try_for_each(|x| out.write_all(&x.to_le_bytes()))?;
     near.words.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))?;
     near.similarities.iter().try_for_each(|units| out.write_all(&units.to_le_bytes()))?;
-    let Summing { mut inner, sum } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let Checksummed { mut inner, sum } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     inner.write_all(&sum.finalize().to_le_bytes())?;
     inner.flush()
 }
 
-/// Reads a model that [`write()`] wrote, `length` bytes long.
+/// Reads a model that [`write()`] wrote; `length` is the number of bytes of the input.
 ///
-/// # Errors
-/// When it is not whole, or something else.
+/// # Errors When the input is incomplete, damaged, or not a model.
 pub fn read(input: impl Read, length: u64) -> io::Result<Model> {
-    let mut input = Summing { inner: io::BufReader::new(input), sum: crc32fast::Hasher::new() };
+    let mut input = Checksummed { inner: io::BufReader::new(input), sum: crc32fast::Hasher::new() };
     let magic: [u8; 8] = input.array()?;
     if magic != *MAGIC || u32::from_le_bytes(input.array()?) != VERSION {
-        return Err(damaged("it is of another version"));
+        return Err(damaged("it has a different version"));
     }
     let [kind] = input.array()?;
     let [dimensions, window, min_posts, words, corpus] = input.sizes()?;
@@ -98,10 +97,10 @@ pub fn read(input: impl Read, length: u64) -> io::Result<Model> {
     let changes = i64::from_le_bytes(input.array()?);
     let made = i64::from_le_bytes(input.array()?);
     let [words, texts, dimensions, neighbours] = input.sizes()?;
-    // Compared before anything is made room for.
+    // Checked before any memory is allocated.
     let [n, t, d, e] = [words, texts, dimensions, neighbours].map(|number| number as u64);
     if !(1..=DIMENSIONS_MAX).contains(&dimensions) || HEAD + n * (4 + 2 * d) + t + 6 * e + 4 != length {
-        return Err(damaged("it is not whole"));
+        return Err(damaged("it is incomplete"));
     }
     let table = input.array_of(words, |[a, b, shown, neighbours]: [u8; 4]| {
         (usize::from(u16::from_le_bytes([a, b])), shown != 0, u32::from(neighbours))
@@ -116,21 +115,21 @@ pub fn read(input: impl Read, length: u64) -> io::Result<Model> {
     };
     let sum = input.sum.clone().finalize();
     if u32::from_le_bytes(input.array()?) != sum {
-        return Err(damaged("its checksum is another"));
+        return Err(damaged("its checksum is wrong"));
     }
     let words = cut(&texts, table.iter().map(|(length, ..)| *length))
-        .ok_or_else(|| damaged("its words are not those of its table"))?;
+        .ok_or_else(|| damaged("its words do not match its table"))?;
     if near.starts.last().is_none_or(|end| *end as usize != neighbours)
         || near.words.iter().any(|word| *word as usize >= words.len())
     {
-        return Err(damaged("its neighbours are not those of its words"));
+        return Err(damaged("its neighbours do not match its words"));
     }
     let shown = table.into_iter().map(|(_, shown, _)| shown).collect();
-    Ok(Model::kept(Origin { source, posts, changes, made }, words, shown, vectors, near))
+    Ok(Model::restore(Origin { source, posts, changes, made }, words, shown, vectors, near))
 }
 
-/// Reads a model as it is, then with the right checksum, and uses what can be read: written again it is the same.
-/// Whether there was a model.
+/// Reads a model, with its own checksum and then with the right one. Asserts that a model can be used, and that writing
+/// it again gives the same bytes. Returns whether the input was a model.
 #[cfg(feature = "fuzzing")]
 pub fn reread(bytes: &[u8]) -> bool {
     let mut summed = bytes.to_vec();
@@ -148,15 +147,15 @@ pub fn reread(bytes: &[u8]) -> bool {
         let _ = model.neighbours_of_unknown("unknown");
         let mut written = Vec::new();
         write(&model, &mut written).expect("memory can be written to");
-        let again = read(&*written, written.len() as u64).expect("what is written is read");
+        let again = read(&*written, written.len() as u64).expect("a written model is read");
         let mut rewritten = Vec::new();
         write(&again, &mut rewritten).expect("memory can be written to");
-        assert!(written == rewritten, "a model is the same when it is written again");
+        assert!(written == rewritten, "writing a model again gives the same bytes");
     }
     is_one
 }
 
-/// `texts` in pieces of these lengths, if that is all of it and no two are the same.
+/// Splits `texts` into pieces of these lengths; `None` if the lengths do not add up or two pieces are the same.
 fn cut(texts: &str, lengths: impl ExactSizeIterator<Item = usize>) -> Option<Vec<Arc<str>>> {
     let (mut words, mut rest, mut seen) = (Vec::with_capacity(lengths.len()), texts, HashSet::new());
     for length in lengths {
@@ -167,7 +166,7 @@ fn cut(texts: &str, lengths: impl ExactSizeIterator<Item = usize>) -> Option<Vec
     rest.is_empty().then_some(words)
 }
 
-/// The sums of the numbers before each, and of all.
+/// Returns the running sums of the numbers, from 0 to the total.
 fn sums(numbers: impl Iterator<Item = u32>) -> Vec<u32> {
     let ends = numbers.scan(0_u32, |sum, number| {
         *sum = sum.saturating_add(number);
@@ -184,13 +183,13 @@ fn damaged(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// Adds up the checksum of what goes through it.
-struct Summing<T> {
+/// Computes the checksum of the bytes that pass through.
+struct Checksummed<T> {
     inner: T,
     sum: crc32fast::Hasher,
 }
 
-impl<W: Write> Write for Summing<W> {
+impl<W: Write> Write for Checksummed<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.inner.write(bytes)?;
         self.sum.update(&bytes[..written]);
@@ -202,7 +201,7 @@ impl<W: Write> Write for Summing<W> {
     }
 }
 
-impl<R: Read> Summing<R> {
+impl<R: Read> Checksummed<R> {
     fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
         let mut bytes = [0; N];
         self.inner.read_exact(&mut bytes)?;
@@ -218,19 +217,19 @@ impl<R: Read> Summing<R> {
         Ok(sizes)
     }
 
-    /// Reads `count` items of `N` bytes.
+    /// Reads `count` items of `N` bytes each.
     fn array_of<const N: usize, T>(
         &mut self,
         count: usize,
         item: impl Fn([u8; N]) -> T,
     ) -> io::Result<Vec<T>> {
-        /// Items that are read together.
-        const TOGETHER: usize = 1 << 14;
+        /// The number of items per read.
+        const AT_ONCE: usize = 1 << 14;
         let mut items = Vec::with_capacity(count);
-        let mut bytes = vec![0; N * count.min(TOGETHER)];
+        let mut bytes = vec![0; N * count.min(AT_ONCE)];
         while items.len() < count {
-            let together = (count - items.len()).min(TOGETHER);
-            let bytes = &mut bytes[..N * together];
+            let at_once = (count - items.len()).min(AT_ONCE);
+            let bytes = &mut bytes[..N * at_once];
             self.inner.read_exact(bytes)?;
             self.sum.update(bytes);
             let (arrays, _) = bytes.as_chunks::<N>();
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_model_is_read_as_it_was_written() {
         let recipe =
             Recipe { dimensions: 200, window: 10, min_posts: 5, words: 9, corpus: 8, seed: u64::MAX };
         for source in [Source::Posts(recipe), Source::File] {
@@ -289,9 +288,9 @@ mod tests {
         }
     }
 
-    /// Whatever is damaged, and wherever the file ends, it is told and nothing panics.
+    /// Neither damage nor a missing end makes the reader panic.
     #[test]
-    fn a_damaged_file_is_none() {
+    fn a_damaged_or_truncated_file_is_refused() {
         let whole = bytes(&model(&["rust", "cargo", "crab"], 4, Source::File));
         assert!(again(&whole).is_ok());
         for at in 0..whole.len() {
@@ -306,7 +305,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_no_model_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), length: u64) {
+        fn other_input_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), length: u64) {
             prop_assert!(again(&bytes).is_err());
             prop_assert!(read(&*[MAGIC, &VERSION.to_le_bytes()[..], &bytes].concat(), length).is_err());
         }

@@ -1,26 +1,26 @@
-//! Matrices, as far as the word model needs them: sparse ones, and tall ones of a few hundred columns.
+//! Matrices for the word model: sparse ones, and tall ones with a few hundred columns.
 
 use crate::{Go, Stopped};
 
-/// Rows that are worked on between two looks at whether to go on.
+/// The number of rows between two progress reports.
 pub(crate) const ROWS_A_TIME: usize = 1_024;
-/// Rows whose products are summed up in 32 bits before 64 take over.
-const SUMMED_ROUGHLY: usize = 64;
-/// Of directions in which a matrix reaches less far than this share of its farthest, squared, nothing is kept:
-/// they are rounding errors.
-const NOTHING: f64 = 1e-10;
+/// The number of rows whose products are summed in 32 bits, before the sum is added to one of 64 bits.
+const SUMMED_IN_32_BITS: usize = 64;
+/// Directions in which the matrix stretches less than this share of its maximum, squared, are rounding errors and
+/// become zero.
+const NEGLIGIBLE: f64 = 1e-10;
 
-/// A square matrix of which only the entries above 0 are kept, row after row.
+/// A square matrix that stores only its positive entries, row by row.
 #[derive(Debug)]
 pub(crate) struct Sparse {
-    /// Where each row begins in the others, and where the last one ends.
+    /// The start of each row in `columns` and `values`, and the end of the last row.
     pub(crate) starts: Vec<usize>,
     pub(crate) columns: Vec<u32>,
     pub(crate) values: Vec<f32>,
 }
 
 impl Sparse {
-    /// How many rows it has, and columns.
+    /// Returns the number of rows, which is also the number of columns.
     pub(crate) fn size(&self) -> usize {
         self.starts.len() - 1
     }
@@ -30,7 +30,7 @@ impl Sparse {
         self.columns[row.clone()].iter().map(|column| *column as usize).zip(self.values[row].iter().copied())
     }
 
-    /// The product with `right`.
+    /// Returns the product with `right`.
     pub(crate) fn times(&self, right: &Tall, go: Go<'_>) -> Result<Tall, Stopped> {
         let mut product = Tall::zero(self.size(), right.columns);
         for row in 0..self.size() {
@@ -45,7 +45,7 @@ impl Sparse {
         Ok(product)
     }
 
-    /// The product of the transposed matrix with `right`.
+    /// Returns the product of the transposed matrix with `right`.
     pub(crate) fn transposed_times(&self, right: &Tall, go: Go<'_>) -> Result<Tall, Stopped> {
         let mut product = Tall::zero(self.size(), right.columns);
         for row in 0..self.size() {
@@ -61,9 +61,9 @@ impl Sparse {
     }
 }
 
-/// How far it is: so many of all.
+/// Returns the progress after `done` of `all` steps, from 0 to 1.
 pub(crate) fn share(done: usize, all: usize) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
+    #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
     let share = done as f64 / all.max(1) as f64;
     share
 }
@@ -75,11 +75,11 @@ fn add(sum: &mut [f32], factor: f32, row: &[f32]) {
     }
 }
 
-/// A matrix of many rows and few columns.
+/// A matrix with many rows and few columns.
 #[derive(Clone, Debug)]
 pub(crate) struct Tall {
     pub(crate) columns: usize,
-    /// Row after row.
+    /// The rows, one after the other.
     values: Vec<f32>,
 }
 
@@ -93,12 +93,12 @@ impl Tall {
         Self::new(columns, vec![0.0; rows * columns])
     }
 
-    /// Its rows.
+    /// Returns the rows.
     pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = &[f32]> {
         self.values.chunks_exact(self.columns)
     }
 
-    /// Its rows, to be changed.
+    /// Returns the rows for modification.
     pub(crate) fn rows_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [f32]> {
         self.values.chunks_exact_mut(self.columns)
     }
@@ -111,11 +111,11 @@ impl Tall {
         &mut self.values[row * self.columns..][..self.columns]
     }
 
-    /// The inner products of its columns with each other.
+    /// Returns the inner products of the columns with each other.
     pub(crate) fn gram(&self) -> Symmetric {
         let size = self.columns;
         let (mut sums, mut rough) = (vec![0.0; size * size], vec![0.0; size * size]);
-        for rows in self.values.chunks(SUMMED_ROUGHLY * size) {
+        for rows in self.values.chunks(SUMMED_IN_32_BITS * size) {
             rough.fill(0.0);
             for row in rows.chunks_exact(size) {
                 for (column, value) in row.iter().enumerate() {
@@ -132,8 +132,8 @@ impl Tall {
         Symmetric { size, values: sums }
     }
 
-    /// Its product with the matrix whose columns are `columns`, in its own place. These are at most as many as
-    /// its columns are.
+    /// Returns the product with the matrix whose columns are `columns`, computed in place. There must be at most as
+    /// many as this matrix has columns.
     pub(crate) fn turn(mut self, columns: &[Vec<f64>]) -> Self {
         let (from, to) = (self.columns, columns.len());
         debug_assert!(to <= from);
@@ -151,7 +151,7 @@ impl Tall {
             for (value, right) in self.row(row).iter().zip(right.chunks_exact(to)) {
                 add(&mut product, *value, right);
             }
-            // No row is written over before it was read, for none grows.
+            // The rows do not grow, so each is read before it is overwritten.
             self.values[row * to..][..to].copy_from_slice(&product);
         }
         self.values.truncate(self.values.len() / from.max(1) * to);
@@ -159,13 +159,13 @@ impl Tall {
         self
     }
 
-    /// A matrix whose columns stand at right angles, are of length 1, and span what its own do. A column that
-    /// would be made of rounding errors is 0.
+    /// Returns a matrix with orthonormal columns that span the same space. A column that would consist of rounding
+    /// errors is 0.
     pub(crate) fn orthonormal(self) -> Self {
         let mut basis = self.gram().eigen();
         let farthest = basis.first().map_or(0.0, |(value, _)| *value);
         for (value, vector) in &mut basis {
-            let factor = if *value > farthest * NOTHING { 1.0 / value.sqrt() } else { 0.0 };
+            let factor = if *value > farthest * NEGLIGIBLE { 1.0 / value.sqrt() } else { 0.0 };
             for x in vector {
                 *x *= factor;
             }
@@ -183,11 +183,11 @@ pub(crate) struct Symmetric {
 }
 
 impl Symmetric {
-    /// Its eigenvalues, the greatest first, each with its eigenvector of length 1.
+    /// Returns the eigenvalues, the greatest first, each with its eigenvector of length 1.
     ///
     /// Source: the cyclic Jacobi method, Golub and Van Loan, *Matrix Computations*, 4th edition, section 8.5.
     pub(crate) fn eigen(mut self) -> Vec<(f64, Vec<f64>)> {
-        /// It needs about ten; the rest is for what never happens.
+        /// Approximately ten suffice; the rest is a safety margin.
         const SWEEPS_MAX: usize = 40;
         let size = self.size;
         let mut vectors: Vec<Vec<f64>> = (0..size)
@@ -198,7 +198,7 @@ impl Symmetric {
             })
             .collect();
         let norm: f64 = self.values.iter().map(|value| value * value).sum();
-        // Below it an entry is too small to be seen in any eigenvalue.
+        // A smaller entry does not affect any eigenvalue.
         let nothing = norm.sqrt() * 1e-14;
         for _ in 0..SWEEPS_MAX {
             let mut still = true;
@@ -220,7 +220,7 @@ impl Symmetric {
         pairs
     }
 
-    /// Turns the axes `p` and `q`, `p` before `q`, until their entry is 0.
+    /// Rotates the axes `p` and `q`, `p` < `q`, until their entry is 0.
     fn rotate(&mut self, p: usize, q: usize, vectors: &mut [Vec<f64>]) {
         let size = self.size;
         let entry = self.values[p * size + q];
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sparse_matrix_multiplies_as_it_stands_and_transposed() {
+    fn a_sparse_matrix_multiplies_plain_and_transposed() {
         // 0 2 / 3 4
         let matrix = Sparse { starts: vec![0, 1, 3], columns: vec![1, 0, 1], values: vec![2.0, 3.0, 4.0] };
         let right = Tall::new(2, vec![1.0, 10.0, 5.0, 50.0]);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told_to_stop_stops() {
+    fn products_can_be_cancelled() {
         let matrix = Sparse { starts: vec![0, 1], columns: vec![0], values: vec![1.0] };
         let stop = &mut |_| Err(Stopped);
         assert!(matrix.times(&Tall::zero(1, 1), stop).is_err());
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_that_says_nothing_new_becomes_zero() {
+    fn a_dependent_column_becomes_zero() {
         let twice = Tall::new(2, vec![3.0, 6.0, 4.0, 8.0]).orthonormal();
         let rows: Vec<&[f32]> = twice.rows().collect();
         assert!(close(rows[0][0].abs().into(), 0.6, 1e-6) && close(rows[1][0].abs().into(), 0.8, 1e-6));
@@ -291,7 +291,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn eigenvectors_are_only_made_longer(size in 1_usize..12, seed in prop::collection::vec(-9.0..9.0_f64, 144)) {
+        fn the_matrix_scales_its_eigenvectors(size in 1_usize..12, seed in prop::collection::vec(-9.0..9.0_f64, 144)) {
             let entry = |row: usize, column: usize| seed[row.min(column) * 12 + row.max(column)];
             let values: Vec<f64> = (0..size * size).map(|at| entry(at / size, at % size)).collect();
             let pairs = Symmetric { size, values }.eigen();
@@ -306,7 +306,7 @@ mod tests {
         }
 
         #[test]
-        fn orthonormal_columns_have_length_1_and_right_angles(values in prop::collection::vec(-1.0..1.0_f32, 40..400)) {
+        fn orthonormal_columns_have_length_1_and_are_orthogonal(values in prop::collection::vec(-1.0..1.0_f32, 40..400)) {
             let columns = 4;
             let rows = values.len() / columns;
             let tall = Tall::new(columns, values[..rows * columns].to_vec());

@@ -10,44 +10,43 @@ use crate::subword::{self, Subwords};
 use crate::vectors::{Vectors, product, similarity};
 use crate::{Go, Recipe, Stopped};
 
-/// The power of what a word shares with an unknown one that it lends its vector by: the most alike count by far the
-/// most.
-const LENT_BY: i32 = 4;
-/// Where a search for the neighbours of an unknown word goes on from: the nearest that it has found.
-const FOLLOWED: usize = 10;
-/// How often a Korean word must stand there, always with what looks like a particle, to be taken for a word that
-/// ends so by nature.
-const ALWAYS_SO: u32 = 10;
+/// The exponent of the shared parts in the weight of a lender's vector: the most similar words count by far the most.
+const LENT_POWER: i32 = 4;
+/// The number of nearest words whose neighbours are searched for the neighbours of an unknown word.
+const EXPANDED: usize = 10;
+/// A Korean word that occurs at least so often, and only with an apparent particle, is considered to end with these
+/// syllables by nature.
+const ALWAYS_INFLECTED: u32 = 10;
 
-/// Where a model comes from.
+/// The source of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// It was learned from posts, in this way.
+    /// The model was learned from posts with these settings.
     Posts(Recipe),
-    /// It was loaded from a file of vectors.
+    /// The model was loaded from a file of vectors.
     File,
 }
 
-/// What a model knows of the posts.
+/// The posts and the time that a model is based on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Where the model comes from.
+    /// The posts or the file.
     pub source: Source,
-    /// How many posts it has seen.
+    /// The number of posts.
     pub posts: u32,
-    /// How many changes of posts' words there had been, ever.
+    /// The total number of changes of posts' words until then, as the store counts them.
     pub changes: i64,
-    /// When it was made: milliseconds UTC.
+    /// When the model was made, in milliseconds UTC.
     pub made: i64,
 }
 
-/// Words with their vectors and neighbours. A word has a number.
+/// Words with their vectors and neighbours. Words are numbered from 0, most frequent first.
 pub struct Model {
     /// What the model is based on.
     pub origin: Origin,
     words: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, u32>,
-    /// Whether a word may be answered as a neighbour.
+    /// Whether a word can be a neighbour.
     shown: Vec<bool>,
     vectors: Vectors,
     near: Near,
@@ -55,7 +54,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of these words and vectors; `counts` says how often each word stands in the posts.
+    /// Computes the neighbours of words with these vectors; `counts` are the occurrences of each word in posts.
     pub(crate) fn make(
         origin: Origin,
         words: Vec<Arc<str>>,
@@ -72,8 +71,8 @@ impl Model {
         Ok(Self { origin, words, numbers, shown, vectors, near, subwords })
     }
 
-    /// A model that was made before.
-    pub(crate) fn kept(
+    /// Assembles a model whose neighbours are known.
+    pub(crate) fn restore(
         origin: Origin,
         words: Vec<Arc<str>>,
         shown: Vec<bool>,
@@ -84,73 +83,72 @@ impl Model {
         Self { origin, words, numbers, shown, vectors, near, subwords }
     }
 
-    /// How many words it knows.
+    /// Returns the number of words.
     pub(crate) fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Its words, by their numbers.
+    /// Returns the words in the order of their numbers.
     pub fn words(&self) -> &[Arc<str>] {
         &self.words
     }
 
-    /// Which words may be answered as neighbours.
+    /// Returns which words can be neighbours.
     pub(crate) fn shown(&self) -> &[bool] {
         &self.shown
     }
 
-    /// Its vectors, by the words' numbers.
+    /// Returns the vectors in the order of the words' numbers.
     pub fn vectors(&self) -> &Vectors {
         &self.vectors
     }
 
-    /// Its neighbours.
     pub(crate) fn near(&self) -> &Near {
         &self.near
     }
 
-    /// The number of a word.
+    /// Returns the number of a word; `None` for an unknown word.
     pub fn number(&self, word: &str) -> Option<u32> {
         self.numbers.get(word).copied()
     }
 
-    /// The word with this number.
+    /// Returns the word with a number.
     pub fn word(&self, number: u32) -> &Arc<str> {
         &self.words[number as usize]
     }
 
-    /// The words most like a known one, the most first.
+    /// Returns the most similar words of a known word with their similarities, most similar first.
     pub fn neighbours(&self, word: u32) -> impl Iterator<Item = (u32, f32)> {
         self.near.of(word)
     }
 
-    /// The words most like one that is not known, the most first: its vector is the mean of those of the words that
-    /// share most of its parts. None when too little is shared.
+    /// Returns the most similar words of an unknown word, most similar first. The vector of the word is the mean of the
+    /// vectors of words with similar spelling; without such words, the result is empty.
     pub fn neighbours_of_unknown(&self, word: &str) -> Vec<(u32, f32)> {
         let lenders = self.lenders(word);
         let own = self.lent(&lenders);
-        // Its neighbours are among the lenders, and theirs, and theirs.
+        // The neighbours are found among the lenders, their neighbours, and the neighbours of these.
         let mut found = Vec::new();
-        self.look_at(lenders.iter().map(|(lender, _)| *lender), own.at(0), &mut found);
-        self.look_at(self.around(lenders.iter().map(|(lender, _)| *lender)), own.at(0), &mut found);
-        let nearest: Vec<u32> = found.iter().take(FOLLOWED).map(|(_, word)| *word).collect();
-        self.look_at(self.around(nearest.into_iter()), own.at(0), &mut found);
+        self.collect(lenders.iter().map(|(lender, _)| *lender), own.at(0), &mut found);
+        self.collect(self.around(lenders.iter().map(|(lender, _)| *lender)), own.at(0), &mut found);
+        let nearest: Vec<u32> = found.iter().take(EXPANDED).map(|(_, word)| *word).collect();
+        self.collect(self.around(nearest.into_iter()), own.at(0), &mut found);
         found.truncate(NEIGHBOURS_MAX);
         found.into_iter().map(|(product, word)| (word, similarity(product))).collect()
     }
 
-    /// The words that lend an unknown one their vectors, and how much they share with it: those that are written
-    /// much like it, before all the one of which it is a slip of two fingers.
+    /// Returns the words that lend their vectors to an unknown one, with the similarity of their spelling: a word that
+    /// differs by two swapped letters comes first.
     fn lenders(&self, word: &str) -> Vec<(u32, f32)> {
-        let slip = subword::slips(word).filter_map(|meant| self.number(&meant)).min();
-        slip.map(|meant| (meant, 1.0)).into_iter().chain(self.subwords.like(word)).collect()
+        let swap = subword::swaps(word).filter_map(|meant| self.number(&meant)).min();
+        swap.map(|meant| (meant, 1.0)).into_iter().chain(self.subwords.like(word)).collect()
     }
 
-    /// The mean of the vectors of `lenders`, as the only one.
+    /// Returns the weighted mean of the vectors of `lenders` as a single vector.
     fn lent(&self, lenders: &[(u32, f32)]) -> Vectors {
         let mut sum = vec![0.0; self.vectors.dimensions()];
         for (lender, shared) in lenders {
-            let weight = shared.powi(LENT_BY);
+            let weight = shared.powi(LENT_POWER);
             sum.iter_mut().zip(self.vectors.components(*lender)).for_each(|(sum, x)| *sum += weight * x);
         }
         let mut mean = Vectors::none(self.vectors.dimensions());
@@ -162,8 +160,8 @@ impl Model {
         words.flat_map(|word| self.near.of(word)).map(|(word, _)| word)
     }
 
-    /// Adds the words that may be answered and are like `vector` to `found`, each once, the nearest first.
-    fn look_at(&self, words: impl Iterator<Item = u32>, vector: &[i16], found: &mut Vec<(i32, u32)>) {
+    /// Adds the shown words with a positive product with `vector` to `found`, each once, nearest first.
+    fn collect(&self, words: impl Iterator<Item = u32>, vector: &[i16], found: &mut Vec<(i32, u32)>) {
         let shown = words.filter(|word| self.shown[*word as usize]);
         found.extend(shown.map(|word| (product(self.vectors.get(word), vector), word)));
         found.retain(|(product, _)| *product > 0);
@@ -180,11 +178,11 @@ fn subwords(words: &[Arc<str>]) -> Subwords {
     Subwords::of(words.iter().map(|word| &**word))
 }
 
-/// Which words may be answered as neighbours: those that stand in posts, have a letter (what has none, a year or a
-/// version, says when, not what), and are not another one with a Korean particle.
+/// Returns which words can be neighbours: words that occur in posts, have a letter, and are not a different word with a
+/// Korean particle. A token without letters, such as a year or a version, says when, not what.
 ///
-/// A word and what is left without its ending are both in the posts' tokens, whether or not the ending is a
-/// particle. When what is left never stands there alone, `민주주` of `민주주의`, it is taken for no word.
+/// The tokens of posts include each word and the word without its ending, whether or not the ending is a particle. If
+/// the shorter form never occurs alone (`민주주` of `민주주의`), it is not a word.
 fn shown(words: &[Arc<str>], numbers: &HashMap<Arc<str>, u32>, counts: &[u32]) -> Vec<bool> {
     let tells = |word: &Arc<str>, count: u32| count > 0 && word.contains(char::is_alphabetic);
     let mut shown: Vec<bool> = words.iter().zip(counts).map(|(word, count)| tells(word, *count)).collect();
@@ -192,7 +190,7 @@ fn shown(words: &[Arc<str>], numbers: &HashMap<Arc<str>, u32>, counts: &[u32]) -
         for stem in hangul::stems(text).filter_map(|stem| numbers.get(stem)) {
             let stem = *stem as usize;
             let (with, all) = (counts[word], counts[stem]);
-            if with >= all && with >= ALWAYS_SO {
+            if with >= all && with >= ALWAYS_INFLECTED {
                 shown[stem] = false;
             } else if all > 0 {
                 shown[word] = false;
@@ -207,7 +205,7 @@ mod tests {
     use super::*;
     use crate::go_on;
 
-    /// A model of words with how often they stand in posts and where they point.
+    /// Creates a model of words with their occurrences and vectors.
     fn model(words: &[(&str, u32, [f32; 2])]) -> Model {
         let mut vectors = Vectors::none(2);
         for (_, _, vector) in words {
@@ -230,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn only_words_that_stand_in_posts_and_have_letters_are_neighbours() {
+    fn only_words_in_posts_with_letters_are_neighbours() {
         let model = model(&[
             ("rust", 3, [1.0, 0.0]),
             ("cargo", 2, [1.0, 0.1]),
@@ -243,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_korean_word_with_a_particle_stands_aside_for_the_word() {
+    fn a_korean_word_with_a_particle_is_no_neighbour_beside_the_word() {
         let words = [
             ("학교", 30, [1.0, 0.0]),
             ("학교는", 12, [1.0, 0.0]),
@@ -257,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_word_has_the_neighbours_of_the_right_one() {
+    fn a_misspelled_word_has_the_neighbours_of_the_right_one() {
         let model = model(&[
             ("government", 9, [1.0, 0.0]),
             ("governor", 5, [0.9, 0.1]),
@@ -272,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_without_words_knows_nothing() {
+    fn a_model_without_words_has_no_neighbours() {
         let model = model(&[]);
         assert!(model.number("rust").is_none() && model.neighbours_of_unknown("rust").is_empty());
     }

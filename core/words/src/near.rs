@@ -1,4 +1,4 @@
-//! The words nearest to each word, found once for all when a model is made.
+//! The nearest words of each word, computed once when a model is made.
 
 use crate::matrix::share;
 use crate::vectors::{Vectors, product, similarity};
@@ -6,28 +6,27 @@ use crate::{Go, Stopped};
 
 /// The maximum number of neighbours of a word.
 pub const NEIGHBOURS_MAX: usize = 30;
-/// Up to so many words each is compared with every other.
+/// Up to this number of words, each word is compared with every other.
 const ALL_WITH_ALL: usize = 4_000;
-/// Beyond that the words are parted into groups around centres, and a word is compared with those of so many groups,
-/// whose centres are nearest to it.
-const GROUPS_SEARCHED: usize = 32;
-/// How often the centres move to the middle of their groups.
-const MOVES: usize = 4;
-/// Words of each group that its centre is the middle of.
+/// With more words, words are clustered, and a word is compared with the words of this number of nearest clusters.
+const CLUSTERS_SEARCHED: usize = 32;
+/// The number of iterations of the clustering.
+const ITERATIONS: usize = 4;
+/// The number of words of each cluster that its centre is computed from.
 const SAMPLE: usize = 48;
 
-/// The neighbours of each word, the nearest first.
+/// The neighbours of each word, nearest first.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Near {
-    /// Where those of each word begin in the others, and where the last word's end.
+    /// The start of each word's neighbours in `words` and `similarities`, and the end of the last word's.
     pub(crate) starts: Vec<u32>,
     pub(crate) words: Vec<u32>,
-    /// How near, in units of 1/65535.
+    /// The similarities in units of 1/65535.
     pub(crate) similarities: Vec<u16>,
 }
 
 impl Near {
-    /// The neighbours of a word, with how alike they are.
+    /// Returns the neighbours of a word with their similarities.
     pub(crate) fn of(&self, word: u32) -> impl Iterator<Item = (u32, f32)> {
         let range = self.starts[word as usize] as usize..self.starts[word as usize + 1] as usize;
         let similarities = self.similarities[range.clone()].iter();
@@ -37,12 +36,12 @@ impl Near {
             .zip(similarities.map(|units| f32::from(*units) / f32::from(u16::MAX)))
     }
 
-    /// The words among `targets` that are most like each word, itself left out, and none that is not at all like
-    /// it.
+    /// Finds the most similar words of each word among `targets`, without the word itself and without words whose
+    /// similarity is 0.
     ///
-    /// Among many words a few neighbours are missed, see [`GROUPS_SEARCHED`].
+    /// With many words, a few neighbours are missed, see [`CLUSTERS_SEARCHED`].
     pub(crate) fn find(vectors: &Vectors, targets: &[u32], go: Go<'_>) -> Result<Self, Stopped> {
-        let groups = Groups::of(vectors, targets);
+        let clusters = Clusters::of(vectors, targets);
         let words = u32::try_from(vectors.len()).expect("words are numbered in 32 bits");
         let mut near = Self { starts: vec![0], words: Vec::new(), similarities: Vec::new() };
         let mut search = Search::default();
@@ -50,61 +49,61 @@ impl Near {
             if word % 64 == 0 {
                 go(share(word as usize, vectors.len()))?;
             }
-            for (product, other) in search.nearest(&groups, vectors.get(word), word) {
+            for (product, other) in search.nearest(&clusters, vectors.get(word), word) {
                 near.words.push(other);
                 near.similarities.push(units(similarity(product)));
             }
-            near.starts.push(u32::try_from(near.words.len()).expect("each word has a few dozen at most"));
+            near.starts.push(u32::try_from(near.words.len()).expect("each word has 30 at most"));
         }
         Ok(near)
     }
 }
 
-/// A similarity from 0 to 1 in units of 1/65535.
+/// Converts a similarity from 0 to 1 to units of 1/65535.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is from 0 to 1")]
 fn units(similarity: f32) -> u16 {
     (similarity * f32::from(u16::MAX)).round() as u16
 }
 
-/// Words, parted into groups of words that are like each other.
-struct Groups {
+/// Clusters of similar words.
+struct Clusters {
     centres: Vectors,
-    /// Where each group begins in the others, and where the last one ends.
+    /// The start of each cluster in `words` and `vectors`, and the end of the last one.
     starts: Vec<usize>,
     words: Vec<u32>,
     vectors: Vectors,
 }
 
-impl Groups {
-    /// Spherical k-means, from words that stand evenly spaced in the list on.
+impl Clusters {
+    /// Clusters the words by spherical k-means; evenly spaced words are the first centres.
     ///
     /// Source: Dhillon and Modha, *Concept decompositions for large sparse text data using clustering*, Machine
-    /// Learning 42, 2001; as the coarse part of an inverted file, Jégou, Douze and Schmid, *Product quantization for
-    /// nearest neighbor search*, IEEE TPAMI 33(1), 2011.
+    /// Learning 42, 2001; used as the coarse quantizer of an inverted file, as by Jégou, Douze and Schmid, *Product
+    /// quantization for nearest neighbor search*, IEEE TPAMI 33(1), 2011.
     fn of(vectors: &Vectors, targets: &[u32]) -> Self {
         let count = if targets.len() <= ALL_WITH_ALL { 1 } else { targets.len().isqrt() };
         let mut centres = Vectors::none(vectors.dimensions());
-        for group in 0..count.min(targets.len()) {
-            centres.push_kept(vectors.get(targets[group * targets.len() / count]));
+        for cluster in 0..count.min(targets.len()) {
+            centres.push_normalised(vectors.get(targets[cluster * targets.len() / count]));
         }
         if count > 1 {
             let step = (targets.len() / (count * SAMPLE)).max(1);
-            for _ in 0..MOVES {
+            for _ in 0..ITERATIONS {
                 centres = middles(vectors, targets.iter().step_by(step).copied(), &centres);
             }
         }
-        let mut by_group: Vec<(u32, u32)> =
+        let mut by_cluster: Vec<(u32, u32)> =
             targets.iter().map(|word| (nearest_centre(&centres, vectors.get(*word)), *word)).collect();
-        by_group.sort_unstable();
+        by_cluster.sort_unstable();
         let starts =
-            (0..=centres.len()).map(|group| by_group.partition_point(|(of, _)| (*of as usize) < group));
+            (0..=centres.len()).map(|cluster| by_cluster.partition_point(|(of, _)| (*of as usize) < cluster));
         let mut packed = Vectors::none(vectors.dimensions());
-        for (_, word) in &by_group {
-            packed.push_kept(vectors.get(*word));
+        for (_, word) in &by_cluster {
+            packed.push_normalised(vectors.get(*word));
         }
         Self {
             starts: starts.collect(),
-            words: by_group.into_iter().map(|(_, word)| word).collect(),
+            words: by_cluster.into_iter().map(|(_, word)| word).collect(),
             vectors: packed,
             centres,
         }
@@ -112,19 +111,20 @@ impl Groups {
 }
 
 fn nearest_centre(centres: &Vectors, vector: &[i16]) -> u32 {
-    let all = (0..).zip(centres.all()).map(|(group, centre)| (product(centre, vector), group));
-    // The first of equally near ones.
-    all.max_by_key(|(product, group)| (*product, std::cmp::Reverse(*group))).map_or(0, |(_, group)| group)
+    let all = (0..).zip(centres.all()).map(|(cluster, centre)| (product(centre, vector), cluster));
+    // Of equally near centres, the first one.
+    all.max_by_key(|(product, cluster)| (*product, std::cmp::Reverse(*cluster)))
+        .map_or(0, |(_, cluster)| cluster)
 }
 
-/// The middles of the groups that `words` form around `centres`; an empty group keeps its centre.
+/// Returns the means of the clusters that `words` form around `centres`; an empty cluster keeps its centre.
 fn middles(vectors: &Vectors, words: impl Iterator<Item = u32>, centres: &Vectors) -> Vectors {
     let dimensions = vectors.dimensions();
     let mut sums = vec![0.0; centres.len() * dimensions];
     for word in words {
         let vector = vectors.get(word);
-        let group = nearest_centre(centres, vector) as usize;
-        let sum = &mut sums[group * dimensions..][..dimensions];
+        let cluster = nearest_centre(centres, vector) as usize;
+        let sum = &mut sums[cluster * dimensions..][..dimensions];
         sum.iter_mut().zip(vector).for_each(|(sum, x)| *sum += f32::from(*x));
     }
     let mut moved = Vectors::none(dimensions);
@@ -132,50 +132,55 @@ fn middles(vectors: &Vectors, words: impl Iterator<Item = u32>, centres: &Vector
         if sum.iter().any(|x| *x != 0.0) {
             moved.push(sum);
         } else {
-            moved.push_kept(centre);
+            moved.push_normalised(centre);
         }
     }
     moved
 }
 
-/// One search after the other, in the same memory.
+/// The buffers of consecutive searches.
 #[derive(Default)]
 struct Search {
-    groups: Vec<(i32, usize)>,
+    clusters: Vec<(i32, usize)>,
     best: Vec<(i32, u32)>,
 }
 
 impl Search {
-    /// The words nearest to `vector`, the nearest first, without `word` itself.
-    fn nearest(&mut self, groups: &Groups, vector: &[i16], word: u32) -> impl Iterator<Item = (i32, u32)> {
-        let Self { groups: ranked, best } = self;
+    /// Returns the words nearest to `vector`, nearest first, without `word` itself.
+    fn nearest(
+        &mut self,
+        clusters: &Clusters,
+        vector: &[i16],
+        word: u32,
+    ) -> impl Iterator<Item = (i32, u32)> {
+        let Self { clusters: ranked, best } = self;
         ranked.clear();
-        ranked.extend(groups.centres.all().map(|centre| product(centre, vector)).zip(0..));
-        if ranked.len() > GROUPS_SEARCHED {
-            ranked.select_nth_unstable_by(GROUPS_SEARCHED, |a, b| b.cmp(a));
-            ranked.truncate(GROUPS_SEARCHED);
+        ranked.extend(clusters.centres.all().map(|centre| product(centre, vector)).zip(0..));
+        if ranked.len() > CLUSTERS_SEARCHED {
+            ranked.select_nth_unstable_by(CLUSTERS_SEARCHED, |a, b| b.cmp(a));
+            ranked.truncate(CLUSTERS_SEARCHED);
         }
         best.clear();
         let mut least = 0;
-        for (_, group) in ranked {
-            for place in groups.starts[*group]..groups.starts[*group + 1] {
-                let product = product(groups.vectors.at(place), vector);
-                if product > least && groups.words[place] != word {
-                    best.push((product, groups.words[place]));
+        for (_, cluster) in ranked {
+            for place in clusters.starts[*cluster]..clusters.starts[*cluster + 1] {
+                let product = product(clusters.vectors.at(place), vector);
+                if product > least && clusters.words[place] != word {
+                    best.push((product, clusters.words[place]));
                     if best.len() == 4 * NEIGHBOURS_MAX {
-                        keep_best(best);
+                        truncate_to_best(best);
                         least = best[NEIGHBOURS_MAX - 1].0;
                     }
                 }
             }
         }
-        keep_best(best);
+        truncate_to_best(best);
         best.drain(..)
     }
 }
 
-/// Leaves the nearest, sorted; of equally near ones the more frequent.
-fn keep_best(best: &mut Vec<(i32, u32)>) {
+/// Sorts and truncates to the nearest words; of equally near words, the more frequent one comes first.
+fn truncate_to_best(best: &mut Vec<(i32, u32)>) {
     best.sort_unstable_by_key(|(product, word)| (std::cmp::Reverse(*product), *word));
     best.truncate(NEIGHBOURS_MAX);
 }
@@ -199,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn among_many_words_few_neighbours_are_missed() {
+    fn few_neighbours_among_many_words_are_missed() {
         let words = ALL_WITH_ALL + 500;
         let vectors = random(words, 4);
         let targets: Vec<u32> = (0..).take(words).collect();
@@ -218,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn words_without_others_have_no_neighbours() {
+    fn words_without_targets_have_no_neighbours() {
         let near = Near::find(&Vectors::none(3), &[], &mut go_on).unwrap();
         assert_eq!(near.starts, [0]);
         let near = Near::find(&random(2, 3), &[], &mut go_on).unwrap();
@@ -227,7 +232,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn neighbours_are_other_targets_the_nearest_first(
+        fn neighbours_are_other_targets_nearest_first(
             values in prop::collection::vec(-1.0..1.0_f32, 8..400),
             targets in prop::collection::vec(any::<bool>(), 100),
         ) {

@@ -1,25 +1,25 @@
-//! How much more often words stand near each other than chance would have it.
+//! Pointwise mutual information: how much more often words occur near each other than by chance.
 
 use crate::corpus::END;
 use crate::matrix::{ROWS_A_TIME, Sparse, share};
 use crate::{Go, Stopped, part};
 
-/// The power that the frequencies of contexts are raised to, so that rare ones tell less.
+/// The exponent of the context frequencies, which reduces the weight of rare contexts.
 ///
-/// Source: Levy, Goldberg and Dagan, *Improving distributional similarity with lessons learned from word
-/// embeddings*, TACL 3, 2015, section 3.2.
+/// Source: Levy, Goldberg and Dagan, *Improving distributional similarity with lessons learned from word embeddings*,
+/// TACL 3, 2015, section 3.2.
 const SMOOTHING: f64 = 0.75;
 
-/// The width of the steps in which values are told apart when the weakest are left out, and how many there are: no two
-/// words stand together `e^20` times more often than chance has it.
+/// The width and the number of the histogram's bins when the weakest pairs are dropped: no two words occur together
+/// `e^20` times more often than by chance.
 const STEP: f64 = 0.02;
 const STEPS: usize = 1_000;
 
-/// For each pair of `words` words the positive pointwise mutual information, in a stream in which each post ends
-/// with [`END`]: `max(0, ln(n(w, c) · Σ n(x)^¾ / (n(w) · n(c)^¾)))`, where `n(w, c)` says how often `c` stands
-/// within `window` words of `w`, and `n(w)` how many such neighbours `w` has in all.
+/// Computes the positive pointwise mutual information of each pair of `words` words, in a stream in which each post
+/// ends with [`END`]: `max(0, ln(n(w, c) · Σ n(x)^¾ / (n(w) · n(c)^¾)))`, where `n(w, c)` is the number of occurrences
+/// of `c` within `window` words of `w`, and `n(w)` the total number of such neighbours of `w`.
 ///
-/// Of more than `pairs_max` pairs the weakest are left out, for which all are counted twice.
+/// If there may be more than `pairs_max` pairs, all are counted twice, and the weakest are dropped.
 pub(crate) fn ppmi(
     stream: &[u32],
     words: usize,
@@ -42,7 +42,7 @@ pub(crate) fn ppmi(
         pairs.row(word, |other, value| {
             if value > least {
                 matrix.columns.push(other);
-                #[expect(clippy::cast_possible_truncation, reason = "counts do not know more digits")]
+                #[expect(clippy::cast_possible_truncation, reason = "counts have no more digits")]
                 matrix.values.push(value as f32);
             }
         });
@@ -51,19 +51,19 @@ pub(crate) fn ppmi(
     Ok(matrix)
 }
 
-/// The pairs of words that stand near each other.
+/// The pairs of words that occur near each other.
 ///
-/// Row by row, each from the places where its word stands: so the pairs, of which there are many times more than
-/// words, are never all in memory, nor sorted.
+/// They are counted row by row, each from the positions of its word. There are many times more pairs than words, so
+/// they are never all in memory, and never sorted.
 struct Pairs<'a> {
     stream: &'a [u32],
     window: usize,
     places: Places,
     neighbours: Vec<f64>,
     smoothed: Vec<f64>,
-    /// Of `smoothed`.
+    /// The sum of `smoothed`.
     sum: f64,
-    /// Of the row at hand; 0 between rows.
+    /// The counts of the current row; 0 between rows.
     counts: Vec<u32>,
     seen: Vec<u32>,
 }
@@ -77,13 +77,13 @@ impl<'a> Pairs<'a> {
         Self { stream, window, places, neighbours, smoothed, sum, counts: vec![0; words], seen: Vec::new() }
     }
 
-    /// How many different pairs there are at most.
+    /// Returns an upper bound of the number of distinct pairs.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a sum of counts")]
     fn at_most(&self) -> usize {
         self.neighbours.iter().sum::<f64>() as usize
     }
 
-    /// Hands the words that stand near `word`, with their values above 0, to `take`.
+    /// Passes the words that occur near `word` to `take` if their value is above 0.
     fn row(&mut self, word: usize, mut take: impl FnMut(u32, f64)) {
         for place in self.places.of_word(word) {
             let (before, after) = (&self.stream[..place], &self.stream[place + 1..]);
@@ -107,7 +107,7 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// The value above which at most `pairs_max` pairs are.
+    /// Returns a value such that at most `pairs_max` pairs are above it.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a value above 0, in steps")]
     fn least_of(&mut self, pairs_max: usize, go: Go<'_>) -> Result<f64, Stopped> {
         let words = self.neighbours.len();
@@ -128,7 +128,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// How many neighbours each word has in all.
+/// Returns the total number of neighbours of each word.
 fn neighbours(stream: &[u32], words: usize, window: usize) -> Vec<f64> {
     let mut neighbours = vec![0.0; words];
     for post in stream.split(|word| *word == END) {
@@ -142,7 +142,7 @@ fn neighbours(stream: &[u32], words: usize, window: usize) -> Vec<f64> {
     neighbours
 }
 
-/// Where each word stands in a stream.
+/// The positions of each word in a stream.
 struct Places {
     starts: Vec<u32>,
     places: Vec<u32>,
@@ -184,7 +184,7 @@ mod tests {
 
     const ALL: usize = usize::MAX;
 
-    /// The formula, pair by pair.
+    /// Computes the formula pair by pair.
     fn plainly(stream: &[u32], words: usize, window: usize) -> HashMap<(u32, u32), f64> {
         let mut pairs: HashMap<(u32, u32), f64> = HashMap::default();
         for post in stream.split(|word| *word == END) {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_end_with_their_post() {
+    fn windows_end_at_the_end_of_a_post() {
         let matrix = ppmi(&[0, 1, END, 2, 3, END, END, 0, END], 4, 10, ALL, &mut go_on).unwrap();
         assert_eq!(matrix.columns, [1, 0, 3, 2]);
         assert_eq!(matrix.starts, [0, 1, 2, 3, 4]);
@@ -218,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_hold_what_the_formula_says(
+        fn rows_match_the_formula(
             posts in prop::collection::vec(prop::collection::vec(0_u32..6, 0..12), 0..6),
             window in 1_usize..5,
         ) {
@@ -239,7 +239,7 @@ mod tests {
         }
 
         #[test]
-        fn of_too_many_pairs_the_strongest_are_kept(
+        fn of_too_many_pairs_the_weakest_are_dropped(
             posts in prop::collection::vec(prop::collection::vec(0_u32..9, 0..12), 0..9),
             most in 0_usize..40,
         ) {
@@ -247,11 +247,11 @@ mod tests {
             let all = ppmi(&stream, 9, 3, ALL, &mut go_on).unwrap();
             let kept = ppmi(&stream, 9, 3, most, &mut go_on).unwrap();
             prop_assert!(kept.values.len() <= most && kept.starts.len() == 10);
-            // What was left out is no stronger than what was kept, but for a step.
+            // No dropped pair is stronger than a kept one by more than a bin.
             let mut rest = all.values;
             for value in &kept.values {
                 let at = rest.iter().position(|other| other.to_bits() == value.to_bits());
-                rest.swap_remove(at.expect("it is one of all"));
+                rest.swap_remove(at.expect("it is one of the pairs"));
             }
             let weakest = kept.values.iter().copied().fold(f32::INFINITY, f32::min);
             prop_assert!(rest.iter().all(|value| *value <= weakest + 0.02), "{weakest} {rest:?}");

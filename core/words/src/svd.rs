@@ -1,34 +1,32 @@
-//! The directions in which a large sparse matrix reaches farthest.
+//! The truncated singular value decomposition of a large sparse matrix.
 
 use crate::matrix::{Sparse, Tall, share};
 use crate::random::Random;
 use crate::{Go, Stopped, part};
 
-/// How many more directions are followed than are kept, so that the last ones are found as well.
+/// The number of additional directions, which make the last ones of the result accurate.
 const OVERSAMPLING: usize = 20;
-/// How often what was found so far is sent back and forth through the matrix, to turn it towards its range. The
-/// neighbours that come of it are as good after one turn; from two on they are mostly the same whatever the seed,
-/// and so after each training.
-const TURNS: usize = 2;
-/// How often all of the matrix is read.
-const PASSES: usize = 2 * TURNS + 2;
+/// The number of power iterations. One gives neighbours of equal quality; with two or more, the neighbours hardly
+/// depend on the seed, so they stay the same after each training.
+const ITERATIONS: usize = 2;
+/// The number of passes over the matrix.
+const PASSES: usize = 2 * ITERATIONS + 2;
 
-/// A matrix as nearly as `rank` directions show it: for each of its rows the coordinates in these, before they are
-/// made long, and how far it reaches in each, the farthest first.
+/// A truncated decomposition, without the right singular vectors.
 pub(crate) struct Truncated {
-    /// The left singular vectors, as columns.
+    /// The left singular vectors as columns.
     pub(crate) left: Tall,
-    /// The singular values.
+    /// The singular values, the greatest first.
     pub(crate) values: Vec<f64>,
 }
 
-/// The truncated singular value decomposition of `matrix`, at most of this rank.
+/// Computes the truncated singular value decomposition of `matrix` with at most this rank.
 ///
-/// The range of the matrix is found by its products with random vectors; within that, the small problem is solved
-/// exactly. The same seed gives the same result.
+/// Products with random vectors give the range of the matrix; the small problem within that range is solved exactly.
+/// The result depends on the matrix and the seed only.
 ///
-/// Source: Halko, Martinsson and Tropp, *Finding structure with randomness*, SIAM Review 53(2), 2011, algorithms
-/// 4.4 and 5.1.
+/// Source: Halko, Martinsson and Tropp, *Finding structure with randomness*, SIAM Review 53(2), 2011, algorithms 4.4
+/// and 5.1.
 pub(crate) fn truncated(matrix: &Sparse, rank: usize, seed: u64, go: Go<'_>) -> Result<Truncated, Stopped> {
     let columns = (rank + OVERSAMPLING).min(matrix.size());
     if columns == 0 {
@@ -38,9 +36,9 @@ pub(crate) fn truncated(matrix: &Sparse, rank: usize, seed: u64, go: Go<'_>) -> 
     let start = Tall::new(columns, (0..matrix.size() * columns).map(|_| random.uniform()).collect());
     let mut range = matrix.times(&start, &mut pass(go, 0))?.orthonormal();
     drop(start);
-    for turn in 0..TURNS {
-        let back = matrix.transposed_times(&range, &mut pass(go, 2 * turn + 1))?.orthonormal();
-        range = matrix.times(&back, &mut pass(go, 2 * turn + 2))?.orthonormal();
+    for iteration in 0..ITERATIONS {
+        let back = matrix.transposed_times(&range, &mut pass(go, 2 * iteration + 1))?.orthonormal();
+        range = matrix.times(&back, &mut pass(go, 2 * iteration + 2))?.orthonormal();
     }
     let back = matrix.transposed_times(&range, &mut pass(go, PASSES - 1))?;
     let farthest = back.gram().eigen().into_iter().take(rank);
@@ -49,7 +47,7 @@ pub(crate) fn truncated(matrix: &Sparse, rank: usize, seed: u64, go: Go<'_>) -> 
     Ok(Truncated { left: range.turn(&vectors), values })
 }
 
-/// One pass of [`PASSES`], after so many others.
+/// Maps the progress of one of [`PASSES`], after `done` others, to the whole.
 fn pass(go: Go<'_>, done: usize) -> impl FnMut(f64) -> Result<(), Stopped> {
     part(go, share(done, PASSES), share(done + 1, PASSES))
 }
@@ -59,7 +57,7 @@ mod tests {
     use super::*;
     use crate::go_on;
 
-    /// A matrix with these entries, kept whole.
+    /// Creates a matrix from all its entries.
     fn sparse(rows: &[Vec<f32>]) -> Sparse {
         let size = rows.len();
         Sparse {
@@ -70,8 +68,8 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_of_low_rank_is_found_whole() {
-        // Two blocks of 40: every word goes with those of its own block, in the second one half as much.
+    fn a_matrix_of_low_rank_is_decomposed_exactly() {
+        // Two blocks of 40: each word occurs with the words of its block, in the second block half as often.
         let block = |row: usize, column: usize| match (row < 40, column < 40) {
             (true, true) => 1.0,
             (false, false) => 0.5,
@@ -91,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_alone_decides() {
+    fn the_same_seed_gives_the_same_result() {
         let rows: Vec<Vec<f32>> =
             (0..60_u8).map(|row| (0..60_u8).map(|column| f32::from(row ^ column) % 7.0).collect()).collect();
         let find = |seed| truncated(&sparse(&rows), 20, seed, &mut go_on).unwrap();
@@ -101,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_directions() {
+    fn an_empty_matrix_has_no_singular_values() {
         let nothing = truncated(&sparse(&[]), 10, 1, &mut go_on).unwrap();
         assert!(nothing.values.is_empty());
     }

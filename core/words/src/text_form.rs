@@ -1,5 +1,5 @@
-//! Vectors as text, in the form that word2vec and fastText write: a line with how many there are and their
-//! dimensions, and for each word a line with it and its components, blanks between.
+//! Vectors as text, as word2vec and fastText write them: a line with the number of words and of dimensions, and for
+//! each word a line with the word and its components, separated by blanks.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, Read as _, Write};
@@ -11,7 +11,7 @@ use crate::file::DIMENSIONS_MAX;
 use crate::model::Model;
 use crate::vectors::Vectors;
 
-/// The most bytes of a line that are read: a word and [`DIMENSIONS_MAX`] components.
+/// The maximum number of bytes of a line: a word and [`DIMENSIONS_MAX`] components.
 const LINE_MAX: u64 = 1 << 16;
 
 const RULE: &str = "a file of vectors is text: on each line a word and its components, as many on each";
@@ -44,12 +44,11 @@ pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Reads the words that `wanted` says yes to, the first vector of each. `wanted` is asked for words that are one
-/// token, as it is searched for: others no search could ask for. A first line with two numbers, how many and of how
-/// many dimensions, may be missing, as `GloVe` leaves it out.
+/// Reads the words that `wanted` accepts, each with its first vector. `wanted` receives only words that are one token,
+/// because no search can contain others. The first line with the two numbers is optional, because `GloVe` does not
+/// write it.
 ///
-/// # Errors
-/// As [`ReadError`] says.
+/// # Errors See [`ReadError`].
 pub fn read(
     input: impl BufRead,
     mut wanted: impl FnMut(&str) -> bool,
@@ -83,13 +82,13 @@ pub fn read(
     Ok((reading.words, reading.vectors))
 }
 
-/// Reads vectors and writes the model that they make, which is read as the same words; its file.
+/// Reads vectors, and writes and rereads the model of them. Returns the file of the model; `None` for other input.
 #[cfg(feature = "fuzzing")]
 pub fn reread(bytes: &[u8]) -> Option<Vec<u8>> {
     use crate::model::{Origin, Source};
     let (words, vectors) = read(bytes, |_| true).ok()?;
     assert_eq!(vectors.len(), words.len());
-    // What learning costs is not the reader's.
+    // Larger models take too long to learn.
     if words.len() > 200 || vectors.dimensions() > 50 {
         return None;
     }
@@ -99,12 +98,12 @@ pub fn reread(bytes: &[u8]) -> Option<Vec<u8>> {
     let (mut text, mut file) = (Vec::new(), Vec::new());
     write(&model, &mut text).expect("memory can be written to");
     crate::file::write(&model, &mut file).expect("memory can be written to");
-    let (again, _) = read(&*text, |_| true).expect("what is written is read");
+    let (again, _) = read(&*text, |_| true).expect("written vectors are read");
     assert!(again == model.words(), "the words are the same");
     Some(file)
 }
 
-/// What has been read.
+/// The words and vectors so far.
 struct Reading {
     words: Vec<Arc<str>>,
     seen: HashSet<Arc<str>>,
@@ -123,7 +122,7 @@ impl Reading {
         let numbers = fields.map(|field| field.parse().ok().filter(|x: &f32| x.is_finite()));
         self.components.extend(numbers.map_while(|number| number));
         if self.components.len() != self.vectors.dimensions() {
-            // A word with blanks in it is none of ours.
+            // A word with blanks is skipped.
             let has_blanks = line.split_ascii_whitespace().count() > self.vectors.dimensions() + 1;
             return if has_blanks { Ok(()) } else { Err(ReadError::Form(RULE)) };
         }
@@ -134,20 +133,19 @@ impl Reading {
     }
 }
 
-/// `word` as a token, if that is all of it.
+/// Returns `word` as a token if it is exactly one.
 fn token(word: &str) -> Option<Arc<str>> {
     let first = tokens::tokens(word).into_iter().next()?;
     (first == tokens::normalise_term(word)).then(|| first.into())
 }
 
-/// Lines, one after the other.
 struct Lines<R> {
     input: R,
     line: Vec<u8>,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// The next line; what is no UTF-8 in it is replaced.
+    /// Returns the next line, with invalid UTF-8 replaced.
     fn next(&mut self) -> Result<Option<String>, ReadError> {
         self.line.clear();
         let read = (&mut self.input).take(LINE_MAX).read_until(b'\n', &mut self.line);
@@ -176,27 +174,27 @@ mod tests {
     }
 
     #[test]
-    fn words_are_taken_as_they_are_searched_for() {
+    fn words_are_read_as_tokens() {
         let text = "7 2\nRust 1 0\nrust 0 1\nthe 1 1\nnew york 1 1\nnew_york 1 1\ne-mail 1 1\n학교에서 1 1\n";
         assert_eq!(words(text), ["rust", "new_york", "학교에서"]);
         let (_, vectors) = all(text).unwrap();
-        assert_eq!(vectors.components(0).collect::<Vec<_>>(), [1.0, 0.0], "the first counts");
+        assert_eq!(vectors.components(0).collect::<Vec<_>>(), [1.0, 0.0], "the first vector is used");
     }
 
     #[test]
-    fn the_first_line_may_be_missing_and_blanks_may_end_lines() {
+    fn the_first_line_is_optional_and_lines_may_end_with_blanks() {
         assert_eq!(words("rust 1 0 0 \r\ncargo 0 1 0\r\n"), ["rust", "cargo"]);
         assert_eq!(words("1 3\nrust 1e-1 -2 .5"), ["rust"]);
     }
 
     #[test]
-    fn only_what_is_wanted_is_kept_and_read() {
+    fn vectors_of_unwanted_words_are_not_read() {
         let (words, vectors) = read("2 2\nrust x y\ncargo 1 2\n".as_bytes(), |word| word != "rust").unwrap();
         assert_eq!((words, vectors.len()), (vec![Arc::from("cargo")], 1));
     }
 
     #[test]
-    fn what_is_of_another_form_is_refused() {
+    fn input_of_a_different_form_is_refused() {
         for text in [
             "",
             "one\n",
@@ -214,7 +212,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(words in prop::collection::btree_set("[b-z]{4,9}x", 1..20), seed: u64) {
+        fn vectors_are_read_as_they_were_written(words in prop::collection::btree_set("[b-z]{4,9}x", 1..20), seed: u64) {
             let mut random = crate::random::Random::new(seed);
             let mut vectors = Vectors::none(5);
             for _ in &words {

@@ -1,4 +1,4 @@
-//! From posts to a model.
+//! Trains a model on a corpus.
 
 use std::sync::Arc;
 
@@ -9,39 +9,37 @@ use crate::svd::{Truncated, truncated};
 use crate::vectors::Vectors;
 use crate::{Go, Recipe, Stopped, part};
 
-/// The power of the singular values that coordinates are multiplied by: of 0, ½ and 1 the middle one finds the most
-/// topical neighbours.
+/// The exponent of the singular values in the vectors: of 0, ½ and 1, the middle one finds the most topical neighbours.
 ///
 /// Source: Levy, Goldberg and Dagan (see `ppmi`), section 3.3.
 const EIGENVALUE_POWER: f64 = 0.5;
-/// Words of a vocabulary that are worth one more dimension: with fewer, dimensions follow single posts.
-const WORDS_A_DIMENSION: usize = 40;
-/// The least dimensions all the same, where there are four times as many words.
+/// The number of words per dimension: with fewer words, the dimensions describe single posts.
+const WORDS_PER_DIMENSION: usize = 40;
+/// The minimum number of dimensions, if there are four times as many words.
 const DIMENSIONS_MIN: usize = 10;
-/// In a store of few posts words of fewer posts are learned: of at least two, one more with each so many posts.
-const POSTS_A_POST: u32 = 250;
+/// A store with few posts learns rarer words as well: words in two posts, and in one more for each 250 posts.
+const POSTS_PER_MINIMUM: u32 = 250;
 
-/// Pairs of words that are learned from, with 8 bytes each: several times those of 100,000 short posts.
+/// The maximum number of pairs of words, with 8 bytes each: several times the pairs of 100,000 short posts.
 const PAIRS_MAX: usize = 40_000_000;
 
-/// When posts were read.
+/// The point in time at which the posts were read.
 #[derive(Clone, Copy)]
 pub struct Moment {
-    /// How many changes of posts' words there had been, ever.
+    /// The total number of changes of posts' words until then, as the store counts them.
     pub changes: i64,
-    /// Milliseconds UTC.
+    /// The time in milliseconds UTC.
     pub date: i64,
 }
 
-/// Learns the words of `corpus`, read at a moment.
+/// Learns the words of `corpus`, which was read at the time `at`.
 ///
-/// # Errors
-/// When `go` cancels it.
+/// # Errors When `go` cancels it.
 pub fn learn(corpus: Corpus, recipe: &Recipe, at: Moment, go: Go<'_>) -> Result<Model, Stopped> {
     let posts = corpus.posts();
     let Moment { changes, date: made } = at;
     let origin = Origin { source: Source::Posts(recipe.clone()), posts, changes, made };
-    let min_posts = recipe.min_posts.min(2 + posts / POSTS_A_POST);
+    let min_posts = recipe.min_posts.min(2 + posts / POSTS_PER_MINIMUM);
     let Vocabulary { words, counts, stream } = corpus.vocabulary(min_posts, recipe.words);
     let words: Vec<Arc<str>> = words.into_iter().map(Arc::from).collect();
     let matrix = ppmi(&stream, words.len(), recipe.window, PAIRS_MAX, &mut part(go, 0.0, 0.2))?;
@@ -53,9 +51,9 @@ pub fn learn(corpus: Corpus, recipe: &Recipe, at: Moment, go: Go<'_>) -> Result<
     Model::make(origin, words, &counts, vectors, &mut part(go, 0.8, 1.0))
 }
 
-/// As many dimensions as so many words are worth.
+/// Returns the number of dimensions for a number of words.
 fn dimensions(words: usize) -> usize {
-    (words / WORDS_A_DIMENSION).max(DIMENSIONS_MIN.min(words / 4)).max(1)
+    (words / WORDS_PER_DIMENSION).max(DIMENSIONS_MIN.min(words / 4)).max(1)
 }
 
 fn vectors(Truncated { mut left, values }: Truncated) -> Vectors {
@@ -70,11 +68,9 @@ fn vectors(Truncated { mut left, values }: Truncated) -> Vectors {
     Vectors::of(&left)
 }
 
-/// The model of words and vectors that come from elsewhere: their neighbours are those that stand in the posts of
-/// `corpus`.
+/// Makes a model of words and vectors that were learned elsewhere. Only words that occur in `corpus` can be neighbours.
 ///
-/// # Errors
-/// When `go` cancels it.
+/// # Errors When `go` cancels it.
 pub fn adopt(
     words: Vec<Arc<str>>,
     vectors: Vectors,

@@ -1,11 +1,11 @@
-//! The directions of words: vectors of unit length, each component in 16 bits.
+//! Unit vectors of words, with components of 16 bits.
 
 use crate::matrix::Tall;
 
-/// What a component of 1 is kept as.
+/// The stored value of a component of 1.
 pub const ONE: f32 = 32_767.0;
 
-/// Vectors of the same length, one for each word, by the word's number.
+/// Vectors of equal length by the number of the word.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
     dimensions: usize,
@@ -13,18 +13,18 @@ pub struct Vectors {
 }
 
 impl Vectors {
-    /// The vectors whose components these are, one after the other.
+    /// Creates vectors from all their components, vector after vector.
     pub(crate) fn new(dimensions: usize, values: Vec<i16>) -> Self {
         debug_assert!(dimensions > 0 && values.len().is_multiple_of(dimensions));
         Self { dimensions, values }
     }
 
-    /// No vectors yet.
+    /// Creates an empty list of vectors with this number of dimensions.
     pub fn none(dimensions: usize) -> Self {
         Self::new(dimensions, Vec::new())
     }
 
-    /// The rows of `tall`, made 1 long.
+    /// Normalises the rows of `tall`.
     pub(crate) fn of(tall: &Tall) -> Self {
         let mut vectors = Self::none(tall.columns);
         vectors.values.reserve_exact(tall.rows().len() * tall.columns);
@@ -32,7 +32,7 @@ impl Vectors {
         vectors
     }
 
-    /// Adds the direction of `vector`; of a vector of zeros, or of what is no number, zeros.
+    /// Adds `vector`, normalised; zeros for a vector of zeros or with non-finite components.
     pub fn push(&mut self, vector: &[f32]) {
         debug_assert_eq!(vector.len(), self.dimensions);
         let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
@@ -42,55 +42,55 @@ impl Vectors {
         self.values.extend(vector.iter().map(|x| (x * factor).round() as i16));
     }
 
-    /// Adds a vector that is kept like this already.
-    pub(crate) fn push_kept(&mut self, vector: &[i16]) {
+    /// Adds a stored vector.
+    pub(crate) fn push_normalised(&mut self, vector: &[i16]) {
         debug_assert_eq!(vector.len(), self.dimensions);
         self.values.extend_from_slice(vector);
     }
 
-    /// How many components each has.
+    /// Returns the number of components of a vector.
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// How many vectors there are.
+    /// Returns the number of vectors.
     pub(crate) fn len(&self) -> usize {
         self.values.len() / self.dimensions
     }
 
-    /// All components, vector after vector.
+    /// Returns all components, vector after vector.
     pub(crate) fn values(&self) -> &[i16] {
         &self.values
     }
 
-    /// The vectors, one after the other.
+    /// Returns all vectors in order.
     pub fn all(&self) -> impl Iterator<Item = &[i16]> {
         self.values.chunks_exact(self.dimensions)
     }
 
-    /// The vector at a place.
+    /// Returns the vector at a place.
     pub fn at(&self, place: usize) -> &[i16] {
         &self.values[place * self.dimensions..][..self.dimensions]
     }
 
-    /// The vector of a word.
+    /// Returns the vector of a word.
     pub(crate) fn get(&self, word: u32) -> &[i16] {
         self.at(word as usize)
     }
 
-    /// Its components as numbers.
+    /// Returns the components of a word's vector, from -1 to 1.
     pub(crate) fn components(&self, word: u32) -> impl Iterator<Item = f32> {
         self.get(word).iter().map(|x| f32::from(*x) / ONE)
     }
 }
 
-/// The inner product of two vectors as they are kept; [`similarity()`] makes it a cosine.
+/// Returns the inner product of two stored vectors; [`similarity()`] converts it to a cosine.
 pub fn product(a: &[i16], b: &[i16]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
 }
 
-/// How alike two words are whose vectors have this product: the cosine of the angle between them, from 0, which it is
-/// for those that are unlike each other, too, to 1.
+/// Returns the similarity of two words whose vectors have this product: the cosine of the angle between them, or 0 if
+/// the cosine is negative.
 pub(crate) fn similarity(product: i32) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
     let cosine = product as f32 / (ONE * ONE);
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cosine_is_that_of_the_directions() {
+    fn the_cosine_depends_on_the_directions_only() {
         let vectors = Vectors::of(&Tall::new(2, vec![3.0, 4.0, 0.3, 0.4, 4.0, -3.0, -3.0, -4.0]));
         let cosine = |a, b| similarity(product(vectors.get(a), vectors.get(b)));
         assert!((cosine(0, 1) - 1.0).abs() < 1e-4);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_like_nothing() {
+    fn vectors_without_a_direction_become_zero() {
         let mut vectors = Vectors::none(2);
         for odd in [[0.0, 0.0], [f32::NAN, 1.0], [f32::INFINITY, 0.0]] {
             vectors.push(&odd);

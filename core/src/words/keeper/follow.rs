@@ -1,4 +1,4 @@
-//! The thread that keeps the model up with the posts, and with what other processes make.
+//! The thread that updates the model when posts change or another process writes a model.
 
 use std::time::{Duration, Instant};
 
@@ -8,15 +8,15 @@ use super::{Ended, READING, Shared};
 use crate::post::texts;
 use crate::store::Topic;
 
-/// How often the thread looks for a newer file and for changed posts.
-const LOOK: Duration = Duration::from_secs(1);
-/// For how many looks changes that still come are waited for: an import is learned from once it is over.
-const LOOKS_MAX: u32 = 60;
-/// Changes of posts' words before a first model is learned of its own accord.
+/// How often the thread checks the file and the posts.
+const CHECK: Duration = Duration::from_secs(1);
+/// The maximum number of checks to wait while posts keep changing: the model is learned once an import is complete.
+const CHECKS_MAX: u32 = 60;
+/// The number of changes of posts' words before the thread learns the first model.
 const CHANGES_MIN: i64 = 20;
 impl Shared {
-    /// The model that comes after the present one: learned anew, or, where that was loaded, with the neighbours that
-    /// now stand in posts.
+    /// Makes the next model: learned from the posts, or, if the current model was loaded, the same vectors with
+    /// neighbours among the words that posts have now.
     fn next(&self, go: Go<'_>) -> Result<Model, Ended> {
         match self.current.load_full().filter(|current| current.model.origin.source == Source::File) {
             None => self.learn(go),
@@ -28,44 +28,44 @@ impl Shared {
         }
     }
 
-    /// Keeps the model up with files and posts until the store closes.
-    pub(super) fn keep(&self) {
+    /// Updates the model until the service stops.
+    pub(super) fn run(&self) {
         lower_priority();
         let versions = self.store.versions();
-        let mut patience = Patience::default();
-        self.looked.call_once(|| self.look());
+        let mut debounce = Debounce::default();
+        self.checked.call_once(|| self.check());
         loop {
-            self.look();
-            match self.catch_up(&mut patience) {
+            self.check();
+            match self.catch_up(&mut debounce) {
                 Ok(()) => {}
                 Err(Ended::Stopped) => return,
                 Err(Ended::Failed(error)) => {
                     tracing::error!(cause = error.detail(), "the word model cannot be learned");
                 }
             }
-            if !versions.sleep(LOOK, || self.is_stopped()) {
+            if !versions.sleep(CHECK, || self.is_stopped()) {
                 return;
             }
         }
     }
 
-    /// Makes the next model when the posts have changed enough since the present one.
-    fn catch_up(&self, patience: &mut Patience) -> Result<(), Ended> {
+    /// Makes the next model if enough posts have changed since the current one.
+    fn catch_up(&self, debounce: &mut Debounce) -> Result<(), Ended> {
         let version = self.store.version(Topic::Posts);
-        if patience.looked_at == Some(version) && !patience.waits {
+        if debounce.version == Some(version) && !debounce.is_due {
             return Ok(());
         }
         let changes = self.store.read(|tx| texts::changes(tx))?;
-        patience.looked_at = Some(version);
+        debounce.version = Some(version);
         let origin = self.current.load_full().map(|current| current.model.origin.clone());
-        patience.waits = self.is_due(origin.as_ref(), changes);
-        if !patience.waits || !patience.is_over(changes) {
+        debounce.is_due = self.is_due(origin.as_ref(), changes);
+        if !debounce.is_due || !debounce.is_over(changes) {
             return Ok(());
         }
         let Some(_turn) = self.turn() else { return Ok(()) };
         let started = Instant::now();
-        // A failure is told once, not with each look: the next change brings the next try.
-        patience.waits = false;
+        // A failure is logged once, not with each check; the next change leads to another attempt.
+        debounce.is_due = false;
         let model = self.next(&mut |_| if self.is_stopped() { Err(Stopped) } else { Ok(()) })?;
         let (words, posts) = (model.words().len(), model.origin.posts);
         if let Err(error) = self.write(&model) {
@@ -76,7 +76,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether the posts have changed enough since a model was made.
+    /// Returns whether enough posts have changed since a model was made.
     fn is_due(&self, origin: Option<&Origin>, changes: i64) -> bool {
         let share = self.config.retrain_after;
         let Some(origin) = origin else { return share > 0.0 && changes >= CHANGES_MIN };
@@ -85,40 +85,40 @@ impl Shared {
             Source::File => false,
         };
         let more = changes.abs_diff(origin.changes);
-        #[expect(clippy::cast_precision_loss, reason = "a change more or less in many")]
+        #[expect(clippy::cast_precision_loss, reason = "an approximate number suffices")]
         let enough = more > 0 && more as f64 >= share * f64::from(origin.posts);
         share > 0.0 && (otherwise || enough)
     }
 }
 
-/// How long changes that still come are waited for.
+/// Delays learning while posts keep changing.
 #[derive(Default)]
-struct Patience {
-    /// The version of the posts at the last look.
-    looked_at: Option<i64>,
-    /// Whether a model is due.
-    waits: bool,
+struct Debounce {
+    /// The version of the posts at the last check.
+    version: Option<i64>,
+    /// Whether a new model is due.
+    is_due: bool,
     changes: i64,
-    looks: u32,
+    checks: u32,
 }
 
-impl Patience {
-    /// Whether no more changes came since the last look, or this was asked often enough.
+impl Debounce {
+    /// Returns whether nothing has changed since the last check, or the delay has reached its maximum.
     fn is_over(&mut self, changes: i64) -> bool {
         let quiet = changes == self.changes;
         self.changes = changes;
-        self.looks += 1;
-        let over = quiet || self.looks >= LOOKS_MAX;
+        self.checks += 1;
+        let over = quiet || self.checks >= CHECKS_MAX;
         if over {
-            self.looks = 0;
+            self.checks = 0;
         }
         over
     }
 }
 
-/// Lets all others go first.
+/// Gives the thread the lowest priority.
 fn lower_priority() {
-    // Elsewhere a thread has no priority of its own, or the crate does not reach it.
+    // Other systems have no priority per thread, or rustix does not support it.
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(19) {
         tracing::debug!(%error, "the thread that learns words keeps its priority");
@@ -131,8 +131,8 @@ mod tests {
     use crate::config::{self, Config};
     use crate::testing;
 
-    /// Whether a model is due after so many changes, where one of 100 posts was made after 1,000 changes or none
-    /// was made yet.
+    /// Returns whether a model is due after this number of changes. With `made`, a model of 100 posts exists since
+    /// change 1,000.
     fn due(retrain_after: f64, made: bool, changes: i64) -> bool {
         let words = config::Words { retrain_after, ..config::Words::default() };
         let service = testing::service_with(Config { words, ..Config::default() });
@@ -145,11 +145,11 @@ mod tests {
     fn a_model_is_due_when_enough_has_changed() {
         assert!(!due(0.1, false, CHANGES_MIN - 1) && due(0.1, false, CHANGES_MIN));
         assert!(!due(0.1, true, 1_000) && !due(0.1, true, 1_009) && due(0.1, true, 1_010));
-        assert!(due(0.1, true, 0), "an older database was put in its place");
+        assert!(due(0.1, true, 0), "an older database replaced this one");
     }
 
     #[test]
-    fn who_does_not_want_to_learn_does_not() {
+    fn a_setting_of_0_turns_learning_off() {
         assert!(!due(0.0, false, 1_000_000) && !due(0.0, true, 1_000_000));
     }
 }
