@@ -1,23 +1,23 @@
-//! The rules that texts of several slices share: their composed form, their length, control characters.
+//! The rules that texts of several modules share: composition, length, control characters.
 //!
-//! A text is kept in NFC, so that the same letters are the same text however they were typed, and its
-//! length is counted in characters of that form. What breaks its rule is refused whole, never repaired.
+//! Texts are stored in NFC, so equal letters are equal texts no matter how they were typed. Lengths are in characters
+//! of that form. A text that breaks its rule is refused, never repaired.
 
 use tidings_text::compose;
 
 use crate::config::Bounds;
 
-/// The most bytes that compose to one character: it decomposes to four at most, each of four bytes at most. A longer
-/// text is refused without a look at its characters.
+/// The maximum number of bytes that compose to one character: it decomposes to at most four characters of at most four
+/// bytes. Longer texts are refused without reading their characters.
 const COMPOSED_FROM_BYTES: usize = 16;
 
-/// A text of one line as it is kept; `None` when it may not be one: its length, any control character, or
-/// nothing but white space where it may not be empty.
+/// Returns a text of one line in its stored form; `None` if its length is out of bounds, it has a control character, or
+/// it is blank although it may not be empty.
 pub(crate) fn line(text: &str, bounds: Bounds) -> Option<String> {
     checked(text, bounds, |c| !c.is_control())
 }
 
-/// A text of several lines as it is kept; as [`line()`], but it may hold tabs and line breaks.
+/// Returns a text of several lines in its stored form; as [`line()`], but tabs and line breaks are allowed.
 pub(crate) fn block(text: &str, bounds: Bounds) -> Option<String> {
     checked(text, bounds, |c| !c.is_control() || matches!(c, '\t' | '\n' | '\r'))
 }
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_trimmed_and_white_space_alone_is_no_text() {
+    fn texts_are_not_trimmed_and_blank_texts_are_refused() {
         assert_eq!(line(" a ", ONE_TO_FIVE).as_deref(), Some(" a "));
         for blank in ["", " ", "\u{3000}", "\u{2003} \u{a0}"] {
             assert_eq!(line(blank, ONE_TO_FIVE), None, "{blank:?}");
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_block_may_hold_tabs_and_line_breaks_and_nothing_other_controls() {
+    fn only_a_block_may_have_tabs_and_line_breaks_and_no_other_controls() {
         for text in ["a\tb", "a\nb", "a\r\nb"] {
             assert_eq!(block(text, ONE_TO_FIVE).as_deref(), Some(text));
             assert_eq!(line(text, ONE_TO_FIVE), None, "{text:?}");
@@ -79,7 +79,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_keeps_the_rules_and_is_kept_the_same_again(text: String) {
+        fn stored_forms_follow_the_rules_and_stay_the_same(text: String) {
             let bounds = Bounds { min: 1, max: 30 };
             if let Some(kept) = block(&text, bounds) {
                 prop_assert!(bounds.hold(&kept) && !kept.contains('\0'));

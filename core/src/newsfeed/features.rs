@@ -1,17 +1,17 @@
-//! What posts are about, as numbers: topics, tags and words, and the index that finds posts by them.
+//! The content of posts as numbers: topics, tags and words, and the index of posts by them.
 //!
-//! A feature is its kind and the hash of its name, so there is no dictionary to keep. Of 100,000 words some five
-//! pairs share a hash, on average; what that does to one score is below its noise.
+//! A feature is a kind and the hash of a name, so no dictionary is needed. Among 100,000 words, approximately five
+//! pairs share a hash, which changes a score by less than its noise.
 
 use std::hash::{Hash as _, Hasher as _};
 
 use crate::config::Interest;
 use crate::keyed::{NumberMap, Unkeyed};
 
-/// A kind, in the lowest bits, and the hash of a name.
+/// A kind in the lowest bits, and the hash of a name.
 pub(super) type Feature = u32;
 
-/// What a feature is the name of.
+/// The kind of name that a feature stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Topic,
@@ -19,19 +19,19 @@ pub(super) enum Kind {
     Word,
 }
 
-/// How many bits of a feature are its kind.
+/// The number of bits for the kind.
 const KIND_BITS: u32 = 2;
 
 impl Kind {
-    /// Every kind, in the order of their numbers.
+    /// All kinds, in the order of their numbers.
     pub(super) const ALL: [Self; 3] = [Self::Topic, Self::Tag, Self::Word];
 
-    /// The kind of a feature.
+    /// Returns the kind of a feature.
     pub(super) fn of(feature: Feature) -> Self {
         Self::ALL[(feature & ((1 << KIND_BITS) - 1)) as usize]
     }
 
-    /// Its share in how alike two posts are.
+    /// Returns the weight of this kind in the similarity of two posts.
     pub(super) fn share(self, config: &Interest) -> f64 {
         match self {
             Self::Topic => config.topic_share,
@@ -41,22 +41,23 @@ impl Kind {
     }
 }
 
-/// The feature of this name, in whatever case it is written.
+/// Returns the feature of a name, regardless of case.
 ///
-/// It is the same in every process, so that feeds are. Whoever makes up names that share one makes them one name, and no
-/// more posts have that than posts there are; where numbers stand is under a key ([`NumberMap`]).
+/// It is the same in every process, so that all processes give the same feeds. A user who creates names with equal
+/// hashes only makes them count as one name; the maps of features are keyed ([`NumberMap`]).
 pub(super) fn feature(kind: Kind, name: &str) -> Feature {
     let mut hasher = Unkeyed::default();
     name.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
     ((hasher.finish() >> (32 + KIND_BITS)) as Feature) << KIND_BITS | kind as Feature
 }
 
-/// The features of one post, before anything is known of the others.
+/// The features of a post with their unnormalised weights.
 #[derive(Debug)]
 pub(super) struct Features(Box<[(Feature, f32)]>);
 
 impl Features {
-    /// Of topics and tags, each weighing the same, and of keywords, which weigh less towards the end.
+    /// Creates the features of topics and tags, all with the same weight, and of keywords, whose weight decreases with
+    /// their rank.
     pub(super) fn new<'a>(
         topics: impl Iterator<Item = &'a str>,
         tags: impl Iterator<Item = &'a str>,
@@ -72,22 +73,22 @@ impl Features {
         Self(topics.chain(tags).chain(words).collect())
     }
 
-    /// The keywords, with their weights.
+    /// Returns the keywords with their weights.
     pub(super) fn words(&self) -> impl Iterator<Item = (Feature, f32)> {
         self.0.iter().copied().filter(|(feature, _)| Kind::of(*feature) == Kind::Word)
     }
 }
 
-/// Which posts have which features, and how much each tells.
+/// The posts by their features, and the weights of the features.
 #[derive(Debug, Default)]
 pub(super) struct FeatureIndex {
-    /// For each feature, its inverse document frequency and its part of `postings`.
+    /// The inverse document frequency and the range in `postings` of each feature.
     entries: NumberMap<Feature, Entry>,
-    /// Positions of posts with the weight of the feature in them.
+    /// Positions of posts with the weight of the feature in the post.
     postings: Vec<(u32, f32)>,
-    /// The vectors of the posts, one behind the other, by position.
+    /// The vectors of the posts by position, one after the other.
     vectors: Vec<(Feature, f32)>,
-    /// Where each post's vector ends.
+    /// The end of each post's vector.
     ends: Vec<u32>,
 }
 
@@ -99,14 +100,14 @@ struct Entry {
 }
 
 impl FeatureIndex {
-    /// The index over posts, each named by its position.
+    /// Creates the index of posts, which are identified by their positions.
     ///
-    /// A post's vector has three blocks, one for each kind, each of unit length times the square root of its
-    /// share: the inner product of two vectors is the sum of three cosines, each times its share. Within a block a feature
-    /// weighs as [`Features`] says, times its inverse document frequency.
+    /// The vector of a post has a block for each kind, whose length is the square root of the kind's share. So the
+    /// inner product of two vectors is the sum of three cosines, each times the share. Within a block, the weight of a
+    /// feature is that of [`Features`] times the inverse document frequency.
     ///
-    /// Source: Salton and Buckley, *Term-weighting approaches in automatic text retrieval*, Information
-    /// Processing & Management 24(5), 1988.
+    /// Source: Salton and Buckley, *Term-weighting approaches in automatic text retrieval*, Information Processing &
+    /// Management 24(5), 1988.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
     pub(super) fn new<'a>(posts: impl Iterator<Item = &'a Features> + Clone, config: &Interest) -> Self {
         let mut entries: NumberMap<Feature, Entry> = NumberMap::default();
@@ -139,19 +140,19 @@ impl FeatureIndex {
         Self { entries, postings, vectors, ends }
     }
 
-    /// The vector of the post at a position.
+    /// Returns the vector of the post at a position.
     pub(super) fn vector(&self, position: u32) -> &[(Feature, f32)] {
         let position = position as usize;
         let begin = position.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.vectors[begin as usize..self.ends[position] as usize]
     }
 
-    /// The weight of one word, topic or tag that was searched for or opened; 0 when no post has it.
+    /// Returns the inverse document frequency of a feature; 0 if no post has it.
     pub(super) fn idf(&self, feature: Feature) -> f32 {
         self.entries.get(&feature).map_or(0.0, |entry| entry.idf)
     }
 
-    /// The inner product of `query` with each of `posts` posts.
+    /// Returns the inner product of `query` with each of `posts` posts.
     pub(super) fn scores(&self, query: &[(Feature, f32)], posts: usize) -> Vec<f32> {
         let mut scores = vec![0.0; posts];
         for (feature, weight) in query {
@@ -171,7 +172,7 @@ fn weigh(entries: &NumberMap<Feature, Entry>, post: &Features, config: &Interest
     vector
 }
 
-/// Makes each kind's part of a vector as long as the square root of its share.
+/// Scales the block of each kind to the square root of its share.
 pub(super) fn normalise(vector: &mut [(Feature, f32)], config: &Interest) {
     let mut squares = [0.0; Kind::ALL.len()];
     for (feature, weight) in &*vector {
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_post_is_most_like_itself_and_nothing_like_one_that_shares_nothing() {
+    fn a_post_is_most_similar_to_itself_and_not_to_one_without_common_features() {
         let posts = [
             post("rust", "async", "future waker"),
             post("rust", "lang", "future pin"),
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_post_has_tells_less_than_what_one_has() {
+    fn a_rare_feature_weighs_more_than_a_common_one() {
         let posts: Vec<_> = (0..100).map(|n| post("news", if n == 7 { "rare" } else { "" }, "")).collect();
         let index = FeatureIndex::new(posts.iter(), &Interest::default());
         assert!(index.idf(feature(Kind::Tag, "rare")) > 4.0 * index.idf(feature(Kind::Topic, "news")));

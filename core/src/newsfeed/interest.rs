@@ -1,4 +1,4 @@
-//! What a member is interested in, measured from what they did.
+//! The interest of a member, measured from the member's acts.
 
 use super::features::{Feature, FeatureIndex, Kind, feature, normalise};
 use super::index::FeedIndex;
@@ -7,7 +7,7 @@ use crate::config;
 use crate::keyed::NumberMap;
 use crate::profile::history::Acts;
 
-/// The strongest features of each kind that are kept: enough for many interests, few enough to score every post by.
+/// The maximum number of features of a kind: enough for many interests, and few enough to score every post.
 const fn features_max(kind: Kind) -> usize {
     match kind {
         Kind::Topic => 32,
@@ -16,24 +16,24 @@ const fn features_max(kind: Kind) -> usize {
     }
 }
 
-/// What is known of a member's interest.
+/// The measured interest of a member.
 pub(super) struct Interest {
-    /// A vector over the features of posts, each kind's part as long as in a post's own: a few interests weigh as
-    /// much as many.
+    /// A vector over the features of posts. The block of each kind is as long as in the vector of a post, so few
+    /// interests weigh as much as many.
     features: Vec<(Feature, f32)>,
-    /// The sum of the directions of what it was about; none without a word model.
+    /// The sum of the directions of the posts and words of the acts; `None` without a word model.
     meaning: Option<Vec<f32>>,
-    /// When they did something, the latest first, each time once.
+    /// The distinct times of the acts, the latest first.
     pub(super) times: Vec<Timestamp>,
-    /// The labels of the posts they acted on, with the share of the acts that were about each.
+    /// The labels of the posts of the acts, with the share of the acts on posts with each label.
     labels: NumberMap<Feature, f32>,
 }
 
-/// The interest that `acts` show, or `None` when there are too few to say.
+/// Measures the interest that `acts` show; `None` if there are too few.
 ///
-/// Each act adds the vector of what it was about, weighing as its kind does and halved with every half-life
-/// of its age. Decay is the same for all as time goes on, so the direction changes only with new acts: ages
-/// are counted from the newest act. A post that is not in the index says nothing.
+/// Each act adds the vector of its post or words, multiplied by the weight of the act's kind and halved with every
+/// half-life of its age. Ages count from the newest act: as time passes, all acts decay alike, so the direction changes
+/// only with new acts. Posts that are not in the index are ignored.
 pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex) -> Option<Interest> {
     let Acts { liked, viewed, searched, opened } = acts;
     if liked.len() + viewed.len() + searched.len() + opened.len() < config.min_acts {
@@ -46,7 +46,7 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     times.dedup();
     let newest = *times.first()?;
     let decay = |date: Timestamp| {
-        #[expect(clippy::cast_precision_loss, reason = "a day more or less in a million years")]
+        #[expect(clippy::cast_precision_loss, reason = "ages are far below 2^53 milliseconds")]
         let days = (newest - date) as f64 / DAY_MS as f64;
         (-days / config.half_life_days).exp2()
     };
@@ -57,13 +57,13 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
             *sum.entry(*feature).or_default() += weight * value;
         }
     };
-    let mut meaning = meanings.map(super::meaning::Meanings::none);
+    let mut meaning = meanings.map(super::meaning::Meanings::zero);
     let mut labels: NumberMap<Feature, f32> = NumberMap::default();
     let mut all = 0.0;
     for (acts, weight) in [(liked, config.like_weight), (viewed, config.view_weight)] {
         for (post, date) in acts {
             let Some(position) = index.position(*post) else { continue };
-            let weight = digits(weight * decay(*date));
+            let weight = narrow(weight * decay(*date));
             add(features.vector(position), weight);
             if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
                 meanings.add_post(meaning, position, weight);
@@ -73,12 +73,12 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
         }
     }
     for (words, date) in searched {
-        // A word that was searched for may be the name of a topic or a tag.
+        // A searched word may be the name of a topic or a tag.
         let named = words
             .split_ascii_whitespace()
             .flat_map(|word| [Kind::Word, Kind::Tag, Kind::Topic].map(|kind| feature(kind, word)));
         let named: Vec<Feature> = named.collect();
-        let (named, weight) = (unit(features, &named), digits(config.search_weight * decay(*date)));
+        let (named, weight) = (unit(features, &named), narrow(config.search_weight * decay(*date)));
         add(&named, weight);
         if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
             meanings.add_words(meaning, &named, weight);
@@ -86,7 +86,7 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     }
     for (name, date) in opened {
         let topic = feature(Kind::Topic, name);
-        let weight = digits(config.open_weight * decay(*date));
+        let weight = narrow(config.open_weight * decay(*date));
         add(&unit(features, &[topic, feature(Kind::Tag, name)]), weight);
         *labels.entry(topic).or_default() += weight;
         all += weight;
@@ -99,27 +99,27 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
 }
 
 impl Interest {
-    /// How much each post of the index is of interest, by position: 1 for all that could be wanted.
+    /// Returns the interest in each post of the index, by position; approximately from 0 to 1.
     pub(super) fn scores(&self, index: &FeedIndex, config: &config::Interest) -> Vec<f32> {
         let mut scores = index.features().scores(&self.features, index.len());
         if let Some((meanings, meaning)) = index.meanings().zip(self.meaning.as_ref()) {
-            meanings.score(meaning, digits(config.meaning_share), &mut scores);
+            meanings.score(meaning, narrow(config.meaning_share), &mut scores);
         }
         scores
     }
 
-    /// The share of the acts on posts that were about posts with this label.
+    /// Returns the share of the acts on posts that were on posts with this label.
     pub(super) fn share(&self, label: Feature) -> f32 {
         self.labels.get(&label).copied().unwrap_or_default()
     }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "weights need no more digits")]
-fn digits(weight: f64) -> f32 {
+fn narrow(weight: f64) -> f32 {
     weight as f32
 }
 
-/// The vector of unit length of features that were named, each weighing its inverse document frequency.
+/// Returns the unit vector of named features, weighted by inverse document frequency.
 fn unit(features: &FeatureIndex, named: &[Feature]) -> Vec<(Feature, f32)> {
     let square: f32 = named.iter().map(|feature| features.idf(*feature).powi(2)).sum();
     let norm = if square > 0.0 { 1.0 / square.sqrt() } else { 0.0 };
@@ -131,7 +131,7 @@ fn strongest(sum: NumberMap<Feature, f32>, config: &config::Interest) -> Option<
     for (feature, weight) in sum.into_iter().filter(|(_, weight)| *weight > 0.0) {
         kinds[Kind::of(feature) as usize].push((feature, weight));
     }
-    // Then by feature, so that the same acts always give the same vector.
+    // Ties by feature, so that the same acts always give the same vector.
     let stronger = |a: &(Feature, f32), b: &(Feature, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
     for (features, kind) in kinds.iter_mut().zip(Kind::ALL) {
         let max = features_max(kind);
@@ -154,7 +154,7 @@ mod tests {
     use crate::post::feed_rows::FeedRow;
     use crate::testing::NOW;
 
-    /// Posts of the keys 1 to 4, the first the newest.
+    /// Creates an index of posts with the keys 1 to 4, the first the newest.
     fn index() -> FeedIndex {
         let post =
             |key, topic: &str, words: &str| FeedRow { keyword: words.into(), ..row(key, NOW - key, topic) };
@@ -175,19 +175,19 @@ mod tests {
         config::Interest { min_acts: 1, ..config::Interest::default() }
     }
 
-    /// An act on a post, so many milliseconds after 1970.
+    /// Returns an act on a post at a time in milliseconds since 1970.
     fn act(post: i64, ms: i64) -> (i64, Timestamp) {
         (post, Timestamp::from_millis(ms))
     }
 
-    /// How interesting each of the posts is after `acts`.
+    /// Returns the interest in each of the posts after `acts`.
     fn scores(acts: &Acts) -> Option<Vec<f32>> {
         let index = index();
         Some(measure(acts, &config(), &index)?.scores(&index, &config()))
     }
 
     #[test]
-    fn a_like_makes_posts_of_its_kind_interesting_and_weighs_more_than_a_view() {
+    fn a_like_makes_similar_posts_interesting_and_weighs_more_than_a_view() {
         let scores = scores(&Acts { liked: vec![act(1, 0)], viewed: vec![act(2, 0)], ..acts() }).unwrap();
         assert!(scores[0] > scores[1] && scores[2] > scores[3], "{scores:?}");
         assert!(scores[1] > 0.0 && scores[3].abs() < f32::EPSILON, "{scores:?}");
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_a_topic_is_that_of_the_acts_that_were_about_it() {
+    fn the_share_of_a_topic_is_the_share_of_acts_on_its_posts() {
         let acts = Acts { liked: vec![act(1, 0)], viewed: vec![act(2, 0)], ..acts() };
         let interest = measure(&acts, &config(), &index()).unwrap();
         let share = |name| interest.share(feature(Kind::Topic, name));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_acts_or_acts_on_posts_that_are_gone_say_nothing() {
+    fn too_few_acts_and_acts_on_removed_posts_show_no_interest() {
         assert!(scores(&acts()).is_none());
         assert!(scores(&Acts { liked: vec![act(99, 0)], ..acts() }).is_none());
     }

@@ -1,5 +1,5 @@
-//! What posts mean: the directions of their words in the word model, so that posts are alike that say the same in
-//! other words.
+//! The meaning of posts: the directions of their words in the word model. Posts with similar words have similar
+//! directions, even without a common word.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use super::features::{Feature, FeatureIndex, Features, Kind, feature};
 use crate::keyed::NumberMap;
 use crate::words::Current;
 
-/// How many components of a word's vector are looked at: the model has those first that tell most.
+/// The number of components of a word's vector that are used. The model sorts components by their importance.
 const DIMENSIONS: usize = 64;
 
-/// The words of a model, found by their features.
+/// The words of a model by their features.
 pub(super) struct Lexicon {
     model: Arc<Current>,
     numbers: NumberMap<Feature, u32>,
 }
 
 impl Lexicon {
-    /// The words of `model`.
+    /// Indexes the words of `model`.
     pub(super) fn new(model: Arc<Current>) -> Self {
         let mut numbers = NumberMap::default();
         for (word, number) in model.words().zip(0..) {
@@ -28,7 +28,7 @@ impl Lexicon {
         Self { model, numbers }
     }
 
-    /// Whether it is of this very model.
+    /// Returns whether this is the lexicon of `model`.
     pub(super) fn is_of(&self, model: &Arc<Current>) -> bool {
         Arc::ptr_eq(&self.model, model)
     }
@@ -37,7 +37,7 @@ impl Lexicon {
         self.model.vectors().dimensions().min(DIMENSIONS)
     }
 
-    /// The sum of the vectors of words, each with its weight; zeros when none is known.
+    /// Returns the weighted sum of the vectors of words; zeros if the model has none of them.
     fn sum(&self, words: impl Iterator<Item = (Feature, f32)>) -> Vec<f32> {
         let mut sum = vec![0.0; self.dimensions()];
         for (word, weight) in words {
@@ -50,11 +50,11 @@ impl Lexicon {
 
 /// The directions of posts, by position.
 ///
-/// A post's is that of the sum of its keywords' vectors, each weighing as the keyword does in the index, from the
-/// mean of all posts on: what all posts share says nothing of one.
+/// The direction of a post is the sum of its keywords' vectors, weighted as in the index, minus the mean of all posts:
+/// the common part of all posts does not distinguish them.
 ///
-/// Source: Arora, Liang and Ma, *A simple but tough-to-beat baseline for sentence embeddings*, ICLR 2017; the mean in
-/// place of the first principal component.
+/// Source: Arora, Liang and Ma, *A simple but tough-to-beat baseline for sentence embeddings*, ICLR 2017; with the mean
+/// in place of the first principal component.
 pub(super) struct Meanings {
     lexicon: Arc<Lexicon>,
     mean: Vec<f32>,
@@ -62,7 +62,7 @@ pub(super) struct Meanings {
 }
 
 impl Meanings {
-    /// The directions of `posts`, whose words weigh as `features` says.
+    /// Computes the directions of `posts`; `features` has the weights of the words.
     pub(super) fn new<'a>(
         lexicon: &Arc<Lexicon>,
         posts: impl Iterator<Item = &'a Features>,
@@ -79,38 +79,38 @@ impl Meanings {
             lexicon: Arc::clone(lexicon),
         };
         for vector in vectors.all() {
-            let vector = meanings.seen_from_mean(vector);
+            let vector = meanings.minus_mean(vector);
             meanings.vectors.push(&vector);
         }
         meanings
     }
 
-    /// The words that it knows them by.
+    /// Returns the words of the model.
     pub(super) fn lexicon(&self) -> &Arc<Lexicon> {
         &self.lexicon
     }
 
-    /// Nothing yet, to add to.
-    pub(super) fn none(&self) -> Vec<f32> {
+    /// Returns a zero vector to add to.
+    pub(super) fn zero(&self) -> Vec<f32> {
         vec![0.0; self.vectors.dimensions()]
     }
 
-    /// Adds `weight` times the direction of the post at a position.
+    /// Adds `weight` times the direction of the post at a position to `sum`.
     pub(super) fn add_post(&self, sum: &mut [f32], position: u32, weight: f32) {
         add(sum, self.vectors.at(position as usize), weight);
     }
 
-    /// Adds `weight` times the direction of words.
+    /// Adds `weight` times the direction of words to `sum`.
     pub(super) fn add_words(&self, sum: &mut [f32], words: &[(Feature, f32)], weight: f32) {
         let words = words.iter().copied().filter(|(word, _)| Kind::of(*word) == Kind::Word);
         let mut direction = Vectors::none(self.vectors.dimensions());
         direction.push(&self.lexicon.sum(words));
-        let seen = self.seen_from_mean(direction.at(0));
-        direction.push(&seen);
+        let centred = self.minus_mean(direction.at(0));
+        direction.push(&centred);
         add(sum, direction.at(1), weight);
     }
 
-    /// Adds `share` times the cosine with the direction of `sum` to the scores of the posts.
+    /// Adds `share` times the cosine with `sum` to the score of each post.
     pub(super) fn score(&self, sum: &[f32], share: f32, scores: &mut [f32]) {
         let mut direction = Vectors::none(self.vectors.dimensions());
         direction.push(sum);
@@ -122,10 +122,10 @@ impl Meanings {
         }
     }
 
-    /// A direction as it is seen from the mean; nothing stays nothing.
-    fn seen_from_mean(&self, vector: &[i16]) -> Vec<f32> {
+    /// Returns a vector minus the mean; a zero vector stays zero.
+    fn minus_mean(&self, vector: &[i16]) -> Vec<f32> {
         if vector.iter().all(|x| *x == 0) {
-            return self.none();
+            return self.zero();
         }
         vector.iter().zip(&self.mean).map(|(x, mean)| f32::from(*x) - mean).collect()
     }
@@ -136,7 +136,7 @@ fn add(sum: &mut [f32], vector: &[i16], weight: f32) {
     sum.iter_mut().zip(vector).for_each(|(sum, x)| *sum += weight * f32::from(*x));
 }
 
-/// The mean of the vectors that are not nothing.
+/// Returns the mean of the non-zero vectors.
 fn mean(vectors: &Vectors) -> Vec<f32> {
     let mut mean = vec![0.0; vectors.dimensions()];
     let mut count = 0.0;

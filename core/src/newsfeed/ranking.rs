@@ -1,18 +1,18 @@
-//! The formulas behind the recommended feed: its four signs, their blend, diversity.
+//! The formulas of the recommended feed: its signals, their weights, and diversity.
 //!
-//! To a member a post's score is `interest_weight · interest + novel_weight · novelty + recent_weight · recency +
-//! popular_weight · popularity`, to a guest `fresh_weight · freshness + popular_weight · popularity`, each of the signs
+//! For a member, the score of a post is `interest_weight · interest + novel_weight · novelty + recent_weight · recency +
+//! popular_weight · popularity`; for a guest, `fresh_weight · freshness + popular_weight · popularity`. Each signal is
 //! from 0 to 1. None depends on the present time, so the order changes only with posts and acts.
 //!
 //! - *Interest* is measured in [`super::interest`].
-//! - *[Novelty](novelty)*: a post that was there while the member was about had its chance with them. What has come
-//!   since is new to them, however long ago that is.
-//! - *[Recency](recency)* is counted in posts, not in days: a topic with a post a month is no staler than one with ten
-//!   a day. Guests' *[freshness](freshness)* is counted in days, as it is to compare posts across topics.
-//! - *[Popularity](popularity)* is the decayed sum of the acts of all.
+//! - *[Novelty](novelty)*: the member could already have opened a post that existed at their earlier acts. A post that
+//!   was published after the last act is new to them, no matter how long ago that was.
+//! - *[Recency](recency)* is counted in posts, not in days: a topic with a post a month is as recent as one with ten a
+//!   day. The *[freshness](freshness)* for guests is counted in days, because it compares posts across topics.
+//! - *[Popularity](popularity)* is the decayed sum of the views and likes of a post.
 //!
-//! The weights were set on histories of readers of question sites, with the command that [`super::evaluation`] is for:
-//! in broad steps, as the differences within them are noise.
+//! The weights were chosen on histories of readers of question sites, with `tidings bench feed`. Their steps are broad,
+//! because smaller differences are noise.
 
 use std::collections::VecDeque;
 
@@ -20,49 +20,48 @@ use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Feed;
 use crate::keyed::Unkeyed;
 
-/// Posts in a row that diversity looks at.
+/// The number of consecutive posts that diversity considers.
 pub(super) const WINDOW: usize = 10;
-/// How far down the ranking diversity looks for a post that may come next.
+/// How many posts of the ranking are searched for one that can come next.
 const LOOK_AHEAD: usize = 200;
 
-/// How fresh a post is beside the newest of the store, from 0 to 1: halved with every
+/// Returns the freshness of a post relative to the newest of the store, from 0 to 1: it halves with every
 /// `fresh_half_life_days` between them.
 pub(super) fn freshness(config: &Feed, newest: Timestamp, date: Timestamp) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a day more or less in a million years")]
+    #[expect(clippy::cast_precision_loss, reason = "ages are far below 2^53 milliseconds")]
     let days = (newest - date).max(0) as f64 / DAY_MS as f64;
     (-days / config.fresh_half_life_days).exp2()
 }
 
-/// How new a post is to a member who has done something `acts` times since it came, from 0 to 1: halved with every
-/// `novel_half_life_acts`.
+/// Returns the novelty of a post for a member who has acted `acts` times since it was published, from 0 to 1: it halves
+/// with every `novel_half_life_acts`.
 ///
 /// Source: the exposure of Liang, Charlin, `McInerney` and Blei, *Modeling user exposure in recommendation*, WWW 2016;
-/// what a member did tells when they were there to see.
+/// here, the acts of a member tell when the member was exposed to posts.
 pub(super) fn novelty(config: &Feed, acts: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
     let acts = acts as f64;
     (-acts / config.novel_half_life_acts).exp2()
 }
 
-/// How recent a post is that `later` posts of its topics followed, from 0 to 1: halved with every
+/// Returns the recency of a post that `later` posts of its topics followed, from 0 to 1: it halves with every
 /// `recent_half_life_posts`.
 pub(super) fn recency(config: &Feed, later: u32) -> f64 {
     (-f64::from(later) / config.recent_half_life_posts).exp2()
 }
 
-/// How popular a post is beside the hottest of the store, from 0 (no acts) to 1: the square root of the share
-/// of the decayed sum of its acts, so that the second does not vanish beside the first.
+/// Returns the popularity of a post relative to the hottest of the store, from 0 (no acts) to 1: the square root of the
+/// ratio of their decayed sums of acts. The root raises the popularity of all but the hottest post.
 ///
-/// Both are logarithms, as `post::heat` keeps them.
+/// Both heats are logarithms, see `post::heat`.
 pub(super) fn popularity(hottest: f64, heat: Option<f64>) -> f64 {
     heat.map_or(0.0, |heat| ((heat - hottest) / 2.0).exp())
 }
 
-/// Noise that a setting adds so that the feed explores: uniform from 0 to 1, the same for the same member,
-/// post and day.
+/// Returns uniform noise from 0 to 1 for the exploration setting; the same for the same member, post and day.
 pub(super) fn noise(member: i64, post: i64, day: i64) -> f64 {
     use std::hash::{Hash as _, Hasher as _};
-    // All of it is ours, and it is to be the same in every process.
+    // The service chooses all of these numbers, and every process needs the same noise.
     let mut hasher = Unkeyed::default();
     (member, post, day).hash(&mut hasher);
     let hash = hasher.finish();
@@ -71,13 +70,13 @@ pub(super) fn noise(member: i64, post: i64, day: i64) -> f64 {
     uniform
 }
 
-/// Reorders a ranking so that no label fills a window of ten, as long as there are others to put between.
+/// Reorders a ranking so that no label fills a window of ten posts while other posts are available.
 ///
-/// `labels` gives each post's labels (topics and site). From the best down, a post waits while any of its
-/// labels already stands as often among the nine before as `max` says for it; the best one waiting goes first. A label
-/// that all of the ranking shares limits nothing. Only the first `length` places are filled.
+/// `labels` returns the labels of a post: topics and site. A post waits while one of its labels occurs `max` times
+/// among the nine preceding posts; the best waiting post that fits comes next. A label that all posts share has no
+/// limit. Only the first `length` places are filled.
 ///
-/// The greedy re-ranking of Carbonell and Goldstein, *The use of MMR, diversity-based reranking for reordering
+/// This is the greedy re-ranking of Carbonell and Goldstein, *The use of MMR, diversity-based reranking for reordering
 /// documents and producing summaries*, SIGIR 1998, with a hard limit in place of a penalty.
 pub(super) fn diversify<'l>(
     ranking: &[u32],
@@ -89,29 +88,30 @@ pub(super) fn diversify<'l>(
     let mut rest = ranking.iter().copied();
     let mut waiting: VecDeque<u32> = VecDeque::new();
     let mut chosen: Vec<u32> = Vec::with_capacity(length.min(ranking.len()));
-    // The labels of the nine posts before the next place, each as often as it stands there.
+    // The labels of the nine posts before the next place, including repetitions.
     let mut window: Vec<u32> = Vec::new();
-    let mut blind = 0;
+    let mut paused = 0;
     while chosen.len() < length {
         let fits = |post: u32| {
             labels(post).iter().all(|label| {
                 window.iter().filter(|other| *other == label).count() < max(*label) || common.contains(label)
             })
         };
-        let found = if blind > 0 {
-            blind -= 1;
+        let found = if paused > 0 {
+            paused -= 1;
             None
         } else if let Some(at) = waiting.iter().position(|post| fits(*post)) {
             waiting.remove(at)
         } else {
             next_that_fits(&mut rest, &mut waiting, fits)
         };
-        // Nothing fits: the best goes all the same, and it is a while before looking is worth its time.
+        // If nothing fits, the best post comes next, and the search pauses for some places, because it would fail
+        // again.
         let next = found.or_else(|| {
             let best = waiting.pop_front();
-            if let Some(best) = best.filter(|_| blind == 0) {
+            if let Some(best) = best.filter(|_| paused == 0) {
                 let most = labels(best).iter().map(|label| max(*label)).max();
-                blind = WINDOW - most.unwrap_or_default().min(WINDOW - 1);
+                paused = WINDOW - most.unwrap_or_default().min(WINDOW - 1);
             }
             best.or_else(|| rest.next())
         });
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn freshness_halves_and_never_leaves_0_to_1() {
+    fn freshness_halves_and_stays_between_0_and_1() {
         let config = Feed { fresh_half_life_days: 10.0, ..Feed::default() };
         let now = Timestamp::from_millis(1_000 * DAY_MS);
         assert!((freshness(&config, now, now) - 1.0).abs() < 1e-12);
@@ -183,16 +183,16 @@ mod tests {
         assert!(popularity(9.0, None).abs() < 1e-12);
     }
 
-    /// Runs of one label are broken up by the others, in the order of their ranks.
+    /// Posts with other labels interrupt runs of one label, in the order of their ranks.
     #[test]
-    fn the_best_that_fits_goes_next() {
+    fn the_best_fitting_post_comes_next() {
         let labels: Vec<[u32; 1]> = [1, 1, 1, 1, 2, 2, 1].map(|label| [label]).to_vec();
         let order = diversify(&[0, 1, 2, 3, 4, 5, 6], |post| &labels[post as usize], |_| 2, 7);
         assert_eq!(order, [0, 1, 4, 5, 2, 3, 6]);
     }
 
     #[test]
-    fn a_label_may_stand_as_often_as_it_may() {
+    fn a_label_occurs_up_to_its_maximum() {
         let labels: Vec<[u32; 1]> = [1, 1, 1, 1, 2, 2, 2, 1].map(|label| [label]).to_vec();
         let max = |label| if label == 1 { 3 } else { 1 };
         assert_eq!(diversify(&[0, 1, 2, 3, 4, 5, 6, 7], |post| &labels[post as usize], max, 4), [0, 1, 2, 4]);
@@ -200,7 +200,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_post_is_there_once(labels in prop::collection::vec(prop::collection::vec(0_u32..4, 0..3), 0..200), max in 1_usize..11) {
+        fn every_post_occurs_once(labels in prop::collection::vec(prop::collection::vec(0_u32..4, 0..3), 0..200), max in 1_usize..11) {
             let ranking: Vec<u32> = (0..u32::try_from(labels.len()).unwrap()).collect();
             let mut order = diversify(&ranking, |post| &labels[post as usize], |_| max, labels.len());
             order.sort_unstable();
@@ -212,7 +212,7 @@ mod tests {
             let labels: Vec<[u32; 1]> = labels.into_iter().map(|label| [label]).collect();
             let ranking: Vec<u32> = (0..u32::try_from(labels.len()).unwrap()).collect();
             let order = diversify(&ranking, |post| &labels[post as usize], |_| 5, ranking.len());
-            // Towards the end the others may have run out.
+            // Near the end, the other posts may be used up.
             for window in order[..30].windows(WINDOW) {
                 let same = window.iter().all(|post| labels[*post as usize] == labels[window[0] as usize]);
                 prop_assert!(!same, "{:?}", window);
