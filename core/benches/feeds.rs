@@ -1,4 +1,4 @@
-//! How long feeds take over 20,000 posts with a word model: `cargo bench -p tidings-core --bench feeds`.
+//! Measures feeds over 20,000 posts with a word model: `cargo bench -p tidings-core --bench feeds`.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use tidings_core::{Tidings, post, words};
 
 const POSTS: u64 = 20_000;
 
-/// Made-up posts, the same each time: a topic, two tags, a few dozen words.
+/// Returns posts with a topic, two tags and a few dozen words each; the same in every run.
 fn posts() -> String {
     let mut lines = String::new();
     for n in 0..POSTS {

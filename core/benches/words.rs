@@ -1,4 +1,4 @@
-//! How long words take to learn, and similar words to find: `cargo bench -p tidings-core --bench words`.
+//! Measures training and similar words: `cargo bench -p tidings-core --bench words`.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -8,25 +8,26 @@ use tempfile::TempDir;
 use tidings_core::account::Caller;
 use tidings_core::{Tidings, post, words};
 
-/// Posts that words are learned from.
+/// The number of posts to train on.
 const POSTS: u64 = if cfg!(debug_assertions) { 500 } else { 10_000 };
-/// Words of a large model, and their dimensions.
+/// The number of words and dimensions of a large model.
 const WORDS: u64 = if cfg!(debug_assertions) { 1_000 } else { 100_000 };
 const DIMENSIONS: u64 = 200;
 
-/// A number that looks random, the same for the same one.
+/// Returns a pseudo-random number that depends on `n` only.
 fn mixed(n: u64) -> u64 {
     let mixed = (n ^ (n >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20
 }
 
-/// The name of a word, as long as words are.
+/// Returns the name of a word, with a typical length.
 fn name(word: u64) -> String {
     let letter = |at: u32| char::from(b"etaoinshrdlucmfw"[((mixed(word) >> (4 * at)) % 16) as usize]);
     format!("{}{word:x}", (0..4).map(letter).collect::<String>())
 }
 
-/// A word of a post about `subject`: few words are frequent, and two in three belong to a subject.
+/// Returns the number of a word of a post about `subject`: few words are frequent, and two in three belong to the
+/// subject.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -53,7 +54,7 @@ fn open(lines: &str) -> (Tidings, TempDir) {
     (tidings, dir)
 }
 
-/// Made-up posts of 60 words, the same each time.
+/// Trains on posts of 60 words, the same in every run.
 fn learning(criterion: &mut Criterion) {
     let mut lines = String::new();
     for n in 0..POSTS {
@@ -81,7 +82,7 @@ fn similar(criterion: &mut Criterion) {
     for word in 0..WORDS {
         vectors += &name(word);
         for at in 0..DIMENSIONS {
-            // Words of one group of fifty point much the same way.
+            // The words of a group of fifty have similar directions.
             let group = mixed(word / 50 * 1_000 + at) % 2_000;
             let own = mixed(word * 1_000_003 + at) % 2_000;
             write!(vectors, " {}", group + own / 2).expect("a text can be written to");

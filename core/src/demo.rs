@@ -1,9 +1,8 @@
-//! Demo data: made-up members and posts, and some weeks in which they meet, so that feeds and reports have something
-//! to show.
+//! Demo data: fictitious members and posts, and their acts over some weeks, for trying out feeds and reports.
 //!
-//! What there is follows from a seed and from the present time, at which it ends: the same of both gives the same
-//! members, posts, acts and figures. It is written as it would have been had it happened: the acts by the import of
-//! acts ([`crate::act`]), the requests as requests of their time.
+//! The data depends on a seed and on the present time, at which it ends: the same seed and time give the same members,
+//! posts, acts and figures. It is written like imported data: the acts by the import of acts ([`crate::act`]), the
+//! requests with their past times.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -33,29 +32,29 @@ mod world;
 use traffic::{Guest, Script, Traffic};
 use world::World;
 
-/// The most members, posts and days.
+/// The maximum number of members.
 pub const MEMBERS_MAX: u32 = 10_000;
-/// The most posts.
+/// The maximum number of posts.
 pub const POSTS_MAX: u32 = 100_000;
-/// The most days.
+/// The maximum number of days.
 pub const DAYS_MAX: u32 = 366;
 
-/// The password of every made-up member.
+/// The password of all members of the demo data.
 pub const PASSWORD: &str = "made-up member";
 
 const RULE: &str = "demo data has 1 to 10000 members, 1 to 100000 posts and 1 to 366 days";
 const IN_USE: &str = "the database holds posts, or members who are no administrators";
 
-/// How much demo data there is to be.
+/// The amount of demo data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Another number gives other data.
+    /// The seed; different seeds give different data.
     pub seed: u64,
-    /// Members, 1 to 10,000.
+    /// The number of members, 1 to 10,000.
     pub members: u32,
-    /// Posts, 1 to 100,000.
+    /// The number of posts, 1 to 100,000.
     pub posts: u32,
-    /// Days of traffic, the present one included, 1 to 366.
+    /// The number of days of traffic, including the present day, 1 to 366.
     pub days: u32,
 }
 
@@ -68,22 +67,21 @@ impl Default for Size {
 /// The demo data that was made.
 #[derive(Debug, Serialize)]
 pub struct Demo {
-    /// Members.
+    /// The number of members.
     pub members: u64,
-    /// Posts.
+    /// The number of posts.
     pub posts: u64,
-    /// Views, likes, searches and opened newsfeeds.
+    /// The number of views, likes, searches and opened newsfeeds.
     pub acts: u64,
-    /// A member who does much; their password is [`PASSWORD`].
+    /// The id of an active member, whose password is [`PASSWORD`].
     #[serde(skip)]
     pub keen: String,
 }
 
-/// Makes demo data in a database that holds no posts, and no members but administrators. Administrators stay; no
-/// made-up member is one. `progress` is told how many days are written, and may stop it.
+/// Makes demo data in a database without posts and without members other than administrators. The administrators
+/// remain; no member of the demo data is one. `progress` receives the number of finished days, and can cancel.
 ///
-/// # Errors
-/// `bad token`, `Not admin`; `bad request` for a size out of its bounds, and for a database that is in use.
+/// # Errors `bad token`, `Not admin`; `bad request` for a size out of its bounds, and for a database that is in use.
 pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'_>) -> Result<Demo> {
     let identity = caller.identify(tidings);
     let within = |n: u32, max| (1..=max).contains(&n);
@@ -127,13 +125,13 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
         }
     }
     match words::learn(tidings, &mut |_| ()) {
-        // A server that has the database open learns them, too.
+        // A server that has the database open will learn the words.
         Ok(_) | Err(Error::Overloaded) => Ok(demo),
         Err(error) => Err(error),
     }
 }
 
-/// Writes what happened on a day; how many acts it was.
+/// Writes the events of a day. Returns the number of acts.
 fn perform(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,
@@ -167,7 +165,7 @@ fn perform(
     Ok(done)
 }
 
-/// Publishes notices, takes feedback, and sets the lines of the front page.
+/// Inserts notices and feedback, and sets the two lines of the front page.
 fn announce(tidings: &Tidings, caller: &Caller, world: &World) -> Result<()> {
     let notices = world.notices();
     let feedback: Vec<(ObjectId, (&str, &str), String, Timestamp)> = world.feedback();
@@ -192,7 +190,7 @@ mod sql {
     use super::Tx;
     use crate::store::StoreError;
 
-    /// Whether there are posts, or members who are no administrators.
+    /// Returns whether there are posts, or members who are not administrators.
     pub(super) fn is_in_use(tx: &mut dyn Tx) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM post) OR EXISTS (SELECT 1 FROM member WHERE admin IS NULL)";
         tx.one(sql, &[])?.take(0)

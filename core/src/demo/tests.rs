@@ -31,7 +31,7 @@ fn count(service: &Service, sql: &str) -> i64 {
 }
 
 #[test]
-fn parts_agree_with_totals_and_with_the_rows_they_count() {
+fn totals_agree_with_their_parts_and_with_the_rows() {
     let (service, demo) = made(SMALL);
     assert_eq!((demo.members, demo.posts), (30, 60));
     let figures = analysis::summary(&service).unwrap().analysis;
@@ -55,7 +55,7 @@ fn parts_agree_with_totals_and_with_the_rows_they_count() {
     assert_eq!(sum(|day| day.visit), count(&service, "SELECT sum(visits) FROM visitor"));
     assert_eq!(sum(|day| day.visit), period.students.iter().map(|s| s.count).sum::<i64>());
     assert!(period.days.iter().all(|day| day.visitor > 0 && day.visit >= day.visitor), "{period:?}");
-    // What is counted by the hour is what is counted by the day.
+    // The hourly counts add up to the daily ones.
     for (counter, hourly) in [(1, 224), (2, 248), (3, 272), (5, 320), (8, 392), (14, 536)] {
         let by =
             |range: String| count(&service, &format!("SELECT sum(n) FROM day_count WHERE counter {range}"));
@@ -73,7 +73,7 @@ fn parts_agree_with_totals_and_with_the_rows_they_count() {
 }
 
 #[test]
-fn everything_has_something_to_show() {
+fn every_report_and_feed_has_data() {
     let (service, demo) = made(Size { days: 30, ..SMALL });
     let keen = Caller::Member(demo.keen.clone());
     let page = Page::default();
@@ -99,7 +99,7 @@ fn everything_has_something_to_show() {
 }
 
 #[test]
-fn the_same_seed_and_time_give_the_same_and_another_seed_another() {
+fn the_data_depends_on_seed_and_time_only() {
     let shown = |seed| {
         let (service, demo) = made(Size { seed, ..SMALL });
         let days = analysis::days_ago(&service, &Caller::Operator, 10).unwrap();
@@ -115,7 +115,7 @@ fn the_same_seed_and_time_give_the_same_and_another_seed_another() {
 }
 
 #[test]
-fn a_database_in_use_and_a_size_out_of_bounds_are_refused_and_administrators_stay() {
+fn a_used_database_and_an_invalid_size_are_refused_and_administrators_remain() {
     let service = testing::service();
     let admin = service.admin("ann");
     let sizes = [(0, 1, 1), (1, 0, 1), (1, 1, 0), (10_001, 1, 1), (1, 100_001, 1), (1, 1, 367)];
@@ -137,7 +137,7 @@ fn a_database_in_use_and_a_size_out_of_bounds_are_refused_and_administrators_sta
 }
 
 #[test]
-fn one_that_is_stopped_leaves_what_came_before() {
+fn cancelling_keeps_the_finished_days() {
     let service = testing::service();
     let demo = make(&service, &Caller::Operator, SMALL, &mut |done| {
         if done < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

@@ -1,6 +1,6 @@
-//! The texts that demo data is made of: what posts are about, what is searched, what administrators announce.
+//! The texts of the demo data: subjects of posts and searches, notices, feedback.
 
-/// What posts are about. In titles and sentences `{}` stands for one of the nouns.
+/// A subject of posts. In titles and sentences, `{}` stands for one of the nouns.
 pub(super) struct Subject {
     pub(super) topic: &'static str,
     pub(super) site: &'static str,
@@ -340,7 +340,7 @@ pub(super) const SUBJECTS: [Subject; 9] = [
     },
 ];
 
-/// Sentences that posts about anything have, as far as they are in English.
+/// Sentences of posts about any subject in English.
 pub(super) const COMMON: [&str; 5] = [
     "Everybody is welcome, with or without experience.",
     "More about the {} next week.",
@@ -348,10 +348,10 @@ pub(super) const COMMON: [&str; 5] = [
     "Thanks to all who helped with the {}.",
     "We meet in room 204 at seven.",
 ];
-/// How many of the subjects are in English; those in Korean follow.
+/// The number of subjects in English; the Korean ones follow.
 pub(super) const ENGLISH: usize = 7;
 
-/// Notices: title, text, and whether it is shown.
+/// Notices: title, text, and whether the notice is shown.
 pub(super) const NOTICES: [(&str, &str, bool); 7] = [
     ("Welcome", "This is demo data: its members, posts and figures are made up.", true),
     ("Library hours", "During the examinations the library is open until two in the morning.", true),
@@ -419,5 +419,5 @@ pub(super) const MAJORS: [&str; 8] = [
     "경영학",
 ];
 
-/// What crawlers ask for.
+/// The paths that crawlers request.
 pub(super) const CRAWLED: [&str; 3] = ["/get_popularity_newsfeed", "/get_categories", "/get_all_notice"];

@@ -1,4 +1,4 @@
-//! What happens in demo data, day by day: who comes when, reads what, likes and searches what.
+//! The traffic of the demo data, day by day: visits with their requests and acts.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -15,14 +15,14 @@ use crate::error::Result;
 use crate::newsfeed;
 use crate::search::Search;
 
-/// How busy each hour of a day is, beside others.
+/// The relative traffic of each hour of a day.
 const HOURS: [f32; 24] = [
     2.0, 1.0, 0.5, 0.3, 0.3, 0.5, 1.5, 4.0, 7.0, 8.0, 7.5, 7.0, 9.0, 8.0, 7.0, 7.0, 6.5, 6.0, 6.0, 7.0, 8.0,
     8.0, 6.0, 4.0,
 ];
-/// How busy each day of a week is, from Monday on.
+/// The relative traffic of each day of the week, from Monday.
 const WEEK: [f32; 7] = [1.0, 1.05, 1.0, 0.95, 0.8, 0.5, 0.55];
-/// The devices that apps report, some more often than others.
+/// The devices that apps report; a frequent device is listed several times.
 const DEVICES: [(&str, Counter); 6] = [
     ("mobile", Counter::Mobile),
     ("mobile", Counter::Mobile),
@@ -31,53 +31,53 @@ const DEVICES: [(&str, Counter); 6] = [
     ("pc", Counter::Pc),
     ("tablet", Counter::Tablet),
 ];
-/// Guests for each member on a busy day.
+/// The number of guests per member on a busy day.
 const GUESTS: f32 = 0.3;
-/// How many times crawlers come in a day.
+/// The number of requests of crawlers per day.
 const CRAWLERS: usize = 14;
-/// How long before the end a guest searches if nobody else did on the last day.
+/// If no search falls into the last day, a guest searches this long before the end.
 const LATELY_MS: i64 = 10 * 60 * SECOND_MS;
-/// Days in which a post draws half as many readers.
+/// The number of days after which a post has half as many readers.
 const FRESH_DAYS: f32 = 5.0;
 
-/// Goes through the days.
+/// Generates the traffic day by day.
 pub(super) struct Traffic<'t> {
     tidings: &'t Tidings,
     world: World,
-    /// By subject, and of all: the posts of the day, with the sum of their pull up to there.
+    /// The posts of the current day by subject, and of all subjects, each with the cumulative sum of their attraction.
     pulls: Vec<Vec<(usize, f32)>>,
-    /// Whether anybody has searched in the time of which real-time terms are told.
+    /// Whether any search falls into the window of real-time terms.
     is_searched_lately: bool,
 }
 
-/// What happens on a day.
+/// The events of a day.
 #[derive(Default)]
 pub(super) struct Script {
     pub(super) requests: Vec<Request>,
-    /// What members do.
+    /// The acts of members.
     pub(super) acts: Vec<Line>,
-    /// What guests do.
+    /// The acts of guests with their times.
     pub(super) guests: Vec<(Timestamp, Guest)>,
     pub(super) devices: Vec<(Timestamp, Counter)>,
 }
 
-/// What a guest does.
+/// An act of a guest.
 pub(super) enum Guest {
-    /// Views the post with this address.
+    /// A view of the post with this address.
     Views(String),
-    /// Searches; `lately`: within the time of which real-time terms are told.
+    /// A search; `lately` tells whether it falls into the window of real-time terms.
     Searches { search: Search, visitor: i64, lately: bool },
 }
 
-/// One visit on its way.
+/// A visit in progress.
 struct Visit<'a> {
     who: Who,
-    /// The member's id.
+    /// The member's id; `None` for a guest.
     id: Option<&'a str>,
-    /// Places in [`SUBJECTS`].
+    /// Two places in [`SUBJECTS`].
     taste: [usize; 2],
     at: Timestamp,
-    /// The visit ends before.
+    /// The visit ends before this time.
     until: Timestamp,
 }
 
@@ -86,15 +86,14 @@ impl<'t> Traffic<'t> {
         Self { tidings, world, pulls: Vec::new(), is_searched_lately: false }
     }
 
-    /// The days, by their numbers.
+    /// Returns the numbers of the days.
     pub(super) fn days(&self) -> std::ops::RangeInclusive<i64> {
         self.world.first_day..=self.world.today
     }
 
-    /// What happens on a day.
+    /// Generates the events of a day.
     ///
-    /// # Errors
-    /// When the store fails.
+    /// # Errors When the store fails.
     pub(super) fn day(&mut self, day: i64) -> Result<Script> {
         let cutter = self.tidings.analysis().calendar.cutter();
         let (begins, ends) = (cutter.begins(day), cutter.begins(day + 1));
@@ -115,7 +114,7 @@ impl<'t> Traffic<'t> {
                 }
                 let visit = Visit { who, id: Some(&id), taste, at, until };
                 self.visit(visit, &mut script)?;
-                // Some come again on the same day.
+                // Some members visit again on the same day.
                 if chance(&mut self.world.random, 0.6) {
                     break;
                 }
@@ -133,7 +132,7 @@ impl<'t> Traffic<'t> {
                 self.visit(Visit { who: Who::Guest(number), id: None, taste, at, until }, &mut script)?;
             }
         }
-        // However small the store and early the day, something was searched lately.
+        // Even small demo data that ends early in the day has a recent search.
         if day == self.world.today && !self.is_searched_lately {
             let random = &mut self.world.random;
             let who = Who::Guest(between(random, 1, i64::MAX));
@@ -152,7 +151,7 @@ impl<'t> Traffic<'t> {
         Ok(script)
     }
 
-    /// A moment of a day, in one of its busy hours rather than in another.
+    /// Returns a time of a day, more often in a busy hour.
     fn moment(&mut self, begins: Timestamp, ends: Timestamp) -> Timestamp {
         let random = &mut self.world.random;
         let mut left = share(random) * HOURS.iter().sum::<f32>();
@@ -165,7 +164,7 @@ impl<'t> Traffic<'t> {
         begins + hour * length + between(random, 0, length)
     }
 
-    /// How much each post that is there by the end of a day draws readers on it.
+    /// Computes how much each post that exists by the end of a day attracts readers on that day.
     fn measure_pulls(&mut self, begins: Timestamp, until: Timestamp) {
         self.pulls = vec![Vec::new(); SUBJECTS.len() + 1];
         for (at, post) in self.world.posts.iter().enumerate().filter(|(_, post)| post.date < until) {
@@ -179,7 +178,7 @@ impl<'t> Traffic<'t> {
         }
     }
 
-    /// A post that draws a reader of some taste at some time, if there is one yet.
+    /// Returns a post that attracts a reader with this taste; `None` if it does not exist yet at the time `at`.
     fn post(&mut self, taste: [usize; 2], at: Timestamp) -> Option<usize> {
         let random = &mut self.world.random;
         let luck = share(random);
@@ -194,7 +193,7 @@ impl<'t> Traffic<'t> {
         Some(list[found].0).filter(|post| self.world.posts[*post].date <= at)
     }
 
-    /// A visit: a feed, perhaps a search and a topic, and some posts.
+    /// Generates a visit: a feed, sometimes a search and a topic, and some posts.
     fn visit(&mut self, mut visit: Visit<'_>, script: &mut Script) -> Result<()> {
         let is_member = visit.id.is_some();
         if is_member && chance(&mut self.world.random, 0.08) {
@@ -233,7 +232,7 @@ impl<'t> Traffic<'t> {
         Ok(())
     }
 
-    /// Lets some time pass; false when the visit's time is over.
+    /// Lets some time pass. Returns false when the visit is over.
     fn wait(&mut self, visit: &mut Visit<'_>) -> bool {
         visit.at += between(&mut self.world.random, 4 * SECOND_MS, 150 * SECOND_MS);
         visit.at < visit.until
@@ -241,11 +240,11 @@ impl<'t> Traffic<'t> {
 
     fn search(&mut self, visit: &Visit<'_>, script: &mut Script) -> Result<()> {
         let random = &mut self.world.random;
-        // What everybody talks about is searched more than the rest.
-        let is_talk = chance(random, 0.4);
-        let talk = usize::try_from(self.world.today).unwrap_or_default() % SUBJECTS.len();
-        let nouns = &SUBJECTS[if is_talk { talk } else { visit.taste[0] }].nouns;
-        let noun = nouns[if is_talk { random.below(3) } else { random.below(nouns.len()) }];
+        // A topical subject is searched more often than others.
+        let is_topical = chance(random, 0.4);
+        let topical = usize::try_from(self.world.today).unwrap_or_default() % SUBJECTS.len();
+        let nouns = &SUBJECTS[if is_topical { topical } else { visit.taste[0] }].nouns;
+        let noun = nouns[if is_topical { random.below(3) } else { random.below(nouns.len()) }];
         let search = Search::new(noun)?;
         let lately = visit.at > self.world.now - WINDOW_MS;
         self.is_searched_lately |= lately;
@@ -271,7 +270,8 @@ impl<'t> Traffic<'t> {
         Ok(())
     }
 
-    /// Reads a post, and likes it as often as `likes` says of what is to the reader's taste, and of the rest.
+    /// Reads a post, and likes it with the first probability of `likes` if it is to the reader's taste, otherwise with
+    /// the second.
     fn read(&mut self, visit: &Visit<'_>, likes: [f32; 2], script: &mut Script) {
         let Some(post) = self.post(visit.taste, visit.at) else { return };
         let is_to_taste = visit.taste.contains(&self.world.posts[post].subject);

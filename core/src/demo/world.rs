@@ -1,4 +1,4 @@
-//! Who and what there is in demo data: people with tastes, posts with subjects. Pure: no store, no clock.
+//! The members and posts of the demo data. It needs neither store nor clock.
 
 use std::fmt::Write as _;
 
@@ -12,42 +12,42 @@ use crate::clock::{DAY_MS, Timestamp};
 use crate::id::ObjectId;
 use crate::notice;
 
-/// Everybody and everything.
+/// All members and posts.
 pub(super) struct World {
     pub(super) people: Vec<Person>,
-    /// Oldest first.
+    /// The posts, oldest first.
     pub(super) posts: Vec<Post>,
     pub(super) random: Random,
-    /// The days of traffic, by their numbers.
+    /// The numbers of the first and the last day of traffic.
     pub(super) first_day: i64,
     pub(super) today: i64,
     pub(super) now: Timestamp,
     begins: Timestamp,
 }
 
-/// A made-up member.
+/// A member.
 pub(super) struct Person {
-    /// A student number: the year they came, and a number.
+    /// A student number: the year of entrance, and a number.
     pub(super) id: String,
-    /// In the store; 0 until they are there.
+    /// The key in the store; 0 until the member is inserted.
     pub(super) key: i64,
     pub(super) joined: Timestamp,
-    /// How likely they are to come on a day, 0 to 1.
+    /// The probability of a visit on a day, 0 to 1.
     pub(super) keenness: f32,
-    /// What they like best, and what they like too: places in [`SUBJECTS`].
+    /// The first and the second favourite subject: places in [`SUBJECTS`].
     pub(super) taste: [usize; 2],
     nickname: String,
-    /// Name and major, as the university verified them.
+    /// Name and major, if the university verified them.
     verified: Option<(String, &'static str)>,
 }
 
-/// A made-up post.
+/// A post.
 pub(super) struct Post {
     pub(super) id: ObjectId,
     pub(super) url: String,
     pub(super) subject: usize,
     pub(super) date: Timestamp,
-    /// How much it draws readers, beside others.
+    /// How much it attracts readers relative to other posts.
     pub(super) appeal: f32,
     title: String,
     text: String,
@@ -57,7 +57,7 @@ pub(super) struct Post {
 }
 
 impl World {
-    /// The world of a seed at some time.
+    /// Generates the members and posts of a seed at the time `now`.
     pub(super) fn new(size: Size, now: Timestamp, cutter: &Cutter) -> Self {
         let mut random = Random::new(size.seed);
         let days = i64::from(size.days);
@@ -66,7 +66,7 @@ impl World {
         let begins = cutter.begins(first_day);
         let year = date_text(today).get(..4).and_then(|year| year.parse().ok()).unwrap_or(2026);
         let people = (0..size.members).map(|n| Person::new(&mut random, n, year, begins, now)).collect();
-        // As many days before the traffic begins as there are of it.
+        // Posts begin as many days before the traffic as the traffic lasts.
         let mut dates: Vec<Timestamp> =
             (0..size.posts).map(|_| now - between(&mut random, 0, 2 * days * DAY_MS)).collect();
         dates.sort_unstable();
@@ -74,7 +74,7 @@ impl World {
         Self { people, posts, random, first_day, today, now, begins }
     }
 
-    /// The posts, as their import reads them.
+    /// Returns the posts as lines of an import.
     pub(super) fn posts_as_lines(&self) -> String {
         let mut lines = String::new();
         for post in &self.posts {
@@ -89,13 +89,13 @@ impl World {
                 "date": post.date,
                 "end_date": post.ends,
             });
-            // A text takes all that is written to it.
+            // Writing to a text cannot fail.
             let _ = writeln!(lines, "{line}");
         }
         lines
     }
 
-    /// The members, as their import reads them, all with the same hash of a password.
+    /// Returns the members as lines of an import, all with the same password hash.
     pub(super) fn members_as_lines(&self, hash: &str) -> String {
         let mut lines = String::new();
         for person in &self.people {
@@ -113,7 +113,7 @@ impl World {
         lines
     }
 
-    /// The notices, oldest first.
+    /// Returns the notices, oldest first.
     pub(super) fn notices(&self) -> Vec<notice::Past> {
         let span = self.now - self.begins;
         let count = i64::try_from(NOTICES.len()).unwrap_or(i64::MAX);
@@ -126,7 +126,7 @@ impl World {
         (0..).zip(&NOTICES).map(notice).collect()
     }
 
-    /// Feedback: id, type and text, the id of the member, date.
+    /// Returns the feedback: id, type and text, the key of the member, date.
     pub(super) fn feedback(&self) -> Vec<(ObjectId, (&'static str, &'static str), String, Timestamp)> {
         let span = self.now - self.begins;
         let count = i64::try_from(FEEDBACK.len()).unwrap_or(i64::MAX);
@@ -149,13 +149,13 @@ impl Person {
         let came = year - between(random, 0, 6);
         let major = MAJORS[random.below(MAJORS.len())];
         let is_verified = chance(random, 0.8);
-        // Most were there before; some join while it goes on.
+        // Most members sign up before the traffic begins, some during it.
         let joined = if chance(random, 0.85) || n == 0 {
             begins - between(random, 1, 300 * DAY_MS)
         } else {
             begins + between(random, 0, now - begins)
         };
-        // Few come every day, most now and then.
+        // Few members visit every day, most of them occasionally.
         let keenness = if n == 0 { 0.95 } else { 0.04 + 0.76 * share(random).powi(3) };
         let taste = [random.below(SUBJECTS.len()), random.below(SUBJECTS.len())];
         let verified = is_verified.then_some((name, major));
@@ -196,13 +196,13 @@ impl Post {
     }
 }
 
-/// An id in the layout of all, made at some time; `middle` is eight hex digits.
+/// Returns an id of the time `date`; `middle` is eight hexadecimal digits.
 fn id(date: Timestamp, n: i64, middle: &str) -> ObjectId {
     let seconds = date.as_millis().div_euclid(1_000).clamp(0, 0xffff_ffff);
     ObjectId::parse(&format!("{seconds:08x}{middle}{:08x}", n & 0xffff_ffff)).expect("it is 24 hex digits")
 }
 
-/// A template with a noun in each gap, beginning with a capital letter.
+/// Fills each gap of a template with a noun, and capitalises the first letter.
 fn fill(random: &mut Random, template: &str, nouns: &[&str]) -> String {
     let mut parts = template.split("{}");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -214,17 +214,17 @@ fn fill(random: &mut Random, template: &str, nouns: &[&str]) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// A number from 0 to 1.
+/// Returns a number from 0 to 1.
 pub(super) fn share(random: &mut Random) -> f32 {
     f32::midpoint(random.uniform(), 1.0)
 }
 
-/// True as often as `probability` says.
+/// Returns true with this probability.
 pub(super) fn chance(random: &mut Random, probability: f32) -> bool {
     share(random) < probability
 }
 
-/// A number from `from` on, below `until`.
+/// Returns a number from `from` to below `until`.
 pub(super) fn between(random: &mut Random, from: i64, until: i64) -> i64 {
     let width = usize::try_from(until - from).unwrap_or_default().max(1);
     from + i64::try_from(random.below(width)).unwrap_or_default()

@@ -1,13 +1,14 @@
-//! How good the recommended feed is, measured on what members did: a look back at a moment of the past.
+//! The quality of the recommended feed, measured on past acts of members.
 //!
-//! At that moment each member's acts of before are their history, and the posts that they turned to from then on, for
-//! the first time, are what a good feed would have shown them. The feed is made by the very code that serves it, of
-//! the posts and the acts that there were; beside it stand rankings that know less. What the store does not keep
-//! cannot be taken back: the views of guests, which have no dates of their own and count for no ranking; a view that
-//! was repeated since, which has the date of the latest; the word model, which is the present one.
+//! The evaluation splits the acts of each member at a moment of the past. Earlier acts are the history of the member. The
+//! posts that the member first liked or viewed later are those that a good feed would have shown. The feed is computed by
+//! the code that serves it, from the posts and acts of that moment, and compared with simpler rankings.
+//!
+//! Some data of the past is lost: views of guests have no dates and do not count in any ranking; a repeated view has the
+//! date of the latest; and the word model is the current one.
 //!
 //! Source: Herlocker, Konstan, Terveen and Riedl, *Evaluating collaborative filtering recommender systems*, ACM TOIS
-//! 22(1), 2004; parted by time, as a feed is asked before its readers act.
+//! 22(1), 2004; split by time, because a feed is requested before its readers act.
 
 use std::sync::Arc;
 
@@ -31,49 +32,48 @@ use history::{Past, Tested};
 use metrics::{Scores, TOP};
 use tf_idf::TfIdf;
 
-/// What a ranking is called, in the order of the report.
+/// The names of the rankings in the order of the report.
 const RANKINGS: [&str; 4] = ["recommended", "newest", "popular", "tf-idf"];
 
-/// There is nothing to measure by.
-const NOBODY: &str = "nobody turned to a post from then on that was there before";
+/// The error if no member can be evaluated.
+const NO_MEMBERS: &str = "nobody turned to a post from then on that was there before";
 
-/// How much of the work is reading what all did.
+/// The share of reading the acts in the whole work.
 const READING: f64 = 0.3;
 
-/// What [`evaluate`] found.
+/// The result of [`evaluate`].
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// The moment that the feeds were asked at.
+    /// The moment that splits the acts.
     pub at: Timestamp,
-    /// Members who turned to a post from then on.
+    /// The number of members with a like or view of a new post after the moment.
     pub members: usize,
-    /// The posts that feeds were made of.
+    /// The number of posts that the feeds were computed from.
     pub posts: usize,
-    /// How good each ranking is, the recommended feed first.
+    /// The quality of each ranking, the recommended feed first.
     pub rows: Vec<Quality>,
 }
 
-/// How good a ranking is, each figure from 0 to 1.
+/// The quality of a ranking; each figure is from 0 to 1.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Quality {
-    /// `recommended`: the feed; `newest`; `popular`: the popular feed; `tf-idf`: of the newest 150 posts those first
-    /// whose words and tags are most like those of the posts that the member had turned to.
+    /// `recommended`: the recommended feed; `newest`: all posts, newest first; `popular`: the popular feed; `tf-idf`:
+    /// the newest 150 posts, ordered by the similarity of their words and tags to the posts that the member had liked
+    /// or viewed.
     pub ranking: &'static str,
-    /// Normalised discounted cumulative gain of the first ten, the mean over members.
+    /// The normalised discounted cumulative gain of the first ten posts, averaged over members.
     pub ndcg10: f64,
-    /// The share of what a member turned to among the first thirty, the mean over members.
+    /// The share of the relevant posts among the first thirty, averaged over members.
     pub recall30: f64,
-    /// The share of all posts that stand among anybody's first ten.
+    /// The share of all posts that are among the first ten of at least one member.
     pub coverage: f64,
 }
 
-/// Asks the feeds as they would have been at the moment `at`, in RFC 3339 or a date, and compares them with what each
-/// member did from then on; when not said, at the moment with a fifth of all likes and views behind it. What a member
-/// has seen is in none of the rankings. `progress` is told how far it is, from 0 to 1. Nothing is written.
+/// Computes the feeds of the moment `at`, a date or a time in RFC 3339, and compares them with the later acts of each
+/// member. The default moment has a fifth of all likes and views after it. No ranking contains posts that the member
+/// had seen. `progress` receives values from 0 to 1. Nothing is written.
 ///
-/// # Errors
-/// `Not admin` unless the caller is the operator; `bad request` when `at` is no time, or nobody turned to a post from
-/// then on that was there before.
+/// # Errors `bad request` when `at` is not a time, or when no member liked or viewed an earlier post after it.
 pub fn evaluate(
     tidings: &Tidings,
     caller: &Caller,
@@ -85,7 +85,7 @@ pub fn evaluate(
         Some(at) => Some(Timestamp::parse(at).ok_or(Error::BadRequest("at is a date in RFC 3339"))?),
         None => history::fifth_from_last(tidings.store())?,
     };
-    let at = at.ok_or(Error::BadRequest(NOBODY))?;
+    let at = at.ok_or(Error::BadRequest(NO_MEMBERS))?;
     let config = &tidings.config().feed;
     let mut past = Past::read(tidings.store(), operator, at, config, &mut |share| progress(share * READING))?;
     let mut posts = tidings.store().read(|tx| feed_rows::until(tx, at, config.posts))?;
@@ -95,15 +95,15 @@ pub fn evaluate(
     let lexicon = tidings.words().current().map(|model| Arc::new(Lexicon::new(model)));
     let index = FeedIndex::next(None, posts, &[], lexicon.as_ref(), 0, at, config);
     let tf_idf = TfIdf::read(tidings.store(), &index)?;
-    let over: OwnSet<i64> = index.ended(at).map(|position| index.key(position)).collect();
+    let ended: OwnSet<i64> = index.ended(at).map(|position| index.key(position)).collect();
 
     let mut scores = RANKINGS.map(|_| Scores::default());
     let all = past.tested.len();
     for (done, member) in past.tested.into_iter().enumerate() {
-        #[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
+        #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
         progress(READING + (1.0 - READING) * done as f64 / all as f64);
         let Tested { acts, seen, turned_to } = Tested::read(tidings.store(), operator, member, at)?;
-        let hidden: OwnSet<i64> = seen.iter().copied().chain(over.iter().copied()).collect();
+        let hidden: OwnSet<i64> = seen.iter().copied().chain(ended.iter().copied()).collect();
         let can_be_shown = |key: &i64| index.position(*key).is_some() && !hidden.contains(key);
         let relevant: OwnSet<i64> = turned_to.into_iter().filter(can_be_shown).collect();
         if relevant.is_empty() {
@@ -127,7 +127,7 @@ pub fn evaluate(
         }
     }
     if scores[0].members() == 0 {
-        return Err(Error::BadRequest(NOBODY));
+        return Err(Error::BadRequest(NO_MEMBERS));
     }
     let rows = RANKINGS.iter().zip(&scores).map(|(ranking, scores)| Quality {
         ranking,

@@ -1,4 +1,4 @@
-//! Feeds as their readers see them.
+//! Tests of the feeds through their operations.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::post;
 use crate::testing::{NOW, Service, service};
 use crate::{profile, search};
 
-/// Posts of three topics, two hundred in all, the newest last.
+/// Creates two hundred posts of three topics, the newest last.
 fn stocked() -> Service {
     let service = service();
     for n in 0..200_i64 {
@@ -44,17 +44,17 @@ fn titles(page: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Waits until the feeds show what has been committed.
+/// Waits until the feeds show all committed posts.
 fn followed(service: &Service) {
     let revision = service.store().version(crate::store::Topic::Posts);
     let began = std::time::Instant::now();
     while service.feeds().index().unwrap().revision < revision {
-        assert!(began.elapsed().as_secs() < 10, "the feeds do not follow");
+        assert!(began.elapsed().as_secs() < 10, "the feeds are not updated in time");
         std::thread::yield_now();
     }
 }
 
-/// Every page from the first on.
+/// Returns the ids of all pages from the first on.
 fn all(mut page: impl FnMut(&Page<'_>) -> Result<FeedPage>, limit: i64) -> Vec<String> {
     let mut all = Vec::new();
     let mut next: Option<String> = None;
@@ -77,7 +77,7 @@ fn distinct(ids: &[String]) -> usize {
 }
 
 #[test]
-fn a_page_has_150_posts_and_next_continues_to_the_last() {
+fn a_page_has_150_posts_and_next_continues_to_the_last_post() {
     let service = stocked();
     let first = json(popular(&service, &Page::default()));
     assert_eq!(ids(&first).len(), 150);
@@ -98,7 +98,7 @@ fn pages_neither_repeat_nor_skip_while_ranks_move() {
     let pages = all(
         |page| {
             let answer = popular(&service, page)?;
-            // The last of the feed become its first.
+            // Likes move the last posts to the front.
             let last = json(popular(&service, &Page { limit: Some(300), ..Page::default() }));
             for id in ids(&last).iter().rev().take(5) {
                 post::like(&service, &reader, id).wait()?;
@@ -113,7 +113,7 @@ fn pages_neither_repeat_nor_skip_while_ranks_move() {
 }
 
 #[test]
-fn limits_and_nexts_out_of_their_bounds_are_bad_requests() {
+fn invalid_limits_and_nexts_are_bad_requests() {
     let service = stocked();
     let first = json(popular(&service, &Page::default()));
     let next = first["next"].as_str();
@@ -131,7 +131,7 @@ fn limits_and_nexts_out_of_their_bounds_are_bad_requests() {
 }
 
 #[test]
-fn the_next_of_a_topic_is_no_other_topics_even_when_its_order_has_passed() {
+fn the_next_of_a_topic_is_invalid_for_other_topics_also_after_changes() {
     let service = stocked();
     let first = json(topic(&service, &Caller::Nobody, "cats", &Page { limit: Some(10), ..Page::default() }));
     let page = |name| {
@@ -155,7 +155,7 @@ fn the_next_of_a_topic_is_no_other_topics_even_when_its_order_has_passed() {
 }
 
 #[test]
-fn a_next_holds_for_ten_minutes_after_the_order_has_passed() {
+fn a_next_is_valid_for_ten_minutes_after_the_order_changed() {
     let service = stocked();
     let next = json(popular(&service, &Page::default()))["next"].as_str().unwrap().to_owned();
     let again = || popular(&service, &Page { next: Some(&next), ..Page::default() });
@@ -164,14 +164,14 @@ fn a_next_holds_for_ten_minutes_after_the_order_has_passed() {
         .unwrap();
     followed(&service);
     service.clock().advance(10 * 60_000);
-    // Setting the date ends no page, nor does it keep one.
+    // A change of the date neither expires a page nor extends its life.
     for days in [0, 3, -6] {
         service.clock().set_by(days * crate::clock::DAY_MS);
         assert_eq!(ids(&json(again())).len(), 50, "{days} days");
     }
     service.clock().advance(1);
     assert!(matches!(again(), Err(Error::BadRequest(_))));
-    // A process that has never kept it goes on from its place.
+    // A process that does not know the order continues from the same place.
     let resumed = popular(&service, &Page { next: Some(&next), resumes: true, ..Page::default() });
     assert_eq!(ids(&json(resumed)).len(), 50);
     let none = popular(&service, &Page { next: Some("none"), resumes: true, ..Page::default() });
@@ -197,7 +197,7 @@ fn a_like_weighs_three_views_in_the_popular_feed() {
 }
 
 #[test]
-fn a_view_of_before_the_clock_was_set_back_is_worth_one_view() {
+fn a_view_before_the_clock_was_set_back_counts_as_one_view() {
     let service = stocked();
     let posts = ids(&json(popular(&service, &Page::default())));
     service.clock().advance(300 * DAY_MS);
@@ -213,7 +213,7 @@ fn a_view_of_before_the_clock_was_set_back_is_worth_one_view() {
 }
 
 #[test]
-fn the_first_page_of_a_topic_that_has_posts_is_recorded_for_a_member() {
+fn the_first_page_of_a_topic_with_posts_is_recorded_for_a_member() {
     let service = stocked();
     let reader = service.member("reader");
     let page = json(topic(&service, &reader, "cats", &Page { limit: Some(10), ..Page::default() }));
@@ -229,7 +229,7 @@ fn the_first_page_of_a_topic_that_has_posts_is_recorded_for_a_member() {
 }
 
 #[test]
-fn the_recommended_feed_follows_what_was_liked_and_leaves_out_what_was_seen() {
+fn the_recommended_feed_follows_likes_and_leaves_out_seen_posts() {
     let service = stocked();
     let reader = service.member("reader");
     let guests = json(recommended(&service, &Caller::Nobody, &Page::default()));
@@ -256,7 +256,7 @@ fn the_recommended_feed_follows_what_was_liked_and_leaves_out_what_was_seen() {
 }
 
 #[test]
-fn a_member_of_two_interests_gets_both_and_each_in_its_measure() {
+fn two_interests_of_a_member_share_the_feed_in_proportion() {
     let service = stocked();
     let reader = service.member("reader");
     for (name, likes) in [("cats", 8), ("rust", 8)] {
@@ -270,7 +270,7 @@ fn a_member_of_two_interests_gets_both_and_each_in_its_measure() {
 }
 
 #[test]
-fn what_came_since_the_member_was_there_stands_before_what_they_passed_by() {
+fn new_posts_precede_posts_that_the_member_ignored() {
     let service = service();
     let reader = service.member("reader");
     let insert = |name: &str, days: i64| {
@@ -296,7 +296,7 @@ fn what_came_since_the_member_was_there_stands_before_what_they_passed_by() {
 }
 
 #[test]
-fn posts_that_say_the_same_in_other_words_are_recommended_once_there_is_a_model() {
+fn with_a_model_posts_with_similar_words_are_recommended() {
     let service = service();
     let reader = service.member("reader");
     let words = [("purr", "whisker"), ("bark", "leash"), ("meow", "kitten")];
@@ -324,14 +324,14 @@ fn posts_that_say_the_same_in_other_words_are_recommended_once_there_is_a_model(
     crate::words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
     let began = std::time::Instant::now();
     while own()[0] != "meow kitten" {
-        assert!(began.elapsed().as_secs() < 10, "the feeds do not follow the words");
+        assert!(began.elapsed().as_secs() < 10, "the feeds do not use the new words in time");
         std::thread::yield_now();
     }
     drop(service);
 }
 
 #[test]
-fn searches_are_measured_too_and_the_same_state_gives_the_same_feed() {
+fn searches_count_and_the_same_state_gives_the_same_feed() {
     let service = stocked();
     let reader = service.member("reader");
     for _ in 0..3 {
@@ -344,14 +344,14 @@ fn searches_are_measured_too_and_the_same_state_gives_the_same_feed() {
 }
 
 #[test]
-fn what_another_process_changes_is_followed() {
+fn changes_of_other_processes_are_shown() {
     let service = stocked();
     let other = Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap();
     let gone = ids(&json(popular(&service, &Page::default())))[0].clone();
     post::remove(&other, &Caller::Operator, &gone).unwrap();
     let began = std::time::Instant::now();
     while ids(&json(popular(&service, &Page::default()))).contains(&gone) {
-        assert!(began.elapsed().as_secs() < 10, "the feeds do not follow");
+        assert!(began.elapsed().as_secs() < 10, "the feeds are not updated in time");
         std::thread::yield_now();
     }
 }

@@ -1,4 +1,4 @@
-//! What members had done by a moment of the past, and what they did from then on.
+//! The acts of members before and after a moment of the past.
 
 use crate::account::Operator;
 use crate::clock::Timestamp;
@@ -9,18 +9,18 @@ use crate::post::heat::{Decay, VIEW_WEIGHT};
 use crate::profile::history::{self, Acts};
 use crate::store::{Row, Store, StoreError, Tx};
 
-/// Acts that are read at a time, so that no transaction holds up the log for long.
+/// The number of acts per page, so that no transaction delays the checkpoint of the log for long.
 const PAGE: i64 = 20_000;
 
-/// The two lists of acts on posts.
+/// The tables of acts on posts.
 const TABLES: [&str; 2] = ["liked", "viewed"];
 
-/// The moment with a fifth of all likes and views at or after it; `None` when there are none.
+/// Returns the moment with a fifth of all likes and views at or after it; `None` if there are none.
 pub(super) fn fifth_from_last(store: &Store) -> Result<Option<Timestamp>> {
     store.read(|tx| {
         let count = "SELECT (SELECT count(*) FROM liked) + (SELECT count(*) FROM viewed)";
         let acts: i64 = tx.one(count, &[])?.take(0)?;
-        // Which list an act is in makes no difference, so both are sorted as one.
+        // Both tables are sorted as one.
         let sql = "SELECT date FROM (SELECT date FROM liked UNION ALL SELECT date FROM viewed) AS act
                    ORDER BY date DESC LIMIT 1 OFFSET $1";
         let row = tx.row(sql, &[((acts / 5 - 1).max(0)).into()])?;
@@ -28,15 +28,15 @@ pub(super) fn fifth_from_last(store: &Store) -> Result<Option<Timestamp>> {
     })
 }
 
-/// What all members had done.
+/// The acts of all members before the moment, summarised.
 pub(super) struct Past {
-    /// How popular each post was.
+    /// The heat of each post.
     pub(super) heats: OwnMap<i64, f64>,
-    /// The members who did something with a post from then on, the first to sign up first.
+    /// The members with acts on posts after the moment, by key.
     pub(super) tested: Vec<Asked>,
 }
 
-/// A member of whom the feed is asked.
+/// A member whose feed is evaluated.
 #[derive(Clone, Copy)]
 pub(super) struct Asked {
     pub(super) key: i64,
@@ -45,7 +45,7 @@ pub(super) struct Asked {
 }
 
 impl Past {
-    /// Reads all likes and views, and parts them at the moment `at`.
+    /// Reads all likes and views, and splits them at the moment `at`.
     pub(super) fn read(
         store: &Store,
         operator: Operator,
@@ -70,7 +70,7 @@ impl Past {
                         heats.insert(post, heat);
                     }
                 }
-                #[expect(clippy::cast_precision_loss, reason = "nobody looks at the last digits")]
+                #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
                 progress((table as f64 + member as f64 / last.max(1) as f64) / TABLES.len() as f64);
             }
         }
@@ -78,7 +78,7 @@ impl Past {
         keys.sort_unstable();
         let asked = |key: i64| -> Result<Option<Asked>> {
             let row = store.read(|tx| tx.row("SELECT measured FROM member WHERE key = $1", &[key.into()]))?;
-            // Who has gone since is asked nothing.
+            // A member who was removed since is skipped.
             Ok(row.map(|mut row| row.take(0).map(|measured| Asked { key, measured })).transpose()?)
         };
         let tested = keys.into_iter().filter_map(|key| asked(key).transpose()).collect::<Result<_>>()?;
@@ -86,7 +86,7 @@ impl Past {
     }
 }
 
-/// The next page of a list of acts: member, post and date.
+/// Returns the next page of a table of acts: member, post and date.
 fn acts_after(
     tx: &mut dyn Tx,
     _: Operator,
@@ -100,17 +100,17 @@ fn acts_after(
     rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?, row.take(2)?))).collect()
 }
 
-/// What one member had done, and did.
+/// The acts of a member before and after the moment.
 pub(super) struct Tested {
     pub(super) acts: Acts,
-    /// The posts that they had liked or viewed.
+    /// The posts that the member had liked or viewed.
     pub(super) seen: Vec<i64>,
-    /// The posts that they liked or viewed from then on.
+    /// The posts that the member liked or viewed later.
     pub(super) turned_to: Vec<i64>,
 }
 
 impl Tested {
-    /// Reads what a member did, parted at the moment `at`.
+    /// Reads the acts of a member, and splits them at the moment `at`.
     pub(super) fn read(store: &Store, operator: Operator, member: Asked, at: Timestamp) -> Result<Self> {
         store.read(|tx| {
             let acts = history::acts_before(tx, operator, member.key, member.measured, at)?;

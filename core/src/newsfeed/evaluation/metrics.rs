@@ -1,17 +1,17 @@
-//! How good a ranking is, given what was relevant.
+//! Metrics of a ranking, given the relevant posts.
 
 use crate::keyed::OwnSet;
 
-/// How many of a ranking are looked at.
+/// The number of posts of a ranking that recall considers.
 pub(super) const TOP: usize = 30;
-/// How many of it are on a first screen.
+/// The number of posts of a ranking that the gain and coverage consider.
 const FIRST: usize = 10;
 
-/// The gain of the first ten, each found one weighing less the later it stands, as a share of what the best ranking
-/// would have. Nothing relevant: 0.
+/// Returns the discounted gain of the first ten posts, divided by that of the best possible ranking; 0 if no post is
+/// relevant.
 ///
 /// Source: Järvelin and Kekäläinen, *Cumulated gain-based evaluation of IR techniques*, ACM TOIS 20(4), 2002; with
-/// gains of 0 and 1 and the logarithm of base 2 from the first place on.
+/// gains of 0 and 1, and discounts by the binary logarithm from the first place on.
 pub(super) fn ndcg(ranking: &[i64], relevant: &OwnSet<i64>) -> f64 {
     let discounts = || (2_u32..).map(|place| 1.0 / f64::from(place).log2()).take(FIRST);
     let gain: f64 = ranking
@@ -24,19 +24,19 @@ pub(super) fn ndcg(ranking: &[i64], relevant: &OwnSet<i64>) -> f64 {
     if ideal > 0.0 { gain / ideal } else { 0.0 }
 }
 
-/// The share of what is relevant that stands among the first thirty. Nothing relevant: 0.
+/// Returns the share of the relevant posts that are among the first thirty; 0 if no post is relevant.
 #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
 pub(super) fn recall(ranking: &[i64], relevant: &OwnSet<i64>) -> f64 {
     let found = ranking.iter().take(TOP).filter(|post| relevant.contains(post)).count();
     found as f64 / relevant.len().max(1) as f64
 }
 
-/// Four digits: there is noise before the third.
+/// Rounds to four digits; the third is already noise.
 pub(super) fn rounded(figure: f64) -> f64 {
     (figure * 1e4).round() / 1e4
 }
 
-/// The scores of one ranking over members.
+/// The metrics of a ranking, averaged over members.
 #[derive(Default)]
 pub(super) struct Scores {
     members: usize,
@@ -47,7 +47,7 @@ pub(super) struct Scores {
 
 #[expect(clippy::cast_precision_loss, reason = "members and posts are far fewer than 2^53")]
 impl Scores {
-    /// Adds what a member was shown, for whom some posts were relevant.
+    /// Adds the ranking for a member, for whom the posts in `relevant` are relevant.
     pub(super) fn add(&mut self, ranking: &[i64], relevant: &OwnSet<i64>) {
         self.members += 1;
         self.ndcg += ndcg(ranking, relevant);
@@ -67,7 +67,7 @@ impl Scores {
         self.recall / self.members.max(1) as f64
     }
 
-    /// The share of all `posts` that stand in anybody's first ten.
+    /// Returns the share of all `posts` that are among the first ten of at least one member.
     pub(super) fn coverage(&self, posts: usize) -> f64 {
         self.shown.len() as f64 / posts.max(1) as f64
     }
@@ -88,20 +88,20 @@ mod tests {
     }
 
     #[test]
-    fn a_hit_counts_less_the_later_it_stands() {
+    fn a_relevant_post_counts_less_at_a_later_place() {
         // 1/log2(2) = 1, 1/log2(3) = 0.6309…, 1/log2(4) = 0.5, 1/log2(11) = 0.2890…
         assert!(close(ndcg(&[1, 2, 3], &set(&[1])), 1.0));
         assert!(close(ndcg(&[2, 3, 1], &set(&[1])), 0.5));
         assert!(close(ndcg(&[1, 2, 3], &set(&[1, 3])), 1.5 / (1.0 + 1.0 / 3_f64.log2())));
         let ten: Vec<i64> = (0..11).collect();
         assert!(close(ndcg(&ten, &set(&[9])), 1.0 / 11_f64.log2()));
-        assert!(close(ndcg(&ten, &set(&[10])), 0.0), "the eleventh is not looked at");
+        assert!(close(ndcg(&ten, &set(&[10])), 0.0), "the eleventh post does not count");
         let many: Vec<i64> = (0..40).collect();
-        assert!(close(ndcg(&many, &set(&many)), 1.0), "ten are as good as it gets");
+        assert!(close(ndcg(&many, &set(&many)), 1.0), "ten relevant posts are the maximum");
     }
 
     #[test]
-    fn recall_is_the_share_of_what_was_relevant_among_thirty() {
+    fn recall_is_the_share_of_relevant_posts_among_the_first_thirty() {
         let ranking: Vec<i64> = (0..40).collect();
         assert!(close(recall(&ranking, &set(&[0, 29, 30, 99])), 0.5));
         assert!(close(recall(&[], &set(&[1])), 0.0) && close(recall(&ranking, &set(&[])), 0.0));
@@ -120,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn figures_are_from_0_to_1_and_no_ranking_beats_the_relevant_ones_first(
+        fn figures_are_from_0_to_1_and_relevant_posts_first_is_the_best_ranking(
             relevant in prop::collection::hash_set(0_i64..60, 1..40),
             ranking in Just((0_i64..60).collect::<Vec<_>>()).prop_shuffle(),
         ) {

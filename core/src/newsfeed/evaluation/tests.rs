@@ -1,4 +1,4 @@
-//! A look back at a store of which it is known what each ranking finds.
+//! Evaluations of stores for which the result of each ranking is known.
 
 use super::*;
 use crate::account::Caller;
@@ -17,7 +17,7 @@ fn insert(service: &Service, name: &str, topic: &str, date: Timestamp) -> String
     post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
 }
 
-/// Forty posts each of cats and dogs, an hour apart, the newest at [`NOW`]; the first is the oldest.
+/// Creates forty posts each of cats and dogs, an hour apart, the newest at [`NOW`]; the first is the oldest.
 fn stocked() -> (Service, Vec<String>, Vec<String>) {
     let service = service();
     let of = |topic: &str, off: i64| -> Vec<String> {
@@ -37,7 +37,7 @@ fn evaluated(service: &Service, at: Option<&str>) -> Result<Evaluation> {
 }
 
 #[test]
-fn the_feed_finds_what_a_reader_of_one_topic_turned_to_and_the_newest_half_of_it() {
+fn the_feed_finds_the_later_post_of_a_reader_of_one_topic() {
     let (service, cats, dogs) = stocked();
     let reader = service.member("reader");
     for id in &cats[..5] {
@@ -45,7 +45,7 @@ fn the_feed_finds_what_a_reader_of_one_topic_turned_to_and_the_newest_half_of_it
     }
     service.clock().advance(DAY_MS);
     let at = service.clock().now().to_string();
-    // What stands first of those they have not seen, but for the one place in ten that is another topic's.
+    // The first cat that the reader has not seen; one place in ten is for the other topic.
     post::view(&service, &reader, &cats[39]).wait().unwrap();
     let evaluation = evaluated(&service, Some(&at)).unwrap();
     assert_eq!((evaluation.members, evaluation.posts), (1, 80));
@@ -56,13 +56,13 @@ fn the_feed_finds_what_a_reader_of_one_topic_turned_to_and_the_newest_half_of_it
         assert!((recall30 - 1.0).abs() < 1e-9 && (covered - coverage).abs() < 1e-9, "{evaluation:?}");
     };
     exact("recommended", 1.0, 0.125);
-    // A dog stands before it: 1/log2(3).
+    // A dog precedes it: 1/log2(3).
     exact("newest", 0.6309, 0.125);
     drop(dogs);
 }
 
 #[test]
-fn what_was_seen_before_and_posts_of_later_are_nothing_to_be_found() {
+fn seen_posts_and_newer_posts_are_not_relevant() {
     let (service, cats, _) = stocked();
     let reader = service.member("reader");
     for id in &cats[..5] {
@@ -72,7 +72,7 @@ fn what_was_seen_before_and_posts_of_later_are_nothing_to_be_found() {
     let at = service.clock().now().to_string();
     let nobody = |at: &str| matches!(evaluated(&service, Some(at)), Err(Error::BadRequest(_)));
     assert!(nobody(&at));
-    // A view again, and a post that was not there yet.
+    // An act on a seen post, and a post that is newer than the moment.
     post::like(&service, &reader, &cats[0]).wait().unwrap();
     let later = insert(&service, "later", "cats", service.clock().now() + 1);
     post::view(&service, &reader, &later).wait().unwrap();
@@ -80,27 +80,27 @@ fn what_was_seen_before_and_posts_of_later_are_nothing_to_be_found() {
 }
 
 #[test]
-fn popularity_is_that_of_the_moment_and_a_member_without_history_gets_what_guests_get() {
+fn popularity_is_that_of_the_moment_and_a_member_without_history_gets_the_guests_feed() {
     let (service, cats, dogs) = stocked();
     let [early, late] = ["early", "late"].map(|id| service.member(id));
     post::like(&service, &early, &dogs[3]).wait().unwrap();
     service.clock().advance(DAY_MS);
     let at = service.clock().now().to_string();
     post::like(&service, &late, &dogs[3]).wait().unwrap();
-    // Popular by then, but not before.
+    // This post became popular after the moment.
     for caller in [&early, &late] {
         post::like(&service, caller, &cats[4]).wait().unwrap();
     }
     let evaluation = evaluated(&service, Some(&at)).unwrap();
     assert_eq!(evaluation.members, 2);
-    // Of late both, of which one stood first: 1 of 1 + 1/log2(3). Of early none.
+    // For the member `late`, both posts are relevant, and one is first: 1 of 1 + 1/log2(3). For `early`, none is.
     let popular = row(&evaluation, "popular").ndcg10;
     assert!((popular - metrics::rounded(0.5 / (1.0 + 1.0 / 3_f64.log2()))).abs() < 1e-9, "{evaluation:?}");
     assert!(row(&evaluation, "recommended").recall30 > 0.0, "{evaluation:?}");
 }
 
 #[test]
-fn a_fifth_of_the_acts_are_the_test_when_nothing_is_said_and_the_same_store_gives_the_same() {
+fn by_default_a_fifth_of_the_acts_is_the_test_and_the_result_is_reproducible() {
     let (service, cats, _) = stocked();
     let reader = service.member("reader");
     for id in &cats[..10] {
@@ -114,7 +114,7 @@ fn a_fifth_of_the_acts_are_the_test_when_nothing_is_said_and_the_same_store_give
 }
 
 #[test]
-fn words_alike_find_more_than_dates() {
+fn similar_words_find_more_than_dates() {
     let service = service();
     let reader = service.member("reader");
     let title =

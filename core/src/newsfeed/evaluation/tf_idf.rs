@@ -1,5 +1,5 @@
-//! The ranking that a feed should beat: of the newest posts those first that are written most like what the member
-//! had turned to.
+//! The baseline for the recommended feed: the newest posts, ordered by the similarity of their words to the posts that
+//! the member had liked or viewed.
 
 use super::super::features::{Feature, Kind, feature};
 use super::super::index::FeedIndex;
@@ -10,18 +10,18 @@ use crate::post::texts;
 use crate::profile::history::Acts;
 use crate::store::Store;
 
-/// Posts that are read at a time.
+/// The number of posts per page.
 const PAGE: usize = 500;
 
-/// Posts as vectors over words and tags: each that stands in the post weighs its inverse document frequency.
+/// Posts as vectors over words and tags, each weighted by its inverse document frequency.
 ///
 /// Source: Salton and Buckley, *Term-weighting approaches in automatic text retrieval*, Information Processing &
-/// Management 24(5), 1988; binary term frequencies.
+/// Management 24(5), 1988; with binary term frequencies.
 pub(super) struct TfIdf {
     posts: usize,
-    /// In how many posts each stands.
+    /// The number of posts with each feature.
     frequencies: NumberMap<Feature, u32>,
-    /// The newest posts, as many as a page of a feed has, the newest first.
+    /// The newest posts, as many as a page of a feed has, newest first.
     newest: Vec<(i64, Vec<(Feature, f32)>)>,
 }
 
@@ -45,10 +45,10 @@ impl TfIdf {
         Ok(read)
     }
 
-    /// The newest posts, those first that are most like the mean of the posts that were liked or viewed.
+    /// Orders the newest posts by their similarity to the mean of the liked and viewed posts.
     pub(super) fn ranking(&self, store: &Store, acts: &Acts) -> Result<Vec<i64>> {
         let posts: OwnSet<i64> = acts.liked.iter().chain(&acts.viewed).map(|(post, _)| *post).collect();
-        // In an order of their own, so that sums are rounded alike each time.
+        // Sorted, so that the rounding of the sums is reproducible.
         let mut posts: Vec<i64> = posts.into_iter().collect();
         posts.sort_unstable();
         let mut mean: NumberMap<Feature, f32> = NumberMap::default();
@@ -64,12 +64,12 @@ impl TfIdf {
             let products = vector.iter().map(|(feature, weight)| weight * mean.get(feature).unwrap_or(&0.0));
             ranking.push((products.sum(), *key));
         }
-        // Stable, so that ties stay newest first.
+        // The sort is stable, so ties stay newest first.
         ranking.sort_by(|a, b| b.0.total_cmp(&a.0));
         Ok(ranking.into_iter().map(|(_, key)| key).collect())
     }
 
-    /// A vector of unit length; what stands in no post of the index tells nothing.
+    /// Returns a unit vector; features that no post of the index has are ignored.
     #[expect(clippy::cast_precision_loss, reason = "weights need no more digits")]
     fn vector(&self, features: &[Feature]) -> Vec<(Feature, f32)> {
         let weighed = features.iter().filter_map(|feature| {
@@ -85,7 +85,7 @@ impl TfIdf {
     }
 }
 
-/// The distinct words and tags of posts, by key.
+/// Returns the distinct words and tags of posts by key.
 fn terms(store: &Store, posts: &[i64]) -> Result<Vec<(i64, Vec<Feature>)>> {
     let terms = store.read(|tx| texts::terms(tx, posts))?;
     let features = terms.into_iter().map(|texts::Terms { key, token, tag }| {

@@ -1,4 +1,4 @@
-//! The index as it follows changes, made of rows.
+//! Tests of the index on given rows.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::newsfeed::snapshot::later_of_topics;
 use crate::testing::NOW;
 
-/// A post that nobody has acted on.
+/// Creates a post without views and likes.
 pub(in crate::newsfeed) fn row(key: i64, date: Timestamp, topic: &str) -> FeedRow {
     FeedRow {
         key,
@@ -35,7 +35,7 @@ fn index(before: Option<&FeedIndex>, changed: Vec<FeedRow>, removed: &[i64]) -> 
     FeedIndex::next(before, changed, removed, None, 1, NOW, &config)
 }
 
-/// The keys of a feed, from its first page to its last.
+/// Returns the keys of all posts of a feed.
 fn keys(index: &FeedIndex, order: &Order) -> Vec<i64> {
     index.page(order, 0, 10_000, NOW).items().iter().map(|item| item.key).collect()
 }
@@ -49,7 +49,7 @@ fn a_topic_shows_its_posts_newest_first_ties_by_the_greatest_id() {
 }
 
 #[test]
-fn a_tag_of_the_same_name_as_a_topic_shows_a_post_once() {
+fn a_tag_with_the_name_of_a_topic_shows_a_post_once() {
     let post = FeedRow { tag: vec!["a".into(), "b".into()], ..row_at(1, 5, "a") };
     let index = index(None, vec![post], &[]);
     assert_eq!(keys(&index, index.topic("a").unwrap()), [1]);
@@ -65,7 +65,7 @@ fn the_hottest_come_first_and_posts_without_acts_follow_newest_first() {
 }
 
 #[test]
-fn an_act_changes_counts_and_ranks_and_leaves_the_catalogue_as_it_is() {
+fn an_act_changes_counts_and_ranks_but_not_the_snapshot() {
     let before = index(None, vec![row_at(1, 5, "a"), row_at(2, 9, "a")], &[]);
     let acted = FeedRow { fav: 1, view: 2, heat: Some(1.0), ..row_at(1, 5, "a") };
     let after = index(Some(&before), vec![acted], &[]);
@@ -77,7 +77,7 @@ fn an_act_changes_counts_and_ranks_and_leaves_the_catalogue_as_it_is() {
 }
 
 #[test]
-fn a_post_past_its_end_is_shown_nowhere_also_by_answers_made_before() {
+fn a_post_that_has_ended_is_in_no_feed_and_precomputed_pages_expire() {
     let ending = |key, end| FeedRow { end_date: Some(end), ..row_at(key, key, "a") };
     let index = index(None, vec![ending(1, NOW), ending(2, NOW + 1), row_at(3, 3, "a")], &[]);
     assert_eq!(keys(&index, &index.popular_feed.order), [3, 2]);
@@ -101,7 +101,7 @@ fn guests_are_recommended_fresh_posts_across_topics() {
 }
 
 #[test]
-fn a_store_of_old_posts_has_full_feeds_too() {
+fn a_store_with_old_posts_only_has_full_feeds() {
     let old: Vec<FeedRow> = (0..20).map(|key| row_at(key, key, "a")).collect();
     let index = index(None, old, &[]);
     assert_eq!(keys(&index, &index.recommended_feed.order).len(), 20);
@@ -109,7 +109,7 @@ fn a_store_of_old_posts_has_full_feeds_too() {
 }
 
 #[test]
-fn a_post_is_as_recent_as_few_posts_of_its_topics_follow_it() {
+fn recency_counts_the_later_posts_of_a_topic() {
     let both = FeedRow { topic: vec!["a".into(), "b".into()], ..row_at(1, 1, "a") };
     let none = FeedRow { topic: vec![], ..row_at(2, 2, "a") };
     let index = index(None, vec![both, none, row_at(3, 3, "a"), row_at(4, 4, "a"), row_at(5, 5, "b")], &[]);
@@ -129,7 +129,7 @@ fn the_commonest_tags_of_posts_come_first_ties_by_name() {
     assert_eq!(commonest_tags(index.items.iter().take(1).map(|item| &**item)), ["a"]);
 }
 
-/// What may happen to a post between two looks at the store.
+/// A change of a post between two updates.
 #[derive(Clone, Debug)]
 enum Change {
     Put(i64, i64, bool),
@@ -144,11 +144,11 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 proptest! {
-    /// However the changes arrive, the index is what loading everything at once would have made.
+    /// Updating the index in any number of steps gives the same feeds as loading it once.
     #[test]
-    fn following_changes_is_the_same_as_loading_anew(steps in prop::collection::vec(prop::collection::vec(change(), 0..6), 1..8)) {
+    fn updating_gives_the_same_as_loading(steps in prop::collection::vec(prop::collection::vec(change(), 0..6), 1..8)) {
         let mut store = std::collections::BTreeMap::new();
-        let mut followed = index(None, vec![], &[]);
+        let mut updated = index(None, vec![], &[]);
         for step in steps {
             let (mut changed, mut removed) = (std::collections::BTreeMap::new(), vec![]);
             for change in step {
@@ -158,7 +158,7 @@ proptest! {
                         store.insert(key, post.clone());
                         changed.insert(key, post);
                     }
-                    // A key is never given again, so nothing follows its removal.
+                    // A key is never reused, so no change follows its removal.
                     Change::Remove(key) if store.remove(&key).is_some() => {
                         changed.remove(&key);
                         removed.push(key);
@@ -166,11 +166,11 @@ proptest! {
                     _ => {}
                 }
             }
-            followed = index(Some(&followed), changed.into_values().collect(), &removed);
+            updated = index(Some(&updated), changed.into_values().collect(), &removed);
         }
-        let anew = index(None, store.into_values().collect(), &[]);
-        prop_assert_eq!(keys(&followed, &followed.popular_feed.order), keys(&anew, &anew.popular_feed.order));
-        prop_assert_eq!(followed.topic("a").map(|order| keys(&followed, order)), anew.topic("a").map(|order| keys(&anew, order)));
-        prop_assert_eq!(followed.len(), anew.len());
+        let loaded = index(None, store.into_values().collect(), &[]);
+        prop_assert_eq!(keys(&updated, &updated.popular_feed.order), keys(&loaded, &loaded.popular_feed.order));
+        prop_assert_eq!(updated.topic("a").map(|order| keys(&updated, order)), loaded.topic("a").map(|order| keys(&loaded, order)));
+        prop_assert_eq!(updated.len(), loaded.len());
     }
 }
