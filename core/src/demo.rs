@@ -43,7 +43,7 @@ pub const DAYS_MAX: u32 = 366;
 pub const PASSWORD: &str = "made-up member";
 
 const RULE: &str = "demo data has 1 to 10000 members, 1 to 100000 posts and 1 to 366 days";
-const IN_USE: &str = "the database holds posts, or members who are no administrators";
+const IN_USE: &str = "the database has posts, or members other than administrators";
 
 /// The amount of demo data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,8 @@ pub struct Demo {
 /// Makes demo data in a database without posts and without members other than administrators. The administrators
 /// remain; no member of the demo data is one. `progress` receives the number of finished days, and can cancel.
 ///
-/// # Errors `bad token`, `Not admin`; `bad request` for a size out of its bounds, and for a database that is in use.
+/// # Errors
+/// `bad token`, `Not admin`; `bad request` for a size out of its bounds, and for a database that is in use.
 pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'_>) -> Result<Demo> {
     let identity = caller.identify(tidings);
     let within = |n: u32, max| (1..=max).contains(&n);

@@ -104,8 +104,8 @@
 //! | [`newsfeed`] | the popular, topic and recommended feeds |
 //! | [`act`] | what members did elsewhere, before they moved in |
 //! | [`analysis`] | access log, counters, reports |
-//! | [`demo`] | made-up data to try it all with |
-//! | [`words`] | how text becomes tokens, similar words |
+//! | `demo` | fictitious data to try everything with; needs the feature `demo` |
+//! | [`words`] | the word model: similar words |
 //! | [`backup`] | copies of the database, and putting one in its place |
 //! | [`draft_file`] | files that are given their name once they are whole |
 //! | [`check`] | whether a database is sound, and counting anew what is not |

@@ -92,7 +92,8 @@ pub struct WordsReport {
 /// the maximum number and the minimum similarity. A token has no similar words if the model has neither the token nor a
 /// word with similar spelling, or if there is no model.
 ///
-/// # Errors `bad request` when the search breaks its rule.
+/// # Errors
+/// `bad request` when the search breaks its rule.
 pub fn similar(tidings: &Tidings, search: &str) -> Result<SimilarityWords> {
     let search = text::block(search, SEARCH).ok_or(Error::BadRequest(SEARCH_RULE))?;
     let tokens = tokens::distinct(tokens::tokens(&search));
@@ -123,7 +124,7 @@ pub(crate) fn similar_to(tidings: &Tidings, token: &str, most: usize) -> Vec<Sim
 /// service is dropped.
 ///
 /// # Errors
-/// When the system refuses a thread.
+/// When the system cannot start a thread.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.words().follow()
 }
@@ -149,7 +150,7 @@ pub(crate) fn learn(tidings: &Tidings, progress: &mut dyn FnMut(f64)) -> Result<
 /// for each word, most frequent first, a line with the word and its components.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `Not found` when there is no model; when `out` fails.
+/// `Not found` when there is no model; when `out` fails.
 pub fn export(tidings: &Tidings, caller: &Caller, out: impl Write) -> Result<WordsReport> {
     caller.operator()?;
     let started = Instant::now();
@@ -165,7 +166,7 @@ pub fn export(tidings: &Tidings, caller: &Caller, out: impl Write) -> Result<Wor
 /// again when enough posts have changed.
 ///
 /// # Errors
-/// `bad request` when the input is of another form; [`Error::Input`] when it cannot be read to its end; otherwise as
+/// `bad request` when the input has a different form; [`Error::Input`] when it cannot be read to its end; otherwise as
 /// [`train`].
 pub fn load(
     tidings: &Tidings,

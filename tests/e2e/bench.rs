@@ -101,7 +101,7 @@ fn a_table_tells_people_and_nothing_is_written() {
 fn a_moment_after_which_nothing_was_done_is_refused_and_so_is_a_member() {
     let server = stocked();
     let refused = server.cli(["bench", "feed", "--at", "2025-03-12"]);
-    insta::assert_snapshot!(refused.stderr, @"tidings: bad request: nobody turned to a post from then on that was there before");
+    insta::assert_snapshot!(refused.stderr, @"tidings: bad request: no member liked or viewed an earlier post after that time");
     assert_eq!(refused.status, 1);
     let refused = server.cli(["bench", "feed", "--at", "soon", "--json"]);
     assert_eq!((refused.status, &refused.json()["result"]), (1, &json!("bad request")));

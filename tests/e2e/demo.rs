@@ -76,7 +76,7 @@ fn a_database_in_use_is_left_alone_and_administrators_may_be_there() {
     let before = server.dump();
     let again = demo(server.database(), &["--json"]);
     assert_eq!((again.status, again.json()), (1, json!({"result": "bad request"})));
-    insta::assert_snapshot!(again.stderr, @"tidings: bad request: the database holds posts, or members who are no administrators; name a new file, as --db demo.db");
+    insta::assert_snapshot!(again.stderr, @"tidings: bad request: the database has posts, or members other than administrators; name a new file, as --db demo.db");
     assert_eq!(server.dump(), before);
     let [zero, many] =
         [["--days", "0"], ["--members", "10001"]].map(|args| server.cli(["demo"].iter().chain(&args)));

@@ -93,7 +93,8 @@ impl<'t> Traffic<'t> {
 
     /// Generates the events of a day.
     ///
-    /// # Errors When the store fails.
+    /// # Errors
+    /// When the store fails.
     pub(super) fn day(&mut self, day: i64) -> Result<Script> {
         let cutter = self.tidings.analysis().calendar.cutter();
         let (begins, ends) = (cutter.begins(day), cutter.begins(day + 1));

@@ -36,7 +36,7 @@ use tf_idf::TfIdf;
 const RANKINGS: [&str; 4] = ["recommended", "newest", "popular", "tf-idf"];
 
 /// The error if no member can be evaluated.
-const NO_MEMBERS: &str = "nobody turned to a post from then on that was there before";
+const NO_MEMBERS: &str = "no member liked or viewed an earlier post after that time";
 
 /// The share of reading the acts in the whole work.
 const READING: f64 = 0.3;
@@ -73,7 +73,8 @@ pub struct Quality {
 /// member. The default moment has a fifth of all likes and views after it. No ranking contains posts that the member
 /// had seen. `progress` receives values from 0 to 1. Nothing is written.
 ///
-/// # Errors `bad request` when `at` is not a time, or when no member liked or viewed an earlier post after it.
+/// # Errors
+/// `Not admin` unless the caller is the operator; `bad request` when `at` is not a time, or when no member liked or viewed an earlier post after it.
 pub fn evaluate(
     tidings: &Tidings,
     caller: &Caller,

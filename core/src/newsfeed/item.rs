@@ -10,7 +10,7 @@ use crate::keyed::Unkeyed;
 use crate::post::Post;
 use crate::post::feed_rows::FeedRow;
 
-/// A post of a [`super::index::FeedIndex`].
+/// A post of the feed index.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) key: i64,

@@ -4,7 +4,7 @@
 //! popular_weight · popularity`; for a guest, `fresh_weight · freshness + popular_weight · popularity`. Each signal is
 //! from 0 to 1. None depends on the present time, so the order changes only with posts and acts.
 //!
-//! - *Interest* is measured in [`super::interest`].
+//! - *Interest* is measured by the module `interest`.
 //! - *[Novelty](novelty)*: the member could already have opened a post that existed at their earlier acts. A post that
 //!   was published after the last act is new to them, no matter how long ago that was.
 //! - *[Recency](recency)* is counted in posts, not in days: a topic with a post a month is as recent as one with ten a

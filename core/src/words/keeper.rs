@@ -191,7 +191,8 @@ impl Words {
 
     /// Learns the words of the posts, and writes and uses the new model.
     ///
-    /// # Errors `overloaded` when another process is learning; when the store or the disk fails.
+    /// # Errors
+    /// `overloaded` when another process is learning; when the store or the disk fails.
     pub(super) fn train(&self, go: Go<'_>) -> Result<Arc<Current>> {
         self.make(go, |shared, go| shared.learn(go))
     }
@@ -199,7 +200,8 @@ impl Words {
     /// Makes, writes and uses a model of the words and vectors that `read` returns; its argument tells which words
     /// occur in posts.
     ///
-    /// # Errors As [`Words::train`], and those of `read`.
+    /// # Errors
+    /// As [`Words::train`], and those of `read`.
     pub(super) fn adopt(
         &self,
         _: Operator,

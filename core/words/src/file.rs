@@ -78,7 +78,8 @@ pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
 
 /// Reads a model that [`write()`] wrote; `length` is the number of bytes of the input.
 ///
-/// # Errors When the input is incomplete, damaged, or not a model.
+/// # Errors
+/// When the input is incomplete, damaged, or not a model.
 pub fn read(input: impl Read, length: u64) -> io::Result<Model> {
     let mut input = Checksummed { inner: io::BufReader::new(input), sum: crc32fast::Hasher::new() };
     let magic: [u8; 8] = input.array()?;

@@ -48,7 +48,8 @@ pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
 /// because no search can contain others. The first line with the two numbers is optional, because `GloVe` does not
 /// write it.
 ///
-/// # Errors See [`ReadError`].
+/// # Errors
+/// See [`ReadError`].
 pub fn read(
     input: impl BufRead,
     mut wanted: impl FnMut(&str) -> bool,

@@ -34,7 +34,8 @@ pub struct Moment {
 
 /// Learns the words of `corpus`, which was read at the time `at`.
 ///
-/// # Errors When `go` cancels it.
+/// # Errors
+/// When `go` cancels it.
 pub fn learn(corpus: Corpus, recipe: &Recipe, at: Moment, go: Go<'_>) -> Result<Model, Stopped> {
     let posts = corpus.posts();
     let Moment { changes, date: made } = at;
@@ -70,7 +71,8 @@ fn vectors(Truncated { mut left, values }: Truncated) -> Vectors {
 
 /// Makes a model of words and vectors that were learned elsewhere. Only words that occur in `corpus` can be neighbours.
 ///
-/// # Errors When `go` cancels it.
+/// # Errors
+/// When `go` cancels it.
 pub fn adopt(
     words: Vec<Arc<str>>,
     vectors: Vectors,
