@@ -10,12 +10,12 @@ use crate::subword::{self, Subwords};
 use crate::vectors::{Vectors, product, similarity};
 use crate::{Go, Recipe, Stopped};
 
-/// The exponent of the shared parts in the weight of a lender's vector: the most similar words count by far the most.
+/// The exponent of the similarity in the weight of a lender's vector: the most similar words count by far the most.
 const LENT_POWER: i32 = 4;
-/// The number of nearest words whose neighbours are searched for the neighbours of an unknown word.
+/// The number of the nearest words found so far whose own neighbours are searched as well.
 const EXPANDED: usize = 10;
-/// A Korean word that occurs at least so often, and only with an apparent particle, is considered to end with these
-/// syllables by nature.
+/// The minimum number of occurrences after which a Korean word that always has an apparent particle is taken for a word
+/// without a particle.
 const ALWAYS_INFLECTED: u32 = 10;
 
 /// The source of a model.
@@ -40,7 +40,7 @@ pub struct Origin {
     pub made: i64,
 }
 
-/// Words with their vectors and neighbours. Words are numbered from 0, most frequent first.
+/// Words with their vectors and neighbours. Words are numbered from 0.
 pub struct Model {
     /// What the model is based on.
     pub origin: Origin,

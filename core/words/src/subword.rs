@@ -156,7 +156,7 @@ impl Splitter {
         let lengths = if word.chars().any(|c| c >= FIRST_HANGUL) { SYLLABLES } else { LETTERS };
         self.numbers.clear();
         for part in lengths.flat_map(|length| self.letters.windows(length)) {
-            // Every word has the marks alone.
+            // The marks alone are in every word, so they are skipped.
             if part != ['<'] && part != ['>'] {
                 // Subwords that share an entry count as one common subword, which [`COMMON`] bounds.
                 let mut hasher = FxHasher::default();
