@@ -84,7 +84,7 @@ impl Vectors {
     }
 }
 
-/// Returns the inner product of two stored vectors; [`similarity()`] converts it to a cosine.
+/// Returns the inner product of two stored vectors, in units of the square of [`ONE`].
 pub fn product(a: &[i16], b: &[i16]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
 }
