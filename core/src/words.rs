@@ -150,7 +150,7 @@ pub(crate) fn learn(tidings: &Tidings, progress: &mut dyn FnMut(f64)) -> Result<
 /// for each word, most frequent first, a line with the word and its components.
 ///
 /// # Errors
-/// `Not found` when there is no model; when `out` fails.
+/// `Not admin` unless the caller is the operator; `Not found` when there is no model; when `out` fails.
 pub fn export(tidings: &Tidings, caller: &Caller, out: impl Write) -> Result<WordsReport> {
     caller.operator()?;
     let started = Instant::now();
