@@ -28,7 +28,7 @@ fn no_input_breaks_a_parser() {
 }
 
 #[test]
-fn a_parser_that_breaks_is_found_with_the_same_input_each_time() {
+fn a_failing_parser_is_found_with_the_same_input_each_time() {
     let mut broken = TARGETS.into_iter().find(|target| target.name == "form").unwrap();
     broken.run = |bytes| {
         assert!(!bytes.windows(4).any(|part| part == b"%FF&"), "two together");
@@ -43,7 +43,7 @@ fn a_parser_that_breaks_is_found_with_the_same_input_each_time() {
 
 #[test]
 #[cfg(unix)]
-fn an_input_that_takes_too_long_is_found() {
+fn an_input_that_exceeds_the_time_limit_is_reported() {
     let mut slow = TARGETS.into_iter().find(|target| target.name == "form").unwrap();
     slow.run = |bytes| (0..1_000_000_u64).fold(bytes.len() as u64, |a, b| a ^ b.wrapping_mul(a)) > 0;
     let limits = Limits { slow: Some(Duration::from_nanos(1)), iterations: 1, ..LIMITS };

@@ -21,7 +21,7 @@ fn sign_in(caller: &Caller, id: &str, pw: &str) -> String {
 }
 
 #[test]
-fn who_signs_up_is_signed_in_and_can_sign_in_again() {
+fn sign_up_signs_in_and_the_member_can_sign_in_again() {
     let server = Server::start();
     let anyone = server.anyone();
     let answer = anyone.post("/sign_up", form("ann", "correct horse", "correct horse", "Ann"));
@@ -85,7 +85,7 @@ fn an_id_has_3_to_30_plain_characters_and_begins_with_a_letter_or_digit() {
 }
 
 #[test]
-fn guest_and_removed_are_nobodys_ids() {
+fn guest_and_removed_cannot_be_registered() {
     let server = Server::start();
     for reserved in ["guest", "removed", "Guest", "REMOVED"] {
         assert_eq!(sign_up(&server, reserved, PASSWORD, "x"), "200 wrong user info", "{reserved}");
@@ -112,7 +112,7 @@ fn a_password_has_8_to_128_characters_of_any_kind_and_none_is_trimmed() {
 }
 
 #[test]
-fn a_nickname_has_1_to_30_characters_no_control_and_more_than_spaces() {
+fn a_nickname_has_1_to_30_characters_without_control_characters_and_not_only_spaces() {
     let server = Server::start();
     let longest = "한".repeat(30);
     for (n, good) in ["x", "Ann O'Neil <b>", "🦀", " a ", &longest].into_iter().enumerate() {
@@ -137,7 +137,7 @@ fn lengths_are_counted_after_composition_and_composed_texts_are_the_same() {
 }
 
 #[test]
-fn sign_up_looks_at_lengths_first_then_at_the_repetition_then_at_the_id() {
+fn sign_up_checks_lengths_then_the_repetition_then_the_id() {
     let server = Server::start();
     let anyone = server.anyone();
     let _ = server.member("ann");
@@ -172,7 +172,7 @@ fn an_id_is_the_same_in_any_case_and_shown_as_registered() {
 }
 
 #[test]
-fn signing_in_says_no_member_then_incorrect_pw_then_blacklist_user() {
+fn sign_in_checks_the_member_then_the_password_then_the_blacklist() {
     let server = Server::start();
     let (admin, anyone) = (server.admin(), server.anyone());
     let _ = server.member("ann");
@@ -206,7 +206,7 @@ fn bounds_of_ids_passwords_and_nicknames_are_settings() {
 }
 
 #[test]
-fn of_many_who_sign_up_with_one_id_at_once_one_gets_it() {
+fn one_of_many_concurrent_sign_ups_with_one_id_succeeds() {
     let server = Server::start();
     let said: Vec<String> = std::thread::scope(|scope| {
         let attempts: Vec<_> =
@@ -223,7 +223,7 @@ fn change_pw(caller: &Caller, pw: &str, new_pw: &str, new_pw_check: &str) -> tid
 }
 
 #[test]
-fn a_changed_password_takes_the_place_of_the_old_one_and_older_tokens_stop() {
+fn changing_the_password_replaces_it_and_revokes_older_tokens() {
     let server = Server::start();
     let ann = server.member("ann");
     let answer = change_pw(&ann, PASSWORD, "battery staple", "battery staple").succeeded();
@@ -256,7 +256,7 @@ fn a_password_that_cannot_be_changed_stays_and_so_do_the_tokens() {
 }
 
 #[test]
-fn signing_out_everywhere_stops_every_token_of_the_member_and_of_nobody_else() {
+fn signing_out_everywhere_revokes_all_tokens_of_that_member_only() {
     let server = Server::start();
     let (ann, bob) = (server.member("ann"), server.member("bob"));
     let token = ann.post("/sign_in", json!({ "id": "ann", "pw": PASSWORD })).text("/access_token");
@@ -271,7 +271,7 @@ fn signing_out_everywhere_stops_every_token_of_the_member_and_of_nobody_else() {
 }
 
 #[test]
-fn members_are_there_after_a_restart_and_after_a_crash() {
+fn members_survive_a_restart_and_a_crash() {
     let mut server = Server::start();
     let ann = server.member("ann");
     let stopped = server.stop();
@@ -288,7 +288,7 @@ fn members_are_there_after_a_restart_and_after_a_crash() {
 }
 
 #[test]
-fn passwords_and_tokens_stand_nowhere_in_the_log_nor_in_the_database() {
+fn passwords_and_tokens_appear_neither_in_the_log_nor_in_the_database() {
     let mut server = Server::with(|serve| {
         serve.args(["--log-auth-failures"]).env("RUST_LOG", "debug");
     });
@@ -305,7 +305,7 @@ fn passwords_and_tokens_stand_nowhere_in_the_log_nor_in_the_database() {
 }
 
 #[test]
-fn a_nickname_that_is_not_all_seen_is_refused_and_one_of_any_script_is_not() {
+fn a_nickname_with_invisible_characters_is_refused_and_any_script_is_accepted() {
     let server = Server::start();
     let ann = server.member("ann");
     let change = |nickname: &str| ann.post("/change_nickname", json!({ "new_nickname": nickname })).said();
@@ -328,7 +328,7 @@ fn a_nickname_that_is_not_all_seen_is_refused_and_one_of_any_script_is_not() {
 }
 
 #[test]
-fn the_most_common_passwords_are_refused_for_administrators_and_where_it_is_asked_for_for_everybody() {
+fn common_passwords_are_refused_for_administrators_and_by_setting_for_all() {
     let mut server = Server::start();
     let common = "iloveyou\n";
     let init = || server.cli_with_input(["init", "--admin", "boss", "--password-stdin"], common);

@@ -8,7 +8,7 @@ fn blacklisted(admin: &Caller) -> Vec<String> {
 }
 
 #[test]
-fn only_an_administrator_is_one() {
+fn only_administrators_pass_the_administrator_check() {
     let server = Server::start();
     let (ann, admin) = (server.member("ann"), server.admin());
     assert_eq!(admin.get("/check_admin").said(), "200 success");
@@ -17,7 +17,7 @@ fn only_an_administrator_is_one() {
 }
 
 #[test]
-fn the_first_administrator_is_made_by_the_command_line_while_the_server_runs() {
+fn the_command_line_creates_the_first_administrator_while_the_server_runs() {
     let server = Server::start();
     assert!(server.log().contains("tidings init --admin"), "{}", server.log());
     let made =
@@ -51,7 +51,7 @@ fn an_administrator_removes_a_member_at_once() {
 }
 
 #[test]
-fn the_blacklist_holds_who_was_put_on_it_with_the_date_and_twice_is_success() {
+fn blacklisting_records_the_date_and_is_idempotent() {
     let server = Server::start();
     let (_, _, admin) = (server.member("Ann"), server.member("bob"), server.admin());
     assert_eq!(admin.get("/get_blacklist").body, json!({ "result": "success", "blacklist": [] }));
@@ -90,7 +90,7 @@ fn the_blacklist_is_for_administrators() {
 }
 
 #[test]
-fn a_blacklisted_member_acts_no_more_in_any_way() {
+fn a_blacklisted_member_can_no_longer_act() {
     let server = Server::start();
     let (ann, admin) = (server.member("ann"), server.admin());
     let _ = admin.get("/push_blacklist/ann").succeeded();
@@ -109,7 +109,7 @@ fn a_blacklisted_member_acts_no_more_in_any_way() {
 }
 
 #[test]
-fn the_last_administrator_cannot_be_removed_blacklisted_or_made_a_member_like_others() {
+fn the_last_administrator_cannot_be_removed_blacklisted_or_revoked() {
     let server = Server::start();
     let (bob, admin) = (server.member("bob"), server.admin());
     let refused = || {
@@ -134,7 +134,7 @@ fn the_last_administrator_cannot_be_removed_blacklisted_or_made_a_member_like_ot
 }
 
 #[test]
-fn of_two_administrators_who_remove_each_other_at_once_one_stays() {
+fn of_two_administrators_removing_each_other_one_stays() {
     let server = Server::start();
     let (bob, admin) = (server.member("bob"), server.admin());
     let _ = server.cli(["admin", "grant", "bob"]).succeeded();
@@ -150,7 +150,7 @@ fn of_two_administrators_who_remove_each_other_at_once_one_stays() {
 }
 
 #[test]
-fn administrators_are_granted_and_revoked_by_the_command_line_alone() {
+fn only_the_command_line_grants_and_revokes_administrators() {
     let server = Server::start();
     let (ann, admin) = (server.member("ann"), server.admin());
     let _ = server.cli(["admin", "grant", "ANN"]).succeeded();

@@ -37,7 +37,7 @@ fn stocked() -> Server {
 }
 
 #[test]
-fn the_feed_finds_what_each_reader_turned_to_and_rankings_that_know_less_find_it_later() {
+fn the_recommended_ranking_beats_the_baselines() {
     let server = stocked();
     let output = server.cli(["bench", "feed", "--at", "2025-03-11", "--json"]).succeeded();
     // The feed finds it at once. A cat is the newest of all, a dog the second. The other's five are the most popular of
@@ -79,7 +79,7 @@ fn the_feed_finds_what_each_reader_turned_to_and_rankings_that_know_less_find_it
 }
 
 #[test]
-fn a_table_tells_people_and_nothing_is_written() {
+fn the_table_for_people_writes_nothing_to_the_database() {
     let server = stocked();
     let before = server.anyone().get("/get_analysis").succeeded().body;
     let output = server.cli(["bench", "feed"]).succeeded();
@@ -98,7 +98,7 @@ fn a_table_tells_people_and_nothing_is_written() {
 }
 
 #[test]
-fn a_moment_after_which_nothing_was_done_is_refused_and_so_is_a_member() {
+fn an_evaluation_date_without_later_acts_is_refused_and_so_is_a_member() {
     let server = stocked();
     let refused = server.cli(["bench", "feed", "--at", "2025-03-12"]);
     insta::assert_snapshot!(refused.stderr, @"tidings: bad request: no member liked or viewed an earlier post after that time");

@@ -28,7 +28,7 @@ fn tidings(directory: &Path, args: &[&str], input: &str) -> Output {
 }
 
 #[test]
-fn a_setting_is_a_flag_else_a_variable_else_a_line_of_the_file() {
+fn a_flag_overrides_a_variable_which_overrides_the_file() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("tidings.toml"), "base-path = \"/file\"\npw-min = 12\n").unwrap();
     let base = |args: &'static [&'static str], variable: Option<&'static str>| {
@@ -70,7 +70,7 @@ fn a_file_with_an_unknown_key_or_a_bad_value_is_refused_with_its_line() {
 }
 
 #[test]
-fn the_first_command_makes_the_database_and_says_how_to_become_administrator() {
+fn the_first_command_creates_the_database_and_explains_how_to_become_administrator() {
     let directory = tempfile::tempdir().unwrap();
     let made = tidings(directory.path(), &["--json", "init"], "");
     assert_eq!((made.status, made.json()), (0, json!({ "result": "success", "admin": "" })));
@@ -84,7 +84,7 @@ fn the_first_command_makes_the_database_and_says_how_to_become_administrator() {
 }
 
 #[test]
-fn a_database_whose_name_is_mistyped_is_not_made() {
+fn a_mistyped_database_name_creates_no_database() {
     let directory = tempfile::tempdir().unwrap();
     let typo = directory.path().join("typo.db");
     let mistyped = |args: &[&str]| tidings(directory.path(), &[&["--db", "typo.db"], args].concat(), "");
@@ -123,7 +123,7 @@ fn a_database_whose_name_is_mistyped_is_not_made() {
 }
 
 #[test]
-fn init_again_keeps_what_is_there_and_grants_who_is_there() {
+fn a_second_init_keeps_the_database_and_grants_an_existing_member() {
     let server = Server::start();
     let ann = server.member("ann");
     for _ in 0..2 {
@@ -160,7 +160,7 @@ fn passwords_come_from_input_or_a_file_and_never_from_an_argument() {
 }
 
 #[test]
-fn the_exit_status_tells_a_refusal_from_a_wrong_command_and_from_a_failing_system() {
+fn the_exit_status_distinguishes_refusal_usage_and_system_failure() {
     let directory = tempfile::tempdir().unwrap();
     let status = |args: &[&str]| {
         let output = tidings(directory.path(), args, "");
@@ -181,7 +181,7 @@ fn the_exit_status_tells_a_refusal_from_a_wrong_command_and_from_a_failing_syste
 }
 
 #[test]
-fn an_address_that_is_taken_is_named_and_another_one_proposed() {
+fn an_address_in_use_is_named_with_advice_to_choose_another() {
     let holder = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = holder.local_addr().unwrap().to_string();
     let directory = tempfile::tempdir().unwrap();
@@ -192,7 +192,7 @@ fn an_address_that_is_taken_is_named_and_another_one_proposed() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_refused_at_the_start() {
+fn invalid_settings_are_refused_at_startup() {
     let directory = tempfile::tempdir().unwrap();
     for wrong in [
         ["--base-path", "/a b"],

@@ -14,7 +14,7 @@ fn demo(database: &std::path::Path, args: &[&str]) -> Output {
 }
 
 #[test]
-fn what_demo_makes_is_served_and_its_figures_agree() {
+fn demo_data_is_served_and_its_figures_agree() {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("tidings.db");
     let made = demo(&database, &[]).succeeded();
@@ -52,7 +52,7 @@ fn what_demo_makes_is_served_and_its_figures_agree() {
 }
 
 #[test]
-fn the_numbers_are_told_as_json_and_the_same_seed_gives_the_same() {
+fn the_report_is_json_and_the_same_seed_gives_the_same_data() {
     let directory = tempfile::tempdir().unwrap();
     let made = |name: &str, seed: &str| -> Value {
         demo(&directory.path().join(name), &["--json", "--seed", seed]).succeeded().json()
@@ -69,7 +69,7 @@ fn the_numbers_are_told_as_json_and_the_same_seed_gives_the_same() {
 }
 
 #[test]
-fn a_database_in_use_is_left_alone_and_administrators_may_be_there() {
+fn a_database_in_use_is_left_alone_unless_it_holds_only_administrators() {
     let server = Server::start();
     let _admin = server.admin();
     assert_eq!(demo(server.database(), &[]).status, 0);

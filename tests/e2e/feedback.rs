@@ -27,7 +27,7 @@ fn about(admin: &Caller, text: &str) -> Value {
 }
 
 #[test]
-fn what_a_member_writes_on_a_notice_or_on_none_administrators_read() {
+fn administrators_read_feedback_with_and_without_a_notice() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("Ann.K"));
     let notice = notice(&admin, 1);
@@ -54,7 +54,7 @@ fn what_a_member_writes_on_a_notice_or_on_none_administrators_read() {
 }
 
 #[test]
-fn a_form_a_missing_type_and_the_name_feedback_are_taken() {
+fn a_form_a_missing_type_and_the_field_feedback_are_accepted() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let path = format!("/remove_notice/{}", notice(&admin, 1));
@@ -119,7 +119,7 @@ fn the_notice_must_be_one_that_the_member_can_see() {
 }
 
 #[test]
-fn who_is_no_member_is_told_bad_request_whatever_else_is_wrong() {
+fn feedback_without_a_valid_token_is_a_bad_request() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let (notice, gone) = (notice(&admin, 1), server.member("gone"));
@@ -137,7 +137,7 @@ fn who_is_no_member_is_told_bad_request_whatever_else_is_wrong() {
 }
 
 #[test]
-fn only_administrators_read_feedback_and_say_what_is_done() {
+fn only_administrators_read_and_close_feedback() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let _ = ann.post("/send_feedback", json!({ "post": "first" })).succeeded();
@@ -174,7 +174,7 @@ fn only_administrators_read_feedback_and_say_what_is_done() {
 }
 
 #[test]
-fn feedback_stays_when_its_author_and_its_notice_are_gone() {
+fn feedback_stays_after_its_author_and_notice_are_removed() {
     let mut server = Server::start();
     let (admin, ann, ben) = (server.admin(), server.member("ann"), server.member("ben"));
     let notice = notice(&admin, 1);

@@ -52,7 +52,7 @@ fn an_unknown_path_is_not_found_whatever_the_method() {
 }
 
 #[test]
-fn a_known_path_with_another_method_is_not_allowed_and_says_what_is() {
+fn a_known_path_with_another_method_is_405_with_an_allow_header() {
     let server = Server::start();
     for operation in OPERATIONS {
         let same_path = OPERATIONS.iter().filter(|other| other.path == operation.path);
@@ -68,7 +68,7 @@ fn a_known_path_with_another_method_is_not_allowed_and_says_what_is() {
 }
 
 #[test]
-fn head_is_another_method_too() {
+fn head_is_refused_like_any_other_method() {
     let server = Server::start();
     for (path, allowed) in [("/get_all_notice", "GET"), ("/sign_up", "POST"), ("/healthz", "GET")] {
         let answer = server.anyone().request("HEAD", path).send();
@@ -79,7 +79,7 @@ fn head_is_another_method_too() {
 }
 
 #[test]
-fn the_method_is_looked_at_before_token_and_body() {
+fn the_method_is_checked_before_token_and_body() {
     let server = Server::start();
     let answer = server.anyone().request("PUT", "/insert_notice").body("text/plain", "x").send();
     assert_eq!(answer.said(), "405 method not allowed");
@@ -88,7 +88,7 @@ fn the_method_is_looked_at_before_token_and_body() {
 }
 
 #[test]
-fn every_answer_is_json_and_what_is_personal_or_changes_something_is_not_kept() {
+fn every_response_is_json_and_personal_or_changing_ones_are_not_cached() {
     let server = Server::start();
     let admin = server.admin();
     let keepable = [
@@ -184,7 +184,7 @@ fn every_operation_with_a_body_takes_it_as_a_form_too() {
 }
 
 #[test]
-fn a_form_says_what_json_says() {
+fn a_form_is_read_like_json() {
     let server = Server::start();
     let admin = server.admin();
     let mut post = sample::post("A & B + C: 대학 100%");
@@ -215,7 +215,7 @@ fn a_form_says_what_json_says() {
 }
 
 #[test]
-fn content_types_are_told_in_any_case_and_with_parameters() {
+fn content_types_are_recognised_in_any_case_and_with_parameters() {
     let server = Server::start();
     let _ = server.member("ann");
     let (json, form) = (json!({ "id": "ann", "pw": PASSWORD }).to_string(), "id=ann&pw=correct+horse");
@@ -245,7 +245,7 @@ fn content_types_are_told_in_any_case_and_with_parameters() {
 }
 
 #[test]
-fn everything_is_served_under_the_base_path_and_nothing_beside_it() {
+fn everything_is_served_under_the_base_path_and_nothing_outside_it() {
     for base in ["/api", "/api/"] {
         let server = Server::with(move |serve| {
             serve.args(["--base-path", base]);
@@ -276,7 +276,7 @@ fn gunzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn answers_are_compressed_for_who_takes_it_where_it_is_worth_it() {
+fn large_responses_are_compressed_for_clients_that_accept_it() {
     let server = Server::start();
     let (ann, admin) = (server.member("ann"), server.admin());
     let _ = server.cli_with_input(["post", "import", "-"], sample::RUST_BLOG).succeeded();
@@ -308,7 +308,7 @@ fn answers_are_compressed_for_who_takes_it_where_it_is_worth_it() {
 }
 
 #[test]
-fn a_client_has_as_many_requests_a_second_as_the_rate_limit_says() {
+fn the_rate_limit_bounds_a_clients_requests_per_second() {
     let server = Server::with(|serve| {
         serve.args(["--rate-limit", "3", "--trust-proxy", "127.0.0.1"]);
     });

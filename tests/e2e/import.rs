@@ -93,7 +93,7 @@ fn lines_an_array_and_chunks_import_the_same_posts() {
 }
 
 #[test]
-fn a_bad_line_is_named_with_its_number_and_its_reason_and_stops_no_other() {
+fn a_bad_line_is_reported_with_number_and_reason_and_the_others_are_imported() {
     let server = Server::start();
     let admin = server.admin();
     let mut long = sample::post("long");
@@ -128,7 +128,7 @@ fn a_bad_line_is_named_with_its_number_and_its_reason_and_stops_no_other() {
 }
 
 #[test]
-fn of_an_array_the_elements_are_numbered() {
+fn the_elements_of_an_array_are_numbered_as_lines() {
     let server = Server::start();
     let admin = server.admin();
     let array =
@@ -144,7 +144,7 @@ fn of_an_array_the_elements_are_numbered() {
 }
 
 #[test]
-fn nothing_to_import_is_fine() {
+fn an_empty_import_succeeds() {
     let server = Server::start();
     let admin = server.admin();
     for (content_type, body) in
@@ -194,7 +194,7 @@ fn a_line_with_a_known_url_updates_the_post() {
 }
 
 #[test]
-fn a_new_post_keeps_the_id_the_views_and_the_likes_of_its_line() {
+fn a_new_post_keeps_the_id_views_and_likes_of_its_line() {
     let server = Server::start();
     let admin = server.admin();
     let id = "6560c1a2ffeeddccbbaa0001";

@@ -73,7 +73,7 @@ fn sign_ins_of_others_succeed_while_one_network_floods_sign_ups() {
 }
 
 #[test]
-fn sign_ins_of_others_succeed_while_one_network_floods_wrong_ones() {
+fn sign_ins_of_others_succeed_while_one_network_floods_failing_sign_ins() {
     let server = behind_a_proxy(&["--hash-queue", "2", "--sign-in-slowing", "off"]);
     let _ = server.member("ann");
     let flooder = |client: usize| from(&server, &format!("2001:db8:1:{client}::1"));
@@ -88,7 +88,7 @@ fn sign_ins_of_others_succeed_while_one_network_floods_wrong_ones() {
 }
 
 #[test]
-fn a_client_has_its_sign_ups_and_others_have_theirs() {
+fn the_sign_up_limit_counts_each_client_separately() {
     let server = behind_a_proxy(&["--sign-up-limit", "1", "--sign-up-burst", "2"]);
     let here = from(&server, "203.0.113.7");
     assert_eq!(sign_up(&here, "ann").said(), "200 success");
@@ -106,7 +106,7 @@ fn a_client_has_its_sign_ups_and_others_have_theirs() {
 }
 
 #[test]
-fn a_client_has_its_searches_whoever_makes_them() {
+fn the_search_limit_covers_every_kind_of_search() {
     let server = behind_a_proxy(&["--search-limit", "4", "--guest-write-limit", "off"]);
     let ann = server.member("ann").with_header("X-Forwarded-For", "203.0.113.7");
     let search = json!({ "search": "rust" });
@@ -121,7 +121,7 @@ fn a_client_has_its_searches_whoever_makes_them() {
 }
 
 #[test]
-fn a_client_has_its_writes_where_it_is_not_signed_in() {
+fn the_guest_write_limit_counts_only_requests_without_a_token() {
     let server = behind_a_proxy(&["--guest-write-limit", "3"]);
     let here = from(&server, "203.0.113.7");
     let ann = server.member("ann").with_header("X-Forwarded-For", "203.0.113.7");
@@ -137,7 +137,7 @@ fn a_client_has_its_writes_where_it_is_not_signed_in() {
 }
 
 #[test]
-fn unknown_paths_and_wrong_methods_are_requests_too() {
+fn unknown_paths_and_wrong_methods_are_rate_limited() {
     let server = behind_a_proxy(&["--rate-limit", "1"]);
     let refused = |caller: &Caller, method: &str, path: &str| {
         // Within a second one is answered: of three in a row one is refused unless two seconds pass.

@@ -154,7 +154,7 @@ fn with(body: &Value, field: &str, value: Value) -> Value {
 }
 
 #[test]
-fn the_table_of_operations_is_complete_by_the_servers_own_document() {
+fn the_table_of_operations_matches_the_openapi_document() {
     let server = Server::start();
     let document = server.anyone().get("/openapi.json").body;
     let mut documented = Vec::new();

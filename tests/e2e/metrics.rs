@@ -38,7 +38,7 @@ fn value(page: &str, name: &str) -> Option<f64> {
 }
 
 #[test]
-fn what_was_answered_and_how_the_store_does_stands_in_the_metrics() {
+fn the_metrics_report_responses_and_the_store() {
     let (server, metrics) = watched();
     let ann = server.member("ann");
     let admin = server.admin();
@@ -89,7 +89,7 @@ fn metrics_are_on_their_own_listener_alone() {
 }
 
 #[test]
-fn crawlers_are_told_apart_and_lines_that_were_lost_are_told() {
+fn crawler_requests_and_lost_lines_are_reported() {
     let (server, metrics) = watched();
     let bot = server.anyone().with_header("User-Agent", "Googlebot/2.1");
     for _ in 0..3 {
@@ -102,7 +102,7 @@ fn crawlers_are_told_apart_and_lines_that_were_lost_are_told() {
 }
 
 #[test]
-fn a_listener_that_cannot_be_had_is_named() {
+fn an_address_that_cannot_be_bound_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let directory = tempfile::tempdir().unwrap();

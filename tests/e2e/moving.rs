@@ -26,7 +26,7 @@ fn members(database: &std::path::Path) -> u64 {
 }
 
 #[test]
-fn members_move_in_while_the_server_runs_and_sign_in_as_before() {
+fn members_are_imported_while_the_server_runs_and_sign_in_as_before() {
     let server = Server::start();
     server.member("taken");
     let input = lines(&[
@@ -69,7 +69,7 @@ fn members_move_in_while_the_server_runs_and_sign_in_as_before() {
 }
 
 #[test]
-fn acts_move_in_while_the_server_runs_and_count_on_their_days() {
+fn acts_are_imported_while_the_server_runs_and_count_on_their_days() {
     let server = Server::start();
     let ann = server.member("ann");
     let posts =
@@ -141,7 +141,7 @@ fn acts_move_in_while_the_server_runs_and_count_on_their_days() {
 }
 
 #[test]
-fn an_import_that_is_interrupted_says_how_far_it_came_and_goes_on_another_time() {
+fn an_interrupted_import_reports_its_progress_and_resumes_when_repeated() {
     let server = Server::start();
     let mut import = command();
     import.args(["--json", "member", "import", "-", "--db"]).arg(server.database());
@@ -198,7 +198,7 @@ fn interrupted(import: Child) -> Value {
 }
 
 #[test]
-fn an_import_that_is_interrupted_while_it_waits_for_more_says_what_it_did() {
+fn an_import_interrupted_while_waiting_for_input_reports_its_progress() {
     let server = Server::start();
     let (import, mut stdin) = waiting_import(&server, "member");
     for n in 0..1_100 {
@@ -214,7 +214,7 @@ fn an_import_that_is_interrupted_while_it_waits_for_more_says_what_it_did() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_import_that_is_interrupted_before_it_has_read_anything_did_nothing() {
+fn an_import_interrupted_before_reading_changes_nothing() {
     let server = Server::start();
     for kind in ["member", "act", "post", "roster"] {
         let (import, _stdin) = waiting_import(&server, kind);

@@ -116,7 +116,7 @@ fn every_feed_has_the_fields_of_the_interface_and_no_others() {
 }
 
 #[test]
-fn a_page_has_150_posts_or_as_many_as_are_asked_for_up_to_300() {
+fn a_page_has_150_posts_by_default_and_at_most_300() {
     let server = with_posts(299);
     import(&server, &[post(299), post(300), post(301)], 300);
     for path in FEEDS {
@@ -133,7 +133,7 @@ fn a_page_has_150_posts_or_as_many_as_are_asked_for_up_to_300() {
 }
 
 #[test]
-fn popular_posts_come_by_likes_and_views_and_the_others_newest_first() {
+fn popular_posts_are_ranked_by_likes_and_views_then_newest_first() {
     let server = with_posts(8);
     let (ann, ben) = (server.member("ann"), server.member("ben"));
     // A like weighs three views: two views, one like, five views, two likes.
@@ -154,7 +154,7 @@ fn popular_posts_come_by_likes_and_views_and_the_others_newest_first() {
 }
 
 #[test]
-fn one_client_makes_no_post_popular_whatever_it_calls_itself() {
+fn one_client_cannot_make_a_post_popular() {
     let server = with_posts(4);
     // Two members each, against one guest many times, and against many user agents of one network.
     let (ann, ben) = (server.member("ann"), server.member("ben"));
@@ -176,7 +176,7 @@ fn one_client_makes_no_post_popular_whatever_it_calls_itself() {
 }
 
 #[test]
-fn settings_say_what_a_like_weighs_and_how_many_acts_interest_needs() {
+fn settings_change_the_weight_of_a_like_and_the_acts_interest_needs() {
     let server = Server::with(|serve| {
         serve.args(["--popular-like-weight", "9", "--interest-min-acts", "1"]);
     });
@@ -210,7 +210,7 @@ fn ties_are_broken_by_the_newest_date_then_the_greatest_id() {
 }
 
 #[test]
-fn a_topic_feed_has_the_posts_whose_topic_or_tag_holds_the_name_newest_first() {
+fn a_topic_feed_lists_posts_with_that_topic_or_tag_newest_first() {
     let server = Server::start();
     let mut posts: Vec<Value> = (0..6).map(post).collect();
     posts[1]["topic"] = json!(["대학 생활", "all"]);
@@ -232,7 +232,7 @@ fn a_topic_feed_has_the_posts_whose_topic_or_tag_holds_the_name_newest_first() {
 }
 
 #[test]
-fn version_1_of_the_topic_feed_answers_the_same_and_names_its_successor() {
+fn version_1_of_the_topic_feed_is_the_same_and_names_its_successor() {
     let server = with_posts(200);
     let (anyone, ann) = (server.anyone(), server.member("ann"));
     for name in ["all", "unknown", "%EB%8C%80"] {
@@ -257,7 +257,7 @@ fn version_1_of_the_topic_feed_answers_the_same_and_names_its_successor() {
 }
 
 #[test]
-fn a_member_who_opens_a_topic_feed_has_it_in_their_list() {
+fn opening_a_topic_feed_adds_it_to_the_members_list() {
     let mut server = Server::start();
     let mut posts: Vec<Value> = (0..4).map(post).collect();
     posts[0]["tag"] = json!(["rare", "common", "middle"]);
@@ -323,7 +323,7 @@ fn no_feed_shows_a_post_past_its_end() {
 }
 
 #[test]
-fn a_token_that_fails_is_as_good_as_none() {
+fn an_invalid_token_counts_as_none() {
     let server = with_posts(5);
     let ann = server.member("ann");
     let gone = server.member("gone");
@@ -341,7 +341,7 @@ fn a_token_that_fails_is_as_good_as_none() {
 }
 
 #[test]
-fn what_another_process_changes_shows_within_a_second() {
+fn changes_by_another_process_show_within_a_second() {
     let server = with_posts(3);
     let mut fastest = Duration::MAX;
     // The quickest of some counts: the machine may have something else to do for a moment.

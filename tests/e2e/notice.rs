@@ -27,7 +27,7 @@ fn all(admin: &Caller) -> Value {
 }
 
 #[test]
-fn what_an_administrator_inserts_anybody_reads() {
+fn anybody_reads_an_inserted_notice() {
     let server = Server::start();
     let admin = server.admin();
     assert_eq!(
@@ -122,7 +122,7 @@ fn activation_is_0_or_1_and_1_when_it_is_not_given() {
 }
 
 #[test]
-fn forms_say_what_json_says() {
+fn forms_are_read_like_json() {
     let server = Server::start();
     let admin = server.admin();
     let fields =
@@ -227,7 +227,7 @@ fn a_removed_notice_is_gone() {
 }
 
 #[test]
-fn an_id_that_is_nothing_is_not_found() {
+fn a_malformed_id_is_not_found() {
     let server = Server::start();
     let admin = server.admin();
     insert(&admin, sample::notice("only"));
@@ -243,7 +243,7 @@ fn an_id_that_is_nothing_is_not_found() {
 }
 
 #[test]
-fn who_is_no_administrator_changes_no_notice() {
+fn only_administrators_change_notices() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let id = insert(&admin, sample::notice("only"));
@@ -261,7 +261,7 @@ fn who_is_no_administrator_changes_no_notice() {
 }
 
 #[test]
-fn each_reading_of_a_notice_counts_one_view_that_the_list_shows_and_a_restart_keeps() {
+fn each_read_of_a_notice_counts_one_view_that_survives_a_restart() {
     let mut server = Server::start();
     let admin = server.admin();
     let (read, unread) = (insert(&admin, sample::notice("read")), insert(&admin, sample::notice("unread")));
@@ -283,7 +283,7 @@ fn each_reading_of_a_notice_counts_one_view_that_the_list_shows_and_a_restart_ke
 }
 
 #[test]
-fn of_many_views_at_once_a_clean_stop_loses_none() {
+fn a_clean_stop_loses_none_of_many_concurrent_views() {
     const READERS: i64 = 8;
     const VIEWS: i64 = 100;
     let mut server = Server::start();

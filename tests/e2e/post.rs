@@ -151,7 +151,7 @@ fn each_field_keeps_its_bounds_to_the_character() {
 }
 
 #[test]
-fn forms_say_what_json_says_with_lists_as_repeated_keys_or_commas() {
+fn forms_are_read_like_json_with_lists_as_repeated_keys_or_commas() {
     let server = Server::start();
     let admin = server.admin();
     let fields = [
@@ -241,7 +241,7 @@ fn an_update_changes_what_it_names_and_nothing_else() {
 }
 
 #[test]
-fn a_removed_post_is_gone_everywhere() {
+fn a_removed_post_disappears_from_every_list() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let [gone, stays] = ["zebra crossing", "zebra stripes"].map(|title| {
@@ -274,7 +274,7 @@ fn a_removed_post_is_gone_everywhere() {
 }
 
 #[test]
-fn an_id_that_is_nothing_is_not_found() {
+fn a_malformed_id_is_not_found() {
     let server = Server::start();
     let admin = server.admin();
     for nothing in NOTHINGS {
@@ -320,7 +320,7 @@ fn only_administrators_change_posts() {
 }
 
 #[test]
-fn categories_say_how_many_posts_each_topic_has() {
+fn categories_count_the_posts_of_each_topic() {
     let server = Server::start();
     let admin = server.admin();
     assert_eq!(server.anyone().get("/get_categories").body, json!({ "result": "success", "categories": [] }));

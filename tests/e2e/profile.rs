@@ -21,7 +21,7 @@ fn search(caller: &Caller, text: &str) -> Answer {
 }
 
 #[test]
-fn a_member_who_never_verified_goes_by_the_nickname_and_has_no_major() {
+fn an_unverified_member_has_the_nickname_as_name_and_no_major() {
     let server = Server::start();
     let info = server.member("ann").get("/get_userinfo");
     assert_eq!(info.header("cache-control"), "no-store");
@@ -45,7 +45,7 @@ fn a_member_who_never_verified_goes_by_the_nickname_and_has_no_major() {
 }
 
 #[test]
-fn a_nickname_is_changed_and_takes_the_place_of_the_name() {
+fn a_changed_nickname_replaces_the_name() {
     let server = Server::start();
     let ann = server.member("ann");
     for nickname in ["Annie", "앤 🦀", " a ", "e\u{301}"] {
@@ -61,7 +61,7 @@ fn a_nickname_is_changed_and_takes_the_place_of_the_name() {
 }
 
 #[test]
-fn a_nickname_that_breaks_its_rule_is_refused_and_the_old_one_stays() {
+fn an_invalid_nickname_is_refused_and_the_old_one_stays() {
     let server = Server::start();
     let ann = server.member("ann");
     let long = "한".repeat(31);
@@ -91,7 +91,7 @@ fn auto_login_is_0_or_1() {
 }
 
 #[test]
-fn the_lists_hold_what_the_member_did_with_every_documented_field() {
+fn the_lists_hold_the_members_acts_with_every_documented_field() {
     let server = Server::start();
     let (ann, admin) = (server.member("ann"), server.admin());
     let plain = insert_post(&admin, "Rust 2.0", &["releases"], &["compiler", "cargo"]);
@@ -128,7 +128,7 @@ fn time(time: insta::internals::Content, _: insta::internals::ContentPath<'_>) -
 }
 
 #[test]
-fn each_number_gives_its_list_and_every_other_is_a_bad_request() {
+fn each_type_number_returns_its_list_and_any_other_is_a_bad_request() {
     let server = Server::start();
     let ann = server.member("ann");
     let lists = |caller: &Caller, number: &str| {
@@ -198,7 +198,7 @@ fn lists_are_newest_first_and_hold_each_post_once() {
 }
 
 #[test]
-fn of_searches_the_newest_300_are_kept() {
+fn the_newest_300_searches_are_kept() {
     let server = Server::start();
     let ann = server.member("ann");
     for n in 0..305 {
@@ -210,7 +210,7 @@ fn of_searches_the_newest_300_are_kept() {
 }
 
 #[test]
-fn resetting_the_measurement_empties_the_histories_and_keeps_the_likes() {
+fn resetting_the_measurement_clears_the_histories_and_keeps_the_likes() {
     let server = Server::start();
     let (ann, bob, admin) = (server.member("ann"), server.member("bob"), server.admin());
     let post = insert_post(&admin, "A", &["news"], &[]);
@@ -237,7 +237,7 @@ fn resetting_the_measurement_empties_the_histories_and_keeps_the_likes() {
 }
 
 #[test]
-fn who_removes_their_account_is_gone_and_what_they_gave_stays() {
+fn removing_the_own_account_keeps_its_likes_views_and_feedback() {
     let server = Server::start();
     let (ann, admin) = (server.member("ann"), server.admin());
     let post = insert_post(&admin, "A", &[], &[]);

@@ -67,7 +67,7 @@ fn posts_are_found_best_first_with_a_similarity_above_0() {
 }
 
 #[test]
-fn case_width_accents_and_stop_words_make_no_difference() {
+fn search_ignores_case_width_accents_and_stop_words() {
     let server = with_posts(&[("Ｒｕｓｔ の Cafe\u{301}", "The ﬁrst of THE Straße", "x")]);
     for found in ["rust", "RUST", "Ｒｕｓｔ", "café", "CAFÉ", "cafe\u{301}", "first", "the rust", "straße"]
     {
@@ -79,7 +79,7 @@ fn case_width_accents_and_stop_words_make_no_difference() {
 }
 
 #[test]
-fn korean_words_are_found_whatever_particle_follows() {
+fn korean_words_are_found_with_any_particle() {
     let server = with_posts(&[
         ("시험 기간", "도서관에서 공부를 합니다. 학생들은 밤까지 있습니다.", "캠퍼스"),
         ("식당", "학생식당의 점심 메뉴", "캠퍼스"),
@@ -102,7 +102,7 @@ fn korean_words_are_found_whatever_particle_follows() {
 }
 
 #[test]
-fn japanese_and_chinese_are_found_by_pairs_of_characters() {
+fn japanese_and_chinese_are_found_by_character_pairs() {
     let server = with_posts(&[
         ("天気", "東京都の天気は晴れです", "x"),
         ("カメラ", "新しいカメラを買いました", "x"),
@@ -142,7 +142,7 @@ fn within_a_category_only_its_posts_are_found() {
 }
 
 #[test]
-fn the_sites_whose_posts_match_come_with_most_matches_first() {
+fn matching_sites_are_listed_by_number_of_matches() {
     let server = Server::start();
     let admin = server.admin();
     for (n, host) in
@@ -206,7 +206,7 @@ fn search_and_number_are_within_their_bounds() {
 }
 
 #[test]
-fn nothing_that_is_searched_for_is_taken_for_a_query_language() {
+fn search_text_is_never_read_as_a_query_language() {
     let server = with_posts(&[("plain", "text", "x")]);
     for odd in [
         "\"plain",
@@ -285,7 +285,7 @@ fn searching_records_nothing() {
 }
 
 #[test]
-fn of_a_members_searches_the_newest_300_are_kept() {
+fn a_members_newest_300_searches_are_kept() {
     let server = Server::start();
     let ann = server.member("ann");
     for n in 0..310 {
@@ -296,7 +296,7 @@ fn of_a_members_searches_the_newest_300_are_kept() {
 }
 
 #[test]
-fn posts_are_found_by_what_they_are_now() {
+fn posts_are_found_by_their_current_text() {
     let server = Server::start();
     let admin = server.admin();
     let id = insert(&admin, "chess club", "meets on Mondays", "sport", "https://example.org/club");

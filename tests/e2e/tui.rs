@@ -86,7 +86,7 @@ fn a_notice_is_written_seen_over_http_hidden_and_removed() {
 }
 
 #[test]
-fn what_changes_over_http_is_seen() {
+fn the_screens_show_changes_made_over_http() {
     let Screens { terminal, server } = Screens::open();
     let (admin, ann) = (server.admin(), server.member("ann"));
     terminal.press(&["2"]);
@@ -112,14 +112,14 @@ fn what_changes_over_http_is_seen() {
 }
 
 #[test]
-fn the_terminal_is_given_back_when_one_quits() {
+fn the_terminal_is_restored_on_quit() {
     let screens = Screens::open();
     screens.terminal.press(&["q"]);
     screens.ended("0");
 }
 
 #[test]
-fn the_terminal_is_given_back_after_a_signal_and_drafts_are_kept() {
+fn the_terminal_is_restored_after_a_signal_and_drafts_are_kept() {
     let screens = Screens::open();
     screens.terminal.press(&["2", "n"]);
     screens.terminal.types("half a title");
@@ -136,7 +136,7 @@ fn the_terminal_is_given_back_after_a_signal_and_drafts_are_kept() {
 }
 
 #[test]
-fn what_was_typed_outlives_a_crash() {
+fn typed_drafts_survive_a_crash() {
     let screens = Screens::open();
     screens.terminal.press(&["2", "n"]);
     screens.terminal.types("half a title");
@@ -164,7 +164,7 @@ fn what_was_typed_outlives_a_crash() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_screens_end_with_their_terminal() {
+fn the_screens_exit_with_their_terminal() {
     let screens = Screens::open();
     let state = format!("/proc/{}/stat", screens.pid().as_raw_nonzero());
     // One that has ended may stand there until somebody asks what became of it.
@@ -177,7 +177,7 @@ fn the_screens_end_with_their_terminal() {
 /// A panic is made with a key that only development builds have, and only where this variable is set.
 #[cfg(debug_assertions)]
 #[test]
-fn the_terminal_is_given_back_after_a_panic() {
+fn the_terminal_is_restored_after_a_panic() {
     let screens = Screens::on(Server::start(), "TIDINGS_TEST_PANIC=1");
     screens.terminal.press(&["F12"]);
     screens.ended("101");
@@ -185,7 +185,7 @@ fn the_terminal_is_given_back_after_a_panic() {
 }
 
 #[test]
-fn the_screens_go_to_the_background_and_come_back() {
+fn the_screens_can_be_suspended_and_resumed() {
     let screens = Screens::open();
     for foreground in ["fg", "fg"] {
         screens.terminal.press(&["C-z"]);
@@ -227,7 +227,7 @@ fn without_a_terminal_there_is_a_hint_and_exit_status_2() {
 }
 
 #[test]
-fn a_database_that_does_not_open_is_told_and_no_terminal_is_touched() {
+fn a_database_that_does_not_open_is_reported_before_the_terminal_is_touched() {
     let terminal = Window::open(100, 30);
     fs::write(terminal.directory().join("no.db"), "this is no database at all, it is a text").unwrap();
     let binary = command().get_program().to_string_lossy().into_owned();
@@ -237,7 +237,7 @@ fn a_database_that_does_not_open_is_told_and_no_terminal_is_touched() {
 }
 
 #[test]
-fn help_names_the_screens() {
+fn the_help_names_the_screens() {
     let mut help = command();
     help.args(["tui", "--help"]);
     let help = run(help, "").succeeded();

@@ -73,7 +73,7 @@ fn is_about(word: &str, subject: &str) -> bool {
 }
 
 #[test]
-fn the_server_learns_the_words_of_the_posts_by_itself() {
+fn the_server_trains_the_word_model_by_itself() {
     let server = Server::start();
     let anyone = server.anyone();
     assert_eq!(similar(&anyone, "cargo"), [("cargo".to_owned(), vec![])], "there are no posts");
@@ -96,7 +96,7 @@ fn the_server_learns_the_words_of_the_posts_by_itself() {
 }
 
 #[test]
-fn words_are_kept_for_the_next_start_and_learned_again_when_the_file_is_damaged() {
+fn the_word_model_is_kept_and_retrained_if_its_file_is_damaged() {
     let mut server = Server::start();
     let anyone = server.anyone();
     import(&server, 120);
@@ -118,7 +118,7 @@ fn words_are_kept_for_the_next_start_and_learned_again_when_the_file_is_damaged(
 }
 
 #[test]
-fn a_running_server_takes_what_the_command_line_learned() {
+fn a_running_server_loads_a_model_trained_by_the_command_line() {
     let server = with_posts();
     let anyone = server.anyone();
     assert_eq!(words(&anyone, "cargo"), Vec::<String>::new(), "told never to learn");
@@ -145,7 +145,7 @@ fn a_running_server_takes_what_the_command_line_learned() {
 }
 
 #[test]
-fn vectors_go_out_and_come_in_in_the_text_form_of_word2vec() {
+fn vectors_are_exported_and_loaded_in_word2vec_text_form() {
     let server = with_posts();
     let anyone = server.anyone();
     let file = server.database().with_file_name("vectors.txt");
@@ -182,7 +182,7 @@ fn vectors_go_out_and_come_in_in_the_text_form_of_word2vec() {
 }
 
 #[test]
-fn a_file_that_is_no_vectors_changes_nothing() {
+fn an_unreadable_vector_file_changes_nothing() {
     let server = with_posts();
     let _ = server.cli(["words", "train"]).succeeded();
     let file = server.database().with_file_name("tidings.db.words");
@@ -204,7 +204,7 @@ fn a_file_that_is_no_vectors_changes_nothing() {
 }
 
 #[test]
-fn settings_say_how_many_words_and_how_alike() {
+fn settings_bound_the_number_and_similarity_of_words() {
     let server = Server::with(|serve| {
         serve.args(["--similar-words", "2", "--similar-words-min", "0.9", "--words-retrain-after", "0"]);
     });
@@ -217,7 +217,7 @@ fn settings_say_how_many_words_and_how_alike() {
 }
 
 #[test]
-fn searches_look_for_similar_words_too_and_remember_them() {
+fn searches_include_similar_words_and_record_them() {
     let server = with_posts();
     let _ = server.cli_with_input(["words", "load", "-"], "2 1\noven 1\ncargo 1\n").succeeded();
     let ann = server.member("ann");

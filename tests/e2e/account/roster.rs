@@ -14,7 +14,7 @@ fn listed(server: &Server) -> u64 {
 }
 
 #[test]
-fn an_input_that_breaks_off_or_names_no_columns_is_no_roster() {
+fn a_truncated_roster_or_one_without_column_names_is_refused() {
     let server = Server::start();
     let directory = server.cli(["roster", "import", "."]);
     assert_eq!(directory.status, 3, "{directory:?}");
@@ -29,7 +29,7 @@ fn an_input_that_breaks_off_or_names_no_columns_is_no_roster() {
 }
 
 #[test]
-fn a_line_of_a_roster_is_named_by_where_it_begins_and_in_our_words() {
+fn a_roster_error_names_the_line_where_the_record_begins() {
     let server = Server::start();
     let roster = b"ID,Name,Password,Major,Faculty\r\n\r\ns1,\"Kim\nJi-woo\",secret,Art,x\r\n\
                    s2,,secret\r\n\ns3,\xff,secret\r\ns4,Park\r\ns5,Choi,secret,Law\r\n";
@@ -45,7 +45,7 @@ fn a_line_of_a_roster_is_named_by_where_it_begins_and_in_our_words() {
 }
 
 #[test]
-fn ids_of_a_roster_that_nobody_can_have_are_told_line_by_line() {
+fn invalid_roster_ids_are_reported_line_by_line() {
     let server = Server::start();
     let long = "x".repeat(129);
     let roster = format!(
@@ -66,7 +66,7 @@ fn ids_of_a_roster_that_nobody_can_have_are_told_line_by_line() {
 }
 
 #[test]
-fn an_import_of_a_roster_that_is_interrupted_goes_on_another_time() {
+fn an_interrupted_roster_import_resumes_when_repeated() {
     let server = Server::start();
     let mut import = command();
     import.args(["--json", "roster", "import", "-", "--db"]).arg(server.database());

@@ -45,7 +45,7 @@ fn after_six_wrong_passwords_the_next_attempt_waits_a_second_even_with_the_right
 }
 
 #[test]
-fn other_clients_and_other_accounts_notice_nothing() {
+fn other_clients_and_other_accounts_are_not_slowed() {
     let server = behind_a_proxy();
     let _ = (server.member("ann"), server.member("bob"));
     let (guesser, other) = (from(&server, "203.0.113.7"), from(&server, "203.0.113.8"));
@@ -65,14 +65,14 @@ fn addresses_of_ipv6_are_one_client_by_64_bits() {
 }
 
 #[test]
-fn unknown_ids_count_as_well() {
+fn attempts_on_unknown_ids_count_as_failures() {
     let server = Server::start();
     fail_six_times(&server.anyone(), "nobody", "200 No member");
     assert_eq!(sign_in(&server.anyone(), "nobody", PASSWORD), "429 too many requests");
 }
 
 #[test]
-fn a_client_with_50_failures_waits_for_a_quarter_of_an_hour() {
+fn a_client_with_50_failures_waits_15_minutes() {
     let server = behind_a_proxy();
     let _ = server.member("ann");
     let (guesser, other) = (from(&server, "203.0.113.7"), from(&server, "203.0.113.8"));
@@ -87,7 +87,7 @@ fn a_client_with_50_failures_waits_for_a_quarter_of_an_hour() {
 }
 
 #[test]
-fn a_client_may_not_say_itself_where_it_comes_from() {
+fn a_clients_own_forwarded_header_is_ignored() {
     let server = Server::start();
     let _ = server.member("ann");
     fail_six_times(&server.anyone(), "ann", "200 incorrect pw");
@@ -95,7 +95,7 @@ fn a_client_may_not_say_itself_where_it_comes_from() {
 }
 
 #[test]
-fn behind_a_proxy_the_rightmost_address_counts_for_the_left_ones_are_the_clients_own_words() {
+fn behind_a_proxy_only_the_rightmost_address_is_trusted() {
     let server = behind_a_proxy();
     let _ = server.member("ann");
     for n in 0..6 {
@@ -141,7 +141,7 @@ fn slowing_can_be_switched_off() {
 }
 
 #[test]
-fn failures_are_logged_with_the_address_where_that_is_wanted() {
+fn failed_sign_ins_are_logged_with_the_address_if_enabled() {
     let mut server = Server::with(|serve| {
         serve.args(["--trust-proxy", "127.0.0.1", "--log-auth-failures"]);
     });

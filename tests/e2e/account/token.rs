@@ -26,7 +26,7 @@ fn is_signed_in(caller: &Caller) -> bool {
 }
 
 #[test]
-fn a_token_says_whose_it_is_and_ends_after_30_days() {
+fn a_token_names_its_member_and_expires_after_30_days() {
     let server = Server::start();
     let ann = server.member("ann");
     let claims = claims(ann.token());
@@ -45,7 +45,7 @@ fn a_token_says_whose_it_is_and_ends_after_30_days() {
 }
 
 #[test]
-fn a_token_that_has_ended_is_a_token_that_fails() {
+fn an_expired_token_is_invalid() {
     let server = Server::start();
     let ann = server.member("ann");
     let mut claims = claims(ann.token());
@@ -63,7 +63,7 @@ fn a_token_that_has_ended_is_a_token_that_fails() {
 }
 
 #[test]
-fn forged_tokens_are_tokens_that_fail() {
+fn forged_tokens_are_invalid() {
     let server = Server::start();
     let (ann, admin) = (server.member("ann"), server.admin());
     let key = key(&server);
@@ -111,7 +111,7 @@ fn forged_tokens_are_tokens_that_fail() {
 }
 
 #[test]
-fn only_a_bearer_header_signs_anybody_in() {
+fn only_a_bearer_header_authenticates() {
     let server = Server::start();
     let ann = server.member("ann");
     let token = ann.token();
@@ -152,7 +152,7 @@ fn only_a_bearer_header_signs_anybody_in() {
 }
 
 #[test]
-fn a_token_that_fails_gets_the_documented_answer_of_each_operation() {
+fn an_invalid_token_gets_each_operations_documented_answer() {
     let server = Server::start();
     let caller = server.anyone().with_token("ann", "a.b.c");
     for caller in [server.anyone(), caller] {
@@ -170,7 +170,7 @@ fn a_token_that_fails_gets_the_documented_answer_of_each_operation() {
 }
 
 #[test]
-fn a_blacklisted_members_tokens_stop_at_once_and_stay_stopped_when_they_are_let_back() {
+fn a_blacklisted_members_tokens_are_revoked_and_stay_revoked() {
     let server = Server::start();
     let (ann, admin) = (server.member("ann"), server.admin());
     assert!(is_signed_in(&ann));
@@ -184,7 +184,7 @@ fn a_blacklisted_members_tokens_stop_at_once_and_stay_stopped_when_they_are_let_
 }
 
 #[test]
-fn a_removed_members_tokens_stop_also_when_the_id_is_registered_again() {
+fn a_removed_members_tokens_stay_revoked_when_the_id_is_registered_again() {
     let server = Server::start();
     let ann = server.member("ann");
     assert_eq!(ann.get("/remove_mine").said(), "200 success");
@@ -199,7 +199,7 @@ fn a_removed_members_tokens_stop_also_when_the_id_is_registered_again() {
 }
 
 #[test]
-fn what_was_stopped_stays_stopped_and_what_was_not_goes_on_across_restarts() {
+fn revoked_tokens_stay_revoked_and_valid_ones_stay_valid_across_restarts() {
     let mut server = Server::start();
     let admin = server.admin();
     let members = ["ann", "bob", "cleo", "dora", "eve"].map(|id| server.member(id));
@@ -225,7 +225,7 @@ fn what_was_stopped_stays_stopped_and_what_was_not_goes_on_across_restarts() {
 }
 
 #[test]
-fn what_another_process_does_to_a_member_counts_for_their_tokens_at_once() {
+fn another_process_revokes_a_members_tokens_at_once() {
     let server = Server::start();
     let ann = server.member("ann");
     assert_eq!(ann.get("/check_admin").said(), "200 Not admin");
@@ -245,7 +245,7 @@ fn what_another_process_does_to_a_member_counts_for_their_tokens_at_once() {
 }
 
 #[test]
-fn the_key_is_made_once_for_its_owner_alone_and_another_key_believes_no_earlier_token() {
+fn the_key_file_is_created_once_and_another_key_invalidates_tokens() {
     let mut server = Server::start();
     let ann = server.member("ann");
     let made = key(&server);
@@ -263,7 +263,7 @@ fn the_key_is_made_once_for_its_owner_alone_and_another_key_believes_no_earlier_
 }
 
 #[test]
-fn the_key_can_come_from_a_file_or_a_variable_and_none_is_made_then() {
+fn the_key_can_come_from_a_file_or_a_variable() {
     let given = b"a key of one's own, of thirty-two bytes or more";
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("token.key");
@@ -291,7 +291,7 @@ fn replace(file: &Path, key: &[u8]) {
 }
 
 #[test]
-fn a_key_is_replaced_while_two_servers_run_and_signs_nobody_out_until_it_is_dropped() {
+fn a_key_is_replaced_under_two_running_servers_and_tokens_last_until_the_old_key_is_removed() {
     const NEW: &[u8] = b"a newer key, of thirty-two bytes";
     let server = Server::start();
     let second = Server::at(server.database(), |_| {});
@@ -335,7 +335,7 @@ fn a_second_key_can_come_from_a_file_or_a_variable() {
 }
 
 #[test]
-fn a_key_that_others_may_read_is_told_in_the_log_and_one_that_anybody_may_write_is_refused() {
+fn a_key_file_others_can_read_is_logged_and_one_others_can_write_is_refused() {
     let mut server = Server::start();
     let mode = |server: &Server, mode: u32| {
         std::fs::set_permissions(key_file(server), std::fs::Permissions::from_mode(mode)).unwrap();

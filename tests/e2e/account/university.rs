@@ -41,7 +41,7 @@ fn signed_in(server: &Server, id: &str, pw: &str) -> (Caller, Answer) {
 }
 
 #[test]
-fn a_member_on_the_roster_becomes_a_member_here_with_that_password_name_and_major() {
+fn a_roster_member_signs_in_with_the_rosters_password_name_and_major() {
     let server = with_roster();
     let (_, info) = signed_in(&server, "S.2026002", "비밀");
     assert_eq!(info.text("/user_id"), "S.2026002");
@@ -64,7 +64,7 @@ fn a_form_signs_in_at_the_university_too() {
 }
 
 #[test]
-fn the_roster_tells_an_unknown_id_from_a_wrong_password() {
+fn the_roster_distinguishes_an_unknown_id_from_a_wrong_password() {
     let server = with_roster();
     assert_eq!(sign_in_up(&server, "s2026009", "secret").said(), "200 not school");
     assert_eq!(sign_in_up(&server, "s2026001", "Secret").said(), "200 pw incorrect");
@@ -73,7 +73,7 @@ fn the_roster_tells_an_unknown_id_from_a_wrong_password() {
 }
 
 #[test]
-fn nobody_becomes_guest_or_removed_by_way_of_the_university() {
+fn the_roster_cannot_create_guest_or_removed() {
     let server = Server::start();
     let roster = "id,name,major,password\nguest,G,,secret\nRemoved,R,,secret\n";
     let _ = server.cli_with_input(["roster", "import", "-"], roster);
@@ -93,7 +93,7 @@ fn ids_on_the_roster_are_reserved_in_any_case() {
 }
 
 #[test]
-fn a_member_by_verification_whose_password_changed_at_the_university_keeps_the_new_one() {
+fn a_verified_member_follows_a_password_change_at_the_university() {
     let server = with_roster();
     let (old, _) = signed_in(&server, "s2026001", "secret");
     let renewed = "id,name,major,password\ns2026001,Kim Ji-woo,Chemistry,changed\n";
@@ -109,7 +109,7 @@ fn a_member_by_verification_whose_password_changed_at_the_university_keeps_the_n
 }
 
 #[test]
-fn a_member_by_sign_up_is_linked_when_the_passwords_are_the_same_and_refused_otherwise() {
+fn a_signed_up_member_is_linked_if_the_passwords_match_and_refused_otherwise() {
     let server = Server::start();
     let (ann, _) = (server.member("ann"), server.member("bob"));
     let roster = format!("id,name,major,password\nann,Ann Kim,Physics,{PASSWORD}\nbob,Bob Lee,Art,other\n");
@@ -136,7 +136,7 @@ fn a_blacklisted_member_is_told_so_after_the_right_password_only() {
 }
 
 #[test]
-fn lines_of_a_roster_that_are_wrong_are_reported_and_stop_no_other() {
+fn bad_roster_lines_are_reported_and_the_others_are_imported() {
     let server = Server::start();
     let roster = "id,name,major,password\n\
         s1,Kim,Physics,secret\n\
@@ -265,7 +265,7 @@ fn honest() -> University {
 }
 
 #[test]
-fn the_university_is_asked_with_id_and_password_and_its_yes_makes_a_member() {
+fn a_positive_answer_of_the_verifier_creates_a_member() {
     let university = honest();
     let server = university.server();
     let (_, info) = signed_in(&server, "s1", "secret");
@@ -276,7 +276,7 @@ fn the_university_is_asked_with_id_and_password_and_its_yes_makes_a_member() {
 }
 
 #[test]
-fn the_university_tells_an_unknown_id_from_a_wrong_password() {
+fn the_verifier_distinguishes_an_unknown_id_from_a_wrong_password() {
     let server = honest().server();
     assert_eq!(sign_in_up(&server, "s2", "secret").said(), "200 not school");
     assert_eq!(sign_in_up(&server, "s1", "wrong").said(), "200 pw incorrect");
@@ -284,14 +284,14 @@ fn the_university_tells_an_unknown_id_from_a_wrong_password() {
 }
 
 #[test]
-fn ids_of_the_universitys_form_are_reserved() {
+fn ids_that_match_the_school_pattern_are_reserved() {
     let server = honest().server();
     assert_eq!(sign_up(&server, "s2026001", PASSWORD, "x"), "200 already id");
     assert_eq!(sign_up(&server, "sam", PASSWORD, "x"), "200 success");
 }
 
 #[test]
-fn nobody_becomes_guest_or_removed_whatever_the_university_says() {
+fn the_verifier_cannot_create_guest_or_removed() {
     let university = University::new(|_, _| {
         Manner::Says(json!({ "verified": true, "known": true, "name": "G", "major": "" }))
     });
@@ -302,7 +302,7 @@ fn nobody_becomes_guest_or_removed_whatever_the_university_says() {
 }
 
 #[test]
-fn a_name_too_long_for_a_nickname_is_cut_and_kept_whole_as_name() {
+fn a_long_name_is_kept_whole_and_truncated_as_nickname() {
     let university = University::new(|id, _| {
         let name = if id == "s1" { format!("\u{1b}[1m{}", "한".repeat(40)) } else { " \n".into() };
         Manner::Says(json!({ "verified": true, "known": true, "name": name, "major": "" }))
@@ -315,7 +315,7 @@ fn a_name_too_long_for_a_nickname_is_cut_and_kept_whole_as_name() {
 }
 
 #[test]
-fn an_answer_that_is_none_is_an_api_error_and_makes_nobody() {
+fn a_malformed_verifier_response_is_an_api_error_and_creates_no_member() {
     let yes = br#"{"verified": true, "known": true, "name": "Kim", "major": ""}"#;
     let answers: Vec<(u16, &'static str, &'static [u8])> = vec![
         (200, "", b""),
@@ -344,7 +344,7 @@ fn an_answer_that_is_none_is_an_api_error_and_makes_nobody() {
 }
 
 #[test]
-fn the_university_may_not_send_us_elsewhere() {
+fn redirects_of_the_verifier_are_not_followed() {
     let elsewhere = honest();
     let location: &'static str = format!("Location: {}\r\n", elsewhere.url).leak();
     for status in [301, 302, 303, 307, 308] {
@@ -355,7 +355,7 @@ fn the_university_may_not_send_us_elsewhere() {
 }
 
 #[test]
-fn a_university_that_is_slow_silent_or_away_is_an_api_error_in_time() {
+fn a_slow_silent_or_unreachable_university_is_an_api_error_within_the_timeout() {
     let silent = University::new(|_, _| Manner::IsSilent);
     let trickling = University::new(|_, _| Manner::Trickles);
     // A port that nobody listens on: it was somebody's a moment ago.

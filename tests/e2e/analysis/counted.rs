@@ -17,7 +17,7 @@ fn counted(server: &Server, asked: u64) -> (u64, u64) {
 }
 
 #[test]
-fn who_is_told_to_come_again_and_who_only_looks_has_not_communicated() {
+fn rejected_and_preflight_requests_are_not_communications() {
     let server = Server::with(|serve| {
         serve.args(["--hash-queue", "1"]);
     });
@@ -61,7 +61,7 @@ fn who_is_told_to_come_again_and_who_only_looks_has_not_communicated() {
 }
 
 #[test]
-fn a_line_has_these_fields_and_the_path_as_operations_are_named() {
+fn a_log_line_has_the_documented_fields_and_the_operations_path() {
     let server = Server::with(|serve| {
         serve.args(["--base-path", "/api", "--public-logs"]);
     });
@@ -75,7 +75,7 @@ fn a_line_has_these_fields_and_the_path_as_operations_are_named() {
 }
 
 #[test]
-fn who_removes_themselves_is_removed_on_their_last_line() {
+fn the_last_log_line_of_a_removed_member_names_removed() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let _ = ann.get("/get_log_user/ANN/5").succeeded();
@@ -92,7 +92,7 @@ fn who_removes_themselves_is_removed_on_their_last_line() {
 }
 
 #[test]
-fn a_member_is_a_visitor_whatever_they_come_with() {
+fn a_member_counts_as_a_visitor_with_any_user_agent() {
     let server = Server::start();
     let ann = server.member("ann").with_header("User-Agent", "Googlebot/2.1");
     let _ = ann.get("/get_userinfo").succeeded();
@@ -132,7 +132,7 @@ fn what_clients_say_of_their_address_counts_where_a_proxy_says_it() {
 }
 
 #[test]
-fn lines_are_kept_for_as_many_days_as_the_setting_says() {
+fn log_lines_are_kept_for_the_set_number_of_days() {
     let mut server = Server::with(|serve| {
         serve.args(["--log-days", "1"]);
     });

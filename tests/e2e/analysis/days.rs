@@ -6,7 +6,7 @@ use tidings_core::clock::Clock;
 use super::*;
 
 #[test]
-fn a_day_has_these_fields_and_one_to_come_has_zeros() {
+fn a_day_has_the_documented_fields_and_a_future_day_has_zeros() {
     let server = Server::start();
     let ann = server.member("ann");
     let _ = ann.get("/get_userinfo").succeeded();
@@ -36,7 +36,7 @@ fn a_day_has_these_fields_and_one_to_come_has_zeros() {
 }
 
 #[test]
-fn an_hour_is_the_zones_also_where_it_begins_at_a_quarter() {
+fn hours_follow_the_time_zone_even_with_a_quarter_hour_offset() {
     let server = Server::with(|serve| {
         serve.args(["--timezone", "Asia/Kathmandu"]);
     });
@@ -79,7 +79,7 @@ fn the_average_is_over_all_days_since_the_first_rounded_down() {
 }
 
 #[test]
-fn a_zone_that_another_gives_the_database_meanwhile_is_not_counted_against() {
+fn counting_in_a_second_time_zone_is_refused() {
     let one = Server::start();
     // Nothing is counted yet, so whoever comes may choose.
     let two = Server::at(one.database(), |serve| {

@@ -48,7 +48,7 @@ fn the_figures_agree_with_each_other_and_with_what_was_just_done() {
 }
 
 #[test]
-fn what_is_counted_survives_a_restart_and_guests_stay_the_same() {
+fn counters_survive_a_restart_and_guests_keep_their_identity() {
     let mut server = Server::start();
     let guest = visitor(&server, "apple");
     let _ = guest.get("/get_device").succeeded();
@@ -64,7 +64,7 @@ fn what_is_counted_survives_a_restart_and_guests_stay_the_same() {
 }
 
 #[test]
-fn a_crash_loses_no_act_and_at_most_what_rode_along() {
+fn a_crash_loses_no_act_and_only_deferred_writes() {
     let mut server = Server::start();
     let admin = server.admin();
     let id = insert_post(&admin, "One");
@@ -78,7 +78,7 @@ fn a_crash_loses_no_act_and_at_most_what_rode_along() {
 }
 
 #[test]
-fn members_and_posts_that_go_take_no_figures_along() {
+fn removing_members_and_posts_changes_no_past_figures() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let id = insert_post(&admin, "One");
@@ -98,7 +98,7 @@ fn members_and_posts_that_go_take_no_figures_along() {
 }
 
 #[test]
-fn crawlers_that_say_so_are_no_visitors_and_plain_clients_are() {
+fn declared_crawlers_are_not_visitors_and_plain_clients_are() {
     let server = Server::start();
     for agent in ["curl/8.5.0", "okhttp/4.12.0", "python-requests/2.32.3"] {
         let _ = visitor(&server, agent).get("/get_device").succeeded();
@@ -110,7 +110,7 @@ fn crawlers_that_say_so_are_no_visitors_and_plain_clients_are() {
 }
 
 #[test]
-fn days_come_one_by_one_and_only_those_that_there_are() {
+fn days_are_listed_one_by_one_and_only_existing_ones() {
     let server = Server::start();
     let anyone = server.anyone();
     for (days, count) in [(0, 1), (1, 2), (366, 367)] {
@@ -145,7 +145,7 @@ fn days_come_one_by_one_and_only_those_that_there_are() {
 }
 
 #[test]
-fn student_numbers_are_cut_for_all_but_administrators() {
+fn student_numbers_are_truncated_for_all_but_administrators() {
     let server = Server::with(|serve| {
         serve.args(["--student-num-chars", "4"]);
     });
@@ -165,7 +165,7 @@ fn student_numbers_are_cut_for_all_but_administrators() {
 }
 
 #[test]
-fn days_are_the_zones_and_a_zone_stays_with_the_database() {
+fn days_follow_the_time_zone_which_stays_with_the_database() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tidings.db");
     // Of these two one is always a day ahead of the other.
@@ -196,7 +196,7 @@ fn days_are_the_zones_and_a_zone_stays_with_the_database() {
 }
 
 #[test]
-fn nothing_of_a_clients_address_is_kept() {
+fn no_client_address_is_stored() {
     let mut server = Server::with(|serve| {
         serve.args(["--trust-proxy", "127.0.0.1"]).env("RUST_LOG", "trace");
     });

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_log_says_who_asked_what_and_how_it_was_answered() {
+fn the_log_records_the_member_the_request_and_the_status() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("Ann"));
     let _ = server.anyone().get("/get_popularity_newsfeed?limit=3").succeeded();
@@ -41,7 +41,7 @@ fn the_log_says_who_asked_what_and_how_it_was_answered() {
 }
 
 #[test]
-fn administrators_read_everything_and_members_their_own() {
+fn administrators_read_all_log_lines_and_members_their_own() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     server.member("ben");
@@ -80,7 +80,7 @@ fn a_public_log_is_open_to_all() {
 }
 
 #[test]
-fn a_window_is_one_number_and_a_limit_has_bounds() {
+fn a_log_query_needs_one_period_and_a_limit_within_bounds() {
     let server = Server::start();
     let admin = server.admin();
     for path in [
@@ -113,7 +113,7 @@ fn a_window_is_one_number_and_a_limit_has_bounds() {
 }
 
 #[test]
-fn who_is_removed_is_removed_from_the_log_too() {
+fn removing_a_member_removes_their_name_from_the_log() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let _ = ann.get("/get_userinfo").succeeded();
@@ -141,7 +141,7 @@ fn who_is_removed_is_removed_from_the_log_too() {
 }
 
 #[test]
-fn where_it_is_not_wanted_there_is_no_log_and_no_visitor() {
+fn disabled_analytics_record_no_log_and_no_visitors() {
     let server = Server::with(|serve| {
         serve.args(["--analytics", "off"]);
     });
@@ -155,7 +155,7 @@ fn where_it_is_not_wanted_there_is_no_log_and_no_visitor() {
 }
 
 #[test]
-fn the_command_line_has_the_whole_log_line_by_line() {
+fn the_command_line_prints_the_whole_log() {
     let mut server = Server::start();
     let ann = server.member("ann");
     for _ in 0..3 {
@@ -181,7 +181,7 @@ fn the_command_line_has_the_whole_log_line_by_line() {
 }
 
 #[test]
-fn ids_that_are_made_up_without_end_are_logged_as_the_template_and_leave_other_paths_alone() {
+fn endless_made_up_ids_are_logged_as_the_path_template() {
     let server = Server::start();
     let (admin, anyone) = (server.admin(), server.anyone());
     for n in 0..1_100 {

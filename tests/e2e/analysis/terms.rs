@@ -7,7 +7,7 @@ fn ranking(caller: &Caller) -> Value {
 }
 
 #[test]
-fn terms_are_ranked_by_how_often_and_how_lately_they_are_searched() {
+fn terms_are_ranked_by_frequency_and_recency() {
     let mut server = Server::start();
     let (anyone, ann) = (server.anyone(), server.member("ann"));
     assert_eq!(ranking(&anyone), json!([]));
@@ -31,7 +31,7 @@ fn terms_are_ranked_by_how_often_and_how_lately_they_are_searched() {
 }
 
 #[test]
-fn blocked_terms_and_those_of_few_visitors_are_not_shown() {
+fn blocked_terms_and_terms_of_few_visitors_are_not_shown() {
     let directory = tempfile::tempdir().unwrap();
     let blocklist = directory.path().join("blocked.txt");
     std::fs::write(&blocklist, "Bad  Word\n\nworse\n").unwrap();
@@ -61,7 +61,7 @@ fn blocked_terms_and_those_of_few_visitors_are_not_shown() {
 }
 
 #[test]
-fn many_user_agents_of_one_address_are_few_visitors_and_few_searches() {
+fn many_user_agents_of_one_address_count_as_few_visitors_and_searches() {
     let server = Server::with(|serve| {
         serve.args(["--trend-min-visitors", "4"]);
     });

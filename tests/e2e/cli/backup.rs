@@ -85,7 +85,7 @@ fn drafts(directory: &Path) -> usize {
 }
 
 #[test]
-fn a_backup_is_whole_and_holds_no_write_up_while_a_server_is_written_to() {
+fn a_backup_taken_during_writes_is_whole_and_blocks_none() {
     let server = Server::start();
     let admin = server.admin();
     let members: Vec<_> = (0..3).map(|n| server.member(&format!("member-{n}"))).collect();
@@ -148,7 +148,7 @@ fn a_backup_is_whole_and_holds_no_write_up_while_a_server_is_written_to() {
 }
 
 #[test]
-fn a_backup_says_what_it_holds_and_is_its_owners_alone() {
+fn a_backup_reports_its_contents_and_only_its_owner_may_read_it() {
     let (directory, database) = closed(3);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let mut wide = tidings(&database, &["backup", "copy.db"]);
@@ -174,7 +174,7 @@ fn a_backup_says_what_it_holds_and_is_its_owners_alone() {
 }
 
 #[test]
-fn what_cannot_be_backed_up_is_said_and_harms_nothing() {
+fn a_failed_backup_is_reported_and_changes_nothing() {
     let (directory, database) = closed(1);
     let path = |name: &str| directory.path().join(name);
     let _ = done(&database, &["backup", "copy.db"]).succeeded();
@@ -208,7 +208,7 @@ fn what_cannot_be_backed_up_is_said_and_harms_nothing() {
 }
 
 #[test]
-fn a_full_disk_leaves_the_older_backup_and_nothing_half() {
+fn a_full_disk_leaves_the_previous_backup_and_no_partial_file() {
     let (directory, database) = closed(50);
     let _ = done(&database, &["backup", "copy.db"]).succeeded();
     let copy = fs::read(directory.path().join("copy.db")).unwrap();
@@ -245,7 +245,7 @@ fn a_full_disk_leaves_the_older_backup_and_nothing_half() {
 }
 
 #[test]
-fn a_directory_that_may_only_be_read_is_backed_up_from_and_not_into() {
+fn a_read_only_directory_can_be_backed_up_but_not_written_to() {
     let (directory, database) = closed(1);
     let elsewhere = tempfile::tempdir().unwrap();
     let copy = elsewhere.path().join("copy.db");
@@ -267,7 +267,7 @@ fn a_directory_that_may_only_be_read_is_backed_up_from_and_not_into() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     let (_directory, database) = closed(1);
     for args in [&["check"][..], &["config"], &["completions", "bash"], &["openapi"], &["backup", "copy.db"]]
     {

@@ -45,7 +45,7 @@ fn wrong(output: &Output) -> Vec<String> {
 }
 
 #[test]
-fn a_sound_database_is_said_to_be_so() {
+fn a_sound_database_is_reported_as_sound() {
     let directory = closed();
     let people = tidings(directory.path(), &["check"], "").succeeded();
     assert_eq!(people.stderr, "");
@@ -69,7 +69,7 @@ fn a_sound_database_is_said_to_be_so() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_what_to_do_and_mended_when_asked_to() {
+fn faults_are_reported_with_advice_and_repaired_on_request() {
     let directory = closed();
     change(
         directory.path(),
@@ -108,7 +108,7 @@ fn what_is_wrong_is_said_with_what_to_do_and_mended_when_asked_to() {
 }
 
 #[test]
-fn a_damaged_database_is_said_to_be_so_and_what_is_none_is_refused() {
+fn a_damaged_database_is_reported_and_another_kind_of_file_is_refused() {
     let directory = closed();
     let path = |name: &str| directory.path().join(name);
     let mut bytes = fs::read(path("tidings.db")).unwrap();
@@ -135,7 +135,7 @@ fn a_damaged_database_is_said_to_be_so_and_what_is_none_is_refused() {
 }
 
 #[test]
-fn a_check_under_load_raises_no_false_alarm_and_a_repair_is_in_nobodys_way() {
+fn a_check_under_load_reports_no_false_error_and_a_repair_blocks_no_client() {
     let server = Server::start();
     let admin = server.admin();
     let members: Vec<_> = (0..3).map(|n| server.member(&format!("member-{n}"))).collect();

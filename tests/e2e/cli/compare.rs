@@ -101,7 +101,7 @@ fn post<'a>(command: &[&'a str], caller: &'a Caller, path: impl Into<String>, bo
 }
 
 #[test]
-fn what_is_read_is_the_same() {
+fn reading_commands_answer_like_http() {
     let World { server, admin, ann, posts, notices } = World::new();
     let anyone = server.anyone();
     let (first, shown, hidden) = (posts[0].as_str(), notices[1].as_str(), notices[0].as_str());
@@ -159,7 +159,7 @@ fn what_is_read_is_the_same() {
 }
 
 #[test]
-fn what_is_done_to_accounts_is_answered_the_same() {
+fn account_commands_answer_like_http() {
     let World { server, admin, ann, .. } = World::new();
     let anyone = server.anyone();
     let _ =
@@ -235,7 +235,7 @@ fn what_is_done_to_accounts_is_answered_the_same() {
 }
 
 #[test]
-fn what_is_done_to_notices_and_feedback_is_answered_the_same() {
+fn notice_and_feedback_commands_answer_like_http() {
     let World { server, admin, ann, notices, .. } = World::new();
     let notice = |n: usize| notices[n].as_str();
     let feedback = admin.get("/get_all_feedback").text("/feedback_list/0/_id");
@@ -307,7 +307,7 @@ fn what_is_done_to_notices_and_feedback_is_answered_the_same() {
 }
 
 #[test]
-fn what_is_done_to_posts_is_answered_the_same() {
+fn post_commands_answer_like_http() {
     let World { server, admin, ann, posts, .. } = World::new();
     let (like, unliked) = (format!("/post_like/{}", posts[3]), format!("/post_unlike/{}", posts[3]));
     let urls = [1, 2, 3].map(|n| format!("https://example.org/compare/{n}"));

@@ -65,7 +65,7 @@ fn directory() -> tempfile::TempDir {
 }
 
 #[test]
-fn every_setting_is_a_flag_a_variable_and_a_line_of_the_file_with_one_meaning() {
+fn every_setting_means_the_same_as_flag_variable_and_file_entry() {
     let directory = directory();
     let values = values(directory.path());
     let toml = |value: &str| match value {
@@ -164,7 +164,7 @@ fn secrets_are_masked() {
 }
 
 #[test]
-fn what_is_wrong_in_a_file_is_named_with_its_line_also_where_nobody_named_the_file() {
+fn a_bad_setting_in_a_file_is_named_with_its_line() {
     let directory = directory();
     for (text, line, named) in [
         ("pw-min = 8\npassword-min = 8\n", 2, "password-min"),
@@ -225,7 +225,7 @@ fn what_is_wrong_in_a_file_is_named_with_its_line_also_where_nobody_named_the_fi
 }
 
 #[test]
-fn an_unknown_key_is_told_with_the_one_that_was_probably_meant() {
+fn an_unknown_key_is_reported_with_a_suggestion() {
     let directory = directory();
     for (text, told) in [
         (
@@ -241,7 +241,7 @@ fn an_unknown_key_is_told_with_the_one_that_was_probably_meant() {
 }
 
 #[test]
-fn what_is_wrong_in_a_variable_is_told_of_the_variable() {
+fn a_bad_variable_is_named() {
     let directory = directory();
     let with = |variable: &str, value: &str, args: &[&str]| {
         let mut config = command();

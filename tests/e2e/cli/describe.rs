@@ -18,7 +18,7 @@ fn commands(help: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn each_shell_gets_its_completions() {
+fn each_shell_has_completions() {
     let directory = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "powershell"] {
         let script = tidings(directory.path(), &["completions", shell], "").succeeded().stdout;
@@ -38,7 +38,7 @@ fn each_shell_gets_its_completions() {
 }
 
 #[test]
-fn each_command_gets_a_manual_page() {
+fn each_command_has_a_manual_page() {
     let directory = tempfile::tempdir().unwrap();
     let said = tidings(directory.path(), &["man", "share/man1"], "").succeeded();
     assert!(said.stdout.contains("man ./share/man1/tidings.1"), "{said:?}");
@@ -64,7 +64,7 @@ fn each_command_gets_a_manual_page() {
 }
 
 #[test]
-fn the_document_of_the_api_is_the_servers_byte_for_byte() {
+fn the_openapi_command_prints_the_servers_document() {
     for base in ["", "/api"] {
         let server = Server::with(move |serve| {
             serve.env("TIDINGS_BASE_PATH", base).env("TIDINGS_PW_MAX", "64");

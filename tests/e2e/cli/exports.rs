@@ -15,7 +15,7 @@ fn with_words() -> Server {
 }
 
 #[test]
-fn nothing_is_exported_over_the_database_or_a_file_of_it() {
+fn an_export_never_overwrites_the_databases_files() {
     let server = with_words();
     let database = server.database().file_name().unwrap().to_str().unwrap();
     let beside = |end: &str| format!("{database}{end}");
@@ -44,7 +44,7 @@ fn nothing_is_exported_over_the_database_or_a_file_of_it() {
 }
 
 #[test]
-fn an_export_of_no_words_leaves_the_file_that_was_there() {
+fn an_export_without_a_model_leaves_the_existing_file() {
     let server = Server::start();
     let file = server.database().with_file_name("vectors.txt");
     fs::write(&file, "before").unwrap();

@@ -16,7 +16,7 @@ fn bury(world: &World, done: u32) {
 }
 
 #[test]
-fn what_is_open_is_found_among_whatever_is_done() {
+fn open_feedback_is_found_among_any_number_of_closed_ones() {
     let world = World::new();
     bury(&world, 1_100);
     let open = world.done(&["feedback", "list"]);
@@ -35,7 +35,7 @@ fn what_is_open_is_found_among_whatever_is_done() {
 }
 
 #[test]
-fn a_long_text_is_read_whole_at_a_narrow_terminal() {
+fn a_long_text_is_shown_whole_on_a_narrow_terminal() {
     let world = World::new();
     let text = "The doors of the reading room are shut at eight, whatever the notice says.\n도서관은 밤 열 시까지 \
                 열려 있다고 했습니다 그런데 여덟 시에 닫습니다.";

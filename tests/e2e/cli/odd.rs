@@ -7,7 +7,7 @@ use tidings_tests::PASSWORD;
 use super::world::{LIBRARY, NOTHING, World};
 
 #[test]
-fn texts_that_others_wrote_do_nothing_to_the_terminal() {
+fn untrusted_text_cannot_control_the_terminal() {
     let world = World::new();
     let bell = "Title \u{7}\u{1b}[2J";
     let refused = world.run(&["notice", "add", "--title", bell, "--post", "x"]);
@@ -40,7 +40,7 @@ fn texts_that_others_wrote_do_nothing_to_the_terminal() {
 }
 
 #[test]
-fn arguments_that_are_refused_do_nothing_to_the_terminal() {
+fn refused_arguments_leave_the_terminal_untouched() {
     let world = World::new();
     let odd = "\u{1b}]0;pwn\u{7}\u{1b}[31mred\u{202e}\nerror: \u{9b}2J";
     let flag = format!("--{odd}");
@@ -69,7 +69,7 @@ fn arguments_that_are_refused_do_nothing_to_the_terminal() {
 }
 
 #[test]
-fn names_that_look_like_flags_are_names_where_they_may_be() {
+fn a_name_that_looks_like_a_flag_is_accepted_as_a_name() {
     let world = World::new();
     let id = world.done(&["notice", "add", "--title", "--hidden", "--post", "-5 %\t\"off\""]);
     let shown = world.done(&["notice", "list"]);
@@ -85,7 +85,7 @@ fn names_that_look_like_flags_are_names_where_they_may_be() {
 }
 
 #[test]
-fn a_member_whom_the_operator_acts_as_has_their_own_rights_and_records() {
+fn acting_as_a_member_has_the_members_rights_and_writes_the_members_records() {
     let world = World::new();
     let as_ann = |args: &[&str]| world.run(&[&["--as", "ANN", "--json"], args].concat());
     for (args, result) in [
@@ -155,7 +155,7 @@ fn what_is_the_operators_is_refused_to_administrators_whom_as_names() {
 }
 
 #[test]
-fn what_would_be_refused_is_refused_before_anybody_is_asked() {
+fn refusals_come_before_the_question() {
     let world = World::new();
     let notice = world.notice.as_str();
     for (args, result) in [
@@ -191,7 +191,7 @@ fn what_would_be_refused_is_refused_before_anybody_is_asked() {
 }
 
 #[test]
-fn members_are_called_as_they_signed_up() {
+fn members_are_named_as_they_signed_up() {
     let world = World::new();
     for args in [
         &["admin", "grant", "ANN"][..],
@@ -218,7 +218,7 @@ fn members_are_called_as_they_signed_up() {
 }
 
 #[test]
-fn a_failure_is_one_document_too_and_keeps_its_status() {
+fn a_failure_prints_one_json_document_and_keeps_its_exit_status() {
     let world = World::new();
     for (args, status, result) in [
         (&["notice", "show", "x"][..], 1, "Not found"),
@@ -242,7 +242,7 @@ fn a_failure_is_one_document_too_and_keeps_its_status() {
 }
 
 #[test]
-fn lists_come_element_by_element_where_they_are_long() {
+fn long_lists_are_printed_one_element_per_line() {
     let world = World::new();
     let lines = |args: &[&str]| {
         let text = world.done(&[args, &["--ndjson"]].concat());

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use super::world::{RELEASE, World};
 
 #[test]
-fn a_reader_that_has_gone_away_ends_a_command_quietly() {
+fn a_pipe_closed_before_the_command_writes_ends_it_quietly() {
     let world = World::new();
     std::fs::write(world.directory().join("vectors.txt"), "2 2\nrelease 1 0\ncrabs 0 1\n").unwrap();
     let commands: &[&[&str]] = &[
@@ -93,7 +93,7 @@ fn a_reader_that_has_gone_away_ends_a_command_quietly() {
 }
 
 #[test]
-fn nobody_to_tell_is_no_reason_to_panic() {
+fn a_closed_standard_error_does_not_panic() {
     let world = World::new();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -103,7 +103,7 @@ fn nobody_to_tell_is_no_reason_to_panic() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_written_is_a_failure() {
+fn an_unwritable_output_is_a_failure() {
     let world = World::new();
     for args in [&["notice", "list"][..], &["notice", "list", "--json"], &["member", "list", "--ndjson"]] {
         let full = File::options().write(true).open("/dev/full").unwrap();

@@ -33,7 +33,7 @@ fn tables_fit_the_terminal() {
 }
 
 #[test]
-fn colour_is_for_terminals_and_for_who_wants_it() {
+fn colour_is_for_terminals_and_on_request() {
     let world = World::new();
     let coloured = |text: &str| text.contains('\u{1b}');
     let at_terminal = |args: &[&str], no_color: Option<&str>| {
@@ -61,7 +61,7 @@ fn colour_is_for_terminals_and_for_who_wants_it() {
 }
 
 #[test]
-fn what_is_lost_for_good_is_named_and_asked_about() {
+fn destructive_commands_name_the_loss_and_ask() {
     let world = World::new();
     let ask = |answer: &str| {
         let command = world.command(&["notice", "remove", &world.notice]);
@@ -102,7 +102,7 @@ fn a_password_is_asked_for_twice_when_it_is_new_and_never_shown() {
 }
 
 #[test]
-fn a_password_that_is_typed_as_input_is_asked_for_and_not_shown() {
+fn a_password_typed_at_a_prompt_is_not_shown() {
     let world = World::new();
     let command = world.command(&["member", "password", "ann", "--password-stdin"]);
     let terminal = Terminal::start(command, 80);
@@ -115,7 +115,7 @@ fn a_password_that_is_typed_as_input_is_asked_for_and_not_shown() {
 }
 
 #[test]
-fn an_interrupt_at_a_question_changes_nothing_and_leaves_the_terminal_as_it_was() {
+fn an_interrupt_at_a_prompt_changes_nothing_and_restores_the_terminal() {
     let world = World::new();
     // A shell of its own, which goes on at the same terminal.
     let mut shell = Command::new("sh");

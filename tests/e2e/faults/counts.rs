@@ -124,7 +124,7 @@ fn every_request_that_was_answered_before_a_stop_has_its_line() {
 }
 
 #[test]
-fn two_servers_count_as_one() {
+fn two_servers_on_one_file_count_together() {
     let one = Server::start();
     let two = Server::at(one.database(), |_| {});
     let there = |caller: &Caller| two.anyone().with_token(caller.id(), caller.token());

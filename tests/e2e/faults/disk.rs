@@ -112,7 +112,7 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
 const IGNORING_THE_LIMIT: [&str; 4] = ["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"];
 
 #[test]
-fn a_file_that_may_not_grow_is_an_error_until_it_may() {
+fn a_file_size_limit_is_an_error_until_it_is_lifted() {
     let server = Server::with(|serve| *serve = through(serve, &IGNORING_THE_LIMIT));
     let admin = server.admin();
     let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap());
@@ -138,7 +138,7 @@ fn a_start_without_room_ends_with_a_message() {
 }
 
 #[test]
-fn an_import_that_runs_out_of_room_says_so_and_goes_on_from_there() {
+fn an_import_on_a_full_disk_reports_it_and_resumes_when_repeated() {
     let directory = tempfile::tempdir().unwrap();
     let (database, file) = (directory.path().join("tidings.db"), directory.path().join("posts.jsonl"));
     let _ = ends(tidings(&database, &["init"])).succeeded();
@@ -170,7 +170,7 @@ fn an_import_that_runs_out_of_room_says_so_and_goes_on_from_there() {
 }
 
 #[test]
-fn every_import_that_runs_out_of_room_says_how_far_it_got() {
+fn every_import_on_a_full_disk_reports_its_progress() {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("tidings.db");
     let _ = ends(tidings(&database, &["init"])).succeeded();
@@ -202,7 +202,7 @@ fn every_import_that_runs_out_of_room_says_how_far_it_got() {
 }
 
 #[test]
-fn an_import_over_http_that_runs_out_of_room_says_how_far_it_got() {
+fn an_http_import_on_a_full_disk_reports_its_progress() {
     let server = Server::with(|serve| *serve = through(serve, &IGNORING_THE_LIMIT));
     let admin = server.admin();
     let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap());
@@ -227,7 +227,7 @@ fn an_import_over_http_that_runs_out_of_room_says_how_far_it_got() {
 }
 
 #[test]
-fn a_start_on_a_full_disk_says_so_and_what_to_do() {
+fn a_start_on_a_full_disk_reports_it_with_advice() {
     let closed = tempfile::tempdir().unwrap();
     let _ = ends(tidings(&closed.path().join("tidings.db"), &["init"])).succeeded();
     let place = tempfile::tempdir().unwrap();

@@ -49,7 +49,7 @@ fn refused(database: &Path, says: &[&str], by: Option<&[&str]>) {
 }
 
 #[test]
-fn a_database_of_a_newer_program_is_refused() {
+fn a_database_of_a_newer_version_is_refused() {
     let directory = directory();
     let database = database(directory.path());
     Connection::open(&database).unwrap().pragma_update(None, "user_version", 7_777).unwrap();
@@ -57,7 +57,7 @@ fn a_database_of_a_newer_program_is_refused() {
 }
 
 #[test]
-fn somebody_elses_database_is_refused() {
+fn a_database_of_another_program_is_refused() {
     let directory = directory();
     let database = directory.path().join("other.db");
     let other = Connection::open(&database).unwrap();
@@ -67,7 +67,7 @@ fn somebody_elses_database_is_refused() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused() {
+fn a_file_of_another_kind_is_refused_as_database() {
     let directory = directory();
     for (name, content) in [("letter.txt", "Dear Ann, ".repeat(1_000)), ("short.txt", "short".to_owned())] {
         let file = directory.path().join(name);
@@ -94,7 +94,7 @@ fn a_directory_and_a_place_that_does_not_exist_are_refused() {
 }
 
 #[test]
-fn a_file_system_that_may_only_be_read_is_refused() {
+fn a_read_only_file_system_is_refused() {
     let directory = directory();
     let database = database(directory.path());
     let there = directory.path().display();
@@ -110,7 +110,7 @@ fn a_file_system_that_may_only_be_read_is_refused() {
 }
 
 #[test]
-fn an_empty_file_in_the_place_of_a_database_is_refused() {
+fn an_empty_file_instead_of_a_database_is_refused() {
     for beside in ["tidings.db.key", "tidings.db.words", "tidings.db-wal"] {
         let directory = directory();
         let database = database(directory.path());
@@ -131,7 +131,7 @@ fn an_empty_file_in_the_place_of_a_database_is_refused() {
 }
 
 #[test]
-fn a_database_that_is_missing_beside_its_log_is_refused_and_beside_its_key_begins_anew_with_a_warning() {
+fn a_missing_database_with_a_log_is_refused_and_with_a_key_is_created_with_a_warning() {
     let directory = directory();
     let database = database(directory.path());
     let log = directory.path().join("tidings.db-wal");
@@ -150,7 +150,7 @@ fn a_database_that_is_missing_beside_its_log_is_refused_and_beside_its_key_begin
 }
 
 #[test]
-fn a_file_that_may_only_be_read_is_refused() {
+fn a_read_only_file_is_refused() {
     let directory = directory();
     let database = database(directory.path());
     fs::set_permissions(&database, fs::Permissions::from_mode(0o400)).unwrap();
@@ -162,7 +162,7 @@ fn a_file_that_may_only_be_read_is_refused() {
 }
 
 #[test]
-fn a_directory_that_may_only_be_read_is_refused() {
+fn a_read_only_directory_is_refused() {
     let directory = directory();
     let database = database(directory.path());
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
@@ -173,7 +173,7 @@ fn a_directory_that_may_only_be_read_is_refused() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_named() {
+fn an_address_in_use_is_named() {
     let server = Server::start();
     let address = server.address().to_string();
     let directory = directory();

@@ -168,7 +168,7 @@ fn sound(database: &Path) {
 }
 
 #[test]
-fn whatever_write_of_a_server_fails_what_it_acknowledged_is_there() {
+fn acknowledged_writes_survive_any_failing_system_call() {
     each_fault(POINTS, |fault, directory| {
         let (data, state) = places(directory);
         let database = data.join("tidings.db");
@@ -234,7 +234,7 @@ fn posts(database: &Path) -> usize {
 }
 
 #[test]
-fn a_backup_that_fails_leaves_the_one_before() {
+fn a_failed_backup_leaves_the_previous_one() {
     let template = template();
     let (directory, whole) = (template.path(), sample::rust_blog().len());
     let database = directory.join("tidings.db");
@@ -251,7 +251,7 @@ fn a_backup_that_fails_leaves_the_one_before() {
 }
 
 #[test]
-fn a_restore_that_fails_leaves_a_whole_database() {
+fn a_failed_restore_leaves_a_whole_database() {
     let template = template();
     let (directory, whole) = (template.path(), sample::rust_blog().len());
     let database = directory.join("tidings.db");
@@ -266,7 +266,7 @@ fn a_restore_that_fails_leaves_a_whole_database() {
 }
 
 #[test]
-fn words_that_cannot_be_written_leave_those_from_before() {
+fn a_failed_model_write_leaves_the_previous_model() {
     let template = template();
     let database = template.path().join("tidings.db");
     let load = |words: &str| {
@@ -288,7 +288,7 @@ fn words_that_cannot_be_written_leave_those_from_before() {
 }
 
 #[test]
-fn an_import_that_fails_leaves_whole_posts() {
+fn a_failed_import_leaves_whole_posts() {
     let directory = tempfile::tempdir().unwrap();
     let _ = run(tidings(&directory.path().join("tidings.db"), &["init"]), "").succeeded();
     each_fault_of(directory.path(), &["post", "import", "-"], sample::RUST_BLOG, |data, output| {

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_synced_stays_and_what_was_not_may_be_lost() {
+    fn synced_writes_survive_and_unsynced_ones_may_be_lost() {
         let names = |name: &str| Record::Names(vec![(name.to_owned(), 7)]);
         let mut records = vec![Record::New { inode: 7 }, names("a"), write(0, "one")];
         assert!(disk(&records).after_a_power_cut(Kept::Nothing).is_empty());
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn sectors_are_lost_one_by_one() {
+    fn unsynced_sectors_are_lost_one_by_one() {
         let long = "x".repeat(8 * SECTOR);
         let records = [
             Record::New { inode: 7 },

@@ -121,7 +121,7 @@ fn sign_up(anyone: &Caller, round: usize, load: &Load) -> Vec<Caller> {
 }
 
 #[test]
-fn what_was_acknowledged_is_there_after_each_of_many_kills() {
+fn acknowledged_writes_survive_each_of_many_kills() {
     let rounds = by_hand("TIDINGS_KILL_ROUNDS").unwrap_or(ROUNDS);
     let mut server = Server::start();
     let (anyone, admin) = (server.anyone(), server.admin());
@@ -186,7 +186,7 @@ fn what_was_acknowledged_is_there_after_each_of_many_kills() {
 const TO_IMPORT: u64 = 800;
 
 #[test]
-fn an_import_that_is_killed_leaves_whole_posts_and_is_simply_done_again() {
+fn a_killed_import_leaves_whole_posts_and_can_be_repeated() {
     let server = Server::start();
     let line = |n: u64| {
         let mut post = sample::post(&format!("post {n}"));
@@ -226,7 +226,7 @@ fn an_import_that_is_killed_leaves_whole_posts_and_is_simply_done_again() {
 }
 
 #[test]
-fn a_first_start_that_is_killed_is_simply_done_again() {
+fn a_killed_first_start_can_be_repeated() {
     for _ in 0..10 {
         let directory = tempfile::tempdir().unwrap();
         let database = directory.path().join("tidings.db");

@@ -346,7 +346,7 @@ fn holds(database: &Path, done: &[Done], is_made: bool) -> Result<(), String> {
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_power_cut_at_any_moment() {
+fn acknowledged_writes_survive_a_power_cut_at_any_moment() {
     let story = Story::happens(true);
     let cuts = story.cuts();
     eprintln!("{} records, {} power cuts", story.records.len(), cuts.len() * KEPT.len());
@@ -369,7 +369,7 @@ fn what_was_acknowledged_survives_a_power_cut_at_any_moment() {
 }
 
 #[test]
-fn a_program_that_does_not_sync_is_found_out() {
+fn a_program_that_does_not_sync_is_detected() {
     let story = Story::happens(false);
     let cuts = story.cuts();
     let wrong = story.check(&cuts, &[Kept::Nothing]).unwrap_err();

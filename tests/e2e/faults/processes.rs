@@ -111,7 +111,7 @@ fn two_servers_on_one_file_are_one_service() {
 }
 
 #[test]
-fn who_wants_to_write_waits_for_who_is_writing_and_readers_do_not() {
+fn writers_wait_for_each_other_and_readers_do_not() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let id = admin.post("/insert_post", sample::post("the one")).text("/_id");

@@ -54,7 +54,7 @@ fn written() -> (Server, Caller) {
 }
 
 #[test]
-fn a_database_that_is_removed_takes_no_write_and_nothing_in_its_place() {
+fn a_removed_database_refuses_writes_and_is_not_recreated() {
     let (mut server, admin) = written();
     let database = server.database().to_owned();
     fs::remove_file(&database).unwrap();
@@ -73,7 +73,7 @@ fn a_database_that_is_removed_takes_no_write_and_nothing_in_its_place() {
 }
 
 #[test]
-fn a_database_that_another_takes_the_place_of_takes_no_write_and_leaves_it_alone() {
+fn a_replaced_database_refuses_writes_and_the_new_file_is_left_alone() {
     let (mut server, admin) = written();
     let database = server.database().to_owned();
     let copy = database.with_file_name("copy.db");
@@ -85,7 +85,7 @@ fn a_database_that_another_takes_the_place_of_takes_no_write_and_leaves_it_alone
 }
 
 #[test]
-fn a_database_that_is_overwritten_takes_no_write() {
+fn an_overwritten_database_refuses_writes() {
     let (mut server, admin) = written();
     let database = server.database().to_owned();
     let bytes = fs::read(database.with_file_name("copy.db")).unwrap();
@@ -97,7 +97,7 @@ fn a_database_that_is_overwritten_takes_no_write() {
 }
 
 #[test]
-fn a_database_that_is_emptied_takes_no_write() {
+fn an_emptied_database_refuses_writes() {
     let (mut server, admin) = written();
     let database = server.database().to_owned();
     fs::write(&database, "").unwrap();
@@ -107,7 +107,7 @@ fn a_database_that_is_emptied_takes_no_write() {
 }
 
 #[test]
-fn a_log_that_is_removed_takes_no_write_and_the_stop_saves_what_it_held() {
+fn a_removed_write_ahead_log_refuses_writes_and_a_clean_stop_saves_its_contents() {
     for removed in ["-wal", "-shm"] {
         let (mut server, admin) = written();
         let database = server.database().to_owned();
@@ -124,7 +124,7 @@ fn a_log_that_is_removed_takes_no_write_and_the_stop_saves_what_it_held() {
 }
 
 #[test]
-fn a_database_that_is_put_back_takes_writes_again() {
+fn a_restored_database_file_accepts_writes_again() {
     let (server, admin) = written();
     let database = server.database().to_owned();
     let away = database.with_file_name("away.db");

@@ -71,7 +71,7 @@ fn logged_ahead(server: &Server) -> u64 {
 }
 
 #[test]
-fn a_request_that_runs_when_the_server_is_stopped_is_finished() {
+fn a_request_running_at_a_stop_is_finished() {
     for how in [Signal::TERM, Signal::INT] {
         let mut server = Server::start();
         let admin = server.admin();
@@ -105,7 +105,7 @@ fn a_signal_immediately_after_the_ready_line_shuts_the_server_down_cleanly() {
 }
 
 #[test]
-fn connections_that_only_wait_do_not_delay_a_stop() {
+fn idle_connections_do_not_delay_a_stop() {
     let mut server = Server::start();
     let kept = server.anyone();
     is_soon_done(|| {
@@ -119,7 +119,7 @@ fn connections_that_only_wait_do_not_delay_a_stop() {
 }
 
 #[test]
-fn clients_that_stall_are_in_nobodys_way() {
+fn stalled_clients_do_not_delay_others() {
     let server = Server::start();
     let admin = server.admin();
     let stalled = |text: &str| {

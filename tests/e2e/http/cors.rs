@@ -17,7 +17,7 @@ fn is_for(answer: &Answer, origin: &str) -> bool {
 }
 
 #[test]
-fn any_origin_may_ask_and_keeps_the_answer_for_a_while() {
+fn any_origin_is_allowed_by_default_and_may_cache_the_preflight() {
     let server = Server::start();
     for path in ["/sign_in", "/get_userinfo", "/insert_notice", "/remove_notice/x"] {
         let answer = preflight(&server.anyone(), path, PAGE);
@@ -111,14 +111,14 @@ fn named_origins_may_read_and_no_others() {
 }
 
 #[test]
-fn options_that_is_no_preflight_is_a_method_like_any_other() {
+fn options_without_a_preflight_is_a_method_like_any_other() {
     let server = Server::start();
     let answer = server.anyone().request("OPTIONS", "/sign_in").send();
     assert_eq!((answer.said().as_str(), answer.header("allow")), ("405 method not allowed", "POST"));
 }
 
 #[test]
-fn an_origin_that_is_none_is_refused_at_the_start() {
+fn an_invalid_origin_is_refused_at_startup() {
     for wrong in ["app.example.org", "https://app.example.org/page", "*", ""] {
         let mut serve = tidings_tests::command();
         let directory = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@ use serde_json::Value;
 use tidings_tests::{Access, OPERATIONS, Server};
 
 #[test]
-fn the_server_says_that_it_lives_and_is_ready() {
+fn the_server_reports_liveness_and_readiness() {
     let server = Server::start();
     for path in ["/healthz", "/readyz"] {
         let answer = server.anyone().get(path);
@@ -59,7 +59,7 @@ fn loaded(page: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_page_and_all_that_it_loads_come_from_the_server_itself() {
+fn the_api_page_and_its_files_come_from_the_server() {
     for base in ["", "/api"] {
         let server = Server::with(move |serve| {
             serve.args(["--base-path", base]);
@@ -93,7 +93,7 @@ fn the_page_and_all_that_it_loads_come_from_the_server_itself() {
 }
 
 #[test]
-fn document_and_page_can_be_closed_and_nothing_else_closes() {
+fn the_api_document_and_page_can_be_disabled_alone() {
     let server = Server::with(|serve| {
         serve.arg("--no-docs");
     });
@@ -106,7 +106,7 @@ fn document_and_page_can_be_closed_and_nothing_else_closes() {
 }
 
 #[test]
-fn a_file_of_the_page_that_is_none_is_not_found() {
+fn an_unknown_file_of_the_api_page_is_not_found() {
     let server = Server::start();
     for path in ["/docs/nothing.js", "/docs/..%2F..%2Fetc%2Fpasswd", "/docs/%2Fetc%2Fpasswd", "/docs/%00"] {
         assert_eq!(server.anyone().get(path).status, 404, "{path}");

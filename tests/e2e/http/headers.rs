@@ -71,7 +71,7 @@ fn preflights_have_the_headers_too() {
 }
 
 #[test]
-fn what_a_cache_may_keep_varies_with_the_token() {
+fn cacheable_responses_vary_with_the_token() {
     for (origins, vary) in [
         ([].as_slice(), "accept-encoding, authorization"),
         (&["--cors-origin", "https://app.example.org"], "accept-encoding, authorization, origin"),
@@ -105,7 +105,7 @@ fn what_a_cache_may_keep_varies_with_the_token() {
 }
 
 #[test]
-fn the_api_page_runs_no_foreign_script_is_in_no_frame_and_stores_no_token() {
+fn the_api_page_runs_no_foreign_script_cannot_be_framed_and_stores_no_token() {
     let anyone = Server::start();
     let anyone = anyone.anyone();
     for file in ["", "swagger-ui.css", "swagger-ui-bundle.js", "swagger-initializer.js"] {

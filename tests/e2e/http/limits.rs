@@ -28,7 +28,7 @@ fn a_body_may_have_a_mebibyte_and_not_a_byte_more() {
 }
 
 #[test]
-fn a_body_that_is_told_to_be_too_large_is_refused_before_it_comes() {
+fn a_body_declared_too_large_is_refused_before_it_is_read() {
     let server = Server::start();
     for length in [MIB + 1, 1 << 40, usize::MAX / 2] {
         let head = format!(
@@ -58,7 +58,7 @@ fn an_import_may_have_64_mebibytes_and_not_a_byte_more() {
 }
 
 #[test]
-fn a_request_that_breaks_off_in_its_body_has_done_nothing() {
+fn a_request_cut_off_in_its_body_changes_nothing() {
     let server = Server::start();
     let form = json!({ "id": "ann", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "x" }).to_string();
     let before = server.dump();
@@ -77,7 +77,7 @@ fn a_request_that_breaks_off_in_its_body_has_done_nothing() {
 }
 
 #[test]
-fn what_is_no_http_is_refused_and_the_server_goes_on() {
+fn malformed_http_is_refused_and_the_server_continues() {
     let server = Server::start();
     let long_path = format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "a".repeat(100_000));
     let long_header = format!("GET /healthz HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "a".repeat(200_000));
@@ -121,7 +121,7 @@ fn what_is_no_http_is_refused_and_the_server_goes_on() {
 }
 
 #[test]
-fn paths_as_no_client_would_write_them_are_not_found() {
+fn malformed_paths_are_not_found() {
     let server = Server::start();
     for target in ["*", "/healthz#x", "/\u{c0}\u{80}", "/healthz\u{e9}", "http://x/nothing", "/a?b=%FF&%00"] {
         if let Some(answer) = server.try_raw(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n")) {
@@ -157,7 +157,7 @@ fn a_connection_serves_one_request_after_another() {
 }
 
 #[test]
-fn connections_over_the_limit_wait_for_a_place() {
+fn connections_over_the_limit_wait() {
     let server = Server::with(|serve| {
         serve.args(["--max-connections", "2"]);
     });

@@ -8,7 +8,7 @@ use serde_json::json;
 use tidings_tests::{PASSWORD, Server, sample};
 
 #[test]
-fn a_server_that_is_asked_to_stop_ends_well_and_leaves_one_file() {
+fn a_stopped_server_exits_with_0_and_leaves_one_file() {
     let mut server = Server::start();
     let _ = server.member("ann");
     let begin = Instant::now();
@@ -21,7 +21,7 @@ fn a_server_that_is_asked_to_stop_ends_well_and_leaves_one_file() {
 }
 
 #[test]
-fn a_request_that_runs_is_finished_and_answered_before_the_server_ends() {
+fn a_running_request_is_answered_before_the_server_exits() {
     let mut server = Server::start();
     let form = json!({ "id": "ann", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "x" }).to_string();
     let mut stream = TcpStream::connect(server.address()).unwrap();
@@ -47,7 +47,7 @@ fn a_request_that_runs_is_finished_and_answered_before_the_server_ends() {
 }
 
 #[test]
-fn a_request_that_does_not_end_holds_a_stop_up_for_ten_seconds_at_most() {
+fn an_unfinished_request_delays_a_stop_by_at_most_ten_seconds() {
     let mut server = Server::start();
     let mut stream = TcpStream::connect(server.address()).unwrap();
     let head =
@@ -62,7 +62,7 @@ fn a_request_that_does_not_end_holds_a_stop_up_for_ten_seconds_at_most() {
 }
 
 #[test]
-fn views_that_were_counted_are_not_lost_by_a_stop() {
+fn a_clean_stop_loses_no_view() {
     let mut server = Server::start();
     let admin = server.admin();
     let notice = admin.post("/insert_notice", sample::notice("Notice")).succeeded().text("/_id");

@@ -33,14 +33,14 @@ fn a_target_without_a_path_is_refused_in_json_and_panics_nowhere() {
 }
 
 #[test]
-fn a_request_has_one_host() {
+fn a_request_with_two_hosts_is_refused() {
     let server = Server::start();
     let two = "GET /healthz HTTP/1.1\r\nHost: a.example\r\nHost: b.example\r\n\r\n";
     assert_eq!(server.raw(two).said(), "400 bad request");
 }
 
 #[test]
-fn a_connect_of_http2_is_refused_and_the_connection_goes_on() {
+fn an_http2_connect_is_refused_and_the_connection_stays_open() {
     use std::io::{Read as _, Write as _};
 
     let mut server = Server::start();

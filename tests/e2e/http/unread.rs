@@ -21,7 +21,7 @@ fn unsent(port: u16) -> Vec<usize> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_system_holds_little_of_what_a_client_does_not_read() {
+fn little_memory_is_held_for_unread_responses() {
     const CLIENTS: usize = 4;
     let server = Server::start();
     let request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(200);
@@ -48,7 +48,7 @@ fn the_system_holds_little_of_what_a_client_does_not_read() {
 }
 
 #[test]
-fn idle_connections_make_way_for_the_next_one() {
+fn idle_connections_are_closed_for_new_ones() {
     let server = Server::with(|serve| {
         serve.args(["--max-connections", "20"]);
     });
@@ -61,7 +61,7 @@ fn idle_connections_make_way_for_the_next_one() {
 }
 
 #[test]
-fn requests_whose_body_does_not_come_make_way_too() {
+fn connections_waiting_for_a_body_are_closed_for_new_ones() {
     let server = Server::with(|serve| {
         serve.args(["--max-connections", "40", "--max-connections-per-address", "10"]);
     });

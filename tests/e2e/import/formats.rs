@@ -27,7 +27,7 @@ const RSS: &str = "<rss version=\"2.0\"><channel><title>T</title>\
                    <item><title>Two</title></item></channel></rss>";
 
 #[test]
-fn csv_and_feeds_are_told_by_their_names_or_how_they_begin() {
+fn csv_and_feeds_are_recognised_by_name_or_content() {
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str| directory.path().join(name);
     let named = |name: &str, text: &str| {
@@ -70,7 +70,7 @@ fn csv_and_feeds_are_told_by_their_names_or_how_they_begin() {
 }
 
 #[test]
-fn what_is_exported_while_the_server_runs_is_the_same_again_from_another_database() {
+fn an_export_imported_elsewhere_exports_the_same() {
     let server = Server::start();
     let ann = server.member("ann");
     assert_eq!(server.cli_with_input(["post", "import", "-"], sample::RUST_BLOG).status, 0);
@@ -106,7 +106,7 @@ fn what_is_exported_while_the_server_runs_is_the_same_again_from_another_databas
 }
 
 #[test]
-fn an_export_that_fails_leaves_the_file_that_was_there() {
+fn a_failed_export_leaves_the_existing_file() {
     let server = Server::start();
     let _ann = server.member("ann");
     let file = server.database().with_file_name("posts.jsonl");
@@ -123,7 +123,7 @@ fn an_export_that_fails_leaves_the_file_that_was_there() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_an_export_quietly() {
+fn a_closed_pipe_ends_an_export_quietly() {
     let server = Server::start();
     let posts: String = (0..3_000).map(|n| sample::post(&format!("Post {n}")).to_string() + "\n").collect();
     assert_eq!(server.cli_with_input(["post", "import", "-"], posts).status, 0);

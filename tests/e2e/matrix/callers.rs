@@ -67,7 +67,7 @@ impl Who {
 }
 
 #[test]
-fn every_operation_answers_everybody_as_documented() {
+fn every_operation_answers_every_kind_of_caller_as_documented() {
     let world = World::new();
     let mut callers: BTreeMap<_, _> = EVERYBODY.map(|who| (who, who.make(&world))).into();
     let mut table = Table::default();
@@ -93,7 +93,7 @@ fn every_operation_answers_everybody_as_documented() {
 }
 
 #[test]
-fn who_is_refused_has_written_nothing() {
+fn refused_callers_change_nothing() {
     let world = World::new();
     let callers = EVERYBODY.map(|who| (who, who.make(&world)));
     for operation in OPERATIONS {

@@ -82,7 +82,7 @@ fn no_post_is_repeated_or_skipped_while_likes_change_the_ranks() {
 }
 
 #[test]
-fn posts_that_come_and_go_do_not_move_the_others() {
+fn inserted_and_removed_posts_do_not_move_the_others() {
     let server = with_posts(60);
     let admin = server.admin();
     for (round, path) in FEEDS.into_iter().enumerate() {
@@ -178,7 +178,7 @@ fn a_next_belongs_to_its_feed_and_its_member() {
 }
 
 #[test]
-fn what_no_page_gave_is_no_next() {
+fn an_invented_next_is_refused() {
     let server = with_posts(30);
     let anyone = server.anyone();
     let next = feed(&anyone, "/get_popularity_newsfeed?limit=10").text("/next");

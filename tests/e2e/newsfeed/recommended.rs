@@ -77,7 +77,7 @@ fn a_member_with_fewer_than_three_acts_gets_what_a_guest_gets() {
 }
 
 #[test]
-fn the_feed_follows_likes_and_leaves_out_what_was_seen() {
+fn the_feed_follows_likes_and_omits_seen_posts() {
     let server = magazine(100);
     let (ann, ben) = (server.member("ann"), server.member("ben"));
     for n in [1, 6, 11] {
@@ -106,7 +106,7 @@ fn the_feed_follows_likes_and_leaves_out_what_was_seen() {
 }
 
 #[test]
-fn searches_and_opened_feeds_are_interest_as_well() {
+fn searches_and_opened_feeds_count_as_interest() {
     let server = magazine(100);
     let (ann, ben) = (server.member("ann"), server.member("ben"));
     for search in ["food", "good food", "food for friends"] {
@@ -152,7 +152,7 @@ fn no_topic_and_no_site_fills_a_window_of_ten() {
 }
 
 #[test]
-fn a_reset_forgets_the_interest() {
+fn a_reset_clears_the_interest() {
     let server = magazine(100);
     let ann = server.member("ann");
     for n in [1, 6, 11, 16] {
@@ -170,7 +170,7 @@ fn a_reset_forgets_the_interest() {
 }
 
 #[test]
-fn two_members_who_did_the_same_get_the_same_and_again_after_a_restart() {
+fn two_members_with_the_same_acts_get_the_same_feed_also_after_a_restart() {
     let mut server = magazine(60);
     let readers = ["ann", "ben"].map(|id| server.member(id));
     for reader in &readers {
@@ -188,7 +188,7 @@ fn two_members_who_did_the_same_get_the_same_and_again_after_a_restart() {
 }
 
 #[test]
-fn a_store_whose_newest_post_is_months_old_has_full_feeds() {
+fn feeds_are_full_even_if_the_newest_post_is_months_old() {
     let server = Server::start();
     let old: Vec<Value> =
         sample::rust_blog().into_iter().filter(|post| post["date"].as_str() < Some("2020")).collect();

@@ -7,7 +7,7 @@ use super::{get, insert, listed};
 use crate::form::is_date;
 
 #[test]
-fn everybodys_views_count_and_a_members_are_listed_the_last_one_first() {
+fn all_views_count_and_a_members_are_listed_latest_first() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let mut posts = ["one", "two", "three"].map(sample::post);
@@ -91,7 +91,7 @@ fn a_like_counts_once_for_each_member_until_it_is_taken_back() {
 }
 
 #[test]
-fn of_many_acts_at_once_each_is_counted() {
+fn each_of_many_concurrent_acts_is_counted() {
     const MEMBERS: usize = 6;
     const VIEWS: usize = 30;
     let server = Server::start();

@@ -6,7 +6,7 @@ use tidings_tests::{command, run};
 use super::{Manner, University, sign_in_up, signed_in};
 
 #[test]
-fn the_university_is_not_asked_for_what_can_be_no_id() {
+fn the_verifier_is_not_asked_about_malformed_ids() {
     let university = University::new(|_, _| {
         Manner::Says(json!({ "verified": true, "known": true, "name": "Kim", "major": "" }))
     });
@@ -22,7 +22,7 @@ fn the_university_is_not_asked_for_what_can_be_no_id() {
 }
 
 #[test]
-fn what_the_university_says_of_a_name_is_kept_on_one_line_and_cut() {
+fn a_verified_name_is_kept_on_one_line_and_truncated() {
     let university = University::new(|id, _| match id {
         "s3" => Manner::Says(
             json!({ "verified": true, "known": true, "name": "x".repeat(64 << 10), "major": "" }),
@@ -48,7 +48,7 @@ fn what_the_university_says_of_a_name_is_kept_on_one_line_and_cut() {
 }
 
 #[test]
-fn passwords_are_sent_unencrypted_to_another_machine_only_where_that_is_allowed() {
+fn passwords_are_sent_unencrypted_to_another_machine_only_if_allowed() {
     let directory = tempfile::tempdir().unwrap();
     let config = |more: &[&str]| {
         let mut config = command();

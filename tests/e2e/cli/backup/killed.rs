@@ -9,7 +9,7 @@ use tidings_tests::{run, sample};
 use super::{closed, done, drafts, is_draft, names, posts, spin, start, tidings};
 
 #[test]
-fn ctrl_c_leaves_the_older_backup_and_nothing_half() {
+fn ctrl_c_leaves_the_previous_backup_and_no_partial_file() {
     let (directory, database) = closed(200);
     let _ = done(&database, &["backup", "copy.db"]).succeeded();
     let copy = directory.path().join("copy.db");
@@ -35,7 +35,7 @@ fn ctrl_c_leaves_the_older_backup_and_nothing_half() {
 }
 
 #[test]
-fn a_backup_that_is_killed_leaves_the_older_one_whole() {
+fn a_killed_backup_leaves_the_previous_one_whole() {
     let (directory, database) = closed(100);
     let copy = directory.path().join("copy.db");
     let mut killed = 0;
@@ -67,7 +67,7 @@ fn a_backup_that_is_killed_leaves_the_older_one_whole() {
 }
 
 #[test]
-fn a_restore_that_is_killed_leaves_the_old_database_or_the_new_one() {
+fn a_killed_restore_leaves_the_old_database_or_the_new_one() {
     let (directory, database) = closed(60);
     let copy = directory.path().join("copy.db");
     let _ = done(&database, &["backup", "copy.db"]).succeeded();

@@ -11,7 +11,7 @@ use super::{closed, done, drafts, names, posts, spin, start, tidings};
 use crate::meanwhile::{Act, meanwhile};
 
 #[test]
-fn a_restore_puts_the_backup_in_place_keeps_the_old_and_signs_everybody_out() {
+fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens() {
     let mut server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let titles = |server: &Server| server.anyone().get("/get_all_notice").column("notice_list", "title");
@@ -59,7 +59,7 @@ fn a_restore_puts_the_backup_in_place_keeps_the_old_and_signs_everybody_out() {
 }
 
 #[test]
-fn what_cannot_be_restored_is_said_and_harms_nothing() {
+fn a_failed_restore_is_reported_and_changes_nothing() {
     let (directory, database) = closed(2);
     let path = |name: &str| directory.path().join(name);
     let _ = done(&database, &["backup", "copy.db"]).succeeded();
@@ -103,7 +103,7 @@ fn what_cannot_be_restored_is_said_and_harms_nothing() {
 }
 
 #[test]
-fn a_backup_of_an_older_program_is_brought_up_to_date_at_the_next_start() {
+fn a_backup_of_an_older_version_is_migrated_at_the_next_start() {
     let (directory, database) = closed(1);
     let older = directory.path().join("older.db");
     let connection = Connection::open(&older).unwrap();
@@ -143,7 +143,7 @@ fn a_full_disk_or_ctrl_c_leaves_the_database_as_it_was() {
 }
 
 #[test]
-fn what_commands_write_between_restores_is_in_the_database_or_in_one_that_was_kept() {
+fn writes_between_restores_are_in_the_database_or_a_kept_copy() {
     const RESTORES: usize = 5;
     let (directory, database) = closed(1);
     let _ = done(&database, &["backup", "copy.db"]).succeeded();
