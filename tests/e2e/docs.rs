@@ -84,7 +84,7 @@ fn the_table_of_commands_has_every_command_and_no_flag_that_it_does_not_take() {
 }
 
 #[test]
-fn what_the_documents_link_to_and_name_exists() {
+fn links_and_paths_in_the_documents_exist() {
     let mut missing = Vec::new();
     for page in pages() {
         for link in page.links() {

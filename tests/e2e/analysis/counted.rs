@@ -107,7 +107,7 @@ fn a_member_counts_as_a_visitor_with_any_user_agent() {
 }
 
 #[test]
-fn what_clients_say_of_their_address_counts_where_a_proxy_says_it() {
+fn a_forwarded_address_counts_only_from_a_trusted_proxy() {
     let from = |server: &Server, addresses: &[&str]| {
         for address in addresses {
             let guest = server.anyone().with_header("X-Forwarded-For", address);

@@ -124,7 +124,7 @@ fn acting_as_a_member_has_the_members_rights_and_writes_the_members_records() {
 }
 
 #[test]
-fn what_is_the_operators_is_refused_to_administrators_whom_as_names() {
+fn operator_commands_refuse_administrators_named_by_as() {
     let world = World::new();
     for args in [
         &["init", "--admin", "ann"][..],

@@ -3,7 +3,7 @@
 //! The suite runs a few rounds. `TIDINGS_KILL_ROUNDS` sets another number of them:
 //!
 //! ```sh
-//! TIDINGS_KILL_ROUNDS=150 cargo test -p tidings-cli --test e2e faults::kill::what_was
+//! TIDINGS_KILL_ROUNDS=150 cargo test -p tidings-cli --test e2e faults::kill::acknowledged
 //! ```
 
 use std::collections::HashSet;

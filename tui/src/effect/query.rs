@@ -5,7 +5,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tidings_core::account::{self, Caller, MemberQuery};
 use tidings_core::analysis::{self, LogFilter};
 use tidings_core::changes::Changes;
-use tidings_core::clock::Timestamp;
 use tidings_core::notice::{self, Notice};
 use tidings_core::stats::Stats;
 use tidings_core::{Tidings, feedback, newsfeed, post, profile, search};
@@ -114,8 +113,8 @@ fn popular(tidings: &Tidings) -> Result<Vec<PostRow>, Problem> {
         id: post.id,
         title: post.title,
         url: post.url,
-        date: post.date.0,
-        end_date: post.end_date.map(|time| time.0),
+        date: post.date,
+        end_date: post.end_date,
         view: post.view,
         fav: post.fav_cnt,
         place,
