@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use tidings_core::clock::Timestamp;
 use tidings_core::newsfeed::{self, FeedPage, LIMIT_MAX, Page};
 use tidings_tui::number::number;
 

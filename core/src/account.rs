@@ -14,6 +14,7 @@ use crate::Tidings;
 use crate::analysis::log;
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::id::MemberKey;
 use crate::store::{StoreError, Topic, Tx};
 use crate::text;
 use token::Claims;
@@ -71,7 +72,7 @@ struct Found {
     /// What it says, when it was signed with our key.
     claims: OnceLock<Option<Claims>>,
     /// The key of the member whom the first transaction that asked found it to be; `None`: nobody.
-    member: OnceLock<Option<i64>>,
+    member: OnceLock<Option<MemberKey>>,
 }
 
 impl Token {
@@ -143,7 +144,7 @@ pub(crate) enum Seen {
     /// Nobody who is signed in.
     Guest,
     /// The member with this key.
-    Member(i64),
+    Member(MemberKey),
     /// Whoever has this id, if their tokens are of this generation: nobody has asked the database.
     Named { folded: Box<str>, generation: i64 },
 }
@@ -224,7 +225,7 @@ pub(crate) fn sign_out(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), Store
 ///
 /// A key is no proof, so this is private to the slice: a member who signs in again holds no proof yet but has given
 /// their password, and the operator sets the password of a member.
-fn revoke_tokens(tx: &mut dyn Tx, key: i64) -> Result<i64, StoreError> {
+fn revoke_tokens(tx: &mut dyn Tx, key: MemberKey) -> Result<i64, StoreError> {
     let generation = new_generation();
     let sql = "UPDATE member SET generation = $2 WHERE key = $1";
     tx.run(sql, &[key.into(), generation.into()])?;

@@ -185,16 +185,22 @@ fn blacklist_since(
 
 mod sql {
     use super::{Admin, Administrator, Blacklisted, Operator, Timestamp};
+    use crate::id::MemberKey;
     use crate::store::{StoreError, Topic, Tx};
 
-    pub(super) fn grant(tx: &mut dyn Tx, _: Operator, key: i64, now: Timestamp) -> Result<(), StoreError> {
+    pub(super) fn grant(
+        tx: &mut dyn Tx,
+        _: Operator,
+        key: MemberKey,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let sql = "UPDATE member SET admin = $2 WHERE key = $1 AND admin IS NULL";
         tx.run(sql, &[key.into(), now.into()])?;
         tx.touch(Topic::Members);
         Ok(())
     }
 
-    pub(super) fn revoke(tx: &mut dyn Tx, _: Operator, key: i64) -> Result<(), StoreError> {
+    pub(super) fn revoke(tx: &mut dyn Tx, _: Operator, key: MemberKey) -> Result<(), StoreError> {
         tx.run("UPDATE member SET admin = NULL WHERE key = $1", &[key.into()])?;
         tx.touch(Topic::Members);
         Ok(())
@@ -203,7 +209,7 @@ mod sql {
     pub(super) fn set_blacklisted(
         tx: &mut dyn Tx,
         _: &Admin<'_>,
-        key: i64,
+        key: MemberKey,
         since: Option<Timestamp>,
     ) -> Result<(), StoreError> {
         tx.run("UPDATE member SET blacklisted = $2 WHERE key = $1", &[key.into(), since.into()])?;

@@ -102,7 +102,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     let members = account::import_members(tidings, caller, members.as_bytes(), &mut to_the_end)?.inserted;
     for person in &mut world.people {
         let found = tidings.store().read(|tx| account::find(tx, &person.id))?;
-        person.key = found.map_or(0, |member| member.key);
+        person.key = found.map(|member| member.key);
     }
     announce(tidings, caller, &world)?;
 

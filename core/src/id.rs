@@ -1,10 +1,12 @@
-//! Object ids: 24 lower-case hex digits in the `ObjectId` layout.
+//! What rows are told apart by. An *id* is public: an [`ObjectId`] has 24 lower-case hex digits. A *key* is internal: the
+//! number of a row, which the interface never shows.
 
 use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::clock::Clock;
+use crate::store::{Arg, FromValue, Value};
 
 /// The `_id` of a post, a notice or a feedback.
 ///
@@ -53,6 +55,47 @@ impl ObjectId {
         }
         Some(Self(id))
     }
+}
+
+/// Defines the type of a table's keys, which only the store makes: they are read from a row and given to a statement.
+macro_rules! key {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub(crate) struct $name(i64);
+
+        impl $name {
+            /// Less than every key, to begin with the first.
+            pub(crate) const MIN: Self = Self(i64::MIN);
+
+            #[cfg(test)]
+            pub(crate) const fn new(key: i64) -> Self {
+                Self(key)
+            }
+
+            /// Returns the number, for a column that holds other numbers, too.
+            pub(crate) const fn as_i64(self) -> i64 {
+                self.0
+            }
+        }
+
+        impl From<$name> for Arg<'_> {
+            fn from(key: $name) -> Self {
+                Self::Integer(key.0)
+            }
+        }
+
+        impl FromValue for $name {
+            fn from_value(value: &mut Value) -> Option<Self> {
+                i64::from_value(value).map(Self)
+            }
+        }
+    };
+}
+
+key! {
+    /// The internal key of a member, above 0. It is never given to another member: log lines and visits keep it.
+    MemberKey
 }
 
 /// Bytes that nobody can guess.

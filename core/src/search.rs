@@ -13,6 +13,7 @@ use crate::Tidings;
 use crate::account::{Caller, Identity, Member};
 use crate::analysis::Guest;
 use crate::analysis::counters::Counter;
+use crate::analysis::visitor::VisitorNumber;
 use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
 use crate::post::Post;
@@ -154,14 +155,14 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
     tidings.store().submit(move |tx| {
         match identity.visitor(tx)? {
             Some(member) => {
-                search.count_term(tx, member.key, now)?;
+                search.count_term(tx, member.key.into(), now)?;
                 if let Some(listed) = &listed {
                     listed.insert(tx, &member, now)?;
                 }
             }
             // What crawlers look for is nobody's wish.
             None if guest.is_some_and(Guest::is_crawler) => {}
-            None => search.count_term(tx, guest.map(Guest::searcher).unwrap_or_default(), now)?,
+            None => search.count_term(tx, guest.map_or(VisitorNumber::NOBODY, Guest::searcher), now)?,
         }
         Ok(calendar.count(tx, Counter::Search, now)?)
     })
@@ -201,7 +202,12 @@ impl Search {
     }
 
     /// Counts it among what is searched just now.
-    pub(crate) fn count_term(&self, tx: &mut dyn Tx, visitor: i64, at: Timestamp) -> Result<(), StoreError> {
+    pub(crate) fn count_term(
+        &self,
+        tx: &mut dyn Tx,
+        visitor: VisitorNumber,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
         let sql = "INSERT INTO term (term, visitor, date) VALUES ($1, $2, $3)";
         tx.run(sql, &[(&self.term).into(), visitor.into(), at.into()])?;
         tx.touch(Topic::Terms);

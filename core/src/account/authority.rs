@@ -15,6 +15,7 @@ use super::{Caller, Token, fold};
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::id::MemberKey;
 use crate::store::{StoreError, Tx};
 
 /// Who a caller claims to be, as far as that holds without the database.
@@ -157,7 +158,7 @@ impl Deref for Member<'_> {
 /// A member's row, as a transaction read it. It proves nothing about the caller.
 #[derive(Clone, Debug)]
 pub(crate) struct MemberRecord {
-    pub(crate) key: i64,
+    pub(crate) key: MemberKey,
     /// As registered.
     pub(crate) id: String,
     pub(crate) generation: i64,

@@ -137,6 +137,7 @@ pub fn set_password(tidings: &Tidings, caller: &Caller, id: &str, pw: &str) -> R
 mod sql {
     use super::{MemberEntry, fold};
     use crate::account::Operator;
+    use crate::id::MemberKey;
     use crate::store::{Row, StoreError, Tx};
 
     pub(super) fn list(
@@ -187,7 +188,7 @@ mod sql {
     pub(super) fn set_password(
         tx: &mut dyn Tx,
         _: Operator,
-        key: i64,
+        key: MemberKey,
         password: &str,
     ) -> Result<bool, StoreError> {
         let sql = "UPDATE member SET password = $2 WHERE key = $1";

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::Tidings;
 use crate::error::{Error, Outcome, Result};
+use crate::id::MemberKey;
 use crate::store::{Arg, StoreError, Tx};
 
 #[cfg(test)]
@@ -296,7 +297,7 @@ fn insert(tidings: &Tidings, new: New) -> Result<AccessToken> {
 }
 
 struct Credentials {
-    key: i64,
+    key: MemberKey,
     id: String,
     password: String,
     generation: i64,
@@ -306,7 +307,7 @@ struct Credentials {
 }
 
 mod sql {
-    use super::{Arg, Credentials, New, StoreError, Tx, fold};
+    use super::{Arg, Credentials, MemberKey, New, StoreError, Tx, fold};
     use crate::clock::Timestamp;
     use crate::store::Topic;
 
@@ -353,7 +354,7 @@ mod sql {
     /// Keeps a hash, unless the member has been removed or their password changed in the meantime.
     pub(super) fn set_password(
         tx: &mut dyn Tx,
-        key: i64,
+        key: MemberKey,
         generation: i64,
         password: &str,
     ) -> Result<u64, StoreError> {
@@ -361,7 +362,12 @@ mod sql {
         tx.run(sql, &[key.into(), generation.into(), password.into()])
     }
 
-    pub(super) fn set_verified(tx: &mut dyn Tx, key: i64, name: &str, major: &str) -> Result<(), StoreError> {
+    pub(super) fn set_verified(
+        tx: &mut dyn Tx,
+        key: MemberKey,
+        name: &str,
+        major: &str,
+    ) -> Result<(), StoreError> {
         let sql = "UPDATE member SET name = $2, major = $3 WHERE key = $1";
         tx.run(sql, &[key.into(), name.into(), major.into()])?;
         tx.touch(Topic::Members);

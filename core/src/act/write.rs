@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
             Deed::Search(searched) => {
                 calendar.count(tx, Counter::Search, at)?;
                 if at > self.acts.clock.now() - WINDOW_MS {
-                    searched.search.count_term(tx, member.key, at)?;
+                    searched.search.count_term(tx, member.key.into(), at)?;
                 }
                 if listed {
                     searched.insert(tx, member, at)?;

@@ -6,7 +6,8 @@ use std::cmp::Reverse;
 use super::LogEntry;
 use crate::account::{self, Member};
 use crate::clock::Timestamp;
-use crate::store::{Arg, Row, StoreError, Topic, Tx};
+use crate::id::MemberKey;
+use crate::store::{Arg, FromValue, Row, StoreError, Topic, Tx, Value};
 
 mod request;
 mod scope;
@@ -17,17 +18,50 @@ pub(super) use scope::{LogAccess, LogScope};
 
 /// Bits of a line's key that number the lines of a millisecond.
 const NUMBER_BITS: u32 = 14;
-/// The member of a guest's line.
-pub(super) const GUEST: i64 = 0;
-/// The member of a line whose member is gone.
-pub(super) const GONE: i64 = -1;
 /// Lines that one statement inserts.
 const TOGETHER: usize = 5;
+
+/// Who made the request of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LogMember {
+    Guest,
+    /// A member who has been removed.
+    Removed,
+    /// The member with this key. One who has been removed keeps it until [`forget_removed`] reaches the line.
+    Member(MemberKey),
+}
+
+impl LogMember {
+    /// Stands in the table for a guest; may not change.
+    const GUEST: i64 = 0;
+    /// Stands in the table for a removed member; may not change.
+    const REMOVED: i64 = -1;
+}
+
+impl From<LogMember> for Arg<'_> {
+    fn from(member: LogMember) -> Self {
+        match member {
+            LogMember::Guest => LogMember::GUEST.into(),
+            LogMember::Removed => LogMember::REMOVED.into(),
+            LogMember::Member(key) => key.into(),
+        }
+    }
+}
+
+impl FromValue for LogMember {
+    fn from_value(value: &mut Value) -> Option<Self> {
+        match i64::from_value(value)? {
+            Self::GUEST => Some(Self::Guest),
+            Self::REMOVED => Some(Self::Removed),
+            _ => MemberKey::from_value(value).map(Self::Member),
+        }
+    }
+}
 
 /// A line to be written.
 pub(super) struct Entry {
     pub(super) at: Timestamp,
-    pub(super) member: i64,
+    pub(super) member: LogMember,
     pub(super) request: i64,
 }
 
@@ -56,7 +90,8 @@ pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry]) -> Result<(), StoreError>
     for chunk in chunks.iter().map(<[Entry; TOGETHER]>::as_slice).chain(rest.chunks(1)) {
         args.clear();
         for line in chunk {
-            args.extend([places.next(tx, line.at)?, line.member, line.request].map(Arg::from));
+            let key = places.next(tx, line.at)?;
+            args.extend([Arg::from(key), line.member.into(), line.request.into()]);
         }
         tx.run(SQL[usize::from(chunk.len() == TOGETHER)], &args)?;
     }
@@ -119,7 +154,7 @@ pub(super) fn lines(
     limit: i64,
 ) -> Result<Vec<LogEntry>, StoreError> {
     match scope.member() {
-        Some(GONE) => {
+        Some(LogMember::Removed) => {
             let stretch = Stretch { since: first_key(since), before: i64::MAX, lines: limit.max(1) };
             Ok(look(tx, scope, stretch, None, limit)?.0)
         }
@@ -147,17 +182,17 @@ pub(super) fn look(
     path: Option<&str>,
     limit: i64,
 ) -> Result<(Vec<LogEntry>, Option<i64>), StoreError> {
-    let mut keys = vec![scope.member()];
-    if scope.member() == Some(GONE) {
+    let mut members = vec![scope.member()];
+    if scope.member() == Some(LogMember::Removed) {
         // Those who went lately have lines with their own keys yet.
-        keys.extend(sql::removed(tx)?.into_iter().map(Some));
+        members.extend(sql::removed(tx)?.into_iter().map(LogMember::Member).map(Some));
     }
     let shown = usize::try_from(limit).unwrap_or_default();
     let (mut lines, mut end, mut rest) = (Vec::new(), None, stretch);
-    for key in keys {
-        lines.extend(sql::look(tx, key, rest, path, limit)?);
+    for member in members {
+        lines.extend(sql::look(tx, member, rest, path, limit)?);
         // Who has lines that were not looked at keeps the others from going beyond.
-        end = end.max(sql::end(tx, key, rest)?);
+        end = end.max(sql::end(tx, member, rest)?);
         lines.sort_by_key(|line| Reverse(line.key));
         lines.truncate(shown);
         // No more is read than may yet be shown, however many there are.
@@ -176,7 +211,7 @@ pub(super) const fn moment(key: i64) -> Timestamp {
 fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
     let key: i64 = row.take(0)?;
     let id = match row.take(1)? {
-        GUEST => account::GUEST.to_owned(),
+        LogMember::Guest => account::GUEST.to_owned(),
         _ => row.take::<Option<String>>(2)?.unwrap_or_else(|| account::REMOVED.to_owned()),
     };
     Ok(LogEntry {
@@ -220,7 +255,7 @@ pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bo
 }
 
 mod sql {
-    use super::{Arg, GONE, LogEntry, StoreError, Stretch, Timestamp, Tx, entry};
+    use super::{Arg, LogEntry, LogMember, MemberKey, StoreError, Stretch, Timestamp, Tx, entry};
 
     /// The path of a request `r`, of whom it names the id as it is now.
     const PATH: &str =
@@ -231,7 +266,7 @@ mod sql {
 
     pub(super) fn lines(
         tx: &mut dyn Tx,
-        member: Option<i64>,
+        member: Option<LogMember>,
         since: Timestamp,
         limit: i64,
     ) -> Result<Vec<LogEntry>, StoreError> {
@@ -249,7 +284,7 @@ mod sql {
     /// The lines of a stretch whose paths hold a text.
     pub(super) fn look(
         tx: &mut dyn Tx,
-        member: Option<i64>,
+        member: Option<LogMember>,
         Stretch { since, before, lines }: Stretch,
         path: Option<&str>,
         limit: i64,
@@ -271,7 +306,7 @@ mod sql {
     /// The last key of a stretch that was cut short.
     pub(super) fn end(
         tx: &mut dyn Tx,
-        member: Option<i64>,
+        member: Option<LogMember>,
         Stretch { since, before, lines }: Stretch,
     ) -> Result<Option<i64>, StoreError> {
         let whose = if member.is_some() { "member = $4 AND" } else { "" };
@@ -283,29 +318,29 @@ mod sql {
         tx.row(&sql, args)?.map(|mut row| row.take(0)).transpose()
     }
 
-    pub(super) fn keep_removed(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
+    pub(super) fn keep_removed(tx: &mut dyn Tx, key: MemberKey) -> Result<(), StoreError> {
         tx.run("INSERT INTO removed_member (key) VALUES ($1)", &[key.into()])?;
         Ok(())
     }
 
-    pub(super) fn removed(tx: &mut dyn Tx) -> Result<Vec<i64>, StoreError> {
+    pub(super) fn removed(tx: &mut dyn Tx) -> Result<Vec<MemberKey>, StoreError> {
         let rows = tx.rows("SELECT key FROM removed_member ORDER BY key", &[])?;
         rows.into_iter().map(|mut row| row.take(0)).collect()
     }
 
-    pub(super) fn one_removed(tx: &mut dyn Tx) -> Result<Option<i64>, StoreError> {
+    pub(super) fn one_removed(tx: &mut dyn Tx) -> Result<Option<MemberKey>, StoreError> {
         tx.row("SELECT key FROM removed_member ORDER BY key LIMIT 1", &[])?
             .map(|mut row| row.take(0))
             .transpose()
     }
 
-    pub(super) fn disown(tx: &mut dyn Tx, key: i64, limit: u64) -> Result<u64, StoreError> {
+    pub(super) fn disown(tx: &mut dyn Tx, key: MemberKey, limit: u64) -> Result<u64, StoreError> {
         let sql = "UPDATE log SET member = $2 WHERE key IN
                    (SELECT key FROM log WHERE member = $1 ORDER BY key LIMIT $3)";
-        tx.run(sql, &[key.into(), GONE.into(), limit.cast_signed().into()])
+        tx.run(sql, &[key.into(), LogMember::Removed.into(), limit.cast_signed().into()])
     }
 
-    pub(super) fn forget_removed(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
+    pub(super) fn forget_removed(tx: &mut dyn Tx, key: MemberKey) -> Result<(), StoreError> {
         tx.run("DELETE FROM removed_member WHERE key = $1", &[key.into()])?;
         Ok(())
     }

@@ -3,10 +3,11 @@
 use super::calendar::Calendar;
 use super::journal::{self, Record};
 use super::log::{Operation, Requests};
-use super::visitor::{Guest, Network};
+use super::visitor::{Guest, Network, VisitorNumber};
 use crate::account::{Admin, Seen};
 use crate::clock::Timestamp;
 use crate::error::Result;
+use crate::id::MemberKey;
 use crate::store::{TimeSlice, Tx};
 
 /// A request that was answered long ago.
@@ -22,20 +23,20 @@ pub(crate) struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Who {
     /// The member with this key.
-    Member(i64),
+    Member(MemberKey),
     /// A guest by a number, from 1 on, which is theirs for a day.
     Guest(i64),
     Crawler,
 }
 
 impl Who {
-    /// As the table of visitors has them; 0 for nobody in particular.
-    pub(crate) const fn number(self) -> i64 {
+    /// As the table of visitors has them.
+    pub(crate) fn number(self) -> VisitorNumber {
         match self {
-            Self::Member(key) => key,
+            Self::Member(key) => key.into(),
             // Each in a network of their own, and told apart by the lowest bits as well.
-            Self::Guest(number) => i64::MIN | number << 39 | number,
-            Self::Crawler => 0,
+            Self::Guest(number) => VisitorNumber::guest(number << 39 | number),
+            Self::Crawler => VisitorNumber::NOBODY,
         }
     }
 }

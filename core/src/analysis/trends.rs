@@ -11,14 +11,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tidings_text::tokens;
-
-use super::visitor::Network;
+use super::visitor::{Network, VisitorNumber};
 use crate::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::config;
 use crate::error::Result;
 use crate::keyed::OwnMap;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
+use tidings_text::tokens;
 
 /// How long a search counts.
 pub(crate) const WINDOW_MS: i64 = DAY_MS;
@@ -39,9 +38,6 @@ const BYTES_MAX: usize = 64 * 1024 * 1024;
 /// What a search, and a term beside its text, take.
 const SEARCH_BYTES: usize = 128;
 const TERM_BYTES: usize = 256;
-
-/// The visitor of a search by nobody in particular, such as at a command line, who is no visitor.
-const NOBODY: i64 = 0;
 
 /// The terms that are searched most, with how often, most often first.
 pub(super) type Ranking = Vec<(String, i64)>;
@@ -68,7 +64,7 @@ struct Window {
     /// was read.
     read: Option<(i64, i64)>,
     /// By date and key.
-    searches: BTreeMap<(Timestamp, i64), (Arc<str>, i64)>,
+    searches: BTreeMap<(Timestamp, i64), (Arc<str>, VisitorNumber)>,
     terms: HashMap<Arc<str>, Term>,
     ranks: BTreeSet<Rank>,
     bytes: usize,
@@ -80,7 +76,7 @@ struct Term {
     searches: i64,
     newest: (Timestamp, i64),
     /// How often each visitor searched it: keys of ours, and hashes under a secret key.
-    visitors: OwnMap<i64, i64>,
+    visitors: OwnMap<VisitorNumber, i64>,
     /// What the guests of each network come to: hashes under a secret key.
     networks: OwnMap<Network, Guests>,
     /// The searches that count: its frequency.
@@ -106,9 +102,9 @@ impl Guests {
 
 impl Term {
     /// Counts a search of a visitor.
-    fn add(&mut self, visitor: i64) {
+    fn add(&mut self, visitor: VisitorNumber) {
         self.searches += 1;
-        if visitor == NOBODY {
+        if visitor == VisitorNumber::NOBODY {
             self.count += 1;
             return;
         }
@@ -119,9 +115,9 @@ impl Term {
     }
 
     /// Counts a search of a visitor no longer.
-    fn take(&mut self, visitor: i64) {
+    fn take(&mut self, visitor: VisitorNumber) {
         self.searches -= 1;
-        if visitor == NOBODY {
+        if visitor == VisitorNumber::NOBODY {
             self.count -= 1;
             return;
         }
@@ -135,7 +131,7 @@ impl Term {
     }
 
     /// Changes what counts: the number of visitors, and that of their searches by `more`.
-    fn change(&mut self, visitor: i64, visitors: impl Fn(usize) -> usize, more: i64) {
+    fn change(&mut self, visitor: VisitorNumber, visitors: impl Fn(usize) -> usize, more: i64) {
         let Some(network) = Network::of_searcher(visitor) else {
             self.distinct = visitors(self.distinct);
             self.count += more;
@@ -160,7 +156,7 @@ type Rank = (Reverse<i64>, Reverse<(Timestamp, i64)>, Arc<str>);
 struct Search {
     key: i64,
     term: String,
-    visitor: i64,
+    visitor: VisitorNumber,
     date: Timestamp,
 }
 
@@ -243,7 +239,7 @@ impl Trends {
     }
 
     /// Counts a search no longer that has left the window.
-    fn take(&self, window: &mut Window, term: &Arc<str>, visitor: i64) {
+    fn take(&self, window: &mut Window, term: &Arc<str>, visitor: VisitorNumber) {
         window.bytes -= SEARCH_BYTES;
         self.change(window, term, |counts| counts.take(visitor));
     }

@@ -27,17 +27,58 @@ use crate::Tidings;
 use crate::account::Member;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::error::Result;
-use crate::id::random;
+use crate::id::{MemberKey, random};
 use crate::keyed::OwnMap;
-use crate::store::{Store, StoreError, Topic, Tx};
+use crate::store::{Arg, FromValue, Store, StoreError, Topic, Tx, Value};
 
 /// A gap between two requests that ends a visit.
 pub(crate) const GAP_MS: i64 = 30 * 60 * SECOND_MS;
 
+/// A visitor in the tables of visitors and of search terms: a member's key, a guest's number below 0, or 0 for nobody
+/// in particular.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct VisitorNumber(i64);
+
+impl VisitorNumber {
+    /// Nobody in particular, such as an operator or a declared crawler.
+    pub(crate) const NOBODY: Self = Self(0);
+
+    /// Returns a guest's number; the sign bit of `bits` is replaced by a guest's.
+    pub(super) const fn guest(bits: i64) -> Self {
+        Self(bits | i64::MIN)
+    }
+
+    pub(super) const fn is_member(self) -> bool {
+        self.0 > 0
+    }
+
+    pub(super) const fn is_guest(self) -> bool {
+        self.0 < 0
+    }
+}
+
+impl From<MemberKey> for VisitorNumber {
+    fn from(key: MemberKey) -> Self {
+        Self(key.as_i64())
+    }
+}
+
+impl From<VisitorNumber> for Arg<'_> {
+    fn from(visitor: VisitorNumber) -> Self {
+        visitor.0.into()
+    }
+}
+
+impl FromValue for VisitorNumber {
+    fn from_value(value: &mut Value) -> Option<Self> {
+        i64::from_value(value).map(Self)
+    }
+}
+
 /// A client as it is told apart while it is not signed in: by a number that means nothing after its day, and by a
 /// number of its network that means nothing after it either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guest(pub(super) Option<i64>, pub(super) Network);
+pub struct Guest(pub(super) Option<VisitorNumber>, pub(super) Network);
 
 impl Guest {
     /// The guest with this address and user agent; a declared crawler is nobody.
@@ -64,8 +105,8 @@ impl Guest {
         self.0.is_none()
     }
 
-    /// The number; 0 for nobody in particular.
-    pub(crate) fn number(self) -> i64 {
+    /// Returns the number; that of nobody in particular for a declared crawler.
+    pub(crate) fn number(self) -> VisitorNumber {
         self.0.unwrap_or_default()
     }
 
@@ -74,11 +115,11 @@ impl Guest {
         i64::from(self.1.0)
     }
 
-    /// The number under which its searches are kept, below 0: it tells guests apart, and also shows which of them are
-    /// of one network. 0 for nobody in particular.
-    pub(crate) fn searcher(self) -> i64 {
-        let Some(number) = self.0 else { return 0 };
-        i64::MIN | self.network() << Network::SHIFT | number & ((1 << Network::SHIFT) - 1)
+    /// Returns the number under which its searches are kept: it tells guests apart, and also shows which of them are
+    /// of one network. That of nobody in particular for a declared crawler.
+    pub(crate) fn searcher(self) -> VisitorNumber {
+        let Some(VisitorNumber(number)) = self.0 else { return VisitorNumber::NOBODY };
+        VisitorNumber::guest(self.network() << Network::SHIFT | number & ((1 << Network::SHIFT) - 1))
     }
 }
 
@@ -105,8 +146,9 @@ impl Network {
     }
 
     /// The network of a guest who searches, by the number that [`Guest::searcher`] gives; `None` of others.
-    pub(super) fn of_searcher(number: i64) -> Option<Self> {
-        (number < 0).then(|| Self(u32::try_from((number & i64::MAX) >> Self::SHIFT).unwrap_or_default()))
+    pub(super) fn of_searcher(visitor: VisitorNumber) -> Option<Self> {
+        let network = || u32::try_from((visitor.0 & i64::MAX) >> Self::SHIFT).unwrap_or_default();
+        visitor.is_guest().then(|| Self(network()))
     }
 }
 
@@ -164,8 +206,8 @@ impl DayKeys {
     }
 }
 
-/// The number of a guest: below 0, so that it is no member's key.
-fn number(secret: &Secret, address: IpAddr, user_agent: &[u8]) -> i64 {
+/// The number of a guest.
+fn number(secret: &Secret, address: IpAddr, user_agent: &[u8]) -> VisitorNumber {
     let mut hasher = SipHasher24::new_with_key(secret);
     let address = match address {
         IpAddr::V4(v4) => v4.to_ipv6_mapped(),
@@ -173,8 +215,7 @@ fn number(secret: &Secret, address: IpAddr, user_agent: &[u8]) -> i64 {
     };
     hasher.write(&address.octets());
     hasher.write(user_agent);
-    // The sign says that it is a guest's.
-    hasher.finish().cast_signed() | i64::MIN
+    VisitorNumber::guest(hasher.finish().cast_signed())
 }
 
 fn encode(secret: &[u8; 16]) -> String {
@@ -189,7 +230,7 @@ pub(super) fn decode(text: &str) -> Option<Secret> {
 /// When visitors were there, gathered to be written together: by day and visitor, who is a key of ours or a hash under
 /// the day's key.
 #[derive(Default)]
-pub(crate) struct Visits(OwnMap<(i64, i64), Stay>);
+pub(crate) struct Visits(OwnMap<(i64, VisitorNumber), Stay>);
 
 /// The requests of a visitor on a day, in the order of time.
 struct Stay {
@@ -203,7 +244,7 @@ struct Stay {
 
 impl Visits {
     /// Adds a request; a visitor's come in the order of time.
-    pub(crate) fn add(&mut self, visitor: i64, at: Timestamp, Slot { day, hour }: Slot) {
+    pub(crate) fn add(&mut self, visitor: VisitorNumber, at: Timestamp, Slot { day, hour }: Slot) {
         let stay = self.0.entry((day, visitor)).or_insert(Stay { first: at, last: at, gaps: 0, hours: 0 });
         stay.gaps += i64::from(at - stay.last >= GAP_MS);
         stay.last = at;
@@ -227,7 +268,7 @@ impl Visits {
             let (visits, hours) = match known {
                 None => {
                     calendar.count_in(tx, Counter::Visitor, slot(came), 1)?;
-                    if visitor > 0 {
+                    if visitor.is_member() {
                         calendar.count_in(tx, Counter::MemberVisitor, slot(came), 1)?;
                     }
                     (stay.gaps + 1, stay.hours)
@@ -242,7 +283,7 @@ impl Visits {
             }
             if visits > 0 {
                 // What is written together is of one moment but for a backlog, whose visits stand in its last hour.
-                let whose = if visitor < 0 { Counter::GuestVisit } else { Counter::MemberVisit };
+                let whose = if visitor.is_guest() { Counter::GuestVisit } else { Counter::MemberVisit };
                 calendar.count_in(tx, whose, slot(left), visits)?;
             }
             sql::keep_visits(tx, day, visitor, visits, &stay)?;
@@ -276,7 +317,7 @@ pub(crate) fn add_past(
 ) -> Result<()> {
     let (Some(first), Some(last)) = (new.iter().min(), new.iter().max()) else { return Ok(()) };
     let hours = new.iter().fold(0, |hours, at| hours | 1 << calendar.slot(*at).hour);
-    let there = sql::visits(tx, day, member.key)?;
+    let there = sql::visits(tx, day, member.key.into())?;
     let (visits, known_hours) = there.map_or((0, 0), |there| (there.visits, there.hours));
     let slot = |hour| Slot { day, hour };
     let came = slot(first_hour(hours | known_hours));
@@ -308,7 +349,7 @@ pub(crate) fn add_past(
         more += missing;
     }
     let stay = Stay { first: *first, last: *last, gaps: 0, hours };
-    sql::keep_visits(tx, day, member.key, more, &stay)?;
+    sql::keep_visits(tx, day, member.key.into(), more, &stay)?;
     // Visits alone are no counter of every report.
     tx.touch(Topic::Counts);
     if day != calendar.today() {
@@ -360,7 +401,7 @@ pub(super) fn members_visits(tx: &mut dyn Tx, day: i64) -> Result<Vec<(Option<St
 }
 
 mod sql {
-    use super::{Stay, StoreError, Tx, Visited};
+    use super::{Stay, StoreError, Tx, Visited, VisitorNumber};
 
     /// Keeps a day's key, unless there is one: in the place of that of two days before.
     pub(super) fn keep_key(tx: &mut dyn Tx, day: i64, secret: &str) -> Result<(), StoreError> {
@@ -375,7 +416,11 @@ mod sql {
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     }
 
-    pub(super) fn visits(tx: &mut dyn Tx, day: i64, visitor: i64) -> Result<Option<Visited>, StoreError> {
+    pub(super) fn visits(
+        tx: &mut dyn Tx,
+        day: i64,
+        visitor: VisitorNumber,
+    ) -> Result<Option<Visited>, StoreError> {
         let sql = "SELECT visits, hours, seen FROM visitor WHERE day = $1 AND visitor = $2";
         let row = tx.row(sql, &[day.into(), visitor.into()])?;
         row.map(|mut row| Ok(Visited { visits: row.take(0)?, hours: row.take(1)?, seen: row.take(2)? }))
@@ -385,7 +430,7 @@ mod sql {
     pub(super) fn keep_visits(
         tx: &mut dyn Tx,
         day: i64,
-        visitor: i64,
+        visitor: VisitorNumber,
         visits: i64,
         stay: &Stay,
     ) -> Result<(), StoreError> {

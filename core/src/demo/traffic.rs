@@ -10,6 +10,7 @@ use crate::analysis::counters::Counter;
 use crate::analysis::log::Operation;
 use crate::analysis::past::{Request, Who};
 use crate::analysis::trends::WINDOW_MS;
+use crate::analysis::visitor::VisitorNumber;
 use crate::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::error::Result;
 use crate::newsfeed;
@@ -66,7 +67,7 @@ pub(super) enum Guest {
     /// A view of the post with this address.
     Views(String),
     /// A search; `lately` tells whether it falls into the window of real-time terms.
-    Searches { search: Search, visitor: i64, lately: bool },
+    Searches { search: Search, visitor: VisitorNumber, lately: bool },
 }
 
 /// A visit in progress.
@@ -106,7 +107,8 @@ impl<'t> Traffic<'t> {
         let mut script = Script::default();
         for n in 0..self.world.people.len() {
             let person = &self.world.people[n];
-            let (who, taste, joined) = (Who::Member(person.key), person.taste, person.joined);
+            let Some(key) = person.key else { continue };
+            let (who, taste, joined) = (Who::Member(key), person.taste, person.joined);
             let (id, keenness) = (person.id.clone(), person.keenness);
             while chance(&mut self.world.random, keenness * busy) {
                 let at = self.moment(begins, ends);

@@ -9,7 +9,7 @@ use super::Size;
 use super::texts::{COMMON, ENGLISH, FAMILY, FEEDBACK, GIVEN, MAJORS, NOTICES, SUBJECTS};
 use crate::analysis::bucket::{Cutter, date_text};
 use crate::clock::{DAY_MS, Timestamp};
-use crate::id::ObjectId;
+use crate::id::{MemberKey, ObjectId};
 use crate::notice;
 
 /// All members and posts.
@@ -29,8 +29,8 @@ pub(super) struct World {
 pub(super) struct Person {
     /// A student number: the year of entrance, and a number.
     pub(super) id: String,
-    /// The key in the store; 0 until the member is inserted.
-    pub(super) key: i64,
+    /// The key in the store; `None` until the member is inserted.
+    pub(super) key: Option<MemberKey>,
     pub(super) joined: Timestamp,
     /// The probability of a visit on a day, 0 to 1.
     pub(super) keenness: f32,
@@ -159,7 +159,7 @@ impl Person {
         let keenness = if n == 0 { 0.95 } else { 0.04 + 0.76 * share(random).powi(3) };
         let taste = [random.below(SUBJECTS.len()), random.below(SUBJECTS.len())];
         let verified = is_verified.then_some((name, major));
-        Self { id: format!("{came}{:04}", n + 1), key: 0, joined, keenness, taste, nickname, verified }
+        Self { id: format!("{came}{:04}", n + 1), key: None, joined, keenness, taste, nickname, verified }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::clock::{SECOND_MS, Timestamp};
-use crate::id::random;
+use crate::id::{MemberKey, random};
 use crate::keyed;
 
 /// The number of posts of a page unless the caller asks for a different number.
@@ -22,7 +22,7 @@ pub(super) enum FeedKind {
     Topic(u64),
     Recommended,
     /// The recommended feed of the member with this key.
-    Personal(i64),
+    Personal(MemberKey),
 }
 
 impl FeedKind {
@@ -77,7 +77,7 @@ impl Order {
 
     /// Creates a member's own order: `head`, then the posts of the guests' order that are neither in `head` nor in
     /// `seen`.
-    pub(super) fn personal(member: i64, head: Vec<i64>, guests: &Self, seen: Vec<i64>) -> Self {
+    pub(super) fn personal(member: MemberKey, head: Vec<i64>, guests: &Self, seen: Vec<i64>) -> Self {
         let skip = sorted(head.iter().copied().chain(seen).collect());
         let order =
             Self::new(FeedKind::Personal(member), head.into(), Arc::clone(&guests.tail), guests.tail_made);
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_personal_order_leaves_out_seen_posts() {
         let guests = order(FeedKind::Recommended, vec![1, 2, 3, 4, 5]);
-        let personal = Order::personal(7, vec![4], &guests, vec![2, 1]);
+        let personal = Order::personal(MemberKey::new(7), vec![4], &guests, vec![2, 1]);
         assert_eq!(keys(&personal), [4, 3, 5]);
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::next::Next;
 use super::order::{FeedKind, Order};
 use crate::clock::{Monotonic, SECOND_MS};
+use crate::id::MemberKey;
 use crate::keyed::OwnMap;
 
 /// How long an order can be continued after its last first page.
@@ -26,7 +27,7 @@ struct Entries {
     /// The ids by the time of a first page. An order with several first pages is listed once for each.
     begun: VecDeque<(Monotonic, u64)>,
     /// The ids of each member's orders, the oldest first.
-    of_members: OwnMap<i64, VecDeque<u64>>,
+    of_members: OwnMap<MemberKey, VecDeque<u64>>,
     bytes: usize,
 }
 
@@ -116,6 +117,9 @@ mod tests {
     use super::*;
     use crate::clock::Timestamp;
 
+    const ANN: MemberKey = MemberKey::new(7);
+    const BEN: MemberKey = MemberKey::new(8);
+
     fn at(ms: i64) -> Monotonic {
         Monotonic::from_millis(ms)
     }
@@ -126,14 +130,14 @@ mod tests {
 
     #[test]
     fn an_order_is_found_for_ten_minutes_after_its_last_first_page_and_only_for_its_feed() {
-        let (cache, order_7) = (OrderCache::default(), order(FeedKind::Personal(7), vec![1, 2]));
+        let (cache, order_7) = (OrderCache::default(), order(FeedKind::Personal(ANN), vec![1, 2]));
         let next = Next { order: order_7.id, place: 1, limit: 1 };
         let found = |kind, now| cache.find(next, &[kind], None, now).is_some();
         cache.insert(&order_7, at(0));
         cache.insert(&order_7, at(LIFETIME_MS));
-        assert!(found(FeedKind::Personal(7), at(2 * LIFETIME_MS)));
-        assert!(!found(FeedKind::Personal(8), at(0)) && !found(FeedKind::Popular, at(0)));
-        assert!(!found(FeedKind::Personal(7), at(2 * LIFETIME_MS + 1)));
+        assert!(found(FeedKind::Personal(ANN), at(2 * LIFETIME_MS)));
+        assert!(!found(FeedKind::Personal(BEN), at(0)) && !found(FeedKind::Popular, at(0)));
+        assert!(!found(FeedKind::Personal(ANN), at(2 * LIFETIME_MS + 1)));
         cache.insert(&order(FeedKind::Popular, vec![]), at(2 * LIFETIME_MS + 1));
         assert_eq!(cache.lock().orders.len(), 1, "the expired order is removed");
     }
@@ -153,7 +157,7 @@ mod tests {
     fn an_active_member_takes_no_room_from_others() {
         let (cache, guests) = (OrderCache::default(), order(FeedKind::Popular, vec![1, 2]));
         cache.insert(&guests, at(0));
-        let own: Vec<_> = (0..10_000).map(|_| order(FeedKind::Personal(7), vec![0; 5])).collect();
+        let own: Vec<_> = (0..10_000).map(|_| order(FeedKind::Personal(ANN), vec![0; 5])).collect();
         for order in &own {
             cache.insert(order, at(0));
         }

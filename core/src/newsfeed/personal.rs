@@ -15,6 +15,7 @@ use crate::account::Member;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Feed;
 use crate::error::Result;
+use crate::id::MemberKey;
 use crate::profile::history::{self, Acts};
 use crate::store::Tx;
 
@@ -33,7 +34,7 @@ pub(super) struct Personal {
 }
 
 /// The cached feeds by member, the least recently used of which are dropped.
-pub(super) struct Personals(Mutex<LruCache<i64, Arc<Personal>>>);
+pub(super) struct Personals(Mutex<LruCache<MemberKey, Arc<Personal>>>);
 
 impl Default for Personals {
     fn default() -> Self {
@@ -67,7 +68,7 @@ impl Personals {
         Ok(Some(personal))
     }
 
-    fn lock(&self) -> MutexGuard<'_, LruCache<i64, Arc<Personal>>> {
+    fn lock(&self) -> MutexGuard<'_, LruCache<MemberKey, Arc<Personal>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -78,7 +79,7 @@ pub(super) fn recommend(
     index: &FeedIndex,
     acts: &Acts,
     seen: &[i64],
-    member: i64,
+    member: MemberKey,
     config: &Feed,
     now: Timestamp,
 ) -> Option<Vec<i64>> {

@@ -8,14 +8,14 @@
 //!
 //! Source of the hash: Aumasson and Bernstein, *`SipHash`: a fast short-input PRF*, INDOCRYPT 2012.
 
-use std::hash::Hasher as _;
+use std::hash::{Hash, Hasher as _};
 use std::sync::{Mutex, PoisonError};
 
 use siphasher::sip::SipHasher24;
 
 use crate::analysis::Guest;
 use crate::clock::{SECOND_MS, Timestamp};
-use crate::id::random;
+use crate::id::{MemberKey, random};
 use crate::keyed::OwnMap;
 
 /// How long a viewer's view of a post counts alone, and how long the views of a network are added up.
@@ -30,7 +30,7 @@ const ENTRIES: usize = 7 << 15;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Viewer {
     /// The member with this key.
-    Member(i64),
+    Member(MemberKey),
     /// A client that is not signed in.
     Guest(Guest),
     /// An operator at the command line, whose views are not limited.
@@ -93,11 +93,11 @@ impl Viewers {
         true
     }
 
-    fn hash(&self, kind: u8, post: i64, who: i64) -> u64 {
+    fn hash(&self, kind: u8, post: i64, who: impl Hash) -> u64 {
         let mut hasher = SipHasher24::new_with_key(&self.secret);
         hasher.write_u8(kind);
         hasher.write_i64(post);
-        hasher.write_i64(who);
+        who.hash(&mut hasher);
         hasher.finish()
     }
 }
@@ -143,6 +143,10 @@ mod tests {
 
     const WINDOW_MS: i64 = WINDOW_S as i64 * SECOND_MS;
 
+    fn member(key: i64) -> Viewer {
+        Viewer::Member(MemberKey::new(key))
+    }
+
     fn guest(service: &Service, address: &str, user_agent: &str) -> Viewer {
         let address: IpAddr = address.parse().unwrap();
         Viewer::Guest(Guest::new(service, address, user_agent.as_bytes()))
@@ -152,7 +156,7 @@ mod tests {
     fn a_viewer_counts_once_an_hour_on_each_post() {
         let (service, viewers) = (testing::service(), Viewers::default());
         let apple = guest(&service, "203.0.113.1", "apple");
-        for viewer in [Viewer::Member(1), Viewer::Member(2), apple] {
+        for viewer in [member(1), member(2), apple] {
             for post in [1, 2] {
                 assert!(viewers.counts(post, viewer, NOW), "{viewer:?}");
                 for later in [0, 1, WINDOW_MS - 1] {
@@ -165,7 +169,7 @@ mod tests {
             !viewers.counts(1, apple, NOW + 2 * WINDOW_MS - 1),
             "the hour begins with the view that counted"
         );
-        assert!(viewers.counts(1, Viewer::Member(1), NOW - WINDOW_MS), "the clock was set back");
+        assert!(viewers.counts(1, member(1), NOW - WINDOW_MS), "the clock was set back");
         assert!((0..9).all(|_| viewers.counts(1, Viewer::Operator, NOW)));
         assert!(!viewers.counts(1, guest(&service, "203.0.113.9", "Googlebot/2.1"), NOW));
     }
@@ -187,18 +191,18 @@ mod tests {
         assert_eq!(counted(|n| format!("198.51.{n}.7"), 1, NOW), 100, "other networks");
         assert_eq!(counted(|_| "203.0.113.7".into(), 2, NOW), 30, "another post");
         assert_eq!(counted(|_| "203.0.113.7".into(), 1, NOW + WINDOW_MS), 30, "the next hour");
-        assert!(viewers.counts(1, Viewer::Member(1), NOW), "members are no guests");
+        assert!(viewers.counts(1, member(1), NOW), "members are no guests");
     }
 
     #[test]
     fn memory_is_bounded_and_the_newest_are_remembered() {
         let viewers = Viewers::default();
         let entries = i64::try_from(ENTRIES).unwrap();
-        for member in 0..3 * entries {
-            assert!(viewers.counts(1, Viewer::Member(member), NOW));
+        for key in 0..3 * entries {
+            assert!(viewers.counts(1, member(key), NOW));
         }
-        for member in 2 * entries + 2..3 * entries {
-            assert!(!viewers.counts(1, Viewer::Member(member), NOW));
+        for key in 2 * entries + 2..3 * entries {
+            assert!(!viewers.counts(1, member(key), NOW));
         }
         let counted = viewers.counted.lock().unwrap();
         let tables = [&counted.current, &counted.before];

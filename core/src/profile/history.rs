@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use super::LIST_MAX;
 use crate::account::{Member, Operator};
 use crate::clock::Timestamp;
+use crate::id::MemberKey;
 use crate::store::{Row, StoreError, Tx};
 
 /// One in how many acts of all members also clears the entries that a list keeps no longer: reading skips
@@ -339,7 +340,7 @@ pub(crate) fn acts(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Acts, StoreEr
 pub(crate) fn acts_before(
     tx: &mut dyn Tx,
     _: Operator,
-    member: i64,
+    member: MemberKey,
     measured: Timestamp,
     until: Timestamp,
 ) -> Result<Acts, StoreError> {
@@ -349,7 +350,7 @@ pub(crate) fn acts_before(
 // A key is no proof, so this is private: `acts` takes the proof of the member and `acts_before` that of the operator.
 fn acts_between(
     tx: &mut dyn Tx,
-    member: i64,
+    member: MemberKey,
     measured: Timestamp,
     until: Timestamp,
 ) -> Result<Acts, StoreError> {

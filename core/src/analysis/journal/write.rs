@@ -6,8 +6,9 @@ use super::Record;
 use crate::account::Seen;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
-use crate::analysis::log::{self, Asked, Entry, GONE, GUEST, Requests};
+use crate::analysis::log::{self, Asked, Entry, LogMember, Requests};
 use crate::analysis::visitor::Visits;
+use crate::id::MemberKey;
 use crate::keyed::OwnMap;
 use crate::store::{StoreError, TimeSlice, Tx};
 
@@ -55,7 +56,7 @@ pub(in crate::analysis) fn write(
         lines.push(Entry { at: *at, member: member.shown, request });
         *days.entry((slot.day, Counter::Communication as i64)).or_insert(0) += 1;
         match (member.key, guest.0) {
-            (Some(key), _) => visits.add(key, *at, slot),
+            (Some(key), _) => visits.add(key.into(), *at, slot),
             (None, Some(number)) => visits.add(number, *at, slot),
             (None, None) => {
                 crawled += 1;
@@ -75,22 +76,22 @@ pub(in crate::analysis) fn write(
 #[derive(Default)]
 struct People {
     /// By key: whether they are still members.
-    members: OwnMap<i64, bool>,
+    members: OwnMap<MemberKey, bool>,
     /// By id, which members choose: key and generation.
-    ids: HashMap<Box<str>, Option<(i64, i64)>>,
+    ids: HashMap<Box<str>, Option<(MemberKey, i64)>>,
 }
 
 /// A member as a record shows them.
 struct Person {
     /// Their key, if it is anybody's.
-    key: Option<i64>,
+    key: Option<MemberKey>,
     /// What the line has in its place.
-    shown: i64,
+    shown: LogMember,
 }
 
 impl People {
     fn key(&mut self, tx: &mut dyn Tx, seen: &Seen) -> Result<Person, StoreError> {
-        let guest = Person { key: None, shown: GUEST };
+        let guest = Person { key: None, shown: LogMember::Guest };
         match seen {
             Seen::Guest => Ok(guest),
             Seen::Member(key) => {
@@ -98,7 +99,10 @@ impl People {
                     Some(there) => *there,
                     None => *self.members.entry(*key).or_insert(sql::is_member(tx, *key)?),
                 };
-                Ok(Person { key: Some(*key), shown: if there { *key } else { GONE } })
+                Ok(Person {
+                    key: Some(*key),
+                    shown: if there { LogMember::Member(*key) } else { LogMember::Removed },
+                })
             }
             Seen::Named { folded, generation } => {
                 let found = match self.ids.get(folded) {
@@ -106,21 +110,21 @@ impl People {
                     None => *self.ids.entry(folded.clone()).or_insert(sql::by_id(tx, folded)?),
                 };
                 let key = found.filter(|(_, current)| current == generation).map(|(key, _)| key);
-                Ok(key.map_or(guest, |key| Person { key: Some(key), shown: key }))
+                Ok(key.map_or(guest, |key| Person { key: Some(key), shown: LogMember::Member(key) }))
             }
         }
     }
 }
 
 mod sql {
-    use super::{StoreError, Tx};
+    use super::{MemberKey, StoreError, Tx};
 
-    pub(super) fn is_member(tx: &mut dyn Tx, key: i64) -> Result<bool, StoreError> {
+    pub(super) fn is_member(tx: &mut dyn Tx, key: MemberKey) -> Result<bool, StoreError> {
         Ok(tx.row("SELECT 1 FROM member WHERE key = $1", &[key.into()])?.is_some())
     }
 
     /// Key and generation of a member who may act.
-    pub(super) fn by_id(tx: &mut dyn Tx, folded: &str) -> Result<Option<(i64, i64)>, StoreError> {
+    pub(super) fn by_id(tx: &mut dyn Tx, folded: &str) -> Result<Option<(MemberKey, i64)>, StoreError> {
         let sql = "SELECT key, generation FROM member WHERE folded = $1 AND blacklisted IS NULL";
         let row = tx.row(sql, &[folded.into()])?;
         row.map(|mut row| Ok((row.take(0)?, row.take(1)?))).transpose()

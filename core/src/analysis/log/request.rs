@@ -12,6 +12,7 @@ use siphasher::sip::SipHasher13;
 use crate::account::{self, RESERVED_IDS, fold};
 use crate::analysis::visitor::{self, Secret};
 use crate::clock::Timestamp;
+use crate::id::MemberKey;
 use crate::store::{StoreError, Tx};
 
 mod budget;
@@ -175,7 +176,7 @@ struct Row<'p> {
     path: &'p str,
     hash: i64,
     status: u16,
-    names: Option<i64>,
+    names: Option<MemberKey>,
 }
 
 /// Where paths name members: `/operation/{user_id}…`.
@@ -184,7 +185,7 @@ const NAMED_SEGMENT: usize = 2;
 const SOMEBODY: &str = " ";
 
 /// A path that names a member as it is kept, and the member's key; where there is none, it says `removed`.
-fn named<'p>(tx: &mut dyn Tx, path: &'p str) -> Result<(Cow<'p, str>, Option<i64>), StoreError> {
+fn named<'p>(tx: &mut dyn Tx, path: &'p str) -> Result<(Cow<'p, str>, Option<MemberKey>), StoreError> {
     let id = path.split('/').nth(NAMED_SEGMENT).unwrap_or_default();
     let folded = fold(&percent_decode_str(id).decode_utf8_lossy());
     if RESERVED_IDS.contains(&folded.as_str()) {
@@ -210,6 +211,7 @@ pub(in crate::analysis) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Re
 
 mod sql {
     use super::{Kept, Row, Secret, StoreError, Tx, visitor};
+    use crate::store::Arg;
 
     /// The key of the hash of paths.
     pub(super) fn secret(tx: &mut dyn Tx) -> Result<Secret, StoreError> {
@@ -223,8 +225,8 @@ mod sql {
         let sql =
             "SELECT key, used FROM request WHERE hash = $1 AND path = $2 AND method = $3 AND status = $4
                    AND coalesce(names, 0) = $5";
-        let names = names.unwrap_or_default();
-        let args = [hash.into(), path.into(), method.into(), i64::from(status).into(), names.into()];
+        let names = names.map_or(Arg::Integer(0), Arg::from);
+        let args = [hash.into(), path.into(), method.into(), i64::from(status).into(), names];
         let Some(mut found) = tx.row(sql, &args)? else { return Ok(None) };
         let (key, used) = (found.take(0)?, found.take(1)?);
         if used < today {

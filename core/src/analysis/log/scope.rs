@@ -1,6 +1,6 @@
 //! Who may read which lines of the access log.
 
-use super::{GONE, GUEST};
+use super::LogMember;
 use crate::Tidings;
 use crate::account::{self, Identity, fold};
 use crate::error::{Error, Result};
@@ -38,9 +38,9 @@ impl<'a> LogAccess<'a> {
     pub(in crate::analysis) fn scope(&self, tx: &mut dyn Tx) -> Result<LogScope> {
         let member = match self.0 {
             None => None,
-            Some(account::GUEST) => Some(GUEST),
-            Some(account::REMOVED) => Some(GONE),
-            Some(id) => Some(account::find(tx, id)?.ok_or(Error::NotFound)?.key),
+            Some(account::GUEST) => Some(LogMember::Guest),
+            Some(account::REMOVED) => Some(LogMember::Removed),
+            Some(id) => Some(LogMember::Member(account::find(tx, id)?.ok_or(Error::NotFound)?.key)),
         };
         Ok(LogScope { member })
     }
@@ -49,13 +49,12 @@ impl<'a> LogAccess<'a> {
 /// Lines of the log that a caller may read; only [`LogAccess`] makes it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::analysis) struct LogScope {
-    member: Option<i64>,
+    member: Option<LogMember>,
 }
 
 impl LogScope {
-    /// The key of the member whose lines these are, or the one that stands for guests or for removed members; `None`
-    /// for the lines of everybody.
-    pub(super) const fn member(self) -> Option<i64> {
+    /// Returns the member, the guests or the removed members whose lines these are; `None` for all lines.
+    pub(super) const fn member(self) -> Option<LogMember> {
         self.member
     }
 }

@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::analysis::visitor::Network;
+use crate::analysis::visitor::{Network, VisitorNumber};
 use crate::config::Config;
+use crate::id::MemberKey;
 use crate::search;
 use crate::testing::{service, service_with};
 
@@ -131,7 +132,7 @@ proptest! {
         for (n, (term, from, wait, looks)) in steps.into_iter().enumerate() {
             service.clock().advance(wait);
             // Six guests of one network, and one each of three others.
-            let guest = Guest(Some(-1 - i64::from(from)), Network(u32::from(from.saturating_sub(5))));
+            let guest = Guest(Some(VisitorNumber::guest(-1 - i64::from(from))), Network(u32::from(from.saturating_sub(5))));
             let term = format!("term {term}");
             search::log(&service, &Caller::Nobody, Some(guest), &term).wait().unwrap();
             searches.push((service.clock().now(), n, term, from));
@@ -194,7 +195,7 @@ fn the_network_of_a_guest_survives_a_restart_and_is_other_on_another_day() {
     let on = |tidings: &Tidings, last: u8| {
         Guest::new(tidings, Ipv4Addr::new(203, 0, 113, last).into(), b"apple").searcher()
     };
-    let network = |number: i64| Network::of_searcher(number).unwrap();
+    let network = |searcher| Network::of_searcher(searcher).unwrap();
     start(&service).unwrap();
     let other = Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap();
     start(&other).unwrap();
@@ -213,7 +214,7 @@ fn the_network_of_a_guest_survives_a_restart_and_is_other_on_another_day() {
         let of = |address: &str| Guest::new(&service, address.parse().unwrap(), b"").network();
         assert_eq!(of(one) == of(another), same, "{one} {another}");
     }
-    assert_eq!(Network::of_searcher(7), None);
+    assert_eq!(Network::of_searcher(MemberKey::new(7).into()), None);
 }
 
 #[test]

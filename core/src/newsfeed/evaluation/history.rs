@@ -4,6 +4,7 @@ use crate::account::Operator;
 use crate::clock::Timestamp;
 use crate::config::Feed;
 use crate::error::Result;
+use crate::id::MemberKey;
 use crate::keyed::{OwnMap, OwnSet};
 use crate::post::heat::{Decay, VIEW_WEIGHT};
 use crate::profile::history::{self, Acts};
@@ -39,7 +40,7 @@ pub(super) struct Past {
 /// A member whose feed is evaluated.
 #[derive(Clone, Copy)]
 pub(super) struct Asked {
-    pub(super) key: i64,
+    pub(super) key: MemberKey,
     /// Interest counts acts from this time on.
     measured: Timestamp,
 }
@@ -56,9 +57,9 @@ impl Past {
         let decay = Decay::new(config.popular_half_life_days);
         let last: i64 = store.read(|tx| tx.one("SELECT coalesce(max(key), 0) FROM member", &[])?.take(0))?;
         let mut heats: OwnMap<i64, f64> = OwnMap::default();
-        let mut tested: OwnSet<i64> = OwnSet::default();
+        let mut tested: OwnSet<MemberKey> = OwnSet::default();
         for (table, (name, weight)) in TABLES.iter().zip([config.like_weight, VIEW_WEIGHT]).enumerate() {
-            let mut after = (0, 0);
+            let mut after = (MemberKey::MIN, 0);
             loop {
                 let page = store.read(|tx| acts_after(tx, operator, name, after))?;
                 let Some((member, post, _)) = page.last().copied() else { break };
@@ -71,12 +72,12 @@ impl Past {
                     }
                 }
                 #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
-                progress((table as f64 + member as f64 / last.max(1) as f64) / TABLES.len() as f64);
+                progress((table as f64 + member.as_i64() as f64 / last.max(1) as f64) / TABLES.len() as f64);
             }
         }
-        let mut keys: Vec<i64> = tested.into_iter().collect();
+        let mut keys: Vec<MemberKey> = tested.into_iter().collect();
         keys.sort_unstable();
-        let asked = |key: i64| -> Result<Option<Asked>> {
+        let asked = |key: MemberKey| -> Result<Option<Asked>> {
             let row = store.read(|tx| tx.row("SELECT measured FROM member WHERE key = $1", &[key.into()]))?;
             // A member who was removed since is skipped.
             Ok(row.map(|mut row| row.take(0).map(|measured| Asked { key, measured })).transpose()?)
@@ -91,8 +92,8 @@ fn acts_after(
     tx: &mut dyn Tx,
     _: Operator,
     table: &str,
-    after: (i64, i64),
-) -> Result<Vec<(i64, i64, Timestamp)>, StoreError> {
+    after: (MemberKey, i64),
+) -> Result<Vec<(MemberKey, i64, Timestamp)>, StoreError> {
     let sql = format!(
         "SELECT member, post, date FROM {table} WHERE (member, post) > ($1, $2) ORDER BY member, post LIMIT $3"
     );
