@@ -98,6 +98,16 @@ key! {
     MemberKey
 }
 
+key! {
+    /// The internal key of a post. It is never given to another post: a cache may still hold a removed one.
+    PostKey
+}
+
+impl PostKey {
+    /// Greater than every key, to begin with the last.
+    pub(crate) const MAX: Self = Self(i64::MAX);
+}
+
 /// Bytes that nobody can guess.
 ///
 /// The operating system's random source failing is not something to go on from: ids and keys made without

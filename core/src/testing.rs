@@ -7,6 +7,7 @@ use crate::account::{self, Caller, Operator, SignUp};
 use crate::admin;
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
+use crate::id::PostKey;
 
 /// 2026-11-20T08:36:00Z, when tests take place.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
@@ -14,6 +15,11 @@ pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
 /// The proof that the operator acts.
 pub(crate) fn operator() -> Operator {
     Caller::Operator.operator().unwrap()
+}
+
+/// Returns the keys of posts.
+pub(crate) fn posts(keys: impl IntoIterator<Item = i64>) -> Vec<PostKey> {
+    keys.into_iter().map(PostKey::new).collect()
 }
 
 /// A service whose database goes when it is dropped.

@@ -179,7 +179,6 @@ mod sql {
 
 #[cfg(test)]
 mod tests {
-    use crate::clock::Timestamp;
     use serde_json::{Value, json};
 
     use super::*;

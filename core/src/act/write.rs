@@ -103,8 +103,8 @@ impl<'a> Writer<'a> {
     /// What tells an act from others of its member at the same time; `None` when its post is not there.
     fn act(&mut self, tx: &mut dyn Tx, deed: &Deed) -> Result<Option<i64>, StoreError> {
         Ok(match deed {
-            Deed::View(url) => self.post(tx, url)?.map(|post| post.standing.post * 2),
-            Deed::Like(url) => self.post(tx, url)?.map(|post| post.standing.post * 2 + 1),
+            Deed::View(url) => self.post(tx, url)?.map(|post| post.standing.post.as_i64() * 2),
+            Deed::Like(url) => self.post(tx, url)?.map(|post| post.standing.post.as_i64() * 2 + 1),
             Deed::Search(listed) => Some(hash(b"search", &listed.search.original)),
             Deed::Newsfeed { name, .. } => Some(hash(b"newsfeed", name)),
         })

@@ -52,7 +52,6 @@ impl Allowance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Timestamp;
     use crate::testing::NOW;
 
     /// How many of many are there at this moment.

@@ -21,6 +21,7 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::id::PostKey;
 use crate::keyed::OwnSet;
 use crate::post::feed_rows;
 
@@ -96,7 +97,7 @@ pub fn evaluate(
     let lexicon = tidings.words().current().map(|model| Arc::new(Lexicon::new(model)));
     let index = FeedIndex::next(None, posts, &[], lexicon.as_ref(), 0, at, config);
     let tf_idf = TfIdf::read(tidings.store(), &index)?;
-    let ended: OwnSet<i64> = index.ended(at).map(|position| index.key(position)).collect();
+    let ended: OwnSet<PostKey> = index.ended(at).map(|position| index.key(position)).collect();
 
     let mut scores = RANKINGS.map(|_| Scores::default());
     let all = past.tested.len();
@@ -104,13 +105,13 @@ pub fn evaluate(
         #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
         progress(READING + (1.0 - READING) * done as f64 / all as f64);
         let Tested { acts, seen, turned_to } = Tested::read(tidings.store(), operator, member, at)?;
-        let hidden: OwnSet<i64> = seen.iter().copied().chain(ended.iter().copied()).collect();
-        let can_be_shown = |key: &i64| index.position(*key).is_some() && !hidden.contains(key);
-        let relevant: OwnSet<i64> = turned_to.into_iter().filter(can_be_shown).collect();
+        let hidden: OwnSet<PostKey> = seen.iter().copied().chain(ended.iter().copied()).collect();
+        let can_be_shown = |key: &PostKey| index.position(*key).is_some() && !hidden.contains(key);
+        let relevant: OwnSet<PostKey> = turned_to.into_iter().filter(can_be_shown).collect();
         if relevant.is_empty() {
             continue;
         }
-        let first = |keys: &mut dyn Iterator<Item = i64>| -> Vec<i64> {
+        let first = |keys: &mut dyn Iterator<Item = PostKey>| -> Vec<PostKey> {
             keys.filter(|key| !hidden.contains(key)).take(TOP).collect()
         };
         let recommended = recommend(&index, &acts, &seen, member.key, config, at);

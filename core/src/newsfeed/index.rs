@@ -13,6 +13,7 @@ use super::ranking;
 use super::snapshot::Snapshot;
 use crate::clock::Timestamp;
 use crate::config::Feed;
+use crate::id::PostKey;
 use crate::keyed::OwnSet;
 use crate::post::feed_rows::FeedRow;
 
@@ -55,7 +56,7 @@ impl FeedIndex {
     pub(super) fn next(
         before: Option<&Self>,
         changed: Vec<FeedRow>,
-        removed: &[i64],
+        removed: &[PostKey],
         lexicon: Option<&Arc<Lexicon>>,
         revision: i64,
         now: Timestamp,
@@ -67,14 +68,15 @@ impl FeedIndex {
             Some(before) => (&before.items, Some(&before.snapshot)),
             None => (&empty, None),
         };
-        let position = |key: i64| snapshot.and_then(|s| s.positions.get(&key)).map(|at| *at as usize);
+        let position = |key: PostKey| snapshot.and_then(|s| s.positions.get(&key)).map(|at| *at as usize);
         let mut items = items.clone();
         let same_words = |snapshot: &Arc<Snapshot>| {
             snapshot.meanings.as_ref().map(|m| Arc::as_ptr(m.lexicon())) == lexicon.map(Arc::as_ptr)
         };
         let mut rebuilt = !snapshot.is_some_and(same_words);
         let mut new = Vec::new();
-        let mut gone: OwnSet<i64> = removed.iter().copied().filter(|key| position(*key).is_some()).collect();
+        let mut gone: OwnSet<PostKey> =
+            removed.iter().copied().filter(|key| position(*key).is_some()).collect();
         for row in changed {
             let key = row.key;
             match position(key).filter(|_| !gone.contains(&key)) {
@@ -162,18 +164,18 @@ impl FeedIndex {
     }
 
     /// Returns the key of the post at a position.
-    pub(super) fn key(&self, position: u32) -> i64 {
+    pub(super) fn key(&self, position: u32) -> PostKey {
         self.items[position as usize].key
     }
 
     /// Returns the keys of all posts, newest first.
     #[cfg(feature = "evaluation")]
-    pub(super) fn newest(&self) -> impl Iterator<Item = i64> {
+    pub(super) fn newest(&self) -> impl Iterator<Item = PostKey> {
         self.items.iter().map(|item| item.key)
     }
 
     /// Returns the position of the post with this key.
-    pub(super) fn position(&self, key: i64) -> Option<u32> {
+    pub(super) fn position(&self, key: PostKey) -> Option<u32> {
         self.snapshot.positions.get(&key).copied()
     }
 
@@ -241,7 +243,7 @@ impl FeedIndex {
     }
 
     /// Sorts the posts by heat; posts without views and likes follow, newest first.
-    fn most_popular(&self, now: Timestamp) -> Vec<i64> {
+    fn most_popular(&self, now: Timestamp) -> Vec<PostKey> {
         let shown = || self.items.iter().filter(|item| !item.has_ended(now));
         let mut hot: Vec<_> = shown().filter_map(|item| Some((item.heat?, item.key))).collect();
         // The sort is stable, so ties stay newest first.
@@ -251,7 +253,7 @@ impl FeedIndex {
     }
 
     /// Ranks fresh and popular posts of all topics.
-    fn most_recommendable(&self, now: Timestamp, config: &Feed) -> Vec<i64> {
+    fn most_recommendable(&self, now: Timestamp, config: &Feed) -> Vec<PostKey> {
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let (fresh_weight, popular_weight) = (config.fresh_weight as f32, config.popular_weight as f32);
         let weighted = |(fresh, popular)| fresh_weight * fresh + popular_weight * popular;

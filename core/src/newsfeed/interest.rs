@@ -150,6 +150,7 @@ fn strongest(sum: NumberMap<Feature, f32>, config: &config::Interest) -> Option<
 mod tests {
     use super::*;
     use crate::config::Feed;
+    use crate::id::PostKey;
     use crate::newsfeed::index::tests::row;
     use crate::post::feed_rows::FeedRow;
     use crate::testing::NOW;
@@ -176,8 +177,8 @@ mod tests {
     }
 
     /// Returns an act on a post at a time in milliseconds since 1970.
-    fn act(post: i64, ms: i64) -> (i64, Timestamp) {
-        (post, Timestamp::from_millis(ms))
+    fn act(post: i64, ms: i64) -> (PostKey, Timestamp) {
+        (PostKey::new(post), Timestamp::from_millis(ms))
     }
 
     /// Returns the interest in each of the posts after `acts`.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::features::{Feature, Features, Kind, feature};
 use crate::clock::Timestamp;
+use crate::id::PostKey;
 use crate::keyed::Unkeyed;
 use crate::post::Post;
 use crate::post::feed_rows::FeedRow;
@@ -13,7 +14,7 @@ use crate::post::feed_rows::FeedRow;
 /// A post of the feed index.
 #[derive(Debug)]
 pub(super) struct Item {
-    pub(super) key: i64,
+    pub(super) key: PostKey,
     view: i64,
     likes: i64,
     /// The post as feeds answer it, a JSON object.

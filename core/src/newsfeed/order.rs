@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::clock::{SECOND_MS, Timestamp};
-use crate::id::{MemberKey, random};
+use crate::id::{MemberKey, PostKey, random};
 use crate::keyed;
 
 /// The number of posts of a page unless the caller asks for a different number.
@@ -41,33 +41,33 @@ impl FeedKind {
 pub(super) struct Order {
     pub(super) id: u64,
     pub(super) kind: FeedKind,
-    head: Box<[i64]>,
-    tail: Arc<[i64]>,
+    head: Box<[PostKey]>,
+    tail: Arc<[PostKey]>,
     /// The keys of the tail to leave out, sorted.
-    skip: Box<[i64]>,
+    skip: Box<[PostKey]>,
     tail_made: Timestamp,
     /// Whether `bytes` includes the tail.
     owns_tail: bool,
 }
 
 impl Order {
-    fn new(kind: FeedKind, head: Box<[i64]>, tail: Arc<[i64]>, tail_made: Timestamp) -> Self {
+    fn new(kind: FeedKind, head: Box<[PostKey]>, tail: Arc<[PostKey]>, tail_made: Timestamp) -> Self {
         let id = u64::from_le_bytes(random());
         Self { id, kind, skip: Box::default(), head, tail, tail_made, owns_tail: true }
     }
 
     /// Creates an order that no later order shares its tail with.
-    pub(super) fn fixed(kind: FeedKind, keys: Arc<[i64]>) -> Self {
+    pub(super) fn fixed(kind: FeedKind, keys: Arc<[PostKey]>) -> Self {
         Self::new(kind, Box::default(), keys, Timestamp::MIN)
     }
 
     /// Creates the order `keys`. It shares the tail of the order `before`, which must have the same posts, while that
     /// tail is recent.
-    pub(super) fn after(before: Option<&Self>, kind: FeedKind, keys: Vec<i64>, now: Timestamp) -> Self {
+    pub(super) fn after(before: Option<&Self>, kind: FeedKind, keys: Vec<PostKey>, now: Timestamp) -> Self {
         match before.filter(|before| (0..TAIL_MS).contains(&(now - before.tail_made))) {
             None => Self::new(kind, Box::default(), keys.into(), now),
             Some(before) => {
-                let head: Box<[i64]> = keys[..keys.len().min(LIMIT_MAX)].into();
+                let head: Box<[PostKey]> = keys[..keys.len().min(LIMIT_MAX)].into();
                 let skip = sorted(head.to_vec());
                 let order = Self::new(kind, head, Arc::clone(&before.tail), before.tail_made);
                 Self { skip, owns_tail: false, ..order }
@@ -77,7 +77,7 @@ impl Order {
 
     /// Creates a member's own order: `head`, then the posts of the guests' order that are neither in `head` nor in
     /// `seen`.
-    pub(super) fn personal(member: MemberKey, head: Vec<i64>, guests: &Self, seen: Vec<i64>) -> Self {
+    pub(super) fn personal(member: MemberKey, head: Vec<PostKey>, guests: &Self, seen: Vec<PostKey>) -> Self {
         let skip = sorted(head.iter().copied().chain(seen).collect());
         let order =
             Self::new(FeedKind::Personal(member), head.into(), Arc::clone(&guests.tail), guests.tail_made);
@@ -85,7 +85,7 @@ impl Order {
     }
 
     /// Returns the keys from place `at` on, each with the place after it.
-    pub(super) fn from(&self, at: usize) -> impl Iterator<Item = (usize, i64)> {
+    pub(super) fn from(&self, at: usize) -> impl Iterator<Item = (usize, PostKey)> {
         let head = self.head.iter().copied().enumerate().skip(at);
         let tail = self.tail.iter().copied().enumerate().skip(at.saturating_sub(self.head.len()));
         let tail = tail.filter(|(_, key)| self.skip.binary_search(key).is_err());
@@ -95,18 +95,18 @@ impl Order {
 
     /// Returns all keys in order.
     #[cfg(any(test, feature = "evaluation"))]
-    pub(super) fn keys(&self) -> impl Iterator<Item = i64> {
+    pub(super) fn keys(&self) -> impl Iterator<Item = PostKey> {
         self.from(0).map(|(_, key)| key)
     }
 
     /// Returns the memory of the order in bytes, approximately. A shared tail counts once.
     pub(super) fn bytes(&self) -> usize {
         let tail = if self.owns_tail { self.tail.len() } else { 0 };
-        size_of::<Self>() + (self.head.len() + self.skip.len() + tail) * size_of::<i64>()
+        size_of::<Self>() + (self.head.len() + self.skip.len() + tail) * size_of::<PostKey>()
     }
 }
 
-fn sorted(mut keys: Vec<i64>) -> Box<[i64]> {
+fn sorted(mut keys: Vec<PostKey>) -> Box<[PostKey]> {
     keys.sort_unstable();
     keys.into()
 }
@@ -114,25 +114,26 @@ fn sorted(mut keys: Vec<i64>) -> Box<[i64]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::posts;
 
-    fn keys(order: &Order) -> Vec<i64> {
+    fn keys(order: &Order) -> Vec<PostKey> {
         order.keys().collect()
     }
 
-    fn order(kind: FeedKind, keys: Vec<i64>) -> Order {
-        Order::after(None, kind, keys, Timestamp::default())
+    fn order(kind: FeedKind, keys: impl IntoIterator<Item = i64>) -> Order {
+        Order::after(None, kind, posts(keys), Timestamp::default())
     }
 
     #[test]
     fn an_order_with_a_shared_tail_has_every_post_once_and_its_own_head_first() {
-        let before = order(FeedKind::Popular, (0..1_000).collect());
-        let now: Vec<i64> = (0..1_000).rev().collect();
+        let before = order(FeedKind::Popular, 0..1_000);
+        let now = posts((0..1_000).rev());
         let after = Order::after(Some(&before), FeedKind::Popular, now.clone(), Timestamp::from_millis(5));
         assert!(Arc::ptr_eq(&after.tail, &before.tail));
         let mut shown = keys(&after);
         assert_eq!(shown[..LIMIT_MAX], now[..LIMIT_MAX]);
         shown.sort_unstable();
-        assert_eq!(shown, (0..1_000).collect::<Vec<_>>());
+        assert_eq!(shown, posts(0..1_000));
         let later =
             Order::after(Some(&before), FeedKind::Popular, now.clone(), Timestamp::from_millis(TAIL_MS));
         assert_eq!(keys(&later), now);
@@ -140,8 +141,8 @@ mod tests {
 
     #[test]
     fn a_personal_order_leaves_out_seen_posts() {
-        let guests = order(FeedKind::Recommended, vec![1, 2, 3, 4, 5]);
-        let personal = Order::personal(MemberKey::new(7), vec![4], &guests, vec![2, 1]);
-        assert_eq!(keys(&personal), [4, 3, 5]);
+        let guests = order(FeedKind::Recommended, 1..=5);
+        let personal = Order::personal(MemberKey::new(7), posts([4]), &guests, posts([2, 1]));
+        assert_eq!(keys(&personal), posts([4, 3, 5]));
     }
 }

@@ -116,6 +116,7 @@ impl OrderCache {
 mod tests {
     use super::*;
     use crate::clock::Timestamp;
+    use crate::testing::posts;
 
     const ANN: MemberKey = MemberKey::new(7);
     const BEN: MemberKey = MemberKey::new(8);
@@ -125,7 +126,7 @@ mod tests {
     }
 
     fn order(kind: FeedKind, keys: Vec<i64>) -> Arc<Order> {
-        Arc::new(Order::after(None, kind, keys, Timestamp::default()))
+        Arc::new(Order::after(None, kind, posts(keys), Timestamp::default()))
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::account::Member;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Feed;
 use crate::error::Result;
-use crate::id::MemberKey;
+use crate::id::{MemberKey, PostKey};
 use crate::profile::history::{self, Acts};
 use crate::store::Tx;
 
@@ -78,11 +78,11 @@ impl Personals {
 pub(super) fn recommend(
     index: &FeedIndex,
     acts: &Acts,
-    seen: &[i64],
+    seen: &[PostKey],
     member: MemberKey,
     config: &Feed,
     now: Timestamp,
-) -> Option<Vec<i64>> {
+) -> Option<Vec<PostKey>> {
     let interest = measure(acts, &config.interest, index)?;
     // Indexed by position, so the loop over all posts reads only rows of numbers.
     let mut left_out = vec![false; index.len()];

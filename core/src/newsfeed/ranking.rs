@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Feed;
-use crate::id::MemberKey;
+use crate::id::{MemberKey, PostKey};
 use crate::keyed::Unkeyed;
 
 /// The number of consecutive posts that diversity considers.
@@ -60,7 +60,7 @@ pub(super) fn popularity(hottest: f64, heat: Option<f64>) -> f64 {
 }
 
 /// Returns uniform noise from 0 to 1 for the exploration setting; the same for the same member, post and day.
-pub(super) fn noise(member: MemberKey, post: i64, day: i64) -> f64 {
+pub(super) fn noise(member: MemberKey, post: PostKey, day: i64) -> f64 {
     use std::hash::{Hash as _, Hasher as _};
     // The service chooses all of these numbers, and every process needs the same noise.
     let mut hasher = Unkeyed::default();

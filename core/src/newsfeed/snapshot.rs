@@ -10,11 +10,12 @@ use super::order::{FeedKind, Order};
 use super::ranking;
 use crate::clock::Timestamp;
 use crate::config::Feed;
+use crate::id::PostKey;
 use crate::keyed::OwnMap;
 
 /// Everything that is computed once when posts are added, changed or removed, and shared until the next such change.
 pub(super) struct Snapshot {
-    pub(super) positions: OwnMap<i64, u32>,
+    pub(super) positions: OwnMap<PostKey, u32>,
     pub(super) features: FeatureIndex,
     /// The directions of the posts; `None` without a word model.
     pub(super) meanings: Option<Meanings>,
@@ -34,7 +35,7 @@ impl Snapshot {
         #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
         let at_positions = || items.iter().enumerate().map(|(at, item)| (at as u32, item));
         let ending = at_positions().filter(|(_, item)| item.end_date.is_some()).map(|(at, _)| at).collect();
-        let mut labelled: HashMap<Arc<str>, Vec<i64>> = HashMap::new();
+        let mut labelled: HashMap<Arc<str>, Vec<PostKey>> = HashMap::new();
         for item in items {
             for (at, name) in item.about.topic.iter().chain(&item.about.tag).enumerate() {
                 // A tag with the name of a topic does not list the post twice.

@@ -8,6 +8,7 @@ use crate::Tidings;
 use crate::account::{Admin, Caller};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::id::PostKey;
 use crate::profile::history::JsonList;
 use crate::store::{Row, StoreError, Tx};
 
@@ -25,7 +26,7 @@ pub struct Exported {
 #[derive(Serialize)]
 struct Line {
     #[serde(skip)]
-    key: i64,
+    key: PostKey,
     #[serde(rename = "_id")]
     id: String,
     title: String,
@@ -54,7 +55,7 @@ pub fn export(
     take: &mut dyn FnMut(&[u8], u64) -> ControlFlow<()>,
 ) -> Result<Exported> {
     let identity = caller.identify(tidings);
-    let (mut behind, mut posts, mut lines) = (0, 0, Vec::new());
+    let (mut behind, mut posts, mut lines) = (PostKey::MIN, 0, Vec::new());
     loop {
         let page = tidings.store().read(|tx| {
             let admin = identity.admin(tx)?;
@@ -75,9 +76,9 @@ pub fn export(
 }
 
 mod sql {
-    use super::{Admin, JsonList, Line, PAGE, Row, StoreError, Tx};
+    use super::{Admin, JsonList, Line, PAGE, PostKey, Row, StoreError, Tx};
 
-    pub(super) fn page(tx: &mut dyn Tx, _: &Admin<'_>, behind: i64) -> Result<Vec<Line>, StoreError> {
+    pub(super) fn page(tx: &mut dyn Tx, _: &Admin<'_>, behind: PostKey) -> Result<Vec<Line>, StoreError> {
         let sql = "SELECT p.key, p.id, p.title, p.post, p.url, p.img, p.topic, p.tag, p.date, p.end_date, s.view, s.fav
                    FROM post p JOIN standing s ON s.post = p.key WHERE p.key > $1 ORDER BY p.key LIMIT $2";
         let rows = tx.rows(sql, &[behind.into(), PAGE.into()])?;

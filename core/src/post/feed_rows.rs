@@ -3,13 +3,14 @@
 use super::{Tx, texts_in};
 use crate::clock::Timestamp;
 use crate::error::Result;
+use crate::id::PostKey;
 use crate::store::Row;
 
 /// A post as a newsfeed needs it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FeedRow {
     /// Its key in the store; never given to another post.
-    pub(crate) key: i64,
+    pub(crate) key: PostKey,
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) url: String,
@@ -66,7 +67,7 @@ pub(crate) fn until(tx: &mut dyn Tx, at: Timestamp, posts: usize) -> Result<Vec<
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) fn removed(tx: &mut dyn Tx, since: i64) -> Result<Vec<i64>> {
+pub(crate) fn removed(tx: &mut dyn Tx, since: i64) -> Result<Vec<PostKey>> {
     let rows = tx.rows("SELECT post FROM removed_post WHERE revision > $1", &[since.into()])?;
     rows.into_iter().map(|mut row| Ok(row.take(0)?)).collect()
 }

@@ -143,7 +143,6 @@ pub(crate) fn keep_half_life(store: &Store, half_life_days: f64, now: Timestamp)
 
 #[cfg(test)]
 mod tests {
-    use crate::clock::Timestamp;
     use proptest::prelude::*;
 
     use super::*;

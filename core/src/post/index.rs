@@ -7,6 +7,7 @@
 use super::Post;
 use super::terms::Terms;
 use crate::clock::Timestamp;
+use crate::id::PostKey;
 use crate::store::{Arg, Row, StoreError, Tx};
 
 /// How much more a word in the title says about a post than the same word in its text.
@@ -63,20 +64,20 @@ pub(crate) struct Site {
 }
 
 /// Puts a post into the index that is not in it.
-pub(super) fn insert(tx: &mut dyn Tx, key: i64, terms: &Terms) -> Result<(), StoreError> {
+pub(super) fn insert(tx: &mut dyn Tx, key: PostKey, terms: &Terms) -> Result<(), StoreError> {
     let sql = "INSERT INTO post_index (rowid, title, post) VALUES ($1, $2, $3)";
     tx.run(sql, &[key.into(), (&terms.title).into(), (&terms.post).into()])?;
     Ok(())
 }
 
 /// Takes a post out of the index.
-pub(super) fn remove(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
+pub(super) fn remove(tx: &mut dyn Tx, key: PostKey) -> Result<(), StoreError> {
     tx.run("DELETE FROM post_index WHERE rowid = $1", &[key.into()])?;
     Ok(())
 }
 
 /// Posts that are not in the index, and what is in it without being a post.
-pub(super) fn strangers(tx: &mut dyn Tx) -> Result<Vec<i64>, StoreError> {
+pub(super) fn strangers(tx: &mut dyn Tx) -> Result<Vec<PostKey>, StoreError> {
     let sql = "SELECT key FROM (SELECT key FROM post EXCEPT SELECT rowid FROM post_index)
                UNION ALL SELECT rowid FROM (SELECT rowid FROM post_index EXCEPT SELECT key FROM post)";
     tx.rows(sql, &[])?.into_iter().map(|mut row| row.take(0)).collect()

@@ -8,12 +8,13 @@ use super::{index, texts_in};
 use crate::account::Admin;
 use crate::analysis::counters::Counter;
 use crate::error::Result;
+use crate::id::PostKey;
 use crate::profile::history::json_list;
 use crate::store::{StoreError, Topic, Tx};
 
 /// A post that is there.
 pub(super) struct Stored {
-    pub(super) key: i64,
+    pub(super) key: PostKey,
     pub(super) content: Content,
 }
 
@@ -39,9 +40,9 @@ pub(super) struct Rest {
 }
 
 enum Indexing {
-    Insert(i64, Terms),
-    Update(i64, Terms),
-    Remove(i64),
+    Insert(PostKey, Terms),
+    Update(PostKey, Terms),
+    Remove(PostKey),
 }
 
 impl Rest {
@@ -152,7 +153,7 @@ pub(super) fn insert(
     ];
     tx.run(sql, &args)?;
     // Not RETURNING, for which SQLite keeps a journal of the statement: an import took a fifth longer.
-    let key: i64 = tx.one("SELECT key FROM post WHERE id = $1", &[new.id.into()])?.take(0)?;
+    let key: PostKey = tx.one("SELECT key FROM post WHERE id = $1", &[new.id.into()])?.take(0)?;
     let sql = "INSERT INTO standing (post, view, fav, heat, revision) VALUES ($1, $2, $3, NULL, $4)";
     let revision = tx.revision();
     tx.run(sql, &[key.into(), new.view.into(), new.fav.into(), revision.into()])?;
@@ -226,13 +227,18 @@ pub(super) fn remove(
 }
 
 /// Labels a post anew.
-pub(super) fn relabel(tx: &mut dyn Tx, key: i64, topic: &[String], tag: &[String]) -> Result<(), StoreError> {
+pub(super) fn relabel(
+    tx: &mut dyn Tx,
+    key: PostKey,
+    topic: &[String],
+    tag: &[String],
+) -> Result<(), StoreError> {
     tx.run("DELETE FROM label WHERE post = $1", &[key.into()])?;
     label(tx, key, topic, tag)
 }
 
 /// Labels a post that has no labels.
-fn label(tx: &mut dyn Tx, key: i64, topic: &[String], tag: &[String]) -> Result<(), StoreError> {
+fn label(tx: &mut dyn Tx, key: PostKey, topic: &[String], tag: &[String]) -> Result<(), StoreError> {
     let sql = "INSERT INTO label (name, post, topic) VALUES ($1, $2, $3)";
     for (name, is_topic) in labels(topic, tag) {
         tx.run(sql, &[name.into(), key.into(), i64::from(is_topic).into()])?;

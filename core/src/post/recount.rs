@@ -12,6 +12,7 @@ use super::{Standing, index, keep, texts_in};
 use crate::analysis::counters::Counter;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::error::Result;
+use crate::id::PostKey;
 use crate::store::inspect::Inspected;
 use crate::store::{Row, StoreError, Topic, Tx};
 
@@ -38,7 +39,7 @@ pub(crate) fn count(database: &Inspected) -> Result<()> {
 /// Posts whose labels are not their topics and tags.
 pub(crate) fn wrong_labels(database: &Inspected) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
-    let mut after = 0;
+    let mut after = PostKey::MIN;
     while let Some(page) = Labelled::page(database, after)? {
         wrong.extend(page.posts.iter().filter(|post| !post.is_right()).map(|post| post.id.clone()));
         after = page.last;
@@ -48,7 +49,7 @@ pub(crate) fn wrong_labels(database: &Inspected) -> Result<Vec<String>> {
 
 /// Labels posts with their topics and tags.
 pub(crate) fn label(database: &Inspected) -> Result<()> {
-    let mut after = 0;
+    let mut after = PostKey::MIN;
     while let Some(page) = Labelled::page(database, after)? {
         after = page.last;
         let wrong: Vec<&Labelled> = page.posts.iter().filter(|post| !post.is_right()).collect();
@@ -71,7 +72,7 @@ pub(crate) fn label(database: &Inspected) -> Result<()> {
 
 /// A post with its lists and its labels.
 struct Labelled {
-    key: i64,
+    key: PostKey,
     id: String,
     topic: Vec<String>,
     tag: Vec<String>,
@@ -80,12 +81,12 @@ struct Labelled {
 
 struct Page {
     posts: Vec<Labelled>,
-    last: i64,
+    last: PostKey,
 }
 
 impl Labelled {
     /// The next posts; `None` behind the last.
-    fn page(database: &Inspected, after: i64) -> Result<Option<Page>> {
+    fn page(database: &Inspected, after: PostKey) -> Result<Option<Page>> {
         database.read(|tx| {
             let mut posts = sql::labelled(tx, after)?;
             let Some(last) = posts.last().map(|post| post.key) else { return Ok(None) };
@@ -183,13 +184,13 @@ fn hot(tx: &mut dyn Tx, like_weight: f64, now: Timestamp) -> Result<Vec<Wrong>, 
 /// What is in the search index without being a post, and posts that are not in it.
 pub(crate) fn wrong_index(database: &Inspected) -> Result<Vec<String>> {
     let keys = database.read(|tx| index::strangers(tx))?;
-    Ok(keys.iter().map(|key| format!("post number {key}")).collect())
+    Ok(keys.iter().map(|key| format!("post number {}", key.as_i64())).collect())
 }
 
 /// Makes the search index anew; until that is done searches find fewer posts.
 pub(crate) fn index(database: &Inspected) -> Result<()> {
     database.write(|tx| index::clear(tx))?;
-    let mut before = i64::MAX;
+    let mut before = PostKey::MAX;
     loop {
         // The newest first, as they are searched for most.
         let next = database.write(|tx| {
@@ -211,12 +212,14 @@ pub(crate) fn index(database: &Inspected) -> Result<()> {
 
 /// A post whose standing is wrong, and the least that it may be.
 struct Wrong {
-    key: i64,
+    key: PostKey,
     id: String,
 }
 
 mod sql {
-    use super::{BTreeMap, BTreeSet, Counter, Labelled, PAGE, Result, Row, StoreError, Tx, Wrong, texts_in};
+    use super::{
+        BTreeMap, BTreeSet, Counter, Labelled, PAGE, PostKey, Result, Row, StoreError, Tx, Wrong, texts_in,
+    };
 
     /// How many posts are counted, and how many there are.
     pub(super) fn counts(tx: &mut dyn Tx) -> Result<(i64, i64), StoreError> {
@@ -226,7 +229,7 @@ mod sql {
         Ok((row.take(0)?, row.take(1)?))
     }
 
-    pub(super) fn labelled(tx: &mut dyn Tx, after: i64) -> Result<Vec<Labelled>> {
+    pub(super) fn labelled(tx: &mut dyn Tx, after: PostKey) -> Result<Vec<Labelled>> {
         let sql = "SELECT key, id, topic, tag FROM post WHERE key > $1 ORDER BY key LIMIT $2";
         let post = |mut row: Row| {
             let (topic, tag): (String, String) = (row.take(2)?, row.take(3)?);
@@ -241,9 +244,9 @@ mod sql {
         tx.rows(sql, &[after.into(), PAGE.into()])?.into_iter().map(post).collect()
     }
 
-    type Labels = BTreeMap<i64, BTreeSet<(String, bool)>>;
+    type Labels = BTreeMap<PostKey, BTreeSet<(String, bool)>>;
 
-    pub(super) fn labels(tx: &mut dyn Tx, after: i64, last: i64) -> Result<Labels, StoreError> {
+    pub(super) fn labels(tx: &mut dyn Tx, after: PostKey, last: PostKey) -> Result<Labels, StoreError> {
         let sql = "SELECT post, name, topic FROM label WHERE post > $1 AND post <= $2";
         let mut labels = Labels::new();
         for mut row in tx.rows(sql, &[after.into(), last.into()])? {
@@ -253,13 +256,13 @@ mod sql {
     }
 
     /// The topics and tags of a post, as they are kept.
-    pub(super) fn lists(tx: &mut dyn Tx, key: i64) -> Result<Option<(String, String)>, StoreError> {
+    pub(super) fn lists(tx: &mut dyn Tx, key: PostKey) -> Result<Option<(String, String)>, StoreError> {
         let row = tx.row("SELECT topic, tag FROM post WHERE key = $1", &[key.into()])?;
         row.map(|mut row| Ok((row.take(0)?, row.take(1)?))).transpose()
     }
 
     /// Says that a post changed.
-    pub(super) fn touch(tx: &mut dyn Tx, key: i64) -> Result<(), StoreError> {
+    pub(super) fn touch(tx: &mut dyn Tx, key: PostKey) -> Result<(), StoreError> {
         let revision = tx.revision();
         tx.run("UPDATE standing SET revision = $2 WHERE post = $1", &[key.into(), revision.into()])?;
         Ok(())

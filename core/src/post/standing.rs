@@ -2,11 +2,12 @@
 
 use super::heat::{Decay, VIEW_WEIGHT, weight_of};
 use crate::clock::Timestamp;
+use crate::id::PostKey;
 use crate::store::{StoreError, Topic, Tx};
 
 /// What acts change of a post.
 pub(crate) struct Standing {
-    pub(crate) post: i64,
+    pub(crate) post: PostKey,
     view: i64,
     fav: i64,
     heat: Option<f64>,
@@ -25,7 +26,7 @@ impl Standing {
     }
 
     /// That of the post with this key.
-    pub(crate) fn of_key(tx: &mut dyn Tx, key: i64) -> Result<Option<Self>, StoreError> {
+    pub(crate) fn of_key(tx: &mut dyn Tx, key: PostKey) -> Result<Option<Self>, StoreError> {
         sql::by_key(tx, key)
     }
 
@@ -64,7 +65,7 @@ impl Standing {
 }
 
 mod sql {
-    use super::{Decay, Standing, StoreError, Tx};
+    use super::{Decay, PostKey, Standing, StoreError, Tx};
     use crate::store::Arg;
 
     pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Standing>, StoreError> {
@@ -79,7 +80,7 @@ mod sql {
         standing(tx, sql, url.into())
     }
 
-    pub(super) fn by_key(tx: &mut dyn Tx, key: i64) -> Result<Option<Standing>, StoreError> {
+    pub(super) fn by_key(tx: &mut dyn Tx, key: PostKey) -> Result<Option<Standing>, StoreError> {
         let sql =
             "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay) FROM standing WHERE post = $1";
         standing(tx, sql, key.into())

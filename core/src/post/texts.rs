@@ -2,6 +2,7 @@
 
 use crate::analysis::counters::{Counter, Counts};
 use crate::error::Result;
+use crate::id::PostKey;
 use crate::store::{Row, StoreError, Tx};
 
 /// Posts of a page: few enough that even the longest texts take little memory.
@@ -10,7 +11,7 @@ const PAGE: i64 = 100;
 /// What a post says.
 pub(crate) struct Text {
     /// Its key in the store.
-    pub(crate) key: i64,
+    pub(crate) key: PostKey,
     pub(crate) title: String,
     pub(crate) post: String,
 }
@@ -19,7 +20,7 @@ pub(crate) struct Text {
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) fn page(tx: &mut dyn Tx, before: i64) -> Result<Vec<Text>, StoreError> {
+pub(crate) fn page(tx: &mut dyn Tx, before: PostKey) -> Result<Vec<Text>, StoreError> {
     let sql = "SELECT key, title, post FROM post WHERE key < $1 ORDER BY key DESC LIMIT $2";
     let text = |mut row: Row| Ok(Text { key: row.take(0)?, title: row.take(1)?, post: row.take(2)? });
     tx.rows(sql, &[before.into(), PAGE.into()])?.into_iter().map(text).collect()
@@ -29,7 +30,7 @@ pub(crate) fn page(tx: &mut dyn Tx, before: i64) -> Result<Vec<Text>, StoreError
 #[cfg(feature = "evaluation")]
 pub(crate) struct Terms {
     /// Its key in the store.
-    pub(crate) key: i64,
+    pub(crate) key: PostKey,
     /// The tokens of title and text, blanks between.
     pub(crate) token: String,
     pub(crate) tag: Vec<String>,
@@ -40,7 +41,7 @@ pub(crate) struct Terms {
 /// # Errors
 /// When the store fails.
 #[cfg(feature = "evaluation")]
-pub(crate) fn terms(tx: &mut dyn Tx, posts: &[i64]) -> Result<Vec<Terms>> {
+pub(crate) fn terms(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<Terms>> {
     let mut found = Vec::with_capacity(posts.len());
     for key in posts {
         let row = tx.row("SELECT token, tag FROM post WHERE key = $1", &[(*key).into()])?;
@@ -98,7 +99,7 @@ mod tests {
             let draft = post(&format!("Post {n}"), &format!("https://a.example/{n}"));
             post::insert(&service, &Caller::Operator, &draft).unwrap();
         }
-        let (mut before, mut titles) = (i64::MAX, Vec::new());
+        let (mut before, mut titles) = (PostKey::MAX, Vec::new());
         loop {
             let page = service.store().read(|tx| page(tx, before)).unwrap();
             let Some(last) = page.last() else { break };

@@ -15,7 +15,7 @@ use siphasher::sip::SipHasher24;
 
 use crate::analysis::Guest;
 use crate::clock::{SECOND_MS, Timestamp};
-use crate::id::{MemberKey, random};
+use crate::id::{MemberKey, PostKey, random};
 use crate::keyed::OwnMap;
 
 /// How long a viewer's view of a post counts alone, and how long the views of a network are added up.
@@ -67,7 +67,7 @@ impl Default for Viewers {
 
 impl Viewers {
     /// Whether a view of the post with this key counts for its popularity; one that does is remembered.
-    pub(crate) fn counts(&self, post: i64, viewer: Viewer, now: Timestamp) -> bool {
+    pub(crate) fn counts(&self, post: PostKey, viewer: Viewer, now: Timestamp) -> bool {
         let (own, network) = match viewer {
             Viewer::Operator => return true,
             Viewer::Member(key) => (self.hash(b'm', post, key), None),
@@ -93,10 +93,10 @@ impl Viewers {
         true
     }
 
-    fn hash(&self, kind: u8, post: i64, who: impl Hash) -> u64 {
+    fn hash(&self, kind: u8, post: PostKey, who: impl Hash) -> u64 {
         let mut hasher = SipHasher24::new_with_key(&self.secret);
         hasher.write_u8(kind);
-        hasher.write_i64(post);
+        post.hash(&mut hasher);
         who.hash(&mut hasher);
         hasher.finish()
     }
@@ -135,12 +135,13 @@ impl Spent {
 
 #[cfg(test)]
 mod tests {
-    use crate::clock::Timestamp;
     use std::net::IpAddr;
 
     use super::*;
     use crate::testing::{self, NOW, Service};
 
+    const POST: PostKey = PostKey::new(1);
+    const OTHER: PostKey = PostKey::new(2);
     const WINDOW_MS: i64 = WINDOW_S as i64 * SECOND_MS;
 
     fn member(key: i64) -> Viewer {
@@ -157,27 +158,27 @@ mod tests {
         let (service, viewers) = (testing::service(), Viewers::default());
         let apple = guest(&service, "203.0.113.1", "apple");
         for viewer in [member(1), member(2), apple] {
-            for post in [1, 2] {
+            for post in [POST, OTHER] {
                 assert!(viewers.counts(post, viewer, NOW), "{viewer:?}");
                 for later in [0, 1, WINDOW_MS - 1] {
                     assert!(!viewers.counts(post, viewer, NOW + later), "{viewer:?} {later}");
                 }
             }
         }
-        assert!(viewers.counts(1, apple, NOW + WINDOW_MS));
+        assert!(viewers.counts(POST, apple, NOW + WINDOW_MS));
         assert!(
-            !viewers.counts(1, apple, NOW + 2 * WINDOW_MS - 1),
+            !viewers.counts(POST, apple, NOW + 2 * WINDOW_MS - 1),
             "the hour begins with the view that counted"
         );
-        assert!(viewers.counts(1, member(1), NOW - WINDOW_MS), "the clock was set back");
-        assert!((0..9).all(|_| viewers.counts(1, Viewer::Operator, NOW)));
-        assert!(!viewers.counts(1, guest(&service, "203.0.113.9", "Googlebot/2.1"), NOW));
+        assert!(viewers.counts(POST, member(1), NOW - WINDOW_MS), "the clock was set back");
+        assert!((0..9).all(|_| viewers.counts(POST, Viewer::Operator, NOW)));
+        assert!(!viewers.counts(POST, guest(&service, "203.0.113.9", "Googlebot/2.1"), NOW));
     }
 
     #[test]
     fn the_guests_of_one_network_count_a_bounded_number_of_times_whatever_they_name() {
         let (service, viewers) = (testing::service(), Viewers::default());
-        let counted = |address: fn(u32) -> String, post: i64, now: Timestamp| {
+        let counted = |address: fn(u32) -> String, post: PostKey, now: Timestamp| {
             (0..100)
                 .filter(|n| {
                     let viewer = guest(&service, &address(*n), &format!("agent {n} {now}"));
@@ -185,13 +186,13 @@ mod tests {
                 })
                 .count()
         };
-        assert_eq!(counted(|_| "203.0.113.7".into(), 1, NOW), 30, "user agents");
-        assert_eq!(counted(|n| format!("203.0.113.{n}"), 1, NOW), 0, "addresses of the same /24");
-        assert_eq!(counted(|n| format!("2001:db8:1:{n:x}::{n:x}"), 1, NOW), 30, "a /48");
-        assert_eq!(counted(|n| format!("198.51.{n}.7"), 1, NOW), 100, "other networks");
-        assert_eq!(counted(|_| "203.0.113.7".into(), 2, NOW), 30, "another post");
-        assert_eq!(counted(|_| "203.0.113.7".into(), 1, NOW + WINDOW_MS), 30, "the next hour");
-        assert!(viewers.counts(1, member(1), NOW), "members are no guests");
+        assert_eq!(counted(|_| "203.0.113.7".into(), POST, NOW), 30, "user agents");
+        assert_eq!(counted(|n| format!("203.0.113.{n}"), POST, NOW), 0, "addresses of the same /24");
+        assert_eq!(counted(|n| format!("2001:db8:1:{n:x}::{n:x}"), POST, NOW), 30, "a /48");
+        assert_eq!(counted(|n| format!("198.51.{n}.7"), POST, NOW), 100, "other networks");
+        assert_eq!(counted(|_| "203.0.113.7".into(), OTHER, NOW), 30, "another post");
+        assert_eq!(counted(|_| "203.0.113.7".into(), POST, NOW + WINDOW_MS), 30, "the next hour");
+        assert!(viewers.counts(POST, member(1), NOW), "members are no guests");
     }
 
     #[test]
@@ -199,10 +200,10 @@ mod tests {
         let viewers = Viewers::default();
         let entries = i64::try_from(ENTRIES).unwrap();
         for key in 0..3 * entries {
-            assert!(viewers.counts(1, member(key), NOW));
+            assert!(viewers.counts(POST, member(key), NOW));
         }
         for key in 2 * entries + 2..3 * entries {
-            assert!(!viewers.counts(1, member(key), NOW));
+            assert!(!viewers.counts(POST, member(key), NOW));
         }
         let counted = viewers.counted.lock().unwrap();
         let tables = [&counted.current, &counted.before];

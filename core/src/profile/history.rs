@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::LIST_MAX;
 use crate::account::{Member, Operator};
 use crate::clock::Timestamp;
-use crate::id::MemberKey;
+use crate::id::{MemberKey, PostKey};
 use crate::store::{Row, StoreError, Tx};
 
 /// One in how many acts of all members also clears the entries that a list keeps no longer: reading skips
@@ -116,9 +116,9 @@ impl Serialize for TokenList {
 /// The acts that a member's interest is measured from, newest first.
 pub(crate) struct Acts {
     /// Keys of posts, with the time of the like.
-    pub(crate) liked: Vec<(i64, Timestamp)>,
+    pub(crate) liked: Vec<(PostKey, Timestamp)>,
     /// Keys of posts, with the time of the last view.
-    pub(crate) viewed: Vec<(i64, Timestamp)>,
+    pub(crate) viewed: Vec<(PostKey, Timestamp)>,
     /// Tokens and similar words, blanks between, with the time of the search.
     pub(crate) searched: Vec<(String, Timestamp)>,
     /// Names of topic feeds, with the time they were opened.
@@ -136,7 +136,7 @@ pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreErr
 pub(crate) fn like(
     tx: &mut dyn Tx,
     member: &Member<'_>,
-    post: i64,
+    post: PostKey,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
     let sql =
@@ -152,7 +152,7 @@ pub(crate) fn like(
 pub(crate) fn liked_at(
     tx: &mut dyn Tx,
     member: &Member<'_>,
-    post: i64,
+    post: PostKey,
 ) -> Result<Option<Timestamp>, StoreError> {
     let sql = "SELECT date FROM liked WHERE member = $1 AND post = $2";
     tx.row(sql, &[member.key.into(), post.into()])?.map(|mut row| row.take(0)).transpose()
@@ -162,7 +162,7 @@ pub(crate) fn liked_at(
 pub(crate) fn date_like(
     tx: &mut dyn Tx,
     member: &Member<'_>,
-    post: i64,
+    post: PostKey,
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let sql = "UPDATE liked SET date = $3 WHERE member = $1 AND post = $2";
@@ -174,7 +174,7 @@ pub(crate) fn date_like(
 pub(crate) fn unlike(
     tx: &mut dyn Tx,
     member: &Member<'_>,
-    post: i64,
+    post: PostKey,
 ) -> Result<Option<Timestamp>, StoreError> {
     let sql = "DELETE FROM liked WHERE member = $1 AND post = $2 RETURNING date";
     let Some(mut row) = tx.row(sql, &[member.key.into(), post.into()])? else { return Ok(None) };
@@ -186,7 +186,7 @@ pub(crate) fn unlike(
 pub(crate) fn view(
     tx: &mut dyn Tx,
     member: &Member<'_>,
-    post: i64,
+    post: PostKey,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO viewed (member, post, date) VALUES ($1, $2, $3)
@@ -326,7 +326,7 @@ pub(super) fn opened(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<Newsfee
 }
 
 /// The keys of every post that the member liked or viewed.
-pub(crate) fn seen(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<i64>, StoreError> {
+pub(crate) fn seen(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostKey>, StoreError> {
     let sql = "SELECT post FROM liked WHERE member = $1 UNION SELECT post FROM viewed WHERE member = $1";
     tx.rows(sql, &[member.key.into()])?.into_iter().map(|mut row| row.take(0)).collect()
 }
@@ -354,7 +354,7 @@ fn acts_between(
     measured: Timestamp,
     until: Timestamp,
 ) -> Result<Acts, StoreError> {
-    let mut posts = |table: &str| -> Result<Vec<(i64, Timestamp)>, StoreError> {
+    let mut posts = |table: &str| -> Result<Vec<(PostKey, Timestamp)>, StoreError> {
         let sql = format!(
             "SELECT post, date FROM {table} WHERE member = $1 AND date >= $2 AND date < $3
              ORDER BY date DESC, post DESC LIMIT $4"

@@ -19,6 +19,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::config;
 use crate::error::{Error, Result};
 use crate::files::{beside, directory, private, sync_directory, word_model};
+use crate::id::PostKey;
 use crate::post::texts;
 use crate::store::{Store, StoreError};
 use tidings_words::{Corpus, Go, Model, Moment, Recipe, Stopped, Vectors, file, part};
@@ -307,7 +308,7 @@ impl Shared {
         let date = self.clock.now();
         let changes = self.store.read(|tx| texts::changes(tx))?;
         let mut corpus = Corpus::new(self.config.corpus);
-        let (mut before, mut newest) = (i64::MAX, None);
+        let (mut before, mut newest) = (PostKey::MAX, None);
         while !corpus.is_full() {
             // Read in pages, so that no transaction delays the checkpoint of the log for long.
             let page = self.store.read(|tx| texts::page(tx, before))?;
@@ -318,7 +319,7 @@ impl Shared {
                 corpus.add(&post.title, &post.post);
             }
             #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
-            go(1.0 - before as f64 / newest as f64)?;
+            go(1.0 - before.as_i64() as f64 / newest.as_i64() as f64)?;
         }
         Ok((corpus, Moment { changes, date: date.as_millis() }))
     }

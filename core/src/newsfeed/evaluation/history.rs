@@ -4,7 +4,7 @@ use crate::account::Operator;
 use crate::clock::Timestamp;
 use crate::config::Feed;
 use crate::error::Result;
-use crate::id::MemberKey;
+use crate::id::{MemberKey, PostKey};
 use crate::keyed::{OwnMap, OwnSet};
 use crate::post::heat::{Decay, VIEW_WEIGHT};
 use crate::profile::history::{self, Acts};
@@ -32,7 +32,7 @@ pub(super) fn fifth_from_last(store: &Store) -> Result<Option<Timestamp>> {
 /// The acts of all members before the moment, summarised.
 pub(super) struct Past {
     /// The heat of each post.
-    pub(super) heats: OwnMap<i64, f64>,
+    pub(super) heats: OwnMap<PostKey, f64>,
     /// The members with acts on posts after the moment, by key.
     pub(super) tested: Vec<Asked>,
 }
@@ -56,10 +56,10 @@ impl Past {
     ) -> Result<Self> {
         let decay = Decay::new(config.popular_half_life_days);
         let last: i64 = store.read(|tx| tx.one("SELECT coalesce(max(key), 0) FROM member", &[])?.take(0))?;
-        let mut heats: OwnMap<i64, f64> = OwnMap::default();
+        let mut heats: OwnMap<PostKey, f64> = OwnMap::default();
         let mut tested: OwnSet<MemberKey> = OwnSet::default();
         for (table, (name, weight)) in TABLES.iter().zip([config.like_weight, VIEW_WEIGHT]).enumerate() {
-            let mut after = (MemberKey::MIN, 0);
+            let mut after = (MemberKey::MIN, PostKey::MIN);
             loop {
                 let page = store.read(|tx| acts_after(tx, operator, name, after))?;
                 let Some((member, post, _)) = page.last().copied() else { break };
@@ -92,8 +92,8 @@ fn acts_after(
     tx: &mut dyn Tx,
     _: Operator,
     table: &str,
-    after: (MemberKey, i64),
-) -> Result<Vec<(MemberKey, i64, Timestamp)>, StoreError> {
+    after: (MemberKey, PostKey),
+) -> Result<Vec<(MemberKey, PostKey, Timestamp)>, StoreError> {
     let sql = format!(
         "SELECT member, post, date FROM {table} WHERE (member, post) > ($1, $2) ORDER BY member, post LIMIT $3"
     );
@@ -105,9 +105,9 @@ fn acts_after(
 pub(super) struct Tested {
     pub(super) acts: Acts,
     /// The posts that the member had liked or viewed.
-    pub(super) seen: Vec<i64>,
+    pub(super) seen: Vec<PostKey>,
     /// The posts that the member liked or viewed later.
-    pub(super) turned_to: Vec<i64>,
+    pub(super) turned_to: Vec<PostKey>,
 }
 
 impl Tested {
@@ -115,7 +115,7 @@ impl Tested {
     pub(super) fn read(store: &Store, operator: Operator, member: Asked, at: Timestamp) -> Result<Self> {
         store.read(|tx| {
             let acts = history::acts_before(tx, operator, member.key, member.measured, at)?;
-            let mut posts = |when: &str| -> Result<Vec<i64>, StoreError> {
+            let mut posts = |when: &str| -> Result<Vec<PostKey>, StoreError> {
                 let sql = format!(
                     "SELECT post FROM liked WHERE member = $1 AND date {when} $2
                      UNION SELECT post FROM viewed WHERE member = $1 AND date {when} $2"

@@ -1,5 +1,6 @@
 //! Metrics of a ranking, given the relevant posts.
 
+use crate::id::PostKey;
 use crate::keyed::OwnSet;
 
 /// The number of posts of a ranking that recall considers.
@@ -12,7 +13,7 @@ const FIRST: usize = 10;
 ///
 /// Source: Järvelin and Kekäläinen, *Cumulated gain-based evaluation of IR techniques*, ACM TOIS 20(4), 2002; with
 /// gains of 0 and 1, and discounts by the binary logarithm from the first place on.
-pub(super) fn ndcg(ranking: &[i64], relevant: &OwnSet<i64>) -> f64 {
+pub(super) fn ndcg(ranking: &[PostKey], relevant: &OwnSet<PostKey>) -> f64 {
     let discounts = || (2_u32..).map(|place| 1.0 / f64::from(place).log2()).take(FIRST);
     let gain: f64 = ranking
         .iter()
@@ -26,7 +27,7 @@ pub(super) fn ndcg(ranking: &[i64], relevant: &OwnSet<i64>) -> f64 {
 
 /// Returns the share of the relevant posts that are among the first thirty; 0 if no post is relevant.
 #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
-pub(super) fn recall(ranking: &[i64], relevant: &OwnSet<i64>) -> f64 {
+pub(super) fn recall(ranking: &[PostKey], relevant: &OwnSet<PostKey>) -> f64 {
     let found = ranking.iter().take(TOP).filter(|post| relevant.contains(post)).count();
     found as f64 / relevant.len().max(1) as f64
 }
@@ -42,13 +43,13 @@ pub(super) struct Scores {
     members: usize,
     ndcg: f64,
     recall: f64,
-    shown: OwnSet<i64>,
+    shown: OwnSet<PostKey>,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "members and posts are far fewer than 2^53")]
 impl Scores {
     /// Adds the ranking for a member, for whom the posts in `relevant` are relevant.
-    pub(super) fn add(&mut self, ranking: &[i64], relevant: &OwnSet<i64>) {
+    pub(super) fn add(&mut self, ranking: &[PostKey], relevant: &OwnSet<PostKey>) {
         self.members += 1;
         self.ndcg += ndcg(ranking, relevant);
         self.recall += recall(ranking, relevant);
@@ -78,9 +79,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::testing::posts;
 
-    fn set(posts: &[i64]) -> OwnSet<i64> {
-        posts.iter().copied().collect()
+    fn set<const N: usize>(keys: [i64; N]) -> OwnSet<PostKey> {
+        posts(keys).into_iter().collect()
     }
 
     fn close(one: f64, other: f64) -> bool {
@@ -90,28 +92,31 @@ mod tests {
     #[test]
     fn a_relevant_post_counts_less_at_a_later_place() {
         // 1/log2(2) = 1, 1/log2(3) = 0.6309…, 1/log2(4) = 0.5, 1/log2(11) = 0.2890…
-        assert!(close(ndcg(&[1, 2, 3], &set(&[1])), 1.0));
-        assert!(close(ndcg(&[2, 3, 1], &set(&[1])), 0.5));
-        assert!(close(ndcg(&[1, 2, 3], &set(&[1, 3])), 1.5 / (1.0 + 1.0 / 3_f64.log2())));
-        let ten: Vec<i64> = (0..11).collect();
-        assert!(close(ndcg(&ten, &set(&[9])), 1.0 / 11_f64.log2()));
-        assert!(close(ndcg(&ten, &set(&[10])), 0.0), "the eleventh post does not count");
-        let many: Vec<i64> = (0..40).collect();
-        assert!(close(ndcg(&many, &set(&many)), 1.0), "ten relevant posts are the maximum");
+        assert!(close(ndcg(&posts([1, 2, 3]), &set([1])), 1.0));
+        assert!(close(ndcg(&posts([2, 3, 1]), &set([1])), 0.5));
+        assert!(close(ndcg(&posts([1, 2, 3]), &set([1, 3])), 1.5 / (1.0 + 1.0 / 3_f64.log2())));
+        let ten = posts(0..11);
+        assert!(close(ndcg(&ten, &set([9])), 1.0 / 11_f64.log2()));
+        assert!(close(ndcg(&ten, &set([10])), 0.0), "the eleventh post does not count");
+        let many = posts(0..40);
+        assert!(
+            close(ndcg(&many, &many.iter().copied().collect()), 1.0),
+            "ten relevant posts are the maximum"
+        );
     }
 
     #[test]
     fn recall_is_the_share_of_relevant_posts_among_the_first_thirty() {
-        let ranking: Vec<i64> = (0..40).collect();
-        assert!(close(recall(&ranking, &set(&[0, 29, 30, 99])), 0.5));
-        assert!(close(recall(&[], &set(&[1])), 0.0) && close(recall(&ranking, &set(&[])), 0.0));
+        let ranking = posts(0..40);
+        assert!(close(recall(&ranking, &set([0, 29, 30, 99])), 0.5));
+        assert!(close(recall(&[], &set([1])), 0.0) && close(recall(&ranking, &set([])), 0.0));
     }
 
     #[test]
     fn means_are_over_members_and_coverage_over_posts() {
         let mut scores = Scores::default();
-        scores.add(&[1, 2], &set(&[1]));
-        scores.add(&[2, 3], &set(&[1]));
+        scores.add(&posts([1, 2]), &set([1]));
+        scores.add(&posts([2, 3]), &set([1]));
         assert!(close(scores.ndcg10(), 0.5) && close(scores.recall30(), 0.5));
         assert!(close(scores.coverage(6), 0.5) && scores.members() == 2);
         let none = Scores::default();
@@ -122,9 +127,9 @@ mod tests {
         #[test]
         fn figures_are_from_0_to_1_and_relevant_posts_first_is_the_best_ranking(
             relevant in prop::collection::hash_set(0_i64..60, 1..40),
-            ranking in Just((0_i64..60).collect::<Vec<_>>()).prop_shuffle(),
+            ranking in Just(posts(0..60)).prop_shuffle(),
         ) {
-            let relevant: OwnSet<i64> = relevant.into_iter().collect();
+            let relevant: OwnSet<PostKey> = relevant.into_iter().map(PostKey::new).collect();
             let mut best = ranking.clone();
             best.sort_by_key(|post| !relevant.contains(post));
             for of in [ndcg, recall] {

@@ -5,6 +5,7 @@ use super::super::features::{Feature, Kind, feature};
 use super::super::index::FeedIndex;
 use super::super::order::LIMIT;
 use crate::error::Result;
+use crate::id::PostKey;
 use crate::keyed::{NumberMap, OwnMap, OwnSet};
 use crate::post::texts;
 use crate::profile::history::Acts;
@@ -22,14 +23,14 @@ pub(super) struct TfIdf {
     /// The number of posts with each feature.
     frequencies: NumberMap<Feature, u32>,
     /// The newest posts, as many as a page of a feed has, newest first.
-    newest: Vec<(i64, Vec<(Feature, f32)>)>,
+    newest: Vec<(PostKey, Vec<(Feature, f32)>)>,
 }
 
 impl TfIdf {
     /// Reads the words of the posts of an index.
     pub(super) fn read(store: &Store, index: &FeedIndex) -> Result<Self> {
         let mut frequencies: NumberMap<Feature, u32> = NumberMap::default();
-        let all: Vec<i64> = index.newest().collect();
+        let all: Vec<PostKey> = index.newest().collect();
         for page in all.chunks(PAGE) {
             for (_, features) in terms(store, page)? {
                 for feature in features {
@@ -39,17 +40,17 @@ impl TfIdf {
         }
         let mut read = Self { posts: index.len(), frequencies, newest: Vec::new() };
         let newest = &all[..all.len().min(LIMIT)];
-        let mut vectors: OwnMap<i64, _> =
+        let mut vectors: OwnMap<PostKey, _> =
             terms(store, newest)?.into_iter().map(|(key, features)| (key, read.vector(&features))).collect();
         read.newest = newest.iter().filter_map(|key| Some((*key, vectors.remove(key)?))).collect();
         Ok(read)
     }
 
     /// Orders the newest posts by their similarity to the mean of the liked and viewed posts.
-    pub(super) fn ranking(&self, store: &Store, acts: &Acts) -> Result<Vec<i64>> {
-        let posts: OwnSet<i64> = acts.liked.iter().chain(&acts.viewed).map(|(post, _)| *post).collect();
+    pub(super) fn ranking(&self, store: &Store, acts: &Acts) -> Result<Vec<PostKey>> {
+        let posts: OwnSet<PostKey> = acts.liked.iter().chain(&acts.viewed).map(|(post, _)| *post).collect();
         // Sorted, so that the rounding of the sums is reproducible.
-        let mut posts: Vec<i64> = posts.into_iter().collect();
+        let mut posts: Vec<PostKey> = posts.into_iter().collect();
         posts.sort_unstable();
         let mut mean: NumberMap<Feature, f32> = NumberMap::default();
         for page in posts.chunks(PAGE) {
@@ -59,7 +60,7 @@ impl TfIdf {
                 }
             }
         }
-        let mut ranking: Vec<(f32, i64)> = Vec::with_capacity(self.newest.len());
+        let mut ranking: Vec<(f32, PostKey)> = Vec::with_capacity(self.newest.len());
         for (key, vector) in &self.newest {
             let products = vector.iter().map(|(feature, weight)| weight * mean.get(feature).unwrap_or(&0.0));
             ranking.push((products.sum(), *key));
@@ -86,7 +87,7 @@ impl TfIdf {
 }
 
 /// Returns the distinct words and tags of posts by key.
-fn terms(store: &Store, posts: &[i64]) -> Result<Vec<(i64, Vec<Feature>)>> {
+fn terms(store: &Store, posts: &[PostKey]) -> Result<Vec<(PostKey, Vec<Feature>)>> {
     let terms = store.read(|tx| texts::terms(tx, posts))?;
     let features = terms.into_iter().map(|texts::Terms { key, token, tag }| {
         let words = token.split_ascii_whitespace().map(|word| feature(Kind::Word, word));

@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::newsfeed::snapshot::later_of_topics;
-use crate::testing::NOW;
+use crate::testing::{NOW, posts};
 
 /// Creates a post without views and likes.
 pub(in crate::newsfeed) fn row(key: i64, date: Timestamp, topic: &str) -> FeedRow {
     FeedRow {
-        key,
+        key: PostKey::new(key),
         id: format!("{key:024x}"),
         title: format!("Post {key}"),
         url: format!("https://example.org/{key}"),
@@ -32,12 +32,12 @@ fn row_at(key: i64, ms: i64, topic: &str) -> FeedRow {
 
 fn index(before: Option<&FeedIndex>, changed: Vec<FeedRow>, removed: &[i64]) -> FeedIndex {
     let config = Feed { posts: 100, ..Feed::default() };
-    FeedIndex::next(before, changed, removed, None, 1, NOW, &config)
+    FeedIndex::next(before, changed, &posts(removed.iter().copied()), None, 1, NOW, &config)
 }
 
 /// Returns the keys of all posts of a feed.
 fn keys(index: &FeedIndex, order: &Order) -> Vec<i64> {
-    index.page(order, 0, 10_000, NOW).items().iter().map(|item| item.key).collect()
+    index.page(order, 0, 10_000, NOW).items().iter().map(|item| item.key.as_i64()).collect()
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_post_that_has_ended_is_in_no_feed_and_precomputed_pages_expire() {
     assert_eq!(keys(&index, &index.popular_feed.order), [3, 2]);
     assert!(!index.has_ended(NOW) && index.has_ended(NOW + 1));
     let later = |order: &Order| {
-        index.page(order, 0, 9, NOW + 1).items().iter().map(|item| item.key).collect::<Vec<_>>()
+        index.page(order, 0, 9, NOW + 1).items().iter().map(|item| item.key.as_i64()).collect::<Vec<_>>()
     };
     assert_eq!(later(&index.popular_feed.order), [3]);
     assert_eq!(later(&index.recommended_feed.order), [3]);

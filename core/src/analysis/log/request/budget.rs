@@ -144,7 +144,6 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Timestamp;
     use crate::testing::{NOW, Service, service};
 
     const POST: &str = "/post_view/{post_obi}";
