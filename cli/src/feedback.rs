@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use tidings_core::feedback::{self, Draft, FeedbackList, FeedbackPage};
+use tidings_core::feedback::{self, Draft, FeedbackList, FeedbackPage, FeedbackState};
 use tidings_core::{Error, Outcome};
 
 use crate::failure::Failure;
@@ -59,7 +59,8 @@ pub(crate) fn run(session: &Session, command: &Feedback) -> Result<ExitCode, Fai
         }
         Feedback::List { all } => list(session, *all),
         Feedback::Done { id, undo } => {
-            let set = feedback::set_activation(tidings, caller, id, i64::from(*undo));
+            let state = if *undo { FeedbackState::Open } else { FeedbackState::Done };
+            let set = feedback::set_activation(tidings, caller, id, state.activation());
             set.map_err(|error| unknown(error, "feedback", id))?;
             let state = if *undo { "open again" } else { "done" };
             out.answer(&(), |page| page.line(format!("The feedback is {state}.")))
@@ -95,8 +96,11 @@ fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
 
 /// Prints one item of feedback with its whole text.
 fn entry(page: &mut Page, feedback: &feedback::Feedback) {
-    let (state, style) =
-        if feedback.activation == 1 { ("open", Style::Strong) } else { ("done", Style::Faint) };
+    let (state, style) = if feedback.activation == FeedbackState::Open {
+        ("open", Style::Strong)
+    } else {
+        ("done", Style::Faint)
+    };
     page.styled(style, format!("{}  {state}", feedback.id));
     let (kind, author) = (&feedback.kind, &feedback.author);
     page.line(format!("{kind}, by {author}"));

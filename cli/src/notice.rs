@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use tidings_core::account::Caller;
-use tidings_core::notice::{self, Draft};
+use tidings_core::notice::{self, Draft, Visibility};
 use tidings_core::{Error, admin};
 use tidings_tui::number::{count, number};
 
@@ -80,7 +80,11 @@ pub(crate) fn run(session: &Session, command: &Notice) -> Result<ExitCode, Failu
             if post.is_none() {
                 return Err(Failure::usage("a notice has a text: give it with --post or --post-file"));
             }
-            let draft = Draft { title: Some(title.clone()), post, activation: hidden.then_some(0) };
+            let draft = Draft {
+                title: Some(title.clone()),
+                post,
+                activation: hidden.then_some(Visibility::Hidden.activation()),
+            };
             let inserted = notice::insert(tidings, caller, &draft)?;
             out.answer(&inserted, |page| page.line(inserted.id.to_string()))
         }
@@ -132,8 +136,11 @@ fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
         let mut table = Table::new(columns);
         for notice in notices.notices() {
             // The mark is part of the title, which is never left out.
-            let (mark, style) =
-                if notice.activation == 1 { ("", Style::Plain) } else { ("(hidden) ", Style::Faint) };
+            let (mark, style) = if notice.activation == Visibility::Shown {
+                ("", Style::Plain)
+            } else {
+                ("(hidden) ", Style::Faint)
+            };
             let title = format!("{mark}{}", notice.title);
             table.styled_row(style, [notice.id.to_string(), title, number(notice.view), local(notice.date)]);
         }
@@ -147,7 +154,7 @@ fn show(session: &Session, id: &str) -> Result<ExitCode, Failure> {
     session.out.answer(&notice, |page| {
         let notice = &notice.notice_list;
         page.styled(Style::Strong, &notice.title);
-        let hidden = if notice.activation == 1 { "" } else { ", hidden" };
+        let hidden = if notice.activation == Visibility::Shown { "" } else { ", hidden" };
         let (date, views) = (local(notice.date), count(notice.view, "view"));
         page.styled(Style::Faint, format!("{date} ({}), {views}{hidden}", zone()));
         page.line("");

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member, REMOVED};
+use crate::activation::activation;
 use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::{Error, Outcome, Result};
@@ -22,10 +23,18 @@ pub const KIND: Bounds = Bounds { min: 1, max: 50 };
 const GENERAL: &str = "general";
 /// Characters of a text.
 pub const POST: Bounds = Bounds { min: 1, max: 5_000 };
-/// What `activation` is of feedback that waits to be dealt with; of what is done it is 0.
-const OPEN: i64 = 1;
 /// The most that a list answers, the newest: members write as much as they like.
 const LIST_MAX: i64 = 1_000;
+
+activation! {
+    /// Whether administrators have dealt with feedback.
+    FeedbackState {
+        /// They have.
+        Done,
+        /// They have not yet.
+        Open
+    }
+}
 
 /// Feedback as somebody wants to send it.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +95,8 @@ pub struct Feedback {
     /// The id of the notice it is on, which may be gone; `""` when it is on none.
     pub notice: String,
     /// 1 when it is open, 0 when it is done.
-    pub activation: i64,
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    pub activation: FeedbackState,
 }
 
 /// The newest feedback, open and done.
@@ -97,7 +107,7 @@ pub fn list(tidings: &Tidings, caller: &Caller) -> Result<FeedbackList> {
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| {
         let admin = identity.admin(tx)?;
-        Ok(FeedbackList { feedback_list: sql::list(tx, &admin, 0, i64::MAX, LIST_MAX)? })
+        Ok(FeedbackList { feedback_list: sql::list(tx, &admin, FeedbackState::Done, i64::MAX, LIST_MAX)? })
     })
 }
 
@@ -116,7 +126,7 @@ pub struct FeedbackPage {
 /// `bad token`, `Not admin`; `Not found` when there is no feedback `after`.
 pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>) -> Result<FeedbackPage> {
     let identity = caller.identify(tidings);
-    let least = if all { 0 } else { OPEN };
+    let least = if all { FeedbackState::Done } else { FeedbackState::Open };
     tidings.store().read(|tx| {
         let admin = identity.admin(tx)?;
         let before = match after {
@@ -140,16 +150,15 @@ pub fn set_activation(tidings: &Tidings, caller: &Caller, id: &str, activation: 
     let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
     tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;
-        if !matches!(activation, 0 | OPEN) {
-            return Err(Error::BadRequest("activation is 0 or 1"));
-        }
-        let found = sql::set_activation(tx, &admin, id.ok_or(Error::NotFound)?, activation)?;
+        let state = FeedbackState::from_activation(activation);
+        let state = state.ok_or(Error::BadRequest("activation is 0 or 1"))?;
+        let found = sql::set_state(tx, &admin, id.ok_or(Error::NotFound)?, state)?;
         if found { Ok(()) } else { Err(Error::NotFound) }
     })
 }
 
 mod sql {
-    use super::{Admin, Feedback, Member, OPEN, ObjectId, REMOVED, Timestamp};
+    use super::{Admin, Feedback, FeedbackState, Member, ObjectId, REMOVED, Timestamp};
     use crate::store::{Row, StoreError, Topic, Tx};
 
     /// Inserts feedback of a member, its type and its text, on a notice or on none (`""`).
@@ -165,16 +174,17 @@ mod sql {
                    VALUES ($1, $2, $3, $4, $5, $6, $7)";
         let id = id.to_string();
         let (member, notice, now) = (author.key.into(), notice.into(), now.into());
-        tx.run(sql, &[(&id).into(), kind.into(), post.into(), member, notice, OPEN.into(), now])?;
+        let state = FeedbackState::Open.into();
+        tx.run(sql, &[(&id).into(), kind.into(), post.into(), member, notice, state, now])?;
         tx.touch(Topic::Feedback);
         Ok(())
     }
 
-    /// The feedback whose activation is `least` or more, from before a key.
+    /// The feedback whose `activation` is that of `least` or more, from before a key.
     pub(super) fn list(
         tx: &mut dyn Tx,
         _: &Admin<'_>,
-        least: i64,
+        least: FeedbackState,
         before: i64,
         limit: i64,
     ) -> Result<Vec<Feedback>, StoreError> {
@@ -203,15 +213,15 @@ mod sql {
     }
 
     /// False when there is no such feedback.
-    pub(super) fn set_activation(
+    pub(super) fn set_state(
         tx: &mut dyn Tx,
         _: &Admin<'_>,
         id: ObjectId,
-        activation: i64,
+        state: FeedbackState,
     ) -> Result<bool, StoreError> {
         let sql = "UPDATE feedback SET activation = $2 WHERE id = $1";
         let id = id.to_string();
         tx.touch(Topic::Feedback);
-        Ok(tx.run(sql, &[(&id).into(), activation.into()])? > 0)
+        Ok(tx.run(sql, &[(&id).into(), state.into()])? > 0)
     }
 }

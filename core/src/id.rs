@@ -138,12 +138,12 @@ impl serde::Serialize for ObjectId {
 
 #[cfg(test)]
 mod tests {
-    use crate::clock::Timestamp;
     use std::collections::HashSet;
 
     use proptest::prelude::*;
 
     use super::*;
+    use crate::clock::Timestamp;
 
     #[test]
     fn ids_of_one_second_differ_and_begin_with_it() {

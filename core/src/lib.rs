@@ -134,6 +134,7 @@ use std::sync::Arc;
 
 pub mod account;
 pub mod act;
+mod activation;
 pub mod admin;
 pub mod analysis;
 pub mod answer;

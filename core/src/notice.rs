@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::Tidings;
 use crate::account::{Admin, Caller, Member};
+use crate::activation::activation;
 use crate::answer::{self, Encoded, Inserted};
 use crate::clock::Timestamp;
 use crate::config::Bounds;
@@ -28,8 +29,23 @@ use cache::{CachedNotice, Snapshot};
 pub const TITLE: Bounds = Bounds { min: 1, max: 200 };
 /// Characters of a text.
 pub const POST: Bounds = Bounds { min: 1, max: 20_000 };
-/// What `activation` is of a notice that everybody sees; of one that is hidden it is 0.
-const SHOWN: i64 = 1;
+
+activation! {
+    /// Who sees a notice.
+    Visibility {
+        /// Administrators only.
+        Hidden,
+        /// Everybody.
+        Shown
+    }
+}
+
+impl Visibility {
+    /// Returns [`Visibility::Shown`] or, when `is_shown` is false, [`Visibility::Hidden`].
+    pub const fn shown_if(is_shown: bool) -> Self {
+        if is_shown { Self::Shown } else { Self::Hidden }
+    }
+}
 
 /// How long a title or a text is, as its bounds count it.
 ///
@@ -63,12 +79,13 @@ pub struct Notice {
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
     /// 1 when everybody sees it, 0 when it is hidden from all but administrators.
-    pub activation: i64,
+    #[cfg_attr(feature = "openapi", schema(value_type = i64))]
+    pub activation: Visibility,
 }
 
 impl Notice {
     fn is_hidden(&self) -> bool {
-        self.activation != SHOWN
+        self.activation == Visibility::Hidden
     }
 }
 
@@ -93,10 +110,14 @@ impl Draft {
             let rule = "post has 1 to 20,000 characters, none of control but tabs and line breaks";
             text::block(post, POST).ok_or(Error::BadRequest(rule))
         });
-        if !matches!(self.activation, None | Some(0 | SHOWN)) {
-            return Err(Error::BadRequest("activation is 0 or 1"));
-        }
-        Ok(Checked { title: title.transpose()?, post: post.transpose()?, activation: self.activation })
+        let activation = self.activation.map(|activation| {
+            Visibility::from_activation(activation).ok_or(Error::BadRequest("activation is 0 or 1"))
+        });
+        Ok(Checked {
+            activation: activation.transpose()?,
+            title: title.transpose()?,
+            post: post.transpose()?,
+        })
     }
 }
 
@@ -104,7 +125,7 @@ impl Draft {
 struct Checked {
     title: Option<String>,
     post: Option<String>,
-    activation: Option<i64>,
+    activation: Option<Visibility>,
 }
 
 /// Several notices, newest first. Cheap to clone.
@@ -160,7 +181,7 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
         let Checked { title: Some(title), post: Some(post), activation } = checked? else {
             return Err(Error::BadRequest("title and post must be given"));
         };
-        sql::insert(tx, &admin, id, &title, &post, activation.unwrap_or(SHOWN), now)?;
+        sql::insert(tx, &admin, id, &title, &post, activation.unwrap_or(Visibility::Shown), now)?;
         tx.touch(Topic::Notices);
         Ok(Inserted { id })
     });
@@ -181,7 +202,7 @@ pub(crate) struct Past {
 /// Inserts a notice of the past.
 #[cfg(feature = "demo")]
 pub(crate) fn insert_past(tx: &mut dyn Tx, admin: &Admin<'_>, past: &Past) -> Result<()> {
-    sql::insert(tx, admin, past.id, past.title, past.post, i64::from(past.is_shown), past.date)?;
+    sql::insert(tx, admin, past.id, past.title, past.post, Visibility::shown_if(past.is_shown), past.date)?;
     sql::add_views(tx, past.id, past.view)?;
     tx.touch(Topic::Notices);
     Ok(())
@@ -279,13 +300,13 @@ fn read(tidings: &Tidings, snapshot: &Snapshot, found: Option<&CachedNotice>) ->
 /// The id of a notice, as it is kept, if there is one that the member may see.
 pub(crate) fn visible(tx: &mut dyn Tx, id: &str, member: &Member<'_>) -> Result<Option<String>> {
     let Some(id) = ObjectId::parse(id) else { return Ok(None) };
-    let activation = sql::activation(tx, id)?;
-    let visible = activation.is_some_and(|activation| member.admin || activation == SHOWN);
+    let visibility = sql::visibility(tx, id)?;
+    let visible = visibility.is_some_and(|visibility| member.admin || visibility == Visibility::Shown);
     Ok(visible.then(|| id.to_string()))
 }
 
 mod sql {
-    use super::{Admin, Checked, Error, Notice, ObjectId, Result, Timestamp, Tx};
+    use super::{Admin, Checked, Error, Notice, ObjectId, Result, Timestamp, Tx, Visibility};
     use crate::store::{Row, StoreError};
 
     pub(super) fn insert(
@@ -294,12 +315,12 @@ mod sql {
         id: ObjectId,
         title: &str,
         post: &str,
-        activation: i64,
+        visibility: Visibility,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let sql = "INSERT INTO notice (id, title, post, activation, date) VALUES ($1, $2, $3, $4, $5)";
         let id = id.to_string();
-        tx.run(sql, &[(&id).into(), title.into(), post.into(), activation.into(), now.into()])?;
+        tx.run(sql, &[(&id).into(), title.into(), post.into(), visibility.into(), now.into()])?;
         Ok(())
     }
 
@@ -323,7 +344,7 @@ mod sql {
         Ok(tx.run("DELETE FROM notice WHERE id = $1", &[(&id).into()])? > 0)
     }
 
-    pub(super) fn activation(tx: &mut dyn Tx, id: ObjectId) -> Result<Option<i64>, StoreError> {
+    pub(super) fn visibility(tx: &mut dyn Tx, id: ObjectId) -> Result<Option<Visibility>, StoreError> {
         let id = id.to_string();
         let row = tx.row("SELECT activation FROM notice WHERE id = $1", &[(&id).into()])?;
         row.map(|mut row| row.take(0)).transpose()

@@ -34,7 +34,7 @@ fn what_a_member_sends_administrators_read_newest_first() {
         author: "ann".into(),
         date: NOW + 1_000,
         notice: String::new(),
-        activation: 1,
+        activation: FeedbackState::Open,
     };
     assert_eq!(found[0], expected);
     let id = &found[1].id;
@@ -122,7 +122,7 @@ fn administrators_say_what_is_done() {
     send(&service, &ben, None, &draft(None, "one")).unwrap();
     send(&service, &ben, None, &draft(None, "two")).unwrap();
     let (two, one) = (all(&service)[0].id.clone(), all(&service)[1].id.clone());
-    let activations = || all(&service).iter().map(|f| f.activation).collect::<Vec<_>>();
+    let activations = || all(&service).iter().map(|f| f.activation.activation()).collect::<Vec<_>>();
     set_activation(&service, &ann, &one, 0).unwrap();
     set_activation(&service, &ann, &one, 0).unwrap();
     assert_eq!(activations(), [1, 0]);
@@ -180,7 +180,7 @@ fn what_is_open_is_found_page_by_page_among_whatever_is_done() {
         loop {
             let page = browse(&service, &ann, all, after.as_deref()).unwrap();
             sizes.push(page.feedback.len());
-            assert!(page.feedback.iter().all(|feedback| all || feedback.activation == OPEN));
+            assert!(page.feedback.iter().all(|feedback| all || feedback.activation == FeedbackState::Open));
             after = page.next;
             if after.is_none() {
                 break (sizes, page.feedback.last().unwrap().post.clone());

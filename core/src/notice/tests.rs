@@ -130,7 +130,7 @@ fn an_update_changes_what_it_gives_and_leaves_the_date_and_the_views() {
             post: post.into(),
             view: 1,
             date: NOW,
-            activation,
+            activation: Visibility::from_activation(activation).unwrap(),
         };
         assert_eq!(stored(&service), list(&service, &ann).unwrap().notices());
         assert_eq!(stored(&service), [expected]);

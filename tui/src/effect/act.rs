@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use tidings_core::account::Caller;
 use tidings_core::clock::Timestamp;
+use tidings_core::feedback::FeedbackState;
+use tidings_core::notice::Visibility;
 use tidings_core::{admin, feedback, notice, post, profile};
 
 use super::{Service, panicked};
@@ -126,7 +128,7 @@ impl Act {
                 let new = notice::Draft {
                     title: Some(title.clone()),
                     post: Some(post.clone()),
-                    activation: Some(i64::from(*shown)),
+                    activation: Some(Visibility::shown_if(*shown).activation()),
                 };
                 match target {
                     Some(id) => notice::update(tidings, operator, id, &new)?,
@@ -135,15 +137,18 @@ impl Act {
                 service.drafts.remove(draft, *at)
             }
             Self::ShowNotice { id, shown, .. } => {
-                let change =
-                    notice::Draft { activation: Some(i64::from(*shown)), ..notice::Draft::default() };
+                let change = notice::Draft {
+                    activation: Some(Visibility::shown_if(*shown).activation()),
+                    ..notice::Draft::default()
+                };
                 Ok(notice::update(tidings, operator, id, &change)?)
             }
             Self::RemoveNotice { id, .. } => Ok(notice::remove(tidings, operator, id)?),
             Self::SaveDraft(kept) => service.drafts.keep(kept),
             Self::DiscardDraft { key, at } => service.drafts.remove(key, *at),
             Self::FeedbackDone { id, done } => {
-                Ok(feedback::set_activation(tidings, operator, id, i64::from(!done))?)
+                let state = if *done { FeedbackState::Done } else { FeedbackState::Open };
+                Ok(feedback::set_activation(tidings, operator, id, state.activation())?)
             }
             Self::RemovePost { id, .. } => Ok(post::remove(tidings, operator, id)?),
             Self::Blacklist { id, on: true } => Ok(admin::push_blacklist(tidings, operator, id)?),

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use tidings_core::changes::Changes;
 use tidings_core::clock::Timestamp;
-use tidings_core::feedback::Feedback as Entry;
+use tidings_core::feedback::{Feedback as Entry, FeedbackState};
 use tidings_core::notice::Notice;
 
 use crate::effect::{Act, Answer, Query};
@@ -54,7 +54,7 @@ const COLUMNS: [Column; 5] = [
 impl Feedback {
     /// Returns the number of open items.
     pub(crate) fn open_items(&self) -> usize {
-        self.list.items().iter().filter(|item| item.activation == 1).count()
+        self.list.items().iter().filter(|item| item.activation == FeedbackState::Open).count()
     }
 
     fn load(&mut self, ctx: &Ctx, out: &mut Out) {
@@ -64,7 +64,8 @@ impl Feedback {
     fn arrange(&mut self) {
         let (all, kind) = (self.all, self.kind.clone());
         let keeps = move |item: &Entry| {
-            (all || item.activation == 1) && kind.as_ref().is_none_or(|kind| item.kind == *kind)
+            (all || item.activation == FeedbackState::Open)
+                && kind.as_ref().is_none_or(|kind| item.kind == *kind)
         };
         // The core returns the newest first, and sorting is stable.
         self.list.arrange(keeps, |_, _| std::cmp::Ordering::Equal);
@@ -101,7 +102,7 @@ impl Browse for Feedback {
     }
 
     fn text(&self, item: &Entry, columns: usize, ctx: &Ctx) -> Vec<Line<'static>> {
-        let state = if item.activation == 1 { "● open" } else { "✓ done" };
+        let state = if item.activation == FeedbackState::Open { "● open" } else { "✓ done" };
         let facts = format!("{state} · from {} · {}", item.author, ctx.stamp(item.date));
         let mut lines = reading(&item.kind, &facts, &item.post, columns);
         if !item.notice.is_empty() {
@@ -138,7 +139,10 @@ impl Browse for Feedback {
         match action {
             Action::Done => {
                 if let Some(item) = self.list.selected() {
-                    out.act(Act::FeedbackDone { id: item.id.clone(), done: item.activation == 1 });
+                    out.act(Act::FeedbackDone {
+                        id: item.id.clone(),
+                        done: item.activation == FeedbackState::Open,
+                    });
                 }
             }
             Action::Toggle => {
@@ -170,7 +174,7 @@ impl Browse for Feedback {
                 item.author.as_str().into(),
                 ctx.stamp(item.date).into(),
                 item.notice.as_str().into(),
-                if item.activation == 1 { "open" } else { "done" }.into(),
+                if item.activation == FeedbackState::Open { "open" } else { "done" }.into(),
             ]
         };
         Sheet {
@@ -211,7 +215,7 @@ impl Browse for Feedback {
         let what = if self.all { format!("{all} in all, {open} open") } else { format!("{open} open") };
         let kind = self.kind.as_ref().map_or_else(|| "every type".to_owned(), |kind| format!("type {kind}"));
         let row = |item: &Entry| {
-            let (state, style) = if item.activation == 1 {
+            let (state, style) = if item.activation == FeedbackState::Open {
                 ("● open", ctx.theme.attention())
             } else {
                 ("✓ done", Theme::faint())

@@ -7,7 +7,7 @@ use ratatui::style::Style;
 use ratatui::widgets::{Paragraph, Widget as _};
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 use tidings_core::clock::Timestamp;
-use tidings_core::notice::{self, Notice};
+use tidings_core::notice::{self, Notice, Visibility};
 
 use crate::draft::SavedDraft;
 use crate::effect::{Act, Effect};
@@ -96,7 +96,7 @@ impl Editor {
             |notice| Text {
                 title: notice.title.to_string(),
                 post: notice.post.to_string(),
-                shown: notice.activation == 1,
+                shown: notice.activation == Visibility::Shown,
             },
         );
         let text = draft.map_or_else(

@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use tidings_core::clock::Timestamp;
-use tidings_core::notice::Notice;
+use tidings_core::notice::{Notice, Visibility};
 
 use crate::draft::SavedDraft;
 use crate::widget::browser::{Item, any_holds};
@@ -40,7 +40,7 @@ impl Row {
     }
 
     pub(super) fn shown(&self) -> bool {
-        self.notice.as_ref().is_some_and(|notice| notice.activation == 1)
+        self.notice.as_ref().is_some_and(|notice| notice.activation == Visibility::Shown)
     }
 
     pub(super) fn view(&self) -> i64 {

@@ -1,13 +1,15 @@
 //! What keys do.
 
 use tidings_core::account::{self, Caller, MemberQuery};
+use tidings_core::feedback::FeedbackState;
+use tidings_core::notice::Visibility;
 use tidings_core::{feedback, notice, post as core_post};
 
 use super::*;
 
 fn notices(stage: &Stage) -> Vec<(String, i64)> {
     let list = notice::list(&stage.service.tidings, &Caller::Operator).unwrap();
-    list.notices().iter().map(|notice| (notice.title.to_string(), notice.activation)).collect()
+    list.notices().iter().map(|notice| (notice.title.to_string(), notice.activation.activation())).collect()
 }
 
 /// The screen of notices with one notice.
@@ -57,7 +59,7 @@ fn an_edit_changes_only_the_edited_fields() {
     let list = notice::list(&stage.service.tidings, &Caller::Operator).unwrap();
     let notice = &list.notices()[0];
     assert_eq!((&*notice.title, &*notice.post), ("Library hours", "Open until ten. And on Sunday."));
-    assert_eq!((notice.date, notice.view, notice.activation), (NOW, 0, 1));
+    assert_eq!((notice.date, notice.view, notice.activation), (NOW, 0, Visibility::Shown));
 }
 
 #[test]
@@ -156,7 +158,7 @@ fn feedback_is_marked_done_or_open_and_its_notice_is_opened_with_one_key() {
     stage.keys(&["3", "Esc", "d"]);
     stage.sees("1 open");
     let open = feedback::list(&stage.service.tidings, &Caller::Operator).unwrap().feedback_list;
-    assert_eq!(open.iter().filter(|item| item.activation == 1).count(), 1);
+    assert_eq!(open.iter().filter(|item| item.activation == FeedbackState::Open).count(), 1);
     stage.keys(&["a", "End", " "]);
     stage.sees("3 in all, 2 open");
     stage.keys(&["t"]);

@@ -1,0 +1,54 @@
+//! Two states that JSON and the tables write as `activation`, 0 or 1.
+
+/// Defines a type of two states, the one of 0 first. It serialises as the number and is kept as the number.
+macro_rules! activation {
+    ($(#[$doc:meta])* $name:ident { $(#[$zero_doc:meta])* $zero:ident, $(#[$one_doc:meta])* $one:ident }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $(#[$zero_doc])*
+            $zero,
+            $(#[$one_doc])*
+            $one,
+        }
+
+        impl $name {
+            /// Returns the state that `activation` stands for; `None` unless it is 0 or 1.
+            pub const fn from_activation(activation: i64) -> Option<Self> {
+                match activation {
+                    0 => Some(Self::$zero),
+                    1 => Some(Self::$one),
+                    _ => None,
+                }
+            }
+
+            /// Returns the state as `activation`: 0 or 1.
+            pub const fn activation(self) -> i64 {
+                match self {
+                    Self::$zero => 0,
+                    Self::$one => 1,
+                }
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_i64(self.activation())
+            }
+        }
+
+        impl From<$name> for crate::store::Arg<'_> {
+            fn from(state: $name) -> Self {
+                state.activation().into()
+            }
+        }
+
+        impl crate::store::FromValue for $name {
+            fn from_value(value: &mut crate::store::Value) -> Option<Self> {
+                i64::from_value(value).and_then(Self::from_activation)
+            }
+        }
+    };
+}
+
+pub(crate) use activation;
