@@ -176,11 +176,11 @@ const JSON: &str = "application/json";
 
 /// Imports posts
 ///
-/// The body has one JSON object with the fields of a post on each line, or is one array of such objects; at most
-/// {import}. The `url` identifies a post: a new post is inserted, and an existing post gets the given fields. An invalid
-/// line is reported and does not stop the import. If the database fails during the import, the response is `internal
-/// error` with the numbers of posts `inserted`, `updated` and `skipped` so far; the same import can then be repeated
-/// and continues from there.
+/// The body, up to {import}, has one JSON object with the fields of a post on each line, or is one array of such objects.
+/// The `url` identifies a post: a new post is inserted, and an existing post gets the given fields. An invalid line is
+/// reported and does not stop the import. If the database fails during the import, the response is `internal error` with
+/// the numbers of posts `inserted`, `updated` and `skipped` so far; the same import can then be repeated and continues
+/// from there.
 #[utoipa::path(
     post,
     path = "/import_posts",
