@@ -1,11 +1,10 @@
 //! The options of every command.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::settings;
+use crate::{raw_args, settings};
 
 /// The options of every command, before or after its name.
 #[derive(Debug, Args)]
@@ -33,16 +32,10 @@ pub(crate) struct Global {
     pub(crate) color: Color,
 }
 
-/// Returns the arguments that can be options. They choose the form of the output even if clap cannot parse the command
-/// line.
-pub(crate) fn given() -> impl Iterator<Item = OsString> {
-    std::env::args_os().skip(1).take_while(|argument| argument != "--")
-}
-
 /// Returns when to use colours, even if clap cannot parse the command line.
 pub(crate) fn color() -> Color {
     const FLAG: &str = "--color";
-    let mut arguments = given();
+    let mut arguments = raw_args::options();
     while let Some(argument) = arguments.next() {
         let Some(rest) = argument.to_str().and_then(|argument| argument.strip_prefix(FLAG)) else { continue };
         let value = match rest.strip_prefix('=') {

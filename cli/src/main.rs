@@ -30,6 +30,7 @@ mod output;
 mod password;
 mod post;
 mod progress;
+mod raw_args;
 mod roster;
 mod search;
 mod serve;

@@ -10,6 +10,7 @@ use tidings_tui::escape;
 use crate::failure::USAGE;
 use crate::global;
 use crate::output::{self, Style};
+use crate::raw_args;
 use crate::settings::wrong_variable;
 
 /// Prints the help or the error of a command line. Returns the exit status.
@@ -20,7 +21,7 @@ pub(crate) fn report(mut refused: clap::Error) -> ExitCode {
         let _ = refused.print();
         return ExitCode::SUCCESS;
     }
-    let for_programs = || global::given().any(|argument| argument == "--json" || argument == "--ndjson");
+    let for_programs = || raw_args::options().any(|argument| argument == "--json" || argument == "--ndjson");
     if for_programs() {
         // When the object cannot be written, the message still can.
         let _ = output::print(&answer::refusal("bad request"));

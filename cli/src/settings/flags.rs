@@ -13,7 +13,7 @@ use tidings_core::config::setting::{Form, Value};
 
 use super::{DB, ENTRIES, Entry, Given, Settings, Source};
 use crate::failure::Failure;
-use crate::global;
+use crate::raw_args;
 
 impl Args for Settings {
     fn augment_args(command: Command) -> Command {
@@ -120,7 +120,7 @@ pub(crate) fn wrong_variable(refused: &clap::Error) -> Option<String> {
     let is_flag = |argument: &str| {
         argument.strip_prefix(&*flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
     };
-    let given = global::given().any(|argument| argument.to_str().is_some_and(is_flag));
+    let given = raw_args::options().any(|argument| argument.to_str().is_some_and(is_flag));
     (!given).then_some(message)
 }
 
