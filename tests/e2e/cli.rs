@@ -14,11 +14,11 @@ mod config;
 mod describe;
 mod exports;
 mod feedback;
+mod fixture;
 mod odd;
 mod page;
 mod pipe;
 mod screen;
-mod world;
 
 /// Runs a command in a directory of its own, on a database there.
 fn tidings(directory: &Path, args: &[&str], input: &str) -> Output {

@@ -18,7 +18,7 @@ fn list(admin: &Caller) -> Vec<Value> {
 }
 
 /// The one feedback with this text.
-fn about(admin: &Caller, text: &str) -> Value {
+fn feedback_with_text(admin: &Caller, text: &str) -> Value {
     let list = list(admin);
     let mut found = list.iter().filter(|feedback| feedback["post"] == text);
     let one = found.next().unwrap_or_else(|| panic!("no {text:?} in {list:?}"));
@@ -41,7 +41,7 @@ fn administrators_read_feedback_with_and_without_a_notice() {
     for (text, kind, on) in
         [("시간이 틀려요 🕙\n열 시입니다", "오류", &*notice), ("a search by date", "idea", "")]
     {
-        let found = about(&admin, text);
+        let found = feedback_with_text(&admin, text);
         let (id, date) = (found["_id"].as_str().unwrap(), found["date"].as_str().unwrap());
         assert!(is_id(id) && is_date(date), "{found}");
         let expected = json!({
@@ -64,9 +64,9 @@ fn a_form_a_missing_type_and_the_field_feedback_are_accepted() {
         let _ = ann.form(path, &[("feedback", &format!("form feedback {kind}"))]).succeeded();
         let _ = ann.post(path, json!({ "feedback": format!("json feedback {kind}") })).succeeded();
         let _ = ann.post(path, json!({ "post": format!("no type {kind}"), "unknown": [1] })).succeeded();
-        assert_eq!(about(&admin, &format!("form {kind} & more"))["type"], "양식");
+        assert_eq!(feedback_with_text(&admin, &format!("form {kind} & more"))["type"], "양식");
         for untyped in ["form feedback", "json feedback", "no type"] {
-            assert_eq!(about(&admin, &format!("{untyped} {kind}"))["type"], "general");
+            assert_eq!(feedback_with_text(&admin, &format!("{untyped} {kind}"))["type"], "general");
         }
     }
 }
@@ -115,7 +115,7 @@ fn the_notice_must_be_one_that_the_member_can_see() {
     }
     assert_eq!(list(&admin), [] as [Value; 0]);
     let _ = admin.post(&format!("/remove_notice/{hidden}"), feedback).succeeded();
-    assert_eq!(about(&admin, "where?")["notice"], hidden);
+    assert_eq!(feedback_with_text(&admin, "where?")["notice"], hidden);
 }
 
 #[test]
@@ -142,11 +142,11 @@ fn only_administrators_read_and_close_feedback() {
     let (admin, ann) = (server.admin(), server.member("ann"));
     let _ = ann.post("/send_feedback", json!({ "post": "first" })).succeeded();
     let _ = ann.post("/send_feedback", json!({ "post": "second" })).succeeded();
-    let id = about(&admin, "first")["_id"].as_str().unwrap().to_owned();
+    let id = feedback_with_text(&admin, "first")["_id"].as_str().unwrap().to_owned();
     let done = format!("/update_feedback/{id}/0");
-    for nobody in [server.anyone(), ann.with_token("admin", "forged")] {
+    for caller in [server.anyone(), ann.with_token("admin", "forged")] {
         for path in ["/get_all_feedback", &done] {
-            let refused = nobody.get(path);
+            let refused = caller.get(path);
             assert_eq!(refused.said(), "401 bad token", "{path}");
             assert_eq!(refused.header("WWW-Authenticate"), "Bearer");
         }
@@ -154,14 +154,14 @@ fn only_administrators_read_and_close_feedback() {
     for path in ["/get_all_feedback", &done, &format!("/update_feedback/{UNKNOWN}/0")] {
         assert_eq!(ann.get(path).said(), "403 Not admin", "{path}");
     }
-    assert_eq!(about(&admin, "first")["activation"], 1);
+    assert_eq!(feedback_with_text(&admin, "first")["activation"], 1);
 
     // Twice is fine, and there is a way back.
     for activation in [0, 0, 1, 1, 0] {
         let set = admin.get(&format!("/update_feedback/{id}/{activation}"));
         assert_eq!(set.succeeded().body, json!({ "result": "success" }));
-        assert_eq!(about(&admin, "first")["activation"], activation);
-        assert_eq!(about(&admin, "second")["activation"], 1);
+        assert_eq!(feedback_with_text(&admin, "first")["activation"], activation);
+        assert_eq!(feedback_with_text(&admin, "second")["activation"], 1);
     }
     for wrong in ["2", "-1", "x", "0.5", "99999999999999999999", "%EA%B0%80"] {
         let set = admin.get(&format!("/update_feedback/{id}/{wrong}"));
@@ -170,7 +170,7 @@ fn only_administrators_read_and_close_feedback() {
     for unknown in [UNKNOWN, "1", "%EA%B0%80"] {
         assert_eq!(admin.get(&format!("/update_feedback/{unknown}/0")).said(), "404 Not found", "{unknown}");
     }
-    assert_eq!(about(&admin, "first")["activation"], 0);
+    assert_eq!(feedback_with_text(&admin, "first")["activation"], 0);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn feedback_stays_after_its_author_and_notice_are_removed() {
     let _ = server.member("ann").post("/send_feedback", json!({ "post": "from another ann" })).succeeded();
     server.restart();
     for (text, author) in [("from ann", "removed"), ("from ben", "removed"), ("from another ann", "ann")] {
-        assert_eq!(about(&admin, text)["author"], author);
+        assert_eq!(feedback_with_text(&admin, text)["author"], author);
     }
-    assert_eq!(about(&admin, "from ann")["notice"], notice);
+    assert_eq!(feedback_with_text(&admin, "from ann")["notice"], notice);
 }

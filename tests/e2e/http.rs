@@ -91,7 +91,7 @@ fn the_method_is_checked_before_token_and_body() {
 fn every_response_is_json_and_personal_or_changing_ones_are_not_cached() {
     let server = Server::start();
     let admin = server.admin();
-    let keepable = [
+    let cacheable = [
         "/get_all_notice",
         "/get_main_info",
         "/get_post/{post_obi}",
@@ -116,8 +116,8 @@ fn every_response_is_json_and_personal_or_changing_ones_are_not_cached() {
                 "{}",
                 operation.path
             );
-            let may_be_kept = keepable.contains(&operation.path) && caller.id().is_empty();
-            if !may_be_kept {
+            let may_be_cached = cacheable.contains(&operation.path) && caller.id().is_empty();
+            if !may_be_cached {
                 assert_eq!(
                     answer.header("cache-control"),
                     "no-store",

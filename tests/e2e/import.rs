@@ -220,8 +220,8 @@ fn a_new_post_keeps_the_id_views_and_likes_of_its_line() {
 fn only_administrators_import() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
-    for nobody in [server.anyone(), ann.with_token("admin", "forged")] {
-        assert_eq!(import(&nobody, NDJSON, sample::RUST_BLOG).said(), "401 bad token");
+    for caller in [server.anyone(), ann.with_token("admin", "forged")] {
+        assert_eq!(import(&caller, NDJSON, sample::RUST_BLOG).said(), "401 bad token");
     }
     assert_eq!(import(&ann, NDJSON, sample::RUST_BLOG).said(), "403 Not admin");
     for content_type in ["text/plain", "text/csv", "multipart/form-data; boundary=x"] {

@@ -65,8 +65,8 @@ fn only_administrators_write_them() {
     let (admin, ann) = (server.admin(), server.member("ann"));
     let _ = admin.post("/update_main_info", json!({ "new_info_1": "a", "new_info_2": "b" })).succeeded();
     let mine = json!({ "new_info_1": "mine" });
-    for nobody in [server.anyone(), ann.with_token("admin", "forged")] {
-        let refused = nobody.post("/update_main_info", mine.clone());
+    for caller in [server.anyone(), ann.with_token("admin", "forged")] {
+        let refused = caller.post("/update_main_info", mine.clone());
         assert_eq!(refused.said(), "401 bad token");
         assert_eq!(refused.header("WWW-Authenticate"), "Bearer");
     }

@@ -13,7 +13,7 @@ mod callers;
 mod paths;
 
 /// A server with something of everything, for operations to work on.
-struct World {
+struct Fixture {
     server: Server,
     /// An administrator who is always there, so that no other one is the last.
     boss: Caller,
@@ -23,7 +23,7 @@ struct World {
     count: Cell<u64>,
 }
 
-impl World {
+impl Fixture {
     fn new() -> Self {
         let server = Server::with(|serve| {
             serve.args(["--sign-in-slowing", "off"]);
@@ -104,7 +104,7 @@ impl World {
 }
 
 /// Whether the caller's token has stopped when the operation was done.
-fn spends_the_caller(operation: &Operation) -> bool {
+fn invalidates_the_token(operation: &Operation) -> bool {
     matches!(operation.path, "/change_pw" | "/sign_out_all" | "/remove_mine")
 }
 
@@ -147,7 +147,7 @@ impl Table {
 }
 
 /// A body with one field set.
-fn with(body: &Value, field: &str, value: Value) -> Value {
+fn with_field(body: &Value, field: &str, value: Value) -> Value {
     let mut body = body.clone();
     body[field] = value;
     body

@@ -7,7 +7,7 @@ use serde_json::json;
 use tidings_tests::{Server, command, run, sample, wait_until};
 
 /// A server that tells its metrics, and where.
-fn watched() -> (Server, SocketAddr) {
+fn with_metrics() -> (Server, SocketAddr) {
     let server = Server::with(|serve| {
         serve.args(["--metrics-listen", "127.0.0.1:0"]);
     });
@@ -22,7 +22,7 @@ fn watched() -> (Server, SocketAddr) {
 }
 
 /// What is asked there is answered with this status and body.
-fn ask(address: SocketAddr, path: &str) -> (u16, String) {
+fn get(address: SocketAddr, path: &str) -> (u16, String) {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nhost: metrics\r\nconnection: close\r\n\r\n").unwrap();
@@ -39,7 +39,7 @@ fn value(page: &str, name: &str) -> Option<f64> {
 
 #[test]
 fn the_metrics_report_responses_and_the_store() {
-    let (server, metrics) = watched();
+    let (server, metrics) = with_metrics();
     let ann = server.member("ann");
     let admin = server.admin();
     let id = admin.post("/insert_post", sample::post("News")).succeeded().text("/_id");
@@ -49,7 +49,7 @@ fn the_metrics_report_responses_and_the_store() {
     assert_eq!(ann.post("/insert_notice", json!({})).said(), "200 Not admin");
     let _ = server.anyone().get("/get_popularity_newsfeed").succeeded();
 
-    let (status, page) = ask(metrics, "/metrics");
+    let (status, page) = get(metrics, "/metrics");
     assert_eq!(status, 200);
     let requests = |labels: &str| value(&page, &format!("tidings_requests_total{{{labels}}}"));
     assert_eq!(requests(r#"method="GET",path="/post_like/{post_obi}",result="success""#), Some(3.0));
@@ -60,9 +60,9 @@ fn the_metrics_report_responses_and_the_store() {
     for name in ["database_bytes", "wal_bytes", "commit_works_sum"] {
         assert!(value(&page, &format!("tidings_{name}")).is_some_and(|n| n > 0.0), "{name}: {page}");
     }
-    for lane in ["read", "store", "query", "codec", "password", "university", "import"] {
-        let waiting = value(&page, &format!("tidings_operations_waiting{{lane=\"{lane}\"}}"));
-        assert_eq!(waiting, Some(0.0), "{lane}: {page}");
+    for pool in ["read", "store", "query", "codec", "password", "university", "import"] {
+        let waiting = value(&page, &format!("tidings_operations_waiting{{lane=\"{pool}\"}}"));
+        assert_eq!(waiting, Some(0.0), "{pool}: {page}");
     }
     for name in ["writes_waiting", "records_waiting", "feed_snapshot_age_seconds"] {
         assert!(value(&page, &format!("tidings_{name}")).is_some(), "{name}: {page}");
@@ -74,31 +74,31 @@ fn the_metrics_report_responses_and_the_store() {
 
     let _ = server.cli(["words", "train"]).succeeded();
     wait_until("the server has the model", || {
-        ask(metrics, "/metrics").1.contains("tidings_words_age_seconds")
+        get(metrics, "/metrics").1.contains("tidings_words_age_seconds")
     });
 }
 
 #[test]
 fn metrics_are_on_their_own_listener_alone() {
-    let (server, metrics) = watched();
+    let (server, metrics) = with_metrics();
     assert_eq!(server.anyone().get("/metrics").status, 404);
-    assert_eq!(ask(metrics, "/get_device").0, 404);
-    assert_eq!(ask(metrics, "/metrics").0, 200);
+    assert_eq!(get(metrics, "/get_device").0, 404);
+    assert_eq!(get(metrics, "/metrics").0, 200);
     let figures = server.anyone().get("/get_analysis").succeeded();
     assert_eq!(figures.body["analysis"]["communication_avg"], 0, "it is no communication");
 }
 
 #[test]
 fn crawler_requests_and_lost_lines_are_reported() {
-    let (server, metrics) = watched();
+    let (server, metrics) = with_metrics();
     let bot = server.anyone().with_header("User-Agent", "Googlebot/2.1");
     for _ in 0..3 {
         let _ = bot.get("/get_device").succeeded();
     }
     wait_until("they are written", || {
-        value(&ask(metrics, "/metrics").1, "tidings_crawler_requests_total") == Some(3.0)
+        value(&get(metrics, "/metrics").1, "tidings_crawler_requests_total") == Some(3.0)
     });
-    assert_eq!(value(&ask(metrics, "/metrics").1, "tidings_records_lost_total"), Some(0.0));
+    assert_eq!(value(&get(metrics, "/metrics").1, "tidings_records_lost_total"), Some(0.0));
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn titles(reader: &Caller, path: &str) -> Vec<String> {
 }
 
 /// The titles of posts in this order.
-fn named(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
+fn titles_of(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
     numbers.into_iter().map(|n| format!("{n:03}")).collect()
 }
 
@@ -143,12 +143,12 @@ fn popular_posts_are_ranked_by_likes_and_views_then_newest_first() {
     like(&ann, 4);
     like(&ben, 4);
     let popular = || titles(&server.anyone(), "/get_popularity_newsfeed");
-    wait_until("the likes and views count", || popular() == named([4, 3, 2, 1, 7, 6, 5, 0]));
+    wait_until("the likes and views count", || popular() == titles_of([4, 3, 2, 1, 7, 6, 5, 0]));
     // What is taken back counts no longer.
     for member in [&ann, &ben] {
         let _ = member.get(&format!("/post_unlike/{}", id(4))).succeeded();
     }
-    wait_until("the likes are taken back", || popular() == named([3, 2, 1, 7, 6, 5, 4, 0]));
+    wait_until("the likes are taken back", || popular() == titles_of([3, 2, 1, 7, 6, 5, 4, 0]));
     // For everybody the same.
     assert_eq!(titles(&ann, "/get_popularity_newsfeed"), popular());
 }
@@ -170,7 +170,7 @@ fn one_client_cannot_make_a_post_popular() {
     }
     let popular = || titles(&server.anyone(), "/get_popularity_newsfeed");
     // Eleven likes weigh 33 views, which is more than one network's 30.
-    wait_until("all of it counts", || popular() == named([3, 1, 2, 0]));
+    wait_until("all of it counts", || popular() == titles_of([3, 1, 2, 0]));
     let post = server.anyone().get(&format!("/get_post/{}", id(0))).succeeded();
     assert_eq!(post.body["post"]["view"], 40, "every view is counted as a view");
 }
@@ -186,7 +186,7 @@ fn settings_change_the_weight_of_a_like_and_the_acts_interest_needs() {
     view(&server, 1, 5);
     like(&ann, 2);
     wait_until("the like weighs more than five views", || {
-        titles(&server.anyone(), "/get_popularity_newsfeed") == named([2, 1, 7, 6, 5, 4, 3, 0])
+        titles(&server.anyone(), "/get_popularity_newsfeed") == titles_of([2, 1, 7, 6, 5, 4, 3, 0])
     });
     let recommended = titles(&ann, "/get_recommendation_newsfeed");
     assert!(recommended.len() == 7 && !recommended.contains(&"002".to_owned()), "{recommended:?}");
@@ -205,7 +205,7 @@ fn ties_are_broken_by_the_newest_date_then_the_greatest_id() {
         .into();
     import(&server, &posts, 5);
     for path in ["/get_popularity_newsfeed", "/get_newsfeed_of_topic/all"] {
-        assert_eq!(titles(&server.anyone(), path), named([9, 8, 7, 4, 5]), "{path}");
+        assert_eq!(titles(&server.anyone(), path), titles_of([9, 8, 7, 4, 5]), "{path}");
     }
 }
 
@@ -222,9 +222,9 @@ fn a_topic_feed_lists_posts_with_that_topic_or_tag_newest_first() {
     import(&server, &posts, 6);
     let anyone = server.anyone();
     let encoded = "%EB%8C%80%ED%95%99%20%EC%83%9D%ED%99%9C";
-    assert_eq!(titles(&anyone, &format!("/get_newsfeed_of_topic/{encoded}")), named([4, 3, 1]));
-    assert_eq!(titles(&anyone, "/get_newsfeed_of_topic/x"), named([3]));
-    assert_eq!(titles(&anyone, "/get_newsfeed_of_topic/all"), named([3, 2, 1, 0]));
+    assert_eq!(titles(&anyone, &format!("/get_newsfeed_of_topic/{encoded}")), titles_of([4, 3, 1]));
+    assert_eq!(titles(&anyone, "/get_newsfeed_of_topic/x"), titles_of([3]));
+    assert_eq!(titles(&anyone, "/get_newsfeed_of_topic/all"), titles_of([3, 2, 1, 0]));
     for unknown in ["unknown", "%EC%83%9D%ED%99%9C", "al", "%00"] {
         let empty = feed(&anyone, &format!("/get_newsfeed_of_topic/{unknown}"));
         assert_eq!(empty.body, json!({ "result": "success", "newsfeed": [], "next": null }), "{unknown}");
@@ -248,10 +248,10 @@ fn version_1_of_the_topic_feed_is_the_same_and_names_its_successor() {
         }
     }
     let limited = feed(&anyone, "/get_topic_newsfeed/all?limit=7");
-    assert_eq!(limited.column("newsfeed", "title"), named((193..200).rev()));
+    assert_eq!(limited.column("newsfeed", "title"), titles_of((193..200).rev()));
     let next = limited.text("/next");
     let goes_on = titles(&anyone, &format!("/get_topic_newsfeed/all?next={next}"));
-    assert_eq!(goes_on, named((186..193).rev()));
+    assert_eq!(goes_on, titles_of((186..193).rev()));
     // Both are the same feed, so a page of one goes on in the other.
     assert_eq!(titles(&anyone, &format!("/get_newsfeed_of_topic/all?next={next}")), goes_on);
 }
@@ -307,10 +307,10 @@ fn no_feed_shows_a_post_past_its_end() {
         wait_until("the feed shows the posts", || shown().contains(&"005".to_owned()));
         // On a busy machine the end may have come by now.
         let (shown, before) = (shown(), begin.elapsed() < lasts);
-        assert!(!before || shown == named([5, 4, 2, 1, 0]), "{path}: {shown:?}");
+        assert!(!before || shown == titles_of([5, 4, 2, 1, 0]), "{path}: {shown:?}");
     }
     for path in FEEDS {
-        wait_until("the end has come", || titles(&server.anyone(), path) == named([5, 2, 1, 0]));
+        wait_until("the end has come", || titles(&server.anyone(), path) == titles_of([5, 2, 1, 0]));
         assert!(begin.elapsed() >= lasts, "not before its time");
     }
     // It is there all the same, and back when its end is taken away.
@@ -318,7 +318,7 @@ fn no_feed_shows_a_post_past_its_end() {
     let _ = server.anyone().get(&ended).succeeded();
     let _ = admin.post(&format!("/update_post/{}", id(3)), json!({ "end_date": "" })).succeeded();
     for path in FEEDS {
-        wait_until("it is back", || titles(&server.anyone(), path) == named([5, 3, 2, 1, 0]));
+        wait_until("it is back", || titles(&server.anyone(), path) == titles_of([5, 3, 2, 1, 0]));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::form::{is_date, is_id};
 mod acts;
 
 const UNKNOWN: &str = "0123456789abcdef01234567";
-const NOTHINGS: [&str; 4] = [UNKNOWN, "1", "0123456789abcdef0123456z", "%EA%B0%80"];
+const UNKNOWN_IDS: [&str; 4] = [UNKNOWN, "1", "0123456789abcdef0123456z", "%EA%B0%80"];
 
 fn insert(admin: &Caller, post: Value) -> String {
     admin.post("/insert_post", post).succeeded().text("/_id")
@@ -34,12 +34,12 @@ fn categories(server: &Server) -> Vec<(String, i64)> {
     found
 }
 
-fn pairs(expected: &[(&str, i64)]) -> Vec<(String, i64)> {
+fn expected_categories(expected: &[(&str, i64)]) -> Vec<(String, i64)> {
     expected.iter().map(|(name, posts)| ((*name).to_owned(), *posts)).collect()
 }
 
 /// The posts in the list of the member: 1 liked, 2 viewed.
-fn listed(member: &Caller, type_num: u8) -> Answer {
+fn member_list(member: &Caller, type_num: u8) -> Answer {
     member.get(&format!("/get_specific_userinfo/{type_num}")).succeeded()
 }
 
@@ -234,9 +234,9 @@ fn an_update_changes_what_it_names_and_nothing_else() {
     for refused in [json!({}), json!({ "unknown": 1 })] {
         assert_eq!(admin.post(&format!("/update_post/{id}"), refused).said(), "400 bad request");
     }
-    for nothing in NOTHINGS {
-        let update = admin.post(&format!("/update_post/{nothing}"), json!({ "title": "t" }));
-        assert_eq!(update.said(), "404 Not found", "{nothing}");
+    for unknown in UNKNOWN_IDS {
+        let update = admin.post(&format!("/update_post/{unknown}"), json!({ "title": "t" }));
+        assert_eq!(update.said(), "404 Not found", "{unknown}");
     }
 }
 
@@ -258,9 +258,9 @@ fn a_removed_post_disappears_from_every_list() {
         assert_eq!(admin.get(&format!("/{path}/{gone}")).said(), "404 Not found", "{path}");
     }
     assert_eq!(admin.post(&format!("/update_post/{gone}"), json!({ "title": "t" })).said(), "404 Not found");
-    assert_eq!(listed(&ann, 1).column("fav_list", "_id"), [&*stays]);
-    assert_eq!(listed(&ann, 2).column("view_list", "_id"), [&*stays]);
-    assert_eq!(categories(&server), pairs(&[("animals", 1)]));
+    assert_eq!(member_list(&ann, 1).column("fav_list", "_id"), [&*stays]);
+    assert_eq!(member_list(&ann, 2).column("view_list", "_id"), [&*stays]);
+    assert_eq!(categories(&server), expected_categories(&[("animals", 1)]));
     let search = server.anyone().post("/priority_search/10", json!({ "search": "zebra" })).succeeded();
     assert_eq!(search.column("search_result", "_id"), [&*stays]);
     for feed in ["/get_popularity_newsfeed", "/get_recommendation_newsfeed", "/get_newsfeed_of_topic/animals"]
@@ -277,9 +277,9 @@ fn a_removed_post_disappears_from_every_list() {
 fn a_malformed_id_is_not_found() {
     let server = Server::start();
     let admin = server.admin();
-    for nothing in NOTHINGS {
+    for unknown in UNKNOWN_IDS {
         for path in ["get_post", "post_view", "post_like", "post_unlike", "remove_post"] {
-            assert_eq!(admin.get(&format!("/{path}/{nothing}")).said(), "404 Not found", "{path} {nothing}");
+            assert_eq!(admin.get(&format!("/{path}/{unknown}")).said(), "404 Not found", "{path} {unknown}");
         }
     }
     for path in ["get_post", "post_view"] {
@@ -294,12 +294,12 @@ fn only_administrators_change_posts() {
     let id = insert(&admin, sample::post("only"));
     wait_until("the feed shows the post", || !all(&server).is_empty());
     let before = all(&server);
-    for nobody in [server.anyone(), ann.with_token("admin", "forged")] {
+    for caller in [server.anyone(), ann.with_token("admin", "forged")] {
         for refused in [
-            nobody.post("/insert_post", sample::post("mine")),
-            nobody.post(&format!("/update_post/{id}"), json!({ "title": "mine" })),
-            nobody.get(&format!("/remove_post/{id}")),
-            nobody.get(&format!("/remove_post/{UNKNOWN}")),
+            caller.post("/insert_post", sample::post("mine")),
+            caller.post(&format!("/update_post/{id}"), json!({ "title": "mine" })),
+            caller.get(&format!("/remove_post/{id}")),
+            caller.get(&format!("/remove_post/{UNKNOWN}")),
         ] {
             assert_eq!(refused.said(), "401 bad token");
             assert_eq!(refused.header("WWW-Authenticate"), "Bearer");
@@ -333,9 +333,9 @@ fn categories_count_the_posts_of_each_topic() {
     let one = post("one", &["여행", "food"]);
     let two = post("two", &["여행"]);
     post("three", &[]);
-    assert_eq!(categories(&server), pairs(&[("food", 1), ("여행", 2)]));
+    assert_eq!(categories(&server), expected_categories(&[("food", 1), ("여행", 2)]));
     let _ = admin.post(&format!("/update_post/{two}"), json!({ "topic": ["food", "sport"] })).succeeded();
-    assert_eq!(categories(&server), pairs(&[("food", 2), ("sport", 1), ("여행", 1)]));
+    assert_eq!(categories(&server), expected_categories(&[("food", 2), ("sport", 1), ("여행", 1)]));
     let _ = admin.get(&format!("/remove_post/{one}")).succeeded();
-    assert_eq!(categories(&server), pairs(&[("food", 1), ("sport", 1)]));
+    assert_eq!(categories(&server), expected_categories(&[("food", 1), ("sport", 1)]));
 }

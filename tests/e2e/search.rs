@@ -264,8 +264,8 @@ fn a_logged_search_stands_in_the_members_lists_newest_first() {
     });
     assert_eq!(*first, expected);
     assert_eq!(lately(&ben, 300), [] as [Value; 0]);
-    for nobody in [server.anyone(), ann.with_token("ann", "forged")] {
-        assert_eq!(nobody.get("/get_user_lately_search/1").said(), "401 bad token");
+    for caller in [server.anyone(), ann.with_token("ann", "forged")] {
+        assert_eq!(caller.get("/get_user_lately_search/1").said(), "401 bad token");
     }
 }
 

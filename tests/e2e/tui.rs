@@ -14,11 +14,11 @@ struct Screens {
 
 impl Screens {
     fn open() -> Self {
-        Self::on(Server::start(), "")
+        Self::open_with(Server::start(), "")
     }
 
     /// With something before the command, such as a variable.
-    fn on(server: Server, before: &str) -> Self {
+    fn open_with(server: Server, before: &str) -> Self {
         let terminal = Window::open(100, 30);
         let screens = Self { terminal, server };
         screens.terminal.runs("stty -a > before; echo before: $?");
@@ -43,7 +43,7 @@ impl Screens {
 
     /// Waits until the program has ended so, and sees to it that the terminal is as it was.
     #[track_caller]
-    fn ended(&self, status: &str) {
+    fn assert_ended(&self, status: &str) {
         self.terminal.waits_for(&format!("ended: {status}"));
         self.terminal.waits_until_gone("Overview");
         self.terminal.runs("stty -a > after; echo written: $?");
@@ -115,7 +115,7 @@ fn the_screens_show_changes_made_over_http() {
 fn the_terminal_is_restored_on_quit() {
     let screens = Screens::open();
     screens.terminal.press(&["q"]);
-    screens.ended("0");
+    screens.assert_ended("0");
 }
 
 #[test]
@@ -125,14 +125,14 @@ fn the_terminal_is_restored_after_a_signal_and_drafts_are_kept() {
     screens.terminal.types("half a title");
     screens.terminal.waits_for("title 12/200");
     kill_process(screens.pid(), Signal::TERM).unwrap();
-    screens.ended("0");
+    screens.assert_ended("0");
     screens.terminal.runs("clear");
     screens.run("");
     screens.terminal.press(&["2"]);
     screens.terminal.waits_for("half a title");
     screens.terminal.waits_for("✎ draft");
     kill_process(screens.pid(), Signal::HUP).unwrap();
-    screens.ended("0");
+    screens.assert_ended("0");
 }
 
 #[test]
@@ -142,13 +142,13 @@ fn typed_drafts_survive_a_crash() {
     screens.terminal.types("half a title");
     let mut drafts = screens.server.database().to_owned().into_os_string();
     drafts.push(".drafts");
-    let kept = || {
+    let is_saved = || {
         let files = fs::read_dir(&drafts).into_iter().flatten().filter_map(Result::ok);
         let mut whole =
             files.filter(|file| file.path().extension().is_some_and(|extension| extension == "json"));
         whole.any(|file| fs::read_to_string(file.path()).is_ok_and(|text| text.contains("half a title")))
     };
-    wait_until("the draft is on disk", kept);
+    wait_until("the draft is on disk", is_saved);
     kill_process(screens.pid(), Signal::KILL).unwrap();
     screens.terminal.waits_for("ended: 137");
     // The terminal is left as it was taken: what ends a line is another key.
@@ -168,19 +168,19 @@ fn the_screens_exit_with_their_terminal() {
     let screens = Screens::open();
     let state = format!("/proc/{}/stat", screens.pid().as_raw_nonzero());
     // One that has ended may stand there until somebody asks what became of it.
-    let runs = || fs::read_to_string(&state).is_ok_and(|state| !state.contains(") Z "));
-    assert!(runs());
+    let is_running = || fs::read_to_string(&state).is_ok_and(|state| !state.contains(") Z "));
+    assert!(is_running());
     drop(screens.terminal);
-    wait_until("the program has ended", || !runs());
+    wait_until("the program has ended", || !is_running());
 }
 
 /// A panic is made with a key that only development builds have, and only where this variable is set.
 #[cfg(debug_assertions)]
 #[test]
 fn the_terminal_is_restored_after_a_panic() {
-    let screens = Screens::on(Server::start(), "TIDINGS_TEST_PANIC=1");
+    let screens = Screens::open_with(Server::start(), "TIDINGS_TEST_PANIC=1");
     screens.terminal.press(&["F12"]);
-    screens.ended("101");
+    screens.assert_ended("101");
     screens.terminal.waits_for("a panic for the tests");
 }
 

@@ -43,20 +43,20 @@ fn import(server: &Server, count: usize) {
 /// What is answered for a search, one list of words and similarities for each token.
 fn similar(caller: &Caller, search: &str) -> Vec<(String, Vec<(String, f64)>)> {
     let answer = caller.post("/get_similarity_words", json!({ "search": search })).succeeded();
-    answer.list("similarity_word").iter().map(token).collect()
+    answer.list("similarity_word").iter().map(parse_token).collect()
 }
 
-fn token(token: &Value) -> (String, Vec<(String, f64)>) {
-    let (token, words) = only(token);
+fn parse_token(token: &Value) -> (String, Vec<(String, f64)>) {
+    let (token, words) = only_entry(token);
     let word = |word: &Value| {
-        let (word, similarity) = only(word);
+        let (word, similarity) = only_entry(word);
         (word, similarity.as_f64().unwrap())
     };
     (token, words.as_array().unwrap().iter().map(word).collect())
 }
 
 /// The one key of an object, and its value.
-fn only(object: &Value) -> (String, &Value) {
+fn only_entry(object: &Value) -> (String, &Value) {
     let object = object.as_object().unwrap();
     assert_eq!(object.len(), 1, "{object:?}");
     let (key, value) = object.iter().next().unwrap();
@@ -171,8 +171,8 @@ fn vectors_are_exported_and_loaded_in_word2vec_text_form() {
 
     // Others' vectors, here as fastText and GloVe write them, say otherwise, and only words that stand in posts are answered.
     let rows = "cargo 1 0 \noven 0.9 0.1 \nfreight 1 0 \nflour 0 1 \n";
-    for others in [format!("4 2\n{rows}"), rows.replace(" \n", "\n")] {
-        let loaded = server.cli_with_input(["--json", "words", "load", "-"], others).succeeded().json();
+    for vectors in [format!("4 2\n{rows}"), rows.replace(" \n", "\n")] {
+        let loaded = server.cli_with_input(["--json", "words", "load", "-"], vectors).succeeded().json();
         assert_eq!(loaded["words"], 4);
         wait_until("the server has them", || words(&anyone, "cargo") == ["oven"]);
         assert_eq!(words(&anyone, "freight"), ["cargo", "oven"]);

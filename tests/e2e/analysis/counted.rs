@@ -7,7 +7,7 @@ use super::*;
 
 /// How many communications were counted and how many lines the log has, but for those of this question itself, which
 /// was `asked` before.
-fn counted(server: &Server, asked: u64) -> (u64, u64) {
+fn communications_and_lines(server: &Server, asked: u64) -> (u64, u64) {
     let all = figures(&server.anyone())["communication_avg"].as_u64().unwrap();
     let connection = Connection::open(server.database()).unwrap();
     let sql =
@@ -29,7 +29,7 @@ fn rejected_and_preflight_requests_are_not_communications() {
         tries += u64::from(answer.status == 200);
         answer.status == 429
     });
-    assert_eq!(counted(&server, 0), (tries, tries));
+    assert_eq!(communications_and_lines(&server, 0), (tries, tries));
     // Too many passwords at once.
     let mut answered = tries;
     wait_until("a queue of one is full", || {
@@ -49,7 +49,7 @@ fn rejected_and_preflight_requests_are_not_communications() {
         answered += answers.iter().filter(|answer| answer.status == 200).count() as u64;
         answers.iter().any(|answer| answer.status == 503)
     });
-    assert_eq!(counted(&server, 1), (answered, answered));
+    assert_eq!(communications_and_lines(&server, 1), (answered, answered));
     // What is no operation's path, and what browsers ask before they ask.
     for path in ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs/", "/nowhere"] {
         anyone.get(path);
@@ -57,7 +57,7 @@ fn rejected_and_preflight_requests_are_not_communications() {
     let preflight = anyone.request("OPTIONS", "/get_device").header("Origin", "https://app.example.org");
     let preflight = preflight.header("Access-Control-Request-Method", "GET").send();
     assert!(preflight.status < 300 && !preflight.header("access-control-allow-origin").is_empty());
-    assert_eq!(counted(&server, 2), (answered, answered));
+    assert_eq!(communications_and_lines(&server, 2), (answered, answered));
 }
 
 #[test]

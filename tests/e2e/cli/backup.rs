@@ -21,18 +21,18 @@ mod restore;
 /// locked out waits for far longer.
 const WRITE_MAX: Duration = Duration::from_secs(5);
 
-fn tidings(database: &Path, args: &[&str]) -> Command {
+fn tidings_command(database: &Path, args: &[&str]) -> Command {
     let mut tidings = command();
     tidings.current_dir(database.parent().unwrap()).arg("--db").arg(database).args(args);
     tidings
 }
 
-fn done(database: &Path, args: &[&str]) -> Output {
-    run(tidings(database, args), "")
+fn tidings(database: &Path, args: &[&str]) -> Output {
+    run(tidings_command(database, args), "")
 }
 
 /// A closed database with some notices and so many posts with long texts, in a directory of its own.
-fn closed(posts: usize) -> (tempfile::TempDir, PathBuf) {
+fn closed_database(posts: usize) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("tidings.db");
     let line = |n: usize| {
@@ -41,7 +41,8 @@ fn closed(posts: usize) -> (tempfile::TempDir, PathBuf) {
         post.to_string()
     };
     let lines: Vec<String> = (0..posts).map(line).collect();
-    let imported = run(tidings(&database, &["post", "import", "-", "--json"]), lines.join("\n")).succeeded();
+    let imported =
+        run(tidings_command(&database, &["post", "import", "-", "--json"]), lines.join("\n")).succeeded();
     assert_eq!(imported.json()["inserted"], posts);
     (directory, database)
 }
@@ -57,31 +58,31 @@ fn names(directory: &Path) -> Vec<String> {
 
 /// How many posts a database has that is sound in every respect.
 #[track_caller]
-fn posts(database: &Path) -> i64 {
-    let checked = done(database, &["check", "--json"]);
+fn count_posts(database: &Path) -> i64 {
+    let checked = tidings(database, &["check", "--json"]);
     assert_eq!(checked.status, 0, "{checked:?}");
     let connection = Connection::open(database).unwrap();
     connection.query_row("SELECT count(*) FROM post", [], |row| row.get(0)).unwrap()
 }
 
 /// Looks again and again, without a pause, until `condition` holds or the process has ended.
-fn spin(child: &mut Child, mut condition: impl FnMut() -> bool) {
+fn busy_wait(child: &mut Child, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() && child.try_wait().unwrap().is_none() {
         assert!(began.elapsed() < WAIT_MAX, "waited in vain");
     }
 }
 
-fn start(mut command: Command) -> Child {
+fn spawn(mut command: Command) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-fn is_draft(name: &str) -> bool {
+fn is_partial(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|end| end == "part")
 }
 
-fn drafts(directory: &Path) -> usize {
-    names(directory).iter().filter(|name| is_draft(name)).count()
+fn partial_files(directory: &Path) -> usize {
+    names(directory).iter().filter(|name| is_partial(name)).count()
 }
 
 #[test]
@@ -126,7 +127,7 @@ fn a_backup_taken_during_writes_is_whole_and_blocks_none() {
             assert_eq!(report["bytes"], fs::metadata(&copy).unwrap().len());
             let kept = fs::read(&copy).unwrap();
             // Every like that is counted stands in a list, and so on: it is of one moment.
-            assert_eq!(posts(&copy), 100);
+            assert_eq!(count_posts(&copy), 100);
             sizes.push(report["rows"].as_u64().unwrap());
             assert!(writes.swap(0, Ordering::Relaxed) > 0, "others write meanwhile");
             let notices: i64 = Connection::open(&copy)
@@ -141,7 +142,7 @@ fn a_backup_taken_during_writes_is_whole_and_blocks_none() {
     let longest = Duration::from_micros(longest.into_inner());
     assert!(longest < WRITE_MAX, "a write took {longest:?}");
     assert!(sizes.is_sorted(), "{sizes:?}");
-    assert_eq!(drafts(directory), 0);
+    assert_eq!(partial_files(directory), 0);
     assert_eq!(server.integrity(), "ok");
     let log = server.log();
     assert!(!log.contains("ERROR") && !log.contains("locked"), "{log}");
@@ -149,9 +150,9 @@ fn a_backup_taken_during_writes_is_whole_and_blocks_none() {
 
 #[test]
 fn a_backup_reports_its_contents_and_only_its_owner_may_read_it() {
-    let (directory, database) = closed(3);
+    let (directory, database) = closed_database(3);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let mut wide = tidings(&database, &["backup", "copy.db"]);
+    let mut wide = tidings_command(&database, &["backup", "copy.db"]);
     wide.env("LC_ALL", "C");
     let people = run(wide, "").succeeded();
     let rows = people.stdout.split(": ").nth(1).unwrap();
@@ -161,7 +162,7 @@ fn a_backup_reports_its_contents_and_only_its_owner_may_read_it() {
     assert!(rows.starts_with(|c: char| c.is_ascii_digit()));
     let copy = directory.path().join("copy.db");
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o644)).unwrap();
-    let object = done(&database, &["--json", "backup", "copy.db"]).succeeded().json();
+    let object = tidings(&database, &["--json", "backup", "copy.db"]).succeeded().json();
     assert_eq!(object["result"], "success");
     assert_eq!(object["bytes"], fs::metadata(&copy).unwrap().len());
     assert_eq!(object.as_object().unwrap().len(), 3, "{object}");
@@ -170,20 +171,20 @@ fn a_backup_reports_its_contents_and_only_its_owner_may_read_it() {
     let key = fs::read(directory.path().join("tidings.db.key")).unwrap();
     let copied = fs::read(&copy).unwrap();
     assert!(!copied.windows(key.len()).any(|bytes| bytes == key), "the key is no part of it");
-    assert_eq!(posts(&copy), 3);
+    assert_eq!(count_posts(&copy), 3);
 }
 
 #[test]
 fn a_failed_backup_is_reported_and_changes_nothing() {
-    let (directory, database) = closed(1);
+    let (directory, database) = closed_database(1);
     let path = |name: &str| directory.path().join(name);
-    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
     let copy = fs::read(path("copy.db")).unwrap();
     fs::write(path("letter.txt"), "Dear Ann, ".repeat(100)).unwrap();
     fs::create_dir(path("sub")).unwrap();
     let before = names(directory.path());
     let refused = |database: &str, file: &str| {
-        let output = done(&path(database), &["backup", file, "--json"]);
+        let output = tidings(&path(database), &["backup", file, "--json"]);
         let result = output.json()["result"].as_str().unwrap().to_owned();
         let people = output.stderr.replace(directory.path().to_str().unwrap(), "[dir]");
         format!("{} {result}: {}", output.status, people.trim_end())
@@ -200,7 +201,7 @@ fn a_failed_backup_is_reported_and_changes_nothing() {
         refused("tidings.db", "no/where.db"),
     ];
     insta::assert_snapshot!(all.join("\n"));
-    let acting = done(&database, &["--as", "ann", "backup", "copy.db"]);
+    let acting = tidings(&database, &["--as", "ann", "backup", "copy.db"]);
     assert_eq!(acting.status, 1, "{acting:?}");
     assert_eq!(names(directory.path()), before, "nothing was made");
     assert_eq!(fs::read(path("copy.db")).unwrap(), copy);
@@ -209,11 +210,11 @@ fn a_failed_backup_is_reported_and_changes_nothing() {
 
 #[test]
 fn a_full_disk_leaves_the_previous_backup_and_no_partial_file() {
-    let (directory, database) = closed(50);
-    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let (directory, database) = closed_database(50);
+    let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
     let copy = fs::read(directory.path().join("copy.db")).unwrap();
     let before = names(directory.path());
-    let backup = tidings(&database, &["backup", "copy.db", "--json"]);
+    let backup = tidings_command(&database, &["backup", "copy.db", "--json"]);
     // A file of at most 500 blocks of 512 bytes: the disk fills up on the way.
     let little = ["sh", "-c", "trap '' XFSZ; ulimit -f 500; exec \"$@\"", "sh"];
     let full = run(crate::faults::through(&backup, &little), "");
@@ -235,7 +236,7 @@ fn a_full_disk_leaves_the_previous_backup_and_no_partial_file() {
         eprintln!("not tested: this system lets nobody mount a disk of their own");
         return;
     }
-    let full = run(crate::faults::through(&tidings(&database, &["backup"]), &by), "");
+    let full = run(crate::faults::through(&tidings_command(&database, &["backup"]), &by), "");
     if full.status == 77 {
         eprintln!("not tested: this system lets nobody mount a disk of their own");
         return;
@@ -246,33 +247,36 @@ fn a_full_disk_leaves_the_previous_backup_and_no_partial_file() {
 
 #[test]
 fn a_read_only_directory_can_be_backed_up_but_not_written_to() {
-    let (directory, database) = closed(1);
+    let (directory, database) = closed_database(1);
     let elsewhere = tempfile::tempdir().unwrap();
     let copy = elsewhere.path().join("copy.db");
     let by = rustix::process::getuid().is_root().then_some(&crate::faults::WITHOUT_PRIVILEGES[..]);
-    let done = |args: &[&str]| {
-        let command = tidings(&database, args);
-        run(by.map_or_else(|| tidings(&database, args), |by| crate::faults::through(&command, by)), "")
+    let tidings = |args: &[&str]| {
+        let command = tidings_command(&database, args);
+        run(
+            by.map_or_else(|| tidings_command(&database, args), |by| crate::faults::through(&command, by)),
+            "",
+        )
     };
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
-    let into = done(&["backup", "copy.db"]);
-    let from = done(&["backup", copy.to_str().unwrap()]);
-    let check = done(&["check"]);
+    let into = tidings(&["backup", "copy.db"]);
+    let from = tidings(&["backup", copy.to_str().unwrap()]);
+    let check = tidings(&["check"]);
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
     assert_eq!(into.status, 3, "{into:?}");
     assert!(into.stderr.contains("ermission denied"), "{into:?}");
     let _ = from.succeeded();
     let _ = check.succeeded();
-    assert_eq!(posts(&copy), 1);
+    assert_eq!(count_posts(&copy), 1);
 }
 
 #[test]
 fn a_closed_pipe_is_not_a_failure() {
-    let (_directory, database) = closed(1);
+    let (_directory, database) = closed_database(1);
     for args in [&["check"][..], &["config"], &["completions", "bash"], &["openapi"], &["backup", "copy.db"]]
     {
         let mut child =
-            tidings(&database, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            tidings_command(&database, args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let _ = child.stdin.take().map(|mut stdin| stdin.write_all(b""));
         let output = child.wait_with_output().unwrap();

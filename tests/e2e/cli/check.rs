@@ -12,7 +12,7 @@ use super::tidings;
 use crate::meanwhile::{Act, meanwhile};
 
 /// A closed database with two posts that a member likes, in a directory of its own.
-fn closed() -> tempfile::TempDir {
+fn closed_database() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let mut server = Server::at(directory.path().join("tidings.db"), |_| {});
     let (admin, ann) = (server.admin(), server.member("ann"));
@@ -31,13 +31,13 @@ fn change(directory: &Path, sql: &str) {
 }
 
 /// What differs from one machine and one program to the next left out.
-fn plain(text: &str) -> String {
+fn stable_lines(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.contains("sqlite") && !line.contains("free space"));
     lines.map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
 /// The names of what an object says is wrong.
-fn wrong(output: &Output) -> Vec<String> {
+fn failed_checks(output: &Output) -> Vec<String> {
     let object = output.json();
     let checks = object["checks"].as_array().unwrap();
     let wrong = checks.iter().filter(|check| check["ok"] == json!(false));
@@ -46,13 +46,13 @@ fn wrong(output: &Output) -> Vec<String> {
 
 #[test]
 fn a_sound_database_is_reported_as_sound() {
-    let directory = closed();
+    let directory = closed_database();
     let people = tidings(directory.path(), &["check"], "").succeeded();
     assert_eq!(people.stderr, "");
-    insta::assert_snapshot!(plain(&people.stdout));
+    insta::assert_snapshot!(stable_lines(&people.stdout));
     let object = tidings(directory.path(), &["check", "--json"], "").succeeded();
     assert_eq!(object.json()["result"], "success");
-    assert_eq!(wrong(&object), [] as [&str; 0]);
+    assert_eq!(failed_checks(&object), [] as [&str; 0]);
     for check in object.json()["checks"].as_array().unwrap() {
         let fields: Vec<&String> = check.as_object().unwrap().keys().collect();
         assert_eq!(fields, ["detail", "name", "ok"], "{check}");
@@ -63,14 +63,14 @@ fn a_sound_database_is_reported_as_sound() {
     assert_eq!(names(&lines), names(object.json()["checks"].as_array().unwrap()));
     // Nothing wrong, nothing to mend.
     let again = tidings(directory.path(), &["check", "--repair", "--yes"], "").succeeded();
-    assert_eq!(plain(&again.stdout), plain(&people.stdout));
+    assert_eq!(stable_lines(&again.stdout), stable_lines(&people.stdout));
     let left = fs::read_dir(directory.path()).unwrap().count();
     assert_eq!(left, 2, "the database and the key");
 }
 
 #[test]
 fn faults_are_reported_with_advice_and_repaired_on_request() {
-    let directory = closed();
+    let directory = closed_database();
     change(
         directory.path(),
         "UPDATE total_count SET n = 9 WHERE counter IN (3, 12);
@@ -83,20 +83,20 @@ fn faults_are_reported_with_advice_and_repaired_on_request() {
     let people = tidings(directory.path(), &["check"], "");
     assert_eq!(people.status, 1, "{people:?}");
     insta::with_settings!({ filters => [(r"[0-9a-f]{24}", "[id]")] }, {
-        insta::assert_snapshot!(plain(&people.stdout));
+        insta::assert_snapshot!(stable_lines(&people.stdout));
     });
     let object = tidings(directory.path(), &["check", "--json"], "");
     assert_eq!((object.status, &object.json()["result"]), (1, &json!("fail")));
     let all = ["posts", "labels", "categories", "likes_and_views", "search_index", "totals", "permissions"];
-    assert_eq!(wrong(&object), all);
+    assert_eq!(failed_checks(&object), all);
 
     let unasked = tidings(directory.path(), &["check", "--repair"], "");
     assert_eq!(unasked.status, 2, "{unasked:?}");
     assert!(unasked.stderr.contains("--yes") && unasked.stderr.contains("search index"), "{unasked:?}");
-    assert_eq!(wrong(&tidings(directory.path(), &["check", "--json"], "")), all);
+    assert_eq!(failed_checks(&tidings(directory.path(), &["check", "--json"], "")), all);
 
     let mended = tidings(directory.path(), &["check", "--repair", "--yes", "--json"], "");
-    assert_eq!((mended.status, wrong(&mended)), (1, vec!["permissions".to_owned()]));
+    assert_eq!((mended.status, failed_checks(&mended)), (1, vec!["permissions".to_owned()]));
     fs::set_permissions(directory.path().join("tidings.db"), fs::Permissions::from_mode(0o600)).unwrap();
     let _ = tidings(directory.path(), &["check"], "").succeeded();
     let server = Server::at(directory.path().join("tidings.db"), |_| {});
@@ -109,7 +109,7 @@ fn faults_are_reported_with_advice_and_repaired_on_request() {
 
 #[test]
 fn a_damaged_database_is_reported_and_another_kind_of_file_is_refused() {
-    let directory = closed();
+    let directory = closed_database();
     let path = |name: &str| directory.path().join(name);
     let mut bytes = fs::read(path("tidings.db")).unwrap();
     let half = bytes.len() / 2;
@@ -117,7 +117,7 @@ fn a_damaged_database_is_reported_and_another_kind_of_file_is_refused() {
     fs::write(path("tidings.db"), &bytes).unwrap();
     let damaged = tidings(directory.path(), &["check", "--json"], "");
     assert_eq!(damaged.status, 1, "{damaged:?}");
-    assert_eq!(wrong(&damaged)[0], "integrity");
+    assert_eq!(failed_checks(&damaged)[0], "integrity");
     assert!(damaged.stdout.contains("tidings restore"), "{damaged:?}");
     assert!(!damaged.stdout.contains("panicked"));
 
@@ -167,7 +167,7 @@ fn a_check_under_load_reports_no_false_error_and_a_repair_blocks_no_client() {
     meanwhile(acts, || {
         for round in 0..5 {
             let checked = server.cli(["check", "--json"]);
-            assert_eq!(wrong(&checked), [] as [&str; 0], "round {round}: {checked:?}");
+            assert_eq!(failed_checks(&checked), [] as [&str; 0], "round {round}: {checked:?}");
         }
         let connection = Connection::open(server.database()).unwrap();
         connection.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
@@ -181,10 +181,10 @@ fn a_check_under_load_reports_no_false_error_and_a_repair_blocks_no_client() {
                 )
                 .unwrap();
             let mended = server.cli(["check", "--repair", "--yes", "--json"]);
-            assert_eq!(wrong(&mended), [] as [&str; 0], "{mended:?}");
+            assert_eq!(failed_checks(&mended), [] as [&str; 0], "{mended:?}");
         }
     });
     let checked = server.cli(["check", "--json"]);
-    assert_eq!(wrong(&checked), [] as [&str; 0], "{checked:?}");
+    assert_eq!(failed_checks(&checked), [] as [&str; 0], "{checked:?}");
     assert!(!server.log().contains("ERROR"), "{}", server.log());
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tidings_tests::{Caller, PASSWORD, Server, sample, wait_until};
 
-use super::world::NOTHING;
+use super::fixture::UNKNOWN;
 
 /// One operation, as a command and as a request.
 struct Pair<'a> {
@@ -15,7 +15,7 @@ struct Pair<'a> {
 }
 
 /// What has to be the same: all but what is another one each time.
-fn same(mut answer: Value) -> Value {
+fn without_varying_values(mut answer: Value) -> Value {
     for (name, value) in answer.as_object_mut().unwrap() {
         match name.as_str() {
             // A token, an id and where a feed goes on; that there is one is the same.
@@ -38,7 +38,11 @@ fn compare(server: &Server, pairs: &[Pair<'_>]) {
             None => caller.get(path),
         };
         let what = format!("{command:?} {path}: {printed:?} {answered:?}");
-        assert_eq!(same(printed.json()), same(answered.body.clone()), "{what}");
+        assert_eq!(
+            without_varying_values(printed.json()),
+            without_varying_values(answered.body.clone()),
+            "{what}"
+        );
         // Usage aside, which HTTP does not know.
         let succeeded = answered.result() == "success";
         assert_eq!(printed.status == 0, succeeded, "{what}");
@@ -47,7 +51,7 @@ fn compare(server: &Server, pairs: &[Pair<'_>]) {
 }
 
 /// A server with something of everything.
-struct World {
+struct Fixture {
     server: Server,
     admin: Caller,
     ann: Caller,
@@ -55,7 +59,7 @@ struct World {
     notices: Vec<String>,
 }
 
-impl World {
+impl Fixture {
     fn new() -> Self {
         let server = Server::with(|serve| {
             serve.args(["--sign-in-slowing", "off"]);
@@ -102,7 +106,7 @@ fn post<'a>(command: &[&'a str], caller: &'a Caller, path: impl Into<String>, bo
 
 #[test]
 fn reading_commands_answer_like_http() {
-    let World { server, admin, ann, posts, notices } = World::new();
+    let Fixture { server, admin, ann, posts, notices } = Fixture::new();
     let anyone = server.anyone();
     let (first, shown, hidden) = (posts[0].as_str(), notices[1].as_str(), notices[0].as_str());
     let search = json!({ "search": "rust release" });
@@ -129,7 +133,7 @@ fn reading_commands_answer_like_http() {
             get(&["feedback", "list", "--all"], &admin, "/get_all_feedback"),
             get(&["feedback", "list", "--as", "ann"], &ann, "/get_all_feedback"),
             get(&["post", "show", first], &anyone, format!("/get_post/{first}")),
-            get(&["post", "show", NOTHING], &anyone, format!("/get_post/{NOTHING}")),
+            get(&["post", "show", UNKNOWN], &anyone, format!("/get_post/{UNKNOWN}")),
             get(&["feed", "popular", "--limit", "2"], &anyone, "/get_popularity_newsfeed?limit=2"),
             get(&["feed", "popular"], &anyone, "/get_popularity_newsfeed"),
             get(&["feed", "popular", "--limit", "0"], &anyone, "/get_popularity_newsfeed?limit=0"),
@@ -160,7 +164,7 @@ fn reading_commands_answer_like_http() {
 
 #[test]
 fn account_commands_answer_like_http() {
-    let World { server, admin, ann, .. } = World::new();
+    let Fixture { server, admin, ann, .. } = Fixture::new();
     let anyone = server.anyone();
     let _ =
         server.cli_with_input(["roster", "import", "-"], "id,name,major,password\ns1,Kim,Physics,secret\n");
@@ -236,7 +240,7 @@ fn account_commands_answer_like_http() {
 
 #[test]
 fn notice_and_feedback_commands_answer_like_http() {
-    let World { server, admin, ann, notices, .. } = World::new();
+    let Fixture { server, admin, ann, notices, .. } = Fixture::new();
     let notice = |n: usize| notices[n].as_str();
     let feedback = admin.get("/get_all_feedback").text("/feedback_list/0/_id");
     let text = json!({ "title": "T", "post": "P" });
@@ -265,9 +269,9 @@ fn notice_and_feedback_commands_answer_like_http() {
             ),
             post(&["notice", "edit", notice(1), "--post="], &admin, update(1), json!({ "post": "" })),
             post(
-                &["notice", "edit", NOTHING, "--title=T"],
+                &["notice", "edit", UNKNOWN, "--title=T"],
                 &admin,
-                format!("/update_notice/{NOTHING}"),
+                format!("/update_notice/{UNKNOWN}"),
                 text.clone(),
             ),
             post(&["--as=ann", "notice", "edit", notice(1), "--title=T"], &ann, update(1), text),
@@ -292,13 +296,13 @@ fn notice_and_feedback_commands_answer_like_http() {
                 json!({ "post": "Hi" }),
             ),
             post(
-                &["--as=ann", "feedback", "send", "--notice", NOTHING, "Hi"],
+                &["--as=ann", "feedback", "send", "--notice", UNKNOWN, "Hi"],
                 &ann,
-                format!("/remove_notice/{NOTHING}"),
+                format!("/remove_notice/{UNKNOWN}"),
                 json!({ "post": "Hi" }),
             ),
             get(&["feedback", "done", &feedback], &admin, format!("/update_feedback/{feedback}/0")),
-            get(&["feedback", "done", NOTHING], &admin, format!("/update_feedback/{NOTHING}/0")),
+            get(&["feedback", "done", UNKNOWN], &admin, format!("/update_feedback/{UNKNOWN}/0")),
         ],
     );
     // What a command did, the server shows.
@@ -308,7 +312,7 @@ fn notice_and_feedback_commands_answer_like_http() {
 
 #[test]
 fn post_commands_answer_like_http() {
-    let World { server, admin, ann, posts, .. } = World::new();
+    let Fixture { server, admin, ann, posts, .. } = Fixture::new();
     let (like, unliked) = (format!("/post_like/{}", posts[3]), format!("/post_unlike/{}", posts[3]));
     let urls = [1, 2, 3].map(|n| format!("https://example.org/compare/{n}"));
     let add = |url| vec!["post", "add", "--title", "T", "--url", url];
@@ -332,13 +336,13 @@ fn post_commands_answer_like_http() {
             ),
             post(&["post", "edit", &posts[5]], &admin, format!("/update_post/{}", posts[6]), json!({})),
             post(
-                &["post", "edit", NOTHING, "--title=T"],
+                &["post", "edit", UNKNOWN, "--title=T"],
                 &admin,
-                format!("/update_post/{NOTHING}"),
+                format!("/update_post/{UNKNOWN}"),
                 json!({ "title": "T" }),
             ),
             get(&["post", "view", &posts[3]], &ann, format!("/post_view/{}", posts[3])),
-            get(&["post", "view", NOTHING], &ann, format!("/post_view/{NOTHING}")),
+            get(&["post", "view", UNKNOWN], &ann, format!("/post_view/{UNKNOWN}")),
             get(&["--as=ann", "post", "like", &posts[3]], &ann, like.clone()),
             get(&["--as=ann", "post", "unlike", &posts[3]], &ann, unliked),
             get(&["--as=ann", "post", "like", "x"], &ann, "/post_like/x"),

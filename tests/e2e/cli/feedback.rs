@@ -3,11 +3,11 @@
 use serde_json::Value;
 use tidings_tests::Terminal;
 
-use super::world::{World, steadily};
+use super::fixture::{Fixture, with_redactions};
 
 /// Adds as many copies of Ann's feedback as `done`, all newer than it and done.
-fn bury(world: &World, done: u32) {
-    let database = rusqlite::Connection::open(world.directory().join("tidings.db")).unwrap();
+fn add_closed_feedback(fixture: &Fixture, done: u32) {
+    let database = rusqlite::Connection::open(fixture.directory().join("tidings.db")).unwrap();
     let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
                INSERT INTO feedback (id, type, post, member, notice, activation, date)
                SELECT printf('650000000000000000%06d', n.i), type, 'Done ' || n.i, member, '', 0, date
@@ -17,15 +17,15 @@ fn bury(world: &World, done: u32) {
 
 #[test]
 fn open_feedback_is_found_among_any_number_of_closed_ones() {
-    let world = World::new();
-    bury(&world, 1_100);
-    let open = world.done(&["feedback", "list"]);
+    let fixture = Fixture::new();
+    add_closed_feedback(&fixture, 1_100);
+    let open = fixture.stdout(&["feedback", "list"]);
     assert!(open.contains("Open on Sundays, too") && !open.contains("Done"), "{open}");
-    let all = world.run(&["feedback", "list", "--all"]).succeeded();
+    let all = fixture.run(&["feedback", "list", "--all"]).succeeded();
     assert!(all.stdout.contains("Done 1100") && !all.stdout.contains("Done 100\n"), "{}", all.stdout);
     assert!(all.stderr.contains("There are more"), "{}", all.stderr);
     let lines = |args: &[&str]| -> Vec<Value> {
-        let text = world.done(&[&["feedback", "list", "--ndjson"], args].concat());
+        let text = fixture.stdout(&[&["feedback", "list", "--ndjson"], args].concat());
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     let (open, all) = (lines(&[]), lines(&["--all"]));
@@ -36,13 +36,13 @@ fn open_feedback_is_found_among_any_number_of_closed_ones() {
 
 #[test]
 fn a_long_text_is_shown_whole_on_a_narrow_terminal() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let text = "The doors of the reading room are shut at eight, whatever the notice says.\n도서관은 밤 열 시까지 \
                 열려 있다고 했습니다 그런데 여덟 시에 닫습니다.";
-    let _ = world.done(&["--as", "ann", "feedback", "send", text]);
-    let mut command = world.command(&["feedback", "list", "--all"]);
+    let _ = fixture.stdout(&["--as", "ann", "feedback", "send", text]);
+    let mut command = fixture.command(&["feedback", "list", "--all"]);
     command.env("TZ", "Asia/Seoul");
     let (status, shown) = Terminal::start(command, 40).end();
     assert_eq!(status, 0, "{shown}");
-    steadily(|| insta::assert_snapshot!(shown));
+    with_redactions(|| insta::assert_snapshot!(shown));
 }

@@ -4,36 +4,36 @@
 use serde_json::{Value, json};
 use tidings_tests::PASSWORD;
 
-use super::world::{LIBRARY, NOTHING, World};
+use super::fixture::{Fixture, LIBRARY, UNKNOWN};
 
 #[test]
 fn untrusted_text_cannot_control_the_terminal() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let bell = "Title \u{7}\u{1b}[2J";
-    let refused = world.run(&["notice", "add", "--title", bell, "--post", "x"]);
+    let refused = fixture.run(&["notice", "add", "--title", bell, "--post", "x"]);
     assert_eq!(refused.status, 1, "{refused:?}");
     let hidden = "a\u{202e}b \"quoted\" 'too'";
-    let refused = world.run(&["member", "nickname", "ann", hidden]);
+    let refused = fixture.run(&["member", "nickname", "ann", hidden]);
     assert_eq!(refused.status, 1, "{refused:?}");
     let roster = "id,name,major,password\ns1,\"\u{1b}[31mred\u{7}\nline\",\t,secret\n";
-    let _ = world.with_input(&["roster", "import", "-"], roster).succeeded();
-    let list = world.done(&["roster", "list"]);
+    let _ = fixture.with_input(&["roster", "import", "-"], roster).succeeded();
+    let list = fixture.stdout(&["roster", "list"]);
     assert!(list.contains("[31mred line") && !list.contains('\u{1b}'), "{list}");
     // Names that were taken by an earlier version stay.
-    let database = rusqlite::Connection::open(world.directory().join("tidings.db")).unwrap();
+    let database = rusqlite::Connection::open(fixture.directory().join("tidings.db")).unwrap();
     database.execute("UPDATE member SET nickname = ?1 WHERE id = 'ann'", [hidden]).unwrap();
     database.execute("UPDATE roster SET name = ?1 WHERE id = 's1'", ["\u{1b}[31mred\u{7}\nline"]).unwrap();
     drop(database);
-    let list = world.done(&["member", "list"]);
+    let list = fixture.stdout(&["member", "list"]);
     assert!(list.contains("a\\u{202e}b \"quoted\" 'too'"), "{list}");
-    let list = world.done(&["roster", "list"]);
+    let list = fixture.stdout(&["roster", "list"]);
     assert!(list.contains("\\u{1b}[31mred\\u{7}\\nline") && !list.contains('\u{1b}'), "{list}");
     for unknown in ["\u{1b}[31m", "a\nb", "a b", "\"", "'; DROP TABLE member; --", "\u{202e}"] {
-        let output = world.run(&["member", "show", unknown]);
+        let output = fixture.run(&["member", "show", unknown]);
         assert_eq!((output.status, output.stdout.as_str()), (1, ""), "{output:?}");
         assert!(!output.stderr.trim_end().contains(['\u{1b}', '\u{202e}', '\n']), "{output:?}");
         assert_eq!(
-            world.run(&["member", "show", unknown, "--json"]).json(),
+            fixture.run(&["member", "show", unknown, "--json"]).json(),
             json!({ "result": "Not found" })
         );
     }
@@ -41,7 +41,7 @@ fn untrusted_text_cannot_control_the_terminal() {
 
 #[test]
 fn refused_arguments_leave_the_terminal_untouched() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let odd = "\u{1b}]0;pwn\u{7}\u{1b}[31mred\u{202e}\nerror: \u{9b}2J";
     let flag = format!("--{odd}");
     let setting = format!("TIDINGS_DB={odd}");
@@ -59,7 +59,7 @@ fn refused_arguments_leave_the_terminal_untouched() {
         &["notice", "list", "--all", &setting],
     ] {
         for form in [&[][..], &["--color=always"]] {
-            let output = world.run(&[form, args].concat());
+            let output = fixture.run(&[form, args].concat());
             assert_ne!(output.status, 0, "{output:?}");
             let text = output.stderr.replace("\u{1b}[1m\u{1b}[31m", "").replace("\u{1b}[0m", "");
             let unfit = text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}');
@@ -70,24 +70,24 @@ fn refused_arguments_leave_the_terminal_untouched() {
 
 #[test]
 fn a_name_that_looks_like_a_flag_is_accepted_as_a_name() {
-    let world = World::new();
-    let id = world.done(&["notice", "add", "--title", "--hidden", "--post", "-5 %\t\"off\""]);
-    let shown = world.done(&["notice", "list"]);
+    let fixture = Fixture::new();
+    let id = fixture.stdout(&["notice", "add", "--title", "--hidden", "--post", "-5 %\t\"off\""]);
+    let shown = fixture.stdout(&["notice", "list"]);
     assert!(shown.contains("--hidden"), "{shown}");
-    assert!(world.done(&["notice", "show", id.trim()]).ends_with("-5 %\\t\"off\"\n"));
-    let _ = world.done(&["member", "nickname", "ann", "--", "--json"]);
-    assert!(world.done(&["member", "list"]).contains("--json"));
-    let unknown = world.run(&["member", "show", "--", "--json"]);
+    assert!(fixture.stdout(&["notice", "show", id.trim()]).ends_with("-5 %\\t\"off\"\n"));
+    let _ = fixture.stdout(&["member", "nickname", "ann", "--", "--json"]);
+    assert!(fixture.stdout(&["member", "list"]).contains("--json"));
+    let unknown = fixture.run(&["member", "show", "--", "--json"]);
     assert_eq!((unknown.status, unknown.stdout.as_str()), (1, ""), "{unknown:?}");
-    let _ = world.done(&["--as", "ann", "feedback", "send", "--type", "-", "--", "--type"]);
-    let list = world.done(&["feedback", "list", "--json"]);
+    let _ = fixture.stdout(&["--as", "ann", "feedback", "send", "--type", "-", "--", "--type"]);
+    let list = fixture.stdout(&["feedback", "list", "--json"]);
     assert!(list.contains(r#""type":"-","post":"--type""#), "{list}");
 }
 
 #[test]
 fn acting_as_a_member_has_the_members_rights_and_writes_the_members_records() {
-    let world = World::new();
-    let as_ann = |args: &[&str]| world.run(&[&["--as", "ANN", "--json"], args].concat());
+    let fixture = Fixture::new();
+    let as_ann = |args: &[&str]| fixture.run(&[&["--as", "ANN", "--json"], args].concat());
     for (args, result) in [
         (&["member", "show", "ben"][..], "Not admin"),
         (&["member", "show", "nobody"], "Not admin"),
@@ -114,18 +114,18 @@ fn acting_as_a_member_has_the_members_rights_and_writes_the_members_records() {
         assert_eq!(output.json()["result"], result, "{args:?}: {output:?}");
         assert_eq!(output.status, i32::from(result != "success"), "{args:?}: {output:?}");
     }
-    let lists: Value = serde_json::from_str(&world.done(&["member", "lists", "ann", "--json"])).unwrap();
+    let lists: Value = serde_json::from_str(&fixture.stdout(&["member", "lists", "ann", "--json"])).unwrap();
     assert_eq!(lists["fav_list"][0]["_id"], LIBRARY);
     assert_eq!(lists["newsfeed_list"].as_array().unwrap().len(), 2);
     for (who, result) in [("nobody", "Not found"), ("ben", "blacklist user"), ("", "Not found")] {
-        let output = world.run(&["feed", "popular", "--json", "--as", who]);
+        let output = fixture.run(&["feed", "popular", "--json", "--as", who]);
         assert_eq!((output.status, output.json()), (1, json!({ "result": result })), "{output:?}");
     }
 }
 
 #[test]
 fn operator_commands_refuse_administrators_named_by_as() {
-    let world = World::new();
+    let fixture = Fixture::new();
     for args in [
         &["init", "--admin", "ann"][..],
         &["serve", "--listen", "127.0.0.1:0"],
@@ -147,7 +147,7 @@ fn operator_commands_refuse_administrators_named_by_as() {
         &["check", "--repair", "--yes"],
         &["config"],
     ] {
-        let output = world.with_input(&[&["--as", "boss"], args].concat(), PASSWORD);
+        let output = fixture.with_input(&[&["--as", "boss"], args].concat(), PASSWORD);
         let told = output.stderr.starts_with("tidings: Not admin: only the operator")
             && output.stderr.contains("leave --as out");
         assert!(output.status == 1 && told, "{args:?}: {output:?}");
@@ -156,43 +156,43 @@ fn operator_commands_refuse_administrators_named_by_as() {
 
 #[test]
 fn refusals_come_before_the_question() {
-    let world = World::new();
-    let notice = world.notice.as_str();
+    let fixture = Fixture::new();
+    let notice = fixture.notice.as_str();
     for (args, result) in [
         (&["member", "remove", "nobody"][..], "Not found"),
         (&["--as", "boss", "member", "remove", "nobody"], "Not found"),
         (&["--as", "ann", "member", "remove", "boss"], "Not admin"),
         (&["--as", "ann", "member", "remove", "nobody"], "Not admin"),
-        (&["notice", "remove", NOTHING], "Not found"),
+        (&["notice", "remove", UNKNOWN], "Not found"),
         (&["--as", "ann", "notice", "remove", notice], "Not admin"),
-        (&["--as", "ann", "notice", "remove", &world.hidden], "Not admin"),
-        (&["post", "remove", NOTHING], "Not found"),
+        (&["--as", "ann", "notice", "remove", &fixture.hidden], "Not admin"),
+        (&["post", "remove", UNKNOWN], "Not found"),
         (&["--as", "ann", "post", "remove", LIBRARY], "Not admin"),
-        (&["--as", "ann", "post", "remove", NOTHING], "Not admin"),
+        (&["--as", "ann", "post", "remove", UNKNOWN], "Not admin"),
     ] {
-        let output = world.run(&[args, &["--json"]].concat());
+        let output = fixture.run(&[args, &["--json"]].concat());
         assert_eq!((output.status, output.json()), (1, json!({ "result": result })), "{args:?}");
     }
     for args in [
         &["member", "remove", "ann"][..],
         &["--as", "boss", "member", "remove", "ann"],
         &["--as", "ann", "member", "remove", "ANN"],
-        &["--as", "boss", "notice", "remove", &world.hidden],
+        &["--as", "boss", "notice", "remove", &fixture.hidden],
         &["--as", "boss", "post", "remove", LIBRARY],
     ] {
-        let output = world.run(args);
+        let output = fixture.run(args);
         assert!(output.status == 2 && output.stderr.contains("confirm with --yes"), "{args:?}: {output:?}");
-        let _ = world.done(&[args, &["--yes"]].concat());
+        let _ = fixture.stdout(&[args, &["--yes"]].concat());
         if args.contains(&"member") {
             let sign_up = ["member", "sign-up", "ann", "--nickname", "Ann", "--password-stdin"];
-            let _ = world.with_input(&sign_up, PASSWORD).succeeded();
+            let _ = fixture.with_input(&sign_up, PASSWORD).succeeded();
         }
     }
 }
 
 #[test]
 fn members_are_named_as_they_signed_up() {
-    let world = World::new();
+    let fixture = Fixture::new();
     for args in [
         &["admin", "grant", "ANN"][..],
         &["admin", "check", "ANN"],
@@ -203,27 +203,27 @@ fn members_are_named_as_they_signed_up() {
         &["member", "reset", "ANN"],
         &["member", "remove", "ANN", "--yes"],
     ] {
-        let said = world.done(args);
+        let said = fixture.stdout(args);
         assert!(said.contains("ann") && !said.contains("ANN"), "{args:?}: {said}");
     }
-    let refused = world.run(&["--as", "boss", "member", "show", "ben"]);
+    let refused = fixture.run(&["--as", "boss", "member", "show", "ben"]);
     assert!(
         refused.stderr.contains("only \"ben\" does this, or the operator: leave --as out"),
         "{refused:?}"
     );
     // Who administers and is kept out is told to be both.
-    let _ = world.done(&["admin", "grant", "ben"]);
-    assert!(world.done(&["member", "list"]).contains("admin, blacklisted"));
-    assert!(world.done(&["admin", "list"]).contains("blacklisted"));
+    let _ = fixture.stdout(&["admin", "grant", "ben"]);
+    assert!(fixture.stdout(&["member", "list"]).contains("admin, blacklisted"));
+    assert!(fixture.stdout(&["admin", "list"]).contains("blacklisted"));
 }
 
 #[test]
 fn a_failure_prints_one_json_document_and_keeps_its_exit_status() {
-    let world = World::new();
+    let fixture = Fixture::new();
     for (args, status, result) in [
         (&["notice", "show", "x"][..], 1, "Not found"),
-        (&["notice", "edit", &world.notice], 2, "bad request"),
-        (&["notice", "remove", &world.notice], 2, "bad request"),
+        (&["notice", "edit", &fixture.notice], 2, "bad request"),
+        (&["notice", "remove", &fixture.notice], 2, "bad request"),
         (&["notice", "list", "--color", "sometimes"], 2, "bad request"),
         (&["notice"], 2, "bad request"),
         (&["member", "sign-in", "ann"], 2, "bad request"),
@@ -232,24 +232,24 @@ fn a_failure_prints_one_json_document_and_keeps_its_exit_status() {
         (&["--config", "nowhere.toml", "notice", "list"], 2, "bad request"),
     ] {
         for form in ["--json", "--ndjson"] {
-            let output = world.with_input(&[&[form], args].concat(), PASSWORD);
+            let output = fixture.with_input(&[&[form], args].concat(), PASSWORD);
             assert_eq!((output.status, output.json()), (status, json!({ "result": result })), "{output:?}");
             assert!(!output.stderr.is_empty(), "{output:?}");
         }
     }
-    let both = world.run(&["notice", "list", "--json", "--ndjson"]);
+    let both = fixture.run(&["notice", "list", "--json", "--ndjson"]);
     assert_eq!(both.status, 2, "{both:?}");
 }
 
 #[test]
 fn long_lists_are_printed_one_element_per_line() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let lines = |args: &[&str]| {
-        let text = world.done(&[args, &["--ndjson"]].concat());
+        let text = fixture.stdout(&[args, &["--ndjson"]].concat());
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
     };
     let object = |args: &[&str], list: &str| {
-        let text = world.done(&[args, &["--json"]].concat());
+        let text = fixture.stdout(&[args, &["--json"]].concat());
         serde_json::from_str::<Value>(&text).unwrap()[list].as_array().unwrap().clone()
     };
     for (args, list) in [
@@ -277,7 +277,7 @@ fn long_lists_are_printed_one_element_per_line() {
         json!({ "title": format!("Post {n}"), "url": url, "date": "2023-01-01T00:00:00Z" }).to_string()
     };
     let posts: Vec<String> = (0..1_250).map(post).collect();
-    let _ = world.with_input(&["post", "import", "-"], &posts.join("\n")).succeeded();
+    let _ = fixture.with_input(&["post", "import", "-"], &posts.join("\n")).succeeded();
     let all = lines(&["post", "list"]);
     assert_eq!(all.len(), 1_253);
     assert_eq!(lines(&["post", "list", "--limit", "1100"]), all[..1_100]);
@@ -285,7 +285,7 @@ fn long_lists_are_printed_one_element_per_line() {
     assert_eq!(lines(&["feed", "popular", "--limit", "310"]).len(), 310);
     for (list, args) in [("posts", ["post", "list"]), ("newsfeed", ["feed", "popular"])] {
         let page = |more: &[&str]| -> Value {
-            let text = world.done(&[&args[..], &["--limit", "200", "--json"], more].concat());
+            let text = fixture.stdout(&[&args[..], &["--limit", "200", "--json"], more].concat());
             serde_json::from_str(&text).unwrap()
         };
         let first = page(&[]);

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::world::{LIBRARY, NOTHING, RELEASE, World, steadily};
+use super::fixture::{Fixture, LIBRARY, RELEASE, UNKNOWN, with_redactions};
 
 /// Runs commands one after the other, and writes down what each of them printed.
-fn session(world: &World, commands: &[&[&str]]) -> String {
+fn session(fixture: &Fixture, commands: &[&[&str]]) -> String {
     let mut text = String::new();
     for args in commands {
-        let output = world.run(args);
+        let output = fixture.run(args);
         let shown: Vec<String> = args.iter().map(|arg| format!("{arg:?}")).collect();
         writeln!(text, "$ tidings {}", shown.join(" ").replace('"', "'")).unwrap();
         text.push_str(&output.stdout);
@@ -24,10 +24,10 @@ fn session(world: &World, commands: &[&[&str]]) -> String {
 }
 
 #[test]
-fn members_administrators_and_the_blacklist() {
-    let world = World::new();
+fn member_admin_and_blacklist_commands_print_results_and_refusals() {
+    let fixture = Fixture::new();
     let text = session(
-        &world,
+        &fixture,
         &[
             &["member", "list"],
             &["member", "list", "--search", "N"],
@@ -63,14 +63,14 @@ fn members_administrators_and_the_blacklist() {
             &["roster", "list"],
         ],
     );
-    steadily(|| insta::assert_snapshot!(text));
+    with_redactions(|| insta::assert_snapshot!(text));
 }
 
 #[test]
-fn passwords() {
-    let world = World::new();
+fn a_new_password_replaces_the_old_one_and_refusals_are_named() {
+    let fixture = Fixture::new();
     let with = |args: &[&str], input: &str| {
-        let output = world.with_input(args, input);
+        let output = fixture.with_input(args, input);
         (output.status, output.stdout.trim().starts_with("eyJ"), output.stderr)
     };
     let sign_in = |pw: &str| with(&["member", "sign-in", "ann", "--password-stdin"], pw);
@@ -103,12 +103,12 @@ fn passwords() {
 }
 
 #[test]
-fn notices_and_feedback() {
-    let world = World::new();
-    let (notice, hidden) = (world.notice.as_str(), world.hidden.as_str());
-    std::fs::write(world.directory().join("text.txt"), "From a file.\n\n").unwrap();
+fn notice_and_feedback_commands_print_results_and_refusals() {
+    let fixture = Fixture::new();
+    let (notice, hidden) = (fixture.notice.as_str(), fixture.hidden.as_str());
+    std::fs::write(fixture.directory().join("text.txt"), "From a file.\n\n").unwrap();
     let text = session(
-        &world,
+        &fixture,
         &[
             &["notice", "list"],
             &["notice", "list", "--all"],
@@ -120,7 +120,7 @@ fn notices_and_feedback() {
             &["notice", "edit", notice, "--post-file", "text.txt"],
             &["notice", "show", notice],
             &["notice", "edit", notice],
-            &["notice", "edit", NOTHING, "--activation", "0"],
+            &["notice", "edit", UNKNOWN, "--activation", "0"],
             &["notice", "edit", notice, "--title", ""],
             &["--as", "ann", "notice", "edit", notice, "--title", "Mine"],
             &["notice", "add", "--title", "Without a text"],
@@ -137,19 +137,20 @@ fn notices_and_feedback() {
             &["--as", "ann", "feedback", "send", "--notice", notice, "On what is gone"],
             &["--as", "ann", "feedback", "send", ""],
             &["--as", "ann", "feedback", "list"],
-            &["feedback", "done", NOTHING],
+            &["feedback", "done", UNKNOWN],
         ],
     );
-    steadily(|| insta::assert_snapshot!(text));
+    with_redactions(|| insta::assert_snapshot!(text));
 }
 
 #[test]
 fn feedback_is_open_until_it_is_done() {
-    let world = World::new();
-    let list: serde_json::Value = serde_json::from_str(&world.done(&["feedback", "list", "--json"])).unwrap();
+    let fixture = Fixture::new();
+    let list: serde_json::Value =
+        serde_json::from_str(&fixture.stdout(&["feedback", "list", "--json"])).unwrap();
     let id = list["feedback_list"][0]["_id"].as_str().unwrap().to_owned();
     let text = session(
-        &world,
+        &fixture,
         &[
             &["feedback", "done", &id],
             &["feedback", "list"],
@@ -158,21 +159,21 @@ fn feedback_is_open_until_it_is_done() {
             &["feedback", "list"],
         ],
     );
-    steadily(|| insta::assert_snapshot!(text));
+    with_redactions(|| insta::assert_snapshot!(text));
 }
 
 #[test]
-fn posts_feeds_and_searches() {
-    let world = World::new();
+fn post_feed_and_search_commands_print_results_and_refusals() {
+    let fixture = Fixture::new();
     let text = session(
-        &world,
+        &fixture,
         &[
             &["post", "list"],
             &["post", "list", "--topic", "캠퍼스"],
             &["post", "list", "--topic", "none"],
             &["post", "list", "--next", "nonsense"],
             &["post", "show", RELEASE],
-            &["post", "show", NOTHING],
+            &["post", "show", UNKNOWN],
             &["post", "edit", RELEASE, "--title", "A release", "--topic", "", "--end-date", "2099-01-01"],
             &["post", "show", RELEASE],
             &["post", "edit", RELEASE],
@@ -183,7 +184,7 @@ fn posts_feeds_and_searches() {
             &["post", "like", LIBRARY],
             &["--as", "ann", "post", "like", LIBRARY],
             &["--as", "ann", "post", "unlike", RELEASE],
-            &["--as", "ann", "post", "like", NOTHING],
+            &["--as", "ann", "post", "like", UNKNOWN],
             &["--as", "ann", "post", "edit", RELEASE, "--title", "Mine"],
             &["--as", "ben", "post", "like", RELEASE],
             &["--as", "nobody", "feed", "popular"],
@@ -206,17 +207,17 @@ fn posts_feeds_and_searches() {
             &["post", "remove", RELEASE, "--yes"],
         ],
     );
-    steadily(|| insta::assert_snapshot!(text));
+    with_redactions(|| insta::assert_snapshot!(text));
 }
 
 #[test]
-fn figures() {
-    let world = World::new();
-    let _ = world.done(&["analysis", "device", "pc"]);
-    let _ = world.done(&["analysis", "device", "pc"]);
-    let _ = world.done(&["analysis", "device", "mobile"]);
+fn analysis_commands_print_results_and_refusals() {
+    let fixture = Fixture::new();
+    let _ = fixture.stdout(&["analysis", "device", "pc"]);
+    let _ = fixture.stdout(&["analysis", "device", "pc"]);
+    let _ = fixture.stdout(&["analysis", "device", "mobile"]);
     let text = session(
-        &world,
+        &fixture,
         &[
             &["analysis", "summary"],
             &["analysis", "day", "2024-01-01"],
@@ -232,16 +233,16 @@ fn figures() {
             &["--as", "ann", "analysis", "log"],
         ],
     );
-    steadily(|| insta::assert_snapshot!(text));
+    with_redactions(|| insta::assert_snapshot!(text));
 }
 
 #[test]
 fn every_command_has_help_with_an_example() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let mut commands = vec![vec![]];
     let mut seen = 0;
     while let Some(command) = commands.pop() {
-        let help = world.done(&[&command[..], &["--help"]].concat());
+        let help = fixture.stdout(&[&command[..], &["--help"]].concat());
         let subcommands: Vec<&str> = help
             .split("\nCommands:\n")
             .nth(1)

@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::process::Stdio;
 
-use super::world::{RELEASE, World};
+use super::fixture::{Fixture, RELEASE};
 
 #[test]
 fn a_pipe_closed_before_the_command_writes_ends_it_quietly() {
-    let world = World::new();
-    std::fs::write(world.directory().join("vectors.txt"), "2 2\nrelease 1 0\ncrabs 0 1\n").unwrap();
+    let fixture = Fixture::new();
+    std::fs::write(fixture.directory().join("vectors.txt"), "2 2\nrelease 1 0\ncrabs 0 1\n").unwrap();
     let commands: &[&[&str]] = &[
         &["--help"],
         &["member", "--help"],
@@ -25,7 +25,7 @@ fn a_pipe_closed_before_the_command_writes_ends_it_quietly() {
         &["notice", "list", "--all"],
         &["notice", "list", "--json"],
         &["notice", "add", "--title", "T", "--post", "P"],
-        &["notice", "show", &world.notice],
+        &["notice", "show", &fixture.notice],
         &["feedback", "list"],
         &["post", "list"],
         &["post", "list", "--ndjson"],
@@ -51,8 +51,8 @@ fn a_pipe_closed_before_the_command_writes_ends_it_quietly() {
         &["admin", "revoke", "ann"],
         &["blacklist", "add", "ann"],
         &["blacklist", "remove", "ann"],
-        &["notice", "edit", &world.notice, "--title", "T"],
-        &["notice", "remove", &world.notice, "--yes"],
+        &["notice", "edit", &fixture.notice, "--title", "T"],
+        &["notice", "remove", &fixture.notice, "--yes"],
         &["--as", "ann", "feedback", "send", "Text"],
         &["post", "add", "--title", "T", "--url", "https://example.org/pipe"],
         &["post", "edit", RELEASE, "--title", "T"],
@@ -78,7 +78,7 @@ fn a_pipe_closed_before_the_command_writes_ends_it_quietly() {
     for args in commands.iter().copied() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let mut command = world.command(args);
+        let mut command = fixture.command(args);
         let child = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
         drop(command);
         let output = child.wait_with_output().unwrap();
@@ -94,20 +94,20 @@ fn a_pipe_closed_before_the_command_writes_ends_it_quietly() {
 
 #[test]
 fn a_closed_standard_error_does_not_panic() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let mut command = world.command(&["notice", "show", "x"]);
+    let mut command = fixture.command(&["notice", "show", "x"]);
     let status = command.stdout(writer.try_clone().unwrap()).stderr(writer).status().unwrap();
     assert_eq!(status.code(), Some(1));
 }
 
 #[test]
 fn an_unwritable_output_is_a_failure() {
-    let world = World::new();
+    let fixture = Fixture::new();
     for args in [&["notice", "list"][..], &["notice", "list", "--json"], &["member", "list", "--ndjson"]] {
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let child = world.command(args).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+        let child = fixture.command(args).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(3), "{args:?}: {stderr}");

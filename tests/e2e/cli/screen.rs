@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tidings_tests::{PASSWORD, Terminal};
 
-use super::world::{RELEASE, World, steadily};
+use super::fixture::{Fixture, RELEASE, with_redactions};
 
 fn shown(mut command: Command, cells: u16) -> String {
     command.env("TZ", "Asia/Seoul");
@@ -14,7 +14,7 @@ fn shown(mut command: Command, cells: u16) -> String {
 
 #[test]
 fn tables_fit_the_terminal() {
-    let world = World::new();
+    let fixture = Fixture::new();
     for cells in [80, 40] {
         let commands: [&[&str]; 9] = [
             &["member", "list"],
@@ -27,17 +27,17 @@ fn tables_fit_the_terminal() {
             &["search", "run", "release 도서관"],
             &["analysis", "days", "1"],
         ];
-        let text: String = commands.map(|args| shown(world.command(args), cells) + "\n").concat();
-        steadily(|| insta::assert_snapshot!(format!("{cells}"), text));
+        let text: String = commands.map(|args| shown(fixture.command(args), cells) + "\n").concat();
+        with_redactions(|| insta::assert_snapshot!(format!("{cells}"), text));
     }
 }
 
 #[test]
 fn colour_is_for_terminals_and_on_request() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let coloured = |text: &str| text.contains('\u{1b}');
     let at_terminal = |args: &[&str], no_color: Option<&str>| {
-        let mut command = world.command(args);
+        let mut command = fixture.command(args);
         command.env_remove("NO_COLOR");
         command.envs(no_color.map(|value| ("NO_COLOR", value)));
         shown(command, 80)
@@ -54,17 +54,17 @@ fn colour_is_for_terminals_and_on_request() {
         assert!(!coloured(&at_terminal(&[&["--color", "never"], args].concat(), None)), "{args:?}");
         assert!(coloured(&at_terminal(&[&["--color=always"], args].concat(), Some("1"))), "{args:?}");
     }
-    assert!(coloured(&world.done(&["notice", "list", "--color=always"])));
-    let mut piped = world.command(&list);
+    assert!(coloured(&fixture.stdout(&["notice", "list", "--color=always"])));
+    let mut piped = fixture.command(&list);
     piped.env_remove("NO_COLOR");
     assert!(!coloured(&tidings_tests::run(piped, "").stdout));
 }
 
 #[test]
 fn destructive_commands_name_the_loss_and_ask() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let ask = |answer: &str| {
-        let command = world.command(&["notice", "remove", &world.notice]);
+        let command = fixture.command(&["notice", "remove", &fixture.notice]);
         Terminal::start(command, 80).answer("[y/N] ", answer).end()
     };
     for no in ["", "n", "what?"] {
@@ -72,30 +72,30 @@ fn destructive_commands_name_the_loss_and_ask() {
         assert_eq!(status, 1, "{text}");
         assert!(text.contains("remove the notice \"Library\"? [y/N]"), "{text}");
     }
-    assert!(world.done(&["notice", "list"]).contains("Library"));
-    let asking = Terminal::start(world.command(&["notice", "remove", &world.notice]), 80);
+    assert!(fixture.stdout(&["notice", "list"]).contains("Library"));
+    let asking = Terminal::start(fixture.command(&["notice", "remove", &fixture.notice]), 80);
     let (_, text) = asking.press("[y/N] ", "\u{4}").end();
     assert!(text.contains("[y/N] \ntidings: ") && text.contains("nothing was changed"), "{text:?}");
     assert_eq!(ask("YES").0, 0);
-    assert!(!world.done(&["notice", "list"]).contains("Library"));
+    assert!(!fixture.stdout(&["notice", "list"]).contains("Library"));
     // Programs are not asked.
-    let command = world.command(&["--json", "member", "remove", "ann"]);
+    let command = fixture.command(&["--json", "member", "remove", "ann"]);
     assert_eq!(Terminal::start(command, 80).end().0, 2);
 }
 
 #[test]
 fn a_password_is_asked_for_twice_when_it_is_new_and_never_shown() {
-    let world = World::new();
-    let command = world.command(&["member", "password", "ann"]);
+    let fixture = Fixture::new();
+    let command = fixture.command(&["member", "password", "ann"]);
     let terminal = Terminal::start(command, 80);
     let (status, text) =
         terminal.answer("Password: ", "battery staple").answer("again: ", "battery staple").end();
     assert_eq!(status, 0, "{text}");
     assert!(!text.contains("battery"), "{text}");
-    let command = world.command(&["member", "sign-in", "ann"]);
+    let command = fixture.command(&["member", "sign-in", "ann"]);
     let (status, text) = Terminal::start(command, 80).answer("Password: ", "battery staple").end();
     assert!(status == 0 && text.contains("eyJ"), "{text}");
-    let command = world.command(&["member", "password", "ann"]);
+    let command = fixture.command(&["member", "password", "ann"]);
     let (status, text) =
         Terminal::start(command, 80).answer("Password: ", PASSWORD).answer("again: ", "x").end();
     assert!(status == 2 && text.contains("the passwords differ"), "{text}");
@@ -103,37 +103,37 @@ fn a_password_is_asked_for_twice_when_it_is_new_and_never_shown() {
 
 #[test]
 fn a_password_typed_at_a_prompt_is_not_shown() {
-    let world = World::new();
-    let command = world.command(&["member", "password", "ann", "--password-stdin"]);
+    let fixture = Fixture::new();
+    let command = fixture.command(&["member", "password", "ann", "--password-stdin"]);
     let terminal = Terminal::start(command, 80);
     let (status, text) =
         terminal.answer("Password: ", "battery staple").answer("again: ", "battery staple").end();
     assert!(status == 0 && !text.contains("battery"), "{text}");
-    let command = world.command(&["member", "sign-in", "ann", "--password-stdin"]);
+    let command = fixture.command(&["member", "sign-in", "ann", "--password-stdin"]);
     let (status, text) = Terminal::start(command, 80).answer("Password: ", "battery staple").end();
     assert!(status == 0 && text.contains("eyJ") && !text.contains("battery"), "{text}");
 }
 
 #[test]
 fn an_interrupt_at_a_prompt_changes_nothing_and_restores_the_terminal() {
-    let world = World::new();
+    let fixture = Fixture::new();
     // A shell of its own, which goes on at the same terminal.
     let mut shell = Command::new("sh");
-    let tidings = world.command(&[]);
+    let tidings = fixture.command(&[]);
     let line = format!(
         "trap : INT; \"{}\" member password ann; echo \"status $?\"; stty -a | tr ' ;' '\\n\\n' | grep -x -e -*echo",
         tidings.get_program().display()
     );
-    shell.current_dir(world.directory()).args(["-c", &line]);
+    shell.current_dir(fixture.directory()).args(["-c", &line]);
     let (_, text) = Terminal::start(shell, 80).answer("Password: ", "\u{3}").end();
     assert!(text.contains("status 130\necho\n"), "{text}");
-    let kept = world.with_input(&["member", "sign-in", "ann", "--password-stdin"], PASSWORD);
+    let kept = fixture.with_input(&["member", "sign-in", "ann", "--password-stdin"], PASSWORD);
     assert_eq!(kept.status, 0, "{kept:?}");
 }
 
 /// An editor that does what `script` says with the file `$1`, and notes the file's rights.
-fn editor(world: &World, script: &str) -> String {
-    let path = world.directory().join("editor.sh");
+fn editor(fixture: &Fixture, script: &str) -> String {
+    let path = fixture.directory().join("editor.sh");
     let script = format!("#!/bin/sh\nstat -c %a \"$1\" > rights\n{script}\n");
     std::fs::write(&path, script).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -142,21 +142,21 @@ fn editor(world: &World, script: &str) -> String {
 
 #[test]
 fn a_notice_is_edited_in_an_editor() {
-    let world = World::new();
-    let temporary = world.directory().join("tmp");
+    let fixture = Fixture::new();
+    let temporary = fixture.directory().join("tmp");
     std::fs::create_dir(&temporary).unwrap();
     let edit = |script: &str| {
-        let mut command = world.command(&["notice", "edit", &world.notice]);
-        command.env("EDITOR", editor(&world, script)).env_remove("VISUAL").env("TMPDIR", &temporary);
+        let mut command = fixture.command(&["notice", "edit", &fixture.notice]);
+        command.env("EDITOR", editor(&fixture, script)).env_remove("VISUAL").env("TMPDIR", &temporary);
         Terminal::start(command, 80).end()
     };
     let left = || std::fs::read_dir(&temporary).unwrap().count();
     let (status, text) = edit("cat \"$1\" > seen; sed -i 's/^Library$/Libraries/; s/ten/eleven/' \"$1\"");
     assert!(status == 0 && text.contains("The notice is changed."), "{text}");
-    let read = |name: &str| std::fs::read_to_string(world.directory().join(name)).unwrap();
+    let read = |name: &str| std::fs::read_to_string(fixture.directory().join(name)).unwrap();
     assert_eq!(read("seen"), "Library\n\nOpen until ten.\nNot on Sundays.\n");
     assert_eq!(read("rights"), "600\n");
-    let shown = world.done(&["notice", "show", &world.notice]);
+    let shown = fixture.stdout(&["notice", "show", &fixture.notice]);
     assert!(
         shown.starts_with("Libraries\n") && shown.ends_with("Open until eleven.\nNot on Sundays.\n"),
         "{shown}"
@@ -171,5 +171,5 @@ fn a_notice_is_edited_in_an_editor() {
     let (status, text) = edit("printf '\\n\\nA long text' > \"$1\"");
     assert!(status == 1 && text.contains("kept in"), "{text}");
     assert_eq!(left(), 1);
-    assert_eq!(world.done(&["notice", "show", &world.notice]).lines().next(), Some("Libraries"));
+    assert_eq!(fixture.stdout(&["notice", "show", &fixture.notice]).lines().next(), Some("Libraries"));
 }

@@ -12,7 +12,7 @@ fn preflight(caller: &Caller, path: &str, origin: &str) -> Answer {
 }
 
 /// Whether a page of `origin` may read the answer.
-fn is_for(answer: &Answer, origin: &str) -> bool {
+fn may_read(answer: &Answer, origin: &str) -> bool {
     ["*", origin].contains(&answer.header("access-control-allow-origin"))
 }
 
@@ -22,7 +22,7 @@ fn any_origin_is_allowed_by_default_and_may_cache_the_preflight() {
     for path in ["/sign_in", "/get_userinfo", "/insert_notice", "/remove_notice/x"] {
         let answer = preflight(&server.anyone(), path, PAGE);
         assert!(matches!(answer.status, 200 | 204), "{answer:?}");
-        assert!(is_for(&answer, PAGE), "{answer:?}");
+        assert!(may_read(&answer, PAGE), "{answer:?}");
         let allowed = |name: &str| answer.header(name).to_ascii_lowercase();
         let (methods, headers) =
             (allowed("access-control-allow-methods"), allowed("access-control-allow-headers"));
@@ -69,14 +69,14 @@ fn a_page_reads_answers_and_refusals_alike() {
     ];
     for (said, answer) in answers {
         assert_eq!(answer.said(), said);
-        assert!(is_for(&answer, PAGE), "{answer:?}");
+        assert!(may_read(&answer, PAGE), "{answer:?}");
     }
     let limited = Server::with(|serve| {
         serve.args(["--rate-limit", "1"]);
     });
     wait_until("the limit is reached", || {
         let answer = send(&limited.anyone(), "GET", "/get_categories", None);
-        assert!(is_for(&answer, PAGE), "{answer:?}");
+        assert!(may_read(&answer, PAGE), "{answer:?}");
         answer.said() == "429 too many requests"
     });
 }
@@ -104,7 +104,7 @@ fn named_origins_may_read_and_no_others() {
         for answer in
             [get(origin, "/get_categories"), get(origin, "/nothing"), preflight(&anyone, "/sign_in", origin)]
         {
-            assert!(!is_for(&answer, origin), "{origin}: {answer:?}");
+            assert!(!may_read(&answer, origin), "{origin}: {answer:?}");
         }
     }
     assert_eq!(anyone.get("/get_categories").said(), "200 success", "who is no page is not concerned");

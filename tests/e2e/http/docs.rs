@@ -52,7 +52,7 @@ fn resolved<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
 }
 
 /// What an HTML page loads: the values of `src` and `href`.
-fn loaded(page: &str) -> Vec<&str> {
+fn loaded_urls(page: &str) -> Vec<&str> {
     let attributes = ["src=\"", "href=\""];
     let values = attributes.iter().flat_map(|attribute| page.split(attribute).skip(1));
     values.map(|rest| rest.split('"').next().unwrap()).collect()
@@ -75,7 +75,7 @@ fn the_api_page_and_its_files_come_from_the_server() {
         assert_eq!(page.status, 200, "{page:?}");
         assert!(page.header("content-type").starts_with("text/html"), "{page:?}");
         let html = String::from_utf8(page.bytes).unwrap();
-        let files = loaded(&html);
+        let files = loaded_urls(&html);
         assert!(!files.is_empty(), "{html}");
         for file in files.into_iter().filter(|file| !file.starts_with("data:")) {
             assert!(!file.contains("//"), "{file} is somebody else's");

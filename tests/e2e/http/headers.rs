@@ -6,7 +6,7 @@ use tidings_tests::{Answer, Caller, PASSWORD, Server, sample, wait_until};
 const DATA: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// Checks the headers that every answer has, with the content security policy of data.
-fn is_secured(answer: &Answer) {
+fn assert_headers(answer: &Answer) {
     assert_eq!(answer.header("x-content-type-options"), "nosniff", "{answer:?}");
     assert_eq!(answer.header("referrer-policy"), "no-referrer", "{answer:?}");
     assert_eq!(answer.header("content-security-policy"), DATA, "{answer:?}");
@@ -38,16 +38,16 @@ fn answers_and_refusals_of_every_kind_have_the_headers() {
         ("415 unsupported media type", sign_in(b"x".to_vec(), "text/plain")),
     ] {
         assert_eq!(answer.said(), said);
-        is_secured(&answer);
+        assert_headers(&answer);
     }
-    is_secured(&anyone.get("/openapi.json"));
-    is_secured(&anyone.get("/docs"));
+    assert_headers(&anyone.get("/openapi.json"));
+    assert_headers(&anyone.get("/docs"));
     let limited = Server::with(|serve| {
         serve.args(["--rate-limit", "1"]);
     });
     wait_until("the limit is reached", || {
         let answer = limited.anyone().get("/get_categories");
-        is_secured(&answer);
+        assert_headers(&answer);
         answer.said() == "429 too many requests"
     });
 }
@@ -60,13 +60,13 @@ fn preflight(caller: &Caller) -> Answer {
 #[test]
 fn preflights_have_the_headers_too() {
     let answer = preflight(&Server::start().anyone());
-    is_secured(&answer);
+    assert_headers(&answer);
     assert_eq!(answer.header("vary"), "");
     let server = Server::with(|serve| {
         serve.args(["--cors-origin", "https://app.example.org"]);
     });
     let answer = preflight(&server.anyone());
-    is_secured(&answer);
+    assert_headers(&answer);
     assert_eq!(answer.header("vary"), "origin");
 }
 

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 use tidings_tests::{Caller, OPERATIONS, Operation};
 
-use super::{Table, World, said, spends_the_caller, with};
+use super::{Fixture, Table, invalidates_the_token, said, with_field};
 
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 /// A byte more than a body may have.
-const TOO_MUCH: usize = 1024 * 1024 + 1;
+const BODY_TOO_LARGE: usize = 1024 * 1024 + 1;
 /// A byte more than an import may have.
-const TOO_MUCH_TO_IMPORT: usize = 64 * 1024 * 1024 + 1;
+const IMPORT_TOO_LARGE: usize = 64 * 1024 * 1024 + 1;
 
 /// A body as it is sent.
 struct Body {
@@ -31,15 +31,15 @@ impl Body {
 }
 
 /// Bodies that are wrong as a whole.
-fn broken(operation: &Operation, good: impl Fn() -> Value) -> Vec<Body> {
+fn broken_bodies(operation: &Operation, good: impl Fn() -> Value) -> Vec<Body> {
     let text = good().to_string();
     let deep = format!("{{\"deep\": {}{}, {}", "[".repeat(100_000), "]".repeat(100_000), &text[1..]);
     let invalid = text.replacen("\": \"", "\": \"\u{1}", 1).replacen("\":\"", "\":\"\u{1}", 1);
     let invalid: Vec<u8> = invalid.bytes().map(|b| if b == 1 { 0xff } else { b }).collect();
     let form = form(&good());
-    let too_much = if operation.path == "/import_posts" { TOO_MUCH_TO_IMPORT } else { TOO_MUCH };
+    let too_large = if operation.path == "/import_posts" { IMPORT_TOO_LARGE } else { BODY_TOO_LARGE };
     let mut large = text.clone().into_bytes();
-    large.resize(too_much, b' ');
+    large.resize(too_large, b' ');
     let mut bodies = vec![
         Body::new("no fields", JSON, "{}"),
         Body::new("broken JSON", JSON, &text.as_bytes()[..text.len() / 2]),
@@ -60,17 +60,17 @@ fn broken(operation: &Operation, good: impl Fn() -> Value) -> Vec<Body> {
     ];
     bodies.push(Body::json(
         "unknown fields",
-        &with(&good(), "more", json!({ "deep": [{ "title": 7 }], "한글": null })),
+        &with_field(&good(), "more", json!({ "deep": [{ "title": 7 }], "한글": null })),
     ));
     bodies
 }
 
 /// Bodies with one field that is wrong, or strange.
-fn strange(good: impl Fn() -> Value) -> Vec<Body> {
+fn bodies_with_one_invalid_field(good: impl Fn() -> Value) -> Vec<Body> {
     let mut bodies = Vec::new();
     for (name, value) in good().as_object().unwrap() {
         let mut add = |case: &str, value: Value| {
-            bodies.push(Body::json(format!("{name} {case}"), &with(&good(), name, value)));
+            bodies.push(Body::json(format!("{name} {case}"), &with_field(&good(), name, value)));
         };
         let types =
             [json!(true), json!(7), json!("7"), json!(["x"]), json!({ "x": 1 }), json!([7]), json!([["x"]])];
@@ -122,13 +122,13 @@ fn form(good: &Value) -> String {
 
 #[test]
 fn every_body_gets_its_documented_answer_and_nothing_breaks() {
-    let world = World::new();
-    let mut caller = world.administrator();
+    let fixture = Fixture::new();
+    let mut caller = fixture.administrator();
     let mut table = Table::default();
     for operation in OPERATIONS.iter().filter(|operation| !operation.body.is_empty()) {
         let mut answers = Vec::new();
         let mut ask = |caller: &mut Caller, body: Option<Body>| {
-            let path = operation.path_with(|name| world.value(name));
+            let path = operation.path_with(|name| fixture.value(name));
             let mut request = caller.request(operation.method, &path);
             let mut case = "no body".to_owned();
             if let Some(body) = body {
@@ -138,18 +138,18 @@ fn every_body_gets_its_documented_answer_and_nothing_breaks() {
             }
             let answer = request.send();
             answers.push((case.clone(), said(operation, &case, &answer)));
-            if spends_the_caller(operation) && answer.result() == "success" {
-                *caller = world.administrator();
+            if invalidates_the_token(operation) && answer.result() == "success" {
+                *caller = fixture.administrator();
             }
         };
         // The body is another one each time: what is inserted has a url of its own.
-        let good = || operation.body_with(world.number()).unwrap();
+        let good = || operation.body_with(fixture.number()).unwrap();
         ask(&mut caller, None);
-        for body in broken(operation, good).into_iter().chain(strange(good)) {
+        for body in broken_bodies(operation, good).into_iter().chain(bodies_with_one_invalid_field(good)) {
             ask(&mut caller, Some(body));
         }
         table.add(&operation.name(), answers);
     }
     table.compare("bodies");
-    world.check();
+    fixture.check();
 }

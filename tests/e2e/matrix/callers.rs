@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use tidings_tests::{Access, Caller, OPERATIONS, jwt};
 
-use super::{Table, World, said, spends_the_caller};
+use super::{Fixture, Table, invalidates_the_token, said};
 
-/// Who calls.
+/// CallerKind calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Who {
-    Nobody,
+enum CallerKind {
+    Guest,
     Member,
     OtherMember,
     Administrator,
@@ -18,14 +18,15 @@ enum Who {
     Forged,
 }
 
-use Who::{Administrator, Blacklisted, Forged, Member, Nobody, OtherMember, Removed};
+use CallerKind::{Administrator, Blacklisted, Forged, Guest, Member, OtherMember, Removed};
 
-const EVERYBODY: [Who; 7] = [Nobody, Member, OtherMember, Administrator, Blacklisted, Removed, Forged];
+const CALLER_KINDS: [CallerKind; 7] =
+    [Guest, Member, OtherMember, Administrator, Blacklisted, Removed, Forged];
 
-impl Who {
+impl CallerKind {
     fn name(self) -> &'static str {
         match self {
-            Nobody => "nobody",
+            Guest => "guest",
             Member => "member",
             OtherMember => "other member",
             Administrator => "administrator",
@@ -35,32 +36,32 @@ impl Who {
         }
     }
 
-    fn make(self, world: &World) -> Caller {
+    fn create(self, fixture: &Fixture) -> Caller {
         match self {
-            Nobody => world.server.anyone(),
+            Guest => fixture.server.anyone(),
             // The one that administrators act on, and another one.
             Member => {
-                let target = world.member();
-                world.target.replace(target.id().to_owned());
+                let target = fixture.member();
+                fixture.target.replace(target.id().to_owned());
                 target
             }
-            OtherMember => world.member(),
-            Administrator => world.administrator(),
+            OtherMember => fixture.member(),
+            Administrator => fixture.administrator(),
             Blacklisted => {
-                let member = world.member();
-                let _ = world.boss.get(&format!("/push_blacklist/{}", member.id())).succeeded();
+                let member = fixture.member();
+                let _ = fixture.boss.get(&format!("/push_blacklist/{}", member.id())).succeeded();
                 member
             }
             Removed => {
-                let member = world.member();
+                let member = fixture.member();
                 let _ = member.get("/remove_mine").succeeded();
                 member
             }
             // All of it is right but the key.
             Forged => {
-                let claims = jwt::claims(world.boss.token());
+                let claims = jwt::claims(fixture.boss.token());
                 let token = jwt::forge(&claims, "HS256", b"another key, of thirty-two bytes");
-                world.server.anyone().with_token(world.boss.id(), token)
+                fixture.server.anyone().with_token(fixture.boss.id(), token)
             }
         }
     }
@@ -68,49 +69,49 @@ impl Who {
 
 #[test]
 fn every_operation_answers_every_kind_of_caller_as_documented() {
-    let world = World::new();
-    let mut callers: BTreeMap<_, _> = EVERYBODY.map(|who| (who, who.make(&world))).into();
+    let fixture = Fixture::new();
+    let mut callers: BTreeMap<_, _> = CALLER_KINDS.map(|kind| (kind, kind.create(&fixture))).into();
     let mut table = Table::default();
     for operation in OPERATIONS {
         let mut answers = Vec::new();
-        for who in EVERYBODY {
-            let answer = world.request(operation, &callers[&who]).send();
-            answers.push((who.name().to_owned(), said(operation, who.name(), &answer)));
+        for kind in CALLER_KINDS {
+            let answer = fixture.request(operation, &callers[&kind]).send();
+            answers.push((kind.name().to_owned(), said(operation, kind.name(), &answer)));
             if answer.result() == "success" {
-                world.restore(operation);
-                // Whom administrators have removed or blacklisted, or who has gone.
-                if spends_the_caller(operation) {
-                    callers.insert(who, who.make(&world));
-                } else if who == Administrator && operation.path.ends_with("/{user_id}") {
-                    callers.insert(Member, Member.make(&world));
+                fixture.restore(operation);
+                // Whom administrators have removed or blacklisted, or kind has gone.
+                if invalidates_the_token(operation) {
+                    callers.insert(kind, kind.create(&fixture));
+                } else if kind == Administrator && operation.path.ends_with("/{user_id}") {
+                    callers.insert(Member, Member.create(&fixture));
                 }
             }
         }
         table.add(&operation.name(), answers);
     }
     table.compare("callers");
-    world.check();
+    fixture.check();
 }
 
 #[test]
 fn refused_callers_change_nothing() {
-    let world = World::new();
-    let callers = EVERYBODY.map(|who| (who, who.make(&world)));
+    let fixture = Fixture::new();
+    let callers = CALLER_KINDS.map(|kind| (kind, kind.create(&fixture)));
     for operation in OPERATIONS {
-        let refused = |who: Who| match operation.access {
+        let refused = |kind: CallerKind| match operation.access {
             Access::Anyone => false,
-            Access::Members => !matches!(who, Member | OtherMember | Administrator),
-            Access::Administrators => who != Administrator,
+            Access::Members => !matches!(kind, Member | OtherMember | Administrator),
+            Access::Administrators => kind != Administrator,
         };
-        for (who, caller) in callers.iter().filter(|(who, _)| refused(*who)) {
-            let request = world.request(operation, caller);
-            let before = world.server.dump();
+        for (kind, caller) in callers.iter().filter(|(kind, _)| refused(*kind)) {
+            let request = fixture.request(operation, caller);
+            let before = fixture.server.dump();
             let answer = request.send();
-            assert_ne!(answer.result(), "success", "{} by {}", operation.name(), who.name());
-            for (name, rows) in world.server.dump() {
-                assert_eq!(rows, before[&name], "{} by {} wrote to {name}", operation.name(), who.name());
+            assert_ne!(answer.result(), "success", "{} by {}", operation.name(), kind.name());
+            for (name, rows) in fixture.server.dump() {
+                assert_eq!(rows, before[&name], "{} by {} wrote to {name}", operation.name(), kind.name());
             }
         }
     }
-    world.check();
+    fixture.check();
 }

@@ -2,7 +2,7 @@
 
 use tidings_tests::OPERATIONS;
 
-use super::{Table, World, said};
+use super::{Fixture, Table, said};
 
 #[test]
 fn every_parameter_gets_its_documented_answer_and_nothing_breaks() {
@@ -30,17 +30,17 @@ fn every_parameter_gets_its_documented_answer_and_nothing_breaks() {
         ("overflow", "99999999999999999999"),
         ("underflow", "-99999999999999999999"),
     ];
-    let world = World::new();
-    let caller = world.administrator();
+    let fixture = Fixture::new();
+    let caller = fixture.administrator();
     let mut table = Table::default();
     for operation in OPERATIONS {
         for parameter in operation.parameters() {
             let mut answers = Vec::new();
             for (case, value) in strange {
                 let path = operation
-                    .path_with(|name| if name == parameter { value.into() } else { world.value(name) });
+                    .path_with(|name| if name == parameter { value.into() } else { fixture.value(name) });
                 let mut request = caller.request(operation.method, &path);
-                if let Some(body) = operation.body_with(world.number()) {
+                if let Some(body) = operation.body_with(fixture.number()) {
                     request = request.json(&body);
                 }
                 answers.push((case.to_owned(), said(operation, case, &request.send())));
@@ -49,5 +49,5 @@ fn every_parameter_gets_its_documented_answer_and_nothing_breaks() {
         }
     }
     table.compare("paths");
-    world.check();
+    fixture.check();
 }

@@ -2,15 +2,15 @@
 
 use tidings_tests::{Caller, wait_until};
 
-use super::{FEEDS, feed, id, import, like, named, post, titles, with_posts};
+use super::{FEEDS, feed, id, import, like, post, titles, titles_of, with_posts};
 use crate::meanwhile::{Act, meanwhile};
 
-/// Every page of a feed from the first to the last, `between` running before each next one.
-fn pages(reader: &Caller, path: &str, limit: usize, mut between: impl FnMut()) -> Vec<Vec<String>> {
+/// Every page of a feed from the first to the last, `before_next` running before each next one.
+fn pages(reader: &Caller, path: &str, limit: usize, mut before_next: impl FnMut()) -> Vec<Vec<String>> {
     let mut page = feed(reader, &format!("{path}?limit={limit}"));
     let mut pages = vec![page.column("newsfeed", "_id")];
     while let Some(next) = page.body["next"].as_str() {
-        between();
+        before_next();
         page = feed(reader, &format!("{path}?next={next}"));
         pages.push(page.column("newsfeed", "_id"));
     }
@@ -19,7 +19,7 @@ fn pages(reader: &Caller, path: &str, limit: usize, mut between: impl FnMut()) -
 
 /// That the pages show each of the first `count` posts once.
 #[track_caller]
-fn complete(pages: &[Vec<String>], count: usize, limit: usize) {
+fn assert_complete(pages: &[Vec<String>], count: usize, limit: usize) {
     let (last, full) = pages.split_last().unwrap();
     assert!(full.iter().all(|page| page.len() == limit), "only the last page is short");
     assert!((1..=limit).contains(&last.len()));
@@ -35,7 +35,7 @@ fn pages_show_every_post_once_and_the_last_has_no_next() {
     for path in FEEDS {
         for limit in [1, 7, 50, 99] {
             let pages = pages(&ann, path, limit, || {});
-            complete(&pages, 100, limit);
+            assert_complete(&pages, 100, limit);
             assert_eq!(pages.concat(), feed(&ann, path).column("newsfeed", "_id"), "{path} {limit}");
         }
         let whole = feed(&ann, &format!("{path}?limit=100"));
@@ -139,7 +139,7 @@ fn a_next_belongs_to_its_feed_and_its_member() {
     wait_until("the popular posts are known", || {
         titles(&anyone, "/get_popularity_newsfeed?limit=3")
             .iter()
-            .all(|title| named([1, 2, 3]).contains(title))
+            .all(|title| titles_of([1, 2, 3]).contains(title))
     });
     let next = |reader: &Caller, path: &str| feed(reader, &format!("{path}?limit=10")).text("/next");
     let popular = next(&anyone, "/get_popularity_newsfeed");

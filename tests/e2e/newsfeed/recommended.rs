@@ -9,11 +9,11 @@ const FEED: &str = "/get_recommendation_newsfeed";
 const TOPICS: [&str; 5] = ["music", "sport", "food", "travel", "science"];
 
 /// Posts of five topics in turn, each with a word and a tag of its topic, on sites of their own.
-fn magazine(count: usize) -> Server {
-    filled(Server::start(), count)
+fn with_topics(count: usize) -> Server {
+    import_topics(Server::start(), count)
 }
 
-fn filled(server: Server, count: usize) -> Server {
+fn import_topics(server: Server, count: usize) -> Server {
     let posts: Vec<Value> = (0..count)
         .map(|n| {
             let topic = TOPICS[n % TOPICS.len()];
@@ -30,12 +30,12 @@ fn filled(server: Server, count: usize) -> Server {
 }
 
 /// How many of the first `first` posts recommended to `reader` are of the topic.
-fn of_topic(reader: &Caller, topic: &str, first: usize) -> usize {
+fn count_of_topic(reader: &Caller, topic: &str, first: usize) -> usize {
     titles(reader, &format!("{FEED}?limit={first}")).iter().filter(|title| title.starts_with(topic)).count()
 }
 
 /// Waits until the feeds show so many likes in all.
-fn likes_show(server: &Server, likes: u64) {
+fn wait_for_likes(server: &Server, likes: u64) {
     wait_until("the feeds show the likes", || {
         let shown = feed(&server.anyone(), FEED);
         shown.list("newsfeed").iter().map(|post| post["fav_cnt"].as_u64().unwrap()).sum::<u64>() == likes
@@ -44,9 +44,9 @@ fn likes_show(server: &Server, likes: u64) {
 
 #[test]
 fn a_guest_gets_fresh_and_popular_posts_across_topics() {
-    let server = magazine(100);
+    let server = with_topics(100);
     for topic in TOPICS {
-        assert_eq!(of_topic(&server.anyone(), topic, 10), 2, "{topic}");
+        assert_eq!(count_of_topic(&server.anyone(), topic, 10), 2, "{topic}");
     }
     let first = titles(&server.anyone(), &format!("{FEED}?limit=20"));
     let fresh = |title: &String| title.split_once(' ').unwrap().1 >= "080";
@@ -64,13 +64,13 @@ fn a_guest_gets_fresh_and_popular_posts_across_topics() {
 
 #[test]
 fn a_member_with_fewer_than_three_acts_gets_what_a_guest_gets() {
-    let server = magazine(50);
+    let server = with_topics(50);
     let ann = server.member("ann");
     let same = || feed(&ann, FEED).bytes == feed(&server.anyone(), FEED).bytes;
     assert!(same());
     like(&ann, 0);
     like(&ann, 5);
-    likes_show(&server, 2);
+    wait_for_likes(&server, 2);
     assert!(same());
     like(&ann, 10);
     assert!(!same());
@@ -78,7 +78,7 @@ fn a_member_with_fewer_than_three_acts_gets_what_a_guest_gets() {
 
 #[test]
 fn the_feed_follows_likes_and_omits_seen_posts() {
-    let server = magazine(100);
+    let server = with_topics(100);
     let (ann, ben) = (server.member("ann"), server.member("ben"));
     for n in [1, 6, 11] {
         like(&ann, n);
@@ -93,13 +93,13 @@ fn the_feed_follows_likes_and_omits_seen_posts() {
         assert!(seen.iter().all(|n| !shown.contains(&id(*n))), "{shown:?}");
         assert_eq!(shown.len(), 100 - seen.len(), "everything else is there");
     }
-    assert!(of_topic(&ann, "sport", 10) >= 4);
-    assert!(of_topic(&ben, "travel", 10) >= 4);
+    assert!(count_of_topic(&ann, "sport", 10) >= 4);
+    assert!(count_of_topic(&ben, "travel", 10) >= 4);
     // Tastes change, and so does the feed.
     for n in [4, 9, 14, 19, 24, 29, 34, 39, 44] {
         like(&ann, n);
     }
-    assert!(of_topic(&ann, "science", 10) >= 4);
+    assert!(count_of_topic(&ann, "science", 10) >= 4);
     // A post that is no longer liked was not viewed: it may be shown again.
     let _ = ann.get(&format!("/post_unlike/{}", id(4))).succeeded();
     assert!(feed(&ann, FEED).column("newsfeed", "_id").contains(&id(4)));
@@ -107,16 +107,16 @@ fn the_feed_follows_likes_and_omits_seen_posts() {
 
 #[test]
 fn searches_and_opened_feeds_count_as_interest() {
-    let server = magazine(100);
+    let server = with_topics(100);
     let (ann, ben) = (server.member("ann"), server.member("ben"));
     for search in ["food", "good food", "food for friends"] {
         let _ = ann.post("/search_logging", json!({ "search": search })).succeeded();
     }
-    assert!(of_topic(&ann, "food", 10) >= 4);
+    assert!(count_of_topic(&ann, "food", 10) >= 4);
     for name in ["travel", "travel-tag", "travel"] {
         let _ = feed(&ben, &format!("/get_newsfeed_of_topic/{name}"));
     }
-    assert!(of_topic(&ben, "travel", 10) >= 4);
+    assert!(count_of_topic(&ben, "travel", 10) >= 4);
 }
 
 #[test]
@@ -153,32 +153,32 @@ fn no_topic_and_no_site_fills_a_window_of_ten() {
 
 #[test]
 fn a_reset_clears_the_interest() {
-    let server = magazine(100);
+    let server = with_topics(100);
     let ann = server.member("ann");
     for n in [1, 6, 11, 16] {
         like(&ann, n);
         let _ = ann.get(&format!("/post_view/{}", id(n))).succeeded();
     }
-    assert!(of_topic(&ann, "sport", 10) >= 4);
+    assert!(count_of_topic(&ann, "sport", 10) >= 4);
     let _ = ann.get("/reset_user_measurement").succeeded();
     wait_until("she gets what a guest gets", || feed(&ann, FEED).bytes == feed(&server.anyone(), FEED).bytes);
     for n in [2, 7, 12] {
         like(&ann, n);
     }
-    assert!(of_topic(&ann, "food", 10) >= 4);
-    assert!(of_topic(&ann, "sport", 10) <= 2);
+    assert!(count_of_topic(&ann, "food", 10) >= 4);
+    assert!(count_of_topic(&ann, "sport", 10) <= 2);
 }
 
 #[test]
 fn two_members_with_the_same_acts_get_the_same_feed_also_after_a_restart() {
-    let mut server = magazine(60);
+    let mut server = with_topics(60);
     let readers = ["ann", "ben"].map(|id| server.member(id));
     for reader in &readers {
         for n in [1, 6, 11] {
             like(reader, n);
         }
     }
-    likes_show(&server, 6);
+    wait_for_likes(&server, 6);
     let ids = |reader: &Caller| feed(reader, FEED).column("newsfeed", "_id");
     let first = ids(&readers[0]);
     assert_eq!(ids(&readers[0]), first);
@@ -208,13 +208,13 @@ fn a_setting_makes_the_feed_explore() {
     let explores = |serve: &mut std::process::Command| {
         serve.args(["--exploration", "1"]);
     };
-    let servers = [Server::start(), Server::with(explores)].map(|server| filled(server, 100));
+    let servers = [Server::start(), Server::with(explores)].map(|server| import_topics(server, 100));
     let first = servers.each_ref().map(|server| {
         let ann = server.member("ann");
         for n in [1, 6, 11] {
             like(&ann, n);
         }
-        likes_show(server, 3);
+        wait_for_likes(server, 3);
         let first = titles(&ann, &format!("{FEED}?limit=20"));
         assert_eq!(titles(&ann, &format!("{FEED}?limit=20")), first, "but not from one moment to the next");
         first

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tidings_tests::{Caller, Server, sample, wait_until};
 
-use super::{get, insert, listed};
+use super::{get, insert, member_list};
 use crate::form::is_date;
 
 #[test]
@@ -29,9 +29,9 @@ fn all_views_count_and_a_members_are_listed_latest_first() {
     // Of views in the same millisecond none is the last: then one more has to be.
     wait_until("the one viewed last comes first", || {
         let _ = ann.get(&format!("/post_view/{one}")).succeeded();
-        listed(&ann, 2).column("view_list", "_id") == [&*one, &three, &two]
+        member_list(&ann, 2).column("view_list", "_id") == [&*one, &three, &two]
     });
-    let list = listed(&ann, 2);
+    let list = member_list(&ann, 2);
     let first = list.list("view_list")[0].clone();
     assert!(is_date(first["date"].as_str().unwrap()), "{first}");
     assert!(first["token"].as_array().unwrap().contains(&json!("say")), "{first}");
@@ -41,8 +41,8 @@ fn all_views_count_and_a_members_are_listed_latest_first() {
     });
     assert_eq!(first, expected);
     assert_eq!(list.list("view_list")[1]["img"], 0);
-    assert_eq!(listed(&ann, 1).list("fav_list"), [] as [Value; 0], "a view is no like");
-    assert_eq!(listed(&admin, 2).list("view_list"), [] as [Value; 0], "nor anybody else's view");
+    assert_eq!(member_list(&ann, 1).list("fav_list"), [] as [Value; 0], "a view is no like");
+    assert_eq!(member_list(&admin, 2).list("view_list"), [] as [Value; 0], "nor anybody else's view");
 }
 
 #[test]
@@ -54,9 +54,9 @@ fn a_like_counts_once_for_each_member_until_it_is_taken_back() {
         let answer = member.get(&format!("/post_{act}/{id}")).succeeded();
         assert_eq!(answer.body, json!({ "result": "success" }));
     };
-    for nobody in [server.anyone(), ann.with_token("ann", "forged")] {
+    for caller in [server.anyone(), ann.with_token("ann", "forged")] {
         for act in ["like", "unlike"] {
-            let refused = nobody.get(&format!("/post_{act}/{one}"));
+            let refused = caller.get(&format!("/post_{act}/{one}"));
             assert_eq!(refused.said(), "401 bad token");
             assert_eq!(refused.header("WWW-Authenticate"), "Bearer");
         }
@@ -75,19 +75,19 @@ fn a_like_counts_once_for_each_member_until_it_is_taken_back() {
     );
     // Liking again does not make it newer.
     act(&ann, "like", &one);
-    assert_eq!(listed(&ann, 1).column("fav_list", "_id"), [&*two, &one]);
+    assert_eq!(member_list(&ann, 1).column("fav_list", "_id"), [&*two, &one]);
     for likes in [1, 1] {
         act(&ann, "unlike", &one);
         assert_eq!(get(&server, &one)["fav_cnt"], likes);
     }
-    assert_eq!(listed(&ann, 1).column("fav_list", "_id"), [&*two]);
-    assert_eq!(listed(&ben, 1).column("fav_list", "_id"), [&*one]);
+    assert_eq!(member_list(&ann, 1).column("fav_list", "_id"), [&*two]);
+    assert_eq!(member_list(&ben, 1).column("fav_list", "_id"), [&*one]);
     // What a member gave stays counted when they are gone.
     let _ = ben.get("/remove_mine").succeeded();
     assert_eq!(get(&server, &one)["fav_cnt"], 1);
     server.restart();
     assert_eq!(get(&server, &one)["fav_cnt"], 1);
-    assert_eq!(listed(&ann, 1).column("fav_list", "_id"), [&*two]);
+    assert_eq!(member_list(&ann, 1).column("fav_list", "_id"), [&*two]);
 }
 
 #[test]

@@ -6,23 +6,26 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tidings_tests::{run, sample};
 
-use super::{closed, done, drafts, is_draft, names, posts, spin, start, tidings};
+use super::{
+    busy_wait, closed_database, count_posts, is_partial, names, partial_files, spawn, tidings,
+    tidings_command,
+};
 
 #[test]
 fn ctrl_c_leaves_the_previous_backup_and_no_partial_file() {
-    let (directory, database) = closed(200);
-    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let (directory, database) = closed_database(200);
+    let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
     let copy = directory.path().join("copy.db");
     let mut interrupted = 0;
     for signal in [Signal::INT, Signal::TERM].repeat(3) {
         let old = fs::metadata(&copy).unwrap().modified().unwrap();
-        let mut backup = start(tidings(&database, &["backup", "copy.db"]));
-        spin(&mut backup, || drafts(directory.path()) > 0);
+        let mut backup = spawn(tidings_command(&database, &["backup", "copy.db"]));
+        busy_wait(&mut backup, || partial_files(directory.path()) > 0);
         // It may have ended just now.
         let _ = kill_process(Pid::from_child(&backup), signal);
         let status = backup.wait().unwrap().code();
-        assert_eq!(drafts(directory.path()), 0);
-        assert_eq!(posts(&copy), 200);
+        assert_eq!(partial_files(directory.path()), 0);
+        assert_eq!(count_posts(&copy), 200);
         match status {
             Some(130) => {
                 interrupted += 1;
@@ -36,63 +39,65 @@ fn ctrl_c_leaves_the_previous_backup_and_no_partial_file() {
 
 #[test]
 fn a_killed_backup_leaves_the_previous_one_whole() {
-    let (directory, database) = closed(100);
+    let (directory, database) = closed_database(100);
     let copy = directory.path().join("copy.db");
     let mut killed = 0;
     for round in 0..12_u32 {
         let begun = Instant::now();
-        let mut backup = start(tidings(&database, &["backup", "copy.db"]));
+        let mut backup = spawn(tidings_command(&database, &["backup", "copy.db"]));
         // At another moment each time: at once, from the first draft on, and up to the end.
-        spin(&mut backup, || round == 0 || drafts(directory.path()) > 0);
-        spin(&mut backup, || begun.elapsed() >= Duration::from_millis(15) * round);
+        busy_wait(&mut backup, || round == 0 || partial_files(directory.path()) > 0);
+        busy_wait(&mut backup, || begun.elapsed() >= Duration::from_millis(15) * round);
         backup.kill().unwrap();
         let ended = backup.wait().unwrap().code();
         killed += u32::from(ended.is_none());
         if copy.exists() {
-            assert_eq!(posts(&copy), 100);
+            assert_eq!(count_posts(&copy), 100);
         }
-        for name in names(directory.path()).iter().filter(|name| is_draft(name)) {
+        for name in names(directory.path()).iter().filter(|name| is_partial(name)) {
             fs::remove_file(directory.path().join(name)).unwrap();
         }
     }
     assert!(killed > 0, "none was killed in time");
-    let mut backup = start(tidings(&database, &["backup", "copy-1.db"]));
-    spin(&mut backup, || drafts(directory.path()) > 0);
+    let mut backup = spawn(tidings_command(&database, &["backup", "copy-1.db"]));
+    busy_wait(&mut backup, || partial_files(directory.path()) > 0);
     backup.kill().unwrap();
     backup.wait().unwrap();
-    let _ = done(&database, &["backup", "copy-1.db"]).succeeded();
-    assert_eq!(drafts(directory.path()), 0, "what was left goes with the next");
-    let _ = done(&database, &["backup", "copy.db"]).succeeded();
-    assert_eq!(posts(&copy), 100);
+    let _ = tidings(&database, &["backup", "copy-1.db"]).succeeded();
+    assert_eq!(partial_files(directory.path()), 0, "what was left goes with the next");
+    let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
+    assert_eq!(count_posts(&copy), 100);
 }
 
 #[test]
 fn a_killed_restore_leaves_the_old_database_or_the_new_one() {
-    let (directory, database) = closed(60);
+    let (directory, database) = closed_database(60);
     let copy = directory.path().join("copy.db");
-    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
     let more: Vec<String> = (0..10).map(|n| sample::post(&format!("more {n}")).to_string()).collect();
-    let _ = run(tidings(&database, &["post", "import", "-"]), more.join("\n")).succeeded();
-    let _ = done(&database, &["backup", "new.db"]).succeeded();
+    let _ = run(tidings_command(&database, &["post", "import", "-"]), more.join("\n")).succeeded();
+    let _ = tidings(&database, &["backup", "new.db"]).succeeded();
     let (mut killed, mut seen) = (0, [0, 0]);
     for round in 0..16_u32 {
         let before = names(directory.path()).len();
         let begun = Instant::now();
-        let mut restore = start(tidings(&database, &["restore", "copy.db", "--yes"]));
+        let mut restore = spawn(tidings_command(&database, &["restore", "copy.db", "--yes"]));
         match round % 4 {
             // When it begins, when the copy is being made, and when the old one is just being kept.
             0 => {}
-            1 => spin(&mut restore, || drafts(directory.path()) > 0),
-            2 => spin(&mut restore, || names(directory.path()).iter().any(|name| name.contains(".db.20"))),
-            _ => spin(&mut restore, || begun.elapsed() >= Duration::from_millis(20) * round),
+            1 => busy_wait(&mut restore, || partial_files(directory.path()) > 0),
+            2 => {
+                busy_wait(&mut restore, || names(directory.path()).iter().any(|name| name.contains(".db.20")))
+            }
+            _ => busy_wait(&mut restore, || begun.elapsed() >= Duration::from_millis(20) * round),
         }
         restore.kill().unwrap();
         killed += u32::from(restore.wait().unwrap().code().is_none());
-        let left = posts(&database);
+        let left = count_posts(&database);
         assert!([60, 70].contains(&left), "round {round}: {left}, {before} files before");
         seen[usize::from(left == 60)] += 1;
         // It simply works the next time, and so does everything else.
-        let _ = done(&database, &["restore", "new.db", "--yes"]).succeeded();
+        let _ = tidings(&database, &["restore", "new.db", "--yes"]).succeeded();
         let left: Vec<_> =
             names(directory.path()).into_iter().filter(|name| name.contains(".part")).collect();
         assert!(left.is_empty(), "round {round}: {left:?}");

@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tidings_tests::{Server, command, run, sample, wait_until};
 
-use super::{closed, done, drafts, names, posts, spin, start, tidings};
+use super::{busy_wait, closed_database, count_posts, names, partial_files, spawn, tidings, tidings_command};
 use crate::meanwhile::{Act, meanwhile};
 
 #[test]
@@ -60,9 +60,9 @@ fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens()
 
 #[test]
 fn a_failed_restore_is_reported_and_changes_nothing() {
-    let (directory, database) = closed(2);
+    let (directory, database) = closed_database(2);
     let path = |name: &str| directory.path().join(name);
-    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
     let whole = fs::read(path("copy.db")).unwrap();
     let mut damaged = whole.clone();
     let middle = damaged.len() / 2;
@@ -77,7 +77,7 @@ fn a_failed_restore_is_reported_and_changes_nothing() {
     Connection::open(path("other.db")).unwrap().execute_batch("CREATE TABLE member (x)").unwrap();
     let before = (names(directory.path()), fs::read(&database).unwrap());
     let refused = |database: &str, file: &str| {
-        let mut restore = tidings(&path(database), &["restore", file, "--yes", "--json"]);
+        let mut restore = tidings_command(&path(database), &["restore", file, "--yes", "--json"]);
         let output = run(std::mem::replace(restore.current_dir(directory.path()), command()), "");
         let result = output.json()["result"].as_str().unwrap().to_owned();
         // SQLite's words for what is damaged are its own.
@@ -104,65 +104,65 @@ fn a_failed_restore_is_reported_and_changes_nothing() {
 
 #[test]
 fn a_backup_of_an_older_version_is_migrated_at_the_next_start() {
-    let (directory, database) = closed(1);
+    let (directory, database) = closed_database(1);
     let older = directory.path().join("older.db");
     let connection = Connection::open(&older).unwrap();
     connection.execute_batch(include_str!("../../../../core/src/store/sqlite/0001_initial.sql")).unwrap();
     connection.pragma_update(None, "application_id", 0x7464_6e67).unwrap();
     connection.pragma_update(None, "user_version", 1).unwrap();
     drop(connection);
-    let _ = done(&database, &["restore", "older.db", "--yes"]).succeeded();
-    let checked = done(&database, &["check"]).succeeded();
+    let _ = tidings(&database, &["restore", "older.db", "--yes"]).succeeded();
+    let checked = tidings(&database, &["check"]).succeeded();
     assert!(checked.stdout.contains("version 1"), "{checked:?}");
-    let _ = done(&database, &["analysis", "summary"]).succeeded();
-    assert_eq!(posts(&database), 0);
+    let _ = tidings(&database, &["analysis", "summary"]).succeeded();
+    assert_eq!(count_posts(&database), 0);
 }
 
 #[test]
 fn a_full_disk_or_ctrl_c_leaves_the_database_as_it_was() {
-    let (directory, database) = closed(100);
-    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let (directory, database) = closed_database(100);
+    let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
     let before = (names(directory.path()), fs::read(&database).unwrap());
     let now = || (names(directory.path()), fs::read(&database).unwrap());
-    let restore = tidings(&database, &["restore", "copy.db", "--yes", "--json"]);
+    let restore = tidings_command(&database, &["restore", "copy.db", "--yes", "--json"]);
     let little = ["sh", "-c", "trap '' XFSZ; ulimit -f 500; exec \"$@\"", "sh"];
     let full = run(crate::faults::through(&restore, &little), "");
     assert_eq!((full.status, full.json()), (3, json!({ "result": "internal error" })), "{full:?}");
     assert!(full.stderr.contains("disk is full"), "{full:?}");
     assert!(now() == before, "{:?}", names(directory.path()));
 
-    let mut child = start(tidings(&database, &["restore", "copy.db", "--yes"]));
-    spin(&mut child, || drafts(directory.path()) > 0);
+    let mut child = spawn(tidings_command(&database, &["restore", "copy.db", "--yes"]));
+    busy_wait(&mut child, || partial_files(directory.path()) > 0);
     // Too late, once in a while; then it is done.
     let _ = kill_process(Pid::from_child(&child), Signal::INT);
     match child.wait().unwrap().code() {
         Some(130) => assert!(now() == before, "{:?}", names(directory.path())),
         status => assert_eq!(status, Some(0)),
     }
-    assert_eq!((drafts(directory.path()), posts(&database)), (0, 100));
+    assert_eq!((partial_files(directory.path()), count_posts(&database)), (0, 100));
 }
 
 #[test]
 fn writes_between_restores_are_in_the_database_or_a_kept_copy() {
     const RESTORES: usize = 5;
-    let (directory, database) = closed(1);
-    let _ = done(&database, &["backup", "copy.db"]).succeeded();
+    let (directory, database) = closed_database(1);
+    let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
     let written = std::sync::Mutex::new(Vec::new());
     let mut n = 0;
     let write: Act = Box::new(|| {
         n += 1;
         let title = format!("notice {n}");
         // No command is ever told that the database is in use.
-        let _ = done(&database, &["notice", "add", "--title", &title, "--post", "text"]).succeeded();
+        let _ = tidings(&database, &["notice", "add", "--title", &title, "--post", "text"]).succeeded();
         written.lock().unwrap().push(title);
         // Something else, in which a restore finds nobody at the database.
-        let _ = done(&database, &["completions", "bash"]).succeeded();
+        let _ = tidings(&database, &["completions", "bash"]).succeeded();
     });
     meanwhile(vec![write], || {
         let mut restored = 0;
         while restored < RESTORES {
             let before = written.lock().unwrap().len();
-            let output = done(&database, &["restore", "copy.db", "--yes"]);
+            let output = tidings(&database, &["restore", "copy.db", "--yes"]);
             match output.status {
                 0 => restored += 1,
                 status => assert!(status == 3 && output.stderr.contains("in use"), "{output:?}"),
@@ -177,7 +177,7 @@ fn writes_between_restores_are_in_the_database_or_a_kept_copy() {
     let mut found = std::collections::BTreeSet::new();
     for name in databases {
         let path = directory.path().join(name);
-        assert_eq!(posts(&path), 1);
+        assert_eq!(count_posts(&path), 1);
         let connection = Connection::open(&path).unwrap();
         let mut notices = connection.prepare("SELECT title FROM notice").unwrap();
         let titles = notices.query_map([], |row| row.get::<_, String>(0)).unwrap();

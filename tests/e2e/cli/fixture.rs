@@ -16,10 +16,10 @@ const POSTS: &str = r#"
 pub(crate) const RELEASE: &str = "650000000000000000000001";
 pub(crate) const LIBRARY: &str = "650000000000000000000002";
 /// The id of nothing.
-pub(crate) const NOTHING: &str = "650000000000000000000009";
+pub(crate) const UNKNOWN: &str = "650000000000000000000009";
 
 /// A database, and commands on it.
-pub(crate) struct World {
+pub(crate) struct Fixture {
     directory: TempDir,
     /// A notice that everybody sees.
     pub(crate) notice: String,
@@ -27,35 +27,35 @@ pub(crate) struct World {
     pub(crate) hidden: String,
 }
 
-impl World {
+impl Fixture {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut world = Self { directory, notice: String::new(), hidden: String::new() };
-        let _ = world.with_input(&["init", "--admin", "boss", "--password-stdin"], PASSWORD).succeeded();
+        let mut fixture = Self { directory, notice: String::new(), hidden: String::new() };
+        let _ = fixture.with_input(&["init", "--admin", "boss", "--password-stdin"], PASSWORD).succeeded();
         for (id, nickname) in [("ann", "앤 🦀"), ("ben", "Ben \"the\" Quote")] {
             let args = ["member", "sign-up", id, "--nickname", nickname, "--password-stdin"];
-            let _ = world.with_input(&args, PASSWORD).succeeded();
+            let _ = fixture.with_input(&args, PASSWORD).succeeded();
         }
         let roster = "id,name,major,password\ns2026001,김지우,물리학,secret password\n";
-        let _ = world.with_input(&["roster", "import", "-"], roster).succeeded();
+        let _ = fixture.with_input(&["roster", "import", "-"], roster).succeeded();
         let args = ["member", "sign-in-up", "s2026001", "--password-stdin"];
-        let _ = world.with_input(&args, "secret password").succeeded();
-        let _ = world.with_input(&["post", "import", "-"], POSTS.trim_start()).succeeded();
+        let _ = fixture.with_input(&args, "secret password").succeeded();
+        let _ = fixture.with_input(&["post", "import", "-"], POSTS.trim_start()).succeeded();
         let add = ["notice", "add", "--title", "Library", "--post", "Open until ten.\nNot on Sundays."];
-        world.notice = String::from(world.done(&add).trim());
+        fixture.notice = String::from(fixture.stdout(&add).trim());
         let add = ["notice", "add", "--title", "곧 공개될 공지입니다 🎉", "--post", "Later.", "--hidden"];
-        world.hidden = String::from(world.done(&add).trim());
+        fixture.hidden = String::from(fixture.stdout(&add).trim());
         for act in [
             &["post", "view", RELEASE][..],
             &["post", "like", RELEASE],
             &["feed", "topic", "Rust"],
             &["search", "log", "borrow checker"],
-            &["feedback", "send", "--type", "idea", "--notice", &world.notice, "Open on Sundays, too"],
+            &["feedback", "send", "--type", "idea", "--notice", &fixture.notice, "Open on Sundays, too"],
         ] {
-            let _ = world.done(&[&["--as", "ann"], act].concat());
+            let _ = fixture.stdout(&[&["--as", "ann"], act].concat());
         }
-        let _ = world.done(&["blacklist", "add", "ben"]);
-        world
+        let _ = fixture.stdout(&["blacklist", "add", "ben"]);
+        fixture
     }
 
     pub(crate) fn directory(&self) -> &Path {
@@ -81,13 +81,13 @@ impl World {
 
     /// What a command that succeeds prints.
     #[track_caller]
-    pub(crate) fn done(&self, args: &[&str]) -> String {
+    pub(crate) fn stdout(&self, args: &[&str]) -> String {
         self.run(args).succeeded().stdout
     }
 }
 
 /// `assert` with ids and moments of this run replaced by others of their length.
-pub(crate) fn steadily(assert: impl FnOnce()) {
+pub(crate) fn with_redactions(assert: impl FnOnce()) {
     let filters = [
         (r"\b(?:6[a-f]|7[0-9a-f])[0-9a-f]{22}\b", "[notice or feedback id]~"),
         (r"\b20(?:2[6-9]|[3-8]\d)-\d\d-\d\d \d\d:\d\d", "[this moment...]"),
