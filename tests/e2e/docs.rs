@@ -110,7 +110,7 @@ fn links_and_paths_in_the_documents_exist() {
 }
 
 #[test]
-fn every_walked_operation_has_as_many_hops_as_its_heading_says() {
+fn every_walkthrough_has_as_many_hops_as_its_heading_says() {
     let page = Page::named("docs/ARCHITECTURE.md");
     let (_, walks) = page.text.split_once("\n## Six operations").unwrap();
     let mut operations = 0;

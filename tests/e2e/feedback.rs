@@ -103,7 +103,7 @@ fn types_have_1_to_50_characters_and_texts_1_to_5000() {
 }
 
 #[test]
-fn the_notice_must_be_one_that_the_member_can_see() {
+fn feedback_must_name_a_notice_that_the_member_can_see() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let (hidden, removed) = (notice(&admin, 0), notice(&admin, 1));

@@ -60,7 +60,7 @@ fn lines_have_up_to_50_characters_and_one_must_be_given() {
 }
 
 #[test]
-fn only_administrators_write_them() {
+fn only_administrators_write_the_lines() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let _ = admin.post("/update_main_info", json!({ "new_info_1": "a", "new_info_2": "b" })).succeeded();

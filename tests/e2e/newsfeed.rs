@@ -323,7 +323,7 @@ fn no_feed_shows_a_post_past_its_end() {
 }
 
 #[test]
-fn an_invalid_token_counts_as_none() {
+fn feeds_treat_an_invalid_token_like_no_token() {
     let server = with_posts(5);
     let ann = server.member("ann");
     let gone = server.member("gone");

@@ -237,7 +237,7 @@ fn resetting_the_measurement_clears_the_histories_and_keeps_the_likes() {
 }
 
 #[test]
-fn removing_the_own_account_keeps_its_likes_views_and_feedback() {
+fn likes_views_and_feedback_of_a_removed_member_stay() {
     let server = Server::start();
     let (ann, admin) = (server.member("ann"), server.admin());
     let post = insert_post(&admin, "A", &[], &[]);

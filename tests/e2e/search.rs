@@ -236,7 +236,7 @@ fn search_text_is_never_read_as_a_query_language() {
 }
 
 #[test]
-fn a_logged_search_stands_in_the_members_lists_newest_first() {
+fn logged_searches_are_in_the_members_lists_newest_first() {
     let mut server = Server::start();
     let (ann, ben) = (server.member("ann"), server.member("ben"));
     assert_eq!(log(&ann, " The  Rust 도서관에서\t가을").succeeded().body, json!({ "result": "success" }));

@@ -237,7 +237,7 @@ fn a_database_that_does_not_open_is_reported_before_the_terminal_is_touched() {
 }
 
 #[test]
-fn the_help_names_the_screens() {
+fn the_help_of_tui_names_the_no_mouse_flag() {
     let mut help = command();
     help.args(["tui", "--help"]);
     let help = run(help, "").succeeded();

@@ -75,7 +75,7 @@ fn a_log_line_has_the_documented_fields_and_the_operations_path() {
 }
 
 #[test]
-fn the_last_log_line_of_a_removed_member_names_removed() {
+fn log_lines_of_a_removed_member_show_the_name_removed() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let _ = ann.get("/get_log_user/ANN/5").succeeded();

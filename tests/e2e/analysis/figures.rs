@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_figures_agree_with_each_other_and_with_what_was_just_done() {
+fn the_figures_agree_with_each_other_and_with_the_latest_acts() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let posts = ["One", "Two", "Three"].map(|title| insert_post(&admin, title));
@@ -110,7 +110,7 @@ fn declared_crawlers_are_not_visitors_and_plain_clients_are() {
 }
 
 #[test]
-fn days_are_listed_one_by_one_and_only_existing_ones() {
+fn reports_list_each_day_and_refuse_dates_that_do_not_exist() {
     let server = Server::start();
     let anyone = server.anyone();
     for (days, count) in [(0, 1), (1, 2), (366, 367)] {

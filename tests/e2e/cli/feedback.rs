@@ -16,7 +16,7 @@ fn add_closed_feedback(fixture: &Fixture, done: u32) {
 }
 
 #[test]
-fn open_feedback_is_found_among_any_number_of_closed_ones() {
+fn open_feedback_is_listed_even_behind_1100_closed_items() {
     let fixture = Fixture::new();
     add_closed_feedback(&fixture, 1_100);
     let open = fixture.stdout(&["feedback", "list"]);

@@ -155,7 +155,7 @@ fn operator_commands_refuse_administrators_named_by_as() {
 }
 
 #[test]
-fn refusals_come_before_the_question() {
+fn a_refused_removal_asks_for_no_confirmation() {
     let fixture = Fixture::new();
     let notice = fixture.notice.as_str();
     for (args, result) in [

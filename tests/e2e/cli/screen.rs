@@ -33,7 +33,7 @@ fn tables_fit_the_terminal() {
 }
 
 #[test]
-fn colour_is_for_terminals_and_on_request() {
+fn output_is_coloured_on_terminals_and_on_request() {
     let fixture = Fixture::new();
     let coloured = |text: &str| text.contains('\u{1b}');
     let at_terminal = |args: &[&str], no_color: Option<&str>| {

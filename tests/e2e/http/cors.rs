@@ -82,7 +82,7 @@ fn a_page_reads_answers_and_refusals_alike() {
 }
 
 #[test]
-fn named_origins_may_read_and_no_others() {
+fn only_configured_origins_may_read_responses() {
     let server = Server::with(|serve| {
         serve.args(["--cors-origin", PAGE, "--cors-origin", "http://localhost:3000"]);
     });

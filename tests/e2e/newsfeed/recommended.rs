@@ -120,7 +120,7 @@ fn searches_and_opened_feeds_count_as_interest() {
 }
 
 #[test]
-fn no_topic_and_no_site_fills_a_window_of_ten() {
+fn no_topic_or_site_fills_ten_consecutive_posts() {
     let server = Server::start();
     // The newest eighty are of one topic, or of one site.
     let posts: Vec<Value> = (0..160)

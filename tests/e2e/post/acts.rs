@@ -7,7 +7,7 @@ use super::{get, insert, member_list};
 use crate::form::is_date;
 
 #[test]
-fn all_views_count_and_a_members_are_listed_latest_first() {
+fn all_views_count_and_a_members_views_are_listed_newest_first() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let mut posts = ["one", "two", "three"].map(sample::post);
