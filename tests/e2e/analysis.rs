@@ -1,6 +1,6 @@
-//! Analytics from outside: the reports, the access log and what is searched most.
+//! Analytics over HTTP and the command line: the reports, the access log and the most frequent searches.
 //!
-//! A report shows what was answered before it was asked for, so nothing here waits but for other processes.
+//! A report includes every request that the server answered before it, so these tests wait only for other processes.
 
 use serde_json::{Value, json};
 use tidings_tests::{Answer, Caller, Server, sample, wait_until};
@@ -11,23 +11,23 @@ mod figures;
 mod log;
 mod terms;
 
-/// The figures over all days.
+/// Returns the figures over all days.
 fn figures(anyone: &Caller) -> Value {
     anyone.get("/get_analysis").succeeded().body["analysis"].clone()
 }
 
-/// The present day.
+/// Returns the report of today.
 fn today(anyone: &Caller) -> Value {
     anyone.get("/get_everyday_analysis_days_ago/0").succeeded().body["analysis"][0].clone()
 }
 
-/// Visits by student number, as `ann 1`.
+/// Returns the visits by student number, each as `ann 1`.
 fn students(day: &Value) -> Vec<String> {
     let students = day["today_student_visitor"].as_array().unwrap().iter();
     students.map(|s| format!("{} {}", s["student_num"].as_str().unwrap(), s["count"])).collect()
 }
 
-/// The lines of a look into the log, newest first: `user_id method path status`.
+/// Returns the log lines of an answer, newest first, each as `user_id method path status`.
 fn lines(answer: &Answer) -> Vec<String> {
     let log = answer.list("log").iter();
     let line = |e: &Value| {
@@ -37,7 +37,7 @@ fn lines(answer: &Answer) -> Vec<String> {
     log.map(line).collect()
 }
 
-/// Whoever comes with this user agent: another visitor each.
+/// Returns a guest with this user agent. The server counts each user agent as a different visitor.
 fn visitor(server: &Server, name: &str) -> Caller {
     server.anyone().with_header("User-Agent", name)
 }

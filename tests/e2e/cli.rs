@@ -1,4 +1,4 @@
-//! The command line: settings, the first administrator, exit statuses; in the modules, what every command prints.
+//! The command line: settings, the first administrator and exit statuses. The modules test what each command prints.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -20,7 +20,7 @@ mod page;
 mod pipe;
 mod screen;
 
-/// Runs a command in a directory of its own, on a database there.
+/// Runs a command in this directory, on the database in it.
 fn tidings(directory: &Path, args: &[&str], input: &str) -> Output {
     let mut tidings = command();
     tidings.current_dir(directory).args(args);
@@ -43,7 +43,7 @@ fn a_flag_overrides_a_variable_which_overrides_the_file() {
     assert_eq!(base(&[], None), ["/file"]);
     assert_eq!(base(&[], Some("/variable")), ["/variable"]);
     assert_eq!(base(&["--base-path", "/flag"], Some("/variable")), ["/flag"]);
-    // The other commands keep the rules of the file, too.
+    // Other commands apply the settings of the file, too.
     let short = tidings(directory.path(), &["init", "--admin", "ann", "--password-stdin"], "11 letters.\n");
     assert_eq!(short.status, 1, "{short:?}");
     let long = tidings(directory.path(), &["init", "--admin", "ann", "--password-stdin"], "12 letters..\n");
@@ -66,7 +66,7 @@ fn a_file_with_an_unknown_key_or_a_bad_value_is_refused_with_its_line() {
     }
     let missing = tidings(directory.path(), &["--config", "none.toml", "init"], "");
     assert_eq!(missing.status, 2, "{missing:?}");
-    assert!(!directory.path().join("tidings.db").exists(), "nothing was made");
+    assert!(!directory.path().join("tidings.db").exists(), "the command creates no database");
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn the_first_command_creates_the_database_and_explains_how_to_become_administrat
     assert_eq!((made.status, made.json()), (0, json!({ "result": "success", "admin": "" })));
     assert!(directory.path().join("tidings.db").exists());
     let server = Server::at(directory.path().join("tidings.db"), |_| {});
-    // The line that says it is ready may come before.
-    wait_until("the log says how", || {
+    // The server may report that it is ready before it writes this line.
+    wait_until("the log says how to become administrator", || {
         let log = server.log();
         log.contains("tidings init --admin") && log.contains("tidings admin grant")
     });
@@ -105,7 +105,7 @@ fn a_mistyped_database_name_creates_no_database() {
         assert!(output.stderr.contains("there is no database typo.db"), "{args:?}: {output:?}");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "{args:?}");
     }
-    // What begins with a database makes it.
+    // These commands create the database.
     for args in [
         &["init"][..],
         &["demo", "--members", "2", "--posts", "2", "--days", "1"],
@@ -177,7 +177,7 @@ fn the_exit_status_distinguishes_refusal_usage_and_system_failure() {
         .unwrap();
     assert_eq!(status(&["--db", "letter.txt", "init"]), 3);
     let letter = std::fs::read_to_string(directory.path().join("letter.txt")).unwrap();
-    assert!(letter.starts_with("Dear Ann"), "left alone");
+    assert!(letter.starts_with("Dear Ann"), "the file is unchanged");
 }
 
 #[test]

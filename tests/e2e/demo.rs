@@ -1,9 +1,9 @@
-//! `tidings demo`: a new user tries everything with made-up data.
+//! `tidings demo`: made-up data with which a new user can try every operation.
 
 use serde_json::{Value, json};
 use tidings_tests::{Output, Server, command, run};
 
-/// Makes demo data in a database; it takes a moment.
+/// Creates demo data in a database: 40 members, 80 posts and 8 days, unless `args` say otherwise.
 fn demo(database: &std::path::Path, args: &[&str]) -> Output {
     let mut demo = command();
     demo.args(["demo", "--members", "40", "--posts", "80", "--days", "8"])
@@ -33,7 +33,7 @@ fn demo_data_is_served_and_its_figures_agree() {
     let analysis = server.anyone().get("/get_analysis").succeeded().body["analysis"].clone();
     let days = server.anyone().get("/get_everyday_analysis_days_ago/7").succeeded().body["analysis"].clone();
     let sum = |name: &str| days.as_array().unwrap().iter().filter_map(|day| day[name].as_i64()).sum::<i64>();
-    // The member has just been here, and may have been there today already.
+    // The member's requests above may count as a new visit of today, unless the demo data has one.
     assert!(
         (0..=1).contains(&(sum("today_visitor") - (analysis["total_visitor"].as_i64().unwrap() - 1))),
         "{analysis}"
@@ -46,7 +46,7 @@ fn demo_data_is_served_and_its_figures_agree() {
     let similar = server.anyone().post("/get_similarity_words", json!({"search": "telescope"})).succeeded();
     assert!(similar.body["similarity_word"][0]["telescope"].is_array(), "{:?}", similar.body);
     let notices = server.anyone().get("/get_all_notice").succeeded();
-    assert_eq!(notices.list("notice_list").len(), 6, "one is a draft");
+    assert_eq!(notices.list("notice_list").len(), 6, "there are 6 shown notices and a hidden one");
     let checked = server.cli(["check"]);
     assert_eq!(checked.status, 0, "{checked:?}");
 }

@@ -1,4 +1,4 @@
-//! The documents: their commands run, their tables match the program, and what they name exists.
+//! The documentation: its commands run, its tables match the program, and the files that it names exist.
 
 mod page;
 mod shell;
@@ -12,8 +12,9 @@ use tidings_tests::{command, run};
 use page::{Page, code_spans, pages, root, table_rows};
 use shell::Shell;
 
-/// The most lines of the README, and of another page.
+/// The maximum number of lines of the README.
 const README_LINES_MAX: usize = 200;
+/// The maximum number of lines of any other page.
 const PAGE_LINES_MAX: usize = 400;
 
 #[test]
@@ -29,9 +30,9 @@ fn the_commands_of_the_documents_run_as_they_are_written() {
 #[test]
 fn no_page_is_too_long() {
     for page in pages() {
-        let most = if page.name() == "README.md" { README_LINES_MAX } else { PAGE_LINES_MAX };
+        let maximum = if page.name() == "README.md" { README_LINES_MAX } else { PAGE_LINES_MAX };
         let lines = page.text.lines().count();
-        assert!(lines <= most, "{} has {lines} lines, more than {most}", page.name());
+        assert!(lines <= maximum, "{} has {lines} lines, more than {maximum}", page.name());
     }
 }
 
@@ -51,13 +52,13 @@ fn the_table_of_routes_has_every_route_and_who_may_call_it() {
     for cells in table_rows(&Page::named("docs/api.md").text) {
         let route = cells[0].trim_matches('`').to_owned();
         if route.starts_with("GET /") || route.starts_with("POST /") {
-            let who = match &*cells[1] {
+            let needs_token = match &*cells[1] {
                 "anyone" => false,
                 "member" | "admin" | "admin, the member" => true,
-                // The routes of the server itself have no such column.
+                // The table of the server's own routes has no column for the caller.
                 _ => served.get(&route).copied().unwrap_or_default(),
             };
-            assert_eq!(documented.insert(route.clone(), who), None, "{route} is listed twice");
+            assert_eq!(documented.insert(route.clone(), needs_token), None, "{route} is listed twice");
         }
     }
     assert_eq!(documented, served);
@@ -131,14 +132,14 @@ fn every_walkthrough_has_as_many_hops_as_its_heading_says() {
     assert_eq!(operations, 6);
 }
 
-/// What the binary prints.
+/// Runs the binary, and returns its standard output.
 fn printed(args: &[&str]) -> String {
     let mut tidings = command();
     tidings.args(args);
     run(tidings, "").succeeded().stdout
 }
 
-/// Adds the names of all commands below the command `path`, groups aside.
+/// Adds the names of all commands below the command `path`, except command groups.
 fn collect_commands(path: &mut Vec<String>, commands: &mut BTreeSet<String>) {
     let words: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
     let help = printed(&words);
@@ -146,7 +147,7 @@ fn collect_commands(path: &mut Vec<String>, commands: &mut BTreeSet<String>) {
         commands.insert(path.join(" "));
         return;
     };
-    // A description that goes on in the next line is indented further.
+    // The second line of a description is indented further than a name.
     let names = list.lines().take_while(|line| !line.is_empty()).filter_map(|line| {
         let name = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?;
         name.split(' ').next()
@@ -158,7 +159,7 @@ fn collect_commands(path: &mut Vec<String>, commands: &mut BTreeSet<String>) {
     }
 }
 
-/// The flags that a text names.
+/// Returns the flags that a text names.
 fn flags(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
     words.filter(|word| word.starts_with("--") && word.len() > 2).map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! Feedback: members write to the administrators, on a notice or on none, and administrators read it.
+//! Feedback: members write to the administrators, with or without a notice, and administrators read it.
 
 use serde_json::{Value, json};
 use tidings_tests::{Caller, Server, sample};
@@ -17,12 +17,12 @@ fn list(admin: &Caller) -> Vec<Value> {
     admin.get("/get_all_feedback").succeeded().list("feedback_list").to_vec()
 }
 
-/// The one feedback with this text.
+/// Returns the only feedback with this text.
 fn feedback_with_text(admin: &Caller, text: &str) -> Value {
     let list = list(admin);
     let mut found = list.iter().filter(|feedback| feedback["post"] == text);
     let one = found.next().unwrap_or_else(|| panic!("no {text:?} in {list:?}"));
-    assert!(found.next().is_none(), "{text:?} stands twice in {list:?}");
+    assert!(found.next().is_none(), "{text:?} is twice in {list:?}");
     one.clone()
 }
 
@@ -95,7 +95,11 @@ fn types_have_1_to_50_characters_and_texts_1_to_5000() {
             }
             assert_eq!(list(&admin).len(), sent);
         }
-        assert_eq!(ann.request("POST", path).send().said(), "200 fail", "no body has no text");
+        assert_eq!(
+            ann.request("POST", path).send().said(),
+            "200 fail",
+            "a request without a body has no text"
+        );
         assert_eq!(ann.form(path, &[("type", "a")]).said(), "200 fail");
         assert_eq!(ann.form(path, &[("type", "a"), ("post", "")]).said(), "200 fail");
     }
@@ -156,7 +160,7 @@ fn only_administrators_read_and_close_feedback() {
     }
     assert_eq!(feedback_with_text(&admin, "first")["activation"], 1);
 
-    // Twice is fine, and there is a way back.
+    // Setting the same activation again changes nothing, and closed feedback can be opened again.
     for activation in [0, 0, 1, 1, 0] {
         let set = admin.get(&format!("/update_feedback/{id}/{activation}"));
         assert_eq!(set.succeeded().body, json!({ "result": "success" }));
@@ -184,7 +188,7 @@ fn feedback_stays_after_its_author_and_notice_are_removed() {
     let _ = ann.get("/remove_mine").succeeded();
     let _ = admin.get("/admin_remove_user/ben").succeeded();
     let _ = admin.get(&path).succeeded();
-    // Who has the id next is somebody else.
+    // A new member with the id is not the author.
     let _ = server.member("ann").post("/send_feedback", json!({ "post": "from another ann" })).succeeded();
     server.restart();
     for (text, author) in [("from ann", "removed"), ("from ben", "removed"), ("from another ann", "ann")] {

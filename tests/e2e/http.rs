@@ -1,4 +1,4 @@
-//! What holds for every operation over HTTP: paths, methods, bodies, headers.
+//! Rules for all operations over HTTP: paths, methods, bodies and headers.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -14,7 +14,7 @@ mod shutdown;
 mod targets;
 mod unread;
 
-/// A path on which the operation finds something to answer, if not what it looks for.
+/// Returns a path that reaches the operation; its ids match no record.
 fn path(operation: &Operation) -> String {
     operation.path_with(|_| "1".into())
 }
@@ -130,7 +130,7 @@ fn every_response_is_json_and_personal_or_changing_ones_are_not_cached() {
     }
 }
 
-/// The fields of a JSON body as a form writes them, lists as a repeated key or with commas.
+/// Returns the fields of a JSON body as a form has them, with lists as a repeated key or with commas.
 fn as_form(body: &Value, commas: bool) -> Vec<(String, String)> {
     let mut fields = Vec::new();
     for (name, value) in body.as_object().unwrap() {
@@ -280,7 +280,7 @@ fn large_responses_are_compressed_for_clients_that_accept_it() {
     let server = Server::start();
     let (ann, admin) = (server.member("ann"), server.admin());
     let _ = server.cli_with_input(["post", "import", "-"], sample::RUST_BLOG).succeeded();
-    wait_until("the feeds have the posts", || {
+    wait_until("the feeds show the posts", || {
         server.anyone().get("/get_popularity_newsfeed").list("newsfeed").len() == 40
     });
     for n in 0..20 {
@@ -328,7 +328,7 @@ fn the_rate_limit_bounds_a_clients_requests_per_second() {
     assert!(done >= 3, "{done}");
     assert_eq!(there.get("/get_all_notice").said(), "200 success");
     assert_eq!(here.get("/healthz").said(), "200 success");
-    wait_until("the next second has come", || here.get("/get_all_notice").status == 200);
+    wait_until("the next second has begun", || here.get("/get_all_notice").status == 200);
     let without = Server::start();
     for _ in 0..50 {
         assert_eq!(without.anyone().get("/get_all_notice").said(), "200 success");

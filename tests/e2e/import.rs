@@ -1,4 +1,4 @@
-//! Many posts at once: over HTTP and by the command line, while the server runs.
+//! Imports of posts over HTTP and by the command line while the server runs.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ fn import(admin: &Caller, content_type: &str, body: impl Into<Vec<u8>>) -> Answe
     admin.request("POST", "/import_posts").body(content_type, body).send()
 }
 
-/// A complete report without errors.
+/// Returns the report of an import without errors.
 fn report(inserted: u64, updated: u64, skipped: u64) -> Value {
     json!({ "result": "success", "inserted": inserted, "updated": updated, "skipped": skipped, "errors": [] })
 }
@@ -31,7 +31,7 @@ fn posts(titles: &[&str]) -> Vec<Value> {
     titles.iter().map(|title| sample::post(title)).collect()
 }
 
-/// The titles of all posts, sorted, once there are as many as expected.
+/// Waits until the feed shows `count` posts, and returns their sorted titles.
 fn titles(server: &Server, count: usize) -> Vec<String> {
     let mut titles = Vec::new();
     wait_until("the feed shows the posts", || {
@@ -43,7 +43,7 @@ fn titles(server: &Server, count: usize) -> Vec<String> {
     titles
 }
 
-/// The numbers of the lines that were left out; each has a reason.
+/// Returns the numbers of the lines that were left out, and asserts that each has a reason.
 fn left_out(report: &Value) -> Vec<u64> {
     let errors = report["errors"].as_array().unwrap();
     let number = |error: &Value| {
@@ -136,7 +136,7 @@ fn the_elements_of_an_array_are_numbered_as_lines() {
     let answer = import(&admin, JSON, array.to_string()).succeeded();
     assert_eq!(left_out(&answer.body), [2, 3, 5]);
     assert_eq!(titles(&server, 3), ["four", "one", "six"]);
-    // What comes before the place where an array breaks off is kept, and that it does is said.
+    // Elements before the end of a truncated array are imported, and the truncation is reported.
     let broken = format!("[{}, {}, {{\"title\":", sample::post("seven"), sample::post("eight"));
     let answer = import(&admin, JSON, broken).succeeded();
     assert_eq!((answer.body["inserted"].as_u64(), left_out(&answer.body)), (Some(2), vec![3]));
@@ -175,7 +175,7 @@ fn a_line_with_a_known_url_updates_the_post() {
 
     all[1]["title"] = json!("두 번째");
     all[1]["topic"] = json!(["numbers"]);
-    // What a line says of a post that is there already does not replace what it has earned.
+    // A line does not change the id, views and likes of an existing post.
     all[1]["view"] = json!(1_000);
     all[1]["fav_cnt"] = json!(1_000);
     all[1]["_id"] = json!("0123456789abcdef01234567");
@@ -187,7 +187,7 @@ fn a_line_with_a_known_url_updates_the_post() {
     wait_until("the feed shows the title", || titles(&server, 3).contains(&"두 번째".to_owned()));
     assert_eq!(ids(&server), before);
 
-    // Of two lines with one url the later one is what stays.
+    // Of two lines with the same url the later one wins.
     let twice = [sample::post("four"), json!({ "title": "4", "url": sample::post("four")["url"] })];
     assert_eq!(import(&admin, NDJSON, lines(&twice)).body, report(1, 1, 0));
     assert_eq!(titles(&server, 4), ["4", "one", "three", "두 번째"]);
@@ -208,7 +208,7 @@ fn a_new_post_keeps_the_id_views_and_likes_of_its_line() {
     assert_eq!(kept.body["post"]["view"], 12_345);
     assert_eq!(kept.body["post"]["fav_cnt"], 67);
     assert_eq!(import(&admin, NDJSON, post.to_string()).body, report(0, 0, 1));
-    // An id stands for one post: a line that claims it for another is left out.
+    // A line with the id of another post is left out.
     let mut other = sample::post("other");
     other["_id"] = json!(id);
     let answer = import(&admin, NDJSON, lines(&[other, sample::post("next")])).succeeded();
@@ -259,9 +259,9 @@ fn the_command_line_reports_what_http_answers() {
         let output = by_cli.cli_with_input(["--json", "post", "import", "-"], body).succeeded();
         assert_eq!(output.json(), answer.body);
         assert_eq!(output.stdout.trim_end().as_bytes(), answer.bytes, "to the byte");
-        assert_eq!(output.stderr, "", "errors stand in the object");
+        assert_eq!(output.stderr, "", "errors are in the object");
     }
-    // For people, the lines that were left out are named beside the counts.
+    // Without `--json`, the lines that were left out are on standard error.
     let output = by_cli.cli_with_input(["post", "import", "-"], &bad).succeeded();
     let count = sample::rust_blog().len();
     for line in [count + 1, count + 2] {

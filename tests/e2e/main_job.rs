@@ -1,10 +1,9 @@
-//! The main job, as one story: what somebody does with tidings from the first start on, and what is still there
-//! after a restart and after a crash.
+//! The main workflow as one test: a campus uses tidings from the first start, and a restart or a crash loses nothing.
 
 use serde_json::{Value, json};
 use tidings_tests::{Caller, PASSWORD, Server, sample, wait_until};
 
-/// Everything that the three of them see.
+/// Returns the answers to all reads of the guest, the member and the administrator.
 fn everything(anyone: &Caller, member: &Caller, admin: &Caller) -> Vec<(&'static str, Value)> {
     let guest = [
         "/get_popularity_newsfeed",
@@ -19,7 +18,7 @@ fn everything(anyone: &Caller, member: &Caller, admin: &Caller) -> Vec<(&'static
     let see = |reader: &Caller, path: &'static str| (path, reader.get(path).succeeded().body);
     let search = anyone.post("/priority_search/10", json!({ "search": "cargo" })).succeeded().body;
     let mut seen: Vec<_> = guest.map(|path| see(anyone, path)).into();
-    // Not the member's topic feed: opening it would be one more act.
+    // The member reads no topic feed, because opening one is an act.
     seen.extend(members.map(|path| see(member, path)));
     seen.push(see(member, "/get_recommendation_newsfeed"));
     seen.extend(admins.map(|path| see(admin, path)));
@@ -27,7 +26,7 @@ fn everything(anyone: &Caller, member: &Caller, admin: &Caller) -> Vec<(&'static
     seen
 }
 
-/// The titles of the first posts that are recommended to `reader`.
+/// Returns the titles of the first three posts that are recommended to `reader`.
 fn recommended(reader: &Caller) -> Vec<String> {
     reader.get("/get_recommendation_newsfeed?limit=3").succeeded().column("newsfeed", "title")
 }
@@ -41,14 +40,14 @@ const SURVEYS: [&str; 3] = [
 
 #[test]
 fn a_campus_starts_the_service_fills_it_uses_it_and_loses_nothing() {
-    // A fresh directory: the first start makes the database and says how to become administrator.
+    // The first start creates the database, and the log says how to become administrator.
     let mut server = Server::start();
     assert!(server.database().exists());
     wait_until("the log says how to become administrator", || server.log().contains("init --admin"));
     let anyone = server.anyone();
     assert_eq!(anyone.get("/readyz").status, 200);
 
-    // The administrator fills it while it runs, and becomes one.
+    // While the server runs, the operator imports posts and creates an administrator.
     let file = server.database().with_file_name("rust-blog.jsonl");
     std::fs::write(&file, sample::RUST_BLOG).unwrap();
     let count = sample::rust_blog().len();
@@ -74,7 +73,7 @@ fn a_campus_starts_the_service_fills_it_uses_it_and_loses_nothing() {
     assert_eq!(
         popular.text("/newsfeed/0/title"),
         "Enabling the next-generation trait solver on nightly",
-        "nobody has done anything: newest first"
+        "without acts the newest post is first"
     );
     let surveys = ann.get("/get_newsfeed_of_topic/surveys").succeeded();
     assert_eq!(surveys.column("newsfeed", "title"), SURVEYS);
@@ -82,25 +81,25 @@ fn a_campus_starts_the_service_fills_it_uses_it_and_loses_nothing() {
     let known = recommended(&ann);
     assert!(
         !known.iter().any(|title| SURVEYS.contains(&title.as_str())),
-        "nothing is known of her yet: {known:?}"
+        "the member has no acts yet: {known:?}"
     );
 
-    // She views, likes and searches; what is recommended follows.
+    // The member views, likes and searches, and the recommendations follow these acts.
     let _ = ann.get(&format!("/post_view/{viewed}")).succeeded();
     let _ = ann.get(&format!("/post_view/{liked}")).succeeded();
     let _ = ann.get(&format!("/post_like/{liked}")).succeeded();
     let found = ann.post("/priority_search/5", json!({ "search": "the annual survey" })).succeeded();
     assert!(found.column("search_result", "_id").contains(&liked));
     let _ = ann.post("/search_logging", json!({ "search": "the annual survey" })).succeeded();
-    assert_eq!(recommended(&ann)[0], SURVEYS[0], "the one that she has not seen");
+    assert_eq!(recommended(&ann)[0], SURVEYS[0], "the survey that she has not seen");
     let all = ann.get("/get_recommendation_newsfeed").succeeded().column("newsfeed", "_id");
     assert!(all.contains(&other) && !all.contains(&liked) && !all.contains(&viewed));
-    wait_until("what she liked is popular", || {
+    wait_until("the liked post is the most popular", || {
         let first = anyone.get("/get_popularity_newsfeed").body["newsfeed"][0].clone();
         (&first["_id"], &first["fav_cnt"]) == (&json!(liked), &json!(1))
     });
 
-    // The administrator adds, edits, hides and removes notices; she reads them and writes back.
+    // The administrator adds, edits, hides and removes notices; the member reads them and sends feedback.
     let insert = |title: &str| admin.post("/insert_notice", sample::notice(title)).text("/_id");
     let [library, canteen, typo] = ["Library", "Canteen", "Tpyo"].map(insert);
     let edit =
@@ -120,7 +119,7 @@ fn a_campus_starts_the_service_fills_it_uses_it_and_loses_nothing() {
     let done = format!("/update_feedback/{}/0", read.text("/feedback_list/0/_id"));
     let _ = admin.get(&done).succeeded();
 
-    // A restart, a crash, a restart: all is still there, for tokens of before, too.
+    // After a restart, a crash and a stop, all data is unchanged and older tokens are still valid.
     let before = everything(&anyone, &ann, &admin);
     server.restart();
     assert_eq!(everything(&anyone, &ann, &admin), before);

@@ -1,5 +1,6 @@
-//! Every operation, called by everybody and with every bad input: the answers stand in snapshots, which were
-//! written from the documents.
+//! Calls every operation as every kind of caller and with all kinds of bad input.
+//!
+//! The expected answers are snapshots, which were written from the documentation.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -12,13 +13,13 @@ mod bodies;
 mod callers;
 mod paths;
 
-/// A server with something of everything, for operations to work on.
+/// A server with records for all operations.
 struct Fixture {
     server: Server,
-    /// An administrator who is always there, so that no other one is the last.
+    /// An administrator who is never removed, so that no other administrator is the last one.
     boss: Caller,
     feedback: String,
-    /// The member whom administrators act on.
+    /// The id of the member on whom administrators act.
     target: RefCell<String>,
     count: Cell<u64>,
 }
@@ -38,25 +39,25 @@ impl Fixture {
         Self { server, boss, feedback, target, count: Cell::new(0) }
     }
 
-    /// A number that is another one each time.
+    /// Returns a number that is different on each call.
     fn number(&self) -> u64 {
         self.count.set(self.count.get() + 1);
         self.count.get()
     }
 
-    /// A member of their own.
+    /// Creates a member.
     fn member(&self) -> Caller {
         self.server.member(&format!("member{}", self.number()))
     }
 
-    /// An administrator of their own.
+    /// Creates an administrator.
     fn administrator(&self) -> Caller {
         let member = self.member();
         let _ = self.server.cli(["admin", "grant", member.id()]).succeeded();
         member
     }
 
-    /// Something that there is, for a parameter of a path.
+    /// Returns a valid value for a parameter of a path; an id is that of an existing record.
     fn value(&self, parameter: &str) -> String {
         match parameter {
             "auto_login" | "activation" | "days" => "1".into(),
@@ -74,11 +75,11 @@ impl Fixture {
                 let post = sample::post(&format!("Post {}", self.number()));
                 self.boss.post("/insert_post", post).succeeded().text("/_id")
             }
-            other => panic!("a value for {other}"),
+            other => panic!("the fixture has no value for the parameter {other}"),
         }
     }
 
-    /// A good request of `caller`.
+    /// Returns a valid request of `caller`.
     fn request<'c>(&self, operation: &Operation, caller: &'c Caller) -> Request<'c> {
         let request = caller.request(operation.method, &operation.path_with(|name| self.value(name)));
         match operation.body_with(self.number()) {
@@ -87,14 +88,14 @@ impl Fixture {
         }
     }
 
-    /// Puts back whom an operation that was done has removed.
+    /// Replaces the target member if the operation has removed it.
     fn restore(&self, operation: &Operation) {
         if operation.path.starts_with("/admin_remove_user/") {
             self.target.replace(self.member().id().to_owned());
         }
     }
 
-    /// That nothing broke, in whatever was asked.
+    /// Asserts that the server is ready, the database is intact and the log has no error.
     fn check(mut self) {
         assert_eq!(self.server.anyone().get("/readyz").said(), "200 success");
         assert_eq!(self.server.integrity(), "ok");
@@ -103,12 +104,15 @@ impl Fixture {
     }
 }
 
-/// Whether the caller's token has stopped when the operation was done.
+/// Returns whether the operation, once it succeeds, invalidates the caller's token.
 fn invalidates_the_token(operation: &Operation) -> bool {
     matches!(operation.path, "/change_pw" | "/sign_out_all" | "/remove_mine")
 }
 
-/// Status and `result`, of an operation that must not fail by itself, and whether it reports lines left out.
+/// Returns the status and `result` of an answer, and whether it reports lines left out.
+///
+/// # Panics
+/// If the status is 500 or higher, or the answer is not JSON.
 fn said(operation: &Operation, case: &str, answer: &Answer) -> String {
     let name = operation.name();
     assert!(answer.status < 500, "{name}, {case}: {answer:?}");
@@ -117,17 +121,17 @@ fn said(operation: &Operation, case: &str, answer: &Answer) -> String {
     if errors { format!("{} with errors", answer.said()) } else { answer.said() }
 }
 
-/// What was answered to whom or to what, operation by operation.
+/// The answers of each operation, with the callers or inputs that got them.
 #[derive(Default)]
 struct Table(String);
 
 impl Table {
-    /// Adds a row: each answer with the cases that got it, in their order.
+    /// Adds an operation: each answer with the cases that got it, in their order.
     fn add(&mut self, name: &str, answers: Vec<(String, String)>) {
         let mut cases: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (case, answer) in answers {
             let cases = cases.entry(answer).or_default();
-            // Cases of one name stand together where they are answered alike.
+            // Cases with the same name and the same answer are listed once.
             if !cases.contains(&case) {
                 cases.push(case);
             }
@@ -138,7 +142,7 @@ impl Table {
         }
     }
 
-    /// Compares it with the snapshot of this name.
+    /// Compares the table with the snapshot of this name.
     fn compare(self, name: &str) {
         insta::with_settings!({ omit_expression => true }, {
             insta::assert_snapshot!(name, self.0);
@@ -146,7 +150,7 @@ impl Table {
     }
 }
 
-/// A body with one field set.
+/// Returns a body with one field set.
 fn with_field(body: &Value, field: &str, value: Value) -> Value {
     let mut body = body.clone();
     body[field] = value;
@@ -168,5 +172,5 @@ fn the_table_of_operations_matches_the_openapi_document() {
     documented.sort();
     table.sort();
     assert_eq!(documented, table);
-    assert_eq!(PASSWORD, "correct horse", "the table's bodies have it");
+    assert_eq!(PASSWORD, "correct horse", "the bodies in the table contain this password");
 }

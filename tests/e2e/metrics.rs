@@ -1,4 +1,4 @@
-//! Metrics, as whoever watches over a server reads them.
+//! The metrics that a monitoring system reads.
 
 use std::cell::RefCell;
 use std::net::{SocketAddr, TcpListener};
@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use serde_json::json;
 use tidings_tests::{Server, command, run, sample, wait_until};
 
-/// A server that tells its metrics, and where.
+/// Starts a server that serves metrics, and returns the address of its metrics.
 fn with_metrics() -> (Server, SocketAddr) {
     let server = Server::with(|serve| {
         serve.args(["--metrics-listen", "127.0.0.1:0"]);
@@ -21,7 +21,7 @@ fn with_metrics() -> (Server, SocketAddr) {
     (server, address.take().unwrap())
 }
 
-/// What is asked there is answered with this status and body.
+/// Requests a path of the metrics listener, and returns the status and the body.
 fn get(address: SocketAddr, path: &str) -> (u16, String) {
     use std::io::{Read as _, Write as _};
     let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -32,7 +32,7 @@ fn get(address: SocketAddr, path: &str) -> (u16, String) {
     (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
-/// The value of a sample, named as it stands in the text.
+/// Returns the value of the sample with this name and labels.
 fn value(page: &str, name: &str) -> Option<f64> {
     page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
 }
@@ -85,7 +85,10 @@ fn metrics_are_on_their_own_listener_alone() {
     assert_eq!(get(metrics, "/get_device").0, 404);
     assert_eq!(get(metrics, "/metrics").0, 200);
     let figures = server.anyone().get("/get_analysis").succeeded();
-    assert_eq!(figures.body["analysis"]["communication_avg"], 0, "it is no communication");
+    assert_eq!(
+        figures.body["analysis"]["communication_avg"], 0,
+        "a request for metrics is not a communication"
+    );
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn crawler_requests_and_lost_lines_are_reported() {
     for _ in 0..3 {
         let _ = bot.get("/get_device").succeeded();
     }
-    wait_until("they are written", || {
+    wait_until("the crawler requests are counted", || {
         value(&get(metrics, "/metrics").1, "tidings_crawler_requests_total") == Some(3.0)
     });
     assert_eq!(value(&get(metrics, "/metrics").1, "tidings_records_lost_total"), Some(0.0));

@@ -1,4 +1,4 @@
-//! Newsfeeds: popular posts, posts of a topic, and posts recommended to who is asking.
+//! Newsfeeds: popular posts, posts of a topic, and posts recommended to the caller.
 
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,9 @@ const FEEDS: [&str; 4] = [
     "/get_topic_newsfeed/all",
 ];
 
-/// A post as an import takes it, on a site of its own and in the topic `all`; number 0 is the oldest.
+/// Returns post number `n` in the form that an import reads, with its own site and the topic `all`.
 ///
-/// Its id ends with its number, its title is its number in three digits.
+/// Post 0 is the oldest. The id is the number in hexadecimal, the title is the number in three decimal digits.
 fn post(n: usize) -> Value {
     json!({
         "_id": id(n),
@@ -32,7 +32,7 @@ fn id(n: usize) -> String {
     format!("{n:024x}")
 }
 
-/// Imports posts by another process and waits until the feeds show as many.
+/// Imports posts by another process, and waits until the popular feed shows `shown` posts.
 fn import(server: &Server, posts: &[Value], shown: usize) {
     let lines: Vec<String> = posts.iter().map(Value::to_string).collect();
     let report =
@@ -58,14 +58,14 @@ fn titles(reader: &Caller, path: &str) -> Vec<String> {
     feed(reader, path).column("newsfeed", "title")
 }
 
-/// The titles of posts in this order.
+/// Returns the titles of the posts with these numbers, in the same order.
 fn titles_of(numbers: impl IntoIterator<Item = usize>) -> Vec<String> {
     numbers.into_iter().map(|n| format!("{n:03}")).collect()
 }
 
 fn view(server: &Server, n: usize, times: usize) {
     for reader in 0..times {
-        // Each by a guest of their own: of one guest's views a single one counts for an hour.
+        // Each view has another user agent: one guest's views count once an hour for the rank.
         let reader = server.anyone().with_header("User-Agent", &format!("reader {reader}"));
         let _ = reader.get(&format!("/post_view/{}", id(n))).succeeded();
     }
@@ -136,7 +136,7 @@ fn a_page_has_150_posts_by_default_and_at_most_300() {
 fn popular_posts_are_ranked_by_likes_and_views_then_newest_first() {
     let server = with_posts(8);
     let (ann, ben) = (server.member("ann"), server.member("ben"));
-    // A like weighs three views: two views, one like, five views, two likes.
+    // A like weighs three views: posts 1 to 4 get two views, one like, five views and two likes.
     view(&server, 1, 2);
     like(&ann, 2);
     view(&server, 3, 5);
@@ -144,19 +144,19 @@ fn popular_posts_are_ranked_by_likes_and_views_then_newest_first() {
     like(&ben, 4);
     let popular = || titles(&server.anyone(), "/get_popularity_newsfeed");
     wait_until("the likes and views count", || popular() == titles_of([4, 3, 2, 1, 7, 6, 5, 0]));
-    // What is taken back counts no longer.
+    // A like that is taken back no longer counts.
     for member in [&ann, &ben] {
         let _ = member.get(&format!("/post_unlike/{}", id(4))).succeeded();
     }
     wait_until("the likes are taken back", || popular() == titles_of([3, 2, 1, 7, 6, 5, 4, 0]));
-    // For everybody the same.
+    // Members get the same order as guests.
     assert_eq!(titles(&ann, "/get_popularity_newsfeed"), popular());
 }
 
 #[test]
 fn one_client_cannot_make_a_post_popular() {
     let server = with_posts(4);
-    // Two members each, against one guest many times, and against many user agents of one network.
+    // Two members view post 2, one guest views post 0 many times, and many user agents of one network view post 1.
     let (ann, ben) = (server.member("ann"), server.member("ben"));
     for member in [&ann, &ben] {
         let _ = member.get(&format!("/post_view/{}", id(2))).succeeded();
@@ -169,10 +169,10 @@ fn one_client_cannot_make_a_post_popular() {
         like(&server.member(&format!("liker{n}")), 3);
     }
     let popular = || titles(&server.anyone(), "/get_popularity_newsfeed");
-    // Eleven likes weigh 33 views, which is more than one network's 30.
-    wait_until("all of it counts", || popular() == titles_of([3, 1, 2, 0]));
+    // Eleven likes weigh 33 views, more than the 30 that count of one network.
+    wait_until("the views and likes count", || popular() == titles_of([3, 1, 2, 0]));
     let post = server.anyone().get(&format!("/get_post/{}", id(0))).succeeded();
-    assert_eq!(post.body["post"]["view"], 40, "every view is counted as a view");
+    assert_eq!(post.body["post"]["view"], 40, "the number of views includes each of them");
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn settings_change_the_weight_of_a_like_and_the_acts_interest_needs() {
 #[test]
 fn ties_are_broken_by_the_newest_date_then_the_greatest_id() {
     let server = Server::start();
-    // Newer ones have smaller ids, and three the same date.
+    // Posts 9, 7 and 8 have the same date; the id of the older post 5 is greater than that of post 4.
     let posts: Vec<Value> = [(5, 1), (4, 2), (9, 3), (7, 3), (8, 3)]
         .map(|(n, day)| {
             let mut post = post(n);
@@ -250,10 +250,10 @@ fn version_1_of_the_topic_feed_is_the_same_and_names_its_successor() {
     let limited = feed(&anyone, "/get_topic_newsfeed/all?limit=7");
     assert_eq!(limited.column("newsfeed", "title"), titles_of((193..200).rev()));
     let next = limited.text("/next");
-    let goes_on = titles(&anyone, &format!("/get_topic_newsfeed/all?next={next}"));
-    assert_eq!(goes_on, titles_of((186..193).rev()));
-    // Both are the same feed, so a page of one goes on in the other.
-    assert_eq!(titles(&anyone, &format!("/get_newsfeed_of_topic/all?next={next}")), goes_on);
+    let second_page = titles(&anyone, &format!("/get_topic_newsfeed/all?next={next}"));
+    assert_eq!(second_page, titles_of((186..193).rev()));
+    // Both paths are the same feed, so a `next` of one continues in the other.
+    assert_eq!(titles(&anyone, &format!("/get_newsfeed_of_topic/all?next={next}")), second_page);
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn opening_a_topic_feed_adds_it_to_the_members_list() {
     import(&server, &posts, 4);
     let ann = server.member("ann");
     let opened = || ann.get("/get_specific_userinfo/4").succeeded().list("newsfeed_list").to_vec();
-    // None of these: another feed, an unknown topic, a page that is not the first, nobody.
+    // These add nothing: another feed, an unknown topic, a page after the first, an invalid token.
     let _ = feed(&ann, "/get_popularity_newsfeed");
     let _ = feed(&ann, "/get_recommendation_newsfeed");
     let _ = feed(&ann, "/get_newsfeed_of_topic/unknown");
@@ -284,9 +284,9 @@ fn opening_a_topic_feed_adds_it_to_the_members_list() {
     let list = opened();
     let names: Vec<&Value> = list.iter().map(|access| &access["newsfeed_name"]).collect();
     assert_eq!(names, ["middle", "여행", "all"], "newest first");
-    assert_eq!(list[2]["tag"], json!(["common", "middle", "rare"]), "the commonest first");
+    assert_eq!(list[2]["tag"], json!(["common", "middle", "rare"]), "most common first");
     assert_eq!(list[1]["tag"], json!([]));
-    assert_eq!(list[0]["tag"], json!(["common", "middle"]), "of the one post that was shown");
+    assert_eq!(list[0]["tag"], json!(["common", "middle"]), "the tags of the one post on the page");
 }
 
 #[test]
@@ -305,20 +305,24 @@ fn no_feed_shows_a_post_past_its_end() {
     for path in FEEDS {
         let shown = || titles(&server.anyone(), path);
         wait_until("the feed shows the posts", || shown().contains(&"005".to_owned()));
-        // On a busy machine the end may have come by now.
+        // On a busy machine the end of post 4 may have passed by now.
         let (shown, before) = (shown(), begin.elapsed() < lasts);
         assert!(!before || shown == titles_of([5, 4, 2, 1, 0]), "{path}: {shown:?}");
     }
     for path in FEEDS {
-        wait_until("the end has come", || titles(&server.anyone(), path) == titles_of([5, 2, 1, 0]));
-        assert!(begin.elapsed() >= lasts, "not before its time");
+        wait_until("the feed omits the ended post", || {
+            titles(&server.anyone(), path) == titles_of([5, 2, 1, 0])
+        });
+        assert!(begin.elapsed() >= lasts, "the post was omitted before its end");
     }
-    // It is there all the same, and back when its end is taken away.
+    // An ended post still exists, and feeds show it again when its end date is removed.
     let ended = format!("/get_post/{}", id(4));
     let _ = server.anyone().get(&ended).succeeded();
     let _ = admin.post(&format!("/update_post/{}", id(3)), json!({ "end_date": "" })).succeeded();
     for path in FEEDS {
-        wait_until("it is back", || titles(&server.anyone(), path) == titles_of([5, 3, 2, 1, 0]));
+        wait_until("the feed shows post 3 again", || {
+            titles(&server.anyone(), path) == titles_of([5, 3, 2, 1, 0])
+        });
     }
 }
 
@@ -344,7 +348,7 @@ fn feeds_treat_an_invalid_token_like_no_token() {
 fn changes_by_another_process_show_within_a_second() {
     let server = with_posts(3);
     let mut fastest = Duration::MAX;
-    // The quickest of some counts: the machine may have something else to do for a moment.
+    // Only the fastest of five rounds is checked, because a busy machine delays some of them.
     for n in 3..8 {
         let line = post(n).to_string();
         let _ = server.cli_with_input(["post", "import", "-"], line).succeeded();

@@ -1,4 +1,4 @@
-//! Notices: administrators insert, update and remove them, and anybody reads what is shown.
+//! Notices: administrators insert, update and remove them, and anyone reads those that are shown.
 
 use serde_json::{Value, json};
 use tidings_tests::{Answer, Caller, Server, sample};
@@ -6,7 +6,7 @@ use tidings_tests::{Answer, Caller, Server, sample};
 use crate::form::{is_date, is_id};
 
 const UNKNOWN: &str = "0123456789abcdef01234567";
-/// What stands in a path where an id should.
+/// Malformed ids, as they appear in a path.
 const MALFORMED: [&str; 4] = ["1", "0123456789abcdef0123456", "0123456789abcdef0123456z", "%EA%B0%80"];
 
 fn insert(admin: &Caller, notice: Value) -> String {
@@ -21,7 +21,7 @@ fn get(reader: &Caller, id: &str) -> Answer {
     reader.get(&format!("/get_notice/{id}"))
 }
 
-/// Everything that there is to notices, without counting a view.
+/// Returns all notices with all fields, without counting a view.
 fn all(admin: &Caller) -> Value {
     admin.get("/get_all_notice").succeeded().body
 }
@@ -70,7 +70,7 @@ fn titles_have_1_to_200_characters_and_texts_1_to_20000() {
     let server = Server::start();
     let admin = server.admin();
     let mut expected = Vec::new();
-    // Characters, not bytes: a Hangul syllable has three, a crab four.
+    // Limits are in characters; in UTF-8 a Hangul syllable has three bytes, a crab emoji four.
     for letter in ["a", "가", "🦀"] {
         let kept = json!({ "title": letter.repeat(200), "post": letter.repeat(20_000) });
         let id = insert(&admin, kept.clone());
@@ -158,7 +158,7 @@ fn a_hidden_notice_exists_for_administrators_only() {
     assert_eq!(
         get(&admin, &hidden).succeeded().body["notice_list"]["view"],
         1,
-        "who may not see it counts no view"
+        "a refused reader counts no view"
     );
 
     let _ = admin.post(&format!("/update_notice/{hidden}"), json!({ "activation": 1 })).succeeded();
@@ -173,7 +173,7 @@ fn a_hidden_notice_exists_for_administrators_only() {
     }
     assert_eq!(get(&admin, &hidden).body["notice_list"]["view"], 5);
 
-    // Who is an administrator no longer sees no more than others.
+    // A former administrator sees only the notices that are shown.
     let _ = server.cli(["admin", "grant", "ann"]).succeeded();
     assert_eq!(titles(&ann), ["hidden", "shown"]);
     let _ = server.cli(["admin", "revoke", "ann"]).succeeded();
@@ -191,7 +191,7 @@ fn an_update_changes_what_it_names_and_nothing_else() {
     {
         let update = admin.post(&format!("/update_notice/{first}"), json!({ field: value, "unknown": 1 }));
         assert_eq!(update.succeeded().body, json!({ "result": "success" }));
-        // The newest comes first, and an update makes no notice newer.
+        // The newest notice is first; an update does not change the order.
         expected["notice_list"][1][field] = value;
         assert_eq!(all(&admin), expected);
     }
@@ -250,7 +250,7 @@ fn only_administrators_change_notices() {
     let before = all(&admin);
     for caller in [server.anyone(), ann.clone(), ann.with_token("ann", "forged"), ann.with_token("ann", "")] {
         assert_eq!(caller.post("/insert_notice", sample::notice("mine")).said(), "200 Not admin");
-        // Not even which notices there are is told.
+        // The answer does not reveal whether the notice exists.
         for id in [&id, UNKNOWN] {
             let update = caller.post(&format!("/update_notice/{id}"), json!({ "title": "mine" }));
             assert_eq!(update.said(), "200 Not admin");
@@ -272,7 +272,7 @@ fn each_read_of_a_notice_counts_one_view_that_survives_a_restart() {
             ["0", &view.to_string()]
         );
     }
-    // Neither a list nor an update counts, and what changes keeps the views.
+    // Neither a list nor an update counts as a view, and a changed notice keeps its views.
     let _ = admin.post(&format!("/update_notice/{read}"), json!({ "title": "read on" })).succeeded();
     insert(&admin, sample::notice("third"));
     assert_eq!(server.anyone().get("/get_all_notice").column("notice_list", "view"), ["0", "0", "7"]);
@@ -296,14 +296,14 @@ fn a_clean_stop_loses_none_of_many_concurrent_views() {
     };
     let mut views: Vec<i64> = std::thread::scope(|scope| {
         let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(read)).collect();
-        // Notices change meanwhile, so that views meet lists that are made anew.
+        // Notices change at the same time, so that views are counted while the cached list is rebuilt.
         for n in 0..10 {
             insert(&admin, sample::notice(&format!("beside {n}")));
         }
         readers.into_iter().flat_map(|reader| reader.join().unwrap()).collect()
     });
     views.sort_unstable();
-    assert!(views.into_iter().eq(1..=READERS * VIEWS), "each reader saw a number of their own");
+    assert!(views.into_iter().eq(1..=READERS * VIEWS), "every view returns a different number");
     assert!(server.stop().status.success());
     server.restart();
     let all = server.anyone().get("/get_all_notice").succeeded();

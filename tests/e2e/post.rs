@@ -1,4 +1,4 @@
-//! Posts: administrators insert, update and remove them; who reads them views, likes and unlikes them.
+//! Posts: administrators insert, update and remove them; readers view, like and unlike them.
 
 use serde_json::{Value, json};
 use tidings_tests::{Answer, Caller, Server, sample, wait_until};
@@ -14,12 +14,12 @@ fn insert(admin: &Caller, post: Value) -> String {
     admin.post("/insert_post", post).succeeded().text("/_id")
 }
 
-/// The whole post.
+/// Returns a post with all its fields.
 fn get(server: &Server, id: &str) -> Value {
     server.anyone().get(&format!("/get_post/{id}")).succeeded().body["post"].clone()
 }
 
-/// Every post that there is, with all its fields.
+/// Returns all posts with all their fields, sorted by id.
 fn all(server: &Server) -> Vec<Value> {
     let mut ids = server.anyone().get("/get_popularity_newsfeed").succeeded().column("newsfeed", "_id");
     ids.sort();
@@ -38,7 +38,7 @@ fn expected_categories(expected: &[(&str, i64)]) -> Vec<(String, i64)> {
     expected.iter().map(|(name, posts)| ((*name).to_owned(), *posts)).collect()
 }
 
-/// The posts in the list of the member: 1 liked, 2 viewed.
+/// Returns a list of the member: 1 for liked posts, 2 for viewed posts.
 fn member_list(member: &Caller, type_num: u8) -> Answer {
     member.get(&format!("/get_specific_userinfo/{type_num}")).succeeded()
 }
@@ -109,7 +109,7 @@ fn each_field_keeps_its_bounds_to_the_character() {
     let id = insert(&admin, allowed.clone());
     let kept = get(&server, &id);
     for field in ["title", "post", "url", "topic", "tag"] {
-        assert!(kept[field] == allowed[field], "{field} is kept whole");
+        assert!(kept[field] == allowed[field], "{field} is stored without truncation");
     }
     for (field, wrong) in [
         ("title", json!("")),
@@ -145,7 +145,7 @@ fn each_field_keeps_its_bounds_to_the_character() {
             admin.post(&format!("/update_post/{id}"), json!({ field: wrong, "img": "https://a.org/b.png" }));
         assert_eq!(update.said(), "400 bad request", "{field} {wrong:.80}");
     }
-    assert!(get(&server, &id) == kept, "nothing of a refused update is kept");
+    assert!(get(&server, &id) == kept, "a refused update changes nothing");
     let search = server.anyone().post("/priority_search/10", json!({ "search": "refused" }));
     assert_eq!(search.succeeded().list("search_result"), [] as [Value; 0]);
 }
@@ -168,7 +168,11 @@ fn forms_are_read_like_json_with_lists_as_repeated_keys_or_commas() {
     let post = get(&server, &id);
     assert_eq!(post["title"], "양식 & 형식");
     assert_eq!(post["url"], "https://example.org/form?a=1&b=2");
-    assert_eq!(post["topic"], json!(["여행", "seoul, korea"]), "of a repeated key each is one name");
+    assert_eq!(
+        post["topic"],
+        json!(["여행", "seoul, korea"]),
+        "commas do not split the values of a repeated key"
+    );
     assert_eq!(post["tag"], json!(["봄", "여름", "가을"]));
     assert_eq!(post["end_date"], Value::Null);
     let _ = admin.form(&format!("/update_post/{id}"), &[("tag", "겨울"), ("title", "새 양식")]).succeeded();
@@ -189,7 +193,7 @@ fn two_posts_never_have_the_same_url() {
     assert_eq!(admin.post("/insert_post", again.clone()).said(), "409 already url");
     assert_eq!(admin.post(&format!("/update_post/{two}"), again).said(), "409 already url");
     assert_eq!((get(&server, &one), get(&server, &two)), before);
-    // Its own is no other's, and one that is given up is free.
+    // An update may repeat the post's own url, and a url that a post no longer has can be used again.
     let own = json!({ "url": before.1["url"], "title": "two again" });
     let _ = admin.post(&format!("/update_post/{two}"), own).succeeded();
     let _ = admin.post(&format!("/update_post/{one}"), json!({ "url": "https://elsewhere.org" })).succeeded();
@@ -265,11 +269,11 @@ fn a_removed_post_disappears_from_every_list() {
     assert_eq!(search.column("search_result", "_id"), [&*stays]);
     for feed in ["/get_popularity_newsfeed", "/get_recommendation_newsfeed", "/get_newsfeed_of_topic/animals"]
     {
-        wait_until("the feed shows what is left", || {
+        wait_until("the feed omits the removed post", || {
             server.anyone().get(feed).succeeded().column("newsfeed", "_id") == [&*stays]
         });
     }
-    // The url is free again.
+    // The url of a removed post can be used again.
     insert(&admin, sample::post("zebra crossing"));
 }
 
@@ -313,7 +317,7 @@ fn only_administrators_change_posts() {
         assert_eq!(ann.get(&format!("/remove_post/{id}")).said(), "403 Not admin");
     }
     assert_eq!(ann.post("/insert_post", sample::post("mine")).said(), "403 Not admin");
-    // A good one behind them shows that the feed has caught up.
+    // When the feed shows a later post, it would show the refused ones as well.
     let other = insert(&admin, sample::post("other"));
     wait_until("the feed shows the next post", || all(&server).len() > 1);
     assert_eq!(all(&server), [before, vec![get(&server, &other)]].concat());

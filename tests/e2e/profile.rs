@@ -1,10 +1,10 @@
-//! What members see and set of their own.
+//! A member's own data: profile, nickname, lists and account removal.
 
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
 use tidings_tests::{Answer, Caller, PASSWORD, Server, sample};
 
-/// Inserts a post of this title with these topics and tags; its id.
+/// Inserts a post with this title, topics and tags, and returns its id.
 fn insert_post(admin: &Caller, title: &str, topic: &[&str], tag: &[&str]) -> String {
     let mut post = sample::post(title);
     post["topic"] = json!(topic);
@@ -118,8 +118,8 @@ fn the_lists_hold_the_members_acts_with_every_documented_field() {
     });
 }
 
-/// Redacts a time that is written as the interface writes them.
-#[expect(clippy::needless_pass_by_value, reason = "so that insta takes it")]
+/// Redacts a time, and asserts that it has the format of the interface.
+#[expect(clippy::needless_pass_by_value, reason = "insta requires this signature")]
 fn time(time: insta::internals::Content, _: insta::internals::ContentPath<'_>) -> &'static str {
     let text = time.as_str().unwrap();
     let form: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
@@ -188,7 +188,7 @@ fn lists_are_newest_first_and_hold_each_post_once() {
     assert_eq!(
         lists.column("fav_list", "title"),
         ["C", "B", "A"],
-        "liked twice is liked once, when it was first"
+        "a repeated like keeps the date of the first"
     );
     assert_eq!(lists.column("search_list", "original"), ["one", "two", "one"]);
     assert_eq!(ann.get("/get_userinfo").column("user_fav_list", "title"), ["C", "B", "A"]);
@@ -230,7 +230,7 @@ fn resetting_the_measurement_clears_the_histories_and_keeps_the_likes() {
         ["fav_list", "view_list", "search_list", "newsfeed_list"].map(|list| lists.list(list).len())
     };
     assert_eq!(count(&ann), [1, 0, 0, 0]);
-    assert_eq!(count(&bob), [1, 1, 1, 1], "nobody else's are touched");
+    assert_eq!(count(&bob), [1, 1, 1, 1], "other members' lists do not change");
     assert_eq!(ann.get(&format!("/post_unlike/{post}")).said(), "200 success");
     assert_eq!(count(&ann), [0, 0, 0, 0]);
     assert_eq!(server.anyone().get("/reset_user_measurement").said(), "200 Not found");
@@ -255,6 +255,10 @@ fn likes_views_and_feedback_of_a_removed_member_stay() {
     let post = server.anyone().get(&format!("/get_post/{post}"));
     assert_eq!((&post.body["post"]["fav_cnt"], &post.body["post"]["view"]), (&json!(1), &json!(1)));
     let again = server.member("ann").get("/get_specific_userinfo/0");
-    assert_eq!(again.list("fav_list").len() + again.list("view_list").len(), 0, "a new member");
+    assert_eq!(
+        again.list("fav_list").len() + again.list("view_list").len(),
+        0,
+        "a new member has empty lists"
+    );
     assert_eq!(admin.get("/get_all_feedback").column("feedback_list", "author"), ["removed"]);
 }

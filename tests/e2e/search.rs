@@ -1,4 +1,4 @@
-//! Search: posts by relevance, within a category, by site; and what was searched.
+//! Search: posts by relevance, within a category and by site, and the members' recorded searches.
 
 use serde_json::{Value, json};
 use tidings_tests::{Answer, Caller, Server, sample};
@@ -10,7 +10,7 @@ fn insert(admin: &Caller, title: &str, text: &str, topic: &str, url: &str) -> St
     admin.post("/insert_post", post).succeeded().text("/_id")
 }
 
-/// A server with posts: each a title, a text and a topic.
+/// Starts a server with posts, given as title, text and topic.
 fn with_posts(posts: &[(&str, &str, &str)]) -> Server {
     let server = Server::start();
     let admin = server.admin();
@@ -48,7 +48,7 @@ fn posts_are_found_best_first_with_a_similarity_above_0() {
     let found = search(&server, "survey results");
     let hits = found.list("search_result");
     assert!(hits.len() >= 4, "{hits:?}");
-    assert_eq!(hits[0]["_id"], id, "it is about nothing else");
+    assert_eq!(hits[0]["_id"], id, "all words of this post match");
     let similarities: Vec<f64> = hits.iter().map(|hit| hit["similarity"].as_f64().unwrap()).collect();
     assert!(
         similarities.iter().all(|s| *s > 0.0) && similarities.is_sorted_by(|a, b| a >= b),
@@ -56,7 +56,7 @@ fn posts_are_found_best_first_with_a_similarity_above_0() {
     );
     let names: Vec<&String> = hits[0].as_object().unwrap().keys().collect();
     assert_eq!(names, ["_id", "date", "end_date", "fav_cnt", "img", "similarity", "title", "url", "view"]);
-    // The two that are about it come before those that mention it.
+    // The two posts about surveys come before posts that mention one.
     let next = found.column("search_result", "title");
     for title in ["2021 Annual Survey Report", "Launching the 2024 State of Rust Survey"] {
         assert!(next[1..4].contains(&title.to_owned()), "{next:?}");

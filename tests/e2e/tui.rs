@@ -1,4 +1,4 @@
-//! The administrators' screens in a real terminal, beside a running server.
+//! The terminal UI in a real terminal while a server runs on the same database.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tidings_tests::{Caller, Server, Window, command, run, sample, wait_until};
 
-/// The screens on the database of a server.
+/// The terminal UI, opened on the database of a running server.
 struct Screens {
     terminal: Window,
     server: Server,
@@ -17,7 +17,7 @@ impl Screens {
         Self::open_with(Server::start(), "")
     }
 
-    /// With something before the command, such as a variable.
+    /// Opens the terminal UI with a prefix before the command, such as a variable.
     fn open_with(server: Server, before: &str) -> Self {
         let terminal = Window::open(100, 30);
         let screens = Self { terminal, server };
@@ -30,7 +30,7 @@ impl Screens {
     fn run(&self, before: &str) {
         let binary = command().get_program().to_string_lossy().into_owned();
         let database = self.server.database().display();
-        // The process id is the shell's, which becomes the program.
+        // `exec` keeps the process id of the shell, so the file has the id of the program.
         let program = format!("{before} sh -c 'echo $$ > pid; exec {binary} --db {database} tui'");
         self.terminal.runs(&format!("{program}; echo ended: $?"));
         self.terminal.waits_for("Visitors by the hour");
@@ -41,7 +41,7 @@ impl Screens {
         Pid::from_raw(pid.trim().parse().unwrap()).unwrap()
     }
 
-    /// Waits until the program has ended so, and sees to it that the terminal is as it was.
+    /// Waits until the program has ended with `status`, and asserts that it has restored the terminal settings.
     #[track_caller]
     fn assert_ended(&self, status: &str) {
         self.terminal.waits_for(&format!("ended: {status}"));
@@ -82,7 +82,7 @@ fn a_notice_is_written_seen_over_http_hidden_and_removed() {
     assert_eq!(notices(&admin).len(), 1);
     terminal.press(&["y"]);
     terminal.waits_for("Removed “도서관 hours”.");
-    wait_until("the server has it no more", || notices(&admin).is_empty());
+    wait_until("the server has removed the notice", || notices(&admin).is_empty());
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn typed_drafts_survive_a_crash() {
     wait_until("the draft is on disk", is_saved);
     kill_process(screens.pid(), Signal::KILL).unwrap();
     screens.terminal.waits_for("ended: 137");
-    // The terminal is left as it was taken: what ends a line is another key.
+    // A killed program leaves the terminal in raw mode, in which Ctrl-J ends a line instead of Enter.
     screens.terminal.types("stty sane; clear");
     screens.terminal.press(&["C-j"]);
     screens.terminal.waits_until_gone("half a title");
@@ -167,14 +167,14 @@ fn typed_drafts_survive_a_crash() {
 fn the_screens_exit_with_their_terminal() {
     let screens = Screens::open();
     let state = format!("/proc/{}/stat", screens.pid().as_raw_nonzero());
-    // One that has ended may stand there until somebody asks what became of it.
+    // An ended process remains as a zombie (state Z) until its parent waits for it.
     let is_running = || fs::read_to_string(&state).is_ok_and(|state| !state.contains(") Z "));
     assert!(is_running());
     drop(screens.terminal);
     wait_until("the program has ended", || !is_running());
 }
 
-/// A panic is made with a key that only development builds have, and only where this variable is set.
+/// The panic comes from a key that only debug builds have, and only if this variable is set.
 #[cfg(debug_assertions)]
 #[test]
 fn the_terminal_is_restored_after_a_panic() {
@@ -229,7 +229,7 @@ fn without_a_terminal_there_is_a_hint_and_exit_status_2() {
 #[test]
 fn a_database_that_does_not_open_is_reported_before_the_terminal_is_touched() {
     let terminal = Window::open(100, 30);
-    fs::write(terminal.directory().join("no.db"), "this is no database at all, it is a text").unwrap();
+    fs::write(terminal.directory().join("no.db"), "This file is a text, not a database.").unwrap();
     let binary = command().get_program().to_string_lossy().into_owned();
     terminal.runs(&format!("{binary} --db no.db tui; echo ended: $?"));
     terminal.waits_for("ended: 3");

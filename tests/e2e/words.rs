@@ -1,4 +1,4 @@
-//! Similar words: learned from the posts, loaded, kept, and what searches make of them.
+//! Similar words: the word model is trained, loaded, stored and used by searches.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,15 +6,14 @@ use std::fs;
 use serde_json::{Value, json};
 use tidings_tests::{Caller, Server, wait_until};
 
-/// What the made-up posts are about, each with its words.
+/// The words of each subject of the made-up posts.
 const SUBJECTS: [&str; 3] = [
     "cargo crate compiler borrow trait lifetime macro",
     "oven flour butter sugar kitchen dough pan",
     "도서관 학생 교수 강의 시험 수업 캠퍼스",
 ];
 
-/// Posts as lines of an import: post after post about the subjects in turn, each with words of its own in an order
-/// of its own.
+/// Returns posts as lines of an import, about the subjects in turn. The words and their order differ between posts.
 fn posts(count: usize) -> String {
     let mut lines = String::new();
     for n in 0..count {
@@ -26,7 +25,7 @@ fn posts(count: usize) -> String {
     lines
 }
 
-/// A server with such posts, words not yet learned.
+/// Starts a server with 120 such posts, which does not train the word model by itself.
 fn with_posts() -> Server {
     let server = Server::with(|serve| {
         serve.args(["--words-retrain-after", "0"]);
@@ -40,7 +39,7 @@ fn import(server: &Server, count: usize) {
     assert_eq!(imported.json()["errors"], json!([]));
 }
 
-/// What is answered for a search, one list of words and similarities for each token.
+/// Returns the answer for a search: for each token its similar words with their similarities.
 fn similar(caller: &Caller, search: &str) -> Vec<(String, Vec<(String, f64)>)> {
     let answer = caller.post("/get_similarity_words", json!({ "search": search })).succeeded();
     answer.list("similarity_word").iter().map(parse_token).collect()
@@ -55,7 +54,7 @@ fn parse_token(token: &Value) -> (String, Vec<(String, f64)>) {
     (token, words.as_array().unwrap().iter().map(word).collect())
 }
 
-/// The one key of an object, and its value.
+/// Returns the only key of an object, and its value.
 fn only_entry(object: &Value) -> (String, &Value) {
     let object = object.as_object().unwrap();
     assert_eq!(object.len(), 1, "{object:?}");
@@ -63,7 +62,7 @@ fn only_entry(object: &Value) -> (String, &Value) {
     (key.clone(), value)
 }
 
-/// The words most like one word.
+/// Returns the words that are similar to `word`, most similar first.
 fn words(caller: &Caller, word: &str) -> Vec<String> {
     similar(caller, word).remove(0).1.into_iter().map(|(word, _)| word).collect()
 }
@@ -78,7 +77,7 @@ fn the_server_trains_the_word_model_by_itself() {
     let anyone = server.anyone();
     assert_eq!(similar(&anyone, "cargo"), [("cargo".to_owned(), vec![])], "there are no posts");
     import(&server, 120);
-    wait_until("words are learned", || !words(&anyone, "cargo").is_empty());
+    wait_until("the word model is trained", || !words(&anyone, "cargo").is_empty());
 
     let found = similar(&anyone, "Cargo, the OVEN cargo, 학생 and xylophone");
     let tokens: Vec<&str> = found.iter().map(|(token, _)| token.as_str()).collect();
@@ -87,10 +86,13 @@ fn the_server_trains_the_word_model_by_itself() {
         assert!((3..=10).contains(&words.len()), "{token}: {words:?}");
         assert!(words.iter().all(|(word, _)| word != token && is_about(word, subject)), "{token}: {words:?}");
         assert!(words.iter().all(|(_, similarity)| (0.5..=1.0).contains(similarity)), "{words:?}");
-        assert!(words.is_sorted_by(|a, b| a.1 >= b.1), "the most alike first: {words:?}");
+        assert!(words.is_sorted_by(|a, b| a.1 >= b.1), "most similar first: {words:?}");
     }
-    assert_eq!(found[3].1, [], "written like none, it is like none");
-    assert!(is_about(&words(&anyone, "compielr")[0], SUBJECTS[0]), "mistyped");
+    assert_eq!(found[3].1, [], "an unknown word that resembles none has no similar words");
+    assert!(
+        is_about(&words(&anyone, "compielr")[0], SUBJECTS[0]),
+        "a misspelt word has the similar words of the right one"
+    );
     let inflected = similar(&anyone, "도서관에서만");
     assert!(is_about(&inflected[0].1[0].0, SUBJECTS[2]), "{inflected:?}");
 }
@@ -100,10 +102,10 @@ fn the_word_model_is_kept_and_retrained_if_its_file_is_damaged() {
     let mut server = Server::start();
     let anyone = server.anyone();
     import(&server, 120);
-    wait_until("words are learned", || !words(&anyone, "cargo").is_empty());
+    wait_until("the word model is trained", || !words(&anyone, "cargo").is_empty());
     let before = similar(&anyone, "cargo oven 학생");
     server.restart();
-    assert_eq!(similar(&anyone, "cargo oven 학생"), before, "from the first request on");
+    assert_eq!(similar(&anyone, "cargo oven 학생"), before, "the stored model answers the first request");
 
     let file = server.database().with_file_name("tidings.db.words");
     let mut bytes = fs::read(&file).unwrap();
@@ -112,16 +114,16 @@ fn the_word_model_is_kept_and_retrained_if_its_file_is_damaged() {
     server.stop();
     fs::write(&file, &bytes).unwrap();
     server.restart();
-    wait_until("words are learned again", || similar(&anyone, "cargo oven 학생") == before);
+    wait_until("the word model is trained again", || similar(&anyone, "cargo oven 학생") == before);
     assert!(server.log().contains("the word model cannot be read"), "{}", server.log());
-    assert_ne!(fs::read(&file).unwrap(), bytes, "it was written anew");
+    assert_ne!(fs::read(&file).unwrap(), bytes, "the server replaced the damaged file");
 }
 
 #[test]
 fn a_running_server_loads_a_model_trained_by_the_command_line() {
     let server = with_posts();
     let anyone = server.anyone();
-    assert_eq!(words(&anyone, "cargo"), Vec::<String>::new(), "told never to learn");
+    assert_eq!(words(&anyone, "cargo"), Vec::<String>::new(), "retraining is off");
     let missing = server.cli(["--json", "words", "export", "vectors.txt"]);
     assert_eq!((missing.status, missing.json()), (1, json!({ "result": "Not found" })));
 
@@ -131,7 +133,7 @@ fn a_running_server_loads_a_model_trained_by_the_command_line() {
         trained["words"].as_u64().unwrap() >= 21 && trained["seconds"].as_f64().unwrap() >= 0.0,
         "{trained}"
     );
-    wait_until("the server has it", || !words(&anyone, "cargo").is_empty());
+    wait_until("the server has loaded the model", || !words(&anyone, "cargo").is_empty());
 
     let answer = anyone.post("/get_similarity_words", json!({ "search": "cargo oven" })).body;
     assert_eq!(server.cli(["--json", "search", "similar", "cargo oven"]).succeeded().json(), answer);
@@ -140,7 +142,7 @@ fn a_running_server_loads_a_model_trained_by_the_command_line() {
     assert_eq!(
         server.cli(["--json", "search", "similar", "cargo oven"]).json(),
         answer,
-        "the same each time"
+        "training is deterministic"
     );
 }
 
@@ -163,22 +165,23 @@ fn vectors_are_exported_and_loaded_in_word2vec_text_form() {
         assert!(row[1..].iter().all(|x| x.parse::<f64>().is_ok_and(f64::is_finite)), "{row:?}");
     }
 
-    // What went out comes in as the same.
-    wait_until("the server has learned", || !words(&anyone, "cargo").is_empty());
-    let learned = words(&anyone, "cargo");
+    // Loading an export gives the same model.
+    wait_until("the server has loaded the model", || !words(&anyone, "cargo").is_empty());
+    let trained = words(&anyone, "cargo");
     let _ = server.cli(["words", "load", "vectors.txt"]).succeeded();
-    assert_eq!(words(&anyone, "cargo"), learned);
+    assert_eq!(words(&anyone, "cargo"), trained);
 
-    // Others' vectors, here as fastText and GloVe write them, say otherwise, and only words that stand in posts are answered.
+    // Vectors of other programs, in the formats of fastText and GloVe, replace the trained ones. Answers contain only
+    // words of the posts.
     let rows = "cargo 1 0 \noven 0.9 0.1 \nfreight 1 0 \nflour 0 1 \n";
     for vectors in [format!("4 2\n{rows}"), rows.replace(" \n", "\n")] {
         let loaded = server.cli_with_input(["--json", "words", "load", "-"], vectors).succeeded().json();
         assert_eq!(loaded["words"], 4);
-        wait_until("the server has them", || words(&anyone, "cargo") == ["oven"]);
+        wait_until("the server has loaded the vectors", || words(&anyone, "cargo") == ["oven"]);
         assert_eq!(words(&anyone, "freight"), ["cargo", "oven"]);
     }
     let _ = server.cli(["words", "train"]).succeeded();
-    wait_until("learned words are back", || words(&anyone, "cargo") == learned);
+    wait_until("the server has loaded the trained model", || words(&anyone, "cargo") == trained);
 }
 
 #[test]
@@ -190,8 +193,8 @@ fn an_unreadable_vector_file_changes_nothing() {
     for (bad, why) in [
         ("", "empty"),
         ("2 3\ncargo 1 0\n", "too few components"),
-        ("1 2\ncargo one two\n", "no numbers"),
-        ("1 2\ncargo NaN 1\n", "no number that is one"),
+        ("1 2\ncargo one two\n", "not numbers"),
+        ("1 2\ncargo NaN 1\n", "not a finite number"),
     ] {
         let refused = server.cli_with_input(["words", "load", "-"], bad);
         assert_eq!(refused.status, 1, "{why}: {refused:?}");
@@ -212,7 +215,7 @@ fn settings_bound_the_number_and_similarity_of_words() {
     let vectors = "5 2\ncargo 1 0\ncrate 1 0.1\ncompiler 1 0.2\nborrow 1 0.3\noven 0.5 0.5\n";
     let _ = server.cli_with_input(["words", "load", "-"], vectors).succeeded();
     let anyone = server.anyone();
-    wait_until("the server has them", || words(&anyone, "cargo") == ["crate", "compiler"]);
+    wait_until("the server has loaded the vectors", || words(&anyone, "cargo") == ["crate", "compiler"]);
     assert_eq!(words(&anyone, "oven"), Vec::<String>::new());
 }
 
@@ -221,9 +224,9 @@ fn searches_include_similar_words_and_record_them() {
     let server = with_posts();
     let _ = server.cli_with_input(["words", "load", "-"], "2 1\noven 1\ncargo 1\n").succeeded();
     let ann = server.member("ann");
-    wait_until("the server has them", || words(&ann, "oven") == ["cargo"]);
+    wait_until("the server has loaded the vectors", || words(&ann, "oven") == ["cargo"]);
     let found = ann.post("/priority_search/300", json!({ "search": "oven" })).succeeded();
-    assert_eq!(found.list("search_result").len(), 80, "40 about each");
+    assert_eq!(found.list("search_result").len(), 80, "40 posts of each subject");
     let _ = ann.post("/search_logging", json!({ "search": "Oven club" })).succeeded();
     let lately = ann.get("/get_user_lately_search/1").succeeded();
     assert_eq!(lately.list("lately_search_list")[0]["similarity_split"], json!(["cargo"]));

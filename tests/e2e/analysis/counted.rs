@@ -1,19 +1,20 @@
-//! What counts: which requests are communications, who is a visitor, and how long lines are kept.
+//! Which requests are communications, which clients are visitors, and how long the server keeps log lines.
 
 use rusqlite::Connection;
 use tidings_tests::PASSWORD;
 
 use super::*;
 
-/// How many communications were counted and how many lines the log has, but for those of this question itself, which
-/// was `asked` before.
-fn communications_and_lines(server: &Server, asked: u64) -> (u64, u64) {
+/// Returns the number of counted communications and the number of log lines.
+///
+/// Neither includes the requests of this function itself; the caller passes the number of its earlier calls.
+fn communications_and_lines(server: &Server, earlier_calls: u64) -> (u64, u64) {
     let all = figures(&server.anyone())["communication_avg"].as_u64().unwrap();
     let connection = Connection::open(server.database()).unwrap();
     let sql =
         "SELECT count(*) FROM log l JOIN request r ON r.key = l.request WHERE r.path <> '/get_analysis'";
     let lines: i64 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
-    (all - asked, lines.unsigned_abs())
+    (all - earlier_calls, lines.unsigned_abs())
 }
 
 #[test]
@@ -22,7 +23,7 @@ fn rejected_and_preflight_requests_are_not_communications() {
         serve.args(["--hash-queue", "1"]);
     });
     let anyone = server.anyone();
-    // Too many wrong passwords.
+    // Sign-in is slowed after too many wrong passwords.
     let mut tries = 0;
     wait_until("the attempts are slowed", || {
         let answer = anyone.post("/sign_in", json!({ "id": "nobody", "pw": "wrong horse" }));
@@ -30,7 +31,7 @@ fn rejected_and_preflight_requests_are_not_communications() {
         answer.status == 429
     });
     assert_eq!(communications_and_lines(&server, 0), (tries, tries));
-    // Too many passwords at once.
+    // The queue for password hashing is full.
     let mut answered = tries;
     wait_until("a queue of one is full", || {
         let sign_up = |n: usize| {
@@ -50,7 +51,7 @@ fn rejected_and_preflight_requests_are_not_communications() {
         answers.iter().any(|answer| answer.status == 503)
     });
     assert_eq!(communications_and_lines(&server, 1), (answered, answered));
-    // What is no operation's path, and what browsers ask before they ask.
+    // Paths that are not operations, and the preflight request of a browser.
     for path in ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs/", "/nowhere"] {
         anyone.get(path);
     }
@@ -98,8 +99,8 @@ fn a_member_counts_as_a_visitor_with_any_user_agent() {
     let _ = ann.get("/get_userinfo").succeeded();
     let bot = visitor(&server, "Googlebot/2.1");
     let _ = bot.get("/get_device").succeeded();
-    assert_eq!(students(&today(&bot)), ["ann 1", "guest 1"], "a guest signed her up");
-    wait_until("another process knows both questions of the crawler", || {
+    assert_eq!(students(&today(&bot)), ["ann 1", "guest 1"], "the sign-up counts as a guest");
+    wait_until("another process counts both requests of the crawler", || {
         let summary = server.cli(["analysis", "summary"]).succeeded().stdout;
         let crawlers = summary.lines().find(|line| line.contains("crawlers")).unwrap();
         crawlers.trim_end().ends_with(" 2")
@@ -116,11 +117,11 @@ fn a_forwarded_address_counts_only_from_a_trusted_proxy() {
         figures(&server.anyone())["today_visitor"].as_u64().unwrap()
     };
     let server = Server::start();
-    assert_eq!(from(&server, &["203.0.113.1", "203.0.113.2"]), 1, "nobody's word is taken");
+    assert_eq!(from(&server, &["203.0.113.1", "203.0.113.2"]), 1, "the header is ignored");
     let server = Server::with(|serve| {
         serve.args(["--trust-proxy", "127.0.0.1", "--trust-proxy", "198.51.100.7"]);
     });
-    // The last address that no proxy of ours has; what stands before it anybody may have made up.
+    // The client is the last address that is not a trusted proxy. A client can invent the addresses before it.
     let spoofed = [
         "203.0.113.1",
         "203.0.113.2, 203.0.113.1",
@@ -128,7 +129,11 @@ fn a_forwarded_address_counts_only_from_a_trusted_proxy() {
         "203.0.113.3, 203.0.113.1, 198.51.100.7",
     ];
     assert_eq!(from(&server, &spoofed), 1);
-    assert_eq!(from(&server, &["203.0.113.1, 203.0.113.2"]), 3, "another one, and who asks for the figures");
+    assert_eq!(
+        from(&server, &["203.0.113.1, 203.0.113.2"]),
+        3,
+        "a second address, and the client that reads the figures"
+    );
 }
 
 #[test]
@@ -143,7 +148,7 @@ fn log_lines_are_kept_for_the_set_number_of_days() {
     // A line's key is its time in milliseconds, times 2^14.
     let day = 86_400_000_i64 << 14;
     for (days, sign) in [(2, 1), (1, 1), (1, -1)] {
-        // Well before and well after the line is due.
+        // An hour before and an hour after the line expires.
         let back = days * day + sign * (day / 24);
         let sql = "INSERT INTO log (key, member, request) SELECT key - ?1, member, request FROM log
                    ORDER BY key DESC LIMIT 1";
@@ -152,8 +157,8 @@ fn log_lines_are_kept_for_the_set_number_of_days() {
     let count = || -> i64 { connection.query_row("SELECT count(*) FROM log", [], |row| row.get(0)).unwrap() };
     let before = count();
     server.restart();
-    wait_until("the old lines are gone", || count() == before - 2);
+    wait_until("the server has removed the old lines", || count() == before - 2);
     let kept = lines(&admin.get("/get_log_date/0/2/0/1000").succeeded());
     assert_eq!(kept.len(), usize::try_from(before - 2).unwrap());
-    assert_eq!(figures(&admin)["communication_avg"], before - 2, "what was counted stays");
+    assert_eq!(figures(&admin)["communication_avg"], before - 2, "counters do not change");
 }

@@ -22,8 +22,8 @@ fn the_figures_agree_with_each_other_and_with_the_latest_acts() {
     }
     assert_eq!(apple.get("/insert_device/phone").said(), "400 bad request");
 
-    // Who signed up is a guest until then; with ann, admin, apple and berry that is five. 2 + 3 + 3 + 3 + 3 + 2
-    // requests and 4 for devices, and this one is no part of its own answer.
+    // The two sign-ups count as one guest; with ann, admin, apple and berry there are five visitors. The 20
+    // communications are 16 requests before the devices and 4 for devices; a report does not include its own request.
     let expected = json!({
         "day_avg_visitor": 5, "highest_day_visitor": 5, "posts_count": 2, "search_count": 2,
         "communication_avg": 20, "today_visitor": 5, "total_fav": 2, "total_view": 3, "total_visitor": 5,
@@ -41,7 +41,7 @@ fn the_figures_agree_with_each_other_and_with_the_latest_acts() {
         (0..24).collect::<Vec<_>>()
     );
     let in_hours: i64 = hours.iter().map(|hour| hour["visitor"].as_i64().unwrap()).sum();
-    assert!((5..=10).contains(&in_hours), "the hour may have turned: {hours:?}");
+    assert!((5..=10).contains(&in_hours), "a new hour may have begun: {hours:?}");
     let devices = apple.get("/get_device").succeeded().body;
     assert_eq!(devices, json!({ "result": "success", "pc": 1, "tablet": 0, "mobile": 2 }));
     assert_eq!(figures(&apple)["communication_avg"], 23);
@@ -92,7 +92,7 @@ fn removing_members_and_posts_changes_no_past_figures() {
         (&json!(1), &json!(1), &json!(0))
     );
     assert_eq!(students(&today(&server.anyone())), ["admin 1", "guest 1", "removed 1"]);
-    // Somebody else with the id begins anew.
+    // Another member with the same id starts at zero.
     let _ = server.member("ann").get("/get_userinfo").succeeded();
     assert_eq!(students(&today(&server.anyone())), ["admin 1", "ann 1", "guest 1", "removed 1"]);
 }
@@ -168,7 +168,7 @@ fn student_numbers_are_truncated_for_all_but_administrators() {
 fn days_follow_the_time_zone_which_stays_with_the_database() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("tidings.db");
-    // Of these two one is always a day ahead of the other.
+    // One of these two zones is always a day ahead of the other.
     let zones = ["Pacific/Kiritimati", "Pacific/Pago_Pago"];
     let mut dates = Vec::new();
     for zone in zones {
@@ -189,7 +189,7 @@ fn days_follow_the_time_zone_which_stays_with_the_database() {
     assert!(refused.stderr.contains("Asia/Seoul") && refused.stdout.is_empty(), "{refused:?}");
     let unknown = server.cli(["serve", "--timezone", "Asia/Atlantis"]);
     assert_eq!(unknown.status, 2, "{unknown:?}");
-    // Whoever names none has the database's.
+    // Without the setting, the database's time zone applies.
     drop(server);
     let server = Server::at(&path, |_| {});
     let _ = server.anyone().get("/get_device").succeeded();
@@ -253,7 +253,7 @@ fn the_command_line_prints_what_http_answers() {
             let mut command = command.clone();
             command.push("--json");
             let printed = server.cli(command).succeeded().json();
-            // Asking is a communication of its own, and so is what tests ask next.
+            // Each request is a communication, so this counter differs between the two reports.
             let without = |mut body: Value| {
                 body["analysis"]["communication_avg"].take();
                 body

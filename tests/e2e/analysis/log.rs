@@ -151,7 +151,7 @@ fn disabled_analytics_record_no_log_and_no_visitors() {
     assert!(admin.get("/get_log_date/0/1/0/10").succeeded().list("log").is_empty());
     let figures = figures(&admin);
     assert_eq!((&figures["communication_avg"], &figures["total_visitor"]), (&json!(0), &json!(0)));
-    assert_eq!(figures["total_view"], 1, "acts are counted with themselves");
+    assert_eq!(figures["total_view"], 1, "acts are counted when they are stored");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn the_command_line_prints_the_whole_log() {
     assert_eq!(database.execute(sql, []).unwrap(), 2_500);
     let log = |args: &[&str]| server.cli([&["analysis", "log"], args].concat()).succeeded();
     let count = |args: &[&str]| log(&[args, &["--ndjson"]].concat()).stdout.lines().count();
-    assert_eq!(count(&[]), 2_504, "with signing up");
+    assert_eq!(count(&[]), 2_504, "including the sign-up");
     assert_eq!(count(&["--member", "ANN", "--hours", "1"]), 2_503);
     assert_eq!(count(&["--member", "guest"]), 1);
     assert_eq!(count(&["--limit", "1200"]), 1_200);
@@ -192,5 +192,5 @@ fn endless_made_up_ids_are_logged_as_the_path_template() {
     assert_eq!(log[..2], ["guest GET /get_newsfeed_of_topic/cats 200", "guest GET /get_post/{post_obi} 404"]);
     assert!(log.contains(&format!("guest GET /get_post/{:024x} 404", 500)));
     let communications = admin.get("/get_analysis").succeeded().body["analysis"]["communication_avg"].clone();
-    assert_eq!(communications, 1_100 + 3, "each is counted");
+    assert_eq!(communications, 1_100 + 3, "each request is counted");
 }

@@ -1,4 +1,4 @@
-//! What is searched most just now.
+//! Trends: the most frequent searches of the last 24 hours.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn terms_are_ranked_by_frequency_and_recency() {
         search(&anyone, term);
     }
     search(&ann, "RUST");
-    // Looking for posts is no search of its own.
+    // A search for posts does not record a search.
     let _ = ann.post("/priority_search/10", json!({ "search": "c" })).succeeded();
     let expected = json!([["rust", 3], ["go", 2], ["zig", 1]]);
     assert_eq!(ranking(&anyone), expected);
@@ -50,7 +50,7 @@ fn blocked_terms_and_terms_of_few_visitors_are_not_shown() {
     search(&berry, "ours");
     search(&ann, "all");
     search(&apple, "all");
-    // A crawler is nobody to be asked for.
+    // Searches of crawlers do not count in trends.
     let bot = visitor(&server, "Googlebot/2.1");
     for term in ["mine", "ours", "crawled"] {
         search(&bot, term);
@@ -74,6 +74,6 @@ fn many_user_agents_of_one_address_count_as_few_visitors_and_searches() {
     }
     assert_eq!(ranking(&ann), json!([]));
     search(&ann, "gamed");
-    assert_eq!(ranking(&ann), json!([["gamed", 101]]), "100 of the network's, and Ann's");
+    assert_eq!(ranking(&ann), json!([["gamed", 101]]), "at most 100 of one network, and one of Ann");
     assert_eq!(figures(&ann)["search_count"], 126);
 }

@@ -1,4 +1,4 @@
-//! `tidings backup` and `tidings restore`: a whole copy at every moment, and nothing lost on the way.
+//! `tidings backup` and `tidings restore`: a backup is complete whenever it is taken, and no step loses data.
 
 use std::fs;
 use std::io::Write as _;
@@ -17,8 +17,8 @@ use crate::meanwhile::{Act, meanwhile};
 mod killed;
 mod restore;
 
-/// The longest that a write may take while a backup runs, on a machine that runs other tests as well. Whoever is
-/// locked out waits for far longer.
+/// The longest that a write may take while a backup runs, on a machine that runs other tests as well. A write that
+/// waits for the backup to finish takes much longer.
 const WRITE_MAX: Duration = Duration::from_secs(5);
 
 fn tidings_command(database: &Path, args: &[&str]) -> Command {
@@ -31,7 +31,7 @@ fn tidings(database: &Path, args: &[&str]) -> Output {
     run(tidings_command(database, args), "")
 }
 
-/// A closed database with some notices and so many posts with long texts, in a directory of its own.
+/// Creates a database with `posts` posts with long texts in a new directory; no process has it open.
 fn closed_database(posts: usize) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("tidings.db");
@@ -47,7 +47,7 @@ fn closed_database(posts: usize) -> (tempfile::TempDir, PathBuf) {
     (directory, database)
 }
 
-/// The names in a directory.
+/// Returns the sorted names of the files in a directory.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let mut names: Vec<String> =
@@ -56,7 +56,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// How many posts a database has that is sound in every respect.
+/// Returns the number of posts in a database, after `tidings check` has found no fault in it.
 #[track_caller]
 fn count_posts(database: &Path) -> i64 {
     let checked = tidings(database, &["check", "--json"]);
@@ -65,11 +65,11 @@ fn count_posts(database: &Path) -> i64 {
     connection.query_row("SELECT count(*) FROM post", [], |row| row.get(0)).unwrap()
 }
 
-/// Looks again and again, without a pause, until `condition` holds or the process has ended.
+/// Polls `condition` without a pause until it holds or the process has ended.
 fn busy_wait(child: &mut Child, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() && child.try_wait().unwrap().is_none() {
-        assert!(began.elapsed() < WAIT_MAX, "waited in vain");
+        assert!(began.elapsed() < WAIT_MAX, "the condition did not hold in time");
     }
 }
 
@@ -125,18 +125,18 @@ fn a_backup_taken_during_writes_is_whole_and_blocks_none() {
         for _ in 0..5 {
             let report = server.cli(["backup", "copy.db", "--json"]).succeeded().json();
             assert_eq!(report["bytes"], fs::metadata(&copy).unwrap().len());
-            let kept = fs::read(&copy).unwrap();
-            // Every like that is counted stands in a list, and so on: it is of one moment.
+            let bytes = fs::read(&copy).unwrap();
+            // `count_posts` checks that counters match their rows, which holds only for a copy of one point in time.
             assert_eq!(count_posts(&copy), 100);
             sizes.push(report["rows"].as_u64().unwrap());
-            assert!(writes.swap(0, Ordering::Relaxed) > 0, "others write meanwhile");
+            assert!(writes.swap(0, Ordering::Relaxed) > 0, "members write during the backup");
             let notices: i64 = Connection::open(&copy)
                 .unwrap()
                 .query_row("SELECT count(*) FROM notice", [], |row| row.get(0))
                 .unwrap();
             assert!((before..=inserted.load(Ordering::Relaxed)).contains(&notices), "{before} {notices}");
             before = notices;
-            fs::write(directory.join("earlier.db"), kept).unwrap();
+            fs::write(directory.join("earlier.db"), bytes).unwrap();
         }
     });
     let longest = Duration::from_micros(longest.into_inner());
@@ -166,11 +166,11 @@ fn a_backup_reports_its_contents_and_only_its_owner_may_read_it() {
     assert_eq!(object["result"], "success");
     assert_eq!(object["bytes"], fs::metadata(&copy).unwrap().len());
     assert_eq!(object.as_object().unwrap().len(), 3, "{object}");
-    assert_eq!(mode(&copy), 0o600, "also where the one before was others', too");
+    assert_eq!(mode(&copy), 0o600, "the mode of the replaced file does not matter");
     assert_eq!(names(directory.path()), ["copy.db", "tidings.db", "tidings.db.key"]);
     let key = fs::read(directory.path().join("tidings.db.key")).unwrap();
     let copied = fs::read(&copy).unwrap();
-    assert!(!copied.windows(key.len()).any(|bytes| bytes == key), "the key is no part of it");
+    assert!(!copied.windows(key.len()).any(|bytes| bytes == key), "a backup does not contain the key");
     assert_eq!(count_posts(&copy), 3);
 }
 
@@ -203,7 +203,7 @@ fn a_failed_backup_is_reported_and_changes_nothing() {
     insta::assert_snapshot!(all.join("\n"));
     let acting = tidings(&database, &["--as", "ann", "backup", "copy.db"]);
     assert_eq!(acting.status, 1, "{acting:?}");
-    assert_eq!(names(directory.path()), before, "nothing was made");
+    assert_eq!(names(directory.path()), before, "a failed backup creates no file");
     assert_eq!(fs::read(path("copy.db")).unwrap(), copy);
     assert!(fs::read_to_string(path("letter.txt")).unwrap().starts_with("Dear Ann"));
 }
@@ -215,16 +215,16 @@ fn a_full_disk_leaves_the_previous_backup_and_no_partial_file() {
     let copy = fs::read(directory.path().join("copy.db")).unwrap();
     let before = names(directory.path());
     let backup = tidings_command(&database, &["backup", "copy.db", "--json"]);
-    // A file of at most 500 blocks of 512 bytes: the disk fills up on the way.
-    let little = ["sh", "-c", "trap '' XFSZ; ulimit -f 500; exec \"$@\"", "sh"];
-    let full = run(crate::faults::through(&backup, &little), "");
+    // The file may have at most 500 blocks of 512 bytes, so the write fails as on a full disk.
+    let limited = ["sh", "-c", "trap '' XFSZ; ulimit -f 500; exec \"$@\"", "sh"];
+    let full = run(crate::faults::through(&backup, &limited), "");
     assert_eq!(full.status, 3, "{full:?}");
     assert_eq!(full.json(), json!({ "result": "internal error" }));
     assert!(full.stderr.contains("copy.db") && full.stderr.contains("disk is full"), "{full:?}");
     assert_eq!(names(directory.path()), before);
     assert_eq!(fs::read(directory.path().join("copy.db")).unwrap(), copy);
 
-    // A disk that says beforehand that there is too little room.
+    // A disk whose free space is too small from the beginning.
     let small = tempfile::tempdir().unwrap();
     let place = small.path().display();
     let script = format!(
@@ -233,12 +233,12 @@ fn a_full_disk_leaves_the_previous_backup_and_no_partial_file() {
     let by = ["unshare", "--map-root-user", "--mount", "sh", "-c", &script, "sh"];
     let mounted = Command::new("unshare").args(["--map-root-user", "--mount", "true"]).output();
     if !mounted.is_ok_and(|output| output.status.success()) {
-        eprintln!("not tested: this system lets nobody mount a disk of their own");
+        eprintln!("not tested: this system does not let a user mount a disk");
         return;
     }
     let full = run(crate::faults::through(&tidings_command(&database, &["backup"]), &by), "");
     if full.status == 77 {
-        eprintln!("not tested: this system lets nobody mount a disk of their own");
+        eprintln!("not tested: this system does not let a user mount a disk");
         return;
     }
     assert_eq!((full.status, &*full.stdout), (3, ""), "{full:?}");

@@ -1,11 +1,11 @@
-//! Commands beside a server that is busy with the same database.
+//! Commands that run while a server under load uses the same database.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 use tidings_tests::{Server, sample};
 
-/// How many commands write while the server is under load.
+/// The number of notices that commands add while the server is under load; each comes with a view.
 const COMMANDS: usize = 25;
 
 #[test]
@@ -15,7 +15,7 @@ fn commands_write_beside_a_busy_server_and_nothing_is_lost() {
     let _ = server.cli_with_input(["post", "import", "-"], sample::RUST_BLOG).succeeded();
     let posts = server.cli(["post", "list", "--json"]).succeeded().json();
     let post = posts["posts"][0]["_id"].as_str().unwrap();
-    let enough = AtomicBool::new(false);
+    let stop = AtomicBool::new(false);
     let mut views = 0;
     std::thread::scope(|scope| {
         let load: Vec<_> = members
@@ -23,7 +23,7 @@ fn commands_write_beside_a_busy_server_and_nothing_is_lost() {
             .map(|member| {
                 scope.spawn(|| {
                     let mut views = 0_usize;
-                    while !enough.load(Ordering::Relaxed) {
+                    while !stop.load(Ordering::Relaxed) {
                         let _ = member.get(&format!("/post_view/{post}")).succeeded();
                         let _ = member.post("/search_logging", json!({ "search": "load" })).succeeded();
                         views += 1;
@@ -39,7 +39,7 @@ fn commands_write_beside_a_busy_server_and_nothing_is_lost() {
             let viewed = server.cli(["--as", "member0", "post", "view", post]);
             assert_eq!((viewed.status, viewed.stderr.as_str()), (0, ""), "{viewed:?}");
         }
-        enough.store(true, Ordering::Relaxed);
+        stop.store(true, Ordering::Relaxed);
         views = load.into_iter().map(|thread| thread.join().unwrap()).sum();
     });
     assert!(views > 0, "the server was under load");

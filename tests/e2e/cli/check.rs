@@ -1,4 +1,4 @@
-//! `tidings check`: what is said of a database that is sound, and of one that is not.
+//! `tidings check`: its report on sound and on faulty databases.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +11,7 @@ use tidings_tests::{Output, Server, sample};
 use super::tidings;
 use crate::meanwhile::{Act, meanwhile};
 
-/// A closed database with two posts that a member likes, in a directory of its own.
+/// Creates a database with two posts that a member likes, in a new directory; no process has it open.
 fn closed_database() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let mut server = Server::at(directory.path().join("tidings.db"), |_| {});
@@ -30,13 +30,13 @@ fn change(directory: &Path, sql: &str) {
     Connection::open(directory.join("tidings.db")).unwrap().execute_batch(sql).unwrap();
 }
 
-/// What differs from one machine and one program to the next left out.
+/// Returns the lines of a report that are the same on every machine and with every version of SQLite.
 fn stable_lines(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.contains("sqlite") && !line.contains("free space"));
     lines.map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
-/// The names of what an object says is wrong.
+/// Returns the names of the checks that a JSON report marks as failed.
 fn failed_checks(output: &Output) -> Vec<String> {
     let object = output.json();
     let checks = object["checks"].as_array().unwrap();
@@ -61,7 +61,7 @@ fn a_sound_database_is_reported_as_sound() {
     let lines: Vec<Value> = lines.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let names = |checks: &[Value]| checks.iter().map(|check| check["name"].clone()).collect::<Vec<_>>();
     assert_eq!(names(&lines), names(object.json()["checks"].as_array().unwrap()));
-    // Nothing wrong, nothing to mend.
+    // A repair changes nothing in a sound database.
     let again = tidings(directory.path(), &["check", "--repair", "--yes"], "").succeeded();
     assert_eq!(stable_lines(&again.stdout), stable_lines(&people.stdout));
     let left = fs::read_dir(directory.path()).unwrap().count();

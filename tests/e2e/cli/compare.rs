@@ -1,11 +1,11 @@
-//! What `--json` prints is what HTTP answers: each operation both ways, on the same database.
+//! `--json` prints what HTTP answers: each test runs an operation both ways on the same database.
 
 use serde_json::{Value, json};
 use tidings_tests::{Caller, PASSWORD, Server, sample, wait_until};
 
 use super::fixture::UNKNOWN;
 
-/// One operation, as a command and as a request.
+/// An operation as a command and as a request.
 struct Pair<'a> {
     command: Vec<&'a str>,
     input: &'a str,
@@ -14,13 +14,13 @@ struct Pair<'a> {
     body: Option<Value>,
 }
 
-/// What has to be the same: all but what is another one each time.
+/// Returns an answer without the values that differ on each call.
 fn without_varying_values(mut answer: Value) -> Value {
     for (name, value) in answer.as_object_mut().unwrap() {
         match name.as_str() {
-            // A token, an id and where a feed goes on; that there is one is the same.
+            // A token, an id or a feed's next page: both answers must have one, with any value.
             "access_token" | "_id" | "next" if value.is_string() => *value = "…".into(),
-            // Reading a notice counts.
+            // Each read of a notice counts a view.
             "notice_list" if value.is_object() => {
                 value["view"].take();
             }
@@ -43,14 +43,14 @@ fn compare(server: &Server, pairs: &[Pair<'_>]) {
             without_varying_values(answered.body.clone()),
             "{what}"
         );
-        // Usage aside, which HTTP does not know.
+        // No command here has a usage error, which HTTP has no equivalent of.
         let succeeded = answered.result() == "success";
         assert_eq!(printed.status == 0, succeeded, "{what}");
         assert_eq!(printed.stderr.is_empty(), succeeded, "{what}");
     }
 }
 
-/// A server with something of everything.
+/// A server with records of every kind.
 struct Fixture {
     server: Server,
     admin: Caller,
@@ -76,7 +76,7 @@ impl Fixture {
         let posts = server.cli(["post", "list", "--json"]).succeeded().json();
         let posts = posts["posts"].as_array().unwrap().iter();
         let posts: Vec<String> = posts.map(|post| post["_id"].as_str().unwrap().to_owned()).collect();
-        wait_until("the server has seen the posts", || {
+        wait_until("the feeds show the posts", || {
             admin.get("/get_popularity_newsfeed").list("newsfeed").len() == posts.len()
         });
         for path in [
@@ -87,7 +87,7 @@ impl Fixture {
         ] {
             let _ = ann.get(&path).succeeded();
         }
-        wait_until("the server's feeds count what was done", || {
+        wait_until("the feeds count the like", || {
             admin.get("/get_popularity_newsfeed").list("newsfeed")[0]["fav_cnt"] == 1
         });
         let _ = ann.post("/search_logging", json!({ "search": "Borrow checker" })).succeeded();
@@ -305,7 +305,7 @@ fn notice_and_feedback_commands_answer_like_http() {
             get(&["feedback", "done", UNKNOWN], &admin, format!("/update_feedback/{UNKNOWN}/0")),
         ],
     );
-    // What a command did, the server shows.
+    // The server shows what the commands changed.
     let shown = admin.get("/get_all_notice");
     assert!(!shown.column("notice_list", "_id").contains(&notices[1]));
 }

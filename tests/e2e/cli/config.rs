@@ -1,4 +1,4 @@
-//! `tidings config`: which settings are in force, and where each comes from.
+//! `tidings config`: the settings in force and the source of each.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use tidings_tests::{Output, command, run};
 
 use super::tidings;
 
-/// Values of the settings that have no default, each another one than nothing.
+/// A value for each setting that has no default.
 const WITHOUT_DEFAULT: [(&str, &str); 13] = [
     ("base-path", "/api"),
     ("cors-origin", "https://app.example.org"),
@@ -25,7 +25,7 @@ const WITHOUT_DEFAULT: [(&str, &str); 13] = [
     ("trend-blocklist", "blocked.txt"),
 ];
 
-/// Settings that are no flags of `serve`.
+/// Settings that are not flags of `serve`.
 const OTHERS: [&str; 4] = ["config", "db", "token-key", "token-key-previous"];
 
 type Settings = BTreeMap<String, (Value, String)>;
@@ -39,7 +39,7 @@ fn settings(output: &Output) -> Settings {
     object["settings"].as_array().unwrap().iter().map(setting).collect()
 }
 
-/// A value for every setting of `serve`, by its name.
+/// Returns a value for every setting of `serve`, by name.
 fn values(directory: &Path) -> BTreeMap<String, String> {
     let defaults = settings(&tidings(directory, &["config", "--json"], "").succeeded());
     let mut values: BTreeMap<String, String> = defaults
@@ -106,7 +106,7 @@ fn every_setting_means_the_same_as_flag_variable_and_file_entry() {
         assert_eq!(flags[name], (value.clone(), "flag".to_owned()), "{name}");
         assert!(!value.is_null(), "{name}");
     }
-    // A flag before a variable before the file.
+    // A flag overrides a variable, which overrides the file.
     let mixed = from(&|config| {
         config.args(["--config", "all.toml", "--pw-min", "9"]).env("TIDINGS_PW_MIN", "10");
         config.env("TIDINGS_ID_MIN", "4").env("TIDINGS_DB", "there.db");
@@ -144,7 +144,7 @@ fn the_settings_in_force_are_a_table_for_people() {
     ");
     let line = people.stdout.lines().find(|line| line.starts_with("pw-min ")).unwrap();
     assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["pw-min", "12", "file"]);
-    assert!(!directory.path().join("campus.db").exists(), "nothing is opened");
+    assert!(!directory.path().join("campus.db").exists(), "no database is created");
 }
 
 #[test]
@@ -152,15 +152,18 @@ fn secrets_are_masked() {
     let directory = directory();
     let mut config = command();
     config.current_dir(directory.path()).args(["config", "--json"]);
-    config.env("TIDINGS_TOKEN_KEY", "a key that nobody may ever read, by no means");
-    config.env("TIDINGS_TOKEN_KEY_PREVIOUS", "another key that nobody may ever read at all");
+    config.env("TIDINGS_TOKEN_KEY", "a secret signing key that must not be printed");
+    config.env("TIDINGS_TOKEN_KEY_PREVIOUS", "the previous signing key that must not be printed");
     config.env("TIDINGS_VERIFIER_URL", "https://tidings:hunter2@campus.example.org/verify");
     let output = run(config, "").succeeded();
     let settings = settings(&output);
     assert_eq!(settings["token-key"], (json!("***"), "environment".to_owned()));
     assert_eq!(settings["token-key-previous"], (json!("***"), "environment".to_owned()));
     assert_eq!(settings["verifier-url"].0, "https://tidings:***@campus.example.org/verify");
-    assert!(!output.stdout.contains("nobody may") && !output.stdout.contains("hunter2"), "{output:?}");
+    assert!(
+        !output.stdout.contains("must not be printed") && !output.stdout.contains("hunter2"),
+        "{output:?}"
+    );
 }
 
 #[test]
@@ -200,7 +203,7 @@ fn a_bad_setting_in_a_file_is_named_with_its_line() {
     ] {
         std::fs::write(directory.path().join("tidings.toml"), text).unwrap();
         for args in [&["config"][..], &["init"], &["serve", "--listen", "127.0.0.1:0"]] {
-            // `init` opens no listener.
+            // `init` opens no listener, so it does not check these settings.
             if args == ["init"] && ["base-path", "trust-proxy"].contains(&named) {
                 continue;
             }
@@ -213,13 +216,13 @@ fn a_bad_setting_in_a_file_is_named_with_its_line() {
             );
         }
     }
-    assert!(!directory.path().join("tidings.db").exists(), "nothing is opened");
-    // A flag that makes it right is heard.
+    assert!(!directory.path().join("tidings.db").exists(), "no database is created");
+    // A valid flag overrides the invalid entry of the file.
     std::fs::write(directory.path().join("tidings.toml"), "base-path = \"/a b\"\n").unwrap();
     let _ = tidings(directory.path(), &["config", "--base-path", "/a"], "").succeeded();
     let flag = tidings(directory.path(), &["config", "--base-path", "/c d"], "");
     assert_eq!(flag.status, 2);
-    assert!(!flag.stderr.contains("tidings.toml"), "the file is not to blame: {flag:?}");
+    assert!(!flag.stderr.contains("tidings.toml"), "the error must not name the file: {flag:?}");
     let object = tidings(directory.path(), &["config", "--json"], "");
     assert_eq!((object.status, object.json()), (2, json!({ "result": "bad request" })));
 }

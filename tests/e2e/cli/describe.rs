@@ -1,4 +1,4 @@
-//! `tidings completions`, `man` and `openapi`: what the program says of itself.
+//! `tidings completions`, `man` and `openapi`: the descriptions that the program generates of itself.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use tidings_tests::{Server, run};
 
 use super::tidings;
 
-/// The commands that a help names.
+/// Returns the commands that a help text lists.
 fn commands(help: &str) -> BTreeSet<String> {
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let names = lines.take_while(|line| !line.is_empty()).filter_map(|line| {
@@ -25,7 +25,7 @@ fn each_shell_has_completions() {
         for word in ["backup", "restore", "--repair", "--listen"] {
             assert!(script.contains(word.trim_start_matches('-')), "{shell} {word}");
         }
-        // Where the shell is there, it reads it without a word.
+        // If the shell is installed, it parses the script without a message.
         let mut read = Command::new(shell);
         read.arg("-n");
         if shell != "powershell" && Command::new(shell).arg("-c").arg("true").output().is_ok() {
@@ -34,7 +34,7 @@ fn each_shell_has_completions() {
         }
     }
     assert_eq!(tidings(directory.path(), &["completions", "csh"], "").status, 2);
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "no database is made for it");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "the command creates no database");
 }
 
 #[test]
@@ -80,6 +80,6 @@ fn the_openapi_command_prints_the_servers_document() {
             printed.contains("The password, 8 to 64 characters."),
             "the settings in force are documented"
         );
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "no database is made for it");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "the command creates no database");
     }
 }

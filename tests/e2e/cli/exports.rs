@@ -1,10 +1,10 @@
-//! Files that commands write: what was there before is lost to a whole file alone, and the database never is.
+//! Files that commands write: only a complete file replaces an existing one, and none replaces the database.
 
 use std::fs;
 
 use tidings_tests::{Server, sample};
 
-/// A server with posts, whose words are learned.
+/// Starts a server with posts and a trained word model.
 fn with_words() -> Server {
     let server = Server::with(|serve| {
         serve.args(["--words-retrain-after", "0"]);

@@ -1,11 +1,11 @@
-//! Feedback as administrators read it: what is open among much that is done, and long texts at a narrow terminal.
+//! Feedback as administrators read it: an open item among many closed ones, and long texts in a narrow terminal.
 
 use serde_json::Value;
 use tidings_tests::Terminal;
 
 use super::fixture::{Fixture, with_redactions};
 
-/// Adds as many copies of Ann's feedback as `done`, all newer than it and done.
+/// Adds `count` closed copies of Ann's feedback, all newer than it.
 fn add_closed_feedback(fixture: &Fixture, done: u32) {
     let database = rusqlite::Connection::open(fixture.directory().join("tidings.db")).unwrap();
     let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)

@@ -1,4 +1,4 @@
-//! A database with something of everything, made by commands alone.
+//! A database with records of every kind, created by commands only.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use tempfile::TempDir;
 use tidings_tests::{Output, PASSWORD, command, run};
 
-/// Posts with ids of their own, as `post import` keeps them.
+/// Posts with fixed ids, in the form that `post import` reads.
 const POSTS: &str = r#"
 {"_id": "650000000000000000000001", "title": "Announcing a release with a name that is a good deal longer than any terminal has cells", "url": "https://news.example.org/release", "post": "First line.\nSecond line.", "topic": ["Rust", "Release"], "tag": ["compiler"], "date": "2024-01-02T03:04:05Z", "img": "https://news.example.org/a.png"}
 {"_id": "650000000000000000000002", "title": "도서관은 밤 열 시까지 열려 있습니다 그리고 일요일에는 쉽니다", "url": "https://news.example.org/도서관", "post": "모두", "topic": ["캠퍼스"], "date": "2024-02-03T04:05:06Z", "view": 12345, "fav_cnt": 67}
@@ -15,15 +15,15 @@ const POSTS: &str = r#"
 
 pub(crate) const RELEASE: &str = "650000000000000000000001";
 pub(crate) const LIBRARY: &str = "650000000000000000000002";
-/// The id of nothing.
+/// An id that no record has.
 pub(crate) const UNKNOWN: &str = "650000000000000000000009";
 
-/// A database, and commands on it.
+/// A database, and the commands to run on it.
 pub(crate) struct Fixture {
     directory: TempDir,
-    /// A notice that everybody sees.
+    /// The id of a notice that everyone can see.
     pub(crate) notice: String,
-    /// A notice that administrators see.
+    /// The id of a notice that only administrators can see.
     pub(crate) hidden: String,
 }
 
@@ -62,7 +62,7 @@ impl Fixture {
         self.directory.path()
     }
 
-    /// A command on the database, to be run.
+    /// Returns a command on the database, not yet started.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut tidings = command();
         tidings.current_dir(self.directory()).args(args);
@@ -74,19 +74,21 @@ impl Fixture {
         self.with_input(args, "")
     }
 
-    /// Runs a command with this on its standard input.
+    /// Runs a command with this text as its standard input.
     pub(crate) fn with_input(&self, args: &[&str], input: &str) -> Output {
         run(self.command(args), input)
     }
 
-    /// What a command that succeeds prints.
+    /// Runs a command that must succeed, and returns its standard output.
     #[track_caller]
     pub(crate) fn stdout(&self, args: &[&str]) -> String {
         self.run(args).succeeded().stdout
     }
 }
 
-/// `assert` with ids and moments of this run replaced by others of their length.
+/// Runs `assert` with the ids, times and tokens of this run replaced by placeholders.
+///
+/// Placeholders in tables are as long as the text that they replace, so columns stay aligned.
 pub(crate) fn with_redactions(assert: impl FnOnce()) {
     let filters = [
         (r"\b(?:6[a-f]|7[0-9a-f])[0-9a-f]{22}\b", "[notice or feedback id]~"),

@@ -1,5 +1,5 @@
-//! What is odd and allowed, and what is merely odd: names that look like flags, control characters, other members'
-//! rights, and what programs get of all this.
+//! Unusual input: names that look like flags, control characters, commands without permission, and the JSON that
+//! programs get for them.
 
 use serde_json::{Value, json};
 use tidings_tests::PASSWORD;
@@ -19,7 +19,7 @@ fn untrusted_text_cannot_control_the_terminal() {
     let _ = fixture.with_input(&["roster", "import", "-"], roster).succeeded();
     let list = fixture.stdout(&["roster", "list"]);
     assert!(list.contains("[31mred line") && !list.contains('\u{1b}'), "{list}");
-    // Names that were taken by an earlier version stay.
+    // Names with control characters that an earlier version accepted are still in the database.
     let database = rusqlite::Connection::open(fixture.directory().join("tidings.db")).unwrap();
     database.execute("UPDATE member SET nickname = ?1 WHERE id = 'ann'", [hidden]).unwrap();
     database.execute("UPDATE roster SET name = ?1 WHERE id = 's1'", ["\u{1b}[31mred\u{7}\nline"]).unwrap();
@@ -62,8 +62,8 @@ fn refused_arguments_leave_the_terminal_untouched() {
             let output = fixture.run(&[form, args].concat());
             assert_ne!(output.status, 0, "{output:?}");
             let text = output.stderr.replace("\u{1b}[1m\u{1b}[31m", "").replace("\u{1b}[0m", "");
-            let unfit = text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}');
-            assert!(!unfit && !text.contains("\nerror: "), "{args:?}: {output:?}");
+            let unsafe_char = text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}');
+            assert!(!unsafe_char && !text.contains("\nerror: "), "{args:?}: {output:?}");
         }
     }
 }
@@ -211,7 +211,7 @@ fn members_are_named_as_they_signed_up() {
         refused.stderr.contains("only \"ben\" does this, or the operator: leave --as out"),
         "{refused:?}"
     );
-    // Who administers and is kept out is told to be both.
+    // A blacklisted administrator is listed as both.
     let _ = fixture.stdout(&["admin", "grant", "ben"]);
     assert!(fixture.stdout(&["member", "list"]).contains("admin, blacklisted"));
     assert!(fixture.stdout(&["admin", "list"]).contains("blacklisted"));
@@ -270,8 +270,12 @@ fn long_lists_are_printed_one_element_per_line() {
     ] {
         assert_eq!(lines(args), object(args, list), "{args:?}");
     }
-    assert_eq!(lines(&["member", "show", "ann"])[0]["result"], "success", "what is no list is one line");
-    // As many as are asked for, beyond a page; and on from where a page ended.
+    assert_eq!(
+        lines(&["member", "show", "ann"])[0]["result"],
+        "success",
+        "an answer without a list is one line"
+    );
+    // A limit beyond the size of a page, and pages that continue with `--next`.
     let post = |n: u32| {
         let url = format!("https://example.org/many/{n}");
         json!({ "title": format!("Post {n}"), "url": url, "date": "2023-01-01T00:00:00Z" }).to_string()
@@ -281,7 +285,7 @@ fn long_lists_are_printed_one_element_per_line() {
     let all = lines(&["post", "list"]);
     assert_eq!(all.len(), 1_253);
     assert_eq!(lines(&["post", "list", "--limit", "1100"]), all[..1_100]);
-    assert_eq!(lines(&["feed", "popular"]).len(), 1_252, "without what is past its end");
+    assert_eq!(lines(&["feed", "popular"]).len(), 1_252, "without the post past its end date");
     assert_eq!(lines(&["feed", "popular", "--limit", "310"]).len(), 310);
     for (list, args) in [("posts", ["post", "list"]), ("newsfeed", ["feed", "popular"])] {
         let page = |more: &[&str]| -> Value {

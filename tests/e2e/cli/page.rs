@@ -1,10 +1,12 @@
-//! What each command prints for people, where nobody sees how wide it is: whole, plain, and with its exit status.
+//! What each command prints for people without a terminal: untruncated, without colour, and with its exit status.
 
 use std::fmt::Write as _;
 
 use super::fixture::{Fixture, LIBRARY, RELEASE, UNKNOWN, with_redactions};
 
-/// Runs commands one after the other, and writes down what each of them printed.
+/// Runs commands one after the other, and returns the output of each as a transcript.
+///
+/// A line that starts with `!` is from standard error, one that starts with `?` is an exit status other than 0.
 fn session(fixture: &Fixture, commands: &[&[&str]]) -> String {
     let mut text = String::new();
     for args in commands {

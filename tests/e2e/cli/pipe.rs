@@ -1,4 +1,4 @@
-//! A reader that has gone away, and a disk that is full.
+//! Output to a closed pipe and to a full disk.
 
 use std::fs::File;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! What people see at a terminal: tables that fit it, colours, questions, an editor.
+//! Output in a terminal: tables that fit its width, colours, confirmations, passwords and the editor.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
@@ -7,6 +7,7 @@ use tidings_tests::{PASSWORD, Terminal};
 
 use super::fixture::{Fixture, RELEASE, with_redactions};
 
+/// Runs a command in a terminal of this width, and returns what the terminal shows.
 fn shown(mut command: Command, cells: u16) -> String {
     command.env("TZ", "Asia/Seoul");
     Terminal::start(command, cells).end().1
@@ -47,7 +48,7 @@ fn output_is_coloured_on_terminals_and_on_request() {
     assert!(!coloured(&at_terminal(&list, Some("1"))));
     assert!(coloured(&at_terminal(&["notice", "list", "--color", "always"], Some("1"))));
     assert!(!coloured(&at_terminal(&["--color", "never", "notice", "list"], None)));
-    assert!(coloured(&at_terminal(&["notice", "show", "x"], None)), "a failure stands out");
+    assert!(coloured(&at_terminal(&["notice", "show", "x"], None)), "failures are coloured");
     for args in [&["notice", "--help"][..], &["notice", "list", "--colour"], &["notice", "nothing"]] {
         assert!(coloured(&at_terminal(args, None)), "{args:?}");
         assert!(!coloured(&at_terminal(args, Some("1"))), "{args:?}");
@@ -78,7 +79,7 @@ fn destructive_commands_name_the_loss_and_ask() {
     assert!(text.contains("[y/N] \ntidings: ") && text.contains("nothing was changed"), "{text:?}");
     assert_eq!(ask("YES").0, 0);
     assert!(!fixture.stdout(&["notice", "list"]).contains("Library"));
-    // Programs are not asked.
+    // With `--json` the command asks no question.
     let command = fixture.command(&["--json", "member", "remove", "ann"]);
     assert_eq!(Terminal::start(command, 80).end().0, 2);
 }
@@ -117,7 +118,7 @@ fn a_password_typed_at_a_prompt_is_not_shown() {
 #[test]
 fn an_interrupt_at_a_prompt_changes_nothing_and_restores_the_terminal() {
     let fixture = Fixture::new();
-    // A shell of its own, which goes on at the same terminal.
+    // The shell continues in the same terminal after the interrupt.
     let mut shell = Command::new("sh");
     let tidings = fixture.command(&[]);
     let line = format!(
@@ -131,7 +132,7 @@ fn an_interrupt_at_a_prompt_changes_nothing_and_restores_the_terminal() {
     assert_eq!(kept.status, 0, "{kept:?}");
 }
 
-/// An editor that does what `script` says with the file `$1`, and notes the file's rights.
+/// Writes an editor that runs `script` on the file `$1` and records the permissions of the file; returns its path.
 fn editor(fixture: &Fixture, script: &str) -> String {
     let path = fixture.directory().join("editor.sh");
     let script = format!("#!/bin/sh\nstat -c %a \"$1\" > rights\n{script}\n");
@@ -167,7 +168,7 @@ fn a_notice_is_edited_in_an_editor() {
     let (status, text) = edit("exit 3");
     assert!(status == 1 && text.contains("nothing was changed"), "{text}");
     assert_eq!(left(), 0);
-    // What breaks a rule is not lost.
+    // A text that the command refuses is kept in a file.
     let (status, text) = edit("printf '\\n\\nA long text' > \"$1\"");
     assert!(status == 1 && text.contains("kept in"), "{text}");
     assert_eq!(left(), 1);

@@ -1,11 +1,11 @@
-//! A page of the documents, and what stands on it.
+//! A page of the documentation and its contents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The line before a block of commands that the tests do not run.
+/// The lines that mark the next block of commands as not run by the tests.
 const NOT_RUN: [&str; 2] = ["<!-- not run -->", "<!-- the test command -->"];
-/// The directories of the repository that documents name files of.
+/// The directories of the repository whose files the documentation names.
 const DIRECTORIES: [&str; 9] =
     ["core/", "server/", "cli/", "tui/", "tests/", "fuzz/", "docs/", ".ci/", ".github/"];
 
@@ -15,12 +15,12 @@ pub(super) struct Page {
     pub(super) text: String,
 }
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub(super) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// All pages: the README first, then the API guide, which continues its tour, then the rest by name.
+/// Reads all pages: the README first, then the API guide, which continues its tour, then the rest by name.
 pub(super) fn pages() -> Vec<Page> {
     let mut paths: Vec<PathBuf> = [root().to_owned(), root().join("docs")]
         .iter()
@@ -32,7 +32,7 @@ pub(super) fn pages() -> Vec<Page> {
 }
 
 impl Page {
-    /// The page at this path below the root.
+    /// Reads the page at this path below the root.
     pub(super) fn named(path: &str) -> Self {
         Self::read(root().join(path))
     }
@@ -42,7 +42,7 @@ impl Page {
         Self { path, text }
     }
 
-    /// Its path below the root.
+    /// Returns the path of the page below the root.
     pub(super) fn name(&self) -> &str {
         self.path.strip_prefix(root()).unwrap().to_str().unwrap()
     }
@@ -51,7 +51,7 @@ impl Page {
         self.path.parent().unwrap()
     }
 
-    /// The blocks of commands, except those marked as not run.
+    /// Returns the blocks of commands, except those that are marked as not run.
     pub(super) fn shell_blocks(&self) -> Vec<String> {
         let mut blocks = Vec::new();
         let mut before = "";
@@ -68,14 +68,15 @@ impl Page {
         blocks
     }
 
-    /// The targets of its links into the repository.
+    /// Returns the targets of the links into the repository.
     pub(super) fn links(&self) -> Vec<String> {
         let targets = self.text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
         targets.filter(|target| !target.contains("://")).map(str::to_owned).collect()
     }
 
-    /// The files and directories of the repository that it names in code spans. Names in capital letters, such as `TARGET`,
-    /// stand for others.
+    /// Returns the files and directories of the repository that the page names in code spans.
+    ///
+    /// Paths with a name in capital letters, such as `TARGET`, are placeholders and left out.
     pub(super) fn named_paths(&self) -> Vec<String> {
         let is_path = |span: &String| {
             DIRECTORIES.iter().any(|directory| span.starts_with(directory))
@@ -86,12 +87,12 @@ impl Page {
     }
 }
 
-/// The code spans of a line.
+/// Returns the code spans of a line.
 pub(super) fn code_spans(line: &str) -> Vec<String> {
     line.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// The cells of each row of the tables of a text. A `\|` is part of its cell.
+/// Returns the cells of each table row of a text. A `\|` is part of its cell.
 pub(super) fn table_rows(text: &str) -> Vec<Vec<String>> {
     let rows = text.lines().filter_map(|line| line.strip_prefix('|')?.strip_suffix('|'));
     rows.map(|row| {
@@ -101,7 +102,7 @@ pub(super) fn table_rows(text: &str) -> Vec<Vec<String>> {
     .collect()
 }
 
-/// Whether a page has a heading with this anchor.
+/// Returns whether a page has a heading with this anchor.
 pub(super) fn has_anchor(text: &str, anchor: &str) -> bool {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let mut anchors = headings.map(|line| {

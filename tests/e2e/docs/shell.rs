@@ -1,4 +1,4 @@
-//! A directory in which the commands of the documents run: the built binary, and a server on a free port.
+//! A directory in which the documented commands run, with the built binary and a server on a free port.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -11,16 +11,18 @@ use tidings_tests::{Terminal, command};
 
 use super::page::root;
 
-/// Where the documents' server listens.
+/// The address of the server in the documentation.
 const DOCUMENTED_ADDRESS: &str = "127.0.0.1:8080";
-/// What stands for cargo: it has built the binary already.
+/// A script in place of cargo, which runs the binary that is already built.
 const CARGO: &str = r#"#!/bin/sh
 [ "$1 $2 $3" = "run --release --" ] || exit 97
 shift 3
 exec target/release/tidings "$@"
 "#;
-/// Ends at the first command that fails. An answer that is not a success is a failure too. The server shows what another
-/// process imported within a second; a reader is slower than that, a script is not.
+/// The start of the script: it ends at the first command that fails or gets an answer that is not a success.
+///
+/// The server shows posts that another process imported within a second. A person rarely notices the delay; the script
+/// waits for the posts.
 const BEGIN: &str = r#"
 set -euo pipefail
 curl() {
@@ -34,12 +36,12 @@ tidings() {
     fi
 }
 "#;
-/// The longest that all commands together may take, in seconds.
+/// The time limit of all commands together, in seconds.
 const RUN_MAX: &str = "300";
-/// The password of the tour's administrator, as the examples of the API guide have it.
+/// The password of the tour's administrator in the examples of the API guide.
 const PASSWORD: &str = "correct horse";
 
-/// The directory, and the server that runs in it until this value is dropped.
+/// The directory and its server, which runs until this value is dropped.
 pub(super) struct Shell {
     directory: TempDir,
     server: Child,
@@ -47,7 +49,7 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    /// Makes the directory and starts the server by the command that the documents give.
+    /// Creates the directory, and starts the server with the documented command.
     pub(super) fn start(serve: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
@@ -68,7 +70,7 @@ impl Shell {
         Self { directory, server, address }
     }
 
-    /// Runs a script at a terminal, and types the password that it asks for; its exit status, and what was shown.
+    /// Runs a script in a terminal, types the password twice, and returns the exit status and the terminal's output.
     pub(super) fn run(&self, script: &str) -> (i32, String) {
         let path = self.directory.path();
         let script = format!("{BEGIN}{script}\n").replace(DOCUMENTED_ADDRESS, &self.address);
@@ -82,13 +84,13 @@ impl Shell {
 
 impl Drop for Shell {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The server may have ended already.
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
 }
 
-/// A shell in the directory, with the settings of the tests' own commands.
+/// Returns a shell in the directory, with the environment of other commands of the tests.
 fn bash(directory: &Path) -> Command {
     let mut bash = Command::new("bash");
     let settings = command();

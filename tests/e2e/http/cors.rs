@@ -1,4 +1,4 @@
-//! Pages of other origins may call the service and read what it answers.
+//! Pages of other origins may call the service and read its answers.
 
 use serde_json::json;
 use tidings_tests::{Answer, Caller, PASSWORD, Server, wait_until};
@@ -11,7 +11,7 @@ fn preflight(caller: &Caller, path: &str, origin: &str) -> Answer {
     request.header("Access-Control-Request-Headers", "authorization,content-type").send()
 }
 
-/// Whether a page of `origin` may read the answer.
+/// Returns whether a page of `origin` may read the answer.
 fn may_read(answer: &Answer, origin: &str) -> bool {
     ["*", origin].contains(&answer.header("access-control-allow-origin"))
 }
@@ -107,7 +107,11 @@ fn only_configured_origins_may_read_responses() {
             assert!(!may_read(&answer, origin), "{origin}: {answer:?}");
         }
     }
-    assert_eq!(anyone.get("/get_categories").said(), "200 success", "who is no page is not concerned");
+    assert_eq!(
+        anyone.get("/get_categories").said(),
+        "200 success",
+        "clients other than browsers are not restricted"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Liveness, readiness, the OpenAPI document and the page to read it.
+//! Liveness, readiness, the OpenAPI document and the page that shows it.
 
 use serde_json::Value;
 use tidings_tests::{Access, OPERATIONS, Server};
@@ -51,7 +51,7 @@ fn resolved<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
     }
 }
 
-/// What an HTML page loads: the values of `src` and `href`.
+/// Returns the URLs that an HTML page loads: the values of `src` and `href`.
 fn loaded_urls(page: &str) -> Vec<&str> {
     let attributes = ["src=\"", "href=\""];
     let values = attributes.iter().flat_map(|attribute| page.split(attribute).skip(1));
@@ -78,7 +78,7 @@ fn the_api_page_and_its_files_come_from_the_server() {
         let files = loaded_urls(&html);
         assert!(!files.is_empty(), "{html}");
         for file in files.into_iter().filter(|file| !file.starts_with("data:")) {
-            assert!(!file.contains("//"), "{file} is somebody else's");
+            assert!(!file.contains("//"), "{file} is not from this server");
             let directory = &at[..=at.rfind('/').unwrap()];
             let path = if file.starts_with('/') {
                 file.to_owned()

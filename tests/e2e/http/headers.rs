@@ -1,11 +1,11 @@
-//! The headers that every answer has, and what caches are told.
+//! The headers of every answer, and those for caches.
 
 use serde_json::json;
 use tidings_tests::{Answer, Caller, PASSWORD, Server, sample, wait_until};
 
 const DATA: &str = "default-src 'none'; frame-ancestors 'none'";
 
-/// Checks the headers that every answer has, with the content security policy of data.
+/// Asserts the headers of an answer with data, which include a content security policy.
 fn assert_headers(answer: &Answer) {
     assert_eq!(answer.header("x-content-type-options"), "nosniff", "{answer:?}");
     assert_eq!(answer.header("referrer-policy"), "no-referrer", "{answer:?}");

@@ -1,4 +1,4 @@
-//! Bounds of requests, and requests that are none.
+//! Limits of requests, and malformed requests.
 
 use std::io::{BufReader, Write as _};
 use std::net::TcpStream;
@@ -44,7 +44,7 @@ fn an_import_may_have_64_mebibytes_and_not_a_byte_more() {
     let admin = server.admin();
     for chunked in [false, true] {
         for (size, said) in [(64 * MIB, "200 success"), (64 * MIB + 1, "413 payload too large")] {
-            // Of blank lines, which are no posts.
+            // Blank lines, which an import skips.
             let mut blank = vec![b' '; size];
             blank.iter_mut().step_by(1000).for_each(|byte| *byte = b'\n');
             let request = admin.request("POST", "/import_posts").body("application/x-ndjson", blank);
@@ -145,14 +145,14 @@ fn a_connection_serves_one_request_after_another() {
         stream.write_all(one.as_bytes()).unwrap();
         assert_eq!(read_answer(&mut reader).unwrap().said(), "200 success");
     }
-    // What a refused body holds is never taken for a request.
+    // The server never reads the body of a refused request as the next request.
     let body = "GET /get_userinfo HTTP/1.1\r\nHost: x\r\n\r\n";
     let length = body.len();
     let head = format!("POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n");
     stream.write_all(format!("{head}{body}{one}").as_bytes()).unwrap();
     assert_eq!(read_answer(&mut reader).unwrap().said(), "404 Not found");
     if let Some(next) = read_answer(&mut reader) {
-        assert_eq!(next.said(), "200 success", "the answer to the request behind the body");
+        assert_eq!(next.said(), "200 success", "the answer to the request after the body");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Stopping: what runs is finished, nothing is lost, and the exit status says that all is well.
+//! Shutdown: the server finishes running requests, loses no data, and exits with status 0.
 
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ fn a_stopped_server_exits_with_0_and_leaves_one_file() {
     let begin = Instant::now();
     let stopped = server.stop();
     assert_eq!(stopped.status.code(), Some(0), "{}", stopped.log);
-    assert!(begin.elapsed() < Duration::from_secs(5), "an open connection of nobody's holds nothing up");
+    assert!(begin.elapsed() < Duration::from_secs(5), "an idle connection delays no shutdown");
     let wal = server.database().with_extension("db-wal");
     assert!(!wal.exists() || std::fs::metadata(&wal).unwrap().len() == 0, "the log is written back");
     assert_eq!(server.integrity(), "ok");
@@ -28,14 +28,16 @@ fn a_running_request_is_answered_before_the_server_exits() {
     let head =
         "POST /sign_up HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n";
     write!(stream, "{head}Content-Length: {}\r\n\r\n", form.len()).unwrap();
-    // By asking for the body the server says that the request has begun to run.
+    // The server asks for the body, which shows that the request has begun to run.
     let mut begun = [0; 25];
     stream.read_exact(&mut begun).unwrap();
     assert_eq!(&begun, b"HTTP/1.1 100 Continue\r\n\r\n");
     let stopped = std::thread::scope(|scope| {
         let address = server.address();
         let stopping = scope.spawn(|| server.stop());
-        tidings_tests::wait_until("nobody is let in any more", || TcpStream::connect(address).is_err());
+        tidings_tests::wait_until("the server accepts no new connection", || {
+            TcpStream::connect(address).is_err()
+        });
         stream.write_all(form.as_bytes()).unwrap();
         assert_eq!(tidings_tests::read_answer(&mut BufReader::new(&stream)).unwrap().said(), "200 success");
         stopping.join().unwrap()

@@ -1,4 +1,4 @@
-//! Request targets that no client of ours would send.
+//! Request targets that ordinary clients do not send.
 
 use tidings_tests::Server;
 
@@ -21,7 +21,7 @@ fn a_target_without_a_path_is_refused_in_json_and_panics_nowhere() {
         assert_eq!(answer.said(), expected, "{line}");
         assert_eq!(answer.header("content-type"), "application/json; charset=utf-8", "{line}");
     }
-    // What hyper cannot read it refuses itself, without a body.
+    // hyper itself refuses a target that it cannot parse, without a body.
     for line in ["GET http://[::1", "GET http://", "GET http:///healthz"] {
         if let Some(answer) = server.try_raw(format!("{line} HTTP/1.1\r\nHost: x\r\n\r\n")) {
             assert!((400..500).contains(&answer.status), "{line}: {answer:?}");
@@ -48,7 +48,7 @@ fn an_http2_connect_is_refused_and_the_connection_stays_open() {
     let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
         [&[0, 0, u8::try_from(payload.len()).unwrap(), kind, flags, 0, 0, 0, stream][..], payload].concat()
     };
-    // `:method` and `:authority` in full, by their names in the static table.
+    // `:method` and `:authority` with literal values; their names are indices of the static table.
     let connect = b"\x02\x07CONNECT\x01\x04h:80";
     let get = b"\x82\x86\x04\x08/healthz";
     let parts: [&[u8]; 4] = [

@@ -1,11 +1,11 @@
-//! Clients that ask and do not read.
+//! Clients that send requests and do not read the responses, and clients that send nothing.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use tidings_tests::{Server, wait_until};
 
-/// The bytes that the system holds for the sockets of this port on their way out.
+/// Returns the unsent bytes that the system holds for each socket of this port, except empty ones.
 #[cfg(target_os = "linux")]
 fn unsent(port: u16) -> Vec<usize> {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
@@ -33,15 +33,15 @@ fn little_memory_is_held_for_unread_responses() {
         })
         .collect();
     let mut before = Vec::new();
-    // Nothing more comes when nothing changes, while another client is answered.
-    wait_until("the system takes no more", || {
+    // The queues are full when their sizes no longer change while the server answers another client.
+    wait_until("the send queues are full", || {
         for _ in 0..20 {
             assert_eq!(server.anyone().get("/healthz").said(), "200 success");
         }
         let now = unsent(server.address().port());
-        let rests = now.len() == CLIENTS && now == before;
+        let is_stable = now.len() == CLIENTS && now == before;
         before = now;
-        rests
+        is_stable
     });
     assert!(before.iter().all(|bytes| *bytes <= 256 * 1024), "{before:?}");
     drop(clients);

@@ -1,4 +1,4 @@
-//! Posts in other formats, and the export that import reads, by the command line.
+//! Imports from CSV, RSS and other formats, and exports that an import reads, by the command line.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};

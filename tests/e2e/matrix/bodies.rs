@@ -1,4 +1,4 @@
-//! Every operation that has a body, with every bad one.
+//! Calls every operation that takes a body with all kinds of bad bodies.
 
 use serde_json::{Value, json};
 use tidings_tests::{Caller, OPERATIONS, Operation};
@@ -7,12 +7,12 @@ use super::{Fixture, Table, invalidates_the_token, said, with_field};
 
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
-/// A byte more than a body may have.
+/// One byte more than the limit of a body.
 const BODY_TOO_LARGE: usize = 1024 * 1024 + 1;
-/// A byte more than an import may have.
+/// One byte more than the limit of an import.
 const IMPORT_TOO_LARGE: usize = 64 * 1024 * 1024 + 1;
 
-/// A body as it is sent.
+/// A body to send, with the name of its case.
 struct Body {
     case: String,
     content_type: &'static str,
@@ -30,7 +30,7 @@ impl Body {
     }
 }
 
-/// Bodies that are wrong as a whole.
+/// Returns bodies that are malformed as a whole.
 fn broken_bodies(operation: &Operation, good: impl Fn() -> Value) -> Vec<Body> {
     let text = good().to_string();
     let deep = format!("{{\"deep\": {}{}, {}", "[".repeat(100_000), "]".repeat(100_000), &text[1..]);
@@ -65,7 +65,7 @@ fn broken_bodies(operation: &Operation, good: impl Fn() -> Value) -> Vec<Body> {
     bodies
 }
 
-/// Bodies with one field that is wrong, or strange.
+/// Returns bodies with one field that is invalid or unusual.
 fn bodies_with_one_invalid_field(good: impl Fn() -> Value) -> Vec<Body> {
     let mut bodies = Vec::new();
     for (name, value) in good().as_object().unwrap() {
@@ -99,7 +99,7 @@ fn bodies_with_one_invalid_field(good: impl Fn() -> Value) -> Vec<Body> {
                     add("out of range", wrong);
                 }
             }
-            _ => unreachable!("no such field in the table"),
+            _ => unreachable!("the table has only texts, numbers and lists"),
         }
     }
     bodies
@@ -142,7 +142,7 @@ fn every_body_gets_its_documented_answer_and_nothing_breaks() {
                 *caller = fixture.administrator();
             }
         };
-        // The body is another one each time: what is inserted has a url of its own.
+        // Each body is different, so that inserted posts have different urls.
         let good = || operation.body_with(fixture.number()).unwrap();
         ask(&mut caller, None);
         for body in broken_bodies(operation, good).into_iter().chain(bodies_with_one_invalid_field(good)) {

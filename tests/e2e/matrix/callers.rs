@@ -1,4 +1,4 @@
-//! Every operation, called by everybody.
+//! Calls every operation as every kind of caller.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use tidings_tests::{Access, Caller, OPERATIONS, jwt};
 
 use super::{Fixture, Table, invalidates_the_token, said};
 
-/// CallerKind calls.
+/// A kind of caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum CallerKind {
     Guest,
@@ -39,7 +39,7 @@ impl CallerKind {
     fn create(self, fixture: &Fixture) -> Caller {
         match self {
             Guest => fixture.server.anyone(),
-            // The one that administrators act on, and another one.
+            // `Member` is the target of administrators, `OtherMember` is not.
             Member => {
                 let target = fixture.member();
                 fixture.target.replace(target.id().to_owned());
@@ -57,7 +57,7 @@ impl CallerKind {
                 let _ = member.get("/remove_mine").succeeded();
                 member
             }
-            // All of it is right but the key.
+            // The claims are valid, but the signing key is not the server's.
             Forged => {
                 let claims = jwt::claims(fixture.boss.token());
                 let token = jwt::forge(&claims, "HS256", b"another key, of thirty-two bytes");
@@ -79,7 +79,7 @@ fn every_operation_answers_every_kind_of_caller_as_documented() {
             answers.push((kind.name().to_owned(), said(operation, kind.name(), &answer)));
             if answer.result() == "success" {
                 fixture.restore(operation);
-                // Whom administrators have removed or blacklisted, or kind has gone.
+                // Replaces a caller whose token is invalid, and a member whom the administrator changed.
                 if invalidates_the_token(operation) {
                     callers.insert(kind, kind.create(&fixture));
                 } else if kind == Administrator && operation.path.ends_with("/{user_id}") {

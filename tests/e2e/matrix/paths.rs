@@ -1,4 +1,4 @@
-//! Every parameter of every path, with everything that a path can hold.
+//! Calls every operation with unusual values for each parameter of its path.
 
 use tidings_tests::OPERATIONS;
 

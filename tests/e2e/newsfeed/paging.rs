@@ -1,11 +1,11 @@
-//! Pages: `next` goes on with the very order that the first page began.
+//! Pages: `next` continues the order that the first page began.
 
 use tidings_tests::{Caller, wait_until};
 
 use super::{FEEDS, feed, id, import, like, post, titles, titles_of, with_posts};
 use crate::meanwhile::{Act, meanwhile};
 
-/// Every page of a feed from the first to the last, `before_next` running before each next one.
+/// Reads all pages of a feed and calls `before_next` before each page after the first; returns the ids of each page.
 fn pages(reader: &Caller, path: &str, limit: usize, mut before_next: impl FnMut()) -> Vec<Vec<String>> {
     let mut page = feed(reader, &format!("{path}?limit={limit}"));
     let mut pages = vec![page.column("newsfeed", "_id")];
@@ -17,11 +17,11 @@ fn pages(reader: &Caller, path: &str, limit: usize, mut before_next: impl FnMut(
     pages
 }
 
-/// That the pages show each of the first `count` posts once.
+/// Asserts that the pages show each of the first `count` posts once.
 #[track_caller]
 fn assert_complete(pages: &[Vec<String>], count: usize, limit: usize) {
     let (last, full) = pages.split_last().unwrap();
-    assert!(full.iter().all(|page| page.len() == limit), "only the last page is short");
+    assert!(full.iter().all(|page| page.len() == limit), "all pages but the last have `limit` posts");
     assert!((1..=limit).contains(&last.len()));
     let mut all = pages.concat();
     all.sort();
@@ -54,7 +54,7 @@ fn no_post_is_repeated_or_skipped_while_likes_change_the_ranks() {
     let moves_ranks: Act = Box::new(|| {
         let n = numbers.next().unwrap();
         like(&ann, n);
-        // Not a view: those of one network move a rank only so often an hour.
+        // Likes instead of views, because only 30 views per hour of one network affect a rank.
         let _ = ann.get(&format!("/post_unlike/{}", id(119 - n))).succeeded();
     });
     meanwhile(vec![moves_ranks], || {
@@ -65,11 +65,11 @@ fn no_post_is_repeated_or_skipped_while_likes_change_the_ranks() {
                 } else {
                     &[]
                 };
-                // Each page only once the ranks have moved.
+                // Reads each page after the ranks have changed.
                 let popular = || titles(&server.anyone(), "/get_popularity_newsfeed?limit=120");
                 let mut before = popular();
                 let pages = pages(&reader, path, 50, || {
-                    wait_until("the ranks have moved", || popular() != before);
+                    wait_until("the ranks have changed", || popular() != before);
                     before = popular();
                 });
                 let mut all = pages.concat();
@@ -95,11 +95,11 @@ fn inserted_and_removed_posts_do_not_move_the_others() {
                 import(&server, &[post(newest)], 61);
             }
         });
-        assert_eq!(pages.concat(), expected, "{path}: what is new is for the next first page");
+        assert_eq!(pages.concat(), expected, "{path}: a new post appears only in a new order");
         let now = feed(&server.anyone(), path).column("newsfeed", "_id");
         assert!(now.contains(&id(newest)), "{path}");
         let _ = admin.get(&format!("/remove_post/{}", id(newest))).succeeded();
-        wait_until("it is gone", || {
+        wait_until("the feed omits the removed post", || {
             !feed(&server.anyone(), path).column("newsfeed", "_id").contains(&id(newest))
         });
     }
@@ -111,7 +111,7 @@ fn inserted_and_removed_posts_do_not_move_the_others() {
             if !changed {
                 changed = true;
                 let _ = admin.get(&format!("/remove_post/{removed}")).succeeded();
-                wait_until("it is gone", || {
+                wait_until("the feed omits the removed post", || {
                     !feed(&server.anyone(), "/get_popularity_newsfeed")
                         .column("newsfeed", "_id")
                         .contains(&removed)
@@ -136,7 +136,7 @@ fn a_next_belongs_to_its_feed_and_its_member() {
             like(member, n);
         }
     }
-    wait_until("the popular posts are known", || {
+    wait_until("the feed shows the liked posts first", || {
         titles(&anyone, "/get_popularity_newsfeed?limit=3")
             .iter()
             .all(|title| titles_of([1, 2, 3]).contains(title))
@@ -157,7 +157,7 @@ fn a_next_belongs_to_its_feed_and_its_member() {
         ("/get_newsfeed_of_topic/unknown", [&topic, &popular, &recommended]),
         ("/get_recommendation_newsfeed", [&popular, &topic, &anns]),
     ];
-    // While these are the present orders, and when they have passed.
+    // With the current orders, and after an import has replaced them.
     for posts in [60, 61] {
         if posts == 61 {
             import(&server, &[post(60)], 61);
@@ -170,7 +170,7 @@ fn a_next_belongs_to_its_feed_and_its_member() {
     }
     refused(&ben, "/get_recommendation_newsfeed", &anns);
     let _ = feed(&ann, &format!("/get_recommendation_newsfeed?next={anns}"));
-    // It goes on with the same limit, and as often as one likes.
+    // `next` keeps the limit, and can be used any number of times.
     for _ in 0..2 {
         let page = feed(&anyone, &format!("/get_popularity_newsfeed?next={popular}"));
         assert_eq!(page.list("newsfeed").len(), 10);

@@ -1,4 +1,4 @@
-//! The recommended feed: it follows what a member does.
+//! The recommended feed, which follows a member's acts.
 
 use serde_json::{Value, json};
 use tidings_tests::{Caller, Server, sample, wait_until};
@@ -8,7 +8,9 @@ use super::{feed, id, import, like, post, titles, view};
 const FEED: &str = "/get_recommendation_newsfeed";
 const TOPICS: [&str; 5] = ["music", "sport", "food", "travel", "science"];
 
-/// Posts of five topics in turn, each with a word and a tag of its topic, on sites of their own.
+/// Starts a server with `count` posts of the five topics in turn.
+///
+/// Each post has a word and a tag of its topic, and its own site.
 fn with_topics(count: usize) -> Server {
     import_topics(Server::start(), count)
 }
@@ -29,12 +31,12 @@ fn import_topics(server: Server, count: usize) -> Server {
     server
 }
 
-/// How many of the first `first` posts recommended to `reader` are of the topic.
+/// Returns how many of the first `first` posts recommended to `reader` have the topic.
 fn count_of_topic(reader: &Caller, topic: &str, first: usize) -> usize {
     titles(reader, &format!("{FEED}?limit={first}")).iter().filter(|title| title.starts_with(topic)).count()
 }
 
-/// Waits until the feeds show so many likes in all.
+/// Waits until the posts of the feed have `likes` likes in total.
 fn wait_for_likes(server: &Server, likes: u64) {
     wait_until("the feeds show the likes", || {
         let shown = feed(&server.anyone(), FEED);
@@ -50,14 +52,14 @@ fn a_guest_gets_fresh_and_popular_posts_across_topics() {
     }
     let first = titles(&server.anyone(), &format!("{FEED}?limit=20"));
     let fresh = |title: &String| title.split_once(' ').unwrap().1 >= "080";
-    assert!(first.iter().all(fresh), "all are about as fresh: {first:?}");
-    // A post that many like comes up, however deep it stood.
+    assert!(first.iter().all(fresh), "the first posts are among the newest: {first:?}");
+    // A post with many likes moves to the top from any position.
     assert!(!first.contains(&"music 005".to_owned()));
     for n in 0..5 {
         like(&server.member(&format!("member-{n}")), 5);
     }
     view(&server, 5, 10);
-    wait_until("what is popular comes up", || {
+    wait_until("the popular post moves to the top", || {
         titles(&server.anyone(), &format!("{FEED}?limit=5")).contains(&"music 005".to_owned())
     });
 }
@@ -86,21 +88,21 @@ fn the_feed_follows_likes_and_omits_seen_posts() {
     for n in [3, 8, 13, 18] {
         let _ = ben.get(&format!("/post_view/{}", id(n))).succeeded();
     }
-    // At once: what a member has just done shows in their next feed.
+    // Acts of a member affect the very next request.
     let (anns, bens) = (feed(&ann, FEED), feed(&ben, FEED));
     for (feed, seen) in [(&anns, &[1, 6, 11][..]), (&bens, &[3, 8, 13, 18])] {
         let shown = feed.column("newsfeed", "_id");
         assert!(seen.iter().all(|n| !shown.contains(&id(*n))), "{shown:?}");
-        assert_eq!(shown.len(), 100 - seen.len(), "everything else is there");
+        assert_eq!(shown.len(), 100 - seen.len(), "the feed has all other posts");
     }
     assert!(count_of_topic(&ann, "sport", 10) >= 4);
     assert!(count_of_topic(&ben, "travel", 10) >= 4);
-    // Tastes change, and so does the feed.
+    // New likes change the feed.
     for n in [4, 9, 14, 19, 24, 29, 34, 39, 44] {
         like(&ann, n);
     }
     assert!(count_of_topic(&ann, "science", 10) >= 4);
-    // A post that is no longer liked was not viewed: it may be shown again.
+    // Post 4 was liked but never viewed, so the feed may show it again without the like.
     let _ = ann.get(&format!("/post_unlike/{}", id(4))).succeeded();
     assert!(feed(&ann, FEED).column("newsfeed", "_id").contains(&id(4)));
 }
@@ -122,7 +124,7 @@ fn searches_and_opened_feeds_count_as_interest() {
 #[test]
 fn no_topic_or_site_fills_ten_consecutive_posts() {
     let server = Server::start();
-    // The newest eighty are of one topic, or of one site.
+    // Of the newest 80 posts, 40 have the same topic and 40 the same site.
     let posts: Vec<Value> = (0..160)
         .map(|n| {
             let mut post = post(n);
@@ -161,7 +163,9 @@ fn a_reset_clears_the_interest() {
     }
     assert!(count_of_topic(&ann, "sport", 10) >= 4);
     let _ = ann.get("/reset_user_measurement").succeeded();
-    wait_until("she gets what a guest gets", || feed(&ann, FEED).bytes == feed(&server.anyone(), FEED).bytes);
+    wait_until("the member gets the feed of a guest", || {
+        feed(&ann, FEED).bytes == feed(&server.anyone(), FEED).bytes
+    });
     for n in [2, 7, 12] {
         like(&ann, n);
     }
@@ -200,15 +204,15 @@ fn feeds_are_full_even_if_the_newest_post_is_months_old() {
         }
     }
     let first = feed(&server.anyone(), FEED).column("newsfeed", "date");
-    assert!(*first[0] >= *"2019", "the freshest come first: {first:?}");
+    assert!(*first[0] >= *"2019", "the newest posts come first: {first:?}");
 }
 
 #[test]
 fn a_setting_makes_the_feed_explore() {
-    let explores = |serve: &mut std::process::Command| {
+    let explore = |serve: &mut std::process::Command| {
         serve.args(["--exploration", "1"]);
     };
-    let servers = [Server::start(), Server::with(explores)].map(|server| import_topics(server, 100));
+    let servers = [Server::start(), Server::with(explore)].map(|server| import_topics(server, 100));
     let first = servers.each_ref().map(|server| {
         let ann = server.member("ann");
         for n in [1, 6, 11] {
@@ -216,7 +220,11 @@ fn a_setting_makes_the_feed_explore() {
         }
         wait_for_likes(server, 3);
         let first = titles(&ann, &format!("{FEED}?limit=20"));
-        assert_eq!(titles(&ann, &format!("{FEED}?limit=20")), first, "but not from one moment to the next");
+        assert_eq!(
+            titles(&ann, &format!("{FEED}?limit=20")),
+            first,
+            "repeated requests return the same feed"
+        );
         first
     });
     assert_ne!(first[0], first[1]);

@@ -1,4 +1,4 @@
-//! What readers do with posts: view, like and unlike them.
+//! Acts of readers on posts: view, like and unlike.
 
 use serde_json::{Value, json};
 use tidings_tests::{Caller, Server, sample, wait_until};
@@ -26,8 +26,8 @@ fn all_views_count_and_a_members_views_are_listed_newest_first() {
     }
     assert_eq!(get(&server, &one)["view"], 5);
     assert_eq!(get(&server, &two)["view"], 1);
-    // Of views in the same millisecond none is the last: then one more has to be.
-    wait_until("the one viewed last comes first", || {
+    // Views in the same millisecond have no order, so the test views the post again until it is the last.
+    wait_until("the post viewed last comes first", || {
         let _ = ann.get(&format!("/post_view/{one}")).succeeded();
         member_list(&ann, 2).column("view_list", "_id") == [&*one, &three, &two]
     });
@@ -41,8 +41,12 @@ fn all_views_count_and_a_members_views_are_listed_newest_first() {
     });
     assert_eq!(first, expected);
     assert_eq!(list.list("view_list")[1]["img"], 0);
-    assert_eq!(member_list(&ann, 1).list("fav_list"), [] as [Value; 0], "a view is no like");
-    assert_eq!(member_list(&admin, 2).list("view_list"), [] as [Value; 0], "nor anybody else's view");
+    assert_eq!(member_list(&ann, 1).list("fav_list"), [] as [Value; 0], "a view is not a like");
+    assert_eq!(
+        member_list(&admin, 2).list("view_list"),
+        [] as [Value; 0],
+        "a view is only in the member's own list"
+    );
 }
 
 #[test]
@@ -73,7 +77,7 @@ fn a_like_counts_once_for_each_member_until_it_is_taken_back() {
         (get(&server, &one)["fav_cnt"].clone(), get(&server, &one)["view"].clone()),
         (json!(2), json!(0))
     );
-    // Liking again does not make it newer.
+    // A repeated like does not change its date.
     act(&ann, "like", &one);
     assert_eq!(member_list(&ann, 1).column("fav_list", "_id"), [&*two, &one]);
     for likes in [1, 1] {
@@ -82,7 +86,7 @@ fn a_like_counts_once_for_each_member_until_it_is_taken_back() {
     }
     assert_eq!(member_list(&ann, 1).column("fav_list", "_id"), [&*two]);
     assert_eq!(member_list(&ben, 1).column("fav_list", "_id"), [&*one]);
-    // What a member gave stays counted when they are gone.
+    // The like of a removed member still counts.
     let _ = ben.get("/remove_mine").succeeded();
     assert_eq!(get(&server, &one)["fav_cnt"], 1);
     server.restart();

@@ -1,4 +1,4 @@
-//! Backups and restores that are ended on the way: what was there before is there, or what was to be there.
+//! Interrupted backups and restores: afterwards either the old file or the new one is in place, complete.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ fn ctrl_c_leaves_the_previous_backup_and_no_partial_file() {
         let old = fs::metadata(&copy).unwrap().modified().unwrap();
         let mut backup = spawn(tidings_command(&database, &["backup", "copy.db"]));
         busy_wait(&mut backup, || partial_files(directory.path()) > 0);
-        // It may have ended just now.
+        // The process may have ended by itself.
         let _ = kill_process(Pid::from_child(&backup), signal);
         let status = backup.wait().unwrap().code();
         assert_eq!(partial_files(directory.path()), 0);
@@ -29,12 +29,16 @@ fn ctrl_c_leaves_the_previous_backup_and_no_partial_file() {
         match status {
             Some(130) => {
                 interrupted += 1;
-                assert_eq!(fs::metadata(&copy).unwrap().modified().unwrap(), old, "the older one");
+                assert_eq!(
+                    fs::metadata(&copy).unwrap().modified().unwrap(),
+                    old,
+                    "the previous backup is unchanged"
+                );
             }
             status => assert_eq!(status, Some(0)),
         }
     }
-    assert!(interrupted > 0, "none was interrupted in time");
+    assert!(interrupted > 0, "every backup ended before its signal");
 }
 
 #[test]
@@ -45,7 +49,7 @@ fn a_killed_backup_leaves_the_previous_one_whole() {
     for round in 0..12_u32 {
         let begun = Instant::now();
         let mut backup = spawn(tidings_command(&database, &["backup", "copy.db"]));
-        // At another moment each time: at once, from the first draft on, and up to the end.
+        // Kills at the start in round 0; later once the partial file exists and `round` times 15 ms have passed.
         busy_wait(&mut backup, || round == 0 || partial_files(directory.path()) > 0);
         busy_wait(&mut backup, || begun.elapsed() >= Duration::from_millis(15) * round);
         backup.kill().unwrap();
@@ -58,13 +62,13 @@ fn a_killed_backup_leaves_the_previous_one_whole() {
             fs::remove_file(directory.path().join(name)).unwrap();
         }
     }
-    assert!(killed > 0, "none was killed in time");
+    assert!(killed > 0, "every backup ended before it was killed");
     let mut backup = spawn(tidings_command(&database, &["backup", "copy-1.db"]));
     busy_wait(&mut backup, || partial_files(directory.path()) > 0);
     backup.kill().unwrap();
     backup.wait().unwrap();
     let _ = tidings(&database, &["backup", "copy-1.db"]).succeeded();
-    assert_eq!(partial_files(directory.path()), 0, "what was left goes with the next");
+    assert_eq!(partial_files(directory.path()), 0, "the next backup removes the partial file");
     let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
     assert_eq!(count_posts(&copy), 100);
 }
@@ -83,7 +87,7 @@ fn a_killed_restore_leaves_the_old_database_or_the_new_one() {
         let begun = Instant::now();
         let mut restore = spawn(tidings_command(&database, &["restore", "copy.db", "--yes"]));
         match round % 4 {
-            // When it begins, when the copy is being made, and when the old one is just being kept.
+            // At the start, during the copy, when the kept old database appears, and after a growing delay.
             0 => {}
             1 => busy_wait(&mut restore, || partial_files(directory.path()) > 0),
             2 => {
@@ -96,7 +100,7 @@ fn a_killed_restore_leaves_the_old_database_or_the_new_one() {
         let left = count_posts(&database);
         assert!([60, 70].contains(&left), "round {round}: {left}, {before} files before");
         seen[usize::from(left == 60)] += 1;
-        // It simply works the next time, and so does everything else.
+        // The next restore succeeds and removes partial files.
         let _ = tidings(&database, &["restore", "new.db", "--yes"]).succeeded();
         let left: Vec<_> =
             names(directory.path()).into_iter().filter(|name| name.contains(".part")).collect();

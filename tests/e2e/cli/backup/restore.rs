@@ -1,4 +1,4 @@
-//! `tidings restore`: a backup in the place of the database, which is kept.
+//! `tidings restore`: it replaces the database by a backup and keeps the old database.
 
 use std::fs;
 
@@ -18,13 +18,13 @@ fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens()
     let _ = admin.post("/insert_notice", sample::notice("before")).succeeded();
     let _ = server.cli(["backup", "copy.db"]).succeeded();
     let _ = admin.post("/insert_notice", sample::notice("after")).succeeded();
-    // Nothing has happened for a while; the database is in use all the same.
+    // An idle server still uses the database.
     let idle = server.cli(["restore", "copy.db", "--yes", "--json"]);
     assert_eq!((idle.status, idle.json()), (3, json!({ "result": "overloaded" })));
     assert!(idle.stderr.contains("in use") && idle.stderr.contains("stop the server"), "{idle:?}");
     assert_eq!(titles(&server), ["after", "before"]);
 
-    // A killed one has nothing in use any more.
+    // A killed server no longer uses the database.
     server.kill();
     let asked = server.cli(["restore", "copy.db"]);
     assert_eq!(asked.status, 2, "{asked:?}");
@@ -46,7 +46,7 @@ fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens()
     assert!(!directory.join("tidings.db.key").exists() && !directory.join("tidings.db-wal").exists());
     server.restart();
     assert_eq!(titles(&server), ["before"]);
-    assert_eq!(ann.get("/get_userinfo").said(), "200 not found", "the old token is nobody's");
+    assert_eq!(ann.get("/get_userinfo").said(), "200 not found", "old tokens are revoked");
     assert_eq!(admin.get("/check_admin").said(), "200 Not admin");
     let form = json!({ "id": "ann", "pw": tidings_tests::PASSWORD });
     let token = server.anyone().post("/sign_in", form).text("/access_token");
@@ -80,7 +80,7 @@ fn a_failed_restore_is_reported_and_changes_nothing() {
         let mut restore = tidings_command(&path(database), &["restore", file, "--yes", "--json"]);
         let output = run(std::mem::replace(restore.current_dir(directory.path()), command()), "");
         let result = output.json()["result"].as_str().unwrap().to_owned();
-        // SQLite's words for what is damaged are its own.
+        // The text after this is SQLite's and may change with its version.
         let people = output.stderr.replace(directory.path().to_str().unwrap(), "[dir]");
         let people = people.split("is damaged: ").next().unwrap().trim_end().to_owned();
         format!("{} {result}: {people}", output.status)
@@ -125,15 +125,15 @@ fn a_full_disk_or_ctrl_c_leaves_the_database_as_it_was() {
     let before = (names(directory.path()), fs::read(&database).unwrap());
     let now = || (names(directory.path()), fs::read(&database).unwrap());
     let restore = tidings_command(&database, &["restore", "copy.db", "--yes", "--json"]);
-    let little = ["sh", "-c", "trap '' XFSZ; ulimit -f 500; exec \"$@\"", "sh"];
-    let full = run(crate::faults::through(&restore, &little), "");
+    let limited = ["sh", "-c", "trap '' XFSZ; ulimit -f 500; exec \"$@\"", "sh"];
+    let full = run(crate::faults::through(&restore, &limited), "");
     assert_eq!((full.status, full.json()), (3, json!({ "result": "internal error" })), "{full:?}");
     assert!(full.stderr.contains("disk is full"), "{full:?}");
     assert!(now() == before, "{:?}", names(directory.path()));
 
     let mut child = spawn(tidings_command(&database, &["restore", "copy.db", "--yes"]));
     busy_wait(&mut child, || partial_files(directory.path()) > 0);
-    // Too late, once in a while; then it is done.
+    // The restore may have finished before the signal.
     let _ = kill_process(Pid::from_child(&child), Signal::INT);
     match child.wait().unwrap().code() {
         Some(130) => assert!(now() == before, "{:?}", names(directory.path())),
@@ -152,10 +152,10 @@ fn writes_between_restores_are_in_the_database_or_a_kept_copy() {
     let write: Act = Box::new(|| {
         n += 1;
         let title = format!("notice {n}");
-        // No command is ever told that the database is in use.
+        // A restore never makes another command fail because the database is in use.
         let _ = tidings(&database, &["notice", "add", "--title", &title, "--post", "text"]).succeeded();
         written.lock().unwrap().push(title);
-        // Something else, in which a restore finds nobody at the database.
+        // During this command no process has the database open, so a restore can run.
         let _ = tidings(&database, &["completions", "bash"]).succeeded();
     });
     meanwhile(vec![write], || {
