@@ -230,7 +230,7 @@ fn a_bad_setting_in_a_file_is_named_with_its_line() {
 #[test]
 fn an_unknown_key_is_reported_with_a_suggestion() {
     let directory = directory();
-    for (text, told) in [
+    for (text, message) in [
         (
             "id-min = 3\npw_min = 8\n",
             "tidings.toml, line 2: there is no setting \"pw_min\"; do you mean pw-min?",
@@ -239,7 +239,7 @@ fn an_unknown_key_is_reported_with_a_suggestion() {
     ] {
         std::fs::write(directory.path().join("tidings.toml"), text).unwrap();
         let output = tidings(directory.path(), &["config"], "");
-        assert_eq!((output.status, output.stderr.trim_end()), (2, &*format!("tidings: {told}")));
+        assert_eq!((output.status, output.stderr.trim_end()), (2, &*format!("tidings: {message}")));
     }
 }
 
@@ -252,7 +252,7 @@ fn a_bad_variable_is_named() {
         run(config, "")
     };
     for args in [&["config"][..], &["init"], &["serve", "--listen", "127.0.0.1:0"]] {
-        for (variable, value, told) in [
+        for (variable, value, message) in [
             ("TIDINGS_PW_MIN", "many", "TIDINGS_PW_MIN: \"many\": invalid digit found in string"),
             ("TIDINGS_VERIFIER", "oracle", "TIDINGS_VERIFIER: \"oracle\": it is one of none, roster, http"),
             ("TIDINGS_TOKEN_KEY", "short", "TIDINGS_TOKEN_KEY: the key has fewer than 32 bytes"),
@@ -265,7 +265,7 @@ fn a_bad_variable_is_named() {
             let output = with(variable, value, args);
             assert_eq!(
                 (output.status, output.stderr.trim_end()),
-                (2, &*format!("tidings: {told}")),
+                (2, &*format!("tidings: {message}")),
                 "{args:?}"
             );
         }

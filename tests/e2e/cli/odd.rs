@@ -117,8 +117,8 @@ fn acting_as_a_member_has_the_members_rights_and_writes_the_members_records() {
     let lists: Value = serde_json::from_str(&fixture.stdout(&["member", "lists", "ann", "--json"])).unwrap();
     assert_eq!(lists["fav_list"][0]["_id"], LIBRARY);
     assert_eq!(lists["newsfeed_list"].as_array().unwrap().len(), 2);
-    for (who, result) in [("nobody", "Not found"), ("ben", "blacklist user"), ("", "Not found")] {
-        let output = fixture.run(&["feed", "popular", "--json", "--as", who]);
+    for (id, result) in [("nobody", "Not found"), ("ben", "blacklist user"), ("", "Not found")] {
+        let output = fixture.run(&["feed", "popular", "--json", "--as", id]);
         assert_eq!((output.status, output.json()), (1, json!({ "result": result })), "{output:?}");
     }
 }
@@ -148,9 +148,9 @@ fn operator_commands_refuse_administrators_named_by_as() {
         &["config"],
     ] {
         let output = fixture.with_input(&[&["--as", "boss"], args].concat(), PASSWORD);
-        let told = output.stderr.starts_with("tidings: Not admin: only the operator")
+        let explained = output.stderr.starts_with("tidings: Not admin: only the operator")
             && output.stderr.contains("leave --as out");
-        assert!(output.status == 1 && told, "{args:?}: {output:?}");
+        assert!(output.status == 1 && explained, "{args:?}: {output:?}");
     }
 }
 
