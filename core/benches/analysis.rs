@@ -1,4 +1,5 @@
-//! What it costs to record what happens, and to report it.
+//! Measures recording communications and views, and reports and the access log:
+//! `cargo bench -p tidings-core --bench analysis`.
 
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr};
@@ -27,8 +28,8 @@ fn communicate(tidings: &Tidings, operation: Operation, path: &str, from: u32) {
     analysis::record(tidings, black_box(&communication));
 }
 
-/// Has everything written that was recorded.
-fn settle(tidings: &Tidings) {
+/// Waits until the store has written all recorded communications.
+fn wait_for_writes(tidings: &Tidings) {
     loop {
         let is_last = Stats::of(tidings).records_waiting == 0;
         analysis::insert_device(tidings, "pc").wait().expect("the store writes");
@@ -39,21 +40,22 @@ fn settle(tidings: &Tidings) {
 }
 
 fn benches(c: &mut Criterion) {
-    let dir = tempfile::tempdir().expect("a directory");
+    let dir = tempfile::tempdir().expect("there is room for a database");
     let mut config = Config::default();
-    // All of it comes from a few clients.
+    // A few clients send all communications, more than the limit per client.
     config.analysis.log_lines_per_client = None;
-    let tidings = Tidings::builder(dir.path().join("bench.db")).config(config).open().expect("a database");
-    tidings.start_background().expect("keys");
+    let tidings =
+        Tidings::builder(dir.path().join("bench.db")).config(config).open().expect("the database opens");
+    tidings.start_background().expect("the keys load");
     let feed = Operation::new("GET", "/get_popularity_newsfeed");
     let path = "/get_popularity_newsfeed";
 
-    // What whoever answers a request waits for: records are written between the measured stretches.
+    // The time that recording adds to a request. The store writes the records outside the measured time.
     c.bench_function("record a communication", |b| {
         b.iter_custom(|times| {
             let mut spent = Duration::ZERO;
             for first in (0..times).step_by(2_000) {
-                settle(&tidings);
+                wait_for_writes(&tidings);
                 let began = Instant::now();
                 for _ in first..times.min(first + 2_000) {
                     communicate(&tidings, feed, path, 7);
@@ -64,20 +66,20 @@ fn benches(c: &mut Criterion) {
         });
     });
 
-    // What the writer does with them, commits included, 4,000 at a time.
+    // The time that the writer takes for 4,000 communications, including commits.
     for (name, visitors) in [("1 visitor", 1), ("4,000 visitors", 4_000)] {
         c.bench_function(&format!("record and write 4,000 communications of {name}"), |b| {
             b.iter(|| {
                 for n in 0..4_000 {
                     communicate(&tidings, feed, path, n % visitors);
                 }
-                settle(&tidings);
+                wait_for_writes(&tidings);
             });
         });
     }
 
     let draft = Draft { title: Some("t".into()), url: Some("https://a.b/".into()), ..Draft::default() };
-    let id = post::insert(&tidings, &Caller::Operator, &draft).expect("a post").id.to_string();
+    let id = post::insert(&tidings, &Caller::Operator, &draft).expect("the post is valid").id.to_string();
     c.bench_function("1,000 views, together", |b| {
         b.iter(|| {
             let views: Vec<_> = (0..1_000).map(|_| post::view(&tidings, &Caller::Nobody, &id)).collect();
@@ -88,23 +90,25 @@ fn benches(c: &mut Criterion) {
     });
 
     for question in [Question::Summary, Question::DaysAgo(30), Question::Devices, Question::Realtime] {
-        c.bench_function(&format!("{question:?}, kept"), |b| {
-            settle(&tidings);
-            analysis::answer(&tidings, &Caller::Nobody, question).expect("an answer");
-            b.iter(|| analysis::try_answer(&tidings, &Caller::Nobody, question).expect("it is kept"));
+        c.bench_function(&format!("{question:?}, cached"), |b| {
+            wait_for_writes(&tidings);
+            analysis::answer(&tidings, &Caller::Nobody, question).expect("the store answers");
+            b.iter(|| {
+                analysis::try_answer(&tidings, &Caller::Nobody, question).expect("the answer is cached")
+            });
         });
     }
-    // What a screen that shows the day as it goes asks for each second, while something changes.
-    c.bench_function("the day as it goes", |b| {
-        b.iter(|| analysis::live(&tidings, &Caller::Operator).expect("figures"));
+    // A screen with live analytics reads these figures once a second while they change.
+    c.bench_function("live figures of today", |b| {
+        b.iter(|| analysis::live(&tidings, &Caller::Operator).expect("the store answers"));
     });
-    c.bench_function("60 lines of the log, as a screen shows them", |b| {
+    c.bench_function("60 lines of the log for a screen", |b| {
         let all = LogFilter::default();
-        b.iter(|| analysis::browse(&tidings, &Caller::Operator, &all, None, 60).expect("lines"));
+        b.iter(|| analysis::browse(&tidings, &Caller::Operator, &all, None, 60).expect("the log is read"));
     });
     let window = Window { days: 1, ..Window::default() };
     c.bench_function("100 lines of the log", |b| {
-        b.iter(|| analysis::log_date(&tidings, &Caller::Operator, window, 100).expect("lines"));
+        b.iter(|| analysis::log_date(&tidings, &Caller::Operator, window, 100).expect("the log is read"));
     });
 }
 

@@ -9,7 +9,7 @@ use tidings_core::{Tidings, post, words};
 
 const POSTS: u64 = 20_000;
 
-/// Returns posts with a topic, two tags and a few dozen words each; the same in every run.
+/// Returns posts with a topic, two tags and 62 words each; they are the same in every run.
 fn posts() -> String {
     let mut lines = String::new();
     for n in 0..POSTS {
@@ -28,7 +28,7 @@ fn posts() -> String {
             1 + n % 12,
             1 + n % 28
         );
-        writeln!(lines, "{line}").expect("a text can be written to");
+        writeln!(lines, "{line}").expect("writing to a string does not fail");
     }
     lines
 }
@@ -43,7 +43,7 @@ fn feeds(criterion: &mut Criterion) {
     let path = dir.path().join("bench.db");
     let tidings = Tidings::open(&path).expect("the database opens");
     post::import(&tidings, &Caller::Operator, posts().as_bytes(), &mut tidings_core::import::to_the_end)
-        .expect("the posts are good");
+        .expect("the posts are valid");
     words::train(&tidings, &Caller::Operator, &mut |_| {}).expect("there are words");
     let pw = String::from("correct horse");
     let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
@@ -57,8 +57,8 @@ fn feeds(criterion: &mut Criterion) {
     }
     criterion.bench_function("load 20,000 posts", |bencher| {
         bencher.iter(|| {
-            let again = Tidings::open(&path).expect("the database opens");
-            newsfeed::popular(&again, &Page::default()).expect("the posts load");
+            let reopened = Tidings::open(&path).expect("the database opens");
+            newsfeed::popular(&reopened, &Page::default()).expect("the posts load");
         });
     });
     criterion.bench_function("popular feed of a guest", |bencher| {

@@ -1,5 +1,5 @@
-//! How fast posts are imported, with their commits on disk: 20,000 posts of some 400 characters into an empty
-//! database, and the same once more, when there is nothing to change.
+//! Measures the import of 20,000 posts of 400 characters, including commits to disk: into an empty database, and again
+//! into the same database, where no post changes. `cargo bench -p tidings-core --bench import`.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use tempfile::TempDir;
@@ -10,7 +10,7 @@ use tidings_core::post::{self, ImportReport};
 const POSTS: usize = 20_000;
 const TEXT: usize = 400;
 
-/// Posts with the words of real ones.
+/// Returns posts with text of real posts.
 fn lines() -> String {
     let real = include_str!("../../tests/data/rust-blog.jsonl");
     let real: Vec<serde_json::Value> =
@@ -20,7 +20,7 @@ fn lines() -> String {
     let mut lines = String::new();
     for n in 0..POSTS {
         let mut post = real[n % real.len()].clone();
-        // A prime step, so that no two posts are alike.
+        // The step is a prime number, so that the posts have different texts.
         let from = n * 7_919 % (text.len() - TEXT);
         post["post"] = text[from..from + TEXT].iter().collect::<String>().into();
         post["url"] = format!("https://blog.rust-lang.org/{n}").into();
@@ -32,12 +32,12 @@ fn lines() -> String {
 
 fn open() -> (Tidings, TempDir) {
     let dir = tempfile::tempdir().expect("there is room for a database");
-    (Tidings::open(dir.path().join("bench.db")).expect("a new database opens"), dir)
+    (Tidings::open(dir.path().join("bench.db")).expect("the database opens"), dir)
 }
 
 fn import(tidings: &Tidings, lines: &str) -> ImportReport {
     post::import(tidings, &Caller::Operator, lines.as_bytes(), &mut tidings_core::import::to_the_end)
-        .expect("the posts are good")
+        .expect("the posts are valid")
 }
 
 fn bench(c: &mut Criterion) {

@@ -1,8 +1,8 @@
-//! What the access log costs as it grows: bytes a line, how long its three questions and the reports take at 10,000
-//! lines and at `LINES` (10,000,000 unless the variable says otherwise), and how long an act waits at most while old
-//! lines go and while a member is removed whom many paths name.
+//! Measures the access log as it grows: `cargo bench -p tidings-core --bench log`.
 //!
-//! `cargo bench -p tidings-core --bench log`
+//! It prints the bytes per line, and the times of the three log queries and of the reports with 10,000 lines and with
+//! `LINES` lines (an environment variable, 10,000,000 by default). It also prints how long acts wait while the store
+//! removes old lines, and while it removes the name of a member from many logged paths.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -15,24 +15,26 @@ use tidings_core::config::Config;
 use tidings_core::stats::Stats;
 use tidings_core::{Tidings, admin, search};
 
-/// Members who come often, and behind them one who comes seldom: some 150 times in each part of the log.
+/// The number of frequent members. One more member is rare.
 const MEMBERS: usize = 40;
-const SELDOM: u64 = 150;
+/// The approximate number of communications of the rare member in each part of the log.
+const RARE_COMMUNICATIONS: u64 = 150;
 const POSTS: u64 = 10_000;
 /// 2026-11-20T08:36:00Z.
 const END: Timestamp = Timestamp::from_millis(1_795_163_760_000);
-/// Visitors of the one day on which they are measured.
+/// The number of visitors of the day that is measured for the size of a visitor.
 const VISITORS: u32 = 100_000;
 const DAY: i64 = 86_400_000;
-/// What the traffic is spread over, so that the log is of half a year.
+/// The period of the traffic in milliseconds: half a year.
 const SPAN: i64 = 180 * DAY;
-/// Days whose lines go at once.
+/// The number of days whose lines retention removes in one run.
 const PRUNED: i64 = 20;
-/// Paths that name the member who is removed.
-const NAMING: u64 = 60_000;
-/// How long acts are measured while the lines of who was removed are changed: longer than that takes.
-const CHANGING: Duration = Duration::from_secs(10);
+/// The number of logged paths with the name of the removed member.
+const PATHS_WITH_NAME: u64 = 60_000;
+/// How long acts are measured during the change of a removed member's lines, which takes less time.
+const CHANGE_TIME: Duration = Duration::from_secs(10);
 
+/// A generator of communications.
 struct Traffic {
     members: Vec<Caller>,
     operations: Vec<(Operation, &'static str)>,
@@ -54,7 +56,9 @@ impl Traffic {
         Self { members: (0..=MEMBERS).map(member).collect(), operations, seed: 7 }
     }
 
-    /// The next number of a fixed sequence, below `below`. Source: Marsaglia, *Xorshift RNGs*, 2003.
+    /// Returns the next number of a fixed pseudo-random sequence, below `below`.
+    ///
+    /// Source: Marsaglia, *Xorshift RNGs*, 2003.
     fn next(&mut self, below: u64) -> u64 {
         self.seed ^= self.seed << 13;
         self.seed ^= self.seed >> 7;
@@ -62,18 +66,20 @@ impl Traffic {
         self.seed % below
     }
 
-    fn communicate(&mut self, tidings: &Tidings, seldom: bool) {
-        // Half of it is guests'.
-        let who = self.next(MEMBERS as u64 * 2);
-        let who = if seldom { Some(MEMBERS) } else { usize::try_from(who).ok().filter(|who| *who < MEMBERS) };
-        let what = usize::try_from(self.next(self.operations.len() as u64)).unwrap_or_default();
-        let (operation, path) = self.operations[what];
+    /// Records a communication of the rare member, or else of a guest or a frequent member.
+    fn communicate(&mut self, tidings: &Tidings, is_rare: bool) {
+        // Half of the communications are of guests.
+        let member = self.next(MEMBERS as u64 * 2);
+        let member =
+            if is_rare { Some(MEMBERS) } else { usize::try_from(member).ok().filter(|n| *n < MEMBERS) };
+        let operation = usize::try_from(self.next(self.operations.len() as u64)).unwrap_or_default();
+        let (operation, path) = self.operations[operation];
         let path = match path {
             "/post_view" | "/post_like" => format!("{path}/6560c1a2ffeeddccbb{:06x}", self.next(POSTS)),
             path => path.to_owned(),
         };
         let address = IpAddr::V4(Ipv4Addr::from(u32::try_from(self.next(2_000)).unwrap_or_default()));
-        let caller = who.map_or(&Caller::Nobody, |who| &self.members[who]);
+        let caller = member.map_or(&Caller::Nobody, |n| &self.members[n]);
         let user_agent = b"okhttp/4.12.0";
         let communication =
             Communication { caller, operation, path: &path, status: 200, address, user_agent };
@@ -81,22 +87,23 @@ impl Traffic {
     }
 }
 
-/// Has everything written that was recorded.
-fn settle(tidings: &Tidings) {
+/// Waits until the store has written all recorded communications.
+fn wait_for_writes(tidings: &Tidings) {
     loop {
         let is_last = Stats::of(tidings).records_waiting == 0;
-        analysis::insert_device(tidings, "pc").wait().expect("it is counted");
+        analysis::insert_device(tidings, "pc").wait().expect("the store writes");
         if is_last {
             return;
         }
     }
 }
 
+/// Returns the size of a file, or 0 if it does not exist.
 fn bytes(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |file| file.len())
 }
 
-/// The median time of a work.
+/// Returns the median time of 101 runs of `work`.
 fn time(mut work: impl FnMut()) -> Duration {
     let mut times: Vec<Duration> = (0..101)
         .map(|_| {
@@ -109,30 +116,32 @@ fn time(mut work: impl FnMut()) -> Duration {
     times[50]
 }
 
+/// Prints the times of the log queries and the reports.
 fn measure(tidings: &Tidings, lines: u64) {
     let (op, month) = (&Caller::Operator, Window { months: 1, ..Window::default() });
-    let date = time(|| drop(analysis::log_date(tidings, op, month, 100).expect("lines")));
-    let user = |id| time(|| drop(analysis::log_user(tidings, op, id, 100).expect("lines")));
-    let (often, seldom) = (user("2000007"), user("2000040"));
-    let both = time(|| drop(analysis::log_user_date(tidings, op, "2000007", month, 100).expect("lines")));
-    let anew = |question| {
+    let date = time(|| drop(analysis::log_date(tidings, op, month, 100).expect("the log is read")));
+    let user = |id| time(|| drop(analysis::log_user(tidings, op, id, 100).expect("the log is read")));
+    let (frequent, rare) = (user("2000007"), user("2000040"));
+    let both =
+        time(|| drop(analysis::log_user_date(tidings, op, "2000007", month, 100).expect("the log is read")));
+    let uncached = |question| {
         time(|| {
-            // Something is counted, so that nothing kept is answered.
-            analysis::insert_device(tidings, "pc").wait().expect("it is counted");
-            analysis::answer(tidings, op, question).expect("an answer");
+            // A change makes the cached answer stale.
+            analysis::insert_device(tidings, "pc").wait().expect("the store writes");
+            analysis::answer(tidings, op, question).expect("the store answers");
         })
     };
     let (summary, days, devices) =
-        (anew(Question::Summary), anew(Question::DaysAgo(30)), anew(Question::Devices));
+        (uncached(Question::Summary), uncached(Question::DaysAgo(30)), uncached(Question::Devices));
     let mut searched = 0;
     let realtime = time(|| {
         searched += 1;
-        search::log(tidings, op, None, &format!("term {}", searched % 40)).wait().expect("it is counted");
-        analysis::answer(tidings, op, Question::Realtime).expect("an answer");
+        search::log(tidings, op, None, &format!("term {}", searched % 40)).wait().expect("the store writes");
+        analysis::answer(tidings, op, Question::Realtime).expect("the store answers");
     });
     eprintln!(
-        "{lines:>10} lines: 100 of the date {date:?}, of a member {often:?}, of one who comes seldom {seldom:?}, of both \
-         {both:?}"
+        "{lines:>10} lines: 100 of a period {date:?}, of a frequent member {frequent:?}, of a rare member {rare:?}, of a \
+         member in a period {both:?}"
     );
     eprintln!(
         "{:>10} with a commit: get_analysis {summary:?}, 30 days ago {days:?}, get_device {devices:?}, \
@@ -141,12 +150,12 @@ fn measure(tidings: &Tidings, lines: u64) {
     );
 }
 
-/// How long acts wait, one after the other, while something goes on: half of them, and the one that waits longest.
-fn waits(tidings: &Tidings, what: &str, mut goes_on: impl FnMut() -> bool) {
+/// Prints the median and the longest wait of consecutive acts while `continues` returns true.
+fn waits(tidings: &Tidings, what: &str, mut continues: impl FnMut() -> bool) {
     let (mut times, began) = (Vec::new(), Instant::now());
-    while goes_on() {
+    while continues() {
         let began = Instant::now();
-        analysis::insert_device(tidings, "pc").wait().expect("it is counted");
+        analysis::insert_device(tidings, "pc").wait().expect("the store writes");
         times.push(began.elapsed());
     }
     times.sort_unstable();
@@ -158,22 +167,25 @@ fn waits(tidings: &Tidings, what: &str, mut goes_on: impl FnMut() -> bool) {
     );
 }
 
-/// How long acts wait while the lines of some days go.
+/// Prints how long acts wait while retention removes lines.
 fn prune(tidings: &Tidings, before: Timestamp) {
     let old = LogFilter { until: Some(before), ..LogFilter::default() };
-    let mut asked = Instant::now();
-    waits(tidings, "while old lines go", || {
-        if asked.elapsed() < Duration::from_millis(200) {
+    let mut checked = Instant::now();
+    waits(tidings, "while old lines are removed", || {
+        if checked.elapsed() < Duration::from_millis(200) {
             return true;
         }
-        asked = Instant::now();
-        // What is gone is not looked for any more.
-        !analysis::browse(tidings, &Caller::Operator, &old, None, 1).expect("a page").lines.is_empty()
+        checked = Instant::now();
+        // Stops when there are no old lines left.
+        !analysis::browse(tidings, &Caller::Operator, &old, None, 1)
+            .expect("the log is read")
+            .lines
+            .is_empty()
     });
 }
 
-/// Has many paths name a member.
-fn name(tidings: &Tidings, member: &str, times: u64) {
+/// Records requests for the log of a member, whose paths contain the member's name.
+fn record_paths_with_name(tidings: &Tidings, member: &str, times: u64) {
     let operation = Operation::new("GET", "/get_log_user/{user_id}/{limit}");
     for n in 0..times {
         let path = format!("/get_log_user/{member}/{n}");
@@ -183,79 +195,84 @@ fn name(tidings: &Tidings, member: &str, times: u64) {
             Communication { caller, operation, path: &path, status: 200, address, user_agent: b"" };
         analysis::record(tidings, &communication);
         if n % 4_000 == 0 {
-            settle(tidings);
+            wait_for_writes(tidings);
         }
     }
-    settle(tidings);
+    wait_for_writes(tidings);
 }
 
 #[expect(clippy::cast_possible_wrap, reason = "millions of lines")]
 fn main() {
     let lines: u64 = std::env::var("LINES").ok().and_then(|n| n.parse().ok()).unwrap_or(10_000_000);
-    let dir = tempfile::tempdir().expect("a directory");
+    let dir = tempfile::tempdir().expect("there is room for a database");
     let path = dir.path().join("log.db");
     let clock = Clock::fixed(END - SPAN);
-    // Tokens outlive the half year.
+    // Tokens stay valid for the whole half year.
     let mut config = Config { token_days: 1_000, ..Config::default() };
     config.analysis.log_lines_per_client = None;
-    let open =
-        || Tidings::builder(&path).config(config.clone()).clock(clock.clone()).open().expect("it opens");
+    let open = || {
+        Tidings::builder(&path)
+            .config(config.clone())
+            .clock(clock.clone())
+            .open()
+            .expect("the database opens")
+    };
     let tidings = open();
     let mut traffic = Traffic::new(&tidings);
     drop(tidings);
     let (tidings, before) = (open(), bytes(&path));
-    tidings.start_background().expect("keys");
+    tidings.start_background().expect("the keys load");
     let mut written = 0;
     let mut writing = Duration::ZERO;
     for step in [10_000.min(lines), lines] {
         let began = Instant::now();
-        let rare = (step - written) / SELDOM;
+        let rare_step = (step - written) / RARE_COMMUNICATIONS;
         while written < step {
             for _ in 0..4_000.min(step - written) {
                 clock.advance(SPAN / lines as i64);
-                traffic.communicate(&tidings, written % rare.max(1) == 0);
+                traffic.communicate(&tidings, written % rare_step.max(1) == 0);
                 written += 1;
             }
-            // Waits for the disk, so that nothing is lost for want of room.
-            settle(&tidings);
+            // Waits for the disk, so that the queue never overflows.
+            wait_for_writes(&tidings);
         }
         writing += began.elapsed();
         measure(&tidings, written);
     }
     drop(tidings);
     let each = tenths(bytes(&path) - before, lines);
-    eprintln!("{each} bytes a line, with indexes, paths, counters and visitors; {writing:?} to write");
+    eprintln!("{each} bytes per line, with indexes, paths, counters and visitors; {writing:?} to write");
 
     clock.advance(PRUNED * DAY);
     let tidings = open();
-    tidings.start_background().expect("keys, and old lines go");
+    tidings.start_background().expect("the keys load, and retention starts");
     prune(&tidings, clock.now() - SPAN);
-    name(&tidings, "2000007", NAMING);
+    record_paths_with_name(&tidings, "2000007", PATHS_WITH_NAME);
     let began = Instant::now();
-    admin::remove_user(&tidings, &Caller::Operator, "2000007").expect("the member is there");
-    eprintln!("a member whom {NAMING} paths name is removed in {:?}", began.elapsed());
+    admin::remove_user(&tidings, &Caller::Operator, "2000007").expect("the member exists");
+    eprintln!("a member with {PATHS_WITH_NAME} logged paths is removed in {:?}", began.elapsed());
     drop(tidings);
     let tidings = open();
-    tidings.start_background().expect("keys, and the member's lines become nobody's");
+    tidings.start_background().expect("the keys load, and the change of the lines starts");
     let began = Instant::now();
-    waits(&tidings, "while the lines of who was removed are changed", || began.elapsed() < CHANGING);
+    waits(&tidings, "while a removed member's lines are changed", || began.elapsed() < CHANGE_TIME);
     drop(tidings);
 
     let (one, each) = (day_of_visitors(1), day_of_visitors(VISITORS));
-    eprintln!("{} bytes a line of one visitor on one day", tenths(one, VISITORS.into()));
-    eprintln!("{} bytes a visitor of a day, without the line", tenths(each - one, VISITORS.into()));
+    eprintln!("{} bytes per line of one visitor on one day", tenths(one, VISITORS.into()));
+    eprintln!("{} bytes per visitor of a day, without the line", tenths(each - one, VISITORS.into()));
 }
 
-/// The bytes of a day with [`VISITORS`] lines, of so many visitors in turn.
+/// Returns the bytes of a day with [`VISITORS`] lines, of `visitors` visitors in turn.
 fn day_of_visitors(visitors: u32) -> u64 {
-    let dir = tempfile::tempdir().expect("a directory");
+    let dir = tempfile::tempdir().expect("there is room for a database");
     let path = dir.path().join("visitors.db");
     let mut config = Config::default();
     config.analysis.log_lines_per_client = None;
     let builder = || Tidings::builder(&path).config(config.clone()).clock(Clock::fixed(END));
-    let open = || builder().open().expect("it opens");
+    let open = || builder().open().expect("the database opens");
     let tidings = open();
-    tidings.start_background().expect("keys");
+    tidings.start_background().expect("the keys load");
     drop(tidings);
     let (tidings, before) = (open(), bytes(&path));
     let operation = Operation::new("GET", "/get_device");
@@ -265,13 +282,14 @@ fn day_of_visitors(visitors: u32) -> u64 {
         let communication = Communication { caller, operation, path, status: 200, address, user_agent: b"" };
         analysis::record(&tidings, &communication);
         if n % 4_000 == 0 {
-            settle(&tidings);
+            wait_for_writes(&tidings);
         }
     }
     drop(tidings);
     bytes(&path) - before
 }
 
+/// Returns `bytes` divided by `of`, with one decimal.
 fn tenths(bytes: u64, of: u64) -> String {
     let tenths = bytes * 10 / of;
     format!("{}.{}", tenths / 10, tenths % 10)

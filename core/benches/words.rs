@@ -32,7 +32,7 @@ fn name(word: u64) -> String {
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
-    reason = "a few thousand words"
+    reason = "the numbers are below a million"
 )]
 fn word(subject: u64, n: u64) -> u64 {
     const COMMON: f64 = 4_000.0;
@@ -54,30 +54,31 @@ fn open(lines: &str) -> (Tidings, TempDir) {
     (tidings, dir)
 }
 
-/// Trains on posts of 60 words, the same in every run.
-fn learning(criterion: &mut Criterion) {
+/// Measures training on posts of 60 words, which are the same in every run.
+fn training(criterion: &mut Criterion) {
     let mut lines = String::new();
     for n in 0..POSTS {
         let text: Vec<String> = (0..60).map(|at| name(word(n % 50, n * 64 + at))).collect();
         writeln!(lines, r#"{{"title":"{}","url":"https://a.example/{n}"}}"#, &text.join(" ")[..290])
-            .expect("a text can be written to");
+            .expect("writing to a string does not fail");
     }
     let (tidings, _dir) = open(&lines);
-    let learned = words::train(&tidings, &Caller::Operator, &mut |_| {}).expect("there are words").words;
+    let trained = words::train(&tidings, &Caller::Operator, &mut |_| {}).expect("there are words").words;
     let mut group = criterion.benchmark_group("words");
     group.sample_size(10);
-    group.bench_function(format!("learn {learned} words of {POSTS} posts"), |bencher| {
+    group.bench_function(format!("train on {trained} words of {POSTS} posts"), |bencher| {
         bencher.iter(|| words::train(&tidings, &Caller::Operator, &mut |_| {}).expect("there are words"));
     });
     group.finish();
 }
 
+/// Measures finding similar words in a large model, for known and for misspelt words.
 fn similar(criterion: &mut Criterion) {
     let (mut lines, mut vectors) = (String::new(), String::new());
     for n in 0..WORDS / 40 {
         let text: Vec<String> = (0..40).map(|at| name(40 * n + at)).collect();
         writeln!(lines, r#"{{"title":"Post","post":"{}","url":"https://a.example/{n}"}}"#, text.join(" "))
-            .expect("a text can be written to");
+            .expect("writing to a string does not fail");
     }
     for word in 0..WORDS {
         vectors += &name(word);
@@ -85,13 +86,13 @@ fn similar(criterion: &mut Criterion) {
             // The words of a group of fifty have similar directions.
             let group = mixed(word / 50 * 1_000 + at) % 2_000;
             let own = mixed(word * 1_000_003 + at) % 2_000;
-            write!(vectors, " {}", group + own / 2).expect("a text can be written to");
+            write!(vectors, " {}", group + own / 2).expect("writing to a string does not fail");
         }
         vectors.push('\n');
     }
     let (tidings, _dir) = open(&lines);
-    words::load(&tidings, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).expect("the vectors are good");
-    let found = words::similar(&tidings, &name(7)).expect("it is a search").similarity_word;
+    words::load(&tidings, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).expect("the vectors are valid");
+    let found = words::similar(&tidings, &name(7)).expect("the search is valid").similarity_word;
     assert_eq!(found[0].words.len(), tidings.config().words.similar);
     let mut n = 0;
     let mut next = move |mistyped: bool| {
@@ -115,5 +116,5 @@ fn similar(criterion: &mut Criterion) {
     find("mistyped words", true);
 }
 
-criterion_group!(benches, learning, similar);
+criterion_group!(benches, training, similar);
 criterion_main!(benches);

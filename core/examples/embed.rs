@@ -1,7 +1,7 @@
-//! A program that embeds tidings: a member, two posts, and what is popular.
+//! Embeds tidings in a program: it adds a member and two posts, and prints the popular posts.
 //!
 //! Run it with `cargo run -p tidings-core --example embed`.
-#![expect(clippy::print_stdout, reason = "an example shows what it found")]
+#![expect(clippy::print_stdout, reason = "the example prints its result")]
 
 use tidings_core::account::{self, Caller, SignUp};
 use tidings_core::newsfeed::{self, Page};
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ..post::Draft::default()
         };
         let inserted = post::insert(&tidings, &Caller::Operator, &draft)?;
-        // Answered once it is on disk; `done().await` waits for it without blocking.
+        // `wait` blocks until the like is on disk; in async code, use `done().await` instead.
         post::like(&tidings, &ann, &inserted.id.to_string()).wait()?;
     }
 

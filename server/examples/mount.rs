@@ -1,8 +1,8 @@
-//! Mounts tidings under `/tidings` in a program that has pages of its own.
+//! Mounts tidings under `/tidings` in a program with its own pages.
 //!
 //! Run it with `cargo run -p tidings-server --example mount -- campus.db`, and then
 //! `curl http://127.0.0.1:8000/tidings/healthz`.
-#![expect(clippy::print_stdout, reason = "the program says where it listens")]
+#![expect(clippy::print_stdout, reason = "the program prints its address")]
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -26,7 +26,7 @@ const MOUNT: &str = "/tidings";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let database = std::env::args().nth(1).unwrap_or_else(|| "campus.db".to_owned());
-    // The posts are loaded before the runtime starts, so that no async thread waits for it.
+    // Loads the posts before the runtime starts, so that no async thread blocks.
     let tidings = Tidings::start(database)?;
     tokio::runtime::Runtime::new()?.block_on(run(tidings))
 }
@@ -64,12 +64,12 @@ async fn run(tidings: Tidings) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Whether `path` is `mount` or a path below it.
+/// Returns whether `path` is `mount` or a path below it.
 fn is_below(mount: &str, path: &str) -> bool {
     path.strip_prefix(mount).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What the program itself answers.
+/// Returns the page of the program itself.
 fn own_page() -> Full<Bytes> {
-    Full::from("This page is the program's own.\n")
+    Full::from("This page is not part of tidings.\n")
 }

@@ -28,8 +28,9 @@ pub(super) fn fold(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Returns whether folding leaves the character unchanged in any context. It knows the common characters only; the
-/// Unicode tables decide the rest.
+/// Returns whether folding leaves the character unchanged in any context.
+///
+/// It knows the common characters only; [`fold`] looks up all others in the Unicode tables.
 fn is_folded(c: char) -> bool {
     matches!(c,
         '\0'..='@' | '['..='\x7f'

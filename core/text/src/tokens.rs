@@ -387,7 +387,7 @@ mod tests {
         }
 
         #[test]
-        fn normalising_a_term_changes_nothing(text in text()) {
+        fn normalising_a_term_twice_changes_nothing(text in text()) {
             let term = normalise_term(&text);
             prop_assert_eq!(normalise_term(&term), term.clone());
             prop_assert_eq!(split(&term).join(" "), term);

@@ -36,7 +36,7 @@ pub const DIMENSIONS_MAX: usize = 2_000;
 /// Writes a model.
 ///
 /// # Errors
-/// When `out` fails.
+/// Returns the error of `out`.
 pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
     let mut out =
         io::BufWriter::with_capacity(1 << 16, Checksummed { inner: out, sum: crc32fast::Hasher::new() });
@@ -79,7 +79,7 @@ pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
 /// Reads a model that [`write()`] wrote; `length` is the number of bytes of the input.
 ///
 /// # Errors
-/// When the input is incomplete, damaged, or not a model.
+/// Returns an error when the input cannot be read, is incomplete or damaged, or is not a model.
 pub fn read(input: impl Read, length: u64) -> io::Result<Model> {
     let mut input = Checksummed { inner: io::BufReader::new(input), sum: crc32fast::Hasher::new() };
     let magic: [u8; 8] = input.array()?;
@@ -98,7 +98,7 @@ pub fn read(input: impl Read, length: u64) -> io::Result<Model> {
     let changes = i64::from_le_bytes(input.array()?);
     let made = i64::from_le_bytes(input.array()?);
     let [words, texts, dimensions, neighbours] = input.sizes()?;
-    // Checked before any memory is allocated.
+    // The sizes are checked before they determine how much memory is allocated.
     let [n, t, d, e] = [words, texts, dimensions, neighbours].map(|number| number as u64);
     if !(1..=DIMENSIONS_MAX).contains(&dimensions) || HEAD + n * (4 + 2 * d) + t + 6 * e + 4 != length {
         return Err(damaged("it is incomplete"));

@@ -34,9 +34,9 @@ pub use vectors::{ONE, Vectors, product};
 pub struct Recipe {
     /// The number of components of a vector, at most [`file::DIMENSIONS_MAX`].
     pub dimensions: usize,
-    /// How many words on each side of a word are its context.
+    /// The number of words on each side of a word that are its context.
     pub window: usize,
-    /// Words in fewer posts are not learned; a small corpus lowers this bound.
+    /// The minimum number of posts with a word; words in fewer posts are not learned. A small corpus lowers this bound.
     pub min_posts: u32,
     /// The maximum number of words that are learned, the most frequent first.
     pub words: usize,
@@ -60,7 +60,7 @@ pub fn part(go: Go<'_>, from: f64, to: f64) -> impl FnMut(f64) -> Result<(), Sto
 
 /// Never cancels.
 #[cfg(any(test, feature = "fuzzing"))]
-#[expect(clippy::unnecessary_wraps, reason = "it is a `Go`")]
+#[expect(clippy::unnecessary_wraps, reason = "the signature is that of `Go`")]
 fn go_on(_: f64) -> Result<(), Stopped> {
     Ok(())
 }

@@ -6,8 +6,7 @@ use crate::{Go, Stopped};
 pub(crate) const ROWS_A_TIME: usize = 1_024;
 /// The number of rows whose products are summed in 32 bits, before the sum is added to one of 64 bits.
 const SUMMED_IN_32_BITS: usize = 64;
-/// Directions in which the matrix stretches less than this share of its maximum, squared, are rounding errors and
-/// become zero.
+/// Eigenvalues below this share of the greatest one are rounding errors, and their columns become zero.
 const NEGLIGIBLE: f64 = 1e-10;
 
 /// A square matrix that stores only its positive entries, row by row.
@@ -132,15 +131,16 @@ impl Tall {
         Symmetric { size, values: sums }
     }
 
-    /// Returns the product with the matrix whose columns are `columns`, computed in place. There must be at most as
-    /// many as this matrix has columns.
+    /// Computes the product with the matrix whose columns are `columns`, in place.
+    ///
+    /// `columns` has at most as many elements as this matrix has columns.
     pub(crate) fn turn(mut self, columns: &[Vec<f64>]) -> Self {
         let (from, to) = (self.columns, columns.len());
         debug_assert!(to <= from);
         let mut right = vec![0.0; from * to];
         for (at, column) in columns.iter().enumerate() {
             for (row, value) in column.iter().enumerate() {
-                #[expect(clippy::cast_possible_truncation, reason = "the product has no more digits")]
+                #[expect(clippy::cast_possible_truncation, reason = "the product has 32 bits")]
                 let value = *value as f32;
                 right[row * to + at] = value;
             }
@@ -159,8 +159,9 @@ impl Tall {
         self
     }
 
-    /// Returns a matrix with orthonormal columns that span the same space. A column that would consist of rounding
-    /// errors is 0.
+    /// Returns a matrix with orthonormal columns that span the same space.
+    ///
+    /// A column that would consist of rounding errors is 0.
     pub(crate) fn orthonormal(self) -> Self {
         let mut basis = self.gram().eigen();
         let farthest = basis.first().map_or(0.0, |(value, _)| *value);
@@ -187,7 +188,7 @@ impl Symmetric {
     ///
     /// Source: the cyclic Jacobi method, Golub and Van Loan, *Matrix Computations*, 4th edition, section 8.5.
     pub(crate) fn eigen(mut self) -> Vec<(f64, Vec<f64>)> {
-        /// Approximately ten suffice; the rest is a safety margin.
+        /// The maximum number of sweeps. Approximately ten suffice; the rest is a safety margin.
         const SWEEPS_MAX: usize = 40;
         let size = self.size;
         let mut vectors: Vec<Vec<f64>> = (0..size)
@@ -199,18 +200,18 @@ impl Symmetric {
             .collect();
         let norm: f64 = self.values.iter().map(|value| value * value).sum();
         // A smaller entry does not affect any eigenvalue.
-        let nothing = norm.sqrt() * 1e-14;
+        let negligible = norm.sqrt() * 1e-14;
         for _ in 0..SWEEPS_MAX {
-            let mut still = true;
+            let mut is_diagonal = true;
             for p in 0..size {
                 for q in p + 1..size {
-                    if self.values[p * size + q].abs() > nothing {
+                    if self.values[p * size + q].abs() > negligible {
                         self.rotate(p, q, &mut vectors);
-                        still = false;
+                        is_diagonal = false;
                     }
                 }
             }
-            if still {
+            if is_diagonal {
                 break;
             }
         }
@@ -220,7 +221,7 @@ impl Symmetric {
         pairs
     }
 
-    /// Rotates the axes `p` and `q`, `p` < `q`, until their entry is 0.
+    /// Rotates the axes `p` and `q`, `p` < `q`, so that the entry in row `p` and column `q` becomes 0.
     fn rotate(&mut self, p: usize, q: usize, vectors: &mut [Vec<f64>]) {
         let size = self.size;
         let entry = self.values[p * size + q];

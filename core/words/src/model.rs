@@ -122,8 +122,10 @@ impl Model {
         self.near.of(word)
     }
 
-    /// Returns the most similar words of an unknown word, most similar first. The vector of the word is the mean of the
-    /// vectors of words with similar spelling; without such words, the result is empty.
+    /// Returns the most similar words of an unknown word, most similar first.
+    ///
+    /// The vector of the word is the mean of the vectors of words with similar spelling; without such words, the result
+    /// is empty.
     pub fn neighbours_of_unknown(&self, word: &str) -> Vec<(u32, f32)> {
         let lenders = self.lenders(word);
         let own = self.lent(&lenders);
@@ -179,7 +181,7 @@ fn subwords(words: &[Arc<str>]) -> Subwords {
 }
 
 /// Returns which words can be neighbours: words that occur in posts, have a letter, and are not a different word with a
-/// Korean particle. A token without letters, such as a year or a version, says when, not what.
+/// Korean particle. A token without letters, such as a year or a version, does not name a topic.
 ///
 /// The tokens of posts include each word and the word without its ending, whether or not the ending is a particle. If
 /// the shorter form never occurs alone (`민주주` of `민주주의`), it is not a word.

@@ -6,9 +6,9 @@ use crate::{Go, Stopped};
 
 /// The maximum number of neighbours of a word.
 pub const NEIGHBOURS_MAX: usize = 30;
-/// Up to this number of words, each word is compared with every other.
+/// The maximum number of words for which each word is compared with every other.
 const ALL_WITH_ALL: usize = 4_000;
-/// With more words, words are clustered, and a word is compared with the words of this number of nearest clusters.
+/// The number of nearest clusters whose words a word is compared with, if there are more words.
 const CLUSTERS_SEARCHED: usize = 32;
 /// The number of iterations of the clustering.
 const ITERATIONS: usize = 4;
@@ -53,14 +53,14 @@ impl Near {
                 near.words.push(other);
                 near.similarities.push(units(similarity(product)));
             }
-            near.starts.push(u32::try_from(near.words.len()).expect("each word has 30 at most"));
+            near.starts.push(u32::try_from(near.words.len()).expect("each word has at most 30 neighbours"));
         }
         Ok(near)
     }
 }
 
 /// Converts a similarity from 0 to 1 to units of 1/65535.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is from 0 to 1")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a similarity is from 0 to 1")]
 fn units(similarity: f32) -> u16 {
     (similarity * f32::from(u16::MAX)).round() as u16
 }

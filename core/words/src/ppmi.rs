@@ -10,9 +10,9 @@ use crate::{Go, Stopped, part};
 /// TACL 3, 2015, section 3.2.
 const SMOOTHING: f64 = 0.75;
 
-/// The width and the number of the histogram's bins when the weakest pairs are dropped: no two words occur together
-/// `e^20` times more often than by chance.
+/// The width of a bin of the histogram that selects which of the weakest pairs to drop.
 const STEP: f64 = 0.02;
+/// The number of bins, up to a value of 20: no two words occur together `e^20` times more often than by chance.
 const STEPS: usize = 1_000;
 
 /// Computes the positive pointwise mutual information of each pair of `words` words, in a stream in which each post
@@ -42,7 +42,7 @@ pub(crate) fn ppmi(
         pairs.row(word, |other, value| {
             if value > least {
                 matrix.columns.push(other);
-                #[expect(clippy::cast_possible_truncation, reason = "counts have no more digits")]
+                #[expect(clippy::cast_possible_truncation, reason = "an approximate logarithm suffices")]
                 matrix.values.push(value as f32);
             }
         });
@@ -151,8 +151,8 @@ struct Places {
 impl Places {
     fn of(stream: &[u32], words: usize) -> Self {
         let mut starts = vec![0; words + 1];
-        let standing = || stream.iter().zip(0_u32..).filter(|(word, _)| **word != END);
-        for (word, _) in standing() {
+        let positions = || stream.iter().zip(0_u32..).filter(|(word, _)| **word != END);
+        for (word, _) in positions() {
             starts[*word as usize + 1] += 1;
         }
         for word in 0..words {
@@ -160,7 +160,7 @@ impl Places {
         }
         let mut next = starts.clone();
         let mut places = vec![0; starts[words] as usize];
-        for (word, place) in standing() {
+        for (word, place) in positions() {
             let next = &mut next[*word as usize];
             places[*next as usize] = place;
             *next += 1;
@@ -185,7 +185,7 @@ mod tests {
     const ALL: usize = usize::MAX;
 
     /// Computes the formula pair by pair.
-    fn plainly(stream: &[u32], words: usize, window: usize) -> HashMap<(u32, u32), f64> {
+    fn by_formula(stream: &[u32], words: usize, window: usize) -> HashMap<(u32, u32), f64> {
         let mut pairs: HashMap<(u32, u32), f64> = HashMap::default();
         for post in stream.split(|word| *word == END) {
             for (a, word) in post.iter().enumerate() {
@@ -224,7 +224,7 @@ mod tests {
         ) {
             let stream: Vec<u32> = posts.into_iter().flat_map(|post| post.into_iter().chain([END])).collect();
             let matrix = ppmi(&stream, 6, window, ALL, &mut go_on).unwrap();
-            let mut expected = plainly(&stream, 6, window);
+            let mut expected = by_formula(&stream, 6, window);
             for word in 0..6_u32 {
                 for at in matrix.starts[word as usize]..matrix.starts[word as usize + 1] {
                     let found = f64::from(matrix.values[at]);
@@ -239,7 +239,7 @@ mod tests {
         }
 
         #[test]
-        fn of_too_many_pairs_the_weakest_are_dropped(
+        fn the_weakest_of_too_many_pairs_are_dropped(
             posts in prop::collection::vec(prop::collection::vec(0_u32..9, 0..12), 0..9),
             most in 0_usize..40,
         ) {

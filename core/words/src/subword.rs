@@ -29,16 +29,17 @@ const FIRST_HANGUL: char = '\u{1100}';
 const SIMILARITY_MIN: f32 = 0.4;
 /// The minimum similarity of the other words.
 const LENDER_MIN: f32 = 0.2;
-/// The maximum number of words.
+/// The maximum number of words with similar spelling.
 const LENDERS_MAX: usize = 16;
 /// The minimum length of a word with two swapped letters.
 const SWAP_MIN: usize = 4;
-/// A subword of this number of words is ignored.
+/// A subword that occurs in this number of words or more is ignored.
 const COMMON: usize = 20_000;
 
 /// The known words by their subwords.
 pub(crate) struct Subwords {
-    /// The start of each subword's words in `words`. Subwords are hashed, so a few share an entry.
+    /// The start of each subword's words in `words`, and the end of the last one's. Subwords are hashed, so a few share
+    /// an entry.
     starts: Vec<u32>,
     words: Vec<u32>,
     /// The length of each word's vector of subwords.
@@ -158,7 +159,7 @@ impl Splitter {
         for part in lengths.flat_map(|length| self.letters.windows(length)) {
             // The marks alone are in every word, so they are skipped.
             if part != ['<'] && part != ['>'] {
-                // Subwords that share an entry count as one common subword, which [`COMMON`] bounds.
+                // Subwords that share an entry are treated as one subword; [`COMMON`] bounds the cost.
                 let mut hasher = FxHasher::default();
                 part.hash(&mut hasher);
                 let hash = (hasher.finish() >> 20) as usize;

@@ -1,5 +1,7 @@
-//! Vectors as text, as word2vec and fastText write them: a line with the number of words and of dimensions, and for
-//! each word a line with the word and its components, separated by blanks.
+//! Vectors in the text format of word2vec and fastText.
+//!
+//! The first line has the number of words and of dimensions. Each further line has a word and its components, separated
+//! by blanks.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead, Read as _, Write};
@@ -16,7 +18,7 @@ const LINE_MAX: u64 = 1 << 16;
 
 const RULE: &str = "a file of vectors is text: on each line a word and its components, as many on each";
 
-/// Why vectors could not be read.
+/// The reason why vectors could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The input has a different form; the text states the form.
@@ -30,7 +32,7 @@ pub enum ReadError {
 /// Writes the vectors of a model.
 ///
 /// # Errors
-/// When `out` fails.
+/// Returns the error of `out`.
 pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     writeln!(out, "{} {}", model.len(), model.vectors().dimensions())?;
@@ -44,12 +46,13 @@ pub fn write(model: &Model, out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Reads the words that `wanted` accepts, each with its first vector. `wanted` receives only words that are one token,
-/// because no search can contain others. The first line with the two numbers is optional, because `GloVe` does not
-/// write it.
+/// Reads the words that `wanted` accepts, each with its first vector.
+///
+/// `wanted` receives only words that are one token, because no search can contain others. The first line with the two
+/// numbers is optional, because `GloVe` does not write it.
 ///
 /// # Errors
-/// See [`ReadError`].
+/// Returns [`ReadError::Form`] when the input has a different form, and [`ReadError::Input`] when it fails.
 pub fn read(
     input: impl BufRead,
     mut wanted: impl FnMut(&str) -> bool,
@@ -104,7 +107,7 @@ pub fn reread(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(file)
 }
 
-/// The words and vectors so far.
+/// The words and vectors that have been read so far.
 struct Reading {
     words: Vec<Arc<str>>,
     seen: HashSet<Arc<str>>,

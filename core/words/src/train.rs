@@ -17,7 +17,7 @@ const EIGENVALUE_POWER: f64 = 0.5;
 const WORDS_PER_DIMENSION: usize = 40;
 /// The minimum number of dimensions, if there are four times as many words.
 const DIMENSIONS_MIN: usize = 10;
-/// A store with few posts learns rarer words as well: words in two posts, and in one more for each 250 posts.
+/// With few posts, rarer words are learned as well: a word must be in two posts, and in one more for each 250 posts.
 const POSTS_PER_MINIMUM: u32 = 250;
 
 /// The maximum number of pairs of words, with 8 bytes each: several times the pairs of 100,000 short posts.
@@ -35,7 +35,7 @@ pub struct Moment {
 /// Learns the words of `corpus`, which was read at the time `at`.
 ///
 /// # Errors
-/// When `go` cancels it.
+/// Returns [`Stopped`] when `go` cancels the work.
 pub fn learn(corpus: Corpus, recipe: &Recipe, at: Moment, go: Go<'_>) -> Result<Model, Stopped> {
     let posts = corpus.posts();
     let Moment { changes, date: made } = at;
@@ -61,7 +61,7 @@ fn vectors(Truncated { mut left, values }: Truncated) -> Vectors {
     if values.is_empty() {
         return Vectors::none(1);
     }
-    #[expect(clippy::cast_possible_truncation, reason = "the vectors have no more digits")]
+    #[expect(clippy::cast_possible_truncation, reason = "the vectors have 32 bits")]
     let factors: Vec<f32> = values.iter().map(|value| value.powf(EIGENVALUE_POWER) as f32).collect();
     for row in left.rows_mut() {
         row.iter_mut().zip(&factors).for_each(|(x, factor)| *x *= factor);
@@ -72,7 +72,7 @@ fn vectors(Truncated { mut left, values }: Truncated) -> Vectors {
 /// Makes a model of words and vectors that were learned elsewhere. Only words that occur in `corpus` can be neighbours.
 ///
 /// # Errors
-/// When `go` cancels it.
+/// Returns [`Stopped`] when `go` cancels the work.
 pub fn adopt(
     words: Vec<Arc<str>>,
     vectors: Vectors,

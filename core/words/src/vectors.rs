@@ -5,7 +5,7 @@ use crate::matrix::Tall;
 /// The stored value of a component of 1.
 pub const ONE: f32 = 32_767.0;
 
-/// Vectors of equal length by the number of the word.
+/// Vectors with the same number of dimensions, in the order of the words' numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vectors {
     dimensions: usize,
@@ -32,11 +32,11 @@ impl Vectors {
         vectors
     }
 
-    /// Adds `vector`, normalised; zeros for a vector of zeros or with non-finite components.
+    /// Normalises `vector` and adds it. A vector of zeros or with non-finite components becomes zeros.
     pub fn push(&mut self, vector: &[f32]) {
         debug_assert_eq!(vector.len(), self.dimensions);
         let length = vector.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
-        #[expect(clippy::cast_possible_truncation, reason = "components need no more digits")]
+        #[expect(clippy::cast_possible_truncation, reason = "components have 16 bits")]
         let factor = if length > 0.0 && length.is_finite() { (f64::from(ONE) / length) as f32 } else { 0.0 };
         #[expect(clippy::cast_possible_truncation, reason = "a component is at most ONE")]
         self.values.extend(vector.iter().map(|x| (x * factor).round() as i16));
@@ -68,7 +68,7 @@ impl Vectors {
         self.values.chunks_exact(self.dimensions)
     }
 
-    /// Returns the vector at a place.
+    /// Returns the vector at a position.
     pub fn at(&self, place: usize) -> &[i16] {
         &self.values[place * self.dimensions..][..self.dimensions]
     }
@@ -92,7 +92,7 @@ pub fn product(a: &[i16], b: &[i16]) -> i32 {
 /// Returns the similarity of two words whose vectors have this product: the cosine of the angle between them, or 0 if
 /// the cosine is negative.
 pub(crate) fn similarity(product: i32) -> f32 {
-    #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
+    #[expect(clippy::cast_precision_loss, reason = "components have 16 bits")]
     let cosine = product as f32 / (ONE * ONE);
     cosine.clamp(0.0, 1.0)
 }
