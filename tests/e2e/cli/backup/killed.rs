@@ -91,7 +91,9 @@ fn a_killed_restore_leaves_the_old_database_or_the_new_one() {
             0 => {}
             1 => busy_wait(&mut restore, || partial_files(directory.path()) > 0),
             2 => {
-                busy_wait(&mut restore, || names(directory.path()).iter().any(|name| name.contains(".db.20")))
+                busy_wait(&mut restore, || {
+                    names(directory.path()).iter().any(|name| name.contains(".db.20"))
+                });
             }
             _ => busy_wait(&mut restore, || begun.elapsed() >= Duration::from_millis(20) * round),
         }
