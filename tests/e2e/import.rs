@@ -204,9 +204,9 @@ fn a_new_post_keeps_the_id_views_and_likes_of_its_line() {
     post["fav_cnt"] = json!(67);
     post["end_date"] = Value::Null;
     assert_eq!(import(&admin, NDJSON, post.to_string()).body, report(1, 0, 0));
-    let kept = server.anyone().get(&format!("/get_post/{id}")).succeeded();
-    assert_eq!(kept.body["post"]["view"], 12_345);
-    assert_eq!(kept.body["post"]["fav_cnt"], 67);
+    let imported = server.anyone().get(&format!("/get_post/{id}")).succeeded();
+    assert_eq!(imported.body["post"]["view"], 12_345);
+    assert_eq!(imported.body["post"]["fav_cnt"], 67);
     assert_eq!(import(&admin, NDJSON, post.to_string()).body, report(0, 0, 1));
     // A line with the id of another post is left out.
     let mut other = sample::post("other");

@@ -72,9 +72,9 @@ fn titles_have_1_to_200_characters_and_texts_1_to_20000() {
     let mut expected = Vec::new();
     // Limits are in characters; in UTF-8 a Hangul syllable has three bytes, a crab emoji four.
     for letter in ["a", "가", "🦀"] {
-        let kept = json!({ "title": letter.repeat(200), "post": letter.repeat(20_000) });
-        let id = insert(&admin, kept.clone());
-        assert_eq!(get(&admin, &id).body["notice_list"]["post"], kept["post"]);
+        let longest = json!({ "title": letter.repeat(200), "post": letter.repeat(20_000) });
+        let id = insert(&admin, longest.clone());
+        assert_eq!(get(&admin, &id).body["notice_list"]["post"], longest["post"]);
         expected.insert(0, letter.repeat(200));
         for refused in [
             json!({ "title": letter.repeat(201), "post": letter }),
@@ -105,9 +105,9 @@ fn titles_have_1_to_200_characters_and_texts_1_to_20000() {
 fn activation_is_0_or_1_and_1_when_it_is_not_given() {
     let server = Server::start();
     let admin = server.admin();
-    for (given, kept) in [(json!(0), 0), (json!(1), 1)] {
+    for (given, stored) in [(json!(0), 0), (json!(1), 1)] {
         let id = insert(&admin, json!({ "title": "t", "post": "p", "activation": given }));
-        assert_eq!(get(&admin, &id).body["notice_list"]["activation"], kept);
+        assert_eq!(get(&admin, &id).body["notice_list"]["activation"], stored);
     }
     let id = insert(&admin, json!({ "title": "t", "post": "p" }));
     assert_eq!(get(&admin, &id).body["notice_list"]["activation"], 1);

@@ -107,9 +107,9 @@ fn each_field_keeps_its_bounds_to_the_character() {
         "tag": names(50, 100),
     });
     let id = insert(&admin, allowed.clone());
-    let kept = get(&server, &id);
+    let stored = get(&server, &id);
     for field in ["title", "post", "url", "topic", "tag"] {
-        assert!(kept[field] == allowed[field], "{field} is stored without truncation");
+        assert!(stored[field] == allowed[field], "{field} is stored without truncation");
     }
     for (field, wrong) in [
         ("title", json!("")),
@@ -145,7 +145,7 @@ fn each_field_keeps_its_bounds_to_the_character() {
             admin.post(&format!("/update_post/{id}"), json!({ field: wrong, "img": "https://a.org/b.png" }));
         assert_eq!(update.said(), "400 bad request", "{field} {wrong:.80}");
     }
-    assert!(get(&server, &id) == kept, "a refused update changes nothing");
+    assert!(get(&server, &id) == stored, "a refused update changes nothing");
     let search = server.anyone().post("/priority_search/10", json!({ "search": "refused" }));
     assert_eq!(search.succeeded().list("search_result"), [] as [Value; 0]);
 }
@@ -214,7 +214,7 @@ fn an_update_changes_what_it_names_and_nothing_else() {
     let _ = ann.get(&format!("/post_like/{id}")).succeeded();
     let _ = ann.get(&format!("/post_view/{id}")).succeeded();
     let (mut expected, untouched) = (get(&server, &id), get(&server, &other));
-    for (field, given, kept) in [
+    for (field, given, stored) in [
         ("title", json!("새 제목"), json!("새 제목")),
         ("post", json!("another text"), json!("another text")),
         ("url", json!("https://example.org/new"), json!("https://example.org/new")),
@@ -230,7 +230,7 @@ fn an_update_changes_what_it_names_and_nothing_else() {
         let update =
             admin.post(&format!("/update_post/{id}"), json!({ field: given, "view": 99, "fav_cnt": 99 }));
         assert_eq!(update.succeeded().body, json!({ "result": "success" }));
-        expected[field] = kept;
+        expected[field] = stored;
         assert_eq!(get(&server, &id), expected, "{field}");
     }
     assert_eq!((&expected["view"], &expected["fav_cnt"]), (&json!(1), &json!(1)));

@@ -204,9 +204,9 @@ fn the_newest_300_searches_are_kept() {
     for n in 0..305 {
         search(&ann, &format!("term {n}"));
     }
-    let kept = ann.get("/get_specific_userinfo/3").column("search_list", "original");
+    let searches = ann.get("/get_specific_userinfo/3").column("search_list", "original");
     let expected: Vec<_> = (5..305).rev().map(|n| format!("term {n}")).collect();
-    assert_eq!(kept, expected);
+    assert_eq!(searches, expected);
 }
 
 #[test]

@@ -201,8 +201,8 @@ fn search_and_number_are_within_their_bounds() {
         }
         let _ = ann.form(path, &[("search", "가나다 & more"), ("unknown", "x")]).succeeded();
     }
-    let kept: Vec<Value> = lately(&ann, 300).iter().map(|record| record["original"].clone()).collect();
-    assert_eq!(kept, ["가나다 & more".into(), "🦀".repeat(200), "가".repeat(200), "a".repeat(200)]);
+    let searches: Vec<Value> = lately(&ann, 300).iter().map(|record| record["original"].clone()).collect();
+    assert_eq!(searches, ["가나다 & more".into(), "🦀".repeat(200), "가".repeat(200), "a".repeat(200)]);
 }
 
 #[test]

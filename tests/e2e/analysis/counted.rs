@@ -158,7 +158,7 @@ fn log_lines_are_kept_for_the_set_number_of_days() {
     let before = count();
     server.restart();
     wait_until("the server has removed the old lines", || count() == before - 2);
-    let kept = lines(&admin.get("/get_log_date/0/2/0/1000").succeeded());
-    assert_eq!(kept.len(), usize::try_from(before - 2).unwrap());
+    let remaining = lines(&admin.get("/get_log_date/0/2/0/1000").succeeded());
+    assert_eq!(remaining.len(), usize::try_from(before - 2).unwrap());
     assert_eq!(figures(&admin)["communication_avg"], before - 2, "counters do not change");
 }

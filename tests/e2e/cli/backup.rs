@@ -152,12 +152,12 @@ fn a_backup_taken_during_writes_is_whole_and_blocks_none() {
 fn a_backup_reports_its_contents_and_only_its_owner_may_read_it() {
     let (directory, database) = closed_database(3);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let mut wide = tidings_command(&database, &["backup", "copy.db"]);
-    wide.env("LC_ALL", "C");
-    let people = run(wide, "").succeeded();
-    let rows = people.stdout.split(": ").nth(1).unwrap();
+    let mut backup = tidings_command(&database, &["backup", "copy.db"]);
+    backup.env("LC_ALL", "C");
+    let printed = run(backup, "").succeeded();
+    let rows = printed.stdout.split(": ").nth(1).unwrap();
     insta::with_settings!({ filters => [(r"\d[\d,.]* (rows|KiB|MiB)", "[n] $1")] }, {
-        insta::assert_snapshot!(people.stdout.trim_end(), @"copy.db is a backup: [n] rows, [n] KiB, checked.");
+        insta::assert_snapshot!(printed.stdout.trim_end(), @"copy.db is a backup: [n] rows, [n] KiB, checked.");
     });
     assert!(rows.starts_with(|c: char| c.is_ascii_digit()));
     let copy = directory.path().join("copy.db");
@@ -186,8 +186,8 @@ fn a_failed_backup_is_reported_and_changes_nothing() {
     let refused = |database: &str, file: &str| {
         let output = tidings(&path(database), &["backup", file, "--json"]);
         let result = output.json()["result"].as_str().unwrap().to_owned();
-        let people = output.stderr.replace(directory.path().to_str().unwrap(), "[dir]");
-        format!("{} {result}: {}", output.status, people.trim_end())
+        let message = output.stderr.replace(directory.path().to_str().unwrap(), "[dir]");
+        format!("{} {result}: {}", output.status, message.trim_end())
     };
     let all = [
         refused("none.db", "copy.db"),
@@ -201,8 +201,8 @@ fn a_failed_backup_is_reported_and_changes_nothing() {
         refused("tidings.db", "no/where.db"),
     ];
     insta::assert_snapshot!(all.join("\n"));
-    let acting = tidings(&database, &["--as", "ann", "backup", "copy.db"]);
-    assert_eq!(acting.status, 1, "{acting:?}");
+    let as_member = tidings(&database, &["--as", "ann", "backup", "copy.db"]);
+    assert_eq!(as_member.status, 1, "{as_member:?}");
     assert_eq!(names(directory.path()), before, "a failed backup creates no file");
     assert_eq!(fs::read(path("copy.db")).unwrap(), copy);
     assert!(fs::read_to_string(path("letter.txt")).unwrap().starts_with("Dear Ann"));
@@ -230,13 +230,13 @@ fn a_full_disk_leaves_the_previous_backup_and_no_partial_file() {
     let script = format!(
         "mount -t tmpfs -o size=256k none '{place}' || exit 77; \"$@\" '{place}/copy.db'; s=$?; ls -A '{place}'; exit $s"
     );
-    let by = ["unshare", "--map-root-user", "--mount", "sh", "-c", &script, "sh"];
+    let wrapper = ["unshare", "--map-root-user", "--mount", "sh", "-c", &script, "sh"];
     let mounted = Command::new("unshare").args(["--map-root-user", "--mount", "true"]).output();
     if !mounted.is_ok_and(|output| output.status.success()) {
         eprintln!("not tested: this system does not let a user mount a disk");
         return;
     }
-    let full = run(crate::faults::through(&tidings_command(&database, &["backup"]), &by), "");
+    let full = run(crate::faults::through(&tidings_command(&database, &["backup"]), &wrapper), "");
     if full.status == 77 {
         eprintln!("not tested: this system does not let a user mount a disk");
         return;
@@ -250,11 +250,14 @@ fn a_read_only_directory_can_be_backed_up_but_not_written_to() {
     let (directory, database) = closed_database(1);
     let elsewhere = tempfile::tempdir().unwrap();
     let copy = elsewhere.path().join("copy.db");
-    let by = rustix::process::getuid().is_root().then_some(&crate::faults::WITHOUT_PRIVILEGES[..]);
+    let wrapper = rustix::process::getuid().is_root().then_some(&crate::faults::WITHOUT_PRIVILEGES[..]);
     let tidings = |args: &[&str]| {
         let command = tidings_command(&database, args);
         run(
-            by.map_or_else(|| tidings_command(&database, args), |by| crate::faults::through(&command, by)),
+            wrapper.map_or_else(
+                || tidings_command(&database, args),
+                |wrapper| crate::faults::through(&command, wrapper),
+            ),
             "",
         )
     };

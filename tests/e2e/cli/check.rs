@@ -47,9 +47,9 @@ fn failed_checks(output: &Output) -> Vec<String> {
 #[test]
 fn a_sound_database_is_reported_as_sound() {
     let directory = closed_database();
-    let people = tidings(directory.path(), &["check"], "").succeeded();
-    assert_eq!(people.stderr, "");
-    insta::assert_snapshot!(stable_lines(&people.stdout));
+    let printed = tidings(directory.path(), &["check"], "").succeeded();
+    assert_eq!(printed.stderr, "");
+    insta::assert_snapshot!(stable_lines(&printed.stdout));
     let object = tidings(directory.path(), &["check", "--json"], "").succeeded();
     assert_eq!(object.json()["result"], "success");
     assert_eq!(failed_checks(&object), [] as [&str; 0]);
@@ -63,7 +63,7 @@ fn a_sound_database_is_reported_as_sound() {
     assert_eq!(names(&lines), names(object.json()["checks"].as_array().unwrap()));
     // A repair changes nothing in a sound database.
     let again = tidings(directory.path(), &["check", "--repair", "--yes"], "").succeeded();
-    assert_eq!(stable_lines(&again.stdout), stable_lines(&people.stdout));
+    assert_eq!(stable_lines(&again.stdout), stable_lines(&printed.stdout));
     let left = fs::read_dir(directory.path()).unwrap().count();
     assert_eq!(left, 2, "the database and the key");
 }
@@ -80,23 +80,26 @@ fn faults_are_reported_with_advice_and_repaired_on_request() {
          DELETE FROM post_index WHERE rowid = 2;",
     );
     fs::set_permissions(directory.path().join("tidings.db"), fs::Permissions::from_mode(0o644)).unwrap();
-    let people = tidings(directory.path(), &["check"], "");
-    assert_eq!(people.status, 1, "{people:?}");
+    let printed = tidings(directory.path(), &["check"], "");
+    assert_eq!(printed.status, 1, "{printed:?}");
     insta::with_settings!({ filters => [(r"[0-9a-f]{24}", "[id]")] }, {
-        insta::assert_snapshot!(stable_lines(&people.stdout));
+        insta::assert_snapshot!(stable_lines(&printed.stdout));
     });
     let object = tidings(directory.path(), &["check", "--json"], "");
     assert_eq!((object.status, &object.json()["result"]), (1, &json!("fail")));
     let all = ["posts", "labels", "categories", "likes_and_views", "search_index", "totals", "permissions"];
     assert_eq!(failed_checks(&object), all);
 
-    let unasked = tidings(directory.path(), &["check", "--repair"], "");
-    assert_eq!(unasked.status, 2, "{unasked:?}");
-    assert!(unasked.stderr.contains("--yes") && unasked.stderr.contains("search index"), "{unasked:?}");
+    let unconfirmed = tidings(directory.path(), &["check", "--repair"], "");
+    assert_eq!(unconfirmed.status, 2, "{unconfirmed:?}");
+    assert!(
+        unconfirmed.stderr.contains("--yes") && unconfirmed.stderr.contains("search index"),
+        "{unconfirmed:?}"
+    );
     assert_eq!(failed_checks(&tidings(directory.path(), &["check", "--json"], "")), all);
 
-    let mended = tidings(directory.path(), &["check", "--repair", "--yes", "--json"], "");
-    assert_eq!((mended.status, failed_checks(&mended)), (1, vec!["permissions".to_owned()]));
+    let repaired = tidings(directory.path(), &["check", "--repair", "--yes", "--json"], "");
+    assert_eq!((repaired.status, failed_checks(&repaired)), (1, vec!["permissions".to_owned()]));
     fs::set_permissions(directory.path().join("tidings.db"), fs::Permissions::from_mode(0o600)).unwrap();
     let _ = tidings(directory.path(), &["check"], "").succeeded();
     let server = Server::at(directory.path().join("tidings.db"), |_| {});
@@ -180,8 +183,8 @@ fn a_check_under_load_reports_no_false_error_and_a_repair_blocks_no_client() {
                      DELETE FROM post_index WHERE rowid <= 3;",
                 )
                 .unwrap();
-            let mended = server.cli(["check", "--repair", "--yes", "--json"]);
-            assert_eq!(failed_checks(&mended), [] as [&str; 0], "{mended:?}");
+            let repaired = server.cli(["check", "--repair", "--yes", "--json"]);
+            assert_eq!(failed_checks(&repaired), [] as [&str; 0], "{repaired:?}");
         }
     });
     let checked = server.cli(["check", "--json"]);

@@ -132,8 +132,8 @@ fn the_help_of_serve_names_every_setting_with_its_variable() {
 fn the_settings_in_force_are_a_table_for_people() {
     let directory = directory();
     std::fs::write(directory.path().join("tidings.toml"), "pw-min = 12\ndb = \"campus.db\"\n").unwrap();
-    let people = tidings(directory.path(), &["config", "--listen", "0.0.0.0:80"], "").succeeded();
-    let first: Vec<&str> = people.stdout.lines().take(6).map(str::trim_end).collect();
+    let printed = tidings(directory.path(), &["config", "--listen", "0.0.0.0:80"], "").succeeded();
+    let first: Vec<&str> = printed.stdout.lines().take(6).map(str::trim_end).collect();
     insta::assert_snapshot!(first.join("\n"), @r"
     Setting                      Value         From
     config                       tidings.toml  default
@@ -142,7 +142,7 @@ fn the_settings_in_force_are_a_table_for_people() {
     token-key-previous                         default
     listen                       0.0.0.0:80    flag
     ");
-    let line = people.stdout.lines().find(|line| line.starts_with("pw-min ")).unwrap();
+    let line = printed.stdout.lines().find(|line| line.starts_with("pw-min ")).unwrap();
     assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["pw-min", "12", "file"]);
     assert!(!directory.path().join("campus.db").exists(), "no database is created");
 }

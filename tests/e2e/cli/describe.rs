@@ -40,8 +40,8 @@ fn each_shell_has_completions() {
 #[test]
 fn each_command_has_a_manual_page() {
     let directory = tempfile::tempdir().unwrap();
-    let said = tidings(directory.path(), &["man", "share/man1"], "").succeeded();
-    assert!(said.stdout.contains("man ./share/man1/tidings.1"), "{said:?}");
+    let output = tidings(directory.path(), &["man", "share/man1"], "").succeeded();
+    assert!(output.stdout.contains("man ./share/man1/tidings.1"), "{output:?}");
     let mut expected = BTreeSet::from(["tidings.1".to_owned()]);
     for command in commands(&tidings(directory.path(), &["--help"], "").succeeded().stdout) {
         expected.insert(format!("tidings-{command}.1"));

@@ -30,8 +30,8 @@ fn an_export_never_overwrites_the_databases_files() {
         for kind in ["post", "words"] {
             let refused = server.cli([kind, "export", place]);
             assert_eq!(refused.status, 2, "{place}: {refused:?}");
-            let said = "is the database itself, or one of its files: name another file";
-            assert!(refused.stderr.contains(said), "{place}: {refused:?}");
+            let message = "is the database itself, or one of its files: name another file";
+            assert!(refused.stderr.contains(message), "{place}: {refused:?}");
         }
         let written_meanwhile = ["-wal", "-shm"].iter().any(|end| place.ends_with(end));
         assert!(written_meanwhile || read() == bytes, "{place} has changed");

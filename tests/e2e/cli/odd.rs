@@ -203,8 +203,8 @@ fn members_are_named_as_they_signed_up() {
         &["member", "reset", "ANN"],
         &["member", "remove", "ANN", "--yes"],
     ] {
-        let said = fixture.stdout(args);
-        assert!(said.contains("ann") && !said.contains("ANN"), "{args:?}: {said}");
+        let printed = fixture.stdout(args);
+        assert!(printed.contains("ann") && !printed.contains("ANN"), "{args:?}: {printed}");
     }
     let refused = fixture.run(&["--as", "boss", "member", "show", "ben"]);
     assert!(

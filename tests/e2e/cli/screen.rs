@@ -128,8 +128,8 @@ fn an_interrupt_at_a_prompt_changes_nothing_and_restores_the_terminal() {
     shell.current_dir(fixture.directory()).args(["-c", &line]);
     let (_, text) = Terminal::start(shell, 80).answer("Password: ", "\u{3}").end();
     assert!(text.contains("status 130\necho\n"), "{text}");
-    let kept = fixture.with_input(&["member", "sign-in", "ann", "--password-stdin"], PASSWORD);
-    assert_eq!(kept.status, 0, "{kept:?}");
+    let signed_in = fixture.with_input(&["member", "sign-in", "ann", "--password-stdin"], PASSWORD);
+    assert_eq!(signed_in.status, 0, "{signed_in:?}");
 }
 
 /// Writes an editor that runs `script` on the file `$1` and records the permissions of the file; returns its path.

@@ -107,8 +107,8 @@ pub(super) fn has_anchor(text: &str, anchor: &str) -> bool {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let mut anchors = headings.map(|line| {
         let title = line.trim_start_matches('#').trim().to_lowercase();
-        let kept = title.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
-        kept.collect::<String>().replace(' ', "-")
+        let letters = title.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+        letters.collect::<String>().replace(' ', "-")
     });
     anchors.any(|found| found == anchor)
 }

@@ -92,12 +92,12 @@ fn cacheable_responses_vary_with_the_token() {
             "/openapi.json",
             &format!("/get_post/{id}"),
         ] {
-            for (caller, kept) in [(&anyone, ""), (&ann, "no-store")] {
+            for (caller, cache_control) in [(&anyone, ""), (&ann, "no-store")] {
                 for coding in ["gzip", "identity"] {
                     let answer = caller.request("GET", path).header("Accept-Encoding", coding).send();
                     let lines: Vec<_> = answer.headers.get_all("vary").iter().collect();
                     assert_eq!(lines, [vary], "{path}");
-                    assert_eq!(answer.header("cache-control"), kept, "{path}");
+                    assert_eq!(answer.header("cache-control"), cache_control, "{path}");
                 }
             }
         }

@@ -55,9 +55,9 @@ fn csv_and_feeds_are_recognised_by_name_or_content() {
     let wrong = post(&file("6.db"), &["import", "-", "--json", "--format", "feed"], CSV);
     assert_eq!((wrong.status, wrong.json()), (1, json!({"result": "bad request"})));
     insta::assert_snapshot!(wrong.stderr, @"tidings: bad request: it is no RSS, Atom or JSON feed that can be read");
-    let people = post(&file("7.db"), &["import", &csv], "").succeeded();
-    insta::assert_snapshot!(people.stdout, @"2 inserted, 0 updated, 0 already the same, 1 left out");
-    insta::assert_snapshot!(people.stderr, @"line 3: title is missing, and there is no post with this url yet");
+    let printed = post(&file("7.db"), &["import", &csv], "").succeeded();
+    insta::assert_snapshot!(printed.stdout, @"2 inserted, 0 updated, 0 already the same, 1 left out");
+    insta::assert_snapshot!(printed.stderr, @"line 3: title is missing, and there is no post with this url yet");
     let feed = post(&file("8.db"), &["import", &rss], "").succeeded();
     insta::assert_snapshot!(feed.stderr, @"entry 2: url is missing: it tells which post this is");
     let array = post(&file("9.db"), &["import", "-"], "[\n\n3]").succeeded();

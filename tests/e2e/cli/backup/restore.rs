@@ -38,11 +38,11 @@ fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens()
         insta::assert_snapshot!(restored.stdout.trim_end());
     });
     let directory = server.database().parent().unwrap().to_owned();
-    let kept: Vec<String> = names(&directory)
+    let old_databases: Vec<String> = names(&directory)
         .into_iter()
         .filter(|name| name.starts_with("tidings.db.20") && name.ends_with('Z'))
         .collect();
-    assert_eq!(kept.len(), 1, "{:?}", names(&directory));
+    assert_eq!(old_databases.len(), 1, "{:?}", names(&directory));
     assert!(!directory.join("tidings.db.key").exists() && !directory.join("tidings.db-wal").exists());
     server.restart();
     assert_eq!(titles(&server), ["before"]);
@@ -51,7 +51,7 @@ fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens()
     let form = json!({ "id": "ann", "pw": tidings_tests::PASSWORD });
     let token = server.anyone().post("/sign_in", form).text("/access_token");
     let _ = server.anyone().with_token("ann", token).get("/get_userinfo").succeeded();
-    let old = Server::at(directory.join(&kept[0]), |_| {});
+    let old = Server::at(directory.join(&old_databases[0]), |_| {});
     assert_eq!(titles(&old), ["after", "before"]);
     assert!(server.stop().status.success());
     let object = server.cli(["--json", "restore", "copy.db", "--yes"]).succeeded().json();
@@ -81,9 +81,9 @@ fn a_failed_restore_is_reported_and_changes_nothing() {
         let output = run(std::mem::replace(restore.current_dir(directory.path()), command()), "");
         let result = output.json()["result"].as_str().unwrap().to_owned();
         // The text after this is SQLite's and may change with its version.
-        let people = output.stderr.replace(directory.path().to_str().unwrap(), "[dir]");
-        let people = people.split("is damaged: ").next().unwrap().trim_end().to_owned();
-        format!("{} {result}: {people}", output.status)
+        let message = output.stderr.replace(directory.path().to_str().unwrap(), "[dir]");
+        let message = message.split("is damaged: ").next().unwrap().trim_end().to_owned();
+        format!("{} {result}: {message}", output.status)
     };
     let all = [
         refused("tidings.db", "none.db"),
