@@ -147,10 +147,10 @@ pub fn reread(bytes: &[u8]) -> bool {
         }
         let _ = model.neighbours_of_unknown("unknown");
         let mut written = Vec::new();
-        write(&model, &mut written).expect("memory can be written to");
-        let again = read(&*written, written.len() as u64).expect("a written model is read");
+        write(&model, &mut written).expect("writing to memory does not fail");
+        let again = read(&*written, written.len() as u64).expect("a written model can be read");
         let mut rewritten = Vec::new();
-        write(&again, &mut rewritten).expect("memory can be written to");
+        write(&again, &mut rewritten).expect("writing to memory does not fail");
         assert!(written == rewritten, "writing a model again gives the same bytes");
     }
     is_one
@@ -266,7 +266,7 @@ mod tests {
         bytes
     }
 
-    fn again(bytes: &[u8]) -> io::Result<Model> {
+    fn read_bytes(bytes: &[u8]) -> io::Result<Model> {
         read(bytes, bytes.len() as u64)
     }
 
@@ -277,7 +277,7 @@ mod tests {
         for source in [Source::Posts(recipe), Source::File] {
             for words in [&[][..], &["rust", "학교", "東京", "2026"]] {
                 let model = model(words, 3, source.clone());
-                let read = again(&bytes(&model)).unwrap();
+                let read = read_bytes(&bytes(&model)).unwrap();
                 let expected = (source == Source::File).then_some(Source::File);
                 assert_eq!(read.origin.source, expected.unwrap_or(source.clone()));
                 let Origin { posts, changes, made, .. } = read.origin;
@@ -293,21 +293,21 @@ mod tests {
     #[test]
     fn a_damaged_or_truncated_file_is_refused() {
         let whole = bytes(&model(&["rust", "cargo", "crab"], 4, Source::File));
-        assert!(again(&whole).is_ok());
+        assert!(read_bytes(&whole).is_ok());
         for at in 0..whole.len() {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x40;
-            assert!(again(&damaged).is_err(), "byte {at}");
-            assert!(again(&whole[..at]).is_err(), "cut at {at}");
+            assert!(read_bytes(&damaged).is_err(), "byte {at}");
+            assert!(read_bytes(&whole[..at]).is_err(), "cut at {at}");
             assert!(read(&whole[..at], whole.len() as u64).is_err(), "ends early at {at}");
         }
-        assert!(again(&[&whole[..], b"more"].concat()).is_err());
+        assert!(read_bytes(&[&whole[..], b"more"].concat()).is_err());
     }
 
     proptest! {
         #[test]
         fn other_input_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), length: u64) {
-            prop_assert!(again(&bytes).is_err());
+            prop_assert!(read_bytes(&bytes).is_err());
             prop_assert!(read(&*[MAGIC, &VERSION.to_le_bytes()[..], &bytes].concat(), length).is_err());
         }
     }

@@ -215,8 +215,8 @@ mod tests {
             let mut exact: Vec<(i32, u32)> =
                 others.map(|other| (product(vectors.get(*other), vectors.get(word)), *other)).collect();
             exact.sort_unstable_by_key(|(product, _)| std::cmp::Reverse(*product));
-            let kept: Vec<u32> = near.of(word).map(|(other, _)| other).collect();
-            found += exact[..10].iter().filter(|(_, other)| kept.contains(other)).count();
+            let neighbours: Vec<u32> = near.of(word).map(|(other, _)| other).collect();
+            found += exact[..10].iter().filter(|(_, other)| neighbours.contains(other)).count();
             all += 10;
         }
         assert!(10 * found >= 9 * all, "{found} of {all}");
@@ -246,10 +246,10 @@ mod tests {
                 let neighbours: Vec<(u32, f32)> = near.of(word).collect();
                 prop_assert!(neighbours.len() <= NEIGHBOURS_MAX);
                 prop_assert!(neighbours.windows(2).all(|pair| pair[0].1 >= pair[1].1));
-                for (other, alike) in neighbours {
-                    prop_assert!(other != word && is_target(other) && (0.0..=1.0).contains(&alike));
+                for (other, value) in neighbours {
+                    prop_assert!(other != word && is_target(other) && (0.0..=1.0).contains(&value));
                     let exact = similarity(product(vectors.get(other), vectors.get(word)));
-                    prop_assert!((alike - exact).abs() < 1e-4);
+                    prop_assert!((value - exact).abs() < 1e-4);
                 }
                 let all = wanted.iter().filter(|other| {
                     **other != word && product(vectors.get(**other), vectors.get(word)) > 0

@@ -241,22 +241,22 @@ mod tests {
         #[test]
         fn the_weakest_of_too_many_pairs_are_dropped(
             posts in prop::collection::vec(prop::collection::vec(0_u32..9, 0..12), 0..9),
-            most in 0_usize..40,
+            pairs_max in 0_usize..40,
         ) {
             let stream: Vec<u32> = posts.into_iter().flat_map(|post| post.into_iter().chain([END])).collect();
             let all = ppmi(&stream, 9, 3, ALL, &mut go_on).unwrap();
-            let kept = ppmi(&stream, 9, 3, most, &mut go_on).unwrap();
-            prop_assert!(kept.values.len() <= most && kept.starts.len() == 10);
-            // No dropped pair is stronger than a kept one by more than a bin.
+            let limited = ppmi(&stream, 9, 3, pairs_max, &mut go_on).unwrap();
+            prop_assert!(limited.values.len() <= pairs_max && limited.starts.len() == 10);
+            // A dropped pair exceeds the weakest remaining pair by at most the width of a bin.
             let mut rest = all.values;
-            for value in &kept.values {
+            for value in &limited.values {
                 let at = rest.iter().position(|other| other.to_bits() == value.to_bits());
-                rest.swap_remove(at.expect("it is one of the pairs"));
+                rest.swap_remove(at.expect("a remaining pair is one of all pairs"));
             }
-            let weakest = kept.values.iter().copied().fold(f32::INFINITY, f32::min);
+            let weakest = limited.values.iter().copied().fold(f32::INFINITY, f32::min);
             prop_assert!(rest.iter().all(|value| *value <= weakest + 0.02), "{weakest} {rest:?}");
             if rest.is_empty() {
-                prop_assert_eq!(kept.columns, all.columns);
+                prop_assert_eq!(limited.columns, all.columns);
             }
         }
     }

@@ -26,7 +26,7 @@ impl Random {
 
     /// Returns a whole number below `end`, or 0 when `end` is 0. The bias is negligible for an `end` far below 2^64.
     pub fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.number() % end.max(1) as u64).expect("it is below a usize")
+        usize::try_from(self.number() % end.max(1) as u64).expect("the remainder is below a `usize`")
     }
 
     /// Returns a number from -1 to 1, uniformly distributed.

@@ -16,7 +16,8 @@ use crate::vectors::Vectors;
 /// The maximum number of bytes of a line: a word and [`DIMENSIONS_MAX`] components.
 const LINE_MAX: u64 = 1 << 16;
 
-const RULE: &str = "a file of vectors is text: on each line a word and its components, as many on each";
+const RULE: &str =
+    "a file of vectors is text: each line has a word and its components, the same number on every line";
 
 /// The reason why vectors could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -100,9 +101,9 @@ pub fn reread(bytes: &[u8]) -> Option<Vec<u8>> {
     let origin = Origin { source: Source::File, posts: 1, changes: 1, made: 1 };
     let model = Model::make(origin, words, &counts, vectors, &mut crate::go_on).ok()?;
     let (mut text, mut file) = (Vec::new(), Vec::new());
-    write(&model, &mut text).expect("memory can be written to");
-    crate::file::write(&model, &mut file).expect("memory can be written to");
-    let (again, _) = read(&*text, |_| true).expect("written vectors are read");
+    write(&model, &mut text).expect("writing to memory does not fail");
+    crate::file::write(&model, &mut file).expect("writing to memory does not fail");
+    let (again, _) = read(&*text, |_| true).expect("written vectors can be read");
     assert!(again == model.words(), "the words are the same");
     Some(file)
 }
