@@ -65,9 +65,6 @@ macro_rules! key {
         pub(crate) struct $name(i64);
 
         impl $name {
-            /// Less than every key, to begin with the first.
-            pub(crate) const MIN: Self = Self(i64::MIN);
-
             #[cfg(test)]
             pub(crate) const fn new(key: i64) -> Self {
                 Self(key)
@@ -103,7 +100,15 @@ key! {
     PostKey
 }
 
+#[cfg(feature = "evaluation")]
+impl MemberKey {
+    /// Less than every key, where a page begins with the first.
+    pub(crate) const MIN: Self = Self(i64::MIN);
+}
+
 impl PostKey {
+    /// Less than every key, where a page begins with the first.
+    pub(crate) const MIN: Self = Self(i64::MIN);
     /// Greater than every key, to begin with the last.
     pub(crate) const MAX: Self = Self(i64::MAX);
 }

@@ -191,6 +191,7 @@ mod tests {
     use super::*;
     use crate::account::{self, MemberQuery, SignUp, sign_in};
     use crate::import::to_the_end;
+    #[cfg(feature = "evaluation")]
     use crate::newsfeed::evaluation;
     use crate::testing::service;
     use crate::{admin, words};
@@ -221,6 +222,7 @@ mod tests {
                 ("words::train", words::train(&service, caller, &mut |_| {}).map(drop)),
                 ("words::load", words::load(&service, caller, &vectors[..], &mut |_| {}).map(drop)),
                 ("words::export", words::export(&service, caller, Vec::new()).map(drop)),
+                #[cfg(feature = "evaluation")]
                 ("evaluate", evaluation::evaluate(&service, caller, None, &mut |_| {}).map(drop)),
             ] {
                 assert!(matches!(refused, Err(Error::Forbidden)), "{operation} {caller:?}: {refused:?}");

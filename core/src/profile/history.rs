@@ -5,7 +5,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::LIST_MAX;
-use crate::account::{Member, Operator};
+use crate::account::Member;
 use crate::clock::Timestamp;
 use crate::id::{MemberKey, PostKey};
 use crate::store::{Row, StoreError, Tx};
@@ -337,9 +337,10 @@ pub(crate) fn acts(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Acts, StoreEr
 }
 
 /// The acts of a member since `measured` and before `until`, for the operator, who evaluates the feeds of all members.
+#[cfg(feature = "evaluation")]
 pub(crate) fn acts_before(
     tx: &mut dyn Tx,
-    _: Operator,
+    _: crate::account::Operator,
     member: MemberKey,
     measured: Timestamp,
     until: Timestamp,
