@@ -85,6 +85,22 @@ fn the_table_of_commands_has_every_command_and_no_flag_that_it_does_not_take() {
 }
 
 #[test]
+fn flags_in_the_documents_exist() {
+    let mut commands = BTreeSet::new();
+    collect_commands(&mut Vec::new(), &mut commands);
+    let help = |name: &String| printed(&name.split(' ').chain(["--help"]).collect::<Vec<_>>());
+    let offered: BTreeSet<String> = commands.iter().flat_map(|name| flags(&help(name))).collect();
+    let mut missing = Vec::new();
+    for page in pages() {
+        // A code span that begins with another word is a command, perhaps of another program.
+        let spans = page.text.lines().flat_map(code_spans).filter(|span| span.starts_with("--"));
+        let unknown = spans.flat_map(|span| flags(&span)).filter(|flag| !offered.contains(flag));
+        missing.extend(unknown.map(|flag| format!("{}: {flag}", page.name())));
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
 fn links_and_paths_in_the_documents_exist() {
     let mut missing = Vec::new();
     for page in pages() {
