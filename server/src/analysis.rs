@@ -37,8 +37,8 @@ async fn report(call: Call, question: Question) -> Answer {
 /// The most frequent searches
 ///
 /// At most ten terms of the last 24 hours with their counts, most frequent first; of equally frequent terms, the most
-/// recent first. A visitor's searches of a term count at most five times, those of the guests of one network at most
-/// fifteen times.
+/// recent first. A visitor's searches of a term count at most five times, those of the guests of one network at most 100
+/// times.
 #[utoipa::path(
     get,
     path = "/get_search_realtime",
