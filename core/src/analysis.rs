@@ -291,7 +291,7 @@ impl State {
     /// Has what was recorded written before a report is made, where that is worth it. A report that cannot have
     /// it shows what is there.
     pub(crate) fn settle(&self) {
-        if self.journal.wants_settling(&self.store)
+        if self.journal.must_settle(&self.store)
             && let Err(error) = self.journal.settle(&self.store)
         {
             tracing::debug!(cause = error.to_string(), "a report goes without what was done just now");

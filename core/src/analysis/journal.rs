@@ -18,19 +18,19 @@ use crate::account::Seen;
 use crate::clock::{Monotonic, Timestamp};
 use crate::store::{Deferred, Store, StoreError, TimeSlice, Topic, Tx};
 
-mod clients;
+mod client_limit;
 mod queue;
 mod write;
 
-use queue::{Lineless, Queue};
+use queue::{Queue, UnloggedCounts};
 pub(super) use write::write;
 
 /// Records that ask for a commit of their own, rather than wait for the next.
-const HASTE: usize = 4_096;
+const FLUSH_AT: usize = 4_096;
 /// Reports that see everything that was answered before them, one after the other …
-const EXACT: i64 = 16;
+const EXACT_BURST: i64 = 16;
 /// … and how long until one more does.
-const EXACT_AGAIN_MS: i64 = 100;
+const EXACT_INTERVAL_MS: i64 = 100;
 
 /// A communication to be written.
 pub(super) struct Record {
@@ -45,7 +45,7 @@ pub(super) struct Record {
 
 impl Record {
     /// Whether it is of a declared crawler, who is no visitor.
-    fn is_crawlers(&self) -> bool {
+    fn is_of_crawler(&self) -> bool {
         matches!(self.seen, Seen::Guest) && self.guest.is_crawler()
     }
 }
@@ -82,7 +82,7 @@ impl Journal {
     pub(super) fn push(self: &Arc<Self>, store: &Store, record: Record, client: u64) {
         let mut queue = self.queue();
         let has_line = queue.push(record, client);
-        let in_haste = has_line && queue.len() == HASTE;
+        let must_flush = has_line && queue.len() == FLUSH_AT;
         let must_defer = queue.must_defer();
         drop(queue);
         if !has_line {
@@ -91,7 +91,7 @@ impl Journal {
         if must_defer {
             self.defer(store);
         }
-        if in_haste {
+        if must_flush {
             // A commit of its own, for which nothing waits.
             drop(store.flush());
         }
@@ -100,7 +100,7 @@ impl Journal {
     /// Sends off what waits, if nobody is on the way to fetch it.
     pub(super) fn flush(self: &Arc<Self>, store: &Store) {
         let mut queue = self.queue();
-        if queue.has_any() && queue.must_defer() {
+        if queue.has_pending() && queue.must_defer() {
             drop(queue);
             self.defer(store);
         }
@@ -113,18 +113,18 @@ impl Journal {
 
     /// Whether a report should first have what waits written: it shows what was just done then. While reports
     /// are asked for often, only some do, and the others are up to 200 ms behind.
-    pub(super) fn wants_settling(&self, store: &Store) -> bool {
-        if self.used(self.calendar.monotonic()) + EXACT_AGAIN_MS > EXACT * EXACT_AGAIN_MS {
+    pub(super) fn must_settle(&self, store: &Store) -> bool {
+        if self.used(self.calendar.monotonic()) + EXACT_INTERVAL_MS > EXACT_BURST * EXACT_INTERVAL_MS {
             return false;
         }
         let queue = self.queue();
         // What was taken is counted, and its commit says so.
-        queue.has_any() || queue.taken() > store.version(Topic::Counts)
+        queue.has_pending() || queue.taken() > store.version(Topic::Counts)
     }
 
     /// How much of what exact reports may cost is used up, as the time in which it will be there again.
     fn used(&self, now: Monotonic) -> i64 {
-        (self.exact_until.load(Ordering::Relaxed) - now.as_millis()).clamp(0, EXACT * EXACT_AGAIN_MS)
+        (self.exact_until.load(Ordering::Relaxed) - now.as_millis()).clamp(0, EXACT_BURST * EXACT_INTERVAL_MS)
     }
 
     /// Has what waits written, as far as one commit has time for it: thousands of records.
@@ -134,7 +134,7 @@ impl Journal {
     pub(super) fn settle(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
         let now = self.calendar.monotonic();
         // That two at once may count as one does no harm.
-        let until = now + self.used(now) + EXACT_AGAIN_MS;
+        let until = now + self.used(now) + EXACT_INTERVAL_MS;
         self.exact_until.store(until.as_millis(), Ordering::Relaxed);
         self.flush(store);
         store.flush().wait()
@@ -147,8 +147,8 @@ impl Journal {
 
     /// Whether anything waits.
     #[cfg(test)]
-    pub(super) fn has_any(&self) -> bool {
-        self.queue().has_any()
+    pub(super) fn has_pending(&self) -> bool {
+        self.queue().has_pending()
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -173,7 +173,7 @@ impl Journal {
 impl Drop for Journal {
     fn drop(&mut self) {
         let mut queue = self.queue();
-        queue.say();
+        queue.report_lost();
         if queue.len() > 0 {
             tracing::error!(
                 lines = queue.len(),
@@ -191,7 +191,7 @@ struct DeferredRecords {
     /// The records that it took …
     batch: Vec<Record>,
     /// … and the communications without a line …
-    lineless: Lineless,
+    unlogged: UnloggedCounts,
     /// … of all of which so many are crawlers' …
     crawled: u64,
     /// … and the keys that it found for them: they are known to others once they are on disk.
@@ -204,7 +204,7 @@ impl DeferredRecords {
             journal: Arc::clone(journal),
             is_expected: true,
             batch: Vec::new(),
-            lineless: Lineless::default(),
+            unlogged: UnloggedCounts::default(),
             crawled: 0,
             requests: None,
         }
@@ -216,8 +216,8 @@ impl Deferred for DeferredRecords {
         // Asked first, so that nothing is taken for a commit that cannot be.
         tx.one("SELECT n FROM revision", &[])?;
         let Self { journal, batch, .. } = self;
-        self.lineless = journal.queue().take_lineless(tx.revision());
-        self.crawled = self.lineless.write(tx, &journal.calendar)?;
+        self.unlogged = journal.queue().take_unlogged(tx.revision());
+        self.crawled = self.unlogged.write(tx, &journal.calendar)?;
         let requests = self.requests.insert(std::mem::take(&mut *journal.request_keys()));
         loop {
             let from = batch.len();
@@ -259,8 +259,8 @@ impl Deferred for DeferredRecords {
                     requests.forget();
                     *self.journal.request_keys() = requests;
                 }
-                let lineless = std::mem::take(&mut self.lineless);
-                let lost = self.journal.queue().put_back(records, &lineless);
+                let unlogged = std::mem::take(&mut self.unlogged);
+                let lost = self.journal.queue().put_back(records, &unlogged);
                 self.journal.lost.fetch_add(lost, Ordering::Relaxed);
                 // The next record defers another write.
                 ControlFlow::Break(())
@@ -275,7 +275,7 @@ impl Drop for DeferredRecords {
     fn drop(&mut self) {
         let mut queue = self.journal.queue();
         if self.is_expected {
-            queue.deferred_is_gone();
+            queue.deferred_dropped();
         }
         queue.lose(self.batch.len() as u64);
         self.journal.lost.fetch_add(self.batch.len() as u64, Ordering::Relaxed);

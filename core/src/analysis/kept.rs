@@ -116,7 +116,7 @@ impl State {
             self.store.version(valid.topic) <= valid.version && (valid.from..valid.until).contains(&now);
         let body = holds.then(|| Arc::clone(body));
         drop(answers);
-        body.filter(|_| key.0 == Question::Realtime || !self.journal.wants_settling(&self.store))
+        body.filter(|_| key.0 == Question::Realtime || !self.journal.must_settle(&self.store))
     }
 }
 

@@ -49,7 +49,7 @@ impl Service {
         let journal = &self.analysis().journal;
         loop {
             journal.flush(self.store());
-            let is_last = !journal.has_any();
+            let is_last = !journal.has_pending();
             self.store().flush().wait().unwrap();
             if is_last {
                 return;

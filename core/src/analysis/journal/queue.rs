@@ -4,47 +4,50 @@ use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
 use super::Record;
-use super::clients::Clients;
+use super::client_limit::ClientLimits;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::store::{StoreError, Tx};
 
 /// Records that may wait to be written; more have no line.
-pub(super) const WAITING: usize = 32_768;
+const QUEUE_MAX: usize = 32_768;
+/// Lines that one client may have at once: three quarters of the queue, so that other clients have room beside it.
+#[expect(clippy::cast_possible_wrap, reason = "tens of thousands fit")]
+const CLIENT_BURST: i64 = (QUEUE_MAX / 4 * 3) as i64;
 /// Records that are kept when they could not be written: as many as trying again costs the writer little time.
-const KEPT: usize = 4_096;
+const RETRY_MAX: usize = 4_096;
 /// Records that are taken at a time.
-const TAKEN: usize = 1_024;
+const BATCH: usize = 1_024;
 /// How often the program's log says that lines were lost.
-const SAID_MS: i64 = 10 * SECOND_MS;
+const REPORT_MS: i64 = 10 * SECOND_MS;
 
 /// The records that wait.
 pub(super) struct Queue {
     records: VecDeque<Record>,
     /// The communications that have no record.
-    lineless: Lineless,
-    clients: Clients,
+    unlogged: UnloggedCounts,
+    limits: ClientLimits,
     /// Whether a write is deferred that will see what waits now.
     is_deferred: bool,
     /// The revision of the commit that the last records were taken for.
     taken: i64,
     /// Records that were lost since the program's log has last said so, and when that was.
     lost: u64,
-    said_at: Timestamp,
+    reported_at: Timestamp,
 }
 
 /// Communications that have no line, as the log had no room for them. They are counted all the same; of their
 /// visitors nothing is known.
 #[derive(Debug, Default)]
-pub(super) struct Lineless {
+pub(super) struct UnloggedCounts {
     /// When the first of them was answered; all count on its day.
     at: Timestamp,
     communications: i64,
     crawlers: i64,
 }
 
-impl Lineless {
+impl UnloggedCounts {
     fn is_empty(&self) -> bool {
         self.communications == 0
     }
@@ -58,7 +61,7 @@ impl Lineless {
     }
 
     fn add_record(&mut self, record: &Record) {
-        let crawlers = i64::from(record.is_crawlers());
+        let crawlers = i64::from(record.is_of_crawler());
         self.add(&Self { at: record.at, communications: 1, crawlers });
     }
 
@@ -79,23 +82,23 @@ impl Queue {
     pub(super) fn new(lines_per_client: Option<NonZeroU32>) -> Self {
         Self {
             records: VecDeque::new(),
-            lineless: Lineless::default(),
-            clients: Clients::new(lines_per_client),
+            unlogged: UnloggedCounts::default(),
+            limits: ClientLimits::new(CLIENT_BURST, lines_per_client),
             is_deferred: false,
             taken: 0,
             lost: 0,
-            said_at: Timestamp::MIN,
+            reported_at: Timestamp::MIN,
         }
     }
 
     /// Adds a record of a client. False where it gets no line, for there is no room, or the client has had as many
     /// as it may.
     pub(super) fn push(&mut self, record: Record, client: u64) -> bool {
-        let has_line = self.records.len() < WAITING && self.clients.take(client, record.at);
+        let has_line = self.records.len() < QUEUE_MAX && self.limits.take(client, record.at);
         if has_line {
             self.records.push_back(record);
         } else {
-            self.lineless.add_record(&record);
+            self.unlogged.add_record(&record);
             self.lose(1);
         }
         has_line
@@ -107,13 +110,13 @@ impl Queue {
     }
 
     /// Notes that the deferred write was dropped.
-    pub(super) fn deferred_is_gone(&mut self) {
+    pub(super) fn deferred_dropped(&mut self) {
         self.is_deferred = false;
     }
 
     /// Whether nothing is left for the deferred write: then it ends.
     pub(super) fn ends_deferred(&mut self) -> bool {
-        self.is_deferred = self.has_any();
+        self.is_deferred = self.has_pending();
         !self.is_deferred
     }
 
@@ -123,8 +126,8 @@ impl Queue {
     }
 
     /// Whether there is anything to write.
-    pub(super) fn has_any(&self) -> bool {
-        !self.records.is_empty() || !self.lineless.is_empty()
+    pub(super) fn has_pending(&self) -> bool {
+        !self.records.is_empty() || !self.unlogged.is_empty()
     }
 
     pub(super) fn taken(&self) -> i64 {
@@ -132,26 +135,26 @@ impl Queue {
     }
 
     /// Takes the communications without a line, for a transaction with this revision.
-    pub(super) fn take_lineless(&mut self, revision: i64) -> Lineless {
-        if !self.lineless.is_empty() {
+    pub(super) fn take_unlogged(&mut self, revision: i64) -> UnloggedCounts {
+        if !self.unlogged.is_empty() {
             self.taken = revision;
         }
-        std::mem::take(&mut self.lineless)
+        std::mem::take(&mut self.unlogged)
     }
 
     /// Takes the records that have waited longest, for a transaction with this revision. Where there are none, the
     /// deferred write ends.
     pub(super) fn take(&mut self, revision: i64, records: &mut Vec<Record>) {
-        let taken = self.records.len().min(TAKEN);
+        let taken = self.records.len().min(BATCH);
         if taken == 0 {
             self.is_deferred = false;
             return;
         }
         self.taken = revision;
-        let now = self.records.front().map_or(self.said_at, |record| record.at);
-        if self.lost > 0 && !(0..SAID_MS).contains(&(now - self.said_at)) {
-            self.said_at = now;
-            self.say();
+        let now = self.records.front().map_or(self.reported_at, |record| record.at);
+        if self.lost > 0 && !(0..REPORT_MS).contains(&(now - self.reported_at)) {
+            self.reported_at = now;
+            self.report_lost();
         }
         records.extend(self.records.drain(..taken));
     }
@@ -162,12 +165,12 @@ impl Queue {
     }
 
     /// Has records wait that were taken and could not be written; answers how many of them are lost.
-    pub(super) fn put_back(&mut self, mut records: Vec<Record>, lineless: &Lineless) -> u64 {
-        let over = records.split_off(records.len().min(KEPT));
+    pub(super) fn put_back(&mut self, mut records: Vec<Record>, unlogged: &UnloggedCounts) -> u64 {
+        let over = records.split_off(records.len().min(RETRY_MAX));
         self.give_back(records.into_iter());
-        self.lineless.add(lineless);
+        self.unlogged.add(unlogged);
         for record in &over {
-            self.lineless.add_record(record);
+            self.unlogged.add_record(record);
         }
         self.lose(over.len() as u64);
         over.len() as u64
@@ -178,7 +181,7 @@ impl Queue {
     }
 
     /// Says that lines were lost since that was last said, if any were.
-    pub(super) fn say(&mut self) {
+    pub(super) fn report_lost(&mut self) {
         let lines = std::mem::take(&mut self.lost);
         if lines > 0 {
             tracing::warn!(

@@ -133,7 +133,7 @@ fn a_client_that_floods_leaves_room_for_the_others_and_all_is_counted() {
         visit(&service, 7, &format!("app {n}"));
     }
     assert_eq!(journal.len(), 24_577 + 1_000);
-    journal.queue().deferred_is_gone();
+    journal.queue().deferred_dropped();
     journal.flush(service.store());
     while journal.len() > 0 {
         service.store().flush().wait().unwrap();

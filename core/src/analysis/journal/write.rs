@@ -14,12 +14,12 @@ use crate::store::{StoreError, TimeSlice, Tx};
 
 /// Records that are written even when the time is over: a report that has what waits written has all of it, unless there are
 /// more, however slow the machine.
-const LEAST: usize = 512;
+const MIN_RECORDS: usize = 512;
 /// Records after which there is a look whether the time is up.
 const STEP: usize = 64;
 /// Visitors that are written together, each of which costs as much as many lines: the same client may have another
 /// user agent in each request.
-const VISITORS: usize = 512;
+const VISITORS_MAX: usize = 512;
 
 /// What was written.
 pub(in crate::analysis) struct Written {
@@ -40,17 +40,17 @@ pub(in crate::analysis) fn write(
     records: &[Record],
     time: TimeSlice,
 ) -> Result<Written, StoreError> {
-    let (mut people, mut visits, mut crawled) = (People::default(), Visits::default(), 0);
+    let (mut members, mut visits, mut crawled) = (MemberCache::default(), Visits::default(), 0);
     let (mut lines, mut days) = (Vec::with_capacity(records.len()), BTreeMap::new());
     let today = calendar.today();
     for record in records {
-        let is_time = lines.len() >= LEAST && lines.len().is_multiple_of(STEP) && time.is_over();
-        if is_time || visits.len() >= VISITORS {
+        let is_time = lines.len() >= MIN_RECORDS && lines.len().is_multiple_of(STEP) && time.is_over();
+        if is_time || visits.len() >= VISITORS_MAX {
             break;
         }
         let Record { at, operation, path, status, seen, guest } = record;
         let slot = calendar.slot(*at);
-        let member = people.key(tx, seen)?;
+        let member = members.key(tx, seen)?;
         let asked = Asked { operation: *operation, path: path.as_deref(), status: *status, at: *at };
         let request = requests.key(tx, asked, slot.day.max(today))?;
         lines.push(Entry { at: *at, member: member.shown, request });
@@ -74,7 +74,7 @@ pub(in crate::analysis) fn write(
 
 /// Who the records are of, each asked for once.
 #[derive(Default)]
-struct People {
+struct MemberCache {
     /// By key: whether they are still members.
     members: OwnMap<MemberKey, bool>,
     /// By id, which members choose: key and generation.
@@ -82,16 +82,16 @@ struct People {
 }
 
 /// A member as a record shows them.
-struct Person {
+struct LogIdentity {
     /// Their key, if it is anybody's.
     key: Option<MemberKey>,
     /// What the line has in its place.
     shown: LogMember,
 }
 
-impl People {
-    fn key(&mut self, tx: &mut dyn Tx, seen: &Seen) -> Result<Person, StoreError> {
-        let guest = Person { key: None, shown: LogMember::Guest };
+impl MemberCache {
+    fn key(&mut self, tx: &mut dyn Tx, seen: &Seen) -> Result<LogIdentity, StoreError> {
+        let guest = LogIdentity { key: None, shown: LogMember::Guest };
         match seen {
             Seen::Guest => Ok(guest),
             Seen::Member(key) => {
@@ -99,7 +99,7 @@ impl People {
                     Some(there) => *there,
                     None => *self.members.entry(*key).or_insert(sql::is_member(tx, *key)?),
                 };
-                Ok(Person {
+                Ok(LogIdentity {
                     key: Some(*key),
                     shown: if there { LogMember::Member(*key) } else { LogMember::Removed },
                 })
@@ -110,7 +110,7 @@ impl People {
                     None => *self.ids.entry(folded.clone()).or_insert(sql::by_id(tx, folded)?),
                 };
                 let key = found.filter(|(_, current)| current == generation).map(|(key, _)| key);
-                Ok(key.map_or(guest, |key| Person { key: Some(key), shown: LogMember::Member(key) }))
+                Ok(key.map_or(guest, |key| LogIdentity { key: Some(key), shown: LogMember::Member(key) }))
             }
         }
     }

@@ -2,13 +2,9 @@
 
 use std::num::NonZeroU32;
 
-use super::queue::WAITING;
 use crate::analysis::allowance::{Allowance, Used};
 use crate::clock::Timestamp;
 
-/// Lines that a client may have at once: so many that the queue has room for others beside them.
-#[expect(clippy::cast_possible_wrap, reason = "some thousands")]
-const BURST: i64 = (WAITING / 4 * 3) as i64;
 /// Places that clients are counted in.
 const PLACES: usize = 2_048;
 
@@ -20,15 +16,15 @@ const PLACES: usize = 2_048;
 ///
 /// Source: the places are those of Cormode and Muthukrishnan, *An improved data stream summary: the count-min sketch
 /// and its applications*, Journal of Algorithms 55(1), 2005.
-pub(super) struct Clients {
+pub(super) struct ClientLimits {
     /// None: as many as they like.
     allowance: Option<Allowance>,
     used: [Box<[Used]>; 2],
 }
 
-impl Clients {
-    pub(super) fn new(lines_per_second: Option<NonZeroU32>) -> Self {
-        let allowance = lines_per_second.map(|lines| Allowance::per_second(BURST, i64::from(lines.get())));
+impl ClientLimits {
+    pub(super) fn new(burst: i64, lines_per_second: Option<NonZeroU32>) -> Self {
+        let allowance = lines_per_second.map(|lines| Allowance::per_second(burst, i64::from(lines.get())));
         let places = if allowance.is_some() { PLACES } else { 0 };
         Self { allowance, used: [(); 2].map(|()| vec![Used::default(); places].into()) }
     }
