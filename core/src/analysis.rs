@@ -26,7 +26,6 @@ pub(crate) mod calendar;
 pub(crate) mod counters;
 mod crawler;
 mod journal;
-mod kept;
 mod live;
 pub(crate) mod log;
 #[cfg(feature = "demo")]
@@ -53,8 +52,8 @@ pub use visitor::Guest;
 use calendar::Calendar;
 use counters::Counter;
 use journal::{Journal, Record};
-use kept::Reports;
 use log::LogAccess;
+use report::ReportCache;
 use tidy::Tidy;
 use trends::Trends;
 use visitor::DayKeys;
@@ -73,7 +72,7 @@ pub(crate) struct State {
     pub(crate) calendar: Arc<Calendar>,
     journal: Arc<Journal>,
     keys: Arc<DayKeys>,
-    reports: Reports,
+    reports: ReportCache,
     trends: Trends,
     store: Arc<Store>,
     log_days: u32,
@@ -92,7 +91,7 @@ impl State {
             journal: Arc::new(Journal::new(Arc::clone(&calendar), config.log_lines_per_client)),
             calendar,
             keys: Arc::default(),
-            reports: Reports::default(),
+            reports: ReportCache::default(),
             trends: Trends::new(config),
             store: Arc::clone(store),
             log_days: config.log_days,

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use bytes::Bytes;
 use lru::LruCache;
 
-use super::State;
-use super::report::{DAYS_MAX, Day, Days, OneDay, Question, read_day};
+use super::types::{DAYS_MAX, Day, Days, OneDay, Question, read_day};
+use crate::analysis::State;
 use crate::answer::Encoded;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ const ANSWERS: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
 /// … of at most so many bytes each.
 const ANSWER_MAX: usize = 2 * 1024 * 1024;
 /// Bytes of answers that are not kept and that anybody may be waiting for, before another large one is made.
-const UNKEPT_MAX: usize = 64 * 1024 * 1024;
+const UNCACHED_MAX: usize = 64 * 1024 * 1024;
 /// Days that are kept, as many as hold so many student numbers.
 const STUDENTS_MAX: usize = 200_000;
 /// What a day beside its student numbers takes of that.
@@ -34,84 +34,84 @@ const DAYS_RULE: &str = "days is a number from 0 to 366";
 
 /// The present, as reports see it.
 #[derive(Clone, Copy)]
-pub(super) struct Present {
+pub(super) struct OpenDays {
     /// The day that it is.
     pub(super) today: i64,
     /// The first day on which something may still be counted: what was answered just before midnight is written,
     /// and comes to be seen, behind it.
-    pub(super) open: i64,
+    pub(super) first_open: i64,
 }
 
 /// How long a report holds: until something of its topic changes, and within a stretch of time.
 #[derive(Clone, Copy)]
-pub(super) struct Valid {
+pub(super) struct Validity {
     pub(super) topic: Topic,
     pub(super) version: i64,
     pub(super) from: Timestamp,
     pub(super) until: Timestamp,
 }
 
-struct Kept {
+struct CachedAnswer {
     body: Arc<Encoded>,
-    valid: Valid,
+    valid: Validity,
 }
 
 /// A question, and to how many characters the student numbers in its answer are cut.
 pub(super) type Key = (Question, Option<usize>);
 
 /// What is kept of reports.
-pub(super) struct Reports {
-    answers: Mutex<LruCache<Key, Kept>>,
-    past: Mutex<Past>,
+pub(in crate::analysis) struct ReportCache {
+    answers: Mutex<LruCache<Key, CachedAnswer>>,
+    finished: Mutex<FinishedDays>,
     /// Held by whoever makes a large answer.
     large: Mutex<()>,
     /// Bytes of the answers that are not kept and not gone.
-    unkept: Arc<AtomicUsize>,
+    uncached: Arc<AtomicUsize>,
 }
 
 /// Days that are over, as they stood at a version of the history.
-struct Past {
+struct FinishedDays {
     days: LruCache<i64, Arc<Day>>,
     version: i64,
     /// The first day that was still open when they were last looked at.
-    open: i64,
+    first_open: i64,
     students: usize,
 }
 
 /// An answer that is not kept, as long as it is there.
-struct Unkept {
+struct Uncached {
     json: Vec<u8>,
     bytes: Arc<AtomicUsize>,
 }
 
-impl AsRef<[u8]> for Unkept {
+impl AsRef<[u8]> for Uncached {
     fn as_ref(&self) -> &[u8] {
         &self.json
     }
 }
 
-impl Drop for Unkept {
+impl Drop for Uncached {
     fn drop(&mut self) {
         self.bytes.fetch_sub(self.json.len(), Ordering::Relaxed);
     }
 }
 
-impl Default for Reports {
+impl Default for ReportCache {
     fn default() -> Self {
         Self {
             answers: Mutex::new(LruCache::new(ANSWERS)),
-            past: Mutex::new(Past::new(0, 0)),
+            finished: Mutex::new(FinishedDays::new(0, 0)),
             large: Mutex::default(),
-            unkept: Arc::default(),
+            uncached: Arc::default(),
         }
     }
 }
 
 impl State {
     /// The kept answer, where it holds now.
-    pub(super) fn kept(&self, key: &Key, now: Timestamp) -> Option<Arc<Encoded>> {
+    pub(super) fn cached(&self, key: &Key, now: Timestamp) -> Option<Arc<Encoded>> {
         let mut answers = lock(&self.reports.answers);
-        let Kept { body, valid } = answers.get(key)?;
+        let CachedAnswer { body, valid } = answers.get(key)?;
         let holds =
             self.store.version(valid.topic) <= valid.version && (valid.from..valid.until).contains(&now);
         let body = holds.then(|| Arc::clone(body));
@@ -120,16 +120,16 @@ impl State {
     }
 }
 
-impl Reports {
+impl ReportCache {
     /// Keeps an answer, unless it is a large one.
-    pub(super) fn keep(&self, key: Key, json: Vec<u8>, valid: Valid) -> Arc<Encoded> {
+    pub(super) fn insert(&self, key: Key, json: Vec<u8>, valid: Validity) -> Arc<Encoded> {
         if json.len() > ANSWER_MAX {
-            self.unkept.fetch_add(json.len(), Ordering::Relaxed);
-            let unkept = Unkept { json, bytes: Arc::clone(&self.unkept) };
-            return Arc::new(Encoded::new(Bytes::from_owner(unkept)));
+            self.uncached.fetch_add(json.len(), Ordering::Relaxed);
+            let uncached = Uncached { json, bytes: Arc::clone(&self.uncached) };
+            return Arc::new(Encoded::new(Bytes::from_owner(uncached)));
         }
         let body = Arc::new(Encoded::new(json));
-        lock(&self.answers).put(key, Kept { body: Arc::clone(&body), valid });
+        lock(&self.answers).put(key, CachedAnswer { body: Arc::clone(&body), valid });
         body
     }
 
@@ -146,7 +146,7 @@ impl Reports {
             Err(TryLockError::Poisoned(free)) => free.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(Error::Overloaded),
         };
-        if self.unkept.load(Ordering::Relaxed) > UNKEPT_MAX {
+        if self.uncached.load(Ordering::Relaxed) > UNCACHED_MAX {
             return Err(Error::Overloaded);
         }
         *place = Some(free);
@@ -158,7 +158,7 @@ impl Reports {
         &self,
         tx: &mut dyn Tx,
         days: i64,
-        now: Present,
+        open: OpenDays,
         cut: Option<usize>,
         mut admit: impl FnMut(usize) -> Result<()>,
     ) -> Result<Days> {
@@ -166,8 +166,8 @@ impl Reports {
             return Err(Error::BadRequest(DAYS_RULE));
         }
         let mut students = 0;
-        let days = (now.today - days..=now.today).map(|day| {
-            let day = self.day(tx, day, now, cut)?;
+        let days = (open.today - days..=open.today).map(|day| {
+            let day = self.day(tx, day, open, cut)?;
             students += day.today_student_visitor.len();
             admit(students)?;
             Ok(day)
@@ -179,10 +179,10 @@ impl Reports {
         &self,
         tx: &mut dyn Tx,
         day: i64,
-        now: Present,
+        open: OpenDays,
         cut: Option<usize>,
     ) -> Result<OneDay> {
-        Ok(OneDay { analysis: self.day(tx, day, now, cut)? })
+        Ok(OneDay { analysis: self.day(tx, day, open, cut)? })
     }
 
     /// A day, with its student numbers cut.
@@ -190,11 +190,14 @@ impl Reports {
         &self,
         tx: &mut dyn Tx,
         day: i64,
-        now: Present,
+        open: OpenDays,
         cut: Option<usize>,
     ) -> Result<Arc<Day>, StoreError> {
-        let whole =
-            if day < now.open { self.past_day(tx, day, now.open)? } else { Arc::new(read_day(tx, day)?) };
+        let whole = if day < open.first_open {
+            self.finished_day(tx, day, open.first_open)?
+        } else {
+            Arc::new(read_day(tx, day)?)
+        };
         Ok(match cut {
             Some(chars) => Arc::new(whole.cut(chars)),
             None => whole,
@@ -202,33 +205,33 @@ impl Reports {
     }
 
     /// A day on which nothing is counted any more but by whoever says so.
-    fn past_day(&self, tx: &mut dyn Tx, day: i64, open: i64) -> Result<Arc<Day>, StoreError> {
+    fn finished_day(&self, tx: &mut dyn Tx, day: i64, first_open: i64) -> Result<Arc<Day>, StoreError> {
         let version = version_in(tx, Topic::History)?;
-        if let Some(kept) = lock(&self.past).find(day, version, open) {
-            return Ok(kept);
+        if let Some(cached) = lock(&self.finished).get(day, version, first_open) {
+            return Ok(cached);
         }
         let read = Arc::new(read_day(tx, day)?);
-        lock(&self.past).keep(day, version, Arc::clone(&read));
+        lock(&self.finished).insert(day, version, Arc::clone(&read));
         Ok(read)
     }
 }
 
-impl Past {
-    fn new(version: i64, open: i64) -> Self {
-        Self { days: LruCache::unbounded(), version, open, students: 0 }
+impl FinishedDays {
+    fn new(version: i64, first_open: i64) -> Self {
+        Self { days: LruCache::unbounded(), version, first_open, students: 0 }
     }
 
     /// A day as it stands at this version, or at a later one that is known already.
-    fn find(&mut self, day: i64, version: i64, open: i64) -> Option<Arc<Day>> {
+    fn get(&mut self, day: i64, version: i64, first_open: i64) -> Option<Arc<Day>> {
         // When clocks are put back, days that were over go on.
-        if self.version < version || open < self.open {
-            *self = Self::new(version, open);
+        if self.version < version || first_open < self.first_open {
+            *self = Self::new(version, first_open);
         }
-        self.open = open;
+        self.first_open = first_open;
         self.days.get(&day).map(Arc::clone)
     }
 
-    fn keep(&mut self, day: i64, version: i64, kept: Arc<Day>) {
+    fn insert(&mut self, day: i64, version: i64, kept: Arc<Day>) {
         if version != self.version {
             return;
         }
@@ -283,14 +286,14 @@ mod tests {
         assert!(ask(200).is_ok(), "it is no large one");
         drop(held);
         let first = ask(300).unwrap();
-        assert_eq!(reports.unkept.load(Ordering::Relaxed), first.json().len());
+        assert_eq!(reports.uncached.load(Ordering::Relaxed), first.json().len());
         let body = first.json().clone();
         drop(first);
-        assert_eq!(reports.unkept.load(Ordering::Relaxed), body.len(), "it is still being sent");
-        reports.unkept.fetch_add(UNKEPT_MAX, Ordering::Relaxed);
+        assert_eq!(reports.uncached.load(Ordering::Relaxed), body.len(), "it is still being sent");
+        reports.uncached.fetch_add(UNCACHED_MAX, Ordering::Relaxed);
         assert!(matches!(ask(300), Err(Error::Overloaded)));
-        reports.unkept.fetch_sub(UNKEPT_MAX, Ordering::Relaxed);
+        reports.uncached.fetch_sub(UNCACHED_MAX, Ordering::Relaxed);
         drop(body);
-        assert_eq!(reports.unkept.load(Ordering::Relaxed), 0);
+        assert_eq!(reports.uncached.load(Ordering::Relaxed), 0);
     }
 }

@@ -1,0 +1,241 @@
+//! What reports hold, and how they are read from the counters.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::account::{GUEST, REMOVED, RESERVED_IDS, fold};
+use crate::analysis::bucket;
+use crate::analysis::counters::{self, Counter, Counts};
+use crate::analysis::visitor;
+use crate::error::Result;
+use crate::store::{StoreError, Tx};
+
+/// The most days that a report reaches back.
+pub const DAYS_MAX: i64 = 366;
+
+/// The figures over all days.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Analysis {
+    /// Visitors a day, of the days since the first one with data, rounded down.
+    pub day_avg_visitor: i64,
+    /// The most visitors of a day.
+    pub highest_day_visitor: i64,
+    /// Posts that are there.
+    pub posts_count: i64,
+    /// All searches.
+    pub search_count: i64,
+    /// All communications; the name is the documented one.
+    pub communication_avg: i64,
+    /// Visitors today.
+    pub today_visitor: i64,
+    /// Likes given, less likes taken back.
+    pub total_fav: i64,
+    /// All views of posts.
+    pub total_view: i64,
+    /// Visitors of all days together.
+    pub total_visitor: i64,
+}
+
+/// The answer of [`summary`](super::summary).
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Summary {
+    /// The figures.
+    pub analysis: Analysis,
+}
+
+/// What happened on a day.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Day {
+    /// The day, `YYYY-MM-DD`.
+    pub date: String,
+    /// Visitors.
+    pub today_visitor: i64,
+    /// Visitors in each hour, 0 to 23.
+    pub today_time_visitor: Vec<HourVisitors>,
+    /// Views of posts.
+    pub today_view: i64,
+    /// Likes given.
+    pub today_fav: i64,
+    /// Visits by student number, most first.
+    pub today_student_visitor: Vec<StudentVisits>,
+}
+
+/// The visitors of an hour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct HourVisitors {
+    /// The hour, 0 to 23.
+    pub time: usize,
+    /// Visitors in it.
+    pub visitor: i64,
+}
+
+/// The visits of a student number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct StudentVisits {
+    /// The member's id, or how it begins; `guest` for all who were not signed in, `removed` for all who are gone.
+    pub student_num: String,
+    /// How many visits.
+    pub count: i64,
+}
+
+/// The answer of [`days_ago`](super::days_ago).
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Days {
+    /// The days, oldest first.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Day>))]
+    pub analysis: Vec<Arc<Day>>,
+}
+
+/// The answer of [`day`](super::day()).
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct OneDay {
+    /// The day.
+    #[cfg_attr(feature = "openapi", schema(value_type = Day))]
+    pub analysis: Arc<Day>,
+}
+
+/// The answer of [`devices`](super::devices).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Devices {
+    /// Reported as a computer.
+    pub pc: i64,
+    /// Reported as a tablet.
+    pub tablet: i64,
+    /// Reported as a phone.
+    pub mobile: i64,
+}
+
+/// The answer of [`realtime`](super::realtime).
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Realtime {
+    /// Terms with how often they were searched in the last 24 hours, most often first.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<serde_json::Value>>))]
+    pub search_realtime: Vec<(String, i64)>,
+}
+
+/// A report that many ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Question {
+    /// [`summary`](super::summary).
+    Summary,
+    /// [`days_ago`](super::days_ago), so many.
+    DaysAgo(i64),
+    /// [`day`](super::day()): year, month and day.
+    Day(i64, i64, i64),
+    /// [`devices`](super::devices).
+    Devices,
+    /// [`realtime`](super::realtime).
+    Realtime,
+}
+
+impl Question {
+    /// Whether its answer shows student numbers.
+    pub(super) const fn shows_students(self) -> bool {
+        matches!(self, Self::DaysAgo(_) | Self::Day(..))
+    }
+}
+
+pub(super) fn read_summary(tx: &mut dyn Tx, today: i64) -> Result<Summary> {
+    let total = Counts::in_total(tx)?;
+    let (first, of_today) = (counters::first_day(tx)?, Counts::of_day(tx, today)?);
+    // A clock that was put back may have days before the first.
+    let days = first.map_or(1, |first| (today - first + 1).max(1));
+    Ok(Summary {
+        analysis: Analysis {
+            day_avg_visitor: total.of(Counter::Visitor) / days,
+            highest_day_visitor: counters::most_visitors(tx)?,
+            posts_count: total.of(Counter::Posts),
+            search_count: total.of(Counter::Search),
+            communication_avg: total.of(Counter::Communication),
+            today_visitor: of_today.of(Counter::Visitor),
+            total_fav: total.of(Counter::Like) - total.of(Counter::Unlike),
+            total_view: total.of(Counter::View),
+            total_visitor: total.of(Counter::Visitor),
+        },
+    })
+}
+
+pub(super) fn read_devices(tx: &mut dyn Tx) -> Result<Devices> {
+    let total = Counts::in_total(tx)?;
+    let [pc, tablet, mobile] = [Counter::Pc, Counter::Tablet, Counter::Mobile].map(|device| total.of(device));
+    Ok(Devices { pc, tablet, mobile })
+}
+
+pub(super) fn read_day(tx: &mut dyn Tx, day: i64) -> Result<Day, StoreError> {
+    let counts = Counts::of_day(tx, day)?;
+    let hours = counts.hours.iter().enumerate();
+    Ok(Day {
+        date: bucket::date_text(day),
+        today_visitor: counts.of(Counter::Visitor),
+        today_time_visitor: hours.map(|(time, visitor)| HourVisitors { time, visitor: *visitor }).collect(),
+        today_view: counts.of(Counter::View),
+        today_fav: counts.of(Counter::Like),
+        today_student_visitor: read_students(tx, day, &counts)?,
+    })
+}
+
+/// The visits of a day by student number, most first.
+pub(in crate::analysis) fn read_students(
+    tx: &mut dyn Tx,
+    day: i64,
+    counts: &Counts,
+) -> Result<Vec<StudentVisits>, StoreError> {
+    let mut removed = 0;
+    let mut students = Vec::new();
+    for (id, count) in visitor::members_visits(tx, day)? {
+        match id {
+            Some(student_num) => students.push(StudentVisits { student_num, count }),
+            None => removed += count,
+        }
+    }
+    for (many, count) in [(GUEST, counts.of(Counter::GuestVisit)), (REMOVED, removed)] {
+        if count > 0 {
+            students.push(StudentVisits { student_num: many.to_owned(), count });
+        }
+    }
+    sort(&mut students);
+    Ok(students)
+}
+
+/// Most visits first, then by student number.
+pub(in crate::analysis) fn sort(students: &mut [StudentVisits]) {
+    students.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.student_num.cmp(&b.student_num)));
+}
+
+impl Day {
+    /// The day with the first `chars` characters of student numbers, added up; those that stand for many stay.
+    pub(super) fn cut(&self, chars: usize) -> Self {
+        let mut sums: HashMap<&str, i64> = HashMap::new();
+        for StudentVisits { student_num, count } in &self.today_student_visitor {
+            let shown = if is_many(student_num) { student_num } else { first_chars(student_num, chars) };
+            *sums.entry(shown).or_insert(0) += count;
+        }
+        let students =
+            sums.into_iter().map(|(num, count)| StudentVisits { student_num: num.to_owned(), count });
+        let mut students: Vec<_> = students.collect();
+        sort(&mut students);
+        Self { today_student_visitor: students, ..self.clone() }
+    }
+}
+
+/// Whether a student number stands for many.
+fn is_many(student_num: &str) -> bool {
+    RESERVED_IDS.contains(&fold(student_num).as_str())
+}
+
+/// The first characters of an id, which is ASCII; one less where they would be taken for those who are many.
+fn first_chars(id: &str, chars: usize) -> &str {
+    let cut = id.get(..chars).unwrap_or(id);
+    if is_many(cut) { id.get(..chars - 1).unwrap_or(id) } else { cut }
+}
