@@ -19,12 +19,12 @@ use crate::error::{Error, Pending, Result};
 use crate::keyed;
 use crate::store::{Store, Tx};
 
-mod allowance;
 mod browse;
 pub(crate) mod bucket;
 pub(crate) mod calendar;
 pub(crate) mod counters;
 mod crawler;
+mod gcra;
 mod journal;
 mod live;
 pub(crate) mod log;
@@ -33,9 +33,9 @@ pub(crate) mod past;
 mod period;
 pub(crate) mod recount;
 mod report;
+mod retention;
 #[cfg(test)]
 mod tests;
-mod tidy;
 pub(crate) mod trends;
 pub(crate) mod visitor;
 
@@ -54,7 +54,7 @@ use counters::Counter;
 use journal::{Journal, Record};
 use log::LogAccess;
 use report::ReportCache;
-use tidy::Tidy;
+use retention::Retention;
 use trends::Trends;
 use visitor::DayKeys;
 
@@ -68,7 +68,7 @@ const DEVICE_RULE: &str = "a device is pc, tablet or mobile";
 /// All that analytics keep in memory.
 pub(crate) struct State {
     // Declared first, so that the thread stops before the store closes.
-    tidy: Tidy,
+    retention: Retention,
     pub(crate) calendar: Arc<Calendar>,
     journal: Arc<Journal>,
     keys: Arc<DayKeys>,
@@ -87,7 +87,7 @@ impl State {
     pub(crate) fn open(store: &Arc<Store>, config: &config::Analysis, clock: &Clock) -> Result<Self> {
         let calendar = Arc::new(Calendar::open(store, config.timezone.as_ref(), clock.clone())?);
         Ok(Self {
-            tidy: Tidy::default(),
+            retention: Retention::default(),
             journal: Arc::new(Journal::new(Arc::clone(&calendar), config.log_lines_per_client)),
             calendar,
             keys: Arc::default(),
@@ -113,7 +113,7 @@ impl Drop for State {
 /// When the store fails, or the system refuses a thread.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     let analysis = tidings.analysis();
-    analysis.tidy.start(analysis)?;
+    analysis.retention.start(analysis)?;
     realtime(tidings)?;
     Ok(())
 }

@@ -27,7 +27,7 @@ pub(super) enum LogMember {
     Guest,
     /// A member who has been removed.
     Removed,
-    /// The member with this key. One who has been removed keeps it until [`forget_removed`] reaches the line.
+    /// The member with this key. One who has been removed keeps it until [`disown_removed`] reaches the line.
     Member(MemberKey),
 }
 
@@ -235,13 +235,13 @@ pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreEr
 }
 
 /// Makes up to `limit` lines of removed members nobody's; whether there may be more.
-pub(super) fn forget_removed(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreError> {
+pub(super) fn disown_removed(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreError> {
     let mut left = limit;
     while left > 0 {
         let Some(key) = sql::one_removed(tx)? else { return Ok(false) };
         let lines = sql::disown(tx, key, left)?;
         if lines < left {
-            sql::forget_removed(tx, key)?;
+            sql::disown_removed(tx, key)?;
         }
         // Who had no lines is work, too.
         left = left.saturating_sub(lines.max(1));
@@ -340,7 +340,7 @@ mod sql {
         tx.run(sql, &[key.into(), LogMember::Removed.into(), limit.cast_signed().into()])
     }
 
-    pub(super) fn forget_removed(tx: &mut dyn Tx, key: MemberKey) -> Result<(), StoreError> {
+    pub(super) fn disown_removed(tx: &mut dyn Tx, key: MemberKey) -> Result<(), StoreError> {
         tx.run("DELETE FROM removed_member WHERE key = $1", &[key.into()])?;
         Ok(())
     }

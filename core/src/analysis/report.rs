@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::bucket::day_of;
 use super::counters::{Counter, Counts};
-use super::tidy;
+use super::retention;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::answer::{self, Encoded};
@@ -149,7 +149,7 @@ fn made<T>(
     let (analysis, now) = (tidings.analysis(), tidings.now());
     analysis.settle();
     let today = analysis.calendar.slot(now).day;
-    let open = OpenDays { today, first_open: analysis.calendar.slot(now - tidy::LATE_MS).day };
+    let open = OpenDays { today, first_open: analysis.calendar.slot(now - retention::LATE_MS).day };
     let cutter = analysis.calendar.cutter();
     let (from, until) = (cutter.begins(today), cutter.begins(today + 1));
     tidings.store().read(|tx| {

@@ -168,7 +168,7 @@ impl DayKeys {
     }
 
     /// Whether the keys of this day and the next are there.
-    pub(super) fn hold(&self, day: i64) -> bool {
+    pub(super) fn has_keys(&self, day: i64) -> bool {
         let keys = self.0.load();
         [day, day + 1].iter().all(|day| keys.iter().any(|(of, _)| of == day))
     }
@@ -178,7 +178,7 @@ impl DayKeys {
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) fn turn(&self, store: &Store, day: i64) -> Result<()> {
+    pub(super) fn rotate(&self, store: &Store, day: i64) -> Result<()> {
         let fresh = [day, day + 1].map(|day| (day, encode(&random())));
         let kept = store.write(move |tx| {
             fresh.iter().try_for_each(|(day, secret)| sql::keep_key(tx, *day, secret))?;
@@ -391,13 +391,13 @@ pub(super) fn days_with_guests(tx: &mut dyn Tx, before: i64) -> Result<Vec<i64>,
 }
 
 /// Deletes up to `limit` guests of a day; whether there may be more.
-pub(super) fn forget_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<bool, StoreError> {
-    Ok(sql::forget_guests(tx, day, limit)? == limit)
+pub(super) fn delete_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<bool, StoreError> {
+    Ok(sql::delete_guests(tx, day, limit)? == limit)
 }
 
 /// How often each member visited on a day, by their ids; `None` for those who are gone.
-pub(super) fn members_visits(tx: &mut dyn Tx, day: i64) -> Result<Vec<(Option<String>, i64)>, StoreError> {
-    sql::members_visits(tx, day)
+pub(super) fn member_visits(tx: &mut dyn Tx, day: i64) -> Result<Vec<(Option<String>, i64)>, StoreError> {
+    sql::member_visits(tx, day)
 }
 
 mod sql {
@@ -453,16 +453,13 @@ mod sql {
         Ok(tx.row(sql, &[day.into()])?.is_some())
     }
 
-    pub(super) fn forget_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<u64, StoreError> {
+    pub(super) fn delete_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<u64, StoreError> {
         let sql = "DELETE FROM visitor WHERE day = $1 AND visitor IN
                    (SELECT visitor FROM visitor WHERE day = $1 AND visitor < 0 LIMIT $2)";
         tx.run(sql, &[day.into(), limit.cast_signed().into()])
     }
 
-    pub(super) fn members_visits(
-        tx: &mut dyn Tx,
-        day: i64,
-    ) -> Result<Vec<(Option<String>, i64)>, StoreError> {
+    pub(super) fn member_visits(tx: &mut dyn Tx, day: i64) -> Result<Vec<(Option<String>, i64)>, StoreError> {
         let sql = "SELECT m.id, v.visits FROM visitor v LEFT JOIN member m ON m.key = v.visitor
                    WHERE v.day = $1 AND v.visitor > 0";
         let rows = tx.rows(sql, &[day.into()])?;

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::analysis::allowance::{Allowance, Used};
+use crate::analysis::gcra::{Gcra, GcraState};
 use crate::clock::Timestamp;
 
 /// Places that clients are counted in.
@@ -18,25 +18,25 @@ const PLACES: usize = 2_048;
 /// and its applications*, Journal of Algorithms 55(1), 2005.
 pub(super) struct ClientLimits {
     /// None: as many as they like.
-    allowance: Option<Allowance>,
-    used: [Box<[Used]>; 2],
+    limiter: Option<Gcra>,
+    used: [Box<[GcraState]>; 2],
 }
 
 impl ClientLimits {
     pub(super) fn new(burst: i64, lines_per_second: Option<NonZeroU32>) -> Self {
-        let allowance = lines_per_second.map(|lines| Allowance::per_second(burst, i64::from(lines.get())));
-        let places = if allowance.is_some() { PLACES } else { 0 };
-        Self { allowance, used: [(); 2].map(|()| vec![Used::default(); places].into()) }
+        let limiter = lines_per_second.map(|lines| Gcra::per_second(burst, i64::from(lines.get())));
+        let places = if limiter.is_some() { PLACES } else { 0 };
+        Self { limiter, used: [(); 2].map(|()| vec![GcraState::default(); places].into()) }
     }
 
     /// Whether a client, told by its hash, may have one more line at this moment, in milliseconds.
     pub(super) fn take(&mut self, client: u64, at: Timestamp) -> bool {
-        let Some(allowance) = self.allowance else { return true };
+        let Some(limiter) = self.limiter else { return true };
         let halves = [client, client >> 32];
         #[expect(clippy::cast_possible_truncation, reason = "the remainder is small")]
         let places = halves.map(|half| (half % PLACES as u64) as usize);
         let [first, second] = &mut self.used;
         // Both are charged.
-        allowance.take(&mut first[places[0]], at) | allowance.take(&mut second[places[1]], at)
+        limiter.take(&mut first[places[0]], at) | limiter.take(&mut second[places[1]], at)
     }
 }

@@ -193,7 +193,7 @@ pub(in crate::analysis) fn read_students(
 ) -> Result<Vec<StudentVisits>, StoreError> {
     let mut removed = 0;
     let mut students = Vec::new();
-    for (id, count) in visitor::members_visits(tx, day)? {
+    for (id, count) in visitor::member_visits(tx, day)? {
         match id {
             Some(student_num) => students.push(StudentVisits { student_num, count }),
             None => removed += count,

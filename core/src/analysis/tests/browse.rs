@@ -113,11 +113,11 @@ fn many_who_were_removed_at_once_are_one_list_and_soon_nobody() {
     let left =
         |tx: &mut dyn Tx| -> Result<i64> { Ok(tx.one("SELECT count(*) FROM removed_member", &[])?.take(0)?) };
     let batch =
-        service.store().write(move |tx| Ok::<_, crate::Error>((log::forget_removed(tx, 15)?, left(tx)?)));
+        service.store().write(move |tx| Ok::<_, crate::Error>((log::disown_removed(tx, 15)?, left(tx)?)));
     assert_eq!(batch.unwrap(), (true, 6), "a batch is of many members; who had its last line is asked again");
     assert_eq!(look(), expected);
     let batch =
-        service.store().write(move |tx| Ok::<_, crate::Error>((log::forget_removed(tx, 15)?, left(tx)?)));
+        service.store().write(move |tx| Ok::<_, crate::Error>((log::disown_removed(tx, 15)?, left(tx)?)));
     assert_eq!((batch.unwrap(), look()), ((false, 0), expected));
 }
 

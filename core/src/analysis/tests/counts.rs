@@ -131,7 +131,7 @@ fn guests_are_the_same_after_a_restart_and_others_on_another_day() {
     assert_ne!(number(&tomorrow), number(&service));
     // The key of the first day has given its place to another, and no guest of it is left.
     assert_ne!(number(&open(NOW)), number(&service));
-    tidy::sweep(tomorrow.analysis());
+    retention::delete_expired(tomorrow.analysis());
     let left = |table: &str| {
         let rows = service.store().read(|tx| tx.rows(&format!("SELECT day FROM {table}"), &[])).unwrap();
         rows.into_iter()
@@ -433,6 +433,6 @@ fn a_days_key_is_nowhere_once_it_has_given_its_place() {
     service.visit(&Caller::Nobody, 1);
     service.settle();
     service.clock().advance(2 * DAY_MS);
-    tidy::sweep(service.analysis());
+    retention::delete_expired(service.analysis());
     assert_eq!((on_disk(&first), on_disk(&keys())), (0, 2));
 }

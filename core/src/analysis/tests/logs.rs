@@ -170,7 +170,7 @@ fn a_member_who_is_removed_is_removed_from_the_log_too() {
     assert_eq!(all(&service), expected);
     let removed = || lines(log_user(&service, &Caller::Operator, "removed", 10));
     assert_eq!(removed(), ["removed GET /get_popularity_newsfeed 200"]);
-    tidy::sweep(service.analysis());
+    retention::delete_expired(service.analysis());
     assert_eq!(removed(), ["removed GET /get_popularity_newsfeed 200"]);
     assert_eq!(all(&service), expected);
     let left = service.store().read(|tx| {
@@ -295,7 +295,7 @@ fn lines_go_when_they_are_old_and_what_they_asked_with_them() {
         service.store().read(|tx| Ok::<_, crate::Error>((count(tx, "log")?, count(tx, "request")?))).unwrap()
     };
     assert_eq!(counts(), (1 + 9 * 700, 2));
-    tidy::sweep(service.analysis());
+    retention::delete_expired(service.analysis());
     // Those of exactly seven days ago are still there.
     assert_eq!(counts(), (8 * 700, 1));
     assert_eq!(service.figures().communication_avg, 1 + 9 * 700, "counters stay");

@@ -197,6 +197,6 @@ fn a_database_of_before_hashes_had_a_key_keeps_its_lines_and_finds_new_ones() {
     service.clock().advance(9 * DAY_MS);
     service.communicate(&Caller::Nobody, 1, "GET", TOPIC, topic);
     service.settle();
-    tidy::sweep(service.analysis());
+    retention::delete_expired(service.analysis());
     assert_eq!((rows(&service, "request"), rows(&service, "log")), (1, 1));
 }

@@ -110,7 +110,7 @@ proptest! {
             service.clock().advance(wait);
             let now = service.clock().now();
             // As whoever tidies up does at midnight.
-            service.analysis().keys.turn(service.store(), service.analysis().calendar.slot(now).day).unwrap();
+            service.analysis().keys.rotate(service.store(), service.analysis().calendar.slot(now).day).unwrap();
             let caller = match who {
                 Who::Member(n) => {
                     let change = match act {

@@ -105,12 +105,12 @@ fn searches_that_count_no_longer_are_deleted() {
     search(&service, &Caller::Nobody, "old");
     service.clock().advance(25 * HOUR);
     search(&service, &Caller::Nobody, "new");
-    tidy::sweep(service.analysis());
+    retention::delete_expired(service.analysis());
     let terms = service.store().read(|tx| tx.rows("SELECT term FROM term", &[])).unwrap();
     assert_eq!(terms.into_iter().map(|mut row| row.take::<String>(0).unwrap()).collect::<Vec<_>>(), ["new"]);
     // None is taken for one that was there before.
     service.clock().advance(26 * HOUR);
-    tidy::sweep(service.analysis());
+    retention::delete_expired(service.analysis());
     assert!(ranking(&service).is_empty());
     search(&service, &Caller::Nobody, "newest");
     assert_eq!(ranking(&service), pairs(&[("newest", 1)]));

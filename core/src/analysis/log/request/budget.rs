@@ -16,7 +16,7 @@
 //! fills a quarter of the table at most, so that there is room for the rest whatever they do.
 
 use super::{Operation, sql};
-use crate::analysis::allowance::{Allowance, Used};
+use crate::analysis::gcra::{Gcra, GcraState};
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::keyed::OwnMap;
 use crate::store::{StoreError, Tx};
@@ -37,8 +37,8 @@ pub(super) enum Answered {
 
 /// What may be done for requests that were answered so.
 struct Bounds {
-    new: Allowance,
-    looks: Allowance,
+    new: Gcra,
+    looks: Gcra,
     /// New ones are kept only while the table has fewer rows.
     rows: i64,
 }
@@ -56,20 +56,16 @@ impl Answered {
     const fn bounds(self) -> Bounds {
         match self {
             Self::Id => Bounds {
-                new: Allowance::per_second(65_536, 1),
-                looks: Allowance::per_second(65_536, 4_000),
+                new: Gcra::per_second(65_536, 1),
+                looks: Gcra::per_second(65_536, 4_000),
                 rows: 1_000_000,
             },
-            Self::Text => Bounds {
-                new: Allowance::one_in(4_096, 10),
-                looks: Allowance::per_second(4_096, 1_000),
-                rows: 500_000,
-            },
-            Self::Refused => Bounds {
-                new: Allowance::one_in(1_024, 10),
-                looks: Allowance::per_second(1_024, 200),
-                rows: 250_000,
-            },
+            Self::Text => {
+                Bounds { new: Gcra::one_in(4_096, 10), looks: Gcra::per_second(4_096, 1_000), rows: 500_000 }
+            }
+            Self::Refused => {
+                Bounds { new: Gcra::one_in(1_024, 10), looks: Gcra::per_second(1_024, 200), rows: 250_000 }
+            }
         }
     }
 }
@@ -85,8 +81,8 @@ pub(super) struct Budget {
 
 #[derive(Default)]
 struct Spent {
-    new: Used,
-    looks: Used,
+    new: GcraState,
+    looks: GcraState,
 }
 
 /// The rows of the table.

@@ -6,24 +6,24 @@
 use crate::clock::{SECOND_MS, Timestamp};
 
 const MICROS_OF_MS: i64 = 1_000;
-/// From how far beyond the whole allowance on the clock has been set back. Requests that end at the same time on
+/// From how far beyond the whole limiter on the clock has been set back. Requests that end at the same time on
 /// several threads are a little out of order.
 const SET_BACK: i64 = 10 * SECOND_MS * MICROS_OF_MS;
 
 /// A number of things at once, and a rate.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Allowance {
+pub(super) struct Gcra {
     /// How many at once.
     burst: i64,
     /// How long until there is one more, in microseconds.
     each: i64,
 }
 
-/// What is used up of an allowance, as the time in which all of it will be there again: microseconds UTC.
+/// What is used up of an limiter, as the time in which all of it will be there again: microseconds UTC.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Used(i64);
+pub(super) struct GcraState(i64);
 
-impl Allowance {
+impl Gcra {
     /// `burst` at once, then so many a second.
     pub(super) const fn per_second(burst: i64, rate: i64) -> Self {
         Self { burst, each: SECOND_MS * MICROS_OF_MS / rate }
@@ -35,7 +35,7 @@ impl Allowance {
     }
 
     /// Takes one, if there is one at this moment.
-    pub(super) fn take(self, used: &mut Used, at: Timestamp) -> bool {
+    pub(super) fn take(self, used: &mut GcraState, at: Timestamp) -> bool {
         let now = at.as_millis().saturating_mul(MICROS_OF_MS);
         let mut until = used.0.max(now);
         if until - now > self.burst * self.each + SET_BACK {
@@ -55,19 +55,19 @@ mod tests {
     use crate::testing::NOW;
 
     /// How many of many are there at this moment.
-    fn taken(allowance: Allowance, used: &mut Used, at: Timestamp) -> usize {
-        (0..1_000).filter(|_| allowance.take(used, at)).count()
+    fn taken(limiter: Gcra, used: &mut GcraState, at: Timestamp) -> usize {
+        (0..1_000).filter(|_| limiter.take(used, at)).count()
     }
 
     #[test]
     fn so_many_are_there_at_once_and_more_as_time_goes_on() {
-        let (allowance, mut used) = (Allowance::per_second(10, 4), Used::default());
-        assert_eq!(taken(allowance, &mut used, NOW), 10);
-        assert_eq!(taken(allowance, &mut used, NOW + 249), 0);
-        assert_eq!(taken(allowance, &mut used, NOW + 250), 1);
-        assert_eq!(taken(allowance, &mut used, NOW + 1_250), 4);
-        assert_eq!(taken(allowance, &mut used, NOW + 3_600_000), 10);
-        let (slow, mut used) = (Allowance::one_in(2, 10), Used::default());
+        let (limiter, mut used) = (Gcra::per_second(10, 4), GcraState::default());
+        assert_eq!(taken(limiter, &mut used, NOW), 10);
+        assert_eq!(taken(limiter, &mut used, NOW + 249), 0);
+        assert_eq!(taken(limiter, &mut used, NOW + 250), 1);
+        assert_eq!(taken(limiter, &mut used, NOW + 1_250), 4);
+        assert_eq!(taken(limiter, &mut used, NOW + 3_600_000), 10);
+        let (slow, mut used) = (Gcra::one_in(2, 10), GcraState::default());
         assert_eq!(taken(slow, &mut used, NOW), 2);
         assert_eq!(taken(slow, &mut used, NOW + 9_999), 0);
         assert_eq!(taken(slow, &mut used, NOW + 10_000), 1);
@@ -75,16 +75,16 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_put_back_takes_nothing_away() {
-        let (allowance, mut used) = (Allowance::per_second(10, 4), Used::default());
-        assert_eq!(taken(allowance, &mut used, NOW), 10);
-        assert_eq!(taken(allowance, &mut used, NOW - 3_600_000), 10);
+        let (limiter, mut used) = (Gcra::per_second(10, 4), GcraState::default());
+        assert_eq!(taken(limiter, &mut used, NOW), 10);
+        assert_eq!(taken(limiter, &mut used, NOW - 3_600_000), 10);
     }
 
     #[test]
     fn what_comes_out_of_order_is_given_nothing_more() {
-        let (allowance, mut used) = (Allowance::per_second(10, 4), Used::default());
-        assert_eq!(taken(allowance, &mut used, NOW), 10);
-        assert_eq!(taken(allowance, &mut used, NOW - 1), 0);
-        assert_eq!(taken(allowance, &mut used, NOW - 5_000), 0);
+        let (limiter, mut used) = (Gcra::per_second(10, 4), GcraState::default());
+        assert_eq!(taken(limiter, &mut used, NOW), 10);
+        assert_eq!(taken(limiter, &mut used, NOW - 1), 0);
+        assert_eq!(taken(limiter, &mut used, NOW - 5_000), 0);
     }
 }

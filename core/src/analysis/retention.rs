@@ -15,7 +15,7 @@ use crate::store::{Store, StoreError, Tx};
 /// How often there is a look for what may go.
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// When there is another, where something could not be let go for a reader in the way.
-const SOON: Duration = Duration::from_secs(10);
+const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 /// How long a batch should hold the writer, its commit included; the next is the smaller or larger for it.
 const BATCH_TIME: Duration = Duration::from_millis(10);
 /// Rows of a batch.
@@ -29,14 +29,14 @@ pub(super) const LATE_MS: i64 = 60 * 60 * SECOND_MS;
 
 /// The thread that tidies up; it ends with the service.
 #[derive(Default)]
-pub(super) struct Tidy {
+pub(super) struct Retention {
     thread: Mutex<Option<JoinHandle<()>>>,
     stopped: Arc<AtomicBool>,
     store: std::sync::OnceLock<Arc<Store>>,
 }
 
 /// What the thread works on.
-struct Broom {
+struct Janitor {
     store: Arc<Store>,
     calendar: Arc<Calendar>,
     keys: Arc<DayKeys>,
@@ -44,20 +44,20 @@ struct Broom {
     clock: Clock,
     stopped: Arc<AtomicBool>,
     /// Whether the write-ahead log may hold what is left of a key.
-    traces: AtomicBool,
+    key_in_wal: AtomicBool,
 }
 
-impl Tidy {
+impl Retention {
     /// Starts the thread, once, with the keys of the day at hand.
     pub(super) fn start(&self, analysis: &State) -> Result<()> {
         let mut thread = self.lock();
         if thread.is_some() {
             return Ok(());
         }
-        let broom = Broom::new(analysis, Arc::clone(&self.stopped));
-        broom.turn_keys()?;
+        let janitor = Janitor::new(analysis, Arc::clone(&self.stopped));
+        janitor.rotate_keys()?;
         let _ = self.store.set(Arc::clone(&analysis.store));
-        let started = std::thread::Builder::new().name("tidings-tidy".into()).spawn(move || broom.work());
+        let started = std::thread::Builder::new().name("tidings-janitor".into()).spawn(move || janitor.run());
         *thread = Some(started.map_err(|e| Error::Internal(e.into()))?);
         Ok(())
     }
@@ -67,7 +67,7 @@ impl Tidy {
     }
 }
 
-impl Drop for Tidy {
+impl Drop for Retention {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Release);
         if let Some(store) = self.store.get() {
@@ -79,7 +79,7 @@ impl Drop for Tidy {
     }
 }
 
-impl Broom {
+impl Janitor {
     fn new(analysis: &State, stopped: Arc<AtomicBool>) -> Self {
         Self {
             store: Arc::clone(&analysis.store),
@@ -88,20 +88,20 @@ impl Broom {
             log_days: analysis.log_days,
             clock: analysis.clock.clone(),
             stopped,
-            traces: AtomicBool::new(false),
+            key_in_wal: AtomicBool::new(false),
         }
     }
 
-    fn work(&self) {
+    fn run(&self) {
         loop {
-            for failed in [self.turn_keys(), self.sweep()].into_iter().filter_map(Result::err) {
+            for failed in [self.rotate_keys(), self.delete_expired()].into_iter().filter_map(Result::err) {
                 tracing::warn!(cause = failed.detail(), "what is kept no longer cannot be let go");
             }
             // At midnight the keys turn.
             let now = self.clock.now();
             let midnight = self.calendar.cutter().begins(self.calendar.slot(now).day + 1);
             let until = Duration::from_millis(u64::try_from(midnight - now).unwrap_or_default() + 1);
-            let again = if self.traces.load(Ordering::Acquire) { SOON } else { INTERVAL };
+            let again = if self.key_in_wal.load(Ordering::Acquire) { RETRY_INTERVAL } else { INTERVAL };
             if !self.rest(until.min(again)) {
                 return;
             }
@@ -118,15 +118,15 @@ impl Broom {
     }
 
     /// Has the keys of the day at hand, and nothing left of those that gave their place to them.
-    fn turn_keys(&self) -> Result<()> {
+    fn rotate_keys(&self) -> Result<()> {
         let today = self.calendar.today();
-        if !self.keys.hold(today) {
-            self.keys.turn(&self.store, today)?;
-            self.traces.store(true, Ordering::Release);
+        if !self.keys.has_keys(today) {
+            self.keys.rotate(&self.store, today)?;
+            self.key_in_wal.store(true, Ordering::Release);
         }
         // A reader may be in the way; then it is tried again.
-        if self.traces.load(Ordering::Acquire) && self.store.empty_wal()? {
-            self.traces.store(false, Ordering::Release);
+        if self.key_in_wal.load(Ordering::Acquire) && self.store.empty_wal()? {
+            self.key_in_wal.store(false, Ordering::Release);
         }
         Ok(())
     }
@@ -135,14 +135,14 @@ impl Broom {
     ///
     /// # Errors
     /// The first of them.
-    fn sweep(&self) -> Result<()> {
+    fn delete_expired(&self) -> Result<()> {
         let now = self.clock.now();
         let log_from = now - i64::from(self.log_days) * DAY_MS;
         let first_day = self.calendar.slot(log_from).day;
         let past = self.calendar.slot(now - LATE_MS).day;
         [
-            self.in_batches(log::forget_removed),
-            self.forget_guests(past),
+            self.in_batches(log::disown_removed),
+            self.delete_guests(past),
             self.in_batches(move |tx, limit| trends::prune(tx, now, limit)),
             self.in_batches(move |tx, limit| log::prune(tx, log_from, limit)),
             self.in_batches(move |tx, limit| log::prune_requests(tx, first_day, limit)),
@@ -151,10 +151,10 @@ impl Broom {
         .collect()
     }
 
-    fn forget_guests(&self, before: i64) -> Result<()> {
+    fn delete_guests(&self, before: i64) -> Result<()> {
         let days = self.store.read(|tx| visitor::days_with_guests(tx, before))?;
         days.into_iter()
-            .try_for_each(|day| self.in_batches(move |tx, limit| visitor::forget_guests(tx, day, limit)))
+            .try_for_each(|day| self.in_batches(move |tx, limit| visitor::delete_guests(tx, day, limit)))
     }
 
     /// Repeats a work that does up to so many rows of something, until nothing is left of it.
@@ -178,7 +178,7 @@ impl Broom {
 
 /// Lets go at once of everything that is kept no longer.
 #[cfg(test)]
-pub(super) fn sweep(analysis: &State) {
-    let broom = Broom::new(analysis, Arc::default());
-    broom.turn_keys().and_then(|()| broom.sweep()).unwrap();
+pub(super) fn delete_expired(analysis: &State) {
+    let janitor = Janitor::new(analysis, Arc::default());
+    janitor.rotate_keys().and_then(|()| janitor.delete_expired()).unwrap();
 }
