@@ -19,6 +19,8 @@ use crate::error::{Error, Pending, Result};
 use crate::keyed;
 use crate::store::{Store, Tx};
 
+#[cfg(feature = "demo")]
+pub(crate) mod backfill;
 mod browse;
 pub(crate) mod bucket;
 pub(crate) mod calendar;
@@ -28,8 +30,6 @@ mod gcra;
 mod journal;
 mod live;
 pub(crate) mod log;
-#[cfg(feature = "demo")]
-pub(crate) mod past;
 mod period;
 pub(crate) mod recount;
 mod report;

@@ -12,9 +12,10 @@ use serde::Serialize;
 use crate::account::password::{Purpose, Turn};
 use crate::account::{self, Admin, Caller};
 use crate::act::Acts;
+use crate::analysis::backfill;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
-use crate::analysis::past::Scribe;
+use crate::analysis::log::RequestKeys;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
@@ -109,17 +110,17 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     let keen = world.people[0].id.clone();
     let mut demo = Demo { members, posts, acts: 0, keen };
     let mut traffic = Traffic::new(tidings, world);
-    let (acts, mut scribe) = (Arc::new(Acts::new(tidings)), Scribe::default());
+    let (acts, mut request_keys) = (Arc::new(Acts::new(tidings)), RequestKeys::unlimited());
     for (done, day) in (1..).zip(traffic.days()) {
         let script = traffic.day(day)?;
         let (acts, calendar) = (Arc::clone(&acts), Arc::clone(&calendar));
         let identity = identity.clone();
         let written = tidings.store().write(move |tx| {
             let admin = identity.admin(tx)?;
-            let done = perform(tx, &admin, &calendar, &acts, &mut scribe, script)?;
-            Ok::<_, Error>((scribe, done))
+            let done = perform(tx, &admin, &calendar, &acts, &mut request_keys, script)?;
+            Ok::<_, Error>((request_keys, done))
         })?;
-        scribe = written.0;
+        request_keys = written.0;
         demo.acts += written.1;
         if let ControlFlow::Break(()) = progress(done) {
             return Ok(demo);
@@ -138,10 +139,10 @@ fn perform(
     admin: &Admin<'_>,
     calendar: &Calendar,
     acts: &Acts,
-    scribe: &mut Scribe,
+    request_keys: &mut RequestKeys,
     script: Script,
 ) -> Result<u64> {
-    scribe.write(tx, admin, calendar, script.requests)?;
+    backfill::write(tx, admin, calendar, request_keys, script.requests)?;
     let mut done = acts.write_all(tx, admin, script.acts)?;
     for (at, guest) in script.guests {
         match guest {

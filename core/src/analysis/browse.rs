@@ -70,11 +70,11 @@ pub fn browse(
         let before = place.map_or(i64::MAX, |place| place.0).min(filter.until.map_or(i64::MAX, first_key));
         // Where every line matches, no more are looked at than are shown.
         let lines = if filter.path.is_some() { LOOK } else { limit + 1 };
-        let stretch = log::Stretch { since: filter.since.map_or(i64::MIN, first_key), before, lines };
-        let (mut lines, looked_to) = log::look(tx, scope, stretch, filter.path.as_deref(), limit + 1)?;
+        let range = log::LogRange { since: filter.since.map_or(i64::MIN, first_key), before, lines };
+        let (mut lines, looked_to) = log::search(tx, scope, range, filter.path.as_deref(), limit + 1)?;
         let full = lines.len() > usize::try_from(limit).unwrap_or_default();
         lines.truncate(usize::try_from(limit).unwrap_or_default());
         let next = if full { lines.last().map(|line| line.key) } else { looked_to };
-        Ok(LogPage { lines, next: next.map(LogPlace), looked_to: next.map(log::moment) })
+        Ok(LogPage { lines, next: next.map(LogPlace), looked_to: next.map(log::line_time) })
     })
 }

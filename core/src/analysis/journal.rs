@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::calendar::Calendar;
-use super::log::{Operation, Requests};
+use super::log::{Operation, RequestKeys};
 use super::visitor::Guest;
 use crate::account::Seen;
 use crate::clock::{Monotonic, Timestamp};
@@ -54,7 +54,7 @@ impl Record {
 pub(crate) struct Journal {
     queue: Mutex<Queue>,
     /// The keys of known requests; empty while a deferred write has them.
-    request_keys: Mutex<Requests>,
+    request_keys: Mutex<RequestKeys>,
     calendar: Arc<Calendar>,
     /// Records that were lost since the process began …
     lost: AtomicU64,
@@ -155,7 +155,7 @@ impl Journal {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn request_keys(&self) -> MutexGuard<'_, Requests> {
+    fn request_keys(&self) -> MutexGuard<'_, RequestKeys> {
         self.request_keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -195,7 +195,7 @@ struct DeferredRecords {
     /// … of all of which so many are crawlers' …
     crawled: u64,
     /// … and the keys that it found for them: they are known to others once they are on disk.
-    requests: Option<Requests>,
+    requests: Option<RequestKeys>,
 }
 
 impl DeferredRecords {
@@ -213,7 +213,7 @@ impl DeferredRecords {
 
 impl Deferred for DeferredRecords {
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
-        // Asked first, so that nothing is taken for a commit that cannot be.
+        // LoggedRequest first, so that nothing is taken for a commit that cannot be.
         tx.one("SELECT n FROM revision", &[])?;
         let Self { journal, batch, .. } = self;
         self.unlogged = journal.queue().take_unlogged(tx.revision());

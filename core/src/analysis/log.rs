@@ -13,13 +13,14 @@ mod request;
 mod scope;
 
 pub use request::Operation;
-pub(super) use request::{Asked, Requests, prune as prune_requests};
+pub(crate) use request::RequestKeys;
+pub(super) use request::{LoggedRequest, prune as prune_requests};
 pub(super) use scope::{LogAccess, LogScope};
 
 /// Bits of a line's key that number the lines of a millisecond.
 const NUMBER_BITS: u32 = 14;
 /// Lines that one statement inserts.
-const TOGETHER: usize = 5;
+const INSERT_BATCH: usize = 5;
 
 /// Who made the request of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +75,7 @@ pub(crate) fn times(
 ) -> Result<Vec<Timestamp>, StoreError> {
     let sql = "SELECT key FROM log WHERE member = $1 AND key >= $2 AND key < $3";
     let rows = tx.rows(sql, &[member.key.into(), first_key(from).into(), first_key(until).into()])?;
-    rows.into_iter().map(|mut row| Ok(moment(row.take(0)?))).collect()
+    rows.into_iter().map(|mut row| Ok(line_time(row.take(0)?))).collect()
 }
 
 /// Appends lines, which are in the order of time.
@@ -84,22 +85,22 @@ pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry]) -> Result<(), StoreError>
         "INSERT INTO log (key, member, request) VALUES
          ($1, $2, $3), ($4, $5, $6), ($7, $8, $9), ($10, $11, $12), ($13, $14, $15)",
     ];
-    let mut places = Places::new(tx)?;
-    let mut args: Vec<Arg<'_>> = Vec::with_capacity(TOGETHER * 3);
-    let (chunks, rest) = lines.as_chunks::<TOGETHER>();
-    for chunk in chunks.iter().map(<[Entry; TOGETHER]>::as_slice).chain(rest.chunks(1)) {
+    let mut free_keys = FreeKeys::new(tx)?;
+    let mut args: Vec<Arg<'_>> = Vec::with_capacity(INSERT_BATCH * 3);
+    let (chunks, rest) = lines.as_chunks::<INSERT_BATCH>();
+    for chunk in chunks.iter().map(<[Entry; INSERT_BATCH]>::as_slice).chain(rest.chunks(1)) {
         args.clear();
         for line in chunk {
-            let key = places.next(tx, line.at)?;
+            let key = free_keys.next(tx, line.at)?;
             args.extend([Arg::from(key), line.member.into(), line.request.into()]);
         }
-        tx.run(SQL[usize::from(chunk.len() == TOGETHER)], &args)?;
+        tx.run(SQL[usize::from(chunk.len() == INSERT_BATCH)], &args)?;
     }
     Ok(())
 }
 
 /// Finds free keys for lines that come in the order of time.
-struct Places {
+struct FreeKeys {
     /// The greatest key of the log before.
     last: i64,
     /// The millisecond that is being filled …
@@ -108,7 +109,7 @@ struct Places {
     free: std::ops::Range<i64>,
 }
 
-impl Places {
+impl FreeKeys {
     fn new(tx: &mut dyn Tx) -> Result<Self, StoreError> {
         let last: Option<i64> = tx.one("SELECT max(key) FROM log", &[])?.take(0)?;
         Ok(Self { last: last.unwrap_or(i64::MIN), at: Timestamp::MIN, free: 0..0 })
@@ -155,8 +156,8 @@ pub(super) fn lines(
 ) -> Result<Vec<LogEntry>, StoreError> {
     match scope.member() {
         Some(LogMember::Removed) => {
-            let stretch = Stretch { since: first_key(since), before: i64::MAX, lines: limit.max(1) };
-            Ok(look(tx, scope, stretch, None, limit)?.0)
+            let range = LogRange { since: first_key(since), before: i64::MAX, lines: limit.max(1) };
+            Ok(search(tx, scope, range, None, limit)?.0)
         }
         member => sql::lines(tx, member, since, limit),
     }
@@ -164,7 +165,7 @@ pub(super) fn lines(
 
 /// A stretch of the log, by the keys of lines.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stretch {
+pub(super) struct LogRange {
     /// From this key …
     pub(super) since: i64,
     /// … up to before this one, from the newest on …
@@ -175,10 +176,10 @@ pub(super) struct Stretch {
 
 /// The lines of a stretch whose paths hold a text, newest first, at most `limit`; and the last key that was looked
 /// at, where the stretch was cut short.
-pub(super) fn look(
+pub(super) fn search(
     tx: &mut dyn Tx,
     scope: LogScope,
-    stretch: Stretch,
+    range: LogRange,
     path: Option<&str>,
     limit: i64,
 ) -> Result<(Vec<LogEntry>, Option<i64>), StoreError> {
@@ -188,11 +189,11 @@ pub(super) fn look(
         members.extend(sql::removed(tx)?.into_iter().map(LogMember::Member).map(Some));
     }
     let shown = usize::try_from(limit).unwrap_or_default();
-    let (mut lines, mut end, mut rest) = (Vec::new(), None, stretch);
+    let (mut lines, mut end, mut rest) = (Vec::new(), None, range);
     for member in members {
-        lines.extend(sql::look(tx, member, rest, path, limit)?);
+        lines.extend(sql::search(tx, member, rest, path, limit)?);
         // Who has lines that were not looked at keeps the others from going beyond.
-        end = end.max(sql::end(tx, member, rest)?);
+        end = end.max(sql::cut_key(tx, member, rest)?);
         lines.sort_by_key(|line| Reverse(line.key));
         lines.truncate(shown);
         // No more is read than may yet be shown, however many there are.
@@ -204,7 +205,7 @@ pub(super) fn look(
 }
 
 /// The moment of a line by its key.
-pub(super) const fn moment(key: i64) -> Timestamp {
+pub(super) const fn line_time(key: i64) -> Timestamp {
     Timestamp::from_millis(key.div_euclid(1 << NUMBER_BITS))
 }
 
@@ -217,7 +218,7 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
     Ok(LogEntry {
         key,
         user_id: id,
-        date: moment(key),
+        date: line_time(key),
         method: row.take(3)?,
         path: row.take(4)?,
         status: row.take(5)?,
@@ -227,7 +228,7 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
 /// Makes a member who is being removed nobody in the log: lines and paths show it from now on, as there is no such
 /// member, and lines are changed in time.
 pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
-    sql::keep_removed(tx, member.key)?;
+    sql::insert_removed(tx, member.key)?;
     // Days that are over have the member's visits.
     tx.touch(Topic::History);
     tx.touch(Topic::Counts);
@@ -238,7 +239,7 @@ pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreEr
 pub(super) fn disown_removed(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreError> {
     let mut left = limit;
     while left > 0 {
-        let Some(key) = sql::one_removed(tx)? else { return Ok(false) };
+        let Some(key) = sql::next_removed(tx)? else { return Ok(false) };
         let lines = sql::disown(tx, key, left)?;
         if lines < left {
             sql::disown_removed(tx, key)?;
@@ -255,7 +256,7 @@ pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bo
 }
 
 mod sql {
-    use super::{Arg, LogEntry, LogMember, MemberKey, StoreError, Stretch, Timestamp, Tx, entry};
+    use super::{Arg, LogEntry, LogMember, LogRange, MemberKey, StoreError, Timestamp, Tx, entry};
 
     /// The path of a request `r`, of whom it names the id as it is now.
     const PATH: &str =
@@ -282,10 +283,10 @@ mod sql {
     }
 
     /// The lines of a stretch whose paths hold a text.
-    pub(super) fn look(
+    pub(super) fn search(
         tx: &mut dyn Tx,
         member: Option<LogMember>,
-        Stretch { since, before, lines }: Stretch,
+        LogRange { since, before, lines }: LogRange,
         path: Option<&str>,
         limit: i64,
     ) -> Result<Vec<LogEntry>, StoreError> {
@@ -304,10 +305,10 @@ mod sql {
     }
 
     /// The last key of a stretch that was cut short.
-    pub(super) fn end(
+    pub(super) fn cut_key(
         tx: &mut dyn Tx,
         member: Option<LogMember>,
-        Stretch { since, before, lines }: Stretch,
+        LogRange { since, before, lines }: LogRange,
     ) -> Result<Option<i64>, StoreError> {
         let whose = if member.is_some() { "member = $4 AND" } else { "" };
         let sql = format!(
@@ -318,7 +319,7 @@ mod sql {
         tx.row(&sql, args)?.map(|mut row| row.take(0)).transpose()
     }
 
-    pub(super) fn keep_removed(tx: &mut dyn Tx, key: MemberKey) -> Result<(), StoreError> {
+    pub(super) fn insert_removed(tx: &mut dyn Tx, key: MemberKey) -> Result<(), StoreError> {
         tx.run("INSERT INTO removed_member (key) VALUES ($1)", &[key.into()])?;
         Ok(())
     }
@@ -328,7 +329,7 @@ mod sql {
         rows.into_iter().map(|mut row| row.take(0)).collect()
     }
 
-    pub(super) fn one_removed(tx: &mut dyn Tx) -> Result<Option<MemberKey>, StoreError> {
+    pub(super) fn next_removed(tx: &mut dyn Tx) -> Result<Option<MemberKey>, StoreError> {
         tx.row("SELECT key FROM removed_member ORDER BY key LIMIT 1", &[])?
             .map(|mut row| row.take(0))
             .transpose()

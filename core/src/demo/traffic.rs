@@ -6,9 +6,9 @@ use super::texts::{CRAWLED, SUBJECTS};
 use super::world::{World, between, chance, share};
 use crate::Tidings;
 use crate::act::{Deed, Line};
+use crate::analysis::backfill::{PastRequest, Requester};
 use crate::analysis::counters::Counter;
 use crate::analysis::log::Operation;
-use crate::analysis::past::{Request, Who};
 use crate::analysis::trends::WINDOW_MS;
 use crate::analysis::visitor::VisitorNumber;
 use crate::clock::{DAY_MS, SECOND_MS, Timestamp};
@@ -54,7 +54,7 @@ pub(super) struct Traffic<'t> {
 /// The events of a day.
 #[derive(Default)]
 pub(super) struct Script {
-    pub(super) requests: Vec<Request>,
+    pub(super) requests: Vec<PastRequest>,
     /// The acts of members.
     pub(super) acts: Vec<Line>,
     /// The acts of guests with their times.
@@ -72,7 +72,7 @@ pub(super) enum Guest {
 
 /// A visit in progress.
 struct Visit<'a> {
-    who: Who,
+    who: Requester,
     /// The member's id; `None` for a guest.
     id: Option<&'a str>,
     /// Two places in [`SUBJECTS`].
@@ -108,7 +108,7 @@ impl<'t> Traffic<'t> {
         for n in 0..self.world.people.len() {
             let person = &self.world.people[n];
             let Some(key) = person.key else { continue };
-            let (who, taste, joined) = (Who::Member(key), person.taste, person.joined);
+            let (who, taste, joined) = (Requester::Member(key), person.taste, person.joined);
             let (id, keenness) = (person.id.clone(), person.keenness);
             while chance(&mut self.world.random, keenness * busy) {
                 let at = self.moment(begins, ends);
@@ -132,13 +132,13 @@ impl<'t> Traffic<'t> {
             let random = &mut self.world.random;
             let taste = [random.below(SUBJECTS.len()), random.below(SUBJECTS.len())];
             if at < until {
-                self.visit(Visit { who: Who::Guest(number), id: None, taste, at, until }, &mut script)?;
+                self.visit(Visit { who: Requester::Guest(number), id: None, taste, at, until }, &mut script)?;
             }
         }
         // Even small demo data that ends early in the day has a recent search.
         if day == self.world.today && !self.is_searched_lately {
             let random = &mut self.world.random;
-            let who = Who::Guest(between(random, 1, i64::MAX));
+            let who = Requester::Guest(between(random, 1, i64::MAX));
             let (taste, at) = ([random.below(SUBJECTS.len()); 2], begins.max(self.world.now - LATELY_MS));
             self.search(&Visit { who, id: None, taste, at, until }, &mut script)?;
         }
@@ -148,7 +148,7 @@ impl<'t> Traffic<'t> {
                 CRAWLED[self.world.random.below(CRAWLED.len())],
             );
             if at < until {
-                script.ask(Who::Crawler, at, "GET", path, path.to_owned());
+                script.ask(Requester::Crawler, at, "GET", path, path.to_owned());
             }
         }
         Ok(script)
@@ -297,13 +297,13 @@ impl<'t> Traffic<'t> {
 }
 
 impl Script {
-    fn ask(&mut self, who: Who, at: Timestamp, method: &str, template: &'static str, path: String) {
-        self.requests.push(Request {
+    fn ask(&mut self, who: Requester, at: Timestamp, method: &str, template: &'static str, path: String) {
+        self.requests.push(PastRequest {
             at,
             operation: Operation::new(method, template),
             path,
             status: 200,
-            who,
+            requester: who,
         });
     }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use crate::analysis::gcra::{Gcra, GcraState};
 use crate::clock::Timestamp;
 
-/// Places that clients are counted in.
+/// FreeKeys that clients are counted in.
 const PLACES: usize = 2_048;
 
 /// What clients have used up of the lines that they may have.

@@ -164,6 +164,6 @@ fn visitors_without_end_are_written_a_few_at_a_time() {
     let calendar = Arc::clone(&service.analysis().calendar);
     let written = service
         .store()
-        .write(move |tx| write(tx, &calendar, &mut Requests::default(), &records, TimeSlice::unlimited()));
+        .write(move |tx| write(tx, &calendar, &mut RequestKeys::default(), &records, TimeSlice::unlimited()));
     assert_eq!(written.unwrap().records, 512);
 }

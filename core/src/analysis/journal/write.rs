@@ -6,7 +6,7 @@ use super::Record;
 use crate::account::Seen;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
-use crate::analysis::log::{self, Asked, Entry, LogMember, Requests};
+use crate::analysis::log::{self, Entry, LogMember, LoggedRequest, RequestKeys};
 use crate::analysis::visitor::Visits;
 use crate::id::MemberKey;
 use crate::keyed::OwnMap;
@@ -36,7 +36,7 @@ pub(in crate::analysis) struct Written {
 pub(in crate::analysis) fn write(
     tx: &mut dyn Tx,
     calendar: &Calendar,
-    requests: &mut Requests,
+    requests: &mut RequestKeys,
     records: &[Record],
     time: TimeSlice,
 ) -> Result<Written, StoreError> {
@@ -51,8 +51,8 @@ pub(in crate::analysis) fn write(
         let Record { at, operation, path, status, seen, guest } = record;
         let slot = calendar.slot(*at);
         let member = members.key(tx, seen)?;
-        let asked = Asked { operation: *operation, path: path.as_deref(), status: *status, at: *at };
-        let request = requests.key(tx, asked, slot.day.max(today))?;
+        let logged = LoggedRequest { operation: *operation, path: path.as_deref(), status: *status, at: *at };
+        let request = requests.key(tx, logged, slot.day.max(today))?;
         lines.push(Entry { at: *at, member: member.shown, request });
         *days.entry((slot.day, Counter::Communication as i64)).or_insert(0) += 1;
         match (member.key, guest.0) {

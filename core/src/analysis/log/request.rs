@@ -16,10 +16,10 @@ use crate::id::MemberKey;
 use crate::store::{StoreError, Tx};
 
 mod budget;
-mod known;
+mod key_cache;
 
-use budget::{Answered, Budget};
-use known::{Kept, Known};
+use budget::{AnswerKind, Budget};
+use key_cache::{KeyCache, StoredRequest};
 
 /// The most bytes of a path that the log keeps.
 const PATH_MAX: usize = 300;
@@ -78,10 +78,10 @@ fn method_text(method: &str) -> &'static str {
 /// The keys of requests, so that most lines need not ask for theirs.
 ///
 /// They hold as long as every transaction they were found in was committed: when one is undone, its keys are given
-/// again, and these are to be dropped with [`Requests::forget`].
+/// again, and these are to be dropped with [`RequestKeys::forget`].
 #[derive(Default)]
-pub(in crate::analysis) struct Requests {
-    known: Known,
+pub(crate) struct RequestKeys {
+    known: KeyCache,
     budget: Budget,
     /// The key of the hash of paths, once it was read.
     secret: Option<Secret>,
@@ -89,7 +89,7 @@ pub(in crate::analysis) struct Requests {
 
 /// A request of a record.
 #[derive(Clone, Copy)]
-pub(in crate::analysis) struct Asked<'p> {
+pub(in crate::analysis) struct LoggedRequest<'p> {
     pub(in crate::analysis) operation: Operation,
     /// The path, where the template is not all of it.
     pub(in crate::analysis) path: Option<&'p str>,
@@ -98,16 +98,16 @@ pub(in crate::analysis) struct Asked<'p> {
     pub(in crate::analysis) at: Timestamp,
 }
 
-impl Requests {
+impl RequestKeys {
     /// Keys without a bound to new paths, for requests that no stranger made up.
     #[cfg(feature = "demo")]
-    pub(in crate::analysis) fn boundless() -> Self {
-        Self { budget: Budget::boundless(), ..Self::default() }
+    pub(crate) fn unlimited() -> Self {
+        Self { budget: Budget::unlimited(), ..Self::default() }
     }
 
     /// Forgets the keys, but not what has been used up.
     pub(in crate::analysis) fn forget(&mut self) {
-        self.known = Known::default();
+        self.known = KeyCache::default();
     }
 
     /// The key of a request, kept where it is new and there is room for it, else that of its template. A path that
@@ -115,48 +115,57 @@ impl Requests {
     pub(in crate::analysis) fn key(
         &mut self,
         tx: &mut dyn Tx,
-        asked: Asked<'_>,
+        request: LoggedRequest<'_>,
         today: i64,
     ) -> Result<i64, StoreError> {
-        let Asked { operation, path, status, at } = asked;
-        let Some(path) = path else { return self.of_template(tx, asked, today) };
+        let LoggedRequest { operation, path, status, at } = request;
+        let Some(path) = path else { return self.of_template(tx, request, today) };
         // Not remembered where it names a member: whose the id is changes when they are removed, by whomever.
         if !operation.names
             && let Some(key) = self.known.key(tx, operation, status, path, today)?
         {
             return Ok(key);
         }
-        let answered = Answered::of(operation, status);
-        if !self.budget.looks(operation.template, answered, at) {
-            return self.of_template(tx, asked, today);
+        let kind = AnswerKind::of(operation, status);
+        if !self.budget.may_look_up(operation.template, kind, at) {
+            return self.of_template(tx, request, today);
         }
         let (path, names) = if operation.names { named(tx, path)? } else { (path.into(), None) };
-        let row = Row { method: operation.method, path: &path, hash: self.hash(tx, &path)?, status, names };
-        let kept = match sql::find(tx, &row, today)? {
-            Some(kept) => kept,
-            None if self.budget.keeps(tx, operation.template, answered, at)? => sql::insert(tx, &row, today)?,
-            None => return self.of_template(tx, asked, today),
+        let row =
+            RequestRow { method: operation.method, path: &path, hash: self.hash(tx, &path)?, status, names };
+        let stored = match sql::find(tx, &row, today)? {
+            Some(stored) => stored,
+            None if self.budget.may_insert(tx, operation.template, kind, at)? => {
+                sql::insert(tx, &row, today)?
+            }
+            None => return self.of_template(tx, request, today),
         };
         if !operation.names {
-            self.known.insert(operation, status, &path, kept);
+            self.known.insert(operation, status, &path, stored);
         }
-        Ok(kept.key)
+        Ok(stored.key)
     }
 
     /// The key of a request without what varies in it: there are as many as operations and statuses.
-    fn of_template(&mut self, tx: &mut dyn Tx, asked: Asked<'_>, today: i64) -> Result<i64, StoreError> {
-        let Asked { operation, status, .. } = asked;
+    fn of_template(
+        &mut self,
+        tx: &mut dyn Tx,
+        request: LoggedRequest<'_>,
+        today: i64,
+    ) -> Result<i64, StoreError> {
+        let LoggedRequest { operation, status, .. } = request;
         let path = operation.template;
         if let Some(key) = self.known.key(tx, operation, status, path, today)? {
             return Ok(key);
         }
-        let row = Row { method: operation.method, path, hash: self.hash(tx, path)?, status, names: None };
-        let kept = match sql::find(tx, &row, today)? {
-            Some(kept) => kept,
+        let row =
+            RequestRow { method: operation.method, path, hash: self.hash(tx, path)?, status, names: None };
+        let stored = match sql::find(tx, &row, today)? {
+            Some(stored) => stored,
             None => sql::insert(tx, &row, today)?,
         };
-        self.known.insert(operation, status, path, kept);
-        Ok(kept.key)
+        self.known.insert(operation, status, path, stored);
+        Ok(stored.key)
     }
 
     /// The hash that the table of requests finds a path by, under the key of this database.
@@ -171,7 +180,7 @@ impl Requests {
 }
 
 /// A request as the table has it.
-struct Row<'p> {
+struct RequestRow<'p> {
     method: &'static str,
     path: &'p str,
     hash: i64,
@@ -182,7 +191,7 @@ struct Row<'p> {
 /// Where paths name members: `/operation/{user_id}…`.
 const NAMED_SEGMENT: usize = 2;
 /// Stands there in a path that is kept with the key of the member: no path that is percent-encoded has it.
-const SOMEBODY: &str = " ";
+const MEMBER_PLACEHOLDER: &str = " ";
 
 /// A path that names a member as it is kept, and the member's key; where there is none, it says `removed`.
 fn named<'p>(tx: &mut dyn Tx, path: &'p str) -> Result<(Cow<'p, str>, Option<MemberKey>), StoreError> {
@@ -192,7 +201,7 @@ fn named<'p>(tx: &mut dyn Tx, path: &'p str) -> Result<(Cow<'p, str>, Option<Mem
         return Ok((path.into(), None));
     }
     Ok(match account::find(tx, &folded)? {
-        Some(member) => (with_name(path, SOMEBODY).into(), Some(member.key)),
+        Some(member) => (with_name(path, MEMBER_PLACEHOLDER).into(), Some(member.key)),
         None => (with_name(path, account::REMOVED).into(), None),
     })
 }
@@ -210,7 +219,7 @@ pub(in crate::analysis) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Re
 }
 
 mod sql {
-    use super::{Kept, Row, Secret, StoreError, Tx, visitor};
+    use super::{RequestRow, Secret, StoreError, StoredRequest, Tx, visitor};
     use crate::store::Arg;
 
     /// The key of the hash of paths.
@@ -220,8 +229,12 @@ mod sql {
     }
 
     /// A request that is there, used on this day.
-    pub(super) fn find(tx: &mut dyn Tx, row: &Row<'_>, today: i64) -> Result<Option<Kept>, StoreError> {
-        let Row { method, path, hash, status, names } = *row;
+    pub(super) fn find(
+        tx: &mut dyn Tx,
+        row: &RequestRow<'_>,
+        today: i64,
+    ) -> Result<Option<StoredRequest>, StoreError> {
+        let RequestRow { method, path, hash, status, names } = *row;
         let sql =
             "SELECT key, used FROM request WHERE hash = $1 AND path = $2 AND method = $3 AND status = $4
                    AND coalesce(names, 0) = $5";
@@ -230,20 +243,24 @@ mod sql {
         let Some(mut found) = tx.row(sql, &args)? else { return Ok(None) };
         let (key, used) = (found.take(0)?, found.take(1)?);
         if used < today {
-            use_again(tx, key, today)?;
+            mark_used(tx, key, today)?;
         }
-        Ok(Some(Kept { key, used: today.max(used) }))
+        Ok(Some(StoredRequest { key, used: today.max(used) }))
     }
 
     /// Keeps a request that is new.
-    pub(super) fn insert(tx: &mut dyn Tx, row: &Row<'_>, today: i64) -> Result<Kept, StoreError> {
-        let Row { method, path, hash, status, names } = *row;
+    pub(super) fn insert(
+        tx: &mut dyn Tx,
+        row: &RequestRow<'_>,
+        today: i64,
+    ) -> Result<StoredRequest, StoreError> {
+        let RequestRow { method, path, hash, status, names } = *row;
         let sql =
             "INSERT INTO request (method, path, hash, status, names, used) VALUES ($1, $2, $3, $4, $5, $6)
                    RETURNING key";
         let status = i64::from(status).into();
         let args = [method.into(), path.into(), hash.into(), status, names.into(), today.into()];
-        Ok(Kept { key: tx.one(sql, &args)?.take(0)?, used: today })
+        Ok(StoredRequest { key: tx.one(sql, &args)?.take(0)?, used: today })
     }
 
     /// How many requests there are.
@@ -252,7 +269,7 @@ mod sql {
     }
 
     /// Says that a request was used on a day; false when it is gone.
-    pub(super) fn use_again(tx: &mut dyn Tx, key: i64, day: i64) -> Result<bool, StoreError> {
+    pub(super) fn mark_used(tx: &mut dyn Tx, key: i64, day: i64) -> Result<bool, StoreError> {
         Ok(tx.run("UPDATE request SET used = $2 WHERE key = $1", &[key.into(), day.into()])? > 0)
     }
 

@@ -292,7 +292,7 @@ fn what_happened_on_a_day_that_is_over_still_counts_on_it() {
     service.clock().advance(DAY_MS);
     let yesterday = || days_ago(&service, &Caller::Nobody, 1).unwrap().analysis[0].today_visitor;
     assert_eq!(yesterday(), 1);
-    // Answered at the last moment, written in the new day.
+    // AnswerKind at the last moment, written in the new day.
     service.clock().advance(-DAY_MS);
     service.visit(&Caller::Nobody, 2);
     service.clock().advance(DAY_MS);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use siphasher::sip::SipHasher13;
 
 use super::*;
-use crate::analysis::log::{Asked, Requests};
+use crate::analysis::log::{LoggedRequest, RequestKeys};
 use crate::store::{Arg, Row, StoreError, Topic};
 use crate::testing::{NOW, service};
 
@@ -50,9 +50,9 @@ fn statements(
     let service = service();
     let operation = Operation::new("GET", template);
     let counted = service.store().write(move |tx| {
-        let (mut tx, mut requests) = (Counting { tx, statements: 0 }, Requests::default());
+        let (mut tx, mut requests) = (Counting { tx, statements: 0 }, RequestKeys::default());
         for path in paths {
-            let asked = Asked { operation, path: Some(&path), status, at: NOW };
+            let asked = LoggedRequest { operation, path: Some(&path), status, at: NOW };
             requests.key(&mut tx, asked, 20_000)?;
         }
         Ok::<_, StoreError>(tx.statements)

@@ -22,11 +22,11 @@ use crate::keyed::OwnMap;
 use crate::store::{StoreError, Tx};
 
 /// How often the rows of the table are counted; between, what was added is.
-const COUNTED_MS: i64 = 10 * 60 * SECOND_MS;
+const COUNT_MS: i64 = 10 * 60 * SECOND_MS;
 
-/// How a request was answered, as far as it tells whether there are many like it.
+/// How a request was kind, as far as it tells whether there are many like it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Answered {
+pub(super) enum AnswerKind {
     /// With success, for the id of something that is there.
     Id,
     /// With success, for any text or number.
@@ -43,7 +43,7 @@ struct Bounds {
     rows: i64,
 }
 
-impl Answered {
+impl AnswerKind {
     pub(super) fn of(operation: Operation, status: u16) -> Self {
         match status {
             // What has not changed since (304) was found, too.
@@ -74,13 +74,13 @@ impl Answered {
 #[derive(Default)]
 pub(super) struct Budget {
     /// By template, for every method: anybody may choose that.
-    spent: OwnMap<(&'static str, Answered), Spent>,
+    usage: OwnMap<(&'static str, AnswerKind), Usage>,
     rows: Option<Rows>,
-    boundless: bool,
+    unlimited: bool,
 }
 
 #[derive(Default)]
-struct Spent {
+struct Usage {
     new: GcraState,
     looks: GcraState,
 }
@@ -94,33 +94,33 @@ struct Rows {
 impl Budget {
     /// A budget that is never used up.
     #[cfg(feature = "demo")]
-    pub(super) fn boundless() -> Self {
-        Self { boundless: true, ..Self::default() }
+    pub(super) fn unlimited() -> Self {
+        Self { unlimited: true, ..Self::default() }
     }
 
     /// Whether a path may be looked for in the table.
-    pub(super) fn looks(&mut self, template: &'static str, answered: Answered, at: Timestamp) -> bool {
-        let spent = self.spent.entry((template, answered)).or_default();
-        self.boundless || answered.bounds().looks.take(&mut spent.looks, at)
+    pub(super) fn may_look_up(&mut self, template: &'static str, kind: AnswerKind, at: Timestamp) -> bool {
+        let usage = self.usage.entry((template, kind)).or_default();
+        self.unlimited || kind.bounds().looks.take(&mut usage.looks, at)
     }
 
     /// Whether a path that is new may be kept.
-    pub(super) fn keeps(
+    pub(super) fn may_insert(
         &mut self,
         tx: &mut dyn Tx,
         template: &'static str,
-        answered: Answered,
+        kind: AnswerKind,
         at: Timestamp,
     ) -> Result<bool, StoreError> {
-        if self.boundless {
+        if self.unlimited {
             return Ok(true);
         }
-        let Bounds { new, rows, .. } = answered.bounds();
+        let Bounds { new, rows, .. } = kind.bounds();
         if self.rows(tx, at)?.count >= rows {
             return Ok(false);
         }
-        let spent = self.spent.entry((template, answered)).or_default();
-        let keeps = new.take(&mut spent.new, at);
+        let usage = self.usage.entry((template, kind)).or_default();
+        let keeps = new.take(&mut usage.new, at);
         if keeps && let Some(rows) = &mut self.rows {
             rows.count += 1;
         }
@@ -128,7 +128,7 @@ impl Budget {
     }
 
     fn rows(&mut self, tx: &mut dyn Tx, at: Timestamp) -> Result<&Rows, StoreError> {
-        let counted = self.rows.take().filter(|rows| (0..COUNTED_MS).contains(&(at - rows.counted_at)));
+        let counted = self.rows.take().filter(|rows| (0..COUNT_MS).contains(&(at - rows.counted_at)));
         let rows = match counted {
             Some(rows) => rows,
             None => Rows { count: sql::count(tx)?, counted_at: at },
@@ -154,12 +154,12 @@ mod tests {
         of: usize,
     ) -> usize {
         let (template, status) = asked;
-        let answered = Answered::of(Operation::new("GET", template), status);
+        let kind = AnswerKind::of(Operation::new("GET", template), status);
         let read = service.store().read(|tx| {
             let mut kept = 0;
             for _ in 0..of {
                 kept += usize::from(
-                    budget.looks(template, answered, at) && budget.keeps(tx, template, answered, at)?,
+                    budget.may_look_up(template, kind, at) && budget.may_insert(tx, template, kind, at)?,
                 );
             }
             Ok::<_, StoreError>(kept)
@@ -193,6 +193,6 @@ mod tests {
         assert_eq!(at_rows(500_000), [0, 0, 1]);
         assert_eq!(at_rows(1_000_000), [0, 0, 0]);
         // They are counted again, and there are not as many.
-        assert_eq!(kept(&service, &mut budget, (POST, 404), NOW + COUNTED_MS, 1), 1);
+        assert_eq!(kept(&service, &mut budget, (POST, 404), NOW + COUNT_MS, 1), 1);
     }
 }

@@ -6,12 +6,12 @@ use super::{Operation, sql};
 use crate::keyed::OwnMap;
 use crate::store::{StoreError, Tx};
 
-/// Requests of a generation.
-const REMEMBERED: usize = 16_384;
+/// RequestKeys of a generation.
+const GENERATION_MAX: usize = 16_384;
 
 /// A request that is in the table.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
+pub(super) struct StoredRequest {
     pub(super) key: i64,
     /// The day on which the table says it was last used.
     pub(super) used: i64,
@@ -22,7 +22,7 @@ pub(super) struct Kept {
 /// There are two generations. When the younger is full, it becomes the older, and what nobody has asked for since is
 /// forgotten: so what is asked for often stays, however many others come and go.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct KeyCache {
     young: Generation,
     old: Generation,
 }
@@ -30,11 +30,11 @@ pub(super) struct Known {
 /// Templates are ours, paths are anybody's.
 #[derive(Default)]
 struct Generation {
-    keys: OwnMap<(Operation, u16), HashMap<Box<str>, Kept>>,
+    keys: OwnMap<(Operation, u16), HashMap<Box<str>, StoredRequest>>,
     count: usize,
 }
 
-impl Known {
+impl KeyCache {
     /// The key of a request, if it is remembered and still there; it was used on this day.
     pub(super) fn key(
         &mut self,
@@ -44,41 +44,41 @@ impl Known {
         path: &str,
         today: i64,
     ) -> Result<Option<i64>, StoreError> {
-        if let Some(kept) = self.young.get(operation, status, path)
-            && kept.used >= today
+        if let Some(stored) = self.young.get(operation, status, path)
+            && stored.used >= today
         {
-            return Ok(Some(kept.key));
+            return Ok(Some(stored.key));
         }
         // It is young again, unless it has gone from the table.
         let found = [&mut self.young, &mut self.old].map(|keys| keys.remove(operation, status, path));
         let [young, old] = found;
-        let Some(mut kept) = young.or(old) else { return Ok(None) };
-        if kept.used < today && !sql::use_again(tx, kept.key, today)? {
+        let Some(mut stored) = young.or(old) else { return Ok(None) };
+        if stored.used < today && !sql::mark_used(tx, stored.key, today)? {
             return Ok(None);
         }
-        kept.used = kept.used.max(today);
-        self.insert(operation, status, path, kept);
-        Ok(Some(kept.key))
+        stored.used = stored.used.max(today);
+        self.insert(operation, status, path, stored);
+        Ok(Some(stored.key))
     }
 
     /// Remembers a request.
-    pub(super) fn insert(&mut self, operation: Operation, status: u16, path: &str, kept: Kept) {
-        if self.young.count >= REMEMBERED {
+    pub(super) fn insert(&mut self, operation: Operation, status: u16, path: &str, stored: StoredRequest) {
+        if self.young.count >= GENERATION_MAX {
             self.old = std::mem::take(&mut self.young);
         }
         let paths = self.young.keys.entry((operation, status)).or_default();
-        if paths.insert(path.into(), kept).is_none() {
+        if paths.insert(path.into(), stored).is_none() {
             self.young.count += 1;
         }
     }
 }
 
 impl Generation {
-    fn get(&self, operation: Operation, status: u16, path: &str) -> Option<Kept> {
+    fn get(&self, operation: Operation, status: u16, path: &str) -> Option<StoredRequest> {
         self.keys.get(&(operation, status))?.get(path).copied()
     }
 
-    fn remove(&mut self, operation: Operation, status: u16, path: &str) -> Option<Kept> {
+    fn remove(&mut self, operation: Operation, status: u16, path: &str) -> Option<StoredRequest> {
         let removed = self.keys.get_mut(&(operation, status))?.remove(path)?;
         self.count -= 1;
         Some(removed)
@@ -94,15 +94,15 @@ mod tests {
     fn what_is_asked_for_often_is_remembered_however_many_others_come() {
         let service = service();
         let operation = Operation::new("GET", "/get_post/{post_obi}");
-        let (kept, mut known) = (|key| Kept { key, used: 1 }, Known::default());
-        known.insert(operation, 200, "/get_post/often", kept(-1));
-        known.insert(operation, 200, "/get_post/once", kept(-2));
+        let (stored, mut known) = (|key| StoredRequest { key, used: 1 }, KeyCache::default());
+        known.insert(operation, 200, "/get_post/often", stored(-1));
+        known.insert(operation, 200, "/get_post/once", stored(-2));
         let mut most = 0;
         service
             .store()
             .read(|tx| {
                 for n in 0..100_000 {
-                    known.insert(operation, 404, &format!("/get_post/{n}"), kept(n));
+                    known.insert(operation, 404, &format!("/get_post/{n}"), stored(n));
                     if n % 1_000 == 0 {
                         assert_eq!(known.key(tx, operation, 200, "/get_post/often", 1)?, Some(-1));
                     }
@@ -114,6 +114,6 @@ mod tests {
                 Ok::<_, StoreError>(())
             })
             .unwrap();
-        assert!(most <= 2 * REMEMBERED, "{most}");
+        assert!(most <= 2 * GENERATION_MAX, "{most}");
     }
 }

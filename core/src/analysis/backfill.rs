@@ -1,0 +1,81 @@
+//! RequestKeys of long ago: recorded as they would have been when they were made, with the visits of who made them.
+
+use super::calendar::Calendar;
+use super::journal::{self, Record};
+use super::log::{Operation, RequestKeys};
+use super::visitor::{Guest, Network, VisitorNumber};
+use crate::account::{Admin, Seen};
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::id::MemberKey;
+use crate::store::{TimeSlice, Tx};
+
+/// A request that was answered long ago.
+pub(crate) struct PastRequest {
+    pub(crate) at: Timestamp,
+    pub(crate) operation: Operation,
+    pub(crate) path: String,
+    pub(crate) status: u16,
+    pub(crate) requester: Requester,
+}
+
+/// Requester made a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Requester {
+    /// The member with this key.
+    Member(MemberKey),
+    /// A guest by a number, from 1 on, which is theirs for a day.
+    Guest(i64),
+    Crawler,
+}
+
+impl Requester {
+    /// As the table of visitors has them.
+    pub(crate) fn number(self) -> VisitorNumber {
+        match self {
+            Self::Member(key) => key.into(),
+            // Each in a network of their own, and told apart by the lowest bits as well.
+            Self::Guest(number) => VisitorNumber::guest(number << 39 | number),
+            Self::Crawler => VisitorNumber::NOBODY,
+        }
+    }
+}
+
+/// Writes past requests to the log and counts their visits. Sorts them by time and writes them hour by hour, so that each
+/// visit counts in the hour in which it began.
+///
+/// `request_keys` caches keys of rows that this transaction inserts: if the transaction does not commit, the caller
+/// drops it.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn write(
+    tx: &mut dyn Tx,
+    _: &Admin<'_>,
+    calendar: &Calendar,
+    request_keys: &mut RequestKeys,
+    mut requests: Vec<PastRequest>,
+) -> Result<()> {
+    requests.sort_by_key(|request| request.at);
+    for hour in requests.chunk_by(|a, b| calendar.slot(a.at) == calendar.slot(b.at)) {
+        let records: Vec<Record> = hour.iter().map(record).collect();
+        let mut left = records.as_slice();
+        while !left.is_empty() {
+            let written = journal::write(tx, calendar, request_keys, left, TimeSlice::unlimited())?;
+            left = &left[written.records..];
+        }
+    }
+    Ok(())
+}
+
+fn record(request: &PastRequest) -> Record {
+    let PastRequest { at, operation, path, status, requester } = request;
+    Record {
+        at: *at,
+        operation: *operation,
+        path: operation.varying(path),
+        status: *status,
+        seen: if let Requester::Member(key) = requester { Seen::Member(*key) } else { Seen::Guest },
+        guest: Guest(matches!(requester, Requester::Guest(_)).then(|| requester.number()), Network(0)),
+    }
+}
