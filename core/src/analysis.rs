@@ -22,13 +22,13 @@ use crate::store::{Store, Tx};
 #[cfg(feature = "demo")]
 pub(crate) mod backfill;
 mod browse;
-pub(crate) mod bucket;
 pub(crate) mod calendar;
 pub(crate) mod counters;
 mod crawler;
 mod gcra;
 mod journal;
 mod live;
+pub(crate) mod local_time;
 pub(crate) mod log;
 mod period;
 pub(crate) mod recount;
@@ -172,7 +172,7 @@ pub fn insert_device(tidings: &Tidings, device: &str) -> Pending<()> {
 
 /// The name of the time zone whose days and hours are counted, such as `Asia/Seoul`.
 pub fn zone(tidings: &Tidings) -> &str {
-    tidings.analysis().calendar.cutter().zone().name()
+    tidings.analysis().calendar.local_time().zone().name()
 }
 
 /// A line of the access log.
@@ -217,7 +217,7 @@ impl Window {
     /// The moment that it begins.
     fn since(self, calendar: &Calendar, now: Timestamp) -> Result<Timestamp> {
         match (self.months, self.days, self.hours) {
-            (months @ 1.., 0, 0) => Ok(calendar.cutter().months_before(now, months)),
+            (months @ 1.., 0, 0) => Ok(calendar.local_time().months_before(now, months)),
             (0, days @ 1.., 0) => Ok(now - days.saturating_mul(DAY_MS)),
             (0, 0, hours @ 1..) => Ok(now - hours.saturating_mul(DAY_MS / 24)),
             _ => Err(Error::BadRequest(WINDOW_RULE)),

@@ -45,7 +45,7 @@ impl<'a> Writer<'a> {
         let began = Instant::now();
         let mut days: BTreeMap<(String, i64), Vec<Line>> = BTreeMap::new();
         for line in batch {
-            let day = self.acts.calendar.slot(line.at).day;
+            let day = self.acts.calendar.local_hour(line.at).day;
             days.entry((line.member.clone(), day)).or_default().push(line);
         }
         for ((member, day), lines) in days {
@@ -76,8 +76,8 @@ impl<'a> Writer<'a> {
 
     /// Writes what a member did on a day.
     fn write_day(&mut self, tx: &mut dyn Tx, member: &Member<'_>, day: i64, lines: Vec<Line>) -> Result<()> {
-        let cutter = self.acts.calendar.cutter();
-        let (from, until) = (cutter.begins(day), cutter.begins(day + 1));
+        let local_time = self.acts.calendar.local_time();
+        let (from, until) = (local_time.day_start(day), local_time.day_start(day + 1));
         let mut known = sql::times(tx, member, from, until)?;
         known.extend(log::times(tx, member, from, until)?);
         let mut new = Vec::new();
@@ -161,7 +161,7 @@ impl<'a> Writer<'a> {
             Some(before) if before <= at => return Ok(false),
             Some(before) => {
                 post.standing.unlike(weight, before);
-                calendar.count_in(tx, Counter::Like, calendar.slot(before), -1)?;
+                calendar.count_in(tx, Counter::Like, calendar.local_hour(before), -1)?;
                 history::date_like(tx, member, key, at)?;
             }
             None => {

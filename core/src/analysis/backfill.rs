@@ -57,7 +57,7 @@ pub(crate) fn write(
     mut requests: Vec<PastRequest>,
 ) -> Result<()> {
     requests.sort_by_key(|request| request.at);
-    for hour in requests.chunk_by(|a, b| calendar.slot(a.at) == calendar.slot(b.at)) {
+    for hour in requests.chunk_by(|a, b| calendar.local_hour(a.at) == calendar.local_hour(b.at)) {
         let records: Vec<Record> = hour.iter().map(record).collect();
         let mut left = records.as_slice();
         while !left.is_empty() {

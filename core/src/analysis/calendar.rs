@@ -5,8 +5,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::bucket::{Cutter, Slot};
 use super::counters::{Counter, hourly};
+use super::local_time::{LocalHour, LocalTime};
 use crate::clock::{Clock, Monotonic, Timestamp};
 use crate::error::{Error, Result};
 use crate::store::{Store, StoreError, Topic, Tx};
@@ -14,10 +14,10 @@ use crate::zone::Zone;
 
 /// Counts what happens by the days and hours of the database's zone.
 pub(crate) struct Calendar {
-    cutter: Cutter,
+    local_time: LocalTime,
     clock: Clock,
     /// Whether the zone is known to stay.
-    settled: AtomicBool,
+    zone_is_fixed: AtomicBool,
 }
 
 impl Calendar {
@@ -33,7 +33,7 @@ impl Calendar {
                     return Err(StoreError::Zone { counted: kept, asked: asked.name().to_owned() }.into());
                 }
                 let name = asked.name().to_owned();
-                store.write(move |tx| sql::keep_zone(tx, &name))?;
+                store.write(move |tx| sql::set_zone(tx, &name))?;
                 asked.clone()
             }
             Some(asked) => asked.clone(),
@@ -41,11 +41,11 @@ impl Calendar {
                 Error::Internal(format!("this program does not know the database's time zone {kept}").into())
             })?,
         };
-        Ok(Self { cutter: Cutter::new(zone), clock, settled: AtomicBool::new(false) })
+        Ok(Self { local_time: LocalTime::new(zone), clock, zone_is_fixed: AtomicBool::new(false) })
     }
 
-    pub(crate) fn cutter(&self) -> &Cutter {
-        &self.cutter
+    pub(crate) fn local_time(&self) -> &LocalTime {
+        &self.local_time
     }
 
     /// The time by which durations are measured.
@@ -54,13 +54,13 @@ impl Calendar {
     }
 
     /// The day and the hour of a moment.
-    pub(crate) fn slot(&self, at: Timestamp) -> Slot {
-        self.cutter.slot(at)
+    pub(crate) fn local_hour(&self, at: Timestamp) -> LocalHour {
+        self.local_time.local_hour(at)
     }
 
     /// The present day.
     pub(crate) fn today(&self) -> i64 {
-        self.slot(self.clock.now()).day
+        self.local_hour(self.clock.now()).day
     }
 
     /// Counts one of something that happened at some time.
@@ -68,7 +68,7 @@ impl Calendar {
     /// # Errors
     /// When the store fails; when the database's zone is another one by now.
     pub(crate) fn count(&self, tx: &mut dyn Tx, counter: Counter, at: Timestamp) -> Result<(), StoreError> {
-        self.count_in(tx, counter, self.slot(at), 1)
+        self.count_in(tx, counter, self.local_hour(at), 1)
     }
 
     /// Adds to what is counted of something on a day, and in its hour.
@@ -79,12 +79,12 @@ impl Calendar {
         &self,
         tx: &mut dyn Tx,
         counter: Counter,
-        slot: Slot,
+        at: LocalHour,
         n: i64,
     ) -> Result<(), StoreError> {
-        self.add(tx, counter as i64, slot.day, n)?;
+        self.add(tx, counter as i64, at.day, n)?;
         if counter.is_hourly() {
-            tx.count_on(hourly(counter, slot.hour), slot.day, n);
+            tx.count_on(hourly(counter, at.hour), at.day, n);
         }
         Ok(())
     }
@@ -94,7 +94,7 @@ impl Calendar {
     /// # Errors
     /// As [`Calendar::count`].
     pub(crate) fn add(&self, tx: &mut dyn Tx, counter: i64, day: i64, n: i64) -> Result<(), StoreError> {
-        self.settle(tx)?;
+        self.check_zone(tx)?;
         tx.count(counter, Some(day), n);
         if day != self.today() {
             tx.touch(Topic::History);
@@ -103,17 +103,17 @@ impl Calendar {
     }
 
     /// Makes sure, until anything is counted, that nobody has given the database another zone meanwhile.
-    fn settle(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
-        if self.settled.load(Ordering::Relaxed) {
+    fn check_zone(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
+        if self.zone_is_fixed.load(Ordering::Relaxed) {
             return Ok(());
         }
         let (kept, counted) = sql::zone(tx)?;
-        let own = self.cutter.zone().name();
+        let own = self.local_time.zone().name();
         if kept != own {
             return Err(StoreError::Zone { counted: kept, asked: own.to_owned() });
         }
         // What is counted is written with the commit, so this was committed before, and the zone stays.
-        self.settled.store(counted, Ordering::Relaxed);
+        self.zone_is_fixed.store(counted, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -129,7 +129,7 @@ mod sql {
     }
 
     /// Keeps another zone, where nothing is counted.
-    pub(super) fn keep_zone(tx: &mut dyn Tx, name: &str) -> Result<(), StoreError> {
+    pub(super) fn set_zone(tx: &mut dyn Tx, name: &str) -> Result<(), StoreError> {
         let (kept, counted) = zone(tx)?;
         if counted && kept != name {
             return Err(StoreError::Zone { counted: kept, asked: name.to_owned() });

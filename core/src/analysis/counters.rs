@@ -1,6 +1,6 @@
 //! What is counted, each by its number.
 
-use crate::analysis::bucket::HOURS;
+use crate::analysis::local_time::HOURS;
 use crate::store::{StoreError, Tx};
 
 /// What is counted. The numbers stand in the database and may not change.
@@ -81,8 +81,8 @@ impl Counts {
     fn set(&mut self, counter: i64, n: i64) {
         let index = |from: i64| usize::try_from(counter - from).unwrap_or(usize::MAX);
         // A newer program may count more than this one knows.
-        if let Some(slot) = self.single.get_mut(index(0)).or(self.hours.get_mut(index(FIRST_HOUR))) {
-            *slot = n;
+        if let Some(entry) = self.single.get_mut(index(0)).or(self.hours.get_mut(index(FIRST_HOUR))) {
+            *entry = n;
         }
     }
 
@@ -99,8 +99,8 @@ impl Counts {
         let mut hours = [0; HOURS];
         for mut row in tx.rows(sql, &[day.into(), first.into(), last.into()])? {
             let hour = usize::try_from(row.take::<i64>(0)? - first).unwrap_or(HOURS);
-            if let Some(slot) = hours.get_mut(hour) {
-                *slot = row.take(1)?;
+            if let Some(entry) = hours.get_mut(hour) {
+                *entry = row.take(1)?;
             }
         }
         Ok(hours)

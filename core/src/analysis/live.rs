@@ -3,8 +3,8 @@
 //!
 //! It is read from a few counters, however many visitors and log lines there are.
 
-use super::bucket::{HOUR_MS, HOURS, Slot, date_text};
 use super::counters::{Counter, Counts};
+use super::local_time::{HOUR_MS, HOURS, LocalHour, date_text};
 use super::report::Devices;
 use crate::Tidings;
 use crate::account::{Admin, Caller};
@@ -68,20 +68,20 @@ pub struct Live {
 /// `bad token`, `Not admin`.
 pub fn live(tidings: &Tidings, caller: &Caller) -> Result<Live> {
     let (identity, analysis, now) = (caller.identify(tidings), tidings.analysis(), tidings.now());
-    let slot = analysis.calendar.slot(now);
-    let past_the_hour = analysis.calendar.cutter().past_the_hour(now);
+    let time = analysis.calendar.local_hour(now);
+    let ms_into_hour = analysis.calendar.local_time().ms_into_hour(now);
     analysis.settle();
     tidings.store().read(|tx| {
         let admin = identity.admin(tx)?;
-        read(tx, &admin, slot, past_the_hour)
+        read(tx, &admin, time, ms_into_hour)
     })
 }
 
-fn read(tx: &mut dyn Tx, _: &Admin<'_>, slot: Slot, past_the_hour: i64) -> Result<Live> {
-    let (today, before) = (Counts::of_day(tx, slot.day)?, Counts::of_day(tx, slot.day - 1)?);
+fn read(tx: &mut dyn Tx, _: &Admin<'_>, time: LocalHour, ms_into_hour: i64) -> Result<Live> {
+    let (today, before) = (Counts::of_day(tx, time.day)?, Counts::of_day(tx, time.day - 1)?);
     let total = Counts::in_total(tx)?;
-    let hour = usize::from(slot.hour);
-    let mut until_now = |counter| until(tx, slot.day - 1, counter, hour, past_the_hour);
+    let hour = usize::from(time.hour);
+    let mut until_now = |counter| until(tx, time.day - 1, counter, hour, ms_into_hour);
     let yesterday = Sums {
         visitor: until_now(Counter::Visitor)?,
         guest_visit: until_now(Counter::GuestVisit)?,
@@ -90,7 +90,7 @@ fn read(tx: &mut dyn Tx, _: &Admin<'_>, slot: Slot, past_the_hour: i64) -> Resul
         like: until_now(Counter::Like)?,
         search: until_now(Counter::Search)?,
     };
-    let days = slot.day - (MONTH_DAYS - 1)..=slot.day;
+    let days = time.day - (MONTH_DAYS - 1)..=time.day;
     let month = days.map(|day| {
         Ok(DayVisitors { date: date_text(day), visitor: Counts::single(tx, day, Counter::Visitor)? })
     });

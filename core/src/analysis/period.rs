@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::bucket::{HOURS, date_text, day_of};
 use super::counters::{Counter, Counts};
+use super::local_time::{HOURS, date_text, day_of};
 use super::report::{Devices, StudentVisits, read_students, sort};
 use crate::Tidings;
 use crate::account::{Admin, Caller};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::bucket::day_of;
 use super::counters::{Counter, Counts};
+use super::local_time::day_of;
 use super::retention;
 use crate::Tidings;
 use crate::account::Caller;
@@ -148,10 +148,10 @@ fn made<T>(
 ) -> Result<(T, Validity)> {
     let (analysis, now) = (tidings.analysis(), tidings.now());
     analysis.settle();
-    let today = analysis.calendar.slot(now).day;
-    let open = OpenDays { today, first_open: analysis.calendar.slot(now - retention::LATE_MS).day };
-    let cutter = analysis.calendar.cutter();
-    let (from, until) = (cutter.begins(today), cutter.begins(today + 1));
+    let today = analysis.calendar.local_hour(now).day;
+    let open = OpenDays { today, first_open: analysis.calendar.local_hour(now - retention::LATE_MS).day };
+    let local_time = analysis.calendar.local_time();
+    let (from, until) = (local_time.day_start(today), local_time.day_start(today + 1));
     tidings.store().read(|tx| {
         let version = version_in(tx, Topic::Counts)?;
         Ok((make(tx, open, &analysis.reports)?, Validity { topic: Topic::Counts, version, from, until }))

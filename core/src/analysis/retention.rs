@@ -99,7 +99,7 @@ impl Janitor {
             }
             // At midnight the keys turn.
             let now = self.clock.now();
-            let midnight = self.calendar.cutter().begins(self.calendar.slot(now).day + 1);
+            let midnight = self.calendar.local_time().day_start(self.calendar.local_hour(now).day + 1);
             let until = Duration::from_millis(u64::try_from(midnight - now).unwrap_or_default() + 1);
             let again = if self.key_in_wal.load(Ordering::Acquire) { RETRY_INTERVAL } else { INTERVAL };
             if !self.rest(until.min(again)) {
@@ -138,8 +138,8 @@ impl Janitor {
     fn delete_expired(&self) -> Result<()> {
         let now = self.clock.now();
         let log_from = now - i64::from(self.log_days) * DAY_MS;
-        let first_day = self.calendar.slot(log_from).day;
-        let past = self.calendar.slot(now - LATE_MS).day;
+        let first_day = self.calendar.local_hour(log_from).day;
+        let past = self.calendar.local_hour(now - LATE_MS).day;
         [
             self.in_batches(log::disown_removed),
             self.delete_guests(past),

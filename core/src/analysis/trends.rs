@@ -24,7 +24,7 @@ pub(crate) const WINDOW_MS: i64 = DAY_MS;
 /// How long the store keeps a search beyond that.
 const LATE_MS: i64 = 60 * 60 * SECOND_MS;
 /// Terms that are shown.
-const SHOWN: usize = 10;
+const RANKING_MAX: usize = 10;
 /// How often a visitor's searches of a term count.
 const VISITOR_SEARCHES: i64 = 5;
 /// As how many visitors of a term the guests of one network count, and how often their searches do with it. The searches
@@ -32,7 +32,7 @@ const VISITOR_SEARCHES: i64 = 5;
 const NETWORK_VISITORS: usize = 3;
 const NETWORK_SEARCHES: i64 = 20 * VISITOR_SEARCHES;
 /// Searches that are read at a time.
-const PAGE: i64 = 4_096;
+const READ_BATCH: i64 = 4_096;
 /// The memory that the searches of a day may take: when there are more, the oldest leave early.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
 /// What a search, and a term beside its text, take.
@@ -46,11 +46,11 @@ pub(super) type Ranking = Vec<(String, i64)>;
 pub(super) struct Trends {
     blocked: HashSet<String>,
     min_visitors: usize,
-    window: Mutex<Window>,
+    recent: Mutex<RecentSearches>,
 }
 
 /// The terms as they stand.
-pub(super) struct Current {
+pub(super) struct CurrentTrends {
     pub(super) ranking: Ranking,
     /// The version of the searches that they are made of.
     pub(super) version: i64,
@@ -59,7 +59,7 @@ pub(super) struct Current {
 }
 
 #[derive(Default)]
-struct Window {
+struct RecentSearches {
     /// The last search that was read, and the version that the store had then; one below all where not everything
     /// was read.
     read: Option<(i64, i64)>,
@@ -115,7 +115,7 @@ impl Term {
     }
 
     /// Counts a search of a visitor no longer.
-    fn take(&mut self, visitor: VisitorNumber) {
+    fn remove(&mut self, visitor: VisitorNumber) {
         self.searches -= 1;
         if visitor == VisitorNumber::NOBODY {
             self.count -= 1;
@@ -166,7 +166,7 @@ impl Trends {
         Self {
             blocked: blocked.filter(|term| !term.is_empty()).collect(),
             min_visitors: config.trend_min_visitors,
-            window: Mutex::default(),
+            recent: Mutex::default(),
         }
     }
 
@@ -174,20 +174,20 @@ impl Trends {
     ///
     /// # Errors
     /// When the store fails.
-    pub(super) fn current(&self, store: &Store, now: Timestamp) -> Result<Current> {
-        let mut window = self.lock();
-        let version = match window.read {
+    pub(super) fn current(&self, store: &Store, now: Timestamp) -> Result<CurrentTrends> {
+        let mut recent = self.lock();
+        let version = match recent.read {
             Some((_, version)) if store.version(Topic::Terms) <= version => version,
-            _ => store.read(|tx| self.follow(&mut window, tx, now))?,
+            _ => store.read(|tx| self.read_new(&mut recent, tx, now))?,
         };
-        while let Some(oldest) = window.searches.first_entry().filter(|e| e.key().0 <= now - WINDOW_MS) {
+        while let Some(oldest) = recent.searches.first_entry().filter(|e| e.key().0 <= now - WINDOW_MS) {
             let (term, visitor) = oldest.remove();
-            self.take(&mut window, &term, visitor);
+            self.remove(&mut recent, &term, visitor);
         }
-        let ranked = window.ranks.iter().take(SHOWN);
+        let ranked = recent.ranks.iter().take(RANKING_MAX);
         let until =
-            window.searches.first_key_value().map_or(Timestamp::MAX, |((date, _), _)| *date + WINDOW_MS);
-        Ok(Current {
+            recent.searches.first_key_value().map_or(Timestamp::MAX, |((date, _), _)| *date + WINDOW_MS);
+        Ok(CurrentTrends {
             ranking: ranked.map(|(Reverse(count), _, term)| (term.as_ref().to_owned(), *count)).collect(),
             version,
             until,
@@ -195,9 +195,9 @@ impl Trends {
     }
 
     /// Reads the searches that are new in the store; the version they make.
-    fn follow(&self, window: &mut Window, tx: &mut dyn Tx, now: Timestamp) -> Result<i64> {
+    fn read_new(&self, recent: &mut RecentSearches, tx: &mut dyn Tx, now: Timestamp) -> Result<i64> {
         let version = version_in(tx, Topic::Terms)?;
-        let mut last = match window.read {
+        let mut last = match recent.read {
             Some((last, _)) => last,
             None => sql::last_before(tx, now - WINDOW_MS)?,
         };
@@ -207,46 +207,46 @@ impl Trends {
             last = end.key;
             for search in page {
                 if search.date > now - WINDOW_MS {
-                    self.add(window, search);
+                    self.add(recent, search);
                 }
             }
             // Whatever becomes of the next page, none of this one is counted again.
-            window.read = Some((last, i64::MIN));
+            recent.read = Some((last, i64::MIN));
         }
-        window.read = Some((last, version));
+        recent.read = Some((last, version));
         Ok(version)
     }
 
-    fn add(&self, window: &mut Window, search: Search) {
+    fn add(&self, recent: &mut RecentSearches, search: Search) {
         let Search { key, term, visitor, date } = search;
         if self.blocked.contains(&term) {
             return;
         }
-        let term: Arc<str> = match window.terms.get_key_value(term.as_str()) {
+        let term: Arc<str> = match recent.terms.get_key_value(term.as_str()) {
             Some((known, _)) => Arc::clone(known),
             None => term.into(),
         };
-        window.searches.insert((date, key), (Arc::clone(&term), visitor));
-        window.bytes += SEARCH_BYTES;
-        self.change(window, &term, |counts| {
+        recent.searches.insert((date, key), (Arc::clone(&term), visitor));
+        recent.bytes += SEARCH_BYTES;
+        self.change(recent, &term, |counts| {
             counts.newest = counts.newest.max((date, key));
             counts.add(visitor);
         });
-        while window.bytes > BYTES_MAX {
-            let Some((_, (term, visitor))) = window.searches.pop_first() else { break };
-            self.take(window, &term, visitor);
+        while recent.bytes > BYTES_MAX {
+            let Some((_, (term, visitor))) = recent.searches.pop_first() else { break };
+            self.remove(recent, &term, visitor);
         }
     }
 
     /// Counts a search no longer that has left the window.
-    fn take(&self, window: &mut Window, term: &Arc<str>, visitor: VisitorNumber) {
-        window.bytes -= SEARCH_BYTES;
-        self.change(window, term, |counts| counts.take(visitor));
+    fn remove(&self, recent: &mut RecentSearches, term: &Arc<str>, visitor: VisitorNumber) {
+        recent.bytes -= SEARCH_BYTES;
+        self.change(recent, term, |counts| counts.remove(visitor));
     }
 
     /// Changes what is known of a term, and its rank with it.
-    fn change(&self, window: &mut Window, term: &Arc<str>, change: impl FnOnce(&mut Term)) {
-        let Window { terms, ranks, bytes, .. } = window;
+    fn change(&self, recent: &mut RecentSearches, term: &Arc<str>, change: impl FnOnce(&mut Term)) {
+        let RecentSearches { terms, ranks, bytes, .. } = recent;
         let counts = terms.entry(Arc::clone(term)).or_insert_with(|| {
             *bytes += TERM_BYTES + term.len();
             Term::default()
@@ -261,8 +261,8 @@ impl Trends {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Window> {
-        self.window.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, RecentSearches> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -276,7 +276,7 @@ pub(super) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool,
 }
 
 mod sql {
-    use super::{PAGE, Search, StoreError, Timestamp, Tx};
+    use super::{READ_BATCH, Search, StoreError, Timestamp, Tx};
 
     /// The key behind which all searches since a moment stand.
     ///
@@ -292,7 +292,7 @@ mod sql {
 
     pub(super) fn searches(tx: &mut dyn Tx, behind: i64) -> Result<Vec<Search>, StoreError> {
         let sql = "SELECT key, term, visitor, date FROM term WHERE key > $1 ORDER BY key LIMIT $2";
-        let rows = tx.rows(sql, &[behind.into(), PAGE.into()])?;
+        let rows = tx.rows(sql, &[behind.into(), READ_BATCH.into()])?;
         let search = |mut row: crate::store::Row| {
             Ok(Search { key: row.take(0)?, term: row.take(1)?, visitor: row.take(2)?, date: row.take(3)? })
         };
@@ -357,7 +357,7 @@ mod tests {
         let service = service();
         let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
                    INSERT INTO term (term, visitor, date) SELECT 'rust', 0, $2 FROM n";
-        let searches = PAGE + 1;
+        let searches = READ_BATCH + 1;
         service
             .store()
             .write(move |tx| {
@@ -368,9 +368,9 @@ mod tests {
         let trends = Trends::new(&config::Analysis::default());
         // The version, where to begin, and the first of two pages.
         let failed = service.store().read(|tx| {
-            let mut window = trends.lock();
-            let failed = trends.follow(&mut window, &mut Failing { tx, answers: 3 }, NOW);
-            assert_eq!(window.searches.len(), 4_096);
+            let mut recent = trends.lock();
+            let failed = trends.read_new(&mut recent, &mut Failing { tx, answers: 3 }, NOW);
+            assert_eq!(recent.searches.len(), 4_096);
             failed
         });
         assert!(failed.is_err());

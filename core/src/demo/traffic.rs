@@ -97,8 +97,8 @@ impl<'t> Traffic<'t> {
     /// # Errors
     /// When the store fails.
     pub(super) fn day(&mut self, day: i64) -> Result<Script> {
-        let cutter = self.tidings.analysis().calendar.cutter();
-        let (begins, ends) = (cutter.begins(day), cutter.begins(day + 1));
+        let local_time = self.tidings.analysis().calendar.local_time();
+        let (begins, ends) = (local_time.day_start(day), local_time.day_start(day + 1));
         let until = ends.min(self.world.now + 1);
         self.measure_pulls(begins, until);
         // 1970-01-01 was a Thursday.

@@ -7,7 +7,7 @@ use tidings_words::Random;
 
 use super::Size;
 use super::texts::{COMMON, ENGLISH, FAMILY, FEEDBACK, GIVEN, MAJORS, NOTICES, SUBJECTS};
-use crate::analysis::bucket::{Cutter, date_text};
+use crate::analysis::local_time::{LocalTime, date_text};
 use crate::clock::{DAY_MS, Timestamp};
 use crate::id::{MemberKey, ObjectId};
 use crate::notice;
@@ -58,12 +58,12 @@ pub(super) struct Post {
 
 impl World {
     /// Generates the members and posts of a seed at the time `now`.
-    pub(super) fn new(size: Size, now: Timestamp, cutter: &Cutter) -> Self {
+    pub(super) fn new(size: Size, now: Timestamp, local_time: &LocalTime) -> Self {
         let mut random = Random::new(size.seed);
         let days = i64::from(size.days);
-        let today = cutter.slot(now).day;
+        let today = local_time.local_hour(now).day;
         let first_day = today - (days - 1);
-        let begins = cutter.begins(first_day);
+        let begins = local_time.day_start(first_day);
         let year = date_text(today).get(..4).and_then(|year| year.parse().ok()).unwrap_or(2026);
         let people = (0..size.members).map(|n| Person::new(&mut random, n, year, begins, now)).collect();
         // Posts begin as many days before the traffic as the traffic lasts.

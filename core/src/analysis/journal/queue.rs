@@ -67,7 +67,7 @@ impl UnloggedCounts {
 
     /// Counts them; answers how many are crawlers'.
     pub(super) fn write(&self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<u64, StoreError> {
-        let day = calendar.slot(self.at).day;
+        let day = calendar.local_hour(self.at).day;
         for (counter, n) in [(Counter::Communication, self.communications), (Counter::Crawler, self.crawlers)]
         {
             if n > 0 {

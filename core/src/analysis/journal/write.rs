@@ -49,18 +49,18 @@ pub(in crate::analysis) fn write(
             break;
         }
         let Record { at, operation, path, status, seen, guest } = record;
-        let slot = calendar.slot(*at);
+        let time = calendar.local_hour(*at);
         let member = members.key(tx, seen)?;
         let logged = LoggedRequest { operation: *operation, path: path.as_deref(), status: *status, at: *at };
-        let request = requests.key(tx, logged, slot.day.max(today))?;
+        let request = requests.key(tx, logged, time.day.max(today))?;
         lines.push(Entry { at: *at, member: member.shown, request });
-        *days.entry((slot.day, Counter::Communication as i64)).or_insert(0) += 1;
+        *days.entry((time.day, Counter::Communication as i64)).or_insert(0) += 1;
         match (member.key, guest.0) {
-            (Some(key), _) => visits.add(key.into(), *at, slot),
-            (None, Some(number)) => visits.add(number, *at, slot),
+            (Some(key), _) => visits.add(key.into(), *at, time),
+            (None, Some(number)) => visits.add(number, *at, time),
             (None, None) => {
                 crawled += 1;
-                *days.entry((slot.day, Counter::Crawler as i64)).or_insert(0) += 1;
+                *days.entry((time.day, Counter::Crawler as i64)).or_insert(0) += 1;
             }
         }
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::account::{GUEST, REMOVED, RESERVED_IDS, fold};
-use crate::analysis::bucket;
 use crate::analysis::counters::{self, Counter, Counts};
+use crate::analysis::local_time;
 use crate::analysis::visitor;
 use crate::error::Result;
 use crate::store::{StoreError, Tx};
@@ -176,7 +176,7 @@ pub(super) fn read_day(tx: &mut dyn Tx, day: i64) -> Result<Day, StoreError> {
     let counts = Counts::of_day(tx, day)?;
     let hours = counts.hours.iter().enumerate();
     Ok(Day {
-        date: bucket::date_text(day),
+        date: local_time::date_text(day),
         today_visitor: counts.of(Counter::Visitor),
         today_time_visitor: hours.map(|(time, visitor)| HourVisitors { time, visitor: *visitor }).collect(),
         today_view: counts.of(Counter::View),

@@ -347,7 +347,7 @@ fn a_database_in_which_days_are_counted_keeps_its_zone() {
     assert_eq!((counted.as_str(), asked.as_str()), ("Asia/Seoul", "Europe/Berlin"));
     // Who names none has the database's.
     let other = open(Config::default()).unwrap();
-    assert_eq!(other.analysis().calendar.cutter().zone().name(), "Asia/Seoul");
+    assert_eq!(other.analysis().calendar.local_time().zone().name(), "Asia/Seoul");
 }
 
 #[test]

@@ -7,8 +7,8 @@ use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
 use super::*;
-use crate::analysis::bucket::{HOURS, day_of, tests::ZONES};
 use crate::analysis::counters::Counts;
+use crate::analysis::local_time::{HOURS, day_of, tests::ZONES};
 use crate::config::Config;
 use crate::testing::service_at;
 use crate::{post, search};
@@ -110,7 +110,7 @@ proptest! {
             service.clock().advance(wait);
             let now = service.clock().now();
             // As whoever tidies up does at midnight.
-            service.analysis().keys.rotate(service.store(), service.analysis().calendar.slot(now).day).unwrap();
+            service.analysis().keys.rotate(service.store(), service.analysis().calendar.local_hour(now).day).unwrap();
             let caller = match who {
                 Who::Member(n) => {
                     let change = match act {

@@ -19,7 +19,7 @@ const FIRST: Date = Date::constant(1970, 1, 1);
 
 /// The day and the hour that a moment belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub(crate) struct LocalHour {
     /// The calendar day, by its number from 1970-01-01.
     pub(crate) day: i64,
     /// The hour that a clock on the wall shows, 0 to 23.
@@ -27,24 +27,24 @@ pub(crate) struct Slot {
 }
 
 /// Cuts time into the days and hours of a zone.
-pub(crate) struct Cutter {
+pub(crate) struct LocalTime {
     zone: Zone,
     /// The stretch of time that was asked for last: the next question is mostly for the same.
-    stretch: ArcSwap<Stretch>,
+    span: ArcSwap<OffsetSpan>,
 }
 
 /// A stretch of time in which the zone keeps one offset from UTC, so that days and hours are sums.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct OffsetSpan {
     from: Timestamp,
     until: Timestamp,
     offset: i64,
 }
 
-impl Cutter {
+impl LocalTime {
     pub(crate) fn new(zone: Zone) -> Self {
-        let none = Stretch { from: Timestamp::MIN, until: Timestamp::MIN, offset: 0 };
-        Self { zone, stretch: ArcSwap::new(Arc::new(none)) }
+        let none = OffsetSpan { from: Timestamp::MIN, until: Timestamp::MIN, offset: 0 };
+        Self { zone, span: ArcSwap::new(Arc::new(none)) }
     }
 
     pub(crate) fn zone(&self) -> &Zone {
@@ -52,27 +52,27 @@ impl Cutter {
     }
 
     /// The day and the hour of a moment; one that no calendar reaches is in the nearest that it does.
-    pub(crate) fn slot(&self, at: Timestamp) -> Slot {
+    pub(crate) fn local_hour(&self, at: Timestamp) -> LocalHour {
         let at = at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX);
         let wall = (at + self.offset(at)).as_millis();
         let hour = u8::try_from(wall.rem_euclid(DAY_MS) / HOUR_MS).expect("a day has 24 hours");
-        Slot { day: wall.div_euclid(DAY_MS), hour }
+        LocalHour { day: wall.div_euclid(DAY_MS), hour }
     }
 
     /// How many milliseconds past the hour a clock on the wall shows.
-    pub(crate) fn past_the_hour(&self, at: Timestamp) -> i64 {
+    pub(crate) fn ms_into_hour(&self, at: Timestamp) -> i64 {
         let at = at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX);
         (at + self.offset(at)).as_millis().rem_euclid(HOUR_MS)
     }
 
     fn offset(&self, at: Timestamp) -> i64 {
-        let kept = self.stretch.load();
-        if (kept.from..kept.until).contains(&at) {
-            return kept.offset;
+        let span = self.span.load();
+        if (span.from..span.until).contains(&at) {
+            return span.offset;
         }
-        let stretch = Stretch::around(self.zone.rules(), at);
-        self.stretch.store(Arc::new(stretch));
-        stretch.offset
+        let span = OffsetSpan::around(self.zone.rules(), at);
+        self.span.store(Arc::new(span));
+        span.offset
     }
 
     /// The moment so many calendar months before another, as the zone's calendar has it.
@@ -86,14 +86,14 @@ impl Cutter {
     }
 
     /// When a day begins: at midnight, or where clocks are put forward over it, at the first moment after.
-    pub(crate) fn begins(&self, day: i64) -> Timestamp {
+    pub(crate) fn day_start(&self, day: i64) -> Timestamp {
         let date = date(day).and_then(|date| date.to_zoned(self.zone.rules().clone()).ok());
         date.and_then(|date| date.start_of_day().ok())
             .map_or(Timestamp::from_millis(day.saturating_mul(DAY_MS)), |first| from_jiff(first.timestamp()))
     }
 }
 
-impl Stretch {
+impl OffsetSpan {
     /// The stretch around a moment in which the offset is the same.
     fn around(zone: &TimeZone, at: Timestamp) -> Self {
         let moment = to_jiff(at);
@@ -158,25 +158,26 @@ pub(super) mod tests {
         "Pacific/Apia",
     ];
 
-    fn slot(zone: &str, at: &str) -> (String, u8) {
-        let Slot { day, hour } = Cutter::new(zone.parse().unwrap()).slot(Timestamp::parse(at).unwrap());
+    fn local_hour(zone: &str, at: &str) -> (String, u8) {
+        let LocalHour { day, hour } =
+            LocalTime::new(zone.parse().unwrap()).local_hour(Timestamp::parse(at).unwrap());
         (date_text(day), hour)
     }
 
     #[test]
     fn a_moment_belongs_to_the_day_and_hour_on_the_wall() {
         let day = |date: &str, hour| (date.to_owned(), hour);
-        assert_eq!(slot("UTC", "2026-11-20T23:59:59.999Z"), day("2026-11-20", 23));
-        assert_eq!(slot("Asia/Seoul", "2026-11-20T15:00:00Z"), day("2026-11-21", 0));
-        assert_eq!(slot("Asia/Kathmandu", "2026-11-20T18:14:59Z"), day("2026-11-20", 23));
-        assert_eq!(slot("Asia/Kathmandu", "2026-11-20T18:15:00Z"), day("2026-11-21", 0));
+        assert_eq!(local_hour("UTC", "2026-11-20T23:59:59.999Z"), day("2026-11-20", 23));
+        assert_eq!(local_hour("Asia/Seoul", "2026-11-20T15:00:00Z"), day("2026-11-21", 0));
+        assert_eq!(local_hour("Asia/Kathmandu", "2026-11-20T18:14:59Z"), day("2026-11-20", 23));
+        assert_eq!(local_hour("Asia/Kathmandu", "2026-11-20T18:15:00Z"), day("2026-11-21", 0));
         // The hour between one and two comes twice, and both times it is the same.
         for at in ["2026-11-01T05:30:00Z", "2026-11-01T06:30:00Z"] {
-            assert_eq!(slot("America/New_York", at), day("2026-11-01", 1));
+            assert_eq!(local_hour("America/New_York", at), day("2026-11-01", 1));
         }
         // The hour between two and three is left out.
-        assert_eq!(slot("America/New_York", "2026-03-08T06:59:59.999Z"), day("2026-03-08", 1));
-        assert_eq!(slot("America/New_York", "2026-03-08T07:00:00Z"), day("2026-03-08", 3));
+        assert_eq!(local_hour("America/New_York", "2026-03-08T06:59:59.999Z"), day("2026-03-08", 1));
+        assert_eq!(local_hour("America/New_York", "2026-03-08T07:00:00Z"), day("2026-03-08", 3));
     }
 
     #[test]
@@ -201,8 +202,8 @@ pub(super) mod tests {
     #[test]
     fn months_are_the_calendars() {
         let before = |zone: &str, at, months| {
-            let cutter = Cutter::new(zone.parse().unwrap());
-            cutter.months_before(Timestamp::parse(at).unwrap(), months).to_string()
+            let local_time = LocalTime::new(zone.parse().unwrap());
+            local_time.months_before(Timestamp::parse(at).unwrap(), months).to_string()
         };
         assert_eq!(before("UTC", "2026-03-31T12:00:00Z", 1), "2026-02-28T12:00:00.000Z");
         // Noon stays noon, though clocks have changed.
@@ -214,12 +215,12 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn a_slot_is_what_the_calendar_says(
+        fn a_local_hour_is_what_the_calendar_says(
             zone in proptest::sample::select(&ZONES),
             moments in proptest::collection::vec((1_300_000_000_000_i64..2_200_000_000_000, -5_i64..5), 1..20),
         ) {
             let zone: Zone = zone.parse().unwrap();
-            let cutter = Cutter::new(zone.clone());
+            let local_time = LocalTime::new(zone.clone());
             for (at, near) in moments {
                 // Also the moments around the next transition.
                 let at = Timestamp::from_millis(at);
@@ -227,23 +228,23 @@ pub(super) mod tests {
                 let transition = next.map_or(at, |t| from_jiff(t.timestamp()));
                 for at in [at, transition + near, transition + near * 20 * 60 * SECOND_MS] {
                     let wall = to_jiff(at).to_zoned(zone.rules().clone());
-                    let Slot { day, hour } = cutter.slot(at);
+                    let LocalHour { day, hour } = local_time.local_hour(at);
                     prop_assert_eq!(date_text(day), wall.date().to_string());
                     prop_assert_eq!(i64::from(hour), i64::from(wall.hour()));
-                    prop_assert_eq!(cutter.past_the_hour(at) / 60_000, i64::from(wall.minute()));
-                    prop_assert!(cutter.begins(day) <= at && at < cutter.begins(day + 1));
-                    prop_assert_eq!(cutter.slot(cutter.begins(day)).day, day);
-                    prop_assert!(cutter.slot(cutter.begins(day) - 1).day < day);
+                    prop_assert_eq!(local_time.ms_into_hour(at) / 60_000, i64::from(wall.minute()));
+                    prop_assert!(local_time.day_start(day) <= at && at < local_time.day_start(day + 1));
+                    prop_assert_eq!(local_time.local_hour(local_time.day_start(day)).day, day);
+                    prop_assert!(local_time.local_hour(local_time.day_start(day) - 1).day < day);
                 }
             }
         }
 
         #[test]
         fn no_moment_panics(ms: i64, months: i64, (year, month, day) in any::<(i64, i64, i64)>()) {
-            let cutter = Cutter::new("Australia/Lord_Howe".parse().unwrap());
+            let local_time = LocalTime::new("Australia/Lord_Howe".parse().unwrap());
             let at = Timestamp::from_millis(ms);
-            let slot = cutter.slot(at);
-            let _ = (cutter.months_before(at, months), cutter.begins(slot.day), cutter.begins(ms));
+            let time = local_time.local_hour(at);
+            let _ = (local_time.months_before(at, months), local_time.day_start(time.day), local_time.day_start(ms));
             let _ = (day_of(year, month, day), date_text(ms));
         }
     }

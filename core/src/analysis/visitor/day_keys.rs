@@ -1,0 +1,90 @@
+//! The keys that guests are hashed with, one for each day.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use zeroize::Zeroizing;
+
+use crate::error::Result;
+use crate::id::random;
+use crate::store::{Store, StoreError, Tx};
+
+/// The key of a hash.
+pub(in crate::analysis) type Secret = Zeroizing<[u8; 16]>;
+
+/// The keys of the current day and the next, as (day, key).
+#[derive(Default)]
+pub(crate) struct DayKeys(ArcSwap<Vec<(i64, Secret)>>);
+
+impl DayKeys {
+    /// Calls `hash` with the key of a day and returns its result.
+    pub(super) fn hash<T>(&self, day: i64, hash: impl Fn(&Secret) -> T) -> T {
+        let keys = self.0.load();
+        let found = keys.iter().find(|(of, _)| *of == day).map(|(_, secret)| hash(secret));
+        found.unwrap_or_else(|| hash(&self.create(day)))
+    }
+
+    /// Returns whether the keys of this day and the next are loaded.
+    pub(in crate::analysis) fn has_keys(&self, day: i64) -> bool {
+        let keys = self.0.load();
+        [day, day + 1].iter().all(|day| keys.iter().any(|(of, _)| of == day))
+    }
+
+    /// Loads the keys of this day and the next, creates missing ones, and removes those of earlier days. The write-ahead
+    /// log still holds removed keys until [`Store::empty_wal`] is called.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(in crate::analysis) fn rotate(&self, store: &Store, day: i64) -> Result<()> {
+        let fresh = [day, day + 1].map(|day| (day, encode(&random())));
+        let stored = store.write(move |tx| {
+            fresh.iter().try_for_each(|(day, secret)| sql::insert_key(tx, *day, secret))?;
+            sql::keys(tx)
+        })?;
+        let keys =
+            stored.iter().filter(|(of, _)| *of >= day).filter_map(|(of, text)| Some((*of, decode(text)?)));
+        self.0.store(Arc::new(keys.collect()));
+        Ok(())
+    }
+
+    /// Creates a key for a day whose key is not loaded, because [`DayKeys::rotate`] has not run for more than a day. Only
+    /// this process uses it, until the next rotation.
+    fn create(&self, day: i64) -> Secret {
+        let fresh = Secret::new(random());
+        let keys = self.0.rcu(|keys| {
+            let mut keys = Vec::clone(keys);
+            if !keys.iter().any(|(of, _)| *of == day) {
+                keys.push((day, fresh.clone()));
+            }
+            keys
+        });
+        let stored = keys.iter().find(|(of, _)| *of == day);
+        stored.map_or(fresh, |(_, secret)| secret.clone())
+    }
+}
+
+fn encode(secret: &[u8; 16]) -> String {
+    format!("{:032x}", u128::from_be_bytes(*secret))
+}
+
+/// Parses a key from its form in the database, 32 hexadecimal digits.
+pub(in crate::analysis) fn decode(text: &str) -> Option<Secret> {
+    Some(Secret::new(u128::from_str_radix(text, 16).ok()?.to_be_bytes()))
+}
+
+mod sql {
+    use super::{StoreError, Tx};
+
+    /// Stores the key of a day, unless the day has one. It replaces the key of two days before, which has the same slot.
+    pub(super) fn insert_key(tx: &mut dyn Tx, day: i64, secret: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO day_key (slot, day, secret) VALUES ($1, $2, $3) ON CONFLICT (slot)
+                   DO UPDATE SET day = excluded.day, secret = excluded.secret WHERE day_key.day < excluded.day";
+        tx.run(sql, &[day.rem_euclid(2).into(), day.into(), secret.into()])?;
+        Ok(())
+    }
+
+    pub(super) fn keys(tx: &mut dyn Tx) -> Result<Vec<(i64, String)>, StoreError> {
+        let rows = tx.rows("SELECT day, secret FROM day_key ORDER BY day", &[])?;
+        rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
+    }
+}

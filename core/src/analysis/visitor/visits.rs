@@ -1,0 +1,248 @@
+//! The visits of a day, counted by hour and stored by visitor.
+
+use super::VisitorNumber;
+use crate::account::Member;
+use crate::analysis::calendar::Calendar;
+use crate::analysis::counters::{Counter, hour};
+use crate::analysis::local_time::{HOURS, LocalHour};
+use crate::clock::{SECOND_MS, Timestamp};
+use crate::error::Result;
+use crate::keyed::OwnMap;
+use crate::store::{StoreError, Topic, Tx};
+
+/// The shortest gap between two requests that ends a visit.
+const GAP_MS: i64 = 30 * 60 * SECOND_MS;
+
+/// The requests of visitors, by day and visitor, gathered to be written together.
+///
+/// Clients cannot choose colliding keys: a key has a day and either a key of the database or a hash under a secret key.
+#[derive(Default)]
+pub(crate) struct Visits(OwnMap<(i64, VisitorNumber), VisitorDay>);
+
+/// The requests of one visitor on one day.
+struct VisitorDay {
+    first: Timestamp,
+    last: Timestamp,
+    /// The number of gaps that end a visit.
+    gaps: i64,
+    /// The hours with requests, a bit for each.
+    hours: i64,
+}
+
+impl Visits {
+    /// Adds a request. The requests of one visitor must be added in the order of time.
+    pub(crate) fn add(&mut self, visitor: VisitorNumber, at: Timestamp, LocalHour { day, hour }: LocalHour) {
+        let requests =
+            self.0.entry((day, visitor)).or_insert(VisitorDay { first: at, last: at, gaps: 0, hours: 0 });
+        requests.gaps += i64::from(at - requests.last >= GAP_MS);
+        requests.last = at;
+        requests.hours |= 1 << hour;
+    }
+
+    /// Returns the number of visitors, each counted once per day.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Writes the visitors, and counts those visitors, hours and visits that are new.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) fn write(self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<(), StoreError> {
+        for ((day, visitor), requests) in self.0 {
+            let (came, left) = (first_hour(requests.hours), last_hour(requests.hours));
+            let in_hour = |hour| LocalHour { day, hour };
+            let known = sql::visits(tx, day, visitor)?;
+            let (visits, hours) = match known {
+                None => {
+                    calendar.count_in(tx, Counter::Visitor, in_hour(came), 1)?;
+                    if visitor.is_member() {
+                        calendar.count_in(tx, Counter::MemberVisitor, in_hour(came), 1)?;
+                    }
+                    (requests.gaps + 1, requests.hours)
+                }
+                Some(VisitorRow { hours, seen, .. }) => {
+                    let comes_again = requests.first - seen >= GAP_MS || seen - requests.last >= GAP_MS;
+                    (requests.gaps + i64::from(comes_again), requests.hours & !hours)
+                }
+            };
+            for h in (0..24).filter(|h| hours & (1 << h) != 0) {
+                calendar.add(tx, hour(h), day, 1)?;
+            }
+            if visits > 0 {
+                // Requests are usually written within the hour. Visits of a backlog count in its last hour.
+                let whose = if visitor.is_guest() { Counter::GuestVisit } else { Counter::MemberVisit };
+                calendar.count_in(tx, whose, in_hour(left), visits)?;
+            }
+            sql::add_visits(tx, day, visitor, visits, &requests)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the first of the hours, each a bit; 0 if there is none.
+fn first_hour(hours: i64) -> u8 {
+    (0..24).find(|hour| hours & (1 << hour) != 0).unwrap_or_default()
+}
+
+/// Returns the last of the hours, each a bit; 0 if there is none.
+fn last_hour(hours: i64) -> u8 {
+    (0..24).rev().find(|hour| hours & (1 << hour) != 0).unwrap_or_default()
+}
+
+/// Adds requests of a member, at the times `new`, to a day that may be long over. `known` has the times of the member's
+/// requests that the log holds.
+///
+/// Unlike the requests of [`Visits`] they may come in any order: one between two visits may join them into one visit.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) fn add_past(
+    tx: &mut dyn Tx,
+    calendar: &Calendar,
+    (day, member): (i64, &Member<'_>),
+    mut known: Vec<Timestamp>,
+    new: &[Timestamp],
+) -> Result<()> {
+    let (Some(first), Some(last)) = (new.iter().min(), new.iter().max()) else { return Ok(()) };
+    let hours = new.iter().fold(0, |hours, at| hours | 1 << calendar.local_hour(*at).hour);
+    let row = sql::visits(tx, day, member.key.into())?;
+    let (visits, known_hours) = row.map_or((0, 0), |row| (row.visits, row.hours));
+    let in_hour = |hour| LocalHour { day, hour };
+    let came = in_hour(first_hour(hours | known_hours));
+    if visits == 0 && known_hours == 0 {
+        calendar.count_in(tx, Counter::Visitor, came, 1)?;
+        calendar.count_in(tx, Counter::MemberVisitor, came, 1)?;
+    } else if in_hour(first_hour(known_hours)) != came {
+        // The member now came in an earlier hour.
+        calendar.count_in(tx, Counter::Visitor, in_hour(first_hour(known_hours)), -1)?;
+        calendar.count_in(tx, Counter::Visitor, came, 1)?;
+    }
+    for h in (0..24).filter(|h| hours & !known_hours & (1 << h) != 0) {
+        calendar.add(tx, hour(h), day, 1)?;
+    }
+    let before = visits_by_hour(calendar, &mut known);
+    known.extend(new);
+    let after = visits_by_hour(calendar, &mut known);
+    let mut more = 0;
+    for (h, (after, before)) in (0..).zip(after.into_iter().zip(before)) {
+        if after != before {
+            calendar.count_in(tx, Counter::MemberVisit, in_hour(h), after - before)?;
+            more += after - before;
+        }
+    }
+    // Requests that the log no longer holds may have joined visits. The day keeps at least one visit.
+    let missing = 1 - (visits + more);
+    if missing > 0 {
+        calendar.count_in(tx, Counter::MemberVisit, came, missing)?;
+        more += missing;
+    }
+    let requests = VisitorDay { first: *first, last: *last, gaps: 0, hours };
+    sql::add_visits(tx, day, member.key.into(), more, &requests)?;
+    // Reports also read the rows of visitors, which can change without a counter.
+    tx.touch(Topic::Counts);
+    if day != calendar.today() {
+        tx.touch(Topic::History);
+    }
+    Ok(())
+}
+
+/// Returns the number of visits that begin in each hour, for the times of one visitor's requests.
+fn visits_by_hour(calendar: &Calendar, times: &mut [Timestamp]) -> [i64; HOURS] {
+    times.sort_unstable();
+    let mut hours = [0; HOURS];
+    for (n, at) in times.iter().enumerate() {
+        if n == 0 || *at - times[n - 1] >= GAP_MS {
+            hours[usize::from(calendar.local_hour(*at).hour)] += 1;
+        }
+    }
+    hours
+}
+
+/// The row of a visitor on a day.
+struct VisitorRow {
+    visits: i64,
+    hours: i64,
+    /// The time of the last request.
+    seen: Timestamp,
+}
+
+/// Returns the days before `before` that still have rows of guests.
+pub(in crate::analysis) fn days_with_guests(tx: &mut dyn Tx, before: i64) -> Result<Vec<i64>, StoreError> {
+    let (mut days, mut last) = (Vec::new(), None);
+    // The index gives the next day directly, so that the rows of members are not scanned.
+    while let Some(day) = sql::next_day(tx, last)?.filter(|day| *day < before) {
+        if sql::has_guests(tx, day)? {
+            days.push(day);
+        }
+        last = Some(day);
+    }
+    Ok(days)
+}
+
+/// Deletes up to `limit` guests of a day. Returns whether there may be more.
+pub(in crate::analysis) fn delete_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<bool, StoreError> {
+    Ok(sql::delete_guests(tx, day, limit)? == limit)
+}
+
+/// Returns the number of visits of each member on a day, with their ids; the id of a removed member is `None`.
+pub(in crate::analysis) fn member_visits(
+    tx: &mut dyn Tx,
+    day: i64,
+) -> Result<Vec<(Option<String>, i64)>, StoreError> {
+    sql::member_visits(tx, day)
+}
+
+mod sql {
+    use super::{StoreError, Tx, VisitorDay, VisitorNumber, VisitorRow};
+
+    pub(super) fn visits(
+        tx: &mut dyn Tx,
+        day: i64,
+        visitor: VisitorNumber,
+    ) -> Result<Option<VisitorRow>, StoreError> {
+        let sql = "SELECT visits, hours, seen FROM visitor WHERE day = $1 AND visitor = $2";
+        let row = tx.row(sql, &[day.into(), visitor.into()])?;
+        row.map(|mut row| Ok(VisitorRow { visits: row.take(0)?, hours: row.take(1)?, seen: row.take(2)? }))
+            .transpose()
+    }
+
+    pub(super) fn add_visits(
+        tx: &mut dyn Tx,
+        day: i64,
+        visitor: VisitorNumber,
+        visits: i64,
+        requests: &VisitorDay,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO visitor (day, visitor, visits, hours, seen) VALUES ($1, $2, $3, $4, $5)
+                   ON CONFLICT (day, visitor) DO UPDATE SET visits = visitor.visits + excluded.visits,
+                   hours = visitor.hours | excluded.hours,
+                   seen = CASE WHEN visitor.seen > excluded.seen THEN visitor.seen ELSE excluded.seen END";
+        let VisitorDay { last, hours, .. } = requests;
+        tx.run(sql, &[day.into(), visitor.into(), visits.into(), (*hours).into(), (*last).into()])?;
+        Ok(())
+    }
+
+    pub(super) fn next_day(tx: &mut dyn Tx, after: Option<i64>) -> Result<Option<i64>, StoreError> {
+        let after = after.unwrap_or(i64::MIN);
+        tx.one("SELECT min(day) FROM visitor WHERE day > $1", &[after.into()])?.take(0)
+    }
+
+    pub(super) fn has_guests(tx: &mut dyn Tx, day: i64) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM visitor WHERE day = $1 AND visitor < 0 LIMIT 1";
+        Ok(tx.row(sql, &[day.into()])?.is_some())
+    }
+
+    pub(super) fn delete_guests(tx: &mut dyn Tx, day: i64, limit: u64) -> Result<u64, StoreError> {
+        let sql = "DELETE FROM visitor WHERE day = $1 AND visitor IN
+                   (SELECT visitor FROM visitor WHERE day = $1 AND visitor < 0 LIMIT $2)";
+        tx.run(sql, &[day.into(), limit.cast_signed().into()])
+    }
+
+    pub(super) fn member_visits(tx: &mut dyn Tx, day: i64) -> Result<Vec<(Option<String>, i64)>, StoreError> {
+        let sql = "SELECT m.id, v.visits FROM visitor v LEFT JOIN member m ON m.key = v.visitor
+                   WHERE v.day = $1 AND v.visitor > 0";
+        let rows = tx.rows(sql, &[day.into()])?;
+        rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
+    }
+}
