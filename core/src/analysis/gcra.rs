@@ -1,49 +1,50 @@
-//! How much of something strangers may have done in a time: so much at once, and then one more each so often.
+//! The generic cell rate algorithm (GCRA): a rate limiter that allows a burst and then a constant rate.
 //!
-//! Source: the generic cell rate algorithm of ITU-T Recommendation I.371, which keeps one number for each of those
-//! who are counted.
+//! Source: ITU-T Recommendation I.371, *Traffic control and congestion control in B-ISDN*, in the virtual scheduling
+//! form. It stores one number per limited client, the theoretical arrival time.
 
 use crate::clock::{SECOND_MS, Timestamp};
 
 const MICROS_OF_MS: i64 = 1_000;
-/// From how far beyond the whole limiter on the clock has been set back. Requests that end at the same time on
-/// several threads are a little out of order.
+/// The tolerance beyond a full burst, in microseconds, from which the limiter assumes that the clock was set back.
+/// Requests that end at the same time on several threads arrive slightly out of order.
 const SET_BACK: i64 = 10 * SECOND_MS * MICROS_OF_MS;
 
-/// A number of things at once, and a rate.
+/// The burst and the rate of a limiter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gcra {
-    /// How many at once.
+    /// The number of requests that are allowed at once.
     burst: i64,
-    /// How long until there is one more, in microseconds.
-    each: i64,
+    /// The interval between two requests at the allowed rate, in microseconds.
+    interval: i64,
 }
 
-/// What is used up of an limiter, as the time in which all of it will be there again: microseconds UTC.
+/// The state of one limited client: its theoretical arrival time, in microseconds UTC. The full burst is available
+/// again from then on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GcraState(i64);
 
 impl Gcra {
-    /// `burst` at once, then so many a second.
+    /// Allows `burst` requests at once, then `rate` requests a second.
     pub(super) const fn per_second(burst: i64, rate: i64) -> Self {
-        Self { burst, each: SECOND_MS * MICROS_OF_MS / rate }
+        Self { burst, interval: SECOND_MS * MICROS_OF_MS / rate }
     }
 
-    /// `burst` at once, then one in so many seconds.
+    /// Allows `burst` requests at once, then one request every `seconds` seconds.
     pub(super) const fn one_in(burst: i64, seconds: i64) -> Self {
-        Self { burst, each: seconds * SECOND_MS * MICROS_OF_MS }
+        Self { burst, interval: seconds * SECOND_MS * MICROS_OF_MS }
     }
 
-    /// Takes one, if there is one at this moment.
-    pub(super) fn take(self, used: &mut GcraState, at: Timestamp) -> bool {
+    /// Takes one request at `at`. Returns whether it is allowed.
+    pub(super) fn take(self, state: &mut GcraState, at: Timestamp) -> bool {
         let now = at.as_millis().saturating_mul(MICROS_OF_MS);
-        let mut until = used.0.max(now);
-        if until - now > self.burst * self.each + SET_BACK {
+        let mut until = state.0.max(now);
+        if until - now > self.burst * self.interval + SET_BACK {
             until = now;
         }
-        let fits = until - now <= (self.burst - 1) * self.each;
+        let fits = until - now <= (self.burst - 1) * self.interval;
         if fits {
-            used.0 = until + self.each;
+            state.0 = until + self.interval;
         }
         fits
     }
@@ -54,37 +55,37 @@ mod tests {
     use super::*;
     use crate::testing::NOW;
 
-    /// How many of many are there at this moment.
-    fn taken(limiter: Gcra, used: &mut GcraState, at: Timestamp) -> usize {
-        (0..1_000).filter(|_| limiter.take(used, at)).count()
+    /// Returns how many of 1,000 requests are allowed at this time.
+    fn taken(limiter: Gcra, state: &mut GcraState, at: Timestamp) -> usize {
+        (0..1_000).filter(|_| limiter.take(state, at)).count()
     }
 
     #[test]
-    fn so_many_are_there_at_once_and_more_as_time_goes_on() {
-        let (limiter, mut used) = (Gcra::per_second(10, 4), GcraState::default());
-        assert_eq!(taken(limiter, &mut used, NOW), 10);
-        assert_eq!(taken(limiter, &mut used, NOW + 249), 0);
-        assert_eq!(taken(limiter, &mut used, NOW + 250), 1);
-        assert_eq!(taken(limiter, &mut used, NOW + 1_250), 4);
-        assert_eq!(taken(limiter, &mut used, NOW + 3_600_000), 10);
-        let (slow, mut used) = (Gcra::one_in(2, 10), GcraState::default());
-        assert_eq!(taken(slow, &mut used, NOW), 2);
-        assert_eq!(taken(slow, &mut used, NOW + 9_999), 0);
-        assert_eq!(taken(slow, &mut used, NOW + 10_000), 1);
+    fn a_burst_is_allowed_at_once_and_the_rate_after_it() {
+        let (limiter, mut state) = (Gcra::per_second(10, 4), GcraState::default());
+        assert_eq!(taken(limiter, &mut state, NOW), 10);
+        assert_eq!(taken(limiter, &mut state, NOW + 249), 0);
+        assert_eq!(taken(limiter, &mut state, NOW + 250), 1);
+        assert_eq!(taken(limiter, &mut state, NOW + 1_250), 4);
+        assert_eq!(taken(limiter, &mut state, NOW + 3_600_000), 10);
+        let (slow, mut state) = (Gcra::one_in(2, 10), GcraState::default());
+        assert_eq!(taken(slow, &mut state, NOW), 2);
+        assert_eq!(taken(slow, &mut state, NOW + 9_999), 0);
+        assert_eq!(taken(slow, &mut state, NOW + 10_000), 1);
     }
 
     #[test]
-    fn a_clock_that_is_put_back_takes_nothing_away() {
-        let (limiter, mut used) = (Gcra::per_second(10, 4), GcraState::default());
-        assert_eq!(taken(limiter, &mut used, NOW), 10);
-        assert_eq!(taken(limiter, &mut used, NOW - 3_600_000), 10);
+    fn a_clock_that_is_set_back_restores_the_full_burst() {
+        let (limiter, mut state) = (Gcra::per_second(10, 4), GcraState::default());
+        assert_eq!(taken(limiter, &mut state, NOW), 10);
+        assert_eq!(taken(limiter, &mut state, NOW - 3_600_000), 10);
     }
 
     #[test]
-    fn what_comes_out_of_order_is_given_nothing_more() {
-        let (limiter, mut used) = (Gcra::per_second(10, 4), GcraState::default());
-        assert_eq!(taken(limiter, &mut used, NOW), 10);
-        assert_eq!(taken(limiter, &mut used, NOW - 1), 0);
-        assert_eq!(taken(limiter, &mut used, NOW - 5_000), 0);
+    fn requests_slightly_out_of_order_get_no_extra_allowance() {
+        let (limiter, mut state) = (Gcra::per_second(10, 4), GcraState::default());
+        assert_eq!(taken(limiter, &mut state, NOW), 10);
+        assert_eq!(taken(limiter, &mut state, NOW - 1), 0);
+        assert_eq!(taken(limiter, &mut state, NOW - 5_000), 0);
     }
 }

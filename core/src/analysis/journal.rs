@@ -1,10 +1,10 @@
-//! Records of requests on their way to the log and the counters: gathered in memory and written by a deferred write.
+//! Gathers records of answered requests in memory and writes them to the log and the counters with deferred writes.
 //!
-//! A request that was answered leaves a small record here. The first record that waits hands a deferred write to the
-//! store, and the next commit writes what has gathered by then: lines in one pass, and one change for each visitor and
-//! counter, however many records there are. What one commit has no time for is written with the next.
+//! The first record in the queue hands a deferred write to the store. The next commit writes all records queued by
+//! then: the lines in one pass, and one change per visitor and counter. Records that one commit has no time for are
+//! written with the next.
 //!
-//! Under a flood not every communication has a line ([`Queue::push`]); all of them are counted.
+//! During a flood some communications get no line ([`Queue::push`]). All of them are counted.
 
 use std::num::NonZeroU32;
 use std::ops::ControlFlow;
@@ -25,11 +25,11 @@ mod write;
 use queue::{Queue, UnloggedCounts};
 pub(super) use write::write;
 
-/// Records that ask for a commit of their own, rather than wait for the next.
+/// The queue length at which the journal requests a commit at once.
 const FLUSH_AT: usize = 4_096;
-/// Reports that see everything that was answered before them, one after the other …
+/// The number of consecutive reports that include everything answered before them …
 const EXACT_BURST: i64 = 16;
-/// … and how long until one more does.
+/// … and the time after which one more does.
 const EXACT_INTERVAL_MS: i64 = 100;
 
 /// A communication to be written.
@@ -39,34 +39,33 @@ pub(super) struct Record {
     pub(super) path: Option<Box<str>>,
     pub(super) status: u16,
     pub(super) seen: Seen,
-    /// Who it is if nobody is signed in.
+    /// The identity of the client, if the caller is not signed in.
     pub(super) guest: Guest,
 }
 
 impl Record {
-    /// Whether it is of a declared crawler, who is no visitor.
+    /// Returns whether the request came from a declared crawler, which is not a visitor.
     fn is_of_crawler(&self) -> bool {
         matches!(self.seen, Seen::Guest) && self.guest.is_crawler()
     }
 }
 
-/// The records that wait, and what it takes to write them.
+/// The queue of records, with the state that writing them needs.
 pub(crate) struct Journal {
     queue: Mutex<Queue>,
-    /// The keys of known requests; empty while a deferred write has them.
+    /// The cached keys of requests; empty while a deferred write uses them.
     request_keys: Mutex<RequestKeys>,
     calendar: Arc<Calendar>,
-    /// Records that were lost since the process began …
+    /// Communications without a line since the process started.
     lost: AtomicU64,
-    /// … and those that were written and are crawlers'.
+    /// Written communications of crawlers since the process started.
     crawled: AtomicU64,
-    /// How many reports were exact, as the time (monotonic) until which they have used up what they
-    /// may.
+    /// The limiter of exact reports: the theoretical arrival time of a GCRA, monotonic milliseconds.
     exact_until: AtomicI64,
 }
 
 impl Journal {
-    /// A journal of at most so many lines a second for each client, but for bursts.
+    /// Creates a journal that accepts at most `lines_per_client` lines a second from each client, apart from bursts.
     pub(super) fn new(calendar: Arc<Calendar>, lines_per_client: Option<NonZeroU32>) -> Self {
         Self {
             queue: Mutex::new(Queue::new(lines_per_client)),
@@ -78,7 +77,7 @@ impl Journal {
         }
     }
 
-    /// Leaves a record of a client, told by its hash.
+    /// Queues a record. `client` is the hash of the client.
     pub(super) fn push(self: &Arc<Self>, store: &Store, record: Record, client: u64) {
         let mut queue = self.queue();
         let has_line = queue.push(record, client);
@@ -92,12 +91,12 @@ impl Journal {
             self.defer(store);
         }
         if must_flush {
-            // A commit of its own, for which nothing waits.
+            // Nothing waits for this commit.
             drop(store.flush());
         }
     }
 
-    /// Sends off what waits, if nobody is on the way to fetch it.
+    /// Defers a write of the queued records, unless a deferred write already exists.
     pub(super) fn flush(self: &Arc<Self>, store: &Store) {
         let mut queue = self.queue();
         if queue.has_pending() && queue.must_defer() {
@@ -107,45 +106,45 @@ impl Journal {
     }
 
     fn defer(self: &Arc<Self>, store: &Store) {
-        // One that is dropped tells the queue.
+        // A dropped write notifies the queue.
         let _ = store.defer(DeferredRecords::of(self));
     }
 
-    /// Whether a report should first have what waits written: it shows what was just done then. While reports
-    /// are asked for often, only some do, and the others are up to 200 ms behind.
+    /// Returns whether a report should first wait for a commit of the queued records, so that it includes the latest
+    /// communications. If reports are requested often, only some of them wait; the others are up to 200 ms behind.
     pub(super) fn must_settle(&self, store: &Store) -> bool {
-        if self.used(self.calendar.monotonic()) + EXACT_INTERVAL_MS > EXACT_BURST * EXACT_INTERVAL_MS {
+        if self.exact_debt(self.calendar.monotonic()) + EXACT_INTERVAL_MS > EXACT_BURST * EXACT_INTERVAL_MS {
             return false;
         }
         let queue = self.queue();
-        // What was taken is counted, and its commit says so.
+        // Records that were taken for a commit count once the commit changes this topic.
         queue.has_pending() || queue.taken() > store.version(Topic::Counts)
     }
 
-    /// How much of what exact reports may cost is used up, as the time in which it will be there again.
-    fn used(&self, now: Monotonic) -> i64 {
+    /// Returns the limiter's current debt in milliseconds.
+    fn exact_debt(&self, now: Monotonic) -> i64 {
         (self.exact_until.load(Ordering::Relaxed) - now.as_millis()).clamp(0, EXACT_BURST * EXACT_INTERVAL_MS)
     }
 
-    /// Has what waits written, as far as one commit has time for it: thousands of records.
+    /// Waits for a commit of the queued records, or of the thousands of them that one commit has time for.
     ///
     /// # Errors
     /// When the store fails.
     pub(super) fn settle(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
         let now = self.calendar.monotonic();
-        // That two at once may count as one does no harm.
-        let until = now + self.used(now) + EXACT_INTERVAL_MS;
+        // Two concurrent reports may count as one; this does no harm.
+        let until = now + self.exact_debt(now) + EXACT_INTERVAL_MS;
         self.exact_until.store(until.as_millis(), Ordering::Relaxed);
         self.flush(store);
         store.flush().wait()
     }
 
-    /// How many records wait.
+    /// Returns the number of queued records.
     pub(super) fn len(&self) -> usize {
         self.queue().len()
     }
 
-    /// Whether anything waits.
+    /// Returns whether anything is queued.
     #[cfg(test)]
     pub(super) fn has_pending(&self) -> bool {
         self.queue().has_pending()
@@ -159,12 +158,12 @@ impl Journal {
         self.request_keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many records were lost since the process began: communications without a line.
+    /// Returns the number of communications without a line since the process started.
     pub(super) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// How many records were crawlers', of those written since the process began.
+    /// Returns the number of written communications of crawlers since the process started.
     pub(super) fn crawled(&self) -> u64 {
         self.crawled.load(Ordering::Relaxed)
     }
@@ -177,24 +176,24 @@ impl Drop for Journal {
         if queue.len() > 0 {
             tracing::error!(
                 lines = queue.len(),
-                "log lines are lost: they could not be written before the end"
+                "log lines are lost: they could not be written before the process stopped"
             );
         }
     }
 }
 
-/// The deferred write of the records that wait. There is one at a time.
+/// The deferred write of the queued records. At most one exists at a time.
 struct DeferredRecords {
     journal: Arc<Journal>,
-    /// Whether it will write the records that wait: the journal defers no other meanwhile.
+    /// Whether this write will take the queued records; meanwhile the journal defers no other write.
     is_expected: bool,
-    /// The records that it took …
+    /// The records that this write took.
     batch: Vec<Record>,
-    /// … and the communications without a line …
+    /// The communications without a line that this write took.
     unlogged: UnloggedCounts,
-    /// … of all of which so many are crawlers' …
+    /// The communications of crawlers among both.
     crawled: u64,
-    /// … and the keys that it found for them: they are known to others once they are on disk.
+    /// The request keys, with those of rows that this transaction inserted. Other writes may use them after the commit.
     requests: Option<RequestKeys>,
 }
 
@@ -213,7 +212,7 @@ impl DeferredRecords {
 
 impl Deferred for DeferredRecords {
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
-        // LoggedRequest first, so that nothing is taken for a commit that cannot be.
+        // Fails early if the transaction cannot be used, before any record is taken.
         tx.one("SELECT n FROM revision", &[])?;
         let Self { journal, batch, .. } = self;
         self.unlogged = journal.queue().take_unlogged(tx.revision());
@@ -270,8 +269,9 @@ impl Deferred for DeferredRecords {
 }
 
 impl Drop for DeferredRecords {
-    /// One that was dropped because too much was waiting, or that could not write, leaves its records to the
-    /// next. What one had that panicked is lost, or it would fail the next one, too.
+    /// Lets the next write take over the queued records when this write was dropped, because the store was overloaded
+    /// or the write failed. The records that a panicking write had taken are lost, because they could make the next
+    /// write panic too.
     fn drop(&mut self) {
         let mut queue = self.journal.queue();
         if self.is_expected {

@@ -1,5 +1,5 @@
-//! The access log as it is kept: a line is its time, a member and a request, and requests stand in a table of
-//! their own, each once. So a line is some forty bytes, with what serves its three questions.
+//! The access log as the database stores it. A line has a time, a member and a request; the table of requests holds
+//! each distinct request once. A line takes approximately forty bytes, including the indexes for the three queries.
 
 use std::cmp::Reverse;
 
@@ -17,25 +17,25 @@ pub(crate) use request::RequestKeys;
 pub(super) use request::{LoggedRequest, prune as prune_requests};
 pub(super) use scope::{LogAccess, LogScope};
 
-/// Bits of a line's key that number the lines of a millisecond.
+/// The number of low bits of a line's key that number the lines of a millisecond.
 const NUMBER_BITS: u32 = 14;
-/// Lines that one statement inserts.
+/// The number of lines that one statement inserts.
 const INSERT_BATCH: usize = 5;
 
-/// Who made the request of a line.
+/// The member column of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LogMember {
     Guest,
     /// A member who has been removed.
     Removed,
-    /// The member with this key. One who has been removed keeps it until [`disown_removed`] reaches the line.
+    /// The member with this key. Lines of a removed member keep it until [`disown_removed`] changes them.
     Member(MemberKey),
 }
 
 impl LogMember {
-    /// Stands in the table for a guest; may not change.
+    /// The value in the database for a guest; it must never change.
     const GUEST: i64 = 0;
-    /// Stands in the table for a removed member; may not change.
+    /// The value in the database for a removed member; it must never change.
     const REMOVED: i64 = -1;
 }
 
@@ -59,14 +59,14 @@ impl FromValue for LogMember {
     }
 }
 
-/// A line to be written.
+/// A line to be inserted.
 pub(super) struct Entry {
     pub(super) at: Timestamp,
     pub(super) member: LogMember,
     pub(super) request: i64,
 }
 
-/// When a member asked for something in a stretch of time, as far as the log reaches.
+/// Returns the times of a member's requests from `from` to before `until`, as far as the log reaches back.
 pub(crate) fn times(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -78,7 +78,7 @@ pub(crate) fn times(
     rows.into_iter().map(|mut row| Ok(line_time(row.take(0)?))).collect()
 }
 
-/// Appends lines, which are in the order of time.
+/// Appends lines, which must be in the order of time.
 pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry]) -> Result<(), StoreError> {
     const SQL: [&str; 2] = [
         "INSERT INTO log (key, member, request) VALUES ($1, $2, $3)",
@@ -99,13 +99,13 @@ pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry]) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Finds free keys for lines that come in the order of time.
+/// Assigns free keys to lines that come in the order of time.
 struct FreeKeys {
-    /// The greatest key of the log before.
+    /// The greatest key in the log before the first line.
     last: i64,
-    /// The millisecond that is being filled …
+    /// The millisecond whose keys are being assigned …
     at: Timestamp,
-    /// … and what of it is free.
+    /// … and its free keys.
     free: std::ops::Range<i64>,
 }
 
@@ -115,7 +115,7 @@ impl FreeKeys {
         Ok(Self { last: last.unwrap_or(i64::MIN), at: Timestamp::MIN, free: 0..0 })
     }
 
-    /// The next free key of the millisecond; when it is full, of the next one.
+    /// Returns the next free key of the millisecond, or of the next one if it is full.
     fn next(&mut self, tx: &mut dyn Tx, at: Timestamp) -> Result<i64, StoreError> {
         if at > self.at {
             self.open(tx, at)?;
@@ -130,7 +130,7 @@ impl FreeKeys {
 
     fn open(&mut self, tx: &mut dyn Tx, at: Timestamp) -> Result<(), StoreError> {
         let (mut first, end) = (first_key(at), first_key(at + 1));
-        // Mostly nothing is as late. Else another process has been here, or the clock has been put back.
+        // The log usually ends before `at`. Otherwise another process has written lines, or the clock was set back.
         if first <= self.last {
             let sql = "SELECT max(key) FROM log WHERE key >= $1 AND key < $2";
             let taken: Option<i64> = tx.one(sql, &[first.into(), end.into()])?.take(0)?;
@@ -141,13 +141,13 @@ impl FreeKeys {
     }
 }
 
-/// The first key that a line of this moment may have.
+/// Returns the first key that a line of this time may have.
 pub(super) const fn first_key(at: Timestamp) -> i64 {
-    // Times within a hundred years of 1970 are far from the ends.
+    // Saturation only affects times far more than a hundred years from 1970.
     at.as_millis().saturating_mul(1 << NUMBER_BITS)
 }
 
-/// The lines since a moment, newest first, at most `limit`.
+/// Returns the lines since a time, newest first, at most `limit`.
 pub(super) fn lines(
     tx: &mut dyn Tx,
     scope: LogScope,
@@ -163,19 +163,19 @@ pub(super) fn lines(
     }
 }
 
-/// A stretch of the log, by the keys of lines.
+/// A range of the log to search, by the keys of lines, newest first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogRange {
-    /// From this key …
+    /// The first key …
     pub(super) since: i64,
-    /// … up to before this one, from the newest on …
+    /// … the key after the last …
     pub(super) before: i64,
-    /// … and at most so many lines.
+    /// … and the maximum number of lines to search.
     pub(super) lines: i64,
 }
 
-/// The lines of a stretch whose paths hold a text, newest first, at most `limit`; and the last key that was looked
-/// at, where the stretch was cut short.
+/// Returns the lines of a range whose paths contain a text, newest first, at most `limit`; and the last key searched if
+/// the range has more lines than its maximum.
 pub(super) fn search(
     tx: &mut dyn Tx,
     scope: LogScope,
@@ -185,18 +185,18 @@ pub(super) fn search(
 ) -> Result<(Vec<LogEntry>, Option<i64>), StoreError> {
     let mut members = vec![scope.member()];
     if scope.member() == Some(LogMember::Removed) {
-        // Those who went lately have lines with their own keys yet.
+        // The lines of recently removed members still have the keys of these members.
         members.extend(sql::removed(tx)?.into_iter().map(LogMember::Member).map(Some));
     }
     let shown = usize::try_from(limit).unwrap_or_default();
     let (mut lines, mut end, mut rest) = (Vec::new(), None, range);
     for member in members {
         lines.extend(sql::search(tx, member, rest, path, limit)?);
-        // Who has lines that were not looked at keeps the others from going beyond.
+        // The result ends where the first of these members has lines that were not searched.
         end = end.max(sql::cut_key(tx, member, rest)?);
         lines.sort_by_key(|line| Reverse(line.key));
         lines.truncate(shown);
-        // No more is read than may yet be shown, however many there are.
+        // The other members need not be searched beyond the last line that can still be returned.
         let full = lines.get(shown.saturating_sub(1)).map(|line| line.key);
         rest.since = rest.since.max(end.unwrap_or(i64::MIN)).max(full.unwrap_or(i64::MIN));
     }
@@ -204,7 +204,7 @@ pub(super) fn search(
     Ok((lines, end))
 }
 
-/// The moment of a line by its key.
+/// Returns the time of a line from its key.
 pub(super) const fn line_time(key: i64) -> Timestamp {
     Timestamp::from_millis(key.div_euclid(1 << NUMBER_BITS))
 }
@@ -225,17 +225,17 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
     })
 }
 
-/// Makes a member who is being removed nobody in the log: lines and paths show it from now on, as there is no such
-/// member, and lines are changed in time.
+/// Removes a member from the log: queries show the lines and paths as `removed` from now on, and [`disown_removed`]
+/// changes the lines later.
 pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     sql::insert_removed(tx, member.key)?;
-    // Days that are over have the member's visits.
+    // The visits of the member on earlier days change their owner in reports.
     tx.touch(Topic::History);
     tx.touch(Topic::Counts);
     Ok(())
 }
 
-/// Makes up to `limit` lines of removed members nobody's; whether there may be more.
+/// Changes up to `limit` lines of removed members to [`LogMember::Removed`]. Returns whether there may be more.
 pub(super) fn disown_removed(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreError> {
     let mut left = limit;
     while left > 0 {
@@ -244,13 +244,13 @@ pub(super) fn disown_removed(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreE
         if lines < left {
             sql::disown_removed(tx, key)?;
         }
-        // Who had no lines is work, too.
+        // A member without lines counts as one, so that the loop ends.
         left = left.saturating_sub(lines.max(1));
     }
     Ok(true)
 }
 
-/// Deletes up to `limit` lines of before a moment; whether there may be more.
+/// Deletes up to `limit` lines older than a time. Returns whether there may be more.
 pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::prune_lines(tx, first_key(before), limit)? == limit)
 }
@@ -258,10 +258,10 @@ pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bo
 mod sql {
     use super::{Arg, LogEntry, LogMember, LogRange, MemberKey, StoreError, Timestamp, Tx, entry};
 
-    /// The path of a request `r`, of whom it names the id as it is now.
+    /// The path of a request `r`, with the current id of the member it names.
     const PATH: &str =
         "CASE WHEN r.names IS NULL THEN r.path ELSE replace(r.path, ' ', coalesce(n.id, 'removed')) END";
-    /// What belongs to a line `l`: its request, its member and whom the path names.
+    /// The request of a line `l`, its member, and the member that the path names.
     const JOINED: &str = "JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
                           LEFT JOIN member n ON n.key = r.names";
 
@@ -271,7 +271,7 @@ mod sql {
         since: Timestamp,
         limit: i64,
     ) -> Result<Vec<LogEntry>, StoreError> {
-        // Two statements, so that each goes by its own index.
+        // Two statements, so that each uses its own index.
         let whose = if member.is_some() { "l.member = $3 AND" } else { "" };
         let sql = format!(
             "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status
@@ -282,7 +282,7 @@ mod sql {
         tx.rows(&sql, args)?.into_iter().map(entry).collect()
     }
 
-    /// The lines of a stretch whose paths hold a text.
+    /// Returns the lines of a range whose paths contain a text.
     pub(super) fn search(
         tx: &mut dyn Tx,
         member: Option<LogMember>,
@@ -304,7 +304,7 @@ mod sql {
         tx.rows(&sql, args)?.into_iter().map(entry).collect()
     }
 
-    /// The last key of a stretch that was cut short.
+    /// Returns the last key that a search of the range reads, if the range has more lines than its maximum.
     pub(super) fn cut_key(
         tx: &mut dyn Tx,
         member: Option<LogMember>,

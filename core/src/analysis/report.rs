@@ -1,4 +1,4 @@
-//! The reports: what was counted, as it is asked for.
+//! The reports of analytics, computed from the counters.
 
 use std::sync::Arc;
 
@@ -27,54 +27,55 @@ pub(super) use types::{read_students, sort};
 
 const DATE_RULE: &str = "there is no such date";
 
-/// The figures over all days.
+/// Returns the figures over all days.
 ///
 /// # Errors
 /// When the store fails.
 pub fn summary(tidings: &Tidings) -> Result<Summary> {
-    Ok(made(tidings, |tx, open, _| read_summary(tx, open.today))?.0)
+    Ok(compute(tidings, |tx, open, _| read_summary(tx, open.today))?.0)
 }
 
-/// Each day from `days` days ago to the present one.
+/// Returns the report of each day from `days` days ago to today.
 ///
-/// To all but administrators, student numbers are cut as the settings say.
+/// For callers other than administrators, student numbers are truncated as the settings say.
 ///
 /// # Errors
 /// `bad request` when `days` is not from 0 to 366.
 pub fn days_ago(tidings: &Tidings, caller: &Caller, days: i64) -> Result<Days> {
-    let cut = cut(tidings, caller)?;
-    Ok(made(tidings, |tx, open, reports| reports.days_ago(tx, days, open, cut, |_| Ok(())))?.0)
+    let cut = visible_chars(tidings, caller)?;
+    Ok(compute(tidings, |tx, open, reports| reports.days_ago(tx, days, open, cut, |_| Ok(())))?.0)
 }
 
-/// One day; zeros when nothing happened on it.
+/// Returns the report of one day; its figures are 0 if nothing was counted on it.
 ///
-/// To all but administrators, student numbers are cut as the settings say.
+/// For callers other than administrators, student numbers are truncated as the settings say.
 ///
 /// # Errors
-/// `bad request` for a date that no calendar has.
+/// `bad request` for a date that does not exist.
 pub fn day(tidings: &Tidings, caller: &Caller, year: i64, month: i64, day: i64) -> Result<OneDay> {
-    let (cut, day) = (cut(tidings, caller)?, day_of(year, month, day).ok_or(Error::BadRequest(DATE_RULE)));
-    Ok(made(tidings, |tx, open, reports| reports.one_day(tx, day?, open, cut))?.0)
+    let (cut, day) =
+        (visible_chars(tidings, caller)?, day_of(year, month, day).ok_or(Error::BadRequest(DATE_RULE)));
+    Ok(compute(tidings, |tx, open, reports| reports.one_day(tx, day?, open, cut))?.0)
 }
 
-/// How many of each device were reported.
+/// Returns how often each kind of device was reported.
 ///
 /// # Errors
 /// When the store fails.
 pub fn devices(tidings: &Tidings) -> Result<Devices> {
-    Ok(made(tidings, |tx, _, _| read_devices(tx))?.0)
+    Ok(compute(tidings, |tx, _, _| read_devices(tx))?.0)
 }
 
-/// How many of all communications were crawlers'.
+/// Returns how many of all communications came from crawlers.
 ///
 /// # Errors
 /// When the store fails.
 pub fn crawled(tidings: &Tidings) -> Result<i64> {
-    Ok(made(tidings, |tx, _, _| Ok(Counts::in_total(tx)?.of(Counter::Crawler)))?.0)
+    Ok(compute(tidings, |tx, _, _| Ok(Counts::in_total(tx)?.of(Counter::Crawler)))?.0)
 }
 
-/// The terms that are searched most in the last 24 hours, at most ten; of the same number the one searched last
-/// first.
+/// Returns the terms searched most in the last 24 hours, at most ten. Terms with the same count are ordered by their
+/// last search, newest first.
 ///
 /// # Errors
 /// When the store fails.
@@ -84,18 +85,19 @@ pub fn realtime(tidings: &Tidings) -> Result<Realtime> {
     Ok(Realtime { search_realtime: current.ranking })
 }
 
-/// The complete answer to a question, as it is sent.
+/// Returns the complete JSON answer to a question.
 ///
 /// # Errors
-/// As the report's own function; `overloaded` where it is a very large one, and others like it are being made or sent.
+/// Those of the report's own function; `overloaded` if the answer is very large and another large answer is being made
+/// or sent.
 pub fn answer(tidings: &Tidings, caller: &Caller, question: Question) -> Result<Arc<Encoded>> {
     let analysis = tidings.analysis();
-    let cut = if question.shows_students() { cut(tidings, caller)? } else { None };
+    let cut = if question.shows_students() { visible_chars(tidings, caller)? } else { None };
     let key = (question, cut);
     if let Some(cached) = analysis.cached(&key, tidings.now()) {
         return Ok(cached);
     }
-    let mut place = None;
+    let mut permit = None;
     let (json, valid) = match question {
         Question::Realtime => {
             let current = analysis.trends.current(tidings.store(), tidings.now())?;
@@ -113,7 +115,7 @@ pub fn answer(tidings: &Tidings, caller: &Caller, question: Question) -> Result<
         Question::Summary => encoded(tidings, |tx, open, _| read_summary(tx, open.today))?,
         Question::Devices => encoded(tidings, |tx, _, _| read_devices(tx))?,
         Question::DaysAgo(days) => encoded(tidings, |tx, open, reports| {
-            reports.days_ago(tx, days, open, cut, |students| analysis.reports.admit(students, &mut place))
+            reports.days_ago(tx, days, open, cut, |students| analysis.reports.admit(students, &mut permit))
         })?,
         Question::Day(year, month, day) => {
             let day = day_of(year, month, day).ok_or(Error::BadRequest(DATE_RULE))?;
@@ -123,26 +125,26 @@ pub fn answer(tidings: &Tidings, caller: &Caller, question: Question) -> Result<
     Ok(analysis.reports.insert(key, json, valid))
 }
 
-/// Returns what [`answer()`] answers, or `None` when only the database knows it. Never blocks.
+/// Returns the cached result of [`answer()`], or `None` if answering needs the database. Never blocks.
 pub fn try_answer(tidings: &Tidings, caller: &Caller, question: Question) -> Option<Arc<Encoded>> {
     let cut = match tidings.config().analysis.student_num_chars {
-        // Who is an administrator stands in the database.
+        // Only the database knows whether the caller is an administrator.
         Some(_) if question.shows_students() && !matches!(caller, Caller::Nobody) => return None,
         chars => chars.filter(|_| question.shows_students()),
     };
     tidings.analysis().cached(&(question, cut), tidings.now())
 }
 
-/// How many characters of student numbers the caller may see; `None` for all.
-fn cut(tidings: &Tidings, caller: &Caller) -> Result<Option<usize>> {
+/// Returns how many characters of student numbers the caller may see; `None` for all.
+fn visible_chars(tidings: &Tidings, caller: &Caller) -> Result<Option<usize>> {
     let chars = tidings.config().analysis.student_num_chars;
     let Some(_) = chars else { return Ok(None) };
     let all = caller.identify(tidings).if_admin(tidings, |_| ())?;
     Ok(if all.is_some() { None } else { chars })
 }
 
-/// A report, made of what is counted, and until when it holds.
-fn made<T>(
+/// Computes a report, and returns it with its validity.
+fn compute<T>(
     tidings: &Tidings,
     make: impl FnOnce(&mut dyn Tx, OpenDays, &ReportCache) -> Result<T>,
 ) -> Result<(T, Validity)> {
@@ -162,6 +164,6 @@ fn encoded<T: Serialize>(
     tidings: &Tidings,
     make: impl FnOnce(&mut dyn Tx, OpenDays, &ReportCache) -> Result<T>,
 ) -> Result<(Vec<u8>, Validity)> {
-    let (report, valid) = made(tidings, make)?;
+    let (report, valid) = compute(tidings, make)?;
     Ok((answer::success(&report), valid))
 }

@@ -1,4 +1,4 @@
-//! Letting go of what is kept no longer, in batches that hold the writer for a moment only.
+//! Deletes expired data in the background, in batches that hold the writer for a few milliseconds only.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,22 +12,22 @@ use crate::clock::{Clock, DAY_MS, SECOND_MS};
 use crate::error::{Error, Result};
 use crate::store::{Store, StoreError, Tx};
 
-/// How often there is a look for what may go.
+/// The interval between two runs.
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
-/// When there is another, where something could not be let go for a reader in the way.
+/// The interval after which the janitor empties the write-ahead log again if a reader prevented it.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
-/// How long a batch should hold the writer, its commit included; the next is the smaller or larger for it.
+/// The target duration of a batch, its commit included. The size of the next batch is adjusted to it.
 const BATCH_TIME: Duration = Duration::from_millis(10);
-/// Rows of a batch.
+/// The bounds of the number of rows in a batch.
 const BATCH: std::ops::RangeInclusive<u64> = 16..=2_000;
 const FIRST_BATCH: u64 = 200;
-/// How long others have the writer to themselves between batches.
+/// The pause between two batches, in which other writes run.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long a day goes on when it is over, for its guests and for reports: what was answered in its last moments is
-/// yet to be written.
+/// The time after midnight for which the previous day stays open for guests and reports, because communications from
+/// its last seconds are still being written.
 pub(super) const LATE_MS: i64 = 60 * 60 * SECOND_MS;
 
-/// The thread that tidies up; it ends with the service.
+/// The handle of the retention thread. Dropping it stops the thread.
 #[derive(Default)]
 pub(super) struct Retention {
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -35,7 +35,7 @@ pub(super) struct Retention {
     store: std::sync::OnceLock<Arc<Store>>,
 }
 
-/// What the thread works on.
+/// The work of the thread.
 struct Janitor {
     store: Arc<Store>,
     calendar: Arc<Calendar>,
@@ -43,12 +43,12 @@ struct Janitor {
     log_days: u32,
     clock: Clock,
     stopped: Arc<AtomicBool>,
-    /// Whether the write-ahead log may hold what is left of a key.
+    /// Whether the write-ahead log may still hold a replaced day key.
     key_in_wal: AtomicBool,
 }
 
 impl Retention {
-    /// Starts the thread, once, with the keys of the day at hand.
+    /// Loads the keys of the day and starts the thread, unless it is running.
     pub(super) fn start(&self, analysis: &State) -> Result<()> {
         let mut thread = self.lock();
         if thread.is_some() {
@@ -95,9 +95,9 @@ impl Janitor {
     fn run(&self) {
         loop {
             for failed in [self.rotate_keys(), self.delete_expired()].into_iter().filter_map(Result::err) {
-                tracing::warn!(cause = failed.detail(), "what is kept no longer cannot be let go");
+                tracing::warn!(cause = failed.detail(), "expired data could not be deleted");
             }
-            // At midnight the keys turn.
+            // The keys change at midnight.
             let now = self.clock.now();
             let midnight = self.calendar.local_time().day_start(self.calendar.local_hour(now).day + 1);
             let until = Duration::from_millis(u64::try_from(midnight - now).unwrap_or_default() + 1);
@@ -108,7 +108,7 @@ impl Janitor {
         }
     }
 
-    /// Waits; false when it is time to stop.
+    /// Waits. Returns false when the thread must stop.
     fn rest(&self, duration: Duration) -> bool {
         self.store.versions().sleep(duration, || self.is_stopped())
     }
@@ -117,24 +117,24 @@ impl Janitor {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// Has the keys of the day at hand, and nothing left of those that gave their place to them.
+    /// Loads the keys of the day, and empties the write-ahead log after earlier keys were replaced.
     fn rotate_keys(&self) -> Result<()> {
         let today = self.calendar.today();
         if !self.keys.has_keys(today) {
             self.keys.rotate(&self.store, today)?;
             self.key_in_wal.store(true, Ordering::Release);
         }
-        // A reader may be in the way; then it is tried again.
+        // A reader can prevent it; the next run tries again.
         if self.key_in_wal.load(Ordering::Acquire) && self.store.empty_wal()? {
             self.key_in_wal.store(false, Ordering::Release);
         }
         Ok(())
     }
 
-    /// Lets everything go that is kept no longer. What fails keeps nothing else.
+    /// Deletes everything that has expired. If one kind of data cannot be deleted, the others still are.
     ///
     /// # Errors
-    /// The first of them.
+    /// The first error.
     fn delete_expired(&self) -> Result<()> {
         let now = self.clock.now();
         let log_from = now - i64::from(self.log_days) * DAY_MS;
@@ -157,7 +157,7 @@ impl Janitor {
             .try_for_each(|day| self.in_batches(move |tx, limit| visitor::delete_guests(tx, day, limit)))
     }
 
-    /// Repeats a work that does up to so many rows of something, until nothing is left of it.
+    /// Calls `work` with the number of rows to process until it returns that no rows are left.
     fn in_batches(
         &self,
         work: impl Fn(&mut dyn Tx, u64) -> Result<bool, StoreError> + Copy + Send + 'static,
@@ -176,7 +176,7 @@ impl Janitor {
     }
 }
 
-/// Lets go at once of everything that is kept no longer.
+/// Deletes all expired data at once.
 #[cfg(test)]
 pub(super) fn delete_expired(analysis: &State) {
     let janitor = Janitor::new(analysis, Arc::default());

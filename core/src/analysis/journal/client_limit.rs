@@ -1,23 +1,23 @@
-//! How many lines each client may have, so that one client alone neither fills the queue nor the disk.
+//! Limits the log lines of each client, so that one client can neither fill the queue nor the disk.
 
 use std::num::NonZeroU32;
 
 use crate::analysis::gcra::{Gcra, GcraState};
 use crate::clock::Timestamp;
 
-/// FreeKeys that clients are counted in.
-const PLACES: usize = 2_048;
+/// The number of counters in each of the two rows.
+const COUNTERS: usize = 2_048;
 
-/// What clients have used up of the lines that they may have.
+/// A rate limiter for all clients, with one GCRA per counter.
 ///
-/// However many clients there are, they are counted in the same memory: each in two places, by the halves of a hash
-/// under a random key, and one of the two must have room. So a client that is never seen to flood is taken for one
-/// only when it shares both of its places with those who do.
+/// The memory is constant for any number of clients. A client has two counters, chosen by the halves of a hash under a
+/// random key, and may have a line if either counter allows it. A client that does not flood is limited only if both of
+/// its counters are shared with flooding clients.
 ///
-/// Source: the places are those of Cormode and Muthukrishnan, *An improved data stream summary: the count-min sketch
-/// and its applications*, Journal of Algorithms 55(1), 2005.
+/// Source of the two rows: Cormode and Muthukrishnan, *An improved data stream summary: the count-min sketch and its
+/// applications*, Journal of Algorithms 55(1), 2005.
 pub(super) struct ClientLimits {
-    /// None: as many as they like.
+    /// `None` if lines are not limited.
     limiter: Option<Gcra>,
     used: [Box<[GcraState]>; 2],
 }
@@ -25,18 +25,18 @@ pub(super) struct ClientLimits {
 impl ClientLimits {
     pub(super) fn new(burst: i64, lines_per_second: Option<NonZeroU32>) -> Self {
         let limiter = lines_per_second.map(|lines| Gcra::per_second(burst, i64::from(lines.get())));
-        let places = if limiter.is_some() { PLACES } else { 0 };
-        Self { limiter, used: [(); 2].map(|()| vec![GcraState::default(); places].into()) }
+        let counters = if limiter.is_some() { COUNTERS } else { 0 };
+        Self { limiter, used: [(); 2].map(|()| vec![GcraState::default(); counters].into()) }
     }
 
-    /// Whether a client, told by its hash, may have one more line at this moment, in milliseconds.
+    /// Charges a line to a client, identified by its hash, and returns whether it may have the line.
     pub(super) fn take(&mut self, client: u64, at: Timestamp) -> bool {
         let Some(limiter) = self.limiter else { return true };
         let halves = [client, client >> 32];
         #[expect(clippy::cast_possible_truncation, reason = "the remainder is small")]
-        let places = halves.map(|half| (half % PLACES as u64) as usize);
+        let index = halves.map(|half| (half % COUNTERS as u64) as usize);
         let [first, second] = &mut self.used;
-        // Both are charged.
-        limiter.take(&mut first[places[0]], at) | limiter.take(&mut second[places[1]], at)
+        // No short circuit: both counters are charged.
+        limiter.take(&mut first[index[0]], at) | limiter.take(&mut second[index[1]], at)
     }
 }

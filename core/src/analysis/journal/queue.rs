@@ -1,4 +1,4 @@
-//! The records that wait.
+//! The queue of records that wait to be written.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -10,38 +10,37 @@ use crate::analysis::counters::Counter;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::store::{StoreError, Tx};
 
-/// Records that may wait to be written; more have no line.
+/// The capacity of the queue; further communications get no line.
 const QUEUE_MAX: usize = 32_768;
-/// Lines that one client may have at once: three quarters of the queue, so that other clients have room beside it.
+/// The number of lines that one client may have at once: three quarters of the queue, so that other clients have room.
 #[expect(clippy::cast_possible_wrap, reason = "tens of thousands fit")]
 const CLIENT_BURST: i64 = (QUEUE_MAX / 4 * 3) as i64;
-/// Records that are kept when they could not be written: as many as trying again costs the writer little time.
+/// The number of records that return to the queue after a failed write. Writing them again takes little time.
 const RETRY_MAX: usize = 4_096;
-/// Records that are taken at a time.
+/// The number of records that a write takes at a time.
 const BATCH: usize = 1_024;
-/// How often the program's log says that lines were lost.
+/// The minimum interval between two warnings about lost lines.
 const REPORT_MS: i64 = 10 * SECOND_MS;
 
-/// The records that wait.
+/// The queue of records that wait to be written.
 pub(super) struct Queue {
     records: VecDeque<Record>,
-    /// The communications that have no record.
+    /// The communications without a line.
     unlogged: UnloggedCounts,
     limits: ClientLimits,
-    /// Whether a write is deferred that will see what waits now.
+    /// Whether a deferred write exists that will take the queued records.
     is_deferred: bool,
-    /// The revision of the commit that the last records were taken for.
+    /// The revision of the transaction that took the last records.
     taken: i64,
-    /// Records that were lost since the program's log has last said so, and when that was.
+    /// The number of lines lost since the last warning, and the time of that warning.
     lost: u64,
     reported_at: Timestamp,
 }
 
-/// Communications that have no line, as the log had no room for them. They are counted all the same; of their
-/// visitors nothing is known.
+/// Communications without a line, because the log had no room for them. They are counted, but their visitors are not.
 #[derive(Debug, Default)]
 pub(super) struct UnloggedCounts {
-    /// When the first of them was answered; all count on its day.
+    /// When the first of them was answered; all count on this day.
     at: Timestamp,
     communications: i64,
     crawlers: i64,
@@ -65,7 +64,7 @@ impl UnloggedCounts {
         self.add(&Self { at: record.at, communications: 1, crawlers });
     }
 
-    /// Counts them; answers how many are crawlers'.
+    /// Counts the communications. Returns how many of them came from crawlers.
     pub(super) fn write(&self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<u64, StoreError> {
         let day = calendar.local_hour(self.at).day;
         for (counter, n) in [(Counter::Communication, self.communications), (Counter::Crawler, self.crawlers)]
@@ -91,8 +90,7 @@ impl Queue {
         }
     }
 
-    /// Adds a record of a client. False where it gets no line, for there is no room, or the client has had as many
-    /// as it may.
+    /// Adds a record. Returns false if it gets no line, because the queue is full or the client has reached its limit.
     pub(super) fn push(&mut self, record: Record, client: u64) -> bool {
         let has_line = self.records.len() < QUEUE_MAX && self.limits.take(client, record.at);
         if has_line {
@@ -104,7 +102,7 @@ impl Queue {
         has_line
     }
 
-    /// Whether a write must be deferred: none is, and from now on one is.
+    /// Returns whether the caller must defer a write because none is deferred, and notes that one is from now on.
     pub(super) fn must_defer(&mut self) -> bool {
         !std::mem::replace(&mut self.is_deferred, true)
     }
@@ -114,18 +112,18 @@ impl Queue {
         self.is_deferred = false;
     }
 
-    /// Whether nothing is left for the deferred write: then it ends.
+    /// Returns whether the queue is empty, so that the deferred write ends.
     pub(super) fn ends_deferred(&mut self) -> bool {
         self.is_deferred = self.has_pending();
         !self.is_deferred
     }
 
-    /// How many records wait.
+    /// Returns the number of records in the queue.
     pub(super) fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Whether there is anything to write.
+    /// Returns whether there is anything to write.
     pub(super) fn has_pending(&self) -> bool {
         !self.records.is_empty() || !self.unlogged.is_empty()
     }
@@ -134,7 +132,7 @@ impl Queue {
         self.taken
     }
 
-    /// Takes the communications without a line, for a transaction with this revision.
+    /// Takes the communications without a line, for the transaction with this revision.
     pub(super) fn take_unlogged(&mut self, revision: i64) -> UnloggedCounts {
         if !self.unlogged.is_empty() {
             self.taken = revision;
@@ -142,8 +140,7 @@ impl Queue {
         std::mem::take(&mut self.unlogged)
     }
 
-    /// Takes the records that have waited longest, for a transaction with this revision. Where there are none, the
-    /// deferred write ends.
+    /// Takes the oldest records, for the transaction with this revision. If there are none, the deferred write ends.
     pub(super) fn take(&mut self, revision: i64, records: &mut Vec<Record>) {
         let taken = self.records.len().min(BATCH);
         if taken == 0 {
@@ -159,12 +156,12 @@ impl Queue {
         records.extend(self.records.drain(..taken));
     }
 
-    /// Has records wait again that were taken and not written yet: before the others.
+    /// Returns records that were taken but not written to the front of the queue.
     pub(super) fn give_back(&mut self, records: impl DoubleEndedIterator<Item = Record>) {
         records.rev().for_each(|record| self.records.push_front(record));
     }
 
-    /// Has records wait that were taken and could not be written; answers how many of them are lost.
+    /// Returns records to the queue after a failed write. Returns how many of them are lost.
     pub(super) fn put_back(&mut self, mut records: Vec<Record>, unlogged: &UnloggedCounts) -> u64 {
         let over = records.split_off(records.len().min(RETRY_MAX));
         self.give_back(records.into_iter());
@@ -180,14 +177,11 @@ impl Queue {
         self.lost += records;
     }
 
-    /// Says that lines were lost since that was last said, if any were.
+    /// Logs a warning if lines were lost since the last warning.
     pub(super) fn report_lost(&mut self) {
         let lines = std::mem::take(&mut self.lost);
         if lines > 0 {
-            tracing::warn!(
-                lines,
-                "log lines are lost: a client asked for too much, or too many waited to be written"
-            );
+            tracing::warn!(lines, "log lines are lost: a client exceeded its limit, or the queue was full");
         }
     }
 }

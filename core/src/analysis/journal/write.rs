@@ -1,4 +1,4 @@
-//! Records as they are written.
+//! Writes records to the log, the counters and the table of visitors.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,24 +12,24 @@ use crate::id::MemberKey;
 use crate::keyed::OwnMap;
 use crate::store::{StoreError, TimeSlice, Tx};
 
-/// Records that are written even when the time is over: a report that has what waits written has all of it, unless there are
-/// more, however slow the machine.
+/// The number of records that are written even if the time slice is over. A report that waits for the queue includes
+/// all of these, however slow the machine is.
 const MIN_RECORDS: usize = 512;
-/// Records after which there is a look whether the time is up.
+/// The number of records between two checks of the time slice.
 const STEP: usize = 64;
-/// Visitors that are written together, each of which costs as much as many lines: the same client may have another
-/// user agent in each request.
+/// The maximum number of visitors written together. A visitor costs as much as many lines, and one client may send
+/// another user agent with each request.
 const VISITORS_MAX: usize = 512;
 
-/// What was written.
+/// The result of [`write`].
 pub(in crate::analysis) struct Written {
-    /// So many records, from the first on.
+    /// The number of records written, from the first on.
     pub(in crate::analysis) records: usize,
-    /// So many of them are crawlers'.
+    /// How many of these came from crawlers.
     pub(super) crawled: u64,
 }
 
-/// Writes records, which are in the order of time: some hundred, then for as long as the time lasts.
+/// Writes records, which must be in the order of time: at least a few hundred, then until the time slice is over.
 ///
 /// # Errors
 /// When the store fails.
@@ -72,20 +72,20 @@ pub(in crate::analysis) fn write(
     Ok(Written { records: lines.len(), crawled })
 }
 
-/// Who the records are of, each asked for once.
+/// The members of the records, each looked up once.
 #[derive(Default)]
 struct MemberCache {
-    /// By key: whether they are still members.
+    /// By key: whether the member still exists.
     members: OwnMap<MemberKey, bool>,
-    /// By id, which members choose: key and generation.
+    /// By id, which members choose themselves: key and generation.
     ids: HashMap<Box<str>, Option<(MemberKey, i64)>>,
 }
 
-/// A member as a record shows them.
+/// The identity of a record's caller.
 struct LogIdentity {
-    /// Their key, if it is anybody's.
+    /// The member's key; `None` for a guest.
     key: Option<MemberKey>,
-    /// What the line has in its place.
+    /// The member column of the line.
     shown: LogMember,
 }
 
@@ -123,7 +123,7 @@ mod sql {
         Ok(tx.row("SELECT 1 FROM member WHERE key = $1", &[key.into()])?.is_some())
     }
 
-    /// Key and generation of a member who may act.
+    /// Returns the key and generation of a member, unless blacklisted.
     pub(super) fn by_id(tx: &mut dyn Tx, folded: &str) -> Result<Option<(MemberKey, i64)>, StoreError> {
         let sql = "SELECT key, generation FROM member WHERE folded = $1 AND blacklisted IS NULL";
         let row = tx.row(sql, &[folded.into()])?;

@@ -1,4 +1,4 @@
-//! Who may read which lines of the access log.
+//! Access control of the access log.
 
 use super::LogMember;
 use crate::Tidings;
@@ -6,15 +6,16 @@ use crate::account::{self, Identity, fold};
 use crate::error::{Error, Result};
 use crate::store::Tx;
 
-/// Permission to read the log: all of it, or the lines of one id.
+/// The permission to read the log: all of it, or the lines of one id.
 pub(in crate::analysis) struct LogAccess<'a>(Option<&'a str>);
 
 impl<'a> LogAccess<'a> {
-    /// Lets an administrator read everything, and a member their own lines; where the settings make logs public,
-    /// everybody reads everything. `of` is the id whose lines are asked for, folded.
+    /// Checks that the caller may read the lines of `of`, a folded id, or all lines if it is `None`. An administrator
+    /// may read everything, a member their own lines. If the settings make logs public, every caller may read
+    /// everything.
     ///
     /// # Errors
-    /// `bad token`; `Not admin` for all but the member's own lines.
+    /// `bad token`; `Not admin` unless the lines are the member's own.
     pub(in crate::analysis) fn check(
         tx: &mut dyn Tx,
         tidings: &Tidings,
@@ -31,10 +32,10 @@ impl<'a> LogAccess<'a> {
         }
     }
 
-    /// The lines that may be read.
+    /// Returns the lines that the caller may read.
     ///
     /// # Errors
-    /// `Not found` when there is no such member.
+    /// `Not found` if the member does not exist.
     pub(in crate::analysis) fn scope(&self, tx: &mut dyn Tx) -> Result<LogScope> {
         let member = match self.0 {
             None => None,
@@ -46,14 +47,14 @@ impl<'a> LogAccess<'a> {
     }
 }
 
-/// Lines of the log that a caller may read; only [`LogAccess`] makes it.
+/// The lines of the log that a caller may read. Only [`LogAccess`] creates it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::analysis) struct LogScope {
     member: Option<LogMember>,
 }
 
 impl LogScope {
-    /// Returns the member, the guests or the removed members whose lines these are; `None` for all lines.
+    /// Returns whose lines these are: those of a member, of guests or of removed members; `None` for all lines.
     pub(super) const fn member(self) -> Option<LogMember> {
         self.member
     }

@@ -1,7 +1,8 @@
-//! What is kept of reports.
+//! A cache of reports.
 //!
-//! What many ask for is kept encoded until something is counted or the day turns. Days that are over are kept too,
-//! so that a report of many days reads the present one alone. What is too large to be kept is made one at a time.
+//! Encoded answers are cached until something is counted or the day changes. Days that are over are cached too, so that
+//! a report of many days reads only the current day from the database. Answers that are too large for the cache are
+//! made one at a time.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,32 +18,32 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::store::{StoreError, Topic, Tx, version_in};
 
-/// Answers that are kept encoded …
+/// The maximum number of cached answers …
 const ANSWERS: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
-/// … of at most so many bytes each.
+/// … and the maximum size of each, in bytes.
 const ANSWER_MAX: usize = 2 * 1024 * 1024;
-/// Bytes of answers that are not kept and that anybody may be waiting for, before another large one is made.
+/// The maximum total size of uncached answers in memory, in bytes, before another large one may be made.
 const UNCACHED_MAX: usize = 64 * 1024 * 1024;
-/// Days that are kept, as many as hold so many student numbers.
+/// The capacity of the cache of days, in student numbers.
 const STUDENTS_MAX: usize = 200_000;
-/// What a day beside its student numbers takes of that.
+/// The cost of a day apart from its student numbers, in student numbers.
 const DAY_STUDENTS: usize = 32;
-/// Student numbers from which on a report is a large one.
+/// The number of student numbers above which a report counts as large.
 const LARGE: usize = 50_000;
 
 const DAYS_RULE: &str = "days is a number from 0 to 366";
 
-/// The present, as reports see it.
+/// The days on which visits may still be counted.
 #[derive(Clone, Copy)]
 pub(super) struct OpenDays {
-    /// The day that it is.
+    /// The current day.
     pub(super) today: i64,
-    /// The first day on which something may still be counted: what was answered just before midnight is written,
-    /// and comes to be seen, behind it.
+    /// The first day on which visits may still be counted: communications from just before midnight are written, and
+    /// become visible, after it.
     pub(super) first_open: i64,
 }
 
-/// How long a report holds: until something of its topic changes, and within a stretch of time.
+/// The validity of a report: until something of its topic changes, and within a period of time.
 #[derive(Clone, Copy)]
 pub(super) struct Validity {
     pub(super) topic: Topic,
@@ -56,29 +57,29 @@ struct CachedAnswer {
     valid: Validity,
 }
 
-/// A question, and to how many characters the student numbers in its answer are cut.
+/// A question, and the number of characters to which the student numbers in its answer are truncated.
 pub(super) type Key = (Question, Option<usize>);
 
-/// What is kept of reports.
+/// A cache of reports.
 pub(in crate::analysis) struct ReportCache {
     answers: Mutex<LruCache<Key, CachedAnswer>>,
     finished: Mutex<FinishedDays>,
-    /// Held by whoever makes a large answer.
+    /// Held while a large answer is being made.
     large: Mutex<()>,
-    /// Bytes of the answers that are not kept and not gone.
+    /// The total size in bytes of the uncached answers that are still in memory.
     uncached: Arc<AtomicUsize>,
 }
 
-/// Days that are over, as they stood at a version of the history.
+/// Days that are over, as of one version of the topic `History`.
 struct FinishedDays {
     days: LruCache<i64, Arc<Day>>,
     version: i64,
-    /// The first day that was still open when they were last looked at.
+    /// The value of [`OpenDays::first_open`] at the last access.
     first_open: i64,
     students: usize,
 }
 
-/// An answer that is not kept, as long as it is there.
+/// An uncached answer. Dropping it subtracts its size from the total.
 struct Uncached {
     json: Vec<u8>,
     bytes: Arc<AtomicUsize>,
@@ -108,20 +109,20 @@ impl Default for ReportCache {
 }
 
 impl State {
-    /// The kept answer, where it holds now.
+    /// Returns the cached answer if it is still valid.
     pub(super) fn cached(&self, key: &Key, now: Timestamp) -> Option<Arc<Encoded>> {
         let mut answers = lock(&self.reports.answers);
         let CachedAnswer { body, valid } = answers.get(key)?;
-        let holds =
+        let is_valid =
             self.store.version(valid.topic) <= valid.version && (valid.from..valid.until).contains(&now);
-        let body = holds.then(|| Arc::clone(body));
+        let body = is_valid.then(|| Arc::clone(body));
         drop(answers);
         body.filter(|_| key.0 == Question::Realtime || !self.journal.must_settle(&self.store))
     }
 }
 
 impl ReportCache {
-    /// Keeps an answer, unless it is a large one.
+    /// Encodes an answer and caches it, unless it is too large.
     pub(super) fn insert(&self, key: Key, json: Vec<u8>, valid: Validity) -> Arc<Encoded> {
         if json.len() > ANSWER_MAX {
             self.uncached.fetch_add(json.len(), Ordering::Relaxed);
@@ -133,27 +134,33 @@ impl ReportCache {
         body
     }
 
-    /// Lets a report of so many student numbers be made; a large one in the `place` that there is for one.
+    /// Admits a report with this number of student numbers. A large report gets the only permit for large reports,
+    /// which is stored in `permit`.
     ///
     /// # Errors
-    /// `overloaded` when that is taken, or large answers that were made before are still about.
-    pub(super) fn admit<'r>(&'r self, students: usize, place: &mut Option<MutexGuard<'r, ()>>) -> Result<()> {
-        if students <= LARGE || place.is_some() {
+    /// `overloaded` if another report has the permit, or if earlier large answers still use too much memory.
+    pub(super) fn admit<'r>(
+        &'r self,
+        students: usize,
+        permit: &mut Option<MutexGuard<'r, ()>>,
+    ) -> Result<()> {
+        if students <= LARGE || permit.is_some() {
             return Ok(());
         }
-        let free = match self.large.try_lock() {
-            Ok(free) => free,
-            Err(TryLockError::Poisoned(free)) => free.into_inner(),
+        let guard = match self.large.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(guard)) => guard.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(Error::Overloaded),
         };
         if self.uncached.load(Ordering::Relaxed) > UNCACHED_MAX {
             return Err(Error::Overloaded);
         }
-        *place = Some(free);
+        *permit = Some(guard);
         Ok(())
     }
 
-    /// The last days, as long as `admit` has nothing against so many student numbers together.
+    /// Returns the last `days` days and today. `admit` is called with the number of student numbers so far and can stop
+    /// the report.
     pub(super) fn days_ago(
         &self,
         tx: &mut dyn Tx,
@@ -185,7 +192,7 @@ impl ReportCache {
         Ok(OneDay { analysis: self.day(tx, day, open, cut)? })
     }
 
-    /// A day, with its student numbers cut.
+    /// Returns a day with student numbers truncated to `cut` characters.
     fn day(
         &self,
         tx: &mut dyn Tx,
@@ -199,12 +206,12 @@ impl ReportCache {
             Arc::new(read_day(tx, day)?)
         };
         Ok(match cut {
-            Some(chars) => Arc::new(whole.cut(chars)),
+            Some(chars) => Arc::new(whole.truncate_ids(chars)),
             None => whole,
         })
     }
 
-    /// A day on which nothing is counted any more but by whoever says so.
+    /// Returns a day on which nothing is counted anymore, except with a new version of the topic `History`.
     fn finished_day(&self, tx: &mut dyn Tx, day: i64, first_open: i64) -> Result<Arc<Day>, StoreError> {
         let version = version_in(tx, Topic::History)?;
         if let Some(cached) = lock(&self.finished).get(day, version, first_open) {
@@ -221,9 +228,9 @@ impl FinishedDays {
         Self { days: LruCache::unbounded(), version, first_open, students: 0 }
     }
 
-    /// A day as it stands at this version, or at a later one that is known already.
+    /// Returns a cached day, unless the cache is older than this version.
     fn get(&mut self, day: i64, version: i64, first_open: i64) -> Option<Arc<Day>> {
-        // When clocks are put back, days that were over go on.
+        // If the clock was set back, days that were over can be open again.
         if self.version < version || first_open < self.first_open {
             *self = Self::new(version, first_open);
         }
@@ -231,23 +238,23 @@ impl FinishedDays {
         self.days.get(&day).map(Arc::clone)
     }
 
-    fn insert(&mut self, day: i64, version: i64, kept: Arc<Day>) {
+    fn insert(&mut self, day: i64, version: i64, new: Arc<Day>) {
         if version != self.version {
             return;
         }
-        self.students += students(&kept);
-        if let Some(before) = self.days.put(day, kept) {
-            self.students -= students(&before);
+        self.students += cost(&new);
+        if let Some(replaced) = self.days.put(day, new) {
+            self.students -= cost(&replaced);
         }
         while self.students > STUDENTS_MAX {
             let Some((_, oldest)) = self.days.pop_lru() else { break };
-            self.students -= students(&oldest);
+            self.students -= cost(&oldest);
         }
     }
 }
 
-/// What a kept day takes, in student numbers.
-fn students(day: &Day) -> usize {
+/// Returns the cost of a cached day, in student numbers.
+fn cost(day: &Day) -> usize {
     day.today_student_visitor.len() + DAY_STUDENTS
 }
 
@@ -264,9 +271,9 @@ mod tests {
     use crate::testing::{NOW, service};
 
     #[test]
-    fn large_answers_are_made_one_at_a_time_and_only_so_many_are_about() {
+    fn large_answers_are_made_one_at_a_time_within_a_memory_limit() {
         let service = service();
-        // 200 members, each of whom came on 300 days.
+        // 200 members, each with visits on 300 days.
         let today = NOW.as_millis() / DAY_MS;
         let members = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
                        INSERT INTO member (id, folded, password, generation, nickname, date)
@@ -283,13 +290,13 @@ mod tests {
         let ask = |days| answer(&service, &Caller::Nobody, Question::DaysAgo(days));
         let held = reports.large.lock().unwrap();
         assert!(matches!(ask(300), Err(Error::Overloaded)));
-        assert!(ask(200).is_ok(), "it is no large one");
+        assert!(ask(200).is_ok(), "the report is not large");
         drop(held);
         let first = ask(300).unwrap();
         assert_eq!(reports.uncached.load(Ordering::Relaxed), first.json().len());
         let body = first.json().clone();
         drop(first);
-        assert_eq!(reports.uncached.load(Ordering::Relaxed), body.len(), "it is still being sent");
+        assert_eq!(reports.uncached.load(Ordering::Relaxed), body.len(), "the answer is still being sent");
         reports.uncached.fetch_add(UNCACHED_MAX, Ordering::Relaxed);
         assert!(matches!(ask(300), Err(Error::Overloaded)));
         reports.uncached.fetch_sub(UNCACHED_MAX, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What reports hold, and how they are read from the counters.
+//! The data of reports, and how they are read from the counters.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,30 +12,30 @@ use crate::analysis::visitor;
 use crate::error::Result;
 use crate::store::{StoreError, Tx};
 
-/// The most days that a report reaches back.
+/// The maximum number of days that a report reaches back.
 pub const DAYS_MAX: i64 = 366;
 
 /// The figures over all days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Analysis {
-    /// Visitors a day, of the days since the first one with data, rounded down.
+    /// Average number of visitors per day since the first day with data, rounded down.
     pub day_avg_visitor: i64,
-    /// The most visitors of a day.
+    /// Highest number of visitors on one day.
     pub highest_day_visitor: i64,
-    /// Posts that are there.
+    /// Number of posts.
     pub posts_count: i64,
-    /// All searches.
+    /// Number of searches.
     pub search_count: i64,
-    /// All communications; the name is the documented one.
+    /// Number of communications; the interface documents this field with this name.
     pub communication_avg: i64,
-    /// Visitors today.
+    /// Number of visitors today.
     pub today_visitor: i64,
-    /// Likes given, less likes taken back.
+    /// Number of likes, less those taken back.
     pub total_fav: i64,
-    /// All views of posts.
+    /// Number of views of posts.
     pub total_view: i64,
-    /// Visitors of all days together.
+    /// Sum of the visitors of all days.
     pub total_visitor: i64,
 }
 
@@ -47,7 +47,7 @@ pub struct Summary {
     pub analysis: Analysis,
 }
 
-/// What happened on a day.
+/// The report of one day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Day {
@@ -61,7 +61,7 @@ pub struct Day {
     pub today_view: i64,
     /// Likes given.
     pub today_fav: i64,
-    /// Visits by student number, most first.
+    /// Visits by student number, most visits first.
     pub today_student_visitor: Vec<StudentVisits>,
 }
 
@@ -71,17 +71,17 @@ pub struct Day {
 pub struct HourVisitors {
     /// The hour, 0 to 23.
     pub time: usize,
-    /// Visitors in it.
+    /// Number of visitors in this hour.
     pub visitor: i64,
 }
 
-/// The visits of a student number.
+/// The number of visits of a student number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct StudentVisits {
-    /// The member's id, or how it begins; `guest` for all who were not signed in, `removed` for all who are gone.
+    /// The member's id or its first characters; `guest` for all guests together, `removed` for all removed members.
     pub student_num: String,
-    /// How many visits.
+    /// Number of visits.
     pub count: i64,
 }
 
@@ -119,17 +119,17 @@ pub struct Devices {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Realtime {
-    /// Terms with how often they were searched in the last 24 hours, most often first.
+    /// Terms with their numbers of searches in the last 24 hours, most searched first.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<serde_json::Value>>))]
     pub search_realtime: Vec<(String, i64)>,
 }
 
-/// A report that many ask for.
+/// A report that is cached for all callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Question {
     /// [`summary`](super::summary).
     Summary,
-    /// [`days_ago`](super::days_ago), so many.
+    /// [`days_ago`](super::days_ago), with the number of days.
     DaysAgo(i64),
     /// [`day`](super::day()): year, month and day.
     Day(i64, i64, i64),
@@ -140,7 +140,7 @@ pub enum Question {
 }
 
 impl Question {
-    /// Whether its answer shows student numbers.
+    /// Returns whether the answer contains student numbers.
     pub(super) const fn shows_students(self) -> bool {
         matches!(self, Self::DaysAgo(_) | Self::Day(..))
     }
@@ -149,7 +149,7 @@ impl Question {
 pub(super) fn read_summary(tx: &mut dyn Tx, today: i64) -> Result<Summary> {
     let total = Counts::in_total(tx)?;
     let (first, of_today) = (counters::first_day(tx)?, Counts::of_day(tx, today)?);
-    // A clock that was put back may have days before the first.
+    // If the clock was set back, today can be before the first day.
     let days = first.map_or(1, |first| (today - first + 1).max(1));
     Ok(Summary {
         analysis: Analysis {
@@ -185,7 +185,7 @@ pub(super) fn read_day(tx: &mut dyn Tx, day: i64) -> Result<Day, StoreError> {
     })
 }
 
-/// The visits of a day by student number, most first.
+/// Reads the visits of a day by student number, most visits first.
 pub(in crate::analysis) fn read_students(
     tx: &mut dyn Tx,
     day: i64,
@@ -199,26 +199,27 @@ pub(in crate::analysis) fn read_students(
             None => removed += count,
         }
     }
-    for (many, count) in [(GUEST, counts.of(Counter::GuestVisit)), (REMOVED, removed)] {
+    for (id, count) in [(GUEST, counts.of(Counter::GuestVisit)), (REMOVED, removed)] {
         if count > 0 {
-            students.push(StudentVisits { student_num: many.to_owned(), count });
+            students.push(StudentVisits { student_num: id.to_owned(), count });
         }
     }
     sort(&mut students);
     Ok(students)
 }
 
-/// Most visits first, then by student number.
+/// Sorts by number of visits, most first, then by student number.
 pub(in crate::analysis) fn sort(students: &mut [StudentVisits]) {
     students.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.student_num.cmp(&b.student_num)));
 }
 
 impl Day {
-    /// The day with the first `chars` characters of student numbers, added up; those that stand for many stay.
-    pub(super) fn cut(&self, chars: usize) -> Self {
+    /// Returns the day with student numbers truncated to `chars` characters and their visits added up. `guest` and
+    /// `removed` stay as they are.
+    pub(super) fn truncate_ids(&self, chars: usize) -> Self {
         let mut sums: HashMap<&str, i64> = HashMap::new();
         for StudentVisits { student_num, count } in &self.today_student_visitor {
-            let shown = if is_many(student_num) { student_num } else { first_chars(student_num, chars) };
+            let shown = if is_reserved(student_num) { student_num } else { first_chars(student_num, chars) };
             *sums.entry(shown).or_insert(0) += count;
         }
         let students =
@@ -229,13 +230,13 @@ impl Day {
     }
 }
 
-/// Whether a student number stands for many.
-fn is_many(student_num: &str) -> bool {
+/// Returns whether a student number is `guest` or `removed`, which stand for several visitors.
+fn is_reserved(student_num: &str) -> bool {
     RESERVED_IDS.contains(&fold(student_num).as_str())
 }
 
-/// The first characters of an id, which is ASCII; one less where they would be taken for those who are many.
+/// Returns the first characters of an id, which is ASCII; one character less if they would read `guest` or `removed`.
 fn first_chars(id: &str, chars: usize) -> &str {
     let cut = id.get(..chars).unwrap_or(id);
-    if is_many(cut) { id.get(..chars - 1).unwrap_or(id) } else { cut }
+    if is_reserved(cut) { id.get(..chars - 1).unwrap_or(id) } else { cut }
 }
