@@ -1,10 +1,10 @@
-//! Analytics: who was there and what they did, counted as it happens.
+//! Analytics: visitors, their requests and their acts, counted as they happen.
 //!
-//! Whoever answers requests [`record`]s each of them: a line of the access log, and the visitor it came from. Views,
-//! likes, searches and devices are counted with the acts themselves, in the same transaction. Reports read a few
-//! counters, however long the history; what many ask for is kept encoded until something is counted.
+//! The server calls [`record`] for each answered request, which writes a line of the access log and counts the visitor.
+//! Views, likes, searches and devices are counted in the transaction of the act itself. Reports read a few counters,
+//! however long the history is; reports that many callers request stay cached until something is counted.
 //!
-//! Days and hours are those of one time zone, which a database keeps ([`crate::config::Analysis::timezone`]).
+//! Days and hours are those of one time zone, which the database stores ([`crate::config::Analysis::timezone`]).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -58,16 +58,16 @@ use retention::Retention;
 use trends::Trends;
 use visitor::DayKeys;
 
-/// The most lines that a look into the log answers.
+/// The maximum number of lines that a query of the log returns.
 pub const LOG_MAX: i64 = 1_000;
 
 const WINDOW_RULE: &str = "exactly one of months, days and hours is above 0, the others are 0";
 const LIMIT_RULE: &str = "limit is 0 or more";
 const DEVICE_RULE: &str = "a device is pc, tablet or mobile";
 
-/// All that analytics keep in memory.
+/// The state that analytics keep in memory.
 pub(crate) struct State {
-    // Declared first, so that the thread stops before the store closes.
+    // The first field, so that the thread stops before the store closes.
     retention: Retention,
     pub(crate) calendar: Arc<Calendar>,
     journal: Arc<Journal>,
@@ -80,10 +80,10 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// What is needed to count in a database.
+    /// Creates the state for a database.
     ///
     /// # Errors
-    /// When days are counted in another time zone than the settings'.
+    /// When the database counts days in a time zone other than that of the settings.
     pub(crate) fn open(store: &Arc<Store>, config: &config::Analysis, clock: &Clock) -> Result<Self> {
         let calendar = Arc::new(Calendar::open(store, config.timezone.as_ref(), clock.clone())?);
         Ok(Self {
@@ -101,13 +101,13 @@ impl State {
 }
 
 impl Drop for State {
-    /// Sends off what waits to be written, before the store closes.
+    /// Hands queued records to the store before it closes.
     fn drop(&mut self) {
         self.journal.flush(&self.store);
     }
 }
 
-/// Loads the keys that tell guests apart and the recent searches, and starts the retention thread.
+/// Loads the keys that guests are hashed with and the recent searches, and starts the retention thread.
 ///
 /// # Errors
 /// When the store fails, or the system refuses a thread.
@@ -118,36 +118,36 @@ pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     Ok(())
 }
 
-/// A request that was answered.
+/// An answered request.
 #[derive(Clone, Copy, Debug)]
 pub struct Communication<'a> {
-    /// Who asked.
+    /// The caller.
     pub caller: &'a Caller,
-    /// What was asked for …
+    /// The operation.
     pub operation: Operation,
-    /// … under this path, percent-encoded.
+    /// The path, percent-encoded.
     pub path: &'a str,
     /// The HTTP status of the answer.
     pub status: u16,
-    /// The address that the client came from. It goes no further than here.
+    /// The address of the client. It is only hashed, never stored.
     pub address: IpAddr,
-    /// The user agent that the client named, as it was sent.
+    /// The user agent as the client sent it.
     pub user_agent: &'a [u8],
 }
 
-/// Records an answered request: in the access log, and its visitor.
+/// Records an answered request: a line of the access log, and its visitor.
 ///
-/// It is written along with other commits, within 200 ms while the writer keeps up; nobody waits for it. Of a client
-/// that asks for very much not every request has a line ([`config::Analysis::log_lines_per_client`]), and beyond some
-/// thousand paths that nobody has asked for before a line has the operation's template for its path. Guests are told
-/// apart once [`Tidings::start_background`] has loaded their keys.
+/// The record is written with other commits, within 200 ms while the writer keeps up; the caller does not wait for it.
+/// A client that sends very many requests does not get a line for each ([`config::Analysis::log_lines_per_client`]).
+/// After several thousand new paths a line has the operation's template instead of its path. Guests keep their identity
+/// across restarts once [`Tidings::start_background`] has loaded the keys.
 pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
     let Communication { caller, operation, path, status, address, user_agent } = *communication;
     let analysis = tidings.analysis();
     let at = tidings.now();
     let seen = caller.found(tidings);
     let guest = match seen {
-        // No guest, whatever the address.
+        // A member is never counted as a guest, whatever the address.
         account::Seen::Member(_) => Guest::CRAWLER,
         _ => Guest::at(analysis, at, address, user_agent),
     };
@@ -155,10 +155,10 @@ pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
     analysis.journal.push(&analysis.store, Record { at, operation, path, status, seen, guest }, client);
 }
 
-/// Counts a device, as an app reports it: `pc`, `tablet` or `mobile`, also with `device_` before it.
+/// Counts a device that an app reports: `pc`, `tablet` or `mobile`, optionally prefixed with `device_`.
 ///
 /// # Errors
-/// `bad request` for another one; `overloaded`.
+/// `bad request` for any other text; `overloaded`.
 pub fn insert_device(tidings: &Tidings, device: &str) -> Pending<()> {
     let counter = match device.strip_prefix("device_").unwrap_or(device) {
         "pc" => Counter::Pc,
@@ -170,7 +170,7 @@ pub fn insert_device(tidings: &Tidings, device: &str) -> Pending<()> {
     tidings.store().submit(move |tx| Ok(calendar.count(tx, counter, now)?))
 }
 
-/// The name of the time zone whose days and hours are counted, such as `Asia/Seoul`.
+/// Returns the name of the time zone in which days and hours are counted, for example `Asia/Seoul`.
 pub fn zone(tidings: &Tidings) -> &str {
     tidings.analysis().calendar.local_time().zone().name()
 }
@@ -181,9 +181,9 @@ pub fn zone(tidings: &Tidings) -> &str {
 pub struct LogEntry {
     #[serde(skip)]
     pub(crate) key: i64,
-    /// Who it was: `guest` who was not signed in, `removed` who is a member no longer.
+    /// The member's id, `guest` if the caller was not signed in, or `removed` if the member has been removed.
     pub user_id: String,
-    /// When it was answered.
+    /// The time of the answer.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
     /// The path.
@@ -194,7 +194,7 @@ pub struct LogEntry {
     pub status: i64,
 }
 
-/// What a look into the log answers.
+/// The result of a query of the log.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Log {
@@ -202,19 +202,19 @@ pub struct Log {
     pub log: Vec<LogEntry>,
 }
 
-/// How far back a look into the log reaches, from this moment: exactly one is above 0.
+/// A period that ends now: exactly one field is above 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// Calendar months.
+    /// A number of calendar months.
     pub months: i64,
-    /// Times 24 hours.
+    /// A number of periods of 24 hours.
     pub days: i64,
-    /// Hours.
+    /// A number of hours.
     pub hours: i64,
 }
 
 impl Window {
-    /// The moment that it begins.
+    /// Returns the start of the period.
     fn since(self, calendar: &Calendar, now: Timestamp) -> Result<Timestamp> {
         match (self.months, self.days, self.hours) {
             (months @ 1.., 0, 0) => Ok(calendar.local_time().months_before(now, months)),
@@ -225,7 +225,7 @@ impl Window {
     }
 }
 
-/// The moment at which a window that ends now begins.
+/// Returns the start of a period that ends now.
 ///
 /// # Errors
 /// `bad request` when the window breaks its rule.
@@ -233,27 +233,27 @@ pub fn since(tidings: &Tidings, window: Window) -> Result<Timestamp> {
     window.since(&tidings.analysis().calendar, tidings.now())
 }
 
-/// The log of a time, at most `limit` lines and never more than [`LOG_MAX`].
+/// Returns the newest lines of a period, at most `limit` and never more than [`LOG_MAX`].
 ///
 /// # Errors
 /// `bad token`; `Not admin`; `bad request` when the window or the limit breaks its rule.
 pub fn log_date(tidings: &Tidings, caller: &Caller, window: Window, limit: i64) -> Result<Log> {
-    look(tidings, caller, None, Some(window), limit)
+    read_log(tidings, caller, None, Some(window), limit)
 }
 
-/// The log of a member, of `guest` or of `removed`.
+/// Returns the newest lines of a member, of `guest` or of `removed`, at most `limit` and never more than [`LOG_MAX`].
 ///
 /// # Errors
-/// `bad token`; `Not admin` for another member's; `bad request` when the limit breaks its rule; `Not found` when
-/// there is no such member.
+/// `bad token`; `Not admin` unless the lines are the member's own; `bad request` when the limit breaks its rule; `Not
+/// found` when the member does not exist.
 pub fn log_user(tidings: &Tidings, caller: &Caller, user_id: &str, limit: i64) -> Result<Log> {
-    look(tidings, caller, Some(user_id), None, limit)
+    read_log(tidings, caller, Some(user_id), None, limit)
 }
 
-/// The log of a member, of `guest` or of `removed`, of a time.
+/// Returns the newest lines of a member, of `guest` or of `removed`, within a period.
 ///
 /// # Errors
-/// As [`log_user`] and [`log_date`].
+/// Those of [`log_user`] and [`log_date`].
 pub fn log_user_date(
     tidings: &Tidings,
     caller: &Caller,
@@ -261,10 +261,10 @@ pub fn log_user_date(
     window: Window,
     limit: i64,
 ) -> Result<Log> {
-    look(tidings, caller, Some(user_id), Some(window), limit)
+    read_log(tidings, caller, Some(user_id), Some(window), limit)
 }
 
-fn look(
+fn read_log(
     tidings: &Tidings,
     caller: &Caller,
     user_id: Option<&str>,
@@ -273,7 +273,7 @@ fn look(
 ) -> Result<Log> {
     let (identity, user_id) = (caller.identify(tidings), user_id.map(fold));
     let analysis = tidings.analysis();
-    let look = |tx: &mut dyn Tx| {
+    let read = |tx: &mut dyn Tx| {
         let access = LogAccess::check(tx, tidings, &identity, user_id.as_deref())?;
         let since = window.map_or(Ok(Timestamp::MIN), |w| w.since(&analysis.calendar, tidings.now()))?;
         if limit < 0 {
@@ -283,31 +283,31 @@ fn look(
         Ok(Log { log: log::lines(tx, scope, since, limit.min(LOG_MAX))? })
     };
     analysis.settle();
-    tidings.store().read_within(tidings.config().query_timeout, look)
+    tidings.store().read_within(tidings.config().query_timeout, read)
 }
 
 impl State {
-    /// Has what was recorded written before a report is made, where that is worth it. A report that cannot have
-    /// it shows what is there.
+    /// Waits for a commit of the queued records before a report, unless reports are requested too often. If it fails,
+    /// the report is made without these records.
     pub(crate) fn settle(&self) {
         if self.journal.must_settle(&self.store)
             && let Err(error) = self.journal.settle(&self.store)
         {
-            tracing::debug!(cause = error.to_string(), "a report goes without what was done just now");
+            tracing::debug!(cause = error.to_string(), "a report is made without the latest communications");
         }
     }
 
-    /// How many records wait to be written.
+    /// Returns the number of records that wait to be written.
     pub(crate) fn records_waiting(&self) -> usize {
         self.journal.len()
     }
 
-    /// How many records were lost since the process began.
+    /// Returns the number of communications without a line since the process started.
     pub(crate) fn records_lost(&self) -> u64 {
         self.journal.lost()
     }
 
-    /// How many communications were crawlers' since the process began.
+    /// Returns the number of communications of crawlers since the process started.
     pub(crate) fn crawled(&self) -> u64 {
         self.journal.crawled()
     }

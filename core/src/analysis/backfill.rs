@@ -1,4 +1,4 @@
-//! RequestKeys of long ago: recorded as they would have been when they were made, with the visits of who made them.
+//! Writes requests with past dates: the log lines and visits that would exist if the server had recorded them.
 
 use super::calendar::Calendar;
 use super::journal::{self, Record};
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::id::MemberKey;
 use crate::store::{TimeSlice, Tx};
 
-/// A request that was answered long ago.
+/// A request with a past date.
 pub(crate) struct PastRequest {
     pub(crate) at: Timestamp,
     pub(crate) operation: Operation,
@@ -19,22 +19,22 @@ pub(crate) struct PastRequest {
     pub(crate) requester: Requester,
 }
 
-/// Requester made a request.
+/// The client of a past request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Requester {
     /// The member with this key.
     Member(MemberKey),
-    /// A guest by a number, from 1 on, which is theirs for a day.
+    /// A guest with a number from 1 on, valid for one day.
     Guest(i64),
     Crawler,
 }
 
 impl Requester {
-    /// As the table of visitors has them.
+    /// Returns the number in the table of visitors.
     pub(crate) fn number(self) -> VisitorNumber {
         match self {
             Self::Member(key) => key.into(),
-            // Each in a network of their own, and told apart by the lowest bits as well.
+            // Each guest is in a different network; the lowest bits are different too.
             Self::Guest(number) => VisitorNumber::guest(number << 39 | number),
             Self::Crawler => VisitorNumber::NOBODY,
         }

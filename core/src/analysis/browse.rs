@@ -1,7 +1,7 @@
-//! Looking through the access log page by page, by member, path and time.
+//! Reads the access log page by page, filtered by member, path and time.
 //!
-//! A page reads a bounded stretch of the log, whatever it is asked for and however long the log is: where few lines
-//! match it may hold few or none, and says where to go on.
+//! A page reads a bounded range of the log, whatever the filter and the length of the log. If few lines match, a page
+//! may contain few lines or none; it says where the next page begins.
 
 use super::LogEntry;
 use super::log::{self, LogAccess, first_key};
@@ -10,30 +10,30 @@ use crate::account::{Caller, fold};
 use crate::clock::Timestamp;
 use crate::error::Result;
 
-/// Lines that one page looks at.
-const LOOK: i64 = 20_000;
-/// The most lines of a page.
+/// The maximum number of lines that a page with a path filter reads.
+const SEARCH_MAX: i64 = 20_000;
+/// The maximum number of lines of a page.
 const PAGE_MAX: i64 = 1_000;
 
-/// Which lines of the access log are asked for; all of them by default.
+/// A filter of the access log; by default it matches all lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogFilter {
-    /// Of this member, of `guest` or of `removed`.
+    /// Lines of this member, of `guest` or of `removed`.
     pub member: Option<String>,
-    /// Whose path holds this text.
+    /// Lines whose path contains this text.
     pub path: Option<String>,
-    /// Of this moment or later …
+    /// Lines at this time or later …
     pub since: Option<Timestamp>,
-    /// … and before this one.
+    /// … and before this time.
     pub until: Option<Timestamp>,
 }
 
-/// A place in the log: before which line to go on.
+/// A position in the log, directly before a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LogPlace(i64);
 
 impl LogEntry {
-    /// Where it stands: no other line stands there.
+    /// Returns the position of the line, which is unique.
     pub const fn place(&self) -> LogPlace {
         LogPlace(self.key)
     }
@@ -44,16 +44,16 @@ impl LogEntry {
 pub struct LogPage {
     /// The lines, newest first.
     pub lines: Vec<LogEntry>,
-    /// Where the next page begins, if the log goes on.
+    /// The position of the next page, if there is one.
     pub next: Option<LogPlace>,
-    /// The moment that the log has been looked through to, where it goes on.
+    /// The time to which the log was read, if there is a next page.
     pub looked_to: Option<Timestamp>,
 }
 
-/// The newest lines that match, or those after a `place`; at most `limit` and never more than 1,000.
+/// Returns the newest matching lines, or those after `place`: at most `limit` and never more than 1,000.
 ///
 /// # Errors
-/// `bad token`; `Not admin` for all but one's own lines; `Not found` when there is no such member.
+/// `bad token`; `Not admin` unless the lines are the member's own; `Not found` if the member does not exist.
 pub fn browse(
     tidings: &Tidings,
     caller: &Caller,
@@ -68,8 +68,8 @@ pub fn browse(
         let member = filter.member.as_deref().map(fold);
         let scope = LogAccess::check(tx, tidings, &identity, member.as_deref())?.scope(tx)?;
         let before = place.map_or(i64::MAX, |place| place.0).min(filter.until.map_or(i64::MAX, first_key));
-        // Where every line matches, no more are looked at than are shown.
-        let lines = if filter.path.is_some() { LOOK } else { limit + 1 };
+        // If every line matches, no more lines are read than are shown.
+        let lines = if filter.path.is_some() { SEARCH_MAX } else { limit + 1 };
         let range = log::LogRange { since: filter.since.map_or(i64::MIN, first_key), before, lines };
         let (mut lines, looked_to) = log::search(tx, scope, range, filter.path.as_deref(), limit + 1)?;
         let full = lines.len() > usize::try_from(limit).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! The calendar of a database: the zone whose days and hours its counters are kept by.
+//! The calendar of a database: the time zone in which its counters count days and hours.
 //!
-//! Days that are counted cannot be cut anew, so the zone stands in the database and stays once anything is
-//! counted. Who opens it with another one is refused.
+//! Counted days cannot be converted to another zone. So the database stores the zone, and it is fixed once anything is
+//! counted: opening the database with another zone fails.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,19 +12,20 @@ use crate::error::{Error, Result};
 use crate::store::{Store, StoreError, Topic, Tx};
 use crate::zone::Zone;
 
-/// Counts what happens by the days and hours of the database's zone.
+/// Counts events by the days and hours of the database's zone.
 pub(crate) struct Calendar {
     local_time: LocalTime,
     clock: Clock,
-    /// Whether the zone is known to stay.
+    /// Whether something is known to be counted, so that the zone cannot change.
     zone_is_fixed: AtomicBool,
 }
 
 impl Calendar {
-    /// The calendar of a database, in the zone `asked` for, else in its own, else in UTC.
+    /// Opens the calendar of a database in the zone `asked`; if it is `None`, in the zone that the database stores,
+    /// which is UTC by default.
     ///
     /// # Errors
-    /// When days are counted in another zone than the one asked for.
+    /// When days are counted in a zone other than `asked`.
     pub(crate) fn open(store: &Store, asked: Option<&Zone>, clock: Clock) -> Result<Self> {
         let (kept, counted) = store.read(|tx| sql::zone(tx))?;
         let zone = match asked {
@@ -48,30 +49,30 @@ impl Calendar {
         &self.local_time
     }
 
-    /// The time by which durations are measured.
+    /// Returns the monotonic time, which durations are measured with.
     pub(super) fn monotonic(&self) -> Monotonic {
         self.clock.monotonic()
     }
 
-    /// The day and the hour of a moment.
+    /// Returns the local day and hour of a time.
     pub(crate) fn local_hour(&self, at: Timestamp) -> LocalHour {
         self.local_time.local_hour(at)
     }
 
-    /// The present day.
+    /// Returns the current day.
     pub(crate) fn today(&self) -> i64 {
         self.local_hour(self.clock.now()).day
     }
 
-    /// Counts one of something that happened at some time.
+    /// Counts one event at a time.
     ///
     /// # Errors
-    /// When the store fails; when the database's zone is another one by now.
+    /// When the store fails; when another process has changed the database's zone.
     pub(crate) fn count(&self, tx: &mut dyn Tx, counter: Counter, at: Timestamp) -> Result<(), StoreError> {
         self.count_in(tx, counter, self.local_hour(at), 1)
     }
 
-    /// Adds to what is counted of something on a day, and in its hour.
+    /// Adds to the count of events on a day and in its hour.
     ///
     /// # Errors
     /// As [`Calendar::count`].
@@ -102,7 +103,7 @@ impl Calendar {
         Ok(())
     }
 
-    /// Makes sure, until anything is counted, that nobody has given the database another zone meanwhile.
+    /// Checks, until anything is counted, that no other process has changed the database's zone.
     fn check_zone(&self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         if self.zone_is_fixed.load(Ordering::Relaxed) {
             return Ok(());
@@ -112,7 +113,8 @@ impl Calendar {
         if kept != own {
             return Err(StoreError::Zone { counted: kept, asked: own.to_owned() });
         }
-        // What is counted is written with the commit, so this was committed before, and the zone stays.
+        // Counters are written with their own commit. So a counter that exists here was committed before, and the zone
+        // is fixed.
         self.zone_is_fixed.store(counted, Ordering::Relaxed);
         Ok(())
     }
@@ -121,14 +123,14 @@ impl Calendar {
 mod sql {
     use super::{StoreError, Tx};
 
-    /// The zone in which days are counted, and whether any is.
+    /// Reads the zone in which days are counted, and whether anything is counted.
     pub(super) fn zone(tx: &mut dyn Tx) -> Result<(String, bool), StoreError> {
         let sql = "SELECT coalesce((SELECT name FROM zone), 'UTC'), EXISTS (SELECT 1 FROM day_count)";
         let mut row = tx.one(sql, &[])?;
         Ok((row.take(0)?, row.take(1)?))
     }
 
-    /// Keeps another zone, where nothing is counted.
+    /// Stores the zone, if nothing is counted.
     pub(super) fn set_zone(tx: &mut dyn Tx, name: &str) -> Result<(), StoreError> {
         let (kept, counted) = zone(tx)?;
         if counted && kept != name {

@@ -1,13 +1,13 @@
-//! What is counted, each by its number.
+//! The counters and their numbers.
 
 use crate::analysis::local_time::HOURS;
 use crate::store::{StoreError, Tx};
 
-/// What is counted. The numbers stand in the database and may not change.
+/// A counter. The database stores these numbers; they must never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i64)]
 pub(crate) enum Counter {
-    /// Visitors, each once a day.
+    /// Visitors, each once per day.
     Visitor = 1,
     /// Views of posts.
     View = 2,
@@ -19,7 +19,7 @@ pub(crate) enum Counter {
     Search = 5,
     /// Communications.
     Communication = 6,
-    /// Communications of programs that say they are crawlers; they are no visitors.
+    /// Communications of declared crawlers, which are not visitors.
     Crawler = 7,
     /// Visits of guests.
     GuestVisit = 8,
@@ -27,19 +27,19 @@ pub(crate) enum Counter {
     Pc = 9,
     Tablet = 10,
     Mobile = 11,
-    /// Posts that are there: the only one that also goes down. Not counted by days.
+    /// Existing posts; the only counter that also decreases. Not counted by days.
     Posts = 12,
-    /// How often the words of posts changed: by posts that came, went or were written anew. Not counted by days.
+    /// Changes to the words of posts: posts inserted, removed or edited. Not counted by days.
     Wording = 13,
     /// Visits of members.
     MemberVisit = 14,
-    /// Visitors who are members, each once a day.
+    /// Visitors that are members, each once per day.
     MemberVisitor = 15,
 }
 
 impl Counter {
-    /// Whether it is also counted by the hours of each day, so that a day can be compared with another up to
-    /// the same time.
+    /// Returns whether events are also counted by the hours of each day, so that one day can be compared with another
+    /// up to the same time.
     pub(crate) const fn is_hourly(self) -> bool {
         matches!(
             self,
@@ -48,24 +48,24 @@ impl Counter {
     }
 }
 
-/// Counters of the visitors in each hour of a day begin here.
+/// The number of the counter of visitors in the first hour of a day.
 const FIRST_HOUR: i64 = 100;
 
-/// The number of the counter of visitors in an hour of the day, 0 to 23.
+/// Returns the number of the counter of visitors in an hour of the day, 0 to 23.
 pub(crate) const fn hour(hour: u8) -> i64 {
     FIRST_HOUR + hour as i64
 }
 
-/// Counters of what was counted in an hour of a day, 24 of each, begin here.
+/// The first number of the counters by hour, 24 for each [`Counter`].
 const FIRST_HOURLY: i64 = 200;
 
-/// The number of the counter of what was counted of this in an hour of the day, 0 to 23. Of visitors it counts
-/// those who came then for the first time that day.
+/// Returns the number of the counter of these events in an hour of the day, 0 to 23. A visitor counts in the hour of
+/// the first request of the day.
 pub(crate) const fn hourly(counter: Counter, hour: u8) -> i64 {
     FIRST_HOURLY + 24 * counter as i64 + hour as i64
 }
 
-/// What was counted, on a day or all in all.
+/// The values of the counters, for one day or in total.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     single: [i64; Counter::MemberVisitor as usize + 1],
@@ -73,25 +73,25 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// What was counted of this.
+    /// Returns the value of a counter.
     pub(crate) const fn of(&self, counter: Counter) -> i64 {
         self.single[counter as usize]
     }
 
     fn set(&mut self, counter: i64, n: i64) {
         let index = |from: i64| usize::try_from(counter - from).unwrap_or(usize::MAX);
-        // A newer program may count more than this one knows.
+        // A newer version may have counters that this one does not know.
         if let Some(entry) = self.single.get_mut(index(0)).or(self.hours.get_mut(index(FIRST_HOUR))) {
             *entry = n;
         }
     }
 
-    /// What was counted on a day.
+    /// Reads the counters of a day.
     pub(crate) fn of_day(tx: &mut dyn Tx, day: i64) -> Result<Self, StoreError> {
         Self::read(tx, "SELECT counter, n FROM day_count WHERE day = $1 AND counter < 200", Some(day))
     }
 
-    /// What was counted of this in each hour of a day.
+    /// Reads a counter for each hour of a day.
     pub(crate) fn hourly(tx: &mut dyn Tx, day: i64, counter: Counter) -> Result<[i64; HOURS], StoreError> {
         let first = hourly(counter, 0);
         let sql = "SELECT counter, n FROM day_count WHERE day = $1 AND counter BETWEEN $2 AND $3";
@@ -106,14 +106,14 @@ impl Counts {
         Ok(hours)
     }
 
-    /// What was counted of this on a day, where that alone is asked for.
+    /// Reads a single counter of a day.
     pub(crate) fn single(tx: &mut dyn Tx, day: i64, counter: Counter) -> Result<i64, StoreError> {
         let sql = "SELECT n FROM day_count WHERE day = $1 AND counter = $2";
         let row = tx.row(sql, &[day.into(), (counter as i64).into()])?;
         row.map_or(Ok(0), |mut row| row.take(0))
     }
 
-    /// What was counted all in all.
+    /// Reads the totals.
     pub(crate) fn in_total(tx: &mut dyn Tx) -> Result<Self, StoreError> {
         Self::read(tx, "SELECT counter, n FROM total_count", None)
     }
@@ -128,14 +128,14 @@ impl Counts {
     }
 }
 
-/// The first day on which anything was counted.
+/// Returns the first day on which anything was counted.
 pub(crate) fn first_day(tx: &mut dyn Tx) -> Result<Option<i64>, StoreError> {
     tx.one("SELECT min(day) FROM day_count", &[])?.take(0)
 }
 
-/// The most visitors of a day.
+/// Returns the highest number of visitors on one day.
 pub(crate) fn most_visitors(tx: &mut dyn Tx) -> Result<i64, StoreError> {
-    // The number stands in the statement, as it does in the index that answers it.
+    // The statement contains the number itself, as the partial index that answers it does.
     let row = tx.row("SELECT n FROM day_count WHERE counter = 1 ORDER BY n DESC LIMIT 1", &[])?;
     row.map_or(Ok(0), |mut row| row.take(0))
 }

@@ -1,7 +1,7 @@
-//! Programs that say they are crawlers: search engines and their kin, which are no visitors.
+//! Declared crawlers: search engines and similar programs, which are not visitors.
 //!
-//! Only those that name themselves are known. Plain HTTP clients (curl, libraries) are visitors: they are what
-//! the apps of a service look like.
+//! Only crawlers that identify themselves are recognised. Plain HTTP clients (curl, libraries) are visitors, because
+//! the apps of a service look like them.
 
 use std::sync::LazyLock;
 
@@ -51,11 +51,11 @@ const TOKENS: &[&str] = &[
     "YandexImages",
     "YandexMobileBot",
     "Yeti",
-    // What fetches the pages that people share
+    // Link previews of social networks
     "facebookexternalhit",
     "LinkedInBot",
     "Twitterbot",
-    // What gathers text for language models
+    // Collectors of text for language models
     "Amazonbot",
     "Bytespider",
     "CCBot",
@@ -65,7 +65,7 @@ const TOKENS: &[&str] = &[
     "meta-externalagent",
     "OAI-SearchBot",
     "PerplexityBot",
-    // Archives, and what looks at links
+    // Archives and link checkers
     "AhrefsBot",
     "archive\\.org_bot",
     "DotBot",
@@ -73,11 +73,11 @@ const TOKENS: &[&str] = &[
     "SemrushBot",
 ];
 
-/// Whether a user agent declares a crawler. Case does not count; a token is a whole word.
+/// Returns whether a user agent declares a crawler. Tokens match as whole words, ignoring case.
 pub(super) fn is_declared(user_agent: &[u8]) -> bool {
     static DECLARED: LazyLock<Regex> = LazyLock::new(|| {
         let pattern = format!(r"(?i-u)\b(?:{})\b", TOKENS.join("|"));
-        Regex::new(&pattern).expect("the tokens make a pattern")
+        Regex::new(&pattern).expect("the tokens are valid in a regular expression")
     });
     DECLARED.is_match(user_agent)
 }
@@ -87,7 +87,7 @@ mod tests {
     use super::is_declared;
 
     #[test]
-    fn crawlers_that_say_so_are_known_and_nobody_else_is() {
+    fn only_declared_crawlers_are_recognised() {
         for crawler in [
             "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
             "Googlebot-Image/1.0",

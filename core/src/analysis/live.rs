@@ -1,7 +1,7 @@
-//! The present day as it goes, for whoever watches it: against the day before up to the same time, by hours, and
-//! among the last days.
+//! Live figures of the current day: compared with the day before up to the same time, by hour, and among the last 30
+//! days.
 //!
-//! It is read from a few counters, however many visitors and log lines there are.
+//! The figures are read from a few counters, however many visitors and log lines exist.
 
 use super::counters::{Counter, Counts};
 use super::local_time::{HOUR_MS, HOURS, LocalHour, date_text};
@@ -11,58 +11,58 @@ use crate::account::{Admin, Caller};
 use crate::error::Result;
 use crate::store::Tx;
 
-/// Days that [`Live::month`] holds, today included.
+/// The number of days in [`Live::month`], including today.
 pub const MONTH_DAYS: i64 = 30;
 
-/// What has been counted up to some time of a day.
+/// The counts of a day up to some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Visitors.
+    /// Number of visitors.
     pub visitor: i64,
-    /// Visits of guests.
+    /// Number of visits of guests.
     pub guest_visit: i64,
-    /// Visits of members.
+    /// Number of visits of members.
     pub member_visit: i64,
-    /// Views of posts.
+    /// Number of views of posts.
     pub view: i64,
-    /// Likes given.
+    /// Number of likes.
     pub like: i64,
-    /// Searches.
+    /// Number of searches.
     pub search: i64,
 }
 
-/// The visitors of a day.
+/// The number of visitors of a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DayVisitors {
     /// The day, `YYYY-MM-DD`.
     pub date: String,
-    /// Its visitors.
+    /// Number of visitors.
     pub visitor: i64,
 }
 
-/// The present day as it goes.
+/// The live figures of the current day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Live {
-    /// The present hour, 0 to 23.
+    /// The current hour, 0 to 23.
     pub hour: usize,
-    /// What was counted today.
+    /// The counts of today.
     pub today: Sums,
-    /// What had been counted yesterday at this time of day: the hours that were over, and of the hour that was not
-    /// the share that had passed.
+    /// The counts of yesterday up to this time of day: the full hours, and of the current hour the share that has
+    /// passed.
     pub yesterday: Sums,
-    /// Visitors today who are members; the others are guests.
+    /// Number of today's visitors that are members; the others are guests.
     pub member_visitor: i64,
     /// Visitors in each hour of today …
     pub hours: [i64; HOURS],
     /// … and of yesterday.
     pub hours_yesterday: [i64; HOURS],
-    /// The visitors of the last 30 days, oldest first; the last is today.
+    /// Number of visitors on each of the last 30 days, oldest first; the last is today.
     pub month: Vec<DayVisitors>,
-    /// Devices, as apps have reported them all in all.
+    /// Total numbers of reported devices.
     pub devices: Devices,
 }
 
-/// The present day as it goes.
+/// Returns the live figures of the current day.
 ///
 /// # Errors
 /// `bad token`, `Not admin`.
@@ -117,10 +117,10 @@ fn read(tx: &mut dyn Tx, _: &Admin<'_>, time: LocalHour, ms_into_hour: i64) -> R
     })
 }
 
-/// What was counted of something on a day up to `ms` within an hour.
+/// Returns the value of a counter on a day up to `ms` milliseconds into an hour.
 fn until(tx: &mut dyn Tx, day: i64, counter: Counter, hour: usize, ms: i64) -> Result<i64> {
     let hours = Counts::hourly(tx, day, counter)?;
     let over: i64 = hours[..hour].iter().sum();
-    // A count of an hour is far below what this product can hold.
+    // The count of an hour is far too small to saturate this product.
     Ok(over + hours[hour].saturating_mul(ms) / HOUR_MS)
 }

@@ -1,4 +1,4 @@
-//! Days and hours of a time zone: which one a moment belongs to. Pure: no store, no clock.
+//! Days and hours in a time zone. Pure: no store, no clock.
 
 use std::sync::Arc;
 
@@ -11,29 +11,29 @@ use crate::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::zone::Zone;
 
 pub(crate) const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
-/// Hours that a day is cut into. One that has an hour twice, or not at all, is cut into as many.
+/// The number of hours in a day. An hour that occurs twice counts once; one that is skipped counts nothing.
 pub(crate) const HOURS: usize = 24;
 
-/// Day 0.
+/// Day number 0.
 const FIRST: Date = Date::constant(1970, 1, 1);
 
-/// The day and the hour that a moment belongs to.
+/// A day and an hour in local time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LocalHour {
-    /// The calendar day, by its number from 1970-01-01.
+    /// The calendar day, as the number of days since 1970-01-01.
     pub(crate) day: i64,
-    /// The hour that a clock on the wall shows, 0 to 23.
+    /// The hour that a wall clock shows, 0 to 23.
     pub(crate) hour: u8,
 }
 
-/// Cuts time into the days and hours of a zone.
+/// Converts times to days and hours of a zone.
 pub(crate) struct LocalTime {
     zone: Zone,
-    /// The stretch of time that was asked for last: the next question is mostly for the same.
+    /// The span that was used last; the next call usually needs the same.
     span: ArcSwap<OffsetSpan>,
 }
 
-/// A stretch of time in which the zone keeps one offset from UTC, so that days and hours are sums.
+/// A span of time in which the zone has one offset from UTC.
 #[derive(Clone, Copy)]
 struct OffsetSpan {
     from: Timestamp,
@@ -51,7 +51,7 @@ impl LocalTime {
         &self.zone
     }
 
-    /// The day and the hour of a moment; one that no calendar reaches is in the nearest that it does.
+    /// Returns the local day and hour of a time; times beyond the range of RFC 3339 are clamped to it.
     pub(crate) fn local_hour(&self, at: Timestamp) -> LocalHour {
         let at = at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX);
         let wall = (at + self.offset(at)).as_millis();
@@ -59,7 +59,7 @@ impl LocalTime {
         LocalHour { day: wall.div_euclid(DAY_MS), hour }
     }
 
-    /// How many milliseconds past the hour a clock on the wall shows.
+    /// Returns how many milliseconds have passed since the full hour on a wall clock.
     pub(crate) fn ms_into_hour(&self, at: Timestamp) -> i64 {
         let at = at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX);
         (at + self.offset(at)).as_millis().rem_euclid(HOUR_MS)
@@ -75,7 +75,7 @@ impl LocalTime {
         span.offset
     }
 
-    /// The moment so many calendar months before another, as the zone's calendar has it.
+    /// Returns the time `months` calendar months before `at`.
     pub(crate) fn months_before(&self, at: Timestamp, months: i64) -> Timestamp {
         let earlier = Span::new().try_months(months).ok().and_then(|months| {
             let now = to_jiff(at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX))
@@ -85,7 +85,7 @@ impl LocalTime {
         earlier.map_or(Timestamp::RFC3339_MIN, |earlier| from_jiff(earlier.timestamp()))
     }
 
-    /// When a day begins: at midnight, or where clocks are put forward over it, at the first moment after.
+    /// Returns the start of a day: midnight, or the first time after it if clocks are put forward over midnight.
     pub(crate) fn day_start(&self, day: i64) -> Timestamp {
         let date = date(day).and_then(|date| date.to_zoned(self.zone.rules().clone()).ok());
         date.and_then(|date| date.start_of_day().ok())
@@ -94,18 +94,18 @@ impl LocalTime {
 }
 
 impl OffsetSpan {
-    /// The stretch around a moment in which the offset is the same.
+    /// Returns the span around a time in which the offset is constant.
     fn around(zone: &TimeZone, at: Timestamp) -> Self {
-        let moment = to_jiff(at);
-        // A transition at the very moment counts as one before it.
-        let next = moment.checked_add(Span::new().nanoseconds(1)).unwrap_or(moment);
+        let time = to_jiff(at);
+        // A transition exactly at this time counts as one before it.
+        let next = time.checked_add(Span::new().nanoseconds(1)).unwrap_or(time);
         let from = zone.preceding(next).next().map_or(Timestamp::RFC3339_MIN, |t| ceil(t.timestamp()));
-        let until = zone.following(moment).next().map_or(Timestamp::RFC3339_MAX + 1, |t| ceil(t.timestamp()));
-        Self { from, until, offset: i64::from(zone.to_offset(moment).seconds()) * SECOND_MS }
+        let until = zone.following(time).next().map_or(Timestamp::RFC3339_MAX + 1, |t| ceil(t.timestamp()));
+        Self { from, until, offset: i64::from(zone.to_offset(time).seconds()) * SECOND_MS }
     }
 }
 
-/// The first millisecond that is not before a transition.
+/// Rounds the time of a transition up to a millisecond.
 fn ceil(at: jiff::Timestamp) -> Timestamp {
     from_jiff(at) + i64::from(at.as_nanosecond().rem_euclid(1_000_000) != 0)
 }
@@ -114,19 +114,19 @@ fn from_jiff(at: jiff::Timestamp) -> Timestamp {
     Timestamp::from_millis(at.as_millisecond())
 }
 
-/// `at` is within the years that RFC 3339 can express.
+/// `at` must be in the range of years of RFC 3339.
 fn to_jiff(at: Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::from_millisecond(at.as_millis()).expect("the clamped range is valid")
 }
 
-/// The number of a calendar day; `None` where the calendar has no such day.
+/// Returns the number of a calendar day, or `None` if the date does not exist.
 pub(crate) fn day_of(year: i64, month: i64, day: i64) -> Option<i64> {
     let year = i16::try_from(year).ok().filter(|year| (1..=9_999).contains(year))?;
     let date = Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()?;
     Some(FIRST.until(date).ok()?.get_days().into())
 }
 
-/// A day as it is written, `YYYY-MM-DD`.
+/// Returns the date of a day, `YYYY-MM-DD`.
 pub(crate) fn date_text(day: i64) -> String {
     date(day).map_or_else(String::new, |date| date.to_string())
 }
@@ -141,8 +141,8 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Whole hours, halves, quarters, days of 23 to 25 hours and of 24 and a half, clocks that go forward at
-    /// midnight, and a day that was left out.
+    /// Zones with offsets of whole, half and quarter hours, with days of 23, 24½ and 25 hours, with clocks that go
+    /// forward at midnight, and with a skipped day.
     pub(crate) const ZONES: [&str; 12] = [
         "UTC",
         "Asia/Seoul",
@@ -165,17 +165,17 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_moment_belongs_to_the_day_and_hour_on_the_wall() {
+    fn a_time_has_the_day_and_hour_of_a_wall_clock() {
         let day = |date: &str, hour| (date.to_owned(), hour);
         assert_eq!(local_hour("UTC", "2026-11-20T23:59:59.999Z"), day("2026-11-20", 23));
         assert_eq!(local_hour("Asia/Seoul", "2026-11-20T15:00:00Z"), day("2026-11-21", 0));
         assert_eq!(local_hour("Asia/Kathmandu", "2026-11-20T18:14:59Z"), day("2026-11-20", 23));
         assert_eq!(local_hour("Asia/Kathmandu", "2026-11-20T18:15:00Z"), day("2026-11-21", 0));
-        // The hour between one and two comes twice, and both times it is the same.
+        // The hour between one and two occurs twice, and both count as the same.
         for at in ["2026-11-01T05:30:00Z", "2026-11-01T06:30:00Z"] {
             assert_eq!(local_hour("America/New_York", at), day("2026-11-01", 1));
         }
-        // The hour between two and three is left out.
+        // The hour between two and three is skipped.
         assert_eq!(local_hour("America/New_York", "2026-03-08T06:59:59.999Z"), day("2026-03-08", 1));
         assert_eq!(local_hour("America/New_York", "2026-03-08T07:00:00Z"), day("2026-03-08", 3));
     }
@@ -200,13 +200,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn months_are_the_calendars() {
+    fn months_are_calendar_months() {
         let before = |zone: &str, at, months| {
             let local_time = LocalTime::new(zone.parse().unwrap());
             local_time.months_before(Timestamp::parse(at).unwrap(), months).to_string()
         };
         assert_eq!(before("UTC", "2026-03-31T12:00:00Z", 1), "2026-02-28T12:00:00.000Z");
-        // Noon stays noon, though clocks have changed.
+        // Noon stays noon although the clocks have changed.
         assert_eq!(before("Europe/Berlin", "2026-04-10T10:00:00Z", 1), "2026-03-10T11:00:00.000Z");
         for months in [i64::MAX, 1_000_000] {
             assert_eq!(before("UTC", "2026-03-31T12:00:00Z", months), "0000-01-01T00:00:00.000Z");
@@ -215,14 +215,14 @@ pub(super) mod tests {
 
     proptest! {
         #[test]
-        fn a_local_hour_is_what_the_calendar_says(
+        fn days_and_hours_agree_with_the_time_zone_database(
             zone in proptest::sample::select(&ZONES),
-            moments in proptest::collection::vec((1_300_000_000_000_i64..2_200_000_000_000, -5_i64..5), 1..20),
+            times in proptest::collection::vec((1_300_000_000_000_i64..2_200_000_000_000, -5_i64..5), 1..20),
         ) {
             let zone: Zone = zone.parse().unwrap();
             let local_time = LocalTime::new(zone.clone());
-            for (at, near) in moments {
-                // Also the moments around the next transition.
+            for (at, near) in times {
+                // The times around the next transition are tested too.
                 let at = Timestamp::from_millis(at);
                 let next = zone.rules().following(to_jiff(at)).next();
                 let transition = next.map_or(at, |t| from_jiff(t.timestamp()));
@@ -240,7 +240,7 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn no_moment_panics(ms: i64, months: i64, (year, month, day) in any::<(i64, i64, i64)>()) {
+        fn no_time_or_date_panics(ms: i64, months: i64, (year, month, day) in any::<(i64, i64, i64)>()) {
             let local_time = LocalTime::new("Australia/Lord_Howe".parse().unwrap());
             let at = Timestamp::from_millis(ms);
             let time = local_time.local_hour(at);

@@ -229,7 +229,7 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
 /// changes the lines later.
 pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     sql::insert_removed(tx, member.key)?;
-    // The visits of the member on earlier days change their owner in reports.
+    // Cached reports of earlier days contain the member's visits.
     tx.touch(Topic::History);
     tx.touch(Topic::Counts);
     Ok(())

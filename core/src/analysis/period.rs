@@ -1,4 +1,4 @@
-//! The figures of a stretch of days together: by day, by hour, by student number, by device.
+//! The figures of a period of days: by day, hour, student number and device.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::account::{Admin, Caller};
 use crate::error::{Error, Result};
 use crate::store::Tx;
 
-/// The most days of a period.
+/// The maximum number of days of a period.
 pub const PERIOD_MAX: i64 = 366;
 
 const PERIOD_RULE: &str = "a period is from a date to one that is not before it, at most 366 days";
@@ -20,38 +20,38 @@ const PERIOD_RULE: &str = "a period is from a date to one that is not before it,
 pub struct DayFigures {
     /// The day, `YYYY-MM-DD`.
     pub date: String,
-    /// Visitors.
+    /// Number of visitors.
     pub visitor: i64,
-    /// Visits.
+    /// Number of visits.
     pub visit: i64,
-    /// Views of posts.
+    /// Number of views of posts.
     pub view: i64,
-    /// Likes given.
+    /// Number of likes.
     pub like: i64,
-    /// Searches.
+    /// Number of searches.
     pub search: i64,
-    /// Communications.
+    /// Number of communications.
     pub communication: i64,
 }
 
-/// The figures of a stretch of days.
+/// The figures of a period of days.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// Its days, oldest first.
+    /// The days, oldest first.
     pub days: Vec<DayFigures>,
-    /// Visitors in each hour, 0 to 23, of all days together.
+    /// Number of visitors in each hour, 0 to 23, summed over all days.
     pub hours: [i64; HOURS],
-    /// Visits by student number of all days together, most first.
+    /// Visits by student number, summed over all days, most visits first.
     pub students: Vec<StudentVisits>,
-    /// Devices as they were reported on these days.
+    /// Devices that were reported on these days.
     pub devices: Devices,
 }
 
-/// The figures of the days from `first` to `last`, both `YYYY-MM-DD` and both included.
+/// Returns the figures of the days from `first` to `last`, both `YYYY-MM-DD` and both included.
 ///
 /// # Errors
-/// `bad token`, `Not admin`; `bad request` for what is no date, for a last day before the first, and for more than
-/// 366 days.
+/// `bad token`, `Not admin`; `bad request` if a date does not exist, if the last day is before the first, and for more
+/// than 366 days.
 pub fn period(tidings: &Tidings, caller: &Caller, first: &str, last: &str) -> Result<Period> {
     let (identity, analysis) = (caller.identify(tidings), tidings.analysis());
     let days = day(first).zip(day(last)).filter(|(first, last)| (0..PERIOD_MAX).contains(&(last - first)));
@@ -93,7 +93,7 @@ fn read(tx: &mut dyn Tx, _: &Admin<'_>, first: i64, last: i64) -> Result<Period>
     Ok(Period { days, hours, students, devices: Devices { pc, tablet, mobile } })
 }
 
-/// The number of a day that is written `YYYY-MM-DD`.
+/// Returns the number of a day from its date, `YYYY-MM-DD`.
 fn day(date: &str) -> Option<i64> {
     let mut parts = date.splitn(3, '-').map(|part| part.parse().ok());
     day_of(parts.next()??, parts.next()??, parts.next()??)

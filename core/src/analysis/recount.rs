@@ -1,21 +1,21 @@
-//! What is counted of what happens, compared with what follows from rows that are kept, and made from them anew.
+//! Checks counters against stored rows and against each other, and corrects them.
 //!
-//! Most of it follows from nothing else: searches and views leave no row for good, lines of the access log are let go
-//! of after a time, guests with their day. But each total is the sum of its days, and on no day were there fewer
-//! visitors than rows of them are left.
+//! Most counters cannot be recomputed: searches and views leave no permanent row, lines of the access log are deleted
+//! after some time, and guests with their day. But each total must equal the sum of its days, and no day may count
+//! fewer visitors than it has rows of visitors.
 
 use super::counters::Counter;
 use crate::error::Result;
 use crate::store::inspect::Inspected;
 use crate::store::{Row, StoreError, Topic, Tx};
 
-/// Days on which fewer visitors are counted than there are rows of.
+/// Returns the dates of days that count fewer visitors than they have rows.
 pub(crate) fn wrong_visitors(database: &Inspected) -> Result<Vec<String>> {
     let days = database.read(|tx| sql::days_with_fewer_visitors(tx))?;
     Ok(days.into_iter().map(|(day, _)| date(day)).collect())
 }
 
-/// Counts as many visitors as there are rows of, where fewer are counted.
+/// Raises the count of visitors to the number of rows on days that count fewer.
 pub(crate) fn count_visitors(database: &Inspected) -> Result<()> {
     database.write(|tx| {
         for (day, missing) in sql::days_with_fewer_visitors(tx)? {
@@ -26,7 +26,7 @@ pub(crate) fn count_visitors(database: &Inspected) -> Result<()> {
     })
 }
 
-/// Totals that are not the sums of their days.
+/// Returns a text for each total that is not the sum of its days.
 pub(crate) fn wrong_totals(database: &Inspected) -> Result<Vec<String>> {
     let totals = database.read(|tx| sql::totals(tx))?;
     let wrong =
@@ -34,7 +34,7 @@ pub(crate) fn wrong_totals(database: &Inspected) -> Result<Vec<String>> {
     Ok(totals.into_iter().map(wrong).collect())
 }
 
-/// Makes totals the sums of their days.
+/// Sets each total to the sum of its days.
 pub(crate) fn sum_totals(database: &Inspected) -> Result<()> {
     database.write(|tx| {
         for (counter, total, sum) in sql::totals(tx)? {
@@ -44,7 +44,7 @@ pub(crate) fn sum_totals(database: &Inspected) -> Result<()> {
     })
 }
 
-/// The date of a day by its number.
+/// Returns the date of a day.
 fn date(day: i64) -> String {
     let day = i32::try_from(day).ok().and_then(|day| {
         jiff::civil::date(1970, 1, 1).checked_add(jiff::Span::new().try_days(day).ok()?).ok()
@@ -55,7 +55,7 @@ fn date(day: i64) -> String {
 mod sql {
     use super::{Counter, Row, StoreError, Tx};
 
-    /// Days with the visitors that are missing in their count.
+    /// Returns days with the number of visitors missing from their counters.
     pub(super) fn days_with_fewer_visitors(tx: &mut dyn Tx) -> Result<Vec<(i64, i64)>, StoreError> {
         let sql = "SELECT v.day, v.n - coalesce(c.n, 0) FROM (SELECT day, count(*) AS n FROM visitor GROUP BY day) v
                    LEFT JOIN day_count c ON c.day = v.day AND c.counter = $1
@@ -64,8 +64,8 @@ mod sql {
         tx.rows(sql, &[(Counter::Visitor as i64).into()])?.into_iter().map(day).collect()
     }
 
-    /// Counters with a wrong total, it, and the sum of their days. Those that are not counted by days are left out, and
-    /// those of hours, which have no total.
+    /// Returns counters with a wrong total, that total, and the sum of their days. Counters without days are left out,
+    /// and so are those of hours, which have no total.
     pub(super) fn totals(tx: &mut dyn Tx) -> Result<Vec<(i64, i64, i64)>, StoreError> {
         let sql = "SELECT counter, sum(total), sum(days) FROM (
                        SELECT counter, n AS total, 0 AS days FROM total_count

@@ -1,11 +1,11 @@
-//! What is searched most just now: a sliding day of searches, kept in memory as they come and go.
+//! Trends: the searches of the last 24 hours, kept in memory and updated incrementally.
 //!
-//! The searches stand in the store. A look at them reads those that are new there, also other processes', and
-//! forgets those that are a day old; nothing is counted anew.
+//! The store holds the searches. Each query reads the new ones, including those of other processes, and drops those
+//! older than 24 hours.
 //!
-//! A term is not made frequent by one client: a visitor's searches of a term count up to [`VISITOR_SEARCHES`], and the
-//! guests of one network count as at most [`NETWORK_VISITORS`] visitors. Guests have other numbers on another day, so
-//! around midnight both days' count. The counters of searches take no part in this.
+//! One client alone cannot make a term frequent: at most [`VISITOR_SEARCHES`] searches of a term count per visitor, and
+//! the guests of one network count as at most [`NETWORK_VISITORS`] visitors. Guests have different numbers on different
+//! days, so around midnight a guest can count twice. The counters of searches are independent of these limits.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -19,27 +19,28 @@ use crate::keyed::OwnMap;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
 use tidings_text::tokens;
 
-/// How long a search counts.
+/// How long a search counts in trends.
 pub(crate) const WINDOW_MS: i64 = DAY_MS;
-/// How long the store keeps a search beyond that.
+/// How long the store keeps a search after that.
 const LATE_MS: i64 = 60 * 60 * SECOND_MS;
-/// Terms that are shown.
+/// The maximum number of terms in the ranking.
 const RANKING_MAX: usize = 10;
-/// How often a visitor's searches of a term count.
+/// The maximum number of searches of a term that count per visitor.
 const VISITOR_SEARCHES: i64 = 5;
-/// As how many visitors of a term the guests of one network count, and how often their searches do with it. The searches
-/// of a campus behind one address still have an order; the visitors decide whether a term is shown at all.
+/// The maximum number of visitors, and of their searches, that the guests of one network count as for a term. Searches
+/// of a campus behind one address are still ranked by frequency, but the number of visitors decides whether a term
+/// appears.
 const NETWORK_VISITORS: usize = 3;
 const NETWORK_SEARCHES: i64 = 20 * VISITOR_SEARCHES;
-/// Searches that are read at a time.
+/// The number of searches that one query reads.
 const READ_BATCH: i64 = 4_096;
-/// The memory that the searches of a day may take: when there are more, the oldest leave early.
+/// The maximum memory for the searches of a day. If there are more, the oldest are dropped early.
 const BYTES_MAX: usize = 64 * 1024 * 1024;
-/// What a search, and a term beside its text, take.
+/// The estimated memory of a search, and of a term apart from its text.
 const SEARCH_BYTES: usize = 128;
 const TERM_BYTES: usize = 256;
 
-/// The terms that are searched most, with how often, most often first.
+/// The most searched terms with their numbers of searches, most searched first.
 pub(super) type Ranking = Vec<(String, i64)>;
 
 /// The searches of the last 24 hours.
@@ -49,19 +50,19 @@ pub(super) struct Trends {
     recent: Mutex<RecentSearches>,
 }
 
-/// The terms as they stand.
+/// The current ranking and its validity.
 pub(super) struct CurrentTrends {
     pub(super) ranking: Ranking,
-    /// The version of the searches that they are made of.
+    /// The version of the searches that the ranking includes.
     pub(super) version: i64,
-    /// When the oldest search ends to count.
+    /// When the oldest search no longer counts.
     pub(super) until: Timestamp,
 }
 
 #[derive(Default)]
 struct RecentSearches {
-    /// The last search that was read, and the version that the store had then; one below all where not everything
-    /// was read.
+    /// The key of the last search read, and the version of the store at that time; `i64::MIN` if not everything was
+    /// read.
     read: Option<(i64, i64)>,
     /// By date and key.
     searches: BTreeMap<(Timestamp, i64), (Arc<str>, VisitorNumber)>,
@@ -72,29 +73,29 @@ struct RecentSearches {
 
 #[derive(Default)]
 struct Term {
-    /// All its searches.
+    /// The number of all searches of the term.
     searches: i64,
     newest: (Timestamp, i64),
-    /// How often each visitor searched it: keys of ours, and hashes under a secret key.
+    /// The number of searches of each visitor. Keys are member keys or hashes under a secret key.
     visitors: OwnMap<VisitorNumber, i64>,
-    /// What the guests of each network come to: hashes under a secret key.
+    /// The guests of each network. Keys are hashes under a secret key.
     networks: OwnMap<Network, Guests>,
-    /// The searches that count: its frequency.
+    /// The number of searches that count: the frequency of the term.
     count: i64,
-    /// The visitors that count.
+    /// The number of visitors that count.
     distinct: usize,
 }
 
-/// The guests of one network who searched a term.
+/// The guests of one network that searched a term.
 #[derive(Clone, Copy, Default)]
 struct Guests {
     visitors: usize,
-    /// Their searches, of each as many as count.
+    /// The number of their searches, limited per guest.
     searches: i64,
 }
 
 impl Guests {
-    /// The visitors and the searches that count.
+    /// Returns the numbers of visitors and searches that count.
     fn counted(self) -> (usize, i64) {
         (self.visitors.min(NETWORK_VISITORS), self.searches.min(NETWORK_SEARCHES))
     }
@@ -114,7 +115,7 @@ impl Term {
         self.change(visitor, |visitors| visitors + usize::from(is_new), i64::from(counts));
     }
 
-    /// Counts a search of a visitor no longer.
+    /// Removes a search of a visitor.
     fn remove(&mut self, visitor: VisitorNumber) {
         self.searches -= 1;
         if visitor == VisitorNumber::NOBODY {
@@ -130,7 +131,7 @@ impl Term {
         self.change(visitor, |visitors| visitors - usize::from(is_last), -i64::from(counted));
     }
 
-    /// Changes what counts: the number of visitors, and that of their searches by `more`.
+    /// Changes the number of visitors with `visitors`, and adds `more` to the number of searches that count.
     fn change(&mut self, visitor: VisitorNumber, visitors: impl Fn(usize) -> usize, more: i64) {
         let Some(network) = Network::of_searcher(visitor) else {
             self.distinct = visitors(self.distinct);
@@ -150,7 +151,7 @@ impl Term {
     }
 }
 
-/// Most often first, of the same number the one searched last.
+/// Sorts by frequency, highest first, then by the last search, newest first.
 type Rank = (Reverse<i64>, Reverse<(Timestamp, i64)>, Arc<str>);
 
 struct Search {
@@ -170,7 +171,7 @@ impl Trends {
         }
     }
 
-    /// The terms that are searched most in the 24 hours before `now`.
+    /// Returns the terms searched most in the 24 hours before `now`.
     ///
     /// # Errors
     /// When the store fails.
@@ -194,7 +195,7 @@ impl Trends {
         })
     }
 
-    /// Reads the searches that are new in the store; the version they make.
+    /// Reads the searches that are new in the store. Returns the version that they include.
     fn read_new(&self, recent: &mut RecentSearches, tx: &mut dyn Tx, now: Timestamp) -> Result<i64> {
         let version = version_in(tx, Topic::Terms)?;
         let mut last = match recent.read {
@@ -210,7 +211,7 @@ impl Trends {
                     self.add(recent, search);
                 }
             }
-            // Whatever becomes of the next page, none of this one is counted again.
+            // If reading the next batch fails, this one must not be counted again.
             recent.read = Some((last, i64::MIN));
         }
         recent.read = Some((last, version));
@@ -238,13 +239,13 @@ impl Trends {
         }
     }
 
-    /// Counts a search no longer that has left the window.
+    /// Removes a search that has left the window.
     fn remove(&self, recent: &mut RecentSearches, term: &Arc<str>, visitor: VisitorNumber) {
         recent.bytes -= SEARCH_BYTES;
         self.change(recent, term, |counts| counts.remove(visitor));
     }
 
-    /// Changes what is known of a term, and its rank with it.
+    /// Changes a term, and updates its rank.
     fn change(&self, recent: &mut RecentSearches, term: &Arc<str>, change: impl FnOnce(&mut Term)) {
         let RecentSearches { terms, ranks, bytes, .. } = recent;
         let counts = terms.entry(Arc::clone(term)).or_insert_with(|| {
@@ -270,7 +271,7 @@ fn rank(term: &Term, text: &Arc<str>) -> Rank {
     (Reverse(term.count), Reverse(term.newest), Arc::clone(text))
 }
 
-/// Deletes up to `limit` searches that count no longer; whether there may be more.
+/// Deletes up to `limit` searches that no longer count. Returns whether there may be more.
 pub(super) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::prune(tx, now - WINDOW_MS - LATE_MS, limit)? == limit)
 }
@@ -278,9 +279,9 @@ pub(super) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool,
 mod sql {
     use super::{READ_BATCH, Search, StoreError, Timestamp, Tx};
 
-    /// The key behind which all searches since a moment stand.
+    /// Returns the key after which all searches since a time are found.
     ///
-    /// Keys are in the order in which searches were written; of what was written late, some may stand before.
+    /// Keys are in the order of writing; searches that were written late may have earlier keys.
     pub(super) fn last_before(tx: &mut dyn Tx, since: Timestamp) -> Result<i64, StoreError> {
         let first: Option<i64> =
             tx.one("SELECT min(key) FROM term WHERE date > $1", &[since.into()])?.take(0)?;
@@ -316,13 +317,13 @@ mod tests {
     use crate::testing::{NOW, service};
 
     #[test]
-    fn the_help_says_how_many_visitors_the_guests_of_a_network_count_as() {
+    fn the_help_states_the_limit_of_visitors_per_network() {
         let mut settings = config::SETTINGS.iter().flat_map(|group| group.settings);
         let setting = settings.find(|setting| setting.about.name == "trend-min-visitors").unwrap();
         assert!(setting.about.help.contains(&format!("count as {NETWORK_VISITORS} at most")));
     }
 
-    /// A transaction that fails after some answers.
+    /// A transaction that fails after a number of queries.
     struct Failing<'t> {
         tx: &'t mut dyn Tx,
         answers: usize,
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_do_not_know_how_their_terms_are_hashed() {
+    fn terms_are_hashed_with_a_random_key() {
         let hash = |trends: &Trends| trends.lock().terms.hasher().hash_one("rust");
         let [one, other] = [(); 2].map(|()| Trends::new(&config::Analysis::default()));
         assert_eq!(hash(&one), hash(&one));
@@ -353,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_a_failure_is_not_counted_again() {
+    fn searches_read_before_a_failure_are_not_counted_twice() {
         let service = service();
         let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
                    INSERT INTO term (term, visitor, date) SELECT 'rust', 0, $2 FROM n";
@@ -366,7 +367,7 @@ mod tests {
             })
             .unwrap();
         let trends = Trends::new(&config::Analysis::default());
-        // The version, where to begin, and the first of two pages.
+        // The queries: the version, the first key, and the first of two batches.
         let failed = service.store().read(|tx| {
             let mut recent = trends.lock();
             let failed = trends.read_new(&mut recent, &mut Failing { tx, answers: 3 }, NOW);

@@ -1,8 +1,8 @@
-//! The requests that lines of the log are of, each kept once, and their keys.
+//! The table of requests, which holds each distinct request of the log once, and the keys of its rows.
 //!
-//! Anybody may ask for paths without end that nobody has asked for before. So there is a bound to how many new ones
-//! are kept, and to how many are looked for in the table (see [`budget`]); a line beyond it is of the operation's
-//! template, `/get_newsfeed_of_topic/{category_name}`, as the router knows it.
+//! A client can request any number of new paths. So the number of new rows is limited, and the number of lookups of
+//! paths in the table ([`budget`]). A line beyond these limits refers to the template of its operation, for example
+//! `/get_newsfeed_of_topic/{category_name}`, as the router knows it.
 
 use std::borrow::Cow;
 
@@ -21,25 +21,25 @@ mod key_cache;
 use budget::{AnswerKind, Budget};
 use key_cache::{KeyCache, StoredRequest};
 
-/// The most bytes of a path that the log keeps.
+/// The maximum length of a path in the log, in bytes.
 const PATH_MAX: usize = 300;
 
-/// What was asked of the service: a method and a path, as far as they are the same for all who ask it.
+/// An operation of the service: a method and a path template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operation {
     method: &'static str,
     template: &'static str,
-    /// Whether the path has parameters, so that the template is not all of it.
+    /// Whether the path has parameters and so differs from the template.
     varies: bool,
-    /// Whether the path names a member.
+    /// Whether the first parameter is a member's id.
     names: bool,
-    /// Whether the path has the id of something that must be there for the request to succeed.
+    /// Whether the path has the id of a post or member that must exist for the request to succeed.
     has_id: bool,
 }
 
 impl Operation {
-    /// An operation by its method and the template of its path, such as `/get_log_user/{user_id}/{limit}`; the
-    /// first parameter is a member's id where it is called `{user_id}`.
+    /// Creates an operation from a method and a path template, for example `/get_log_user/{user_id}/{limit}`. If the
+    /// first parameter is called `{user_id}`, it is a member's id.
     pub fn new(method: &str, template: &'static str) -> Self {
         let names = template.split('/').nth(NAMED_SEGMENT) == Some("{user_id}");
         Self {
@@ -51,13 +51,13 @@ impl Operation {
         }
     }
 
-    /// The same path asked with another method.
+    /// Returns the operation with another method.
     #[must_use]
     pub fn by(self, method: &str) -> Self {
         Self { method: method_text(method), ..self }
     }
 
-    /// The path as it is kept until it is written: nothing where the template is all of it.
+    /// Returns the path to store in the record, or `None` if it equals the template.
     pub(in crate::analysis) fn varying(self, path: &str) -> Option<Box<str>> {
         self.varies.then(|| {
             let mut end = path.len().min(PATH_MAX);
@@ -69,49 +69,49 @@ impl Operation {
     }
 }
 
-/// The methods that HTTP knows; what anybody may make up is not kept.
+/// Returns a method that HTTP defines; `other` for any other text, which a client may have made up.
 fn method_text(method: &str) -> &'static str {
     let known = ["GET", "POST", "HEAD", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
     known.into_iter().find(|known| *known == method).unwrap_or("other")
 }
 
-/// The keys of requests, so that most lines need not ask for theirs.
+/// A cache of the keys of requests, so that most lines need no lookup.
 ///
-/// They hold as long as every transaction they were found in was committed: when one is undone, its keys are given
-/// again, and these are to be dropped with [`RequestKeys::forget`].
+/// The keys are valid only if every transaction in which they were found was committed. After a rollback its keys are
+/// assigned again, and the caller must drop them with [`RequestKeys::forget`].
 #[derive(Default)]
 pub(crate) struct RequestKeys {
     known: KeyCache,
     budget: Budget,
-    /// The key of the hash of paths, once it was read.
+    /// The key of the hash of paths, once read.
     secret: Option<Secret>,
 }
 
-/// A request of a record.
+/// The request of a record.
 #[derive(Clone, Copy)]
 pub(in crate::analysis) struct LoggedRequest<'p> {
     pub(in crate::analysis) operation: Operation,
-    /// The path, where the template is not all of it.
+    /// The path, if it differs from the template.
     pub(in crate::analysis) path: Option<&'p str>,
     pub(in crate::analysis) status: u16,
-    /// When it was answered.
+    /// The time of the answer.
     pub(in crate::analysis) at: Timestamp,
 }
 
 impl RequestKeys {
-    /// Keys without a bound to new paths, for requests that no stranger made up.
+    /// Creates a cache without limits on new paths, for requests that no client made up.
     #[cfg(feature = "demo")]
     pub(crate) fn unlimited() -> Self {
         Self { budget: Budget::unlimited(), ..Self::default() }
     }
 
-    /// Forgets the keys, but not what has been used up.
+    /// Drops the keys, but not the state of the limits.
     pub(in crate::analysis) fn forget(&mut self) {
         self.known = KeyCache::default();
     }
 
-    /// The key of a request, kept where it is new and there is room for it, else that of its template. A path that
-    /// names somebody who is no member says `removed`.
+    /// Returns the key of a request. A new request is inserted if the limits allow it; otherwise the key is that of its
+    /// template. A path that names an id of no member is stored with `removed` in its place.
     pub(in crate::analysis) fn key(
         &mut self,
         tx: &mut dyn Tx,
@@ -120,7 +120,8 @@ impl RequestKeys {
     ) -> Result<i64, StoreError> {
         let LoggedRequest { operation, path, status, at } = request;
         let Some(path) = path else { return self.of_template(tx, request, today) };
-        // Not remembered where it names a member: whose the id is changes when they are removed, by whomever.
+        // Paths that name a member are not cached: an id changes its owner when the member is removed, possibly by
+        // another process.
         if !operation.names
             && let Some(key) = self.known.key(tx, operation, status, path, today)?
         {
@@ -130,7 +131,7 @@ impl RequestKeys {
         if !self.budget.may_look_up(operation.template, kind, at) {
             return self.of_template(tx, request, today);
         }
-        let (path, names) = if operation.names { named(tx, path)? } else { (path.into(), None) };
+        let (path, names) = if operation.names { with_member_key(tx, path)? } else { (path.into(), None) };
         let row =
             RequestRow { method: operation.method, path: &path, hash: self.hash(tx, &path)?, status, names };
         let stored = match sql::find(tx, &row, today)? {
@@ -146,7 +147,7 @@ impl RequestKeys {
         Ok(stored.key)
     }
 
-    /// The key of a request without what varies in it: there are as many as operations and statuses.
+    /// Returns the key of the request's template. There are at most as many such rows as operations and statuses.
     fn of_template(
         &mut self,
         tx: &mut dyn Tx,
@@ -168,18 +169,18 @@ impl RequestKeys {
         Ok(stored.key)
     }
 
-    /// The hash that the table of requests finds a path by, under the key of this database.
+    /// Returns the hash by which the table of requests finds a path, under the key of this database.
     fn hash(&mut self, tx: &mut dyn Tx, path: &str) -> Result<i64, StoreError> {
         let secret = match &self.secret {
             Some(secret) => secret,
             None => self.secret.insert(sql::secret(tx)?),
         };
-        // Half of it tells paths well enough apart, and takes half the room.
+        // Half of the hash distinguishes paths well enough, in half the space.
         Ok((SipHasher13::new_with_key(secret).hash(path.as_bytes()) >> 32).cast_signed())
     }
 }
 
-/// A request as the table has it.
+/// A request as the table stores it.
 struct RequestRow<'p> {
     method: &'static str,
     path: &'p str,
@@ -188,32 +189,37 @@ struct RequestRow<'p> {
     names: Option<MemberKey>,
 }
 
-/// Where paths name members: `/operation/{user_id}…`.
+/// The position of a member's id in paths: `/operation/{user_id}…`.
 const NAMED_SEGMENT: usize = 2;
-/// Stands there in a path that is kept with the key of the member: no path that is percent-encoded has it.
+/// The placeholder for the id in a path that is stored with the key of the member. A percent-encoded path cannot
+/// contain it.
 const MEMBER_PLACEHOLDER: &str = " ";
 
-/// A path that names a member as it is kept, and the member's key; where there is none, it says `removed`.
-fn named<'p>(tx: &mut dyn Tx, path: &'p str) -> Result<(Cow<'p, str>, Option<MemberKey>), StoreError> {
+/// Returns the form in which a path that names a member is stored, and the member's key. If the member does not exist,
+/// the path contains `removed`.
+fn with_member_key<'p>(
+    tx: &mut dyn Tx,
+    path: &'p str,
+) -> Result<(Cow<'p, str>, Option<MemberKey>), StoreError> {
     let id = path.split('/').nth(NAMED_SEGMENT).unwrap_or_default();
     let folded = fold(&percent_decode_str(id).decode_utf8_lossy());
     if RESERVED_IDS.contains(&folded.as_str()) {
         return Ok((path.into(), None));
     }
     Ok(match account::find(tx, &folded)? {
-        Some(member) => (with_name(path, MEMBER_PLACEHOLDER).into(), Some(member.key)),
-        None => (with_name(path, account::REMOVED).into(), None),
+        Some(member) => (replace_id(path, MEMBER_PLACEHOLDER).into(), Some(member.key)),
+        None => (replace_id(path, account::REMOVED).into(), None),
     })
 }
 
-/// The path with another text where it names a member.
-fn with_name(path: &str, name: &str) -> String {
+/// Returns the path with the member's id replaced by `name`.
+fn replace_id(path: &str, name: &str) -> String {
     let segments = path.split('/').enumerate();
     let segments = segments.map(|(i, text)| if i == NAMED_SEGMENT { name } else { text });
     segments.collect::<Vec<_>>().join("/")
 }
 
-/// Deletes up to `limit` requests that no line has had since before a day; whether there may be more.
+/// Deletes up to `limit` requests that no line has used since a day. Returns whether there may be more.
 pub(in crate::analysis) fn prune(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::prune(tx, before, limit)? == limit)
 }
@@ -222,13 +228,14 @@ mod sql {
     use super::{RequestRow, Secret, StoreError, StoredRequest, Tx, visitor};
     use crate::store::Arg;
 
-    /// The key of the hash of paths.
+    /// Reads the key of the hash of paths.
     pub(super) fn secret(tx: &mut dyn Tx) -> Result<Secret, StoreError> {
         let text: String = tx.one("SELECT secret FROM path_key", &[])?.take(0)?;
-        visitor::decode(&text).ok_or_else(|| StoreError::Damaged("the key of paths is none".into()))
+        visitor::decode(&text)
+            .ok_or_else(|| StoreError::Damaged("the key of the hash of paths is malformed".into()))
     }
 
-    /// A request that is there, used on this day.
+    /// Returns a stored request, and marks it as used on this day.
     pub(super) fn find(
         tx: &mut dyn Tx,
         row: &RequestRow<'_>,
@@ -248,7 +255,7 @@ mod sql {
         Ok(Some(StoredRequest { key, used: today.max(used) }))
     }
 
-    /// Keeps a request that is new.
+    /// Inserts a request.
     pub(super) fn insert(
         tx: &mut dyn Tx,
         row: &RequestRow<'_>,
@@ -263,12 +270,12 @@ mod sql {
         Ok(StoredRequest { key: tx.one(sql, &args)?.take(0)?, used: today })
     }
 
-    /// How many requests there are.
+    /// Returns the number of requests in the table.
     pub(super) fn count(tx: &mut dyn Tx) -> Result<i64, StoreError> {
         tx.one("SELECT count(*) FROM request", &[])?.take(0)
     }
 
-    /// Says that a request was used on a day; false when it is gone.
+    /// Marks a request as used on a day. Returns false if it no longer exists.
     pub(super) fn mark_used(tx: &mut dyn Tx, key: i64, day: i64) -> Result<bool, StoreError> {
         Ok(tx.run("UPDATE request SET used = $2 WHERE key = $1", &[key.into(), day.into()])? > 0)
     }

@@ -1,19 +1,19 @@
-//! How many paths that are new the log keeps, and how many it looks for.
+//! Limits the number of new paths that the log stores, and the number of lookups of paths.
 //!
-//! Each operation has its own budget, so that a flood of one leaves the paths of the others alone, and within it the
-//! paths that the service found apart from those that it refused:
+//! Each operation has its own budget, so that a flood of one operation does not affect the paths of the others. Within
+//! an operation, requests that succeeded and requests that were refused have separate budgets:
 //!
-//! | answered | new paths at once | and then | looked for at once | and then | while fewer rows than |
+//! | answer | new paths at once | and then | lookups at once | and then | while fewer rows than |
 //! |---|---|---|---|---|---|
-//! | with success, for an id (`{post_obi}`, `{user_id}`) | 65,536 | 1 a second | 65,536 | 4,000 a second | 1,000,000 |
-//! | with success, for another text or number | 4,096 | 1 in 10 s | 4,096 | 1,000 a second | 500,000 |
-//! | not with success | 1,024 | 1 in 10 s | 1,024 | 200 a second | 250,000 |
+//! | success, for an id (`{post_obi}`, `{user_id}`) | 65,536 | 1 a second | 65,536 | 4,000 a second | 1,000,000 |
+//! | success, for another text or number | 4,096 | 1 in 10 s | 4,096 | 1,000 a second | 500,000 |
+//! | any other | 1,024 | 1 in 10 s | 1,024 | 200 a second | 250,000 |
 //!
-//! A path with an id succeeds only when there is something with this id, so there are not many more than posts and
-//! members: all paths of a site with 50,000 posts are kept on its first day. (Two or three operations answer a
-//! stranger's made-up id with 200 and a `result` that is a failure, as documented; the bounds hold for them.) A name
-//! of a topic that no post has succeeds, too, and anybody can make up as many as they like. What strangers are refused
-//! fills a quarter of the table at most, so that there is room for the rest whatever they do.
+//! A path with an id succeeds only if this id exists, so there are not many more such paths than posts and members: all
+//! paths of a site with 50,000 posts are stored on its first day. (Two or three operations answer an id that does not
+//! exist with 200 and a `result` that is a failure, as documented; the limits hold for them.) A topic's name succeeds
+//! even if no post has the topic, and a client can make up any number of them. Refused requests fill at most a quarter
+//! of the table, so that there is always room for the others.
 
 use super::{Operation, sql};
 use crate::analysis::gcra::{Gcra, GcraState};
@@ -21,32 +21,32 @@ use crate::clock::{SECOND_MS, Timestamp};
 use crate::keyed::OwnMap;
 use crate::store::{StoreError, Tx};
 
-/// How often the rows of the table are counted; between, what was added is.
+/// The interval between two counts of the table's rows; in between, inserted rows are added.
 const COUNT_MS: i64 = 10 * 60 * SECOND_MS;
 
-/// How a request was kind, as far as it tells whether there are many like it.
+/// The kind of answer to a request, which tells how many requests like it can exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum AnswerKind {
-    /// With success, for the id of something that is there.
+    /// Success, for the id of an existing post or member.
     Id,
-    /// With success, for any text or number.
+    /// Success, for any other text or number.
     Text,
-    /// With anything else.
+    /// Any other answer.
     Refused,
 }
 
-/// What may be done for requests that were answered so.
+/// The limits for one kind of answer.
 struct Bounds {
     new: Gcra,
     looks: Gcra,
-    /// New ones are kept only while the table has fewer rows.
+    /// New paths are stored only while the table has fewer rows.
     rows: i64,
 }
 
 impl AnswerKind {
     pub(super) fn of(operation: Operation, status: u16) -> Self {
         match status {
-            // What has not changed since (304) was found, too.
+            // An unchanged resource (304) also exists.
             200..=399 if operation.has_id => Self::Id,
             200..=399 => Self::Text,
             _ => Self::Refused,
@@ -70,10 +70,10 @@ impl AnswerKind {
     }
 }
 
-/// What has been used up.
+/// The state of the limits.
 #[derive(Default)]
 pub(super) struct Budget {
-    /// By template, for every method: anybody may choose that.
+    /// By template, for all methods together, because clients choose the method.
     usage: OwnMap<(&'static str, AnswerKind), Usage>,
     rows: Option<Rows>,
     unlimited: bool,
@@ -85,26 +85,26 @@ struct Usage {
     looks: GcraState,
 }
 
-/// The rows of the table.
+/// The number of rows of the table.
 struct Rows {
     count: i64,
     counted_at: Timestamp,
 }
 
 impl Budget {
-    /// A budget that is never used up.
+    /// Creates a budget without limits.
     #[cfg(feature = "demo")]
     pub(super) fn unlimited() -> Self {
         Self { unlimited: true, ..Self::default() }
     }
 
-    /// Whether a path may be looked for in the table.
+    /// Charges a lookup of a path and returns whether it is allowed.
     pub(super) fn may_look_up(&mut self, template: &'static str, kind: AnswerKind, at: Timestamp) -> bool {
         let usage = self.usage.entry((template, kind)).or_default();
         self.unlimited || kind.bounds().looks.take(&mut usage.looks, at)
     }
 
-    /// Whether a path that is new may be kept.
+    /// Charges a new path and returns whether it may be stored.
     pub(super) fn may_insert(
         &mut self,
         tx: &mut dyn Tx,
@@ -120,11 +120,11 @@ impl Budget {
             return Ok(false);
         }
         let usage = self.usage.entry((template, kind)).or_default();
-        let keeps = new.take(&mut usage.new, at);
-        if keeps && let Some(rows) = &mut self.rows {
+        let is_allowed = new.take(&mut usage.new, at);
+        if is_allowed && let Some(rows) = &mut self.rows {
             rows.count += 1;
         }
-        Ok(keeps)
+        Ok(is_allowed)
     }
 
     fn rows(&mut self, tx: &mut dyn Tx, at: Timestamp) -> Result<&Rows, StoreError> {
@@ -145,54 +145,55 @@ mod tests {
     const POST: &str = "/post_view/{post_obi}";
     const TOPIC: &str = "/get_newsfeed_of_topic/{category_name}";
 
-    /// How many of so many new paths are kept at this moment.
-    fn kept(
+    /// Returns how many of `of` new paths are stored at this time.
+    fn stored(
         service: &Service,
         budget: &mut Budget,
-        asked: (&'static str, u16),
+        request: (&'static str, u16),
         at: Timestamp,
         of: usize,
     ) -> usize {
-        let (template, status) = asked;
+        let (template, status) = request;
         let kind = AnswerKind::of(Operation::new("GET", template), status);
         let read = service.store().read(|tx| {
-            let mut kept = 0;
+            let mut stored = 0;
             for _ in 0..of {
-                kept += usize::from(
+                stored += usize::from(
                     budget.may_look_up(template, kind, at) && budget.may_insert(tx, template, kind, at)?,
                 );
             }
-            Ok::<_, StoreError>(kept)
+            Ok::<_, StoreError>(stored)
         });
         read.unwrap()
     }
 
     #[test]
-    fn the_paths_of_a_large_site_are_kept_on_its_first_day_and_made_up_ones_are_not() {
+    fn a_large_site_stores_all_paths_on_its_first_day_but_few_made_up_ones() {
         let (service, mut budget) = (service(), Budget::default());
-        let mut kept = |asked, at, of| kept(&service, &mut budget, asked, at, of);
-        assert_eq!(kept((TOPIC, 200), NOW, 100_000), 4_096);
-        assert_eq!(kept((POST, 404), NOW, 100_000), 1_024);
-        assert_eq!(kept((POST, 200), NOW, 50_000), 50_000);
-        assert_eq!(kept(("/post_like/{post_obi}", 200), NOW, 50_000), 50_000);
-        assert_eq!(kept(("/get_log_user/{user_id}/{limit}", 200), NOW, 20_000), 20_000);
-        // A day of a flood that never ends.
-        let day: usize = (1..=86_400).map(|second| kept((TOPIC, 200), NOW + second * SECOND_MS, 10)).sum();
+        let mut stored = |request, at, of| stored(&service, &mut budget, request, at, of);
+        assert_eq!(stored((TOPIC, 200), NOW, 100_000), 4_096);
+        assert_eq!(stored((POST, 404), NOW, 100_000), 1_024);
+        assert_eq!(stored((POST, 200), NOW, 50_000), 50_000);
+        assert_eq!(stored(("/post_like/{post_obi}", 200), NOW, 50_000), 50_000);
+        assert_eq!(stored(("/get_log_user/{user_id}/{limit}", 200), NOW, 20_000), 20_000);
+        // A flood that lasts all day.
+        let day: usize = (1..=86_400).map(|second| stored((TOPIC, 200), NOW + second * SECOND_MS, 10)).sum();
         assert_eq!(day, 8_640);
     }
 
     #[test]
-    fn what_strangers_are_refused_never_fills_the_table() {
+    fn refused_requests_never_fill_the_table() {
         let (service, mut budget) = (service(), Budget::default());
         let mut at_rows = |count| {
             budget.rows = Some(Rows { count, counted_at: NOW });
-            [(POST, 404), (TOPIC, 200), (POST, 200)].map(|asked| kept(&service, &mut budget, asked, NOW, 1))
+            [(POST, 404), (TOPIC, 200), (POST, 200)]
+                .map(|request| stored(&service, &mut budget, request, NOW, 1))
         };
         assert_eq!(at_rows(249_999), [1, 1, 1]);
         assert_eq!(at_rows(250_000), [0, 1, 1]);
         assert_eq!(at_rows(500_000), [0, 0, 1]);
         assert_eq!(at_rows(1_000_000), [0, 0, 0]);
-        // They are counted again, and there are not as many.
-        assert_eq!(kept(&service, &mut budget, (POST, 404), NOW + COUNT_MS, 1), 1);
+        // The rows are counted again, and there are fewer.
+        assert_eq!(stored(&service, &mut budget, (POST, 404), NOW + COUNT_MS, 1), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The keys of requests that are remembered.
+//! A cache of the keys of requests.
 
 use std::collections::HashMap;
 
@@ -6,28 +6,29 @@ use super::{Operation, sql};
 use crate::keyed::OwnMap;
 use crate::store::{StoreError, Tx};
 
-/// RequestKeys of a generation.
+/// The maximum number of requests in a generation.
 const GENERATION_MAX: usize = 16_384;
 
-/// A request that is in the table.
+/// A row of the table of requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StoredRequest {
     pub(super) key: i64,
-    /// The day on which the table says it was last used.
+    /// The last day of use, as the table says.
     pub(super) used: i64,
 }
 
-/// The keys of the requests that were asked for lately.
+/// The keys of recent requests.
 ///
-/// There are two generations. When the younger is full, it becomes the older, and what nobody has asked for since is
-/// forgotten: so what is asked for often stays, however many others come and go.
+/// There are two generations. When the young one is full, it becomes the old one, and the requests of the old one that
+/// were not used in the meantime are dropped. So a frequent request stays cached, however many others come.
 #[derive(Default)]
 pub(super) struct KeyCache {
     young: Generation,
     old: Generation,
 }
 
-/// Templates are ours, paths are anybody's.
+/// The keys of the outer map are operations, which clients cannot make up; those of the inner map are paths, which they
+/// can.
 #[derive(Default)]
 struct Generation {
     keys: OwnMap<(Operation, u16), HashMap<Box<str>, StoredRequest>>,
@@ -35,7 +36,7 @@ struct Generation {
 }
 
 impl KeyCache {
-    /// The key of a request, if it is remembered and still there; it was used on this day.
+    /// Returns the key of a request if it is cached and its row still exists, and marks the row as used on this day.
     pub(super) fn key(
         &mut self,
         tx: &mut dyn Tx,
@@ -49,7 +50,7 @@ impl KeyCache {
         {
             return Ok(Some(stored.key));
         }
-        // It is young again, unless it has gone from the table.
+        // The request moves to the young generation, unless its row no longer exists.
         let found = [&mut self.young, &mut self.old].map(|keys| keys.remove(operation, status, path));
         let [young, old] = found;
         let Some(mut stored) = young.or(old) else { return Ok(None) };
@@ -61,7 +62,7 @@ impl KeyCache {
         Ok(Some(stored.key))
     }
 
-    /// Remembers a request.
+    /// Adds a request.
     pub(super) fn insert(&mut self, operation: Operation, status: u16, path: &str, stored: StoredRequest) {
         if self.young.count >= GENERATION_MAX {
             self.old = std::mem::take(&mut self.young);
@@ -91,7 +92,7 @@ mod tests {
     use crate::testing::service;
 
     #[test]
-    fn what_is_asked_for_often_is_remembered_however_many_others_come() {
+    fn a_frequent_request_stays_cached_among_many_others() {
         let service = service();
         let operation = Operation::new("GET", "/get_post/{post_obi}");
         let (stored, mut known) = (|key| StoredRequest { key, used: 1 }, KeyCache::default());
