@@ -1,4 +1,4 @@
-//! What the tests of analytics share.
+//! Helpers that the tests of analytics share.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -16,7 +16,7 @@ mod searches;
 const AGENT: &str = "okhttp/4.12.0";
 
 impl Service {
-    /// Records a communication of a member, or of the guest behind address number `from`.
+    /// Records a communication of a member, or of the guest with address number `from`.
     fn communicate(&self, caller: &Caller, from: u8, method: &str, template: &'static str, path: &str) {
         self.communicate_as(caller, from, AGENT, (method, template, path, 200));
     }
@@ -39,12 +39,12 @@ impl Service {
         record(self, &communication);
     }
 
-    /// Records that somebody opened the popular feed.
+    /// Records a request for the popular feed.
     fn visit(&self, caller: &Caller, from: u8) {
         self.communicate(caller, from, "GET", "/get_popularity_newsfeed", "/get_popularity_newsfeed");
     }
 
-    /// Has everything written that was recorded.
+    /// Waits until all records are written.
     fn settle(&self) {
         let journal = &self.analysis().journal;
         loop {
@@ -57,32 +57,32 @@ impl Service {
         }
     }
 
-    /// The figures over all days, with everything that was recorded.
+    /// Returns the figures over all days, with all records written.
     fn figures(&self) -> Analysis {
         self.settle();
         summary(self).unwrap().analysis
     }
 
-    /// The present day, with everything that was recorded.
+    /// Returns the report of today, with all records written.
     fn today(&self) -> Arc<Day> {
         self.settle();
         days_ago(self, &Caller::Operator, 0).unwrap().analysis.remove(0)
     }
 }
 
-/// Visits by student number.
+/// Returns the visits by student number.
 fn students(day: &Day) -> Vec<(&str, i64)> {
     day.today_student_visitor.iter().map(|s| (s.student_num.as_str(), s.count)).collect()
 }
 
-/// The hours that had visitors.
+/// Returns the hours with visitors.
 fn hours(day: &Day) -> Vec<(usize, i64)> {
     let hours = day.today_time_visitor.iter().map(|hour| (hour.time, hour.visitor));
     assert_eq!(day.today_time_visitor.len(), 24);
     hours.filter(|(_, visitors)| *visitors > 0).collect()
 }
 
-/// The caller as they come with their next request.
+/// Returns a new caller with the same token, as for the caller's next request.
 fn again(caller: &Caller) -> Caller {
     match caller {
         Caller::Token(token) => Caller::token(token.text()),

@@ -1,4 +1,4 @@
-//! Records written in several time slices, and floods.
+//! Writing records in several time slices, and floods.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;
@@ -8,7 +8,7 @@ use crate::account::Caller;
 use crate::analysis::{Communication, LogEntry, Window, log_date, record, summary};
 use crate::testing::{Service, service};
 
-/// A service whose journal defers no writes of its own.
+/// Returns a service whose journal defers no writes by itself.
 fn held() -> (Service, Arc<Journal>) {
     let service = service();
     let journal = Arc::clone(&service.analysis().journal);
@@ -29,7 +29,7 @@ fn visit(service: &Service, from: u32, user_agent: &str) {
     record(service, &communication);
 }
 
-/// Writes for a time slice that is over from the start, in a transaction of its own.
+/// Writes for a time slice that is over from the start, in a separate transaction.
 fn write_slice(service: &Service, journal: &Arc<Journal>) -> ControlFlow<()> {
     let mut write = DeferredRecords::of(journal);
     let written = service.store().write(move |tx| {
@@ -44,45 +44,45 @@ fn lines(service: &Service) -> Vec<LogEntry> {
     log_date(service, &Caller::Operator, day, 1_000).unwrap().log
 }
 
-fn has_lines(service: &Service) -> i64 {
+fn line_count(service: &Service) -> i64 {
     service.store().read(|tx| tx.one("SELECT count(*) FROM log", &[])?.take(0)).unwrap()
 }
 
 #[test]
-fn what_one_commit_has_no_time_for_is_written_with_the_next_in_order_and_each_visitor_counts_once() {
+fn records_over_several_commits_stay_in_order_and_count_a_visitor_once() {
     let (service, journal) = held();
     for _ in 0..2_000 {
         visit(&service, 7, "app");
         service.clock().advance(1);
     }
     assert_eq!(
-        (write_slice(&service, &journal), has_lines(&service), journal.len()),
+        (write_slice(&service, &journal), line_count(&service), journal.len()),
         (ControlFlow::Continue(()), 512, 1_488)
     );
     let mut slices = 1;
     while write_slice(&service, &journal) == ControlFlow::Continue(()) {
         slices += 1;
     }
-    assert_eq!((slices, has_lines(&service), journal.len()), (3, 2_000, 0));
+    assert_eq!((slices, line_count(&service), journal.len()), (3, 2_000, 0));
     let log = lines(&service);
-    assert!(log.is_sorted_by(|a, b| a.date == b.date + 1), "newest first, none left out");
+    assert!(log.is_sorted_by(|a, b| a.date == b.date + 1), "newest first, none missing");
     let figures = summary(&service).unwrap().analysis;
     assert_eq!((figures.communication_avg, figures.total_visitor), (2_000, 1));
 }
 
 #[test]
-fn a_deferred_write_whose_time_ends_with_the_records_is_done() {
+fn a_deferred_write_ends_when_time_and_records_run_out_together() {
     let (service, journal) = held();
     for _ in 0..512 {
         visit(&service, 7, "app");
     }
-    assert_eq!((write_slice(&service, &journal), has_lines(&service)), (ControlFlow::Break(()), 512));
+    assert_eq!((write_slice(&service, &journal), line_count(&service)), (ControlFlow::Break(()), 512));
     // The next record defers another write.
     assert!(journal.queue().must_defer());
 }
 
 #[test]
-fn records_that_could_not_be_written_wait_again_before_those_that_came_later() {
+fn records_of_a_failed_write_return_to_the_front_of_the_queue() {
     let (service, journal) = held();
     for _ in 0..700 {
         visit(&service, 7, "app");
@@ -96,7 +96,7 @@ fn records_that_could_not_be_written_wait_again_before_those_that_came_later() {
         Err::<(), _>(StoreError::Full)
     });
     assert!(refused.is_err());
-    assert_eq!((journal.len(), journal.lost(), has_lines(&service)), (700, 0, 0));
+    assert_eq!((journal.len(), journal.lost(), line_count(&service)), (700, 0, 0));
     assert!(journal.queue().must_defer(), "the next record defers a write");
     while write_slice(&service, &journal) == ControlFlow::Continue(()) {}
     let log = lines(&service);
@@ -119,15 +119,15 @@ fn all_records_are_written_at_a_clean_stop() {
 }
 
 #[test]
-fn a_client_that_floods_leaves_room_for_the_others_and_all_is_counted() {
+fn a_flood_leaves_room_for_other_clients_and_is_counted_completely() {
     let (service, journal) = held();
     for _ in 0..40_000 {
         visit(&service, 7, "app");
     }
     assert_eq!((journal.len(), journal.lost()), (24_576, 40_000 - 24_576));
     visit(&service, 8, "app");
-    assert_eq!(journal.len(), 24_577, "another client");
-    // Two thousand a second from then on; another user agent is not another client.
+    assert_eq!(journal.len(), 24_577, "a different client has its own limit");
+    // Now two thousand a second are allowed; a different user agent does not make a different client.
     service.clock().advance(500);
     for n in 0..2_000 {
         visit(&service, 7, &format!("app {n}"));
@@ -139,12 +139,12 @@ fn a_client_that_floods_leaves_room_for_the_others_and_all_is_counted() {
         service.store().flush().wait().unwrap();
     }
     service.store().flush().wait().unwrap();
-    assert_eq!(has_lines(&service), 25_577);
+    assert_eq!(line_count(&service), 25_577);
     assert_eq!(summary(&service).unwrap().analysis.communication_avg, 42_001);
 }
 
 #[test]
-fn communications_of_crawlers_without_a_line_are_counted_as_theirs() {
+fn crawler_communications_without_a_line_are_counted_as_crawlers() {
     let (service, journal) = held();
     for _ in 0..24_600 {
         visit(&service, 7, "Googlebot/2.1 (+http://www.google.com/bot.html)");
@@ -154,7 +154,7 @@ fn communications_of_crawlers_without_a_line_are_counted_as_theirs() {
 }
 
 #[test]
-fn visitors_without_end_are_written_a_few_at_a_time() {
+fn visitors_are_written_a_limited_number_at_a_time() {
     let (service, journal) = held();
     for n in 0..1_000 {
         visit(&service, 7, &format!("app {n}"));

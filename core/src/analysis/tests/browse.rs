@@ -1,4 +1,4 @@
-//! Looking through the log page by page.
+//! Reading the log page by page.
 
 use super::*;
 use crate::store::Tx;
@@ -8,12 +8,12 @@ fn page(service: &Service, filter: &LogFilter, place: Option<LogPlace>, limit: i
     browse(service, &Caller::Operator, filter, place, limit).unwrap()
 }
 
-/// The paths of a page, with who asked.
+/// Returns the ids and paths of the lines on a page.
 fn shown(page: &LogPage) -> Vec<String> {
     page.lines.iter().map(|line| format!("{} {}", line.user_id, line.path)).collect()
 }
 
-/// A minute each: Ann reads a post, a guest the popular feed, Ben another post.
+/// Three lines, a minute apart: Ann reads a post, a guest the popular feed, Ben a different post.
 fn service_with_lines() -> Service {
     let service = service();
     let (ann, ben) = (service.member("Ann"), service.member("ben"));
@@ -27,14 +27,14 @@ fn service_with_lines() -> Service {
 }
 
 #[test]
-fn a_page_holds_the_newest_lines_and_the_next_goes_on() {
+fn a_page_has_the_newest_lines_and_the_next_page_continues() {
     let service = service_with_lines();
     let all = LogFilter::default();
     let first = page(&service, &all, None, 2);
     assert_eq!(shown(&first), ["ben /get_post/2", "guest /get_popularity_newsfeed"]);
     let second = page(&service, &all, first.next, 2);
     assert_eq!((shown(&second), second.next), (vec!["Ann /get_post/1".to_owned()], None));
-    assert_eq!(page(&service, &all, None, 3).next, None, "nothing is left behind a full last page");
+    assert_eq!(page(&service, &all, None, 3).next, None, "a full last page has no next page");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn lines_are_found_by_member_path_and_time() {
 }
 
 #[test]
-fn who_was_removed_is_found_among_the_removed() {
+fn lines_of_removed_members_are_found_as_removed() {
     let service = service_with_lines();
     crate::admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
     crate::admin::remove_user(&service, &Caller::Operator, "ben").unwrap();
@@ -66,7 +66,7 @@ fn who_was_removed_is_found_among_the_removed() {
 }
 
 #[test]
-fn who_was_removed_is_not_found_by_the_id_in_a_path() {
+fn a_path_that_names_a_removed_member_is_not_found_by_the_id() {
     let service = service();
     service.member("Ann");
     let user = "/get_log_user/{user_id}/{limit}";
@@ -80,13 +80,13 @@ fn who_was_removed_is_not_found_by_the_id_in_a_path() {
     crate::admin::remove_user(&service, &Caller::Operator, "ann").unwrap();
     assert_eq!((of("/Ann/"), of("/%41NN/")), (vec![], vec![]));
     assert_eq!(of("/removed/"), ["guest /get_log_user/removed/5"]);
-    // Who takes the id is not the one who had it.
+    // A new member with the same id is a different member.
     service.member("Ann");
     assert_eq!((of("/Ann/").len(), of("/removed/").len()), (0, 1));
 }
 
 #[test]
-fn many_who_were_removed_at_once_are_one_list_and_soon_nobody() {
+fn lines_of_many_removed_members_are_listed_in_order_and_changed_in_batches() {
     let service = service();
     let members: Vec<_> = (0..20).map(|n| (format!("ann{n}"), service.member(&format!("ann{n}")))).collect();
     for (n, (id, member)) in members.iter().enumerate().rev() {
@@ -114,7 +114,7 @@ fn many_who_were_removed_at_once_are_one_list_and_soon_nobody() {
         |tx: &mut dyn Tx| -> Result<i64> { Ok(tx.one("SELECT count(*) FROM removed_member", &[])?.take(0)?) };
     let batch =
         service.store().write(move |tx| Ok::<_, crate::Error>((log::disown_removed(tx, 15)?, left(tx)?)));
-    assert_eq!(batch.unwrap(), (true, 6), "a batch is of many members; who had its last line is asked again");
+    assert_eq!(batch.unwrap(), (true, 6), "a batch spans several members; the last one is processed again");
     assert_eq!(look(), expected);
     let batch =
         service.store().write(move |tx| Ok::<_, crate::Error>((log::disown_removed(tx, 15)?, left(tx)?)));
@@ -122,9 +122,9 @@ fn many_who_were_removed_at_once_are_one_list_and_soon_nobody() {
 }
 
 #[test]
-fn a_page_looks_at_so_many_lines_and_says_how_far_it_came() {
+fn a_page_reads_a_limited_number_of_lines_and_reports_how_far_it_read() {
     let service = service_with_lines();
-    // Lines of later than all others, none of which matches.
+    // Lines later than all others, none of which matches.
     let many = |tx: &mut dyn Tx| {
         let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
                    INSERT INTO log (key, member, request)
@@ -142,7 +142,7 @@ fn a_page_looks_at_so_many_lines_and_says_how_far_it_came() {
 }
 
 #[test]
-fn administrators_look_through_the_log_and_members_through_their_own_lines() {
+fn administrators_read_all_lines_and_members_their_own() {
     let service = service_with_lines();
     let ann = Caller::acting_as(&service, "ann").unwrap();
     let filter = LogFilter::default();

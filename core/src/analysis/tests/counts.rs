@@ -23,7 +23,7 @@ fn zone(name: &str) -> Config {
 }
 
 #[test]
-fn nothing_counted_is_zeros() {
+fn reports_without_counts_are_zero() {
     let service = service();
     let figures = serde_json::to_value(service.figures()).unwrap();
     assert!(figures.as_object().unwrap().values().all(|n| n == 0), "{figures}");
@@ -34,12 +34,12 @@ fn nothing_counted_is_zeros() {
 }
 
 #[test]
-fn a_visitor_is_a_member_or_a_guest_told_apart_by_address_and_user_agent() {
+fn a_visitor_is_a_member_or_a_guest_by_address_and_user_agent() {
     let service = service();
     let ann = service.member("ann");
     for from in [1, 2, 2] {
         service.visit(&Caller::Nobody, from);
-        // A member is the same wherever they are.
+        // A member counts once, whatever the address.
         service.visit(&again(&ann), from);
     }
     service.communicate_as(&Caller::Nobody, 2, "curl/8.5.0", ("GET", "/get_device", "/get_device", 200));
@@ -56,11 +56,11 @@ fn a_visitor_is_a_member_or_a_guest_told_apart_by_address_and_user_agent() {
 }
 
 #[test]
-fn a_crawler_that_says_so_communicates_but_is_no_visitor() {
+fn a_declared_crawler_counts_as_communication_but_not_as_visitor() {
     let service = service();
     let bot = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
     service.communicate_as(&Caller::Nobody, 1, bot, ("GET", "/get_device", "/get_device", 200));
-    // A member is a member, whatever they come with.
+    // A member counts as a visitor, whatever the user agent.
     service.communicate_as(&service.member("ann"), 1, bot, ("GET", "/get_device", "/get_device", 200));
     let figures = service.figures();
     assert_eq!((figures.communication_avg, figures.total_visitor), (2, 1));
@@ -77,7 +77,7 @@ fn a_gap_of_half_an_hour_ends_a_visit() {
         service.clock().advance(wait);
         service.visit(&again(&ann), 1);
         service.visit(&Caller::Nobody, 1);
-        // Together or one by one, it is the same.
+        // The result does not depend on whether requests are written together or one by one.
         if wait % 2 == 0 {
             service.settle();
         }
@@ -90,7 +90,7 @@ fn a_gap_of_half_an_hour_ends_a_visit() {
 }
 
 #[test]
-fn each_day_begins_anew_at_the_zones_midnight() {
+fn each_day_starts_at_the_zones_midnight() {
     let midnight = Timestamp::parse("2026-11-20T15:00:00Z").unwrap();
     let service = service_at(midnight - 1_000, zone("Asia/Seoul"));
     let ann = service.member("ann");
@@ -114,7 +114,7 @@ fn each_day_begins_anew_at_the_zones_midnight() {
 }
 
 #[test]
-fn guests_are_the_same_after_a_restart_and_others_on_another_day() {
+fn guests_keep_their_number_after_a_restart_but_not_on_the_next_day() {
     let service = service();
     start(&service).unwrap();
     service.visit(&Caller::Nobody, 1);
@@ -129,7 +129,7 @@ fn guests_are_the_same_after_a_restart_and_others_on_another_day() {
     assert_eq!(number(&open(NOW)), number(&service));
     let tomorrow = open(NOW + DAY_MS);
     assert_ne!(number(&tomorrow), number(&service));
-    // The key of the first day has given its place to another, and no guest of it is left.
+    // The key of the first day was replaced, and its guests are deleted.
     assert_ne!(number(&open(NOW)), number(&service));
     retention::delete_expired(tomorrow.analysis());
     let left = |table: &str| {
@@ -142,11 +142,11 @@ fn guests_are_the_same_after_a_restart_and_others_on_another_day() {
     let mut keys = left("day_key");
     keys.sort_unstable();
     assert_eq!(keys, [1, 2]);
-    assert_eq!(summary(&tomorrow).unwrap().analysis.total_visitor, 1, "what is counted stays");
+    assert_eq!(summary(&tomorrow).unwrap().analysis.total_visitor, 1, "counters stay");
 }
 
 #[test]
-fn acts_are_counted_with_them() {
+fn acts_are_counted_in_their_own_transaction() {
     let service = service();
     let (ann, ben) = (service.member("ann"), service.member("ben"));
     let (a, b) = (post(&service, "a"), post(&service, "b"));
@@ -173,17 +173,17 @@ fn acts_are_counted_with_them() {
         assert_eq!((figures.total_view, figures.total_fav, figures.search_count), (3, 1, 2));
         assert_eq!(figures.posts_count, posts_count);
         assert_eq!((service.today().today_view, service.today().today_fav), (3, 3), "likes given");
-        assert_eq!(figures.communication_avg, 0, "nobody has recorded any");
+        assert_eq!(figures.communication_avg, 0, "no communication was recorded");
     };
     check(2);
-    // Neither a member nor a post takes what was done along.
+    // Removing a member or a post does not change the counts of their acts.
     profile::remove_mine(&service, &ann).unwrap();
     post::remove(&service, &Caller::Operator, &a).unwrap();
     check(1);
 }
 
 #[test]
-fn devices_are_counted_by_what_apps_call_them() {
+fn devices_are_counted_by_the_names_that_apps_send() {
     let service = service();
     for device in ["pc", "device_pc", "tablet", "device_tablet", "mobile", "device_mobile", "mobile"] {
         insert_device(&service, device).wait().unwrap();
@@ -196,7 +196,7 @@ fn devices_are_counted_by_what_apps_call_them() {
 }
 
 #[test]
-fn figures_over_days_are_sums_averages_and_the_highest() {
+fn figures_over_days_are_sums_averages_and_maxima() {
     let service = service();
     for visitors in [1, 4, 0, 2] {
         for from in 0..visitors {
@@ -215,7 +215,7 @@ fn figures_over_days_are_sums_averages_and_the_highest() {
 }
 
 #[test]
-fn a_report_of_days_has_bounds_and_one_of_a_day_a_date_that_exists() {
+fn reports_check_the_number_of_days_and_the_date() {
     let service = service();
     assert_eq!(days_ago(&service, &Caller::Nobody, 366).unwrap().analysis.len(), 367);
     for days in [-1, 367, i64::MIN, i64::MAX] {
@@ -232,7 +232,7 @@ fn a_report_of_days_has_bounds_and_one_of_a_day_a_date_that_exists() {
 }
 
 #[test]
-fn student_numbers_are_cut_for_all_but_administrators_and_added_up() {
+fn student_numbers_are_truncated_and_added_up_except_for_administrators() {
     let mut config = Config::default();
     config.analysis.student_num_chars = Some(4);
     let service = service_with(config);
@@ -249,13 +249,13 @@ fn student_numbers_are_cut_for_all_but_administrators_and_added_up() {
         let day = day(&service, caller, 2026, 11, 20).unwrap().analysis;
         students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
     };
-    let cut = ["2019 2", "2020 1", "gues 1", "guest 1", "removed 1"];
+    let truncated = ["2019 2", "2020 1", "gues 1", "guest 1", "removed 1"];
     let whole = ["2019001 1", "2019002 1", "2020001 1", "guest 1", "guests 1", "removed 1"];
-    assert_eq!(shown(&Caller::Nobody), cut);
-    assert_eq!(shown(&service.member("2021001")), cut);
+    assert_eq!(shown(&Caller::Nobody), truncated);
+    assert_eq!(shown(&service.member("2021001")), truncated);
     assert_eq!(shown(&root), whole);
     assert_eq!(shown(&Caller::Operator), whole);
-    // What is kept for the one is not shown to the other.
+    // An answer that is cached for one caller is not shown to a caller with other permissions.
     let question = Question::Day(2026, 11, 20);
     let long = answer(&service, &root, question).unwrap();
     let short = answer(&service, &Caller::Nobody, question).unwrap();
@@ -265,7 +265,7 @@ fn student_numbers_are_cut_for_all_but_administrators_and_added_up() {
 }
 
 #[test]
-fn those_who_are_gone_are_added_up_on_days_that_are_over_too() {
+fn visits_of_removed_members_are_added_up_on_past_days_too() {
     let service = service();
     let (ann, ben) = (service.member("ann"), service.member("ben"));
     service.visit(&ann, 1);
@@ -286,13 +286,13 @@ fn those_who_are_gone_are_added_up_on_days_that_are_over_too() {
 }
 
 #[test]
-fn what_happened_on_a_day_that_is_over_still_counts_on_it() {
+fn a_request_counts_on_its_own_day_even_if_written_later() {
     let service = service();
     service.visit(&Caller::Nobody, 1);
     service.clock().advance(DAY_MS);
     let yesterday = || days_ago(&service, &Caller::Nobody, 1).unwrap().analysis[0].today_visitor;
     assert_eq!(yesterday(), 1);
-    // AnswerKind at the last moment, written in the new day.
+    // A request from the last millisecond of the day, written on the next day.
     service.clock().advance(-DAY_MS);
     service.visit(&Caller::Nobody, 2);
     service.clock().advance(DAY_MS);
@@ -300,7 +300,7 @@ fn what_happened_on_a_day_that_is_over_still_counts_on_it() {
 }
 
 #[test]
-fn answers_are_kept_until_something_is_counted_or_the_day_turns() {
+fn answers_are_cached_until_something_is_counted_or_the_day_changes() {
     let service = service();
     let id = post(&service, "a");
     let ask = |question| answer(&service, &Caller::Nobody, question).unwrap();
@@ -335,23 +335,23 @@ fn answers_are_kept_until_something_is_counted_or_the_day_turns() {
 }
 
 #[test]
-fn a_database_in_which_days_are_counted_keeps_its_zone() {
+fn a_database_with_counted_days_cannot_change_its_zone() {
     let service = service_with(zone("Asia/Seoul"));
     let open = |config: Config| Tidings::builder(service.path()).config(config).open();
-    // Nothing is counted yet: whoever comes may choose.
+    // Nothing is counted yet, so the zone may still change.
     drop(open(zone("Europe/Berlin")).unwrap());
     drop(open(zone("asia/seoul")).unwrap());
     insert_device(&service, "pc").wait().unwrap();
     let refused = open(zone("Europe/Berlin")).err().unwrap();
     let Error::Store(StoreError::Zone { counted, asked }) = &refused else { panic!("{refused:?}") };
     assert_eq!((counted.as_str(), asked.as_str()), ("Asia/Seoul", "Europe/Berlin"));
-    // Who names none has the database's.
+    // Without a zone in the settings, the database's zone applies.
     let other = open(Config::default()).unwrap();
     assert_eq!(other.analysis().calendar.local_time().zone().name(), "Asia/Seoul");
 }
 
 #[test]
-fn nobody_counts_in_a_zone_that_another_has_changed_meanwhile() {
+fn counting_fails_if_another_process_changed_the_zone() {
     let service = service();
     drop(Tidings::builder(service.path()).config(zone("Asia/Seoul")).open().unwrap());
     let refused = insert_device(&service, "pc").wait();
@@ -360,7 +360,7 @@ fn nobody_counts_in_a_zone_that_another_has_changed_meanwhile() {
 }
 
 #[test]
-fn nothing_of_an_address_is_on_disk() {
+fn addresses_and_user_agents_are_never_on_disk() {
     let service = service();
     start(&service).unwrap();
     for from in 100..110 {
@@ -369,20 +369,20 @@ fn nothing_of_an_address_is_on_disk() {
         search::log(&service, &Caller::Nobody, Some(guest), "rust").wait().unwrap();
     }
     service.settle();
-    let mut looked = 0;
+    let mut read = 0;
     for file in ["test.db", "test.db-wal"] {
         let bytes = std::fs::read(service.path().with_file_name(file)).unwrap();
-        looked += bytes.len();
+        read += bytes.len();
         let holds = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);
         assert!(!holds(b"203.0.113") && !holds(AGENT.as_bytes()), "{file}");
         assert!((100..110).all(|from| !holds(&[203, 0, 113, from])), "{file}");
     }
-    assert!(looked > 10_000);
+    assert!(read > 10_000);
     assert_eq!(service.figures().total_visitor, 10);
 }
 
 #[test]
-fn a_cut_student_number_passes_for_none_that_stands_for_many() {
+fn a_truncated_student_number_never_reads_guest_or_removed() {
     for (chars, id, shown) in [(5, "guest2", "gues"), (5, "GUESTS", "GUES"), (7, "removed-1", "remove")] {
         let mut config = Config::default();
         config.analysis.student_num_chars = Some(chars);
@@ -395,7 +395,7 @@ fn a_cut_student_number_passes_for_none_that_stands_for_many() {
 }
 
 #[test]
-fn what_is_committed_after_midnight_counts_on_the_day_before() {
+fn an_event_committed_after_midnight_counts_on_the_day_before() {
     let midnight = Timestamp::parse("2026-11-21T00:00:00Z").unwrap();
     let service = service_at(midnight - 1, Config::default());
     let (tidings, clock) = (service.tidings.clone(), service.clock().clone());
@@ -405,7 +405,7 @@ fn what_is_committed_after_midnight_counts_on_the_day_before() {
     };
     let before = service.store().write(move |tx| {
         tidings.analysis().calendar.count(tx, Counter::View, midnight - 1)?;
-        // The day turns while the commit is on its way, and somebody looks.
+        // Midnight passes during the commit, and a report is made.
         clock.advance(1);
         Ok::<_, StoreError>(yesterday(&tidings))
     });
@@ -413,7 +413,7 @@ fn what_is_committed_after_midnight_counts_on_the_day_before() {
 }
 
 #[test]
-fn a_days_key_is_nowhere_once_it_has_given_its_place() {
+fn a_replaced_day_key_is_nowhere_on_disk() {
     let service = service();
     start(&service).unwrap();
     let keys = || {

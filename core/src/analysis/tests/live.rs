@@ -1,11 +1,11 @@
-//! The present day as it goes, and stretches of days.
+//! Live figures of the current day, and periods of days.
 
 use super::*;
 use crate::testing::{NOW, service};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
-/// What is counted in one go: Ann and a guest come, somebody views and likes a post and searches.
+/// Counts one of each: Ann and a guest visit, a guest views the post, Ann likes it and searches.
 fn act(service: &Service, ann: &Caller, post: &str) {
     service.visit(&again(ann), 0);
     service.visit(&Caller::Nobody, 1);
@@ -27,7 +27,7 @@ fn post(service: &Service) -> String {
 }
 
 #[test]
-fn today_stands_against_yesterday_at_the_same_time() {
+fn today_is_compared_with_yesterday_at_the_same_time() {
     let service = service();
     let (ann, post) = (service.member("ann"), post(&service));
     let now = |service: &Service| live(service, &Caller::Operator).unwrap();
@@ -37,11 +37,11 @@ fn today_stands_against_yesterday_at_the_same_time() {
     assert_eq!((first.today, first.yesterday, first.member_visitor), (once, Sums::default(), 1));
     assert_eq!((first.hour, first.hours[8], first.devices.mobile), (8, 2, 1));
 
-    // Yesterday at 08:36, and again at 09:36; it is 08:00 now, and then later.
+    // Acts at 08:36 and again at 09:36. The next day, it is 08:00 first, then later.
     service.clock().advance(HOUR_MS);
     act(&service, &ann, &post);
     service.clock().advance(23 * HOUR_MS - 36 * 60_000);
-    assert_eq!(now(&service).yesterday, Sums::default(), "its hour has just begun");
+    assert_eq!(now(&service).yesterday, Sums::default(), "the hour of the acts has just begun");
     assert_eq!(now(&service).today, Sums::default());
     service.clock().advance(HOUR_MS);
     assert_eq!(now(&service).yesterday, once, "the hour is over");
@@ -56,7 +56,7 @@ fn today_stands_against_yesterday_at_the_same_time() {
 }
 
 #[test]
-fn of_the_hour_that_runs_the_share_that_has_passed_counts() {
+fn yesterdays_current_hour_counts_by_the_share_that_has_passed() {
     let service = service();
     for _ in 0..10 {
         crate::search::log(&service, &Caller::Nobody, None, "rust").wait().unwrap();
@@ -97,7 +97,7 @@ fn a_period_adds_up_its_days() {
 }
 
 #[test]
-fn a_period_has_a_first_day_and_at_most_366() {
+fn a_period_is_in_order_and_has_at_most_366_days() {
     let service = service();
     for (first, last) in [
         ("2026-11-20", "2026-11-19"),
@@ -113,7 +113,7 @@ fn a_period_has_a_first_day_and_at_most_366() {
 }
 
 #[test]
-fn only_administrators_watch() {
+fn only_administrators_get_live_figures_and_periods() {
     let service = service();
     let ann = service.member("ann");
     assert!(matches!(live(&service, &ann), Err(Error::Forbidden)));
@@ -123,7 +123,7 @@ fn only_administrators_watch() {
 }
 
 #[test]
-fn the_share_is_of_the_hour_on_the_wall() {
+fn the_share_of_an_hour_follows_the_wall_clock() {
     for (zone, quarter) in
         [("Asia/Kolkata", "03:45"), ("Asia/Kathmandu", "03:30"), ("Australia/Lord_Howe", "22:15")]
     {
@@ -134,7 +134,7 @@ fn the_share_is_of_the_hour_on_the_wall() {
         for _ in 0..8 {
             crate::search::log(&service, &Caller::Nobody, None, "rust").wait().unwrap();
         }
-        // At a quarter past nine: 09:15 yesterday and today.
+        // The searches were at 09:15 yesterday; it is 09:15 today.
         service.clock().advance(24 * HOUR_MS);
         let live = live(&service, &Caller::Operator).unwrap();
         assert_eq!((live.hour, live.yesterday.search), (9, 2), "{zone}");

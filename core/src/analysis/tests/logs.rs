@@ -6,7 +6,7 @@ use crate::{admin, profile};
 
 const DAY: Window = Window { months: 0, days: 1, hours: 0 };
 
-/// The lines of a look as texts: `user_id method path status`.
+/// Returns the lines of a log as texts: `user_id method path status`.
 fn lines(log: Result<Log>) -> Vec<String> {
     let line = |e: LogEntry| format!("{} {} {} {}", e.user_id, e.method, e.path, e.status);
     log.unwrap().log.into_iter().map(line).collect()
@@ -18,7 +18,7 @@ fn all(service: &Service) -> Vec<String> {
 }
 
 #[test]
-fn a_line_says_who_asked_what_when_and_how_it_was_answered() {
+fn a_line_has_the_caller_the_time_the_request_and_the_status() {
     let service = service();
     let ann = service.member("Ann");
     service.visit(&Caller::Nobody, 1);
@@ -51,7 +51,7 @@ fn a_line_says_who_asked_what_when_and_how_it_was_answered() {
 }
 
 #[test]
-fn the_log_is_for_administrators_and_a_members_own_lines_for_them() {
+fn only_administrators_read_the_log_of_others() {
     let service = service();
     let (root, ann, ben) = (service.admin("root"), service.member("Ann"), service.member("ben"));
     let refused = |log: Result<Log>| log.unwrap_err().to_string();
@@ -71,12 +71,12 @@ fn the_log_is_for_administrators_and_a_members_own_lines_for_them() {
         assert_eq!(refused(log_date(&service, &nobody, DAY, 1)), "bad token");
         assert_eq!(refused(log_user(&service, &nobody, "ann", 1)), "bad token");
     }
-    // Who may not read is told so first.
+    // Permission is checked before the window and the limit.
     assert_eq!(refused(log_date(&service, &Caller::Nobody, Window::default(), -1)), "bad token");
 }
 
 #[test]
-fn a_public_log_is_open_to_all() {
+fn a_public_log_is_readable_by_every_caller() {
     let mut config = config::Config::default();
     config.analysis.public_logs = true;
     let service = service_with(config);
@@ -89,10 +89,10 @@ fn a_public_log_is_open_to_all() {
 }
 
 #[test]
-fn windows_reach_back_from_this_moment_and_limits_hold() {
+fn windows_reach_back_from_now_and_limits_hold() {
     let service = service();
     let ann = service.member("ann");
-    // One now and one 1, 24, 25 and 24 × 31 hours ago; a month before is 2026-10-20.
+    // Lines of now and of 1, 24, 25 and 24 × 31 hours ago; a month ago is 2026-10-20.
     for hours in [24 * 31, 25, 24, 1, 0] {
         service.clock().advance(-hours * 3_600_000);
         service.visit(&again(&ann), 1);
@@ -135,7 +135,7 @@ fn windows_reach_back_from_this_moment_and_limits_hold() {
 }
 
 #[test]
-fn no_more_than_a_thousand_lines_are_answered_the_newest() {
+fn at_most_the_thousand_newest_lines_are_returned() {
     let service = service();
     for _ in 0..1_100 {
         service.visit(&Caller::Nobody, 1);
@@ -147,7 +147,7 @@ fn no_more_than_a_thousand_lines_are_answered_the_newest() {
 }
 
 #[test]
-fn a_member_who_is_removed_is_removed_from_the_log_too() {
+fn a_removed_member_appears_as_removed_in_lines_and_paths() {
     let service = service();
     let (root, ann) = (service.admin("root"), service.member("Ann"));
     service.visit(&ann, 1);
@@ -155,10 +155,10 @@ fn a_member_who_is_removed_is_removed_from_the_log_too() {
     service.communicate(&root, 1, "GET", push, "/push_blacklist/ann");
     service.communicate(&root, 1, "GET", user, "/get_log_user/%41nn/5");
     service.communicate(&root, 1, "GET", user, "/get_log_user/guest/5");
-    assert!(all(&service).contains(&"root GET /get_log_user/Ann/5 200".to_owned()), "as it is registered");
+    assert!(all(&service).contains(&"root GET /get_log_user/Ann/5 200".to_owned()), "the id as registered");
 
     admin::remove_user(&service, &root, "ann").unwrap();
-    // The line of the removal itself comes afterwards.
+    // The line of the removal is written after it.
     service.communicate(&root, 1, "GET", "/admin_remove_user/{user_id}", "/admin_remove_user/Ann");
     let expected = [
         "root GET /admin_remove_user/removed 200",
@@ -179,7 +179,7 @@ fn a_member_who_is_removed_is_removed_from_the_log_too() {
     });
     assert_eq!(left.unwrap(), 0);
 
-    // Somebody else who takes the id has nothing of it.
+    // A new member with the same id gets none of the lines.
     service.member("ann");
     assert_eq!(lines(log_user(&service, &Caller::Operator, "ann", 10)), [""; 0]);
     service.communicate(&root, 1, "GET", push, "/push_blacklist/ann");
@@ -187,7 +187,7 @@ fn a_member_who_is_removed_is_removed_from_the_log_too() {
 }
 
 #[test]
-fn who_ends_their_token_or_their_account_is_still_who_asked_for_it() {
+fn a_member_who_revokes_the_token_or_the_account_is_still_the_caller() {
     let service = service();
     let (ann, ben) = (service.member("ann"), service.member("ben"));
     let stale = again(&ann);
@@ -207,7 +207,7 @@ fn who_ends_their_token_or_their_account_is_still_who_asked_for_it() {
 }
 
 #[test]
-fn methods_that_are_made_up_and_endless_paths_are_not_kept() {
+fn made_up_methods_are_stored_as_other_and_long_paths_truncated() {
     let service = service();
     let feed = Operation::new("GET", "/get_newsfeed_of_topic/{category_name}").by("BREW");
     let path = format!("/get_newsfeed_of_topic/{}", "도".repeat(1_000));
@@ -225,7 +225,7 @@ fn methods_that_are_made_up_and_endless_paths_are_not_kept() {
 }
 
 #[test]
-fn what_waits_is_written_at_a_clean_stop() {
+fn waiting_records_are_written_at_a_clean_stop() {
     let service = service();
     for _ in 0..100 {
         service.visit(&Caller::Nobody, 1);
@@ -239,7 +239,7 @@ fn what_waits_is_written_at_a_clean_stop() {
 }
 
 #[test]
-fn a_report_has_what_was_answered_before_it_while_reports_are_few() {
+fn a_report_includes_all_earlier_requests_while_reports_are_rare() {
     let service = service();
     for n in 1..=10 {
         service.visit(&Caller::Nobody, 1);
@@ -250,12 +250,12 @@ fn a_report_has_what_was_answered_before_it_while_reports_are_few() {
         summary(&service).unwrap();
     }
     let revision = service.store().write(|tx| Ok::<_, crate::StoreError>(tx.revision())).unwrap();
-    assert!(revision < 60, "one commit for each would be {revision}");
+    assert!(revision < 60, "commits: {revision}");
     assert_eq!(service.figures().communication_avg, 110);
 }
 
 #[test]
-fn lines_of_one_millisecond_that_is_full_go_on_in_the_next() {
+fn lines_of_a_full_millisecond_continue_in_the_next() {
     let service = service();
     for _ in 0..2 {
         for _ in 0..10_000 {
@@ -263,7 +263,7 @@ fn lines_of_one_millisecond_that_is_full_go_on_in_the_next() {
         }
         service.settle();
     }
-    // Another process wrote later ones.
+    // Lines with later times exist, as if another process had written them.
     service.clock().advance(1_000);
     service.visit(&Caller::Nobody, 1);
     service.settle();
@@ -275,7 +275,7 @@ fn lines_of_one_millisecond_that_is_full_go_on_in_the_next() {
 }
 
 #[test]
-fn lines_go_when_they_are_old_and_what_they_asked_with_them() {
+fn old_lines_are_deleted_with_their_requests() {
     let mut config = config::Config::default();
     config.analysis.log_days = 7;
     let service = service_with(config);
@@ -296,16 +296,16 @@ fn lines_go_when_they_are_old_and_what_they_asked_with_them() {
     };
     assert_eq!(counts(), (1 + 9 * 700, 2));
     retention::delete_expired(service.analysis());
-    // Those of exactly seven days ago are still there.
+    // Lines of exactly seven days ago still exist.
     assert_eq!(counts(), (8 * 700, 1));
     assert_eq!(service.figures().communication_avg, 1 + 9 * 700, "counters stay");
-    // What is gone is found again.
+    // A deleted request is inserted again.
     service.communicate(&Caller::Nobody, 1, "GET", "/get_post/{post_obi}", "/get_post/1");
     assert_eq!(all(&service)[0], "guest GET /get_post/1 200");
 }
 
 #[test]
-fn the_questions_of_the_log_go_by_their_indexes() {
+fn queries_of_the_log_use_their_indexes() {
     let service = service();
     let plan = |whose: &str| {
         let sql = format!(
@@ -317,14 +317,17 @@ fn the_questions_of_the_log_go_by_their_indexes() {
         let rows = service.store().read(|tx| tx.rows(&sql, &[])).unwrap();
         rows.into_iter().map(|mut row| row.take::<String>(3).unwrap()).collect::<Vec<_>>().join("; ")
     };
-    let everybodys = plan("");
-    assert!(everybodys.starts_with("SEARCH l USING PRIMARY KEY (key>?)"), "{everybodys}");
-    let ones = plan("l.member = 7 AND");
-    assert!(ones.starts_with("SEARCH l USING COVERING INDEX log_member (member=? AND key>?)"), "{ones}");
-    assert!(![everybodys, ones].iter().any(|plan| plan.contains("TEMP B-TREE")));
+    let all_lines = plan("");
+    assert!(all_lines.starts_with("SEARCH l USING PRIMARY KEY (key>?)"), "{all_lines}");
+    let one_member = plan("l.member = 7 AND");
+    assert!(
+        one_member.starts_with("SEARCH l USING COVERING INDEX log_member (member=? AND key>?)"),
+        "{one_member}"
+    );
+    assert!(![all_lines, one_member].iter().any(|plan| plan.contains("TEMP B-TREE")));
 }
 
-/// Has a commit fail once everything in it has been done.
+/// Makes a commit fail after all its writes.
 fn fail_a_commit(service: &Service) {
     let failed = service.store().write(|tx| {
         tx.run("PRAGMA defer_foreign_keys = ON", &[])?;
@@ -335,7 +338,7 @@ fn fail_a_commit(service: &Service) {
 }
 
 #[test]
-fn a_commit_that_fails_mixes_no_lines_up_and_loses_none() {
+fn a_failed_commit_neither_loses_nor_mixes_up_lines() {
     let service = service();
     let feed = |name: &str| {
         let path = format!("/get_newsfeed_of_topic/{name}");

@@ -1,4 +1,4 @@
-//! Paths that strangers make up.
+//! Paths that clients make up.
 
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ impl Tx for Counting<'_> {
     }
 }
 
-/// How many statements the keys of so many requests take, all at one moment.
+/// Returns the number of statements that finding the keys of these requests takes, all at one time.
 fn statements(
     template: &'static str,
     status: u16,
@@ -52,8 +52,8 @@ fn statements(
     let counted = service.store().write(move |tx| {
         let (mut tx, mut requests) = (Counting { tx, statements: 0 }, RequestKeys::default());
         for path in paths {
-            let asked = LoggedRequest { operation, path: Some(&path), status, at: NOW };
-            requests.key(&mut tx, asked, 20_000)?;
+            let request = LoggedRequest { operation, path: Some(&path), status, at: NOW };
+            requests.key(&mut tx, request, 20_000)?;
         }
         Ok::<_, StoreError>(tx.statements)
     });
@@ -73,17 +73,17 @@ fn paths(service: &Service) -> Vec<String> {
 #[test]
 fn a_flood_of_new_paths_costs_a_bounded_number_of_statements() {
     let topics = statements(TOPIC, 200, (0..10_000).map(|n| format!("/get_newsfeed_of_topic/{n}")));
-    // Looked for and kept, besides the template, the key of the hash and the number of rows.
+    // Lookups and inserts, plus the template, the key of the hash and the number of rows.
     assert_eq!(topics, 2 * 4_096 + 4);
     let posts = statements("/get_post/{post_obi}", 404, (0..10_000).map(|n| format!("/get_post/{n}")));
     assert_eq!(posts, 2 * 1_024 + 4);
-    // Whom a path names is asked, too; all of them are nobody, so there is one row.
+    // The member in the path is looked up too. None of them exists, so there is one row.
     let names = (0..10_000).map(|n| format!("/get_log_user/nobody{n}/5"));
     assert_eq!(statements("/get_log_user/{user_id}/{limit}", 401, names), 2 * 1_024 + 5);
 }
 
 #[test]
-fn paths_without_end_are_logged_as_their_template_and_leave_others_alone() {
+fn a_flood_of_paths_is_logged_as_templates_and_spares_other_operations() {
     let service = service();
     let topic = |name: &str| {
         service.communicate(&Caller::Nobody, 1, "GET", TOPIC, &format!("/get_newsfeed_of_topic/{name}"));
@@ -118,8 +118,8 @@ fn paths_without_end_are_logged_as_their_template_and_leave_others_alone() {
 }
 
 #[test]
-fn paths_that_are_made_to_share_a_hash_do_not() {
-    // As everybody can compute it.
+fn paths_made_up_to_collide_do_not_collide() {
+    // A hash that everyone can compute.
     let unkeyed = |path: &str| SipHasher13::new_with_key(&[0; 16]).hash(path.as_bytes()) >> 32;
     let (mut made, mut pairs) = (HashMap::new(), Vec::new());
     for n in 0..300_000 {
@@ -144,7 +144,7 @@ fn paths_that_are_made_to_share_a_hash_do_not() {
 }
 
 #[test]
-fn each_database_hashes_paths_under_a_key_of_its_own_that_stays() {
+fn each_database_hashes_paths_with_its_own_permanent_key() {
     let hashed = |service: &Service| -> (i64, i64) {
         service.visit(&Caller::Nobody, 1);
         service.settle();
@@ -158,11 +158,11 @@ fn each_database_hashes_paths_under_a_key_of_its_own_that_stays() {
     let (one, other) = (service(), service());
     let (hash, _) = hashed(&one);
     assert_ne!(hash, hashed(&other).0);
-    assert_eq!(hashed(&one.reopened()), (hash, 1), "a request is found again after a start");
+    assert_eq!(hashed(&one.reopened()), (hash, 1), "a request is found again after a restart");
 }
 
 #[test]
-fn a_database_of_before_hashes_had_a_key_keeps_its_lines_and_finds_new_ones() {
+fn a_database_from_before_the_hash_key_keeps_its_lines() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("old.db");
     let connection = rusqlite::Connection::open(&path).unwrap();
@@ -192,8 +192,8 @@ fn a_database_of_before_hashes_had_a_key_keeps_its_lines_and_finds_new_ones() {
         service.communicate(&Caller::Nobody, 1, "GET", TOPIC, topic);
     }
     assert_eq!(paths(&service), [topic; 3]);
-    assert_eq!(rows(&service, "request"), 2, "the old row, and one that is found");
-    // The old one goes with its lines.
+    assert_eq!(rows(&service, "request"), 2, "the old row and a new one, which is found");
+    // The old row is deleted with its lines.
     service.clock().advance(9 * DAY_MS);
     service.communicate(&Caller::Nobody, 1, "GET", TOPIC, topic);
     service.settle();

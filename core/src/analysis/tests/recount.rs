@@ -1,5 +1,5 @@
-//! Counters against a count anew of everything that happened, in all kinds of zones and on days of all lengths,
-//! through restarts and with another process on the same file.
+//! Compares counters with a recount of all events, in various zones, on days of all lengths, after restarts, and with a
+//! second process on the same file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,19 +13,19 @@ use crate::config::Config;
 use crate::testing::service_at;
 use crate::{post, search};
 
-/// What happens at some time: who comes, and after how long.
+/// The client of a request.
 #[derive(Clone, Copy, Debug)]
-enum Who {
+enum Client {
     Member(usize),
     Guest(u8),
     Crawler,
 }
 
-fn who() -> impl Strategy<Value = Who> {
+fn client() -> impl Strategy<Value = Client> {
     prop_oneof![
-        3 => (0..3_usize).prop_map(Who::Member),
-        3 => (0..3_u8).prop_map(Who::Guest),
-        1 => Just(Who::Crawler),
+        3 => (0..3_usize).prop_map(Client::Member),
+        3 => (0..3_u8).prop_map(Client::Guest),
+        1 => Just(Client::Crawler),
     ]
 }
 
@@ -39,7 +39,7 @@ fn wait() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// What they do besides.
+/// The act of the client, besides the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     Nothing,
@@ -54,26 +54,26 @@ fn act() -> impl Strategy<Value = Act> {
     proptest::sample::select(&[Act::Nothing, Act::View, Act::Like, Act::Unlike, Act::Search, Act::Report])
 }
 
-/// What becomes of the process afterwards.
+/// What happens to the process after the request.
 #[derive(Clone, Copy, Debug)]
-enum Turn {
-    GoesOn,
+enum Next {
+    Continues,
     Settles,
     Restarts,
-    /// Another one that has the file open goes on in its place.
-    Elsewhere,
+    /// A second process that has the file open continues.
+    Switches,
 }
 
-fn turn() -> impl Strategy<Value = Turn> {
+fn next() -> impl Strategy<Value = Next> {
     prop_oneof![
-        15 => Just(Turn::GoesOn),
-        3 => Just(Turn::Settles),
-        1 => Just(Turn::Restarts),
-        1 => Just(Turn::Elsewhere),
+        15 => Just(Next::Continues),
+        3 => Just(Next::Settles),
+        1 => Just(Next::Restarts),
+        1 => Just(Next::Switches),
     ]
 }
 
-/// A moment shortly before clocks change in the zone, from year to year.
+/// Returns a time shortly before clocks change in the zone, `years` years later.
 fn start(zone: &str, years: i64) -> Timestamp {
     let zone = TimeZone::get(zone).unwrap();
     let from = jiff::Timestamp::from_second(1_300_000_000 + years * 31_556_952).unwrap();
@@ -85,10 +85,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn parts_agree_with_totals_and_counters_with_a_recount(
+    fn hours_days_and_totals_agree_with_a_recount(
         zone in proptest::sample::select(&ZONES),
         years in 0..20_i64,
-        steps in proptest::collection::vec((who(), act(), wait(), turn()), 1..120),
+        steps in proptest::collection::vec((client(), act(), wait(), next()), 1..120),
     ) {
         let mut config = Config::default();
         config.analysis.timezone = Some(zone.parse().unwrap());
@@ -106,13 +106,13 @@ proptest! {
         let (path, clock) = (service.path(), service.clock().clone());
         let open = || Tidings::builder(&path).clock(clock.clone()).open().unwrap();
         let (mut other, mut events, mut liked) = (open(), Vec::new(), BTreeSet::new());
-        for (who, mut act, wait, turn) in steps {
+        for (client, mut act, wait, next) in steps {
             service.clock().advance(wait);
             let now = service.clock().now();
-            // As whoever tidies up does at midnight.
+            // Rotates the keys as the retention thread does at midnight.
             service.analysis().keys.rotate(service.store(), service.analysis().calendar.local_hour(now).day).unwrap();
-            let caller = match who {
-                Who::Member(n) => {
+            let caller = match client {
+                Client::Member(n) => {
                     let change = match act {
                         Act::Like => liked.insert(n),
                         Act::Unlike => liked.remove(&n),
@@ -122,18 +122,18 @@ proptest! {
                     act = if change { act } else { Act::Nothing };
                     again(&members[n])
                 }
-                Who::Guest(from) => {
+                Client::Guest(from) => {
                     service.visit(&Caller::Nobody, from);
                     Caller::Nobody
                 }
-                Who::Crawler => {
+                Client::Crawler => {
                     let feed = ("GET", "/get_device", "/get_device", 200);
                     service.communicate_as(&Caller::Nobody, 0, "bingbot/2.0", feed);
                     Caller::Nobody
                 }
             };
-            // Only members like.
-            if !matches!(who, Who::Member(_)) && matches!(act, Act::Like | Act::Unlike) {
+            // Only members can like.
+            if !matches!(client, Client::Member(_)) && matches!(act, Act::Like | Act::Unlike) {
                 act = Act::Nothing;
             }
             match act {
@@ -144,24 +144,24 @@ proptest! {
                 Act::Search => search::log(&service, &caller, None, "rust").wait().unwrap(),
                 Act::Report => insert_device(&service, "tablet").wait().unwrap(),
             }
-            match turn {
-                Turn::GoesOn => {}
-                Turn::Settles => service.settle(),
-                Turn::Restarts => service.tidings = open(),
-                Turn::Elsewhere => {
+            match next {
+                Next::Continues => {}
+                Next::Settles => service.settle(),
+                Next::Restarts => service.tidings = open(),
+                Next::Switches => {
                     service.settle();
                     std::mem::swap(&mut service.tidings, &mut other);
                 }
             }
-            events.push((who, act, zoned(now)));
+            events.push((client, act, zoned(now)));
         }
         service.settle();
-        // It has seen what the other one counted.
+        // This process reads what the other one counted.
         service.tidings = open();
 
-        // Counted anew, with nothing of the service's own.
+        // A recount that uses nothing of the service.
         let mut days: BTreeMap<String, Recount> = BTreeMap::new();
-        for (who, act, at) in &events {
+        for (client, act, at) in &events {
             let day = days.entry(at.date().to_string()).or_default();
             day.communications += 1;
             let in_hours = match act {
@@ -177,10 +177,10 @@ proptest! {
             if let Some(hours) = in_hours {
                 hours[usize::try_from(at.hour()).unwrap()] += 1;
             }
-            let visitor = match who {
-                Who::Member(n) => ids[*n].to_owned(),
-                Who::Guest(from) => format!("guest {from}"),
-                Who::Crawler => continue,
+            let visitor = match client {
+                Client::Member(n) => ids[*n].to_owned(),
+                Client::Guest(from) => format!("guest {from}"),
+                Client::Crawler => continue,
             };
             let ms = at.timestamp().as_millisecond();
             let hour = usize::try_from(at.hour()).unwrap();
@@ -235,7 +235,7 @@ proptest! {
         prop_assert_eq!(figures.search_count, all(Act::Search));
         prop_assert_eq!(devices(&service).unwrap().tablet, all(Act::Report));
 
-        // The log holds the same communications, on the same days.
+        // The log has the same communications on the same days.
         let everything = Window { months: i64::MAX, ..Window::default() };
         let lines = log_date(&service, &Caller::Operator, everything, LOG_MAX).unwrap().log;
         let mut communications: BTreeMap<String, i64> = BTreeMap::new();
@@ -261,7 +261,7 @@ struct Recount {
     reports: i64,
 }
 
-/// What is counted of a day, and what by its hours.
+/// Returns the counters of a day, and those of its hours.
 fn counted(service: &Tidings, date: &str) -> (Counts, Vec<(Counter, [i64; HOURS])>) {
     let parts: Vec<i64> = date.split('-').map(|part| part.parse().unwrap()).collect();
     let day = day_of(parts[0], parts[1], parts[2]).unwrap();

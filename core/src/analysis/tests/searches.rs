@@ -1,4 +1,4 @@
-//! What is searched most just now.
+//! Trends: the most searched terms of the last 24 hours.
 
 use proptest::prelude::*;
 
@@ -24,12 +24,12 @@ fn pairs(pairs: &[(&str, i64)]) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn the_most_searched_comes_first_and_of_the_same_number_the_newest() {
+fn terms_are_ranked_by_count_then_by_last_search() {
     let service = service();
     for term in ["rust", "Go", " RUST ", "c", "go", "zig", "C", "ｒｕｓｔ"] {
         search(&service, &Caller::Nobody, term);
     }
-    // All in one millisecond: what was written last is the newest.
+    // All in one millisecond: the last one written is the newest.
     assert_eq!(ranking(&service), pairs(&[("c", 2), ("go", 2), ("rust", 2), ("ｒｕｓｔ", 1), ("zig", 1)]));
     service.clock().advance(1);
     search(&service, &Caller::Nobody, "zig");
@@ -49,8 +49,8 @@ fn a_search_counts_for_24_hours_to_the_millisecond() {
     search(&service, &Caller::Nobody, "early");
     service.clock().advance(23 * HOUR - 1);
     assert_eq!(ranking(&service), pairs(&[("early", 2), ("late", 1)]));
-    let kept = answer(&service, &Caller::Nobody, Question::Realtime).unwrap();
-    assert!(Arc::ptr_eq(&kept, &try_answer(&service, &Caller::Nobody, Question::Realtime).unwrap()));
+    let cached = answer(&service, &Caller::Nobody, Question::Realtime).unwrap();
+    assert!(Arc::ptr_eq(&cached, &try_answer(&service, &Caller::Nobody, Question::Realtime).unwrap()));
     service.clock().advance(1);
     assert!(try_answer(&service, &Caller::Nobody, Question::Realtime).is_none());
     assert_eq!(ranking(&service), pairs(&[("early", 1), ("late", 1)]));
@@ -59,7 +59,7 @@ fn a_search_counts_for_24_hours_to_the_millisecond() {
 }
 
 #[test]
-fn blocked_terms_and_those_of_few_visitors_are_left_out() {
+fn blocked_terms_and_terms_of_few_visitors_are_left_out() {
     let mut config = Config::default();
     config.analysis.trend_blocklist = vec!["Bad  Word".into(), String::new()];
     config.analysis.trend_min_visitors = 3;
@@ -81,13 +81,13 @@ fn blocked_terms_and_those_of_few_visitors_are_left_out() {
     search::log(&service, &Caller::Nobody, Some(guest(2)), "guests").wait().unwrap();
     search::log(&service, &Caller::Nobody, Some(guest(3)), "guests").wait().unwrap();
     assert_eq!(ranking(&service), pairs(&[("ours", 11), ("guests", 7)]));
-    // When the early ones no longer count, too few are left.
+    // When the early searches no longer count, too few visitors are left.
     service.clock().advance(23 * HOUR);
     assert!(ranking(&service).is_empty());
 }
 
 #[test]
-fn searches_of_before_a_start_and_of_other_processes_count() {
+fn searches_from_before_the_start_and_of_other_processes_count() {
     let service = service();
     search(&service, &Caller::Nobody, "before");
     let other = Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap();
@@ -100,7 +100,7 @@ fn searches_of_before_a_start_and_of_other_processes_count() {
 }
 
 #[test]
-fn searches_that_count_no_longer_are_deleted() {
+fn searches_that_no_longer_count_are_deleted() {
     let service = service();
     search(&service, &Caller::Nobody, "old");
     service.clock().advance(25 * HOUR);
@@ -108,20 +108,20 @@ fn searches_that_count_no_longer_are_deleted() {
     retention::delete_expired(service.analysis());
     let terms = service.store().read(|tx| tx.rows("SELECT term FROM term", &[])).unwrap();
     assert_eq!(terms.into_iter().map(|mut row| row.take::<String>(0).unwrap()).collect::<Vec<_>>(), ["new"]);
-    // None is taken for one that was there before.
+    // No search is mistaken for an earlier one.
     service.clock().advance(26 * HOUR);
     retention::delete_expired(service.analysis());
     assert!(ranking(&service).is_empty());
     search(&service, &Caller::Nobody, "newest");
     assert_eq!(ranking(&service), pairs(&[("newest", 1)]));
-    assert_eq!(service.figures().search_count, 3, "they stay counted");
+    assert_eq!(service.figures().search_count, 3, "deleted searches stay counted");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn the_ranking_is_what_counting_anew_finds(
+    fn the_ranking_agrees_with_a_recount(
         steps in proptest::collection::vec((0..3_usize, 0..9_u8, 0..2 * HOUR, any::<bool>()), 1..120),
         min_visitors in 1..6_usize,
     ) {
@@ -129,14 +129,14 @@ proptest! {
         config.analysis.trend_min_visitors = min_visitors;
         let service = service_with(config);
         let mut searches = Vec::new();
-        for (n, (term, from, wait, looks)) in steps.into_iter().enumerate() {
+        for (n, (term, from, wait, reads)) in steps.into_iter().enumerate() {
             service.clock().advance(wait);
-            // Six guests of one network, and one each of three others.
+            // Six guests of one network, and three guests of three other networks.
             let guest = Guest(Some(VisitorNumber::guest(-1 - i64::from(from))), Network(u32::from(from.saturating_sub(5))));
             let term = format!("term {term}");
             search::log(&service, &Caller::Nobody, Some(guest), &term).wait().unwrap();
             searches.push((service.clock().now(), n, term, from));
-            if !looks {
+            if !reads {
                 continue;
             }
             let now = service.clock().now();
@@ -166,7 +166,7 @@ proptest! {
 }
 
 #[test]
-fn one_address_with_many_user_agents_makes_no_trend() {
+fn one_address_with_many_user_agents_cannot_make_a_trend() {
     let mut config = Config::default();
     config.analysis.trend_min_visitors = 4;
     let service = service_with(config);
@@ -178,19 +178,19 @@ fn one_address_with_many_user_agents_makes_no_trend() {
         search([203, 0, 113, n], &format!("agent {}", n % 25), "gamed");
     }
     for _ in 0..20 {
-        search([198, 51, 100, 1], "apple", "wished");
+        search([198, 51, 100, 1], "apple", "wanted");
     }
-    assert!(ranking(&service).is_empty(), "one network is three visitors at most, one guest is one");
+    assert!(ranking(&service).is_empty(), "one network counts as at most three visitors, one guest as one");
     for n in 2..5 {
-        search([198, 51, n, 1], "apple", "wished");
+        search([198, 51, n, 1], "apple", "wanted");
         search([198, 51, n, 1], "apple", "gamed");
     }
-    assert_eq!(ranking(&service), pairs(&[("gamed", 103), ("wished", 8)]));
+    assert_eq!(ranking(&service), pairs(&[("gamed", 103), ("wanted", 8)]));
     assert_eq!(service.figures().search_count, 226, "every search is counted");
 }
 
 #[test]
-fn the_network_of_a_guest_survives_a_restart_and_is_other_on_another_day() {
+fn the_network_of_a_guest_is_stable_within_a_day_only() {
     let service = service();
     let on = |tidings: &Tidings, last: u8| {
         Guest::new(tidings, Ipv4Addr::new(203, 0, 113, last).into(), b"apple").searcher()
@@ -218,7 +218,7 @@ fn the_network_of_a_guest_survives_a_restart_and_is_other_on_another_day() {
 }
 
 #[test]
-fn what_a_crawler_searches_is_counted_and_no_trend() {
+fn searches_of_crawlers_are_counted_but_make_no_trend() {
     let mut config = Config::default();
     config.analysis.trend_min_visitors = 2;
     let service = service_with(config);
@@ -228,7 +228,7 @@ fn what_a_crawler_searches_is_counted_and_no_trend() {
     for guest in [Some(guest(1)), Some(crawler), None] {
         search::log(&service, &Caller::Nobody, guest, "one").wait().unwrap();
     }
-    assert!(ranking(&service).is_empty(), "nobody in particular is no visitor");
+    assert!(ranking(&service).is_empty(), "an unknown visitor does not count as a visitor");
     search::log(&service, &Caller::Nobody, Some(guest(2)), "one").wait().unwrap();
     assert_eq!(ranking(&service), pairs(&[("one", 3)]));
     assert_eq!(service.figures().search_count, 5);
