@@ -107,7 +107,7 @@ impl Drop for State {
     }
 }
 
-/// Loads the keys that guests are hashed with and the recent searches, and starts the retention thread.
+/// Loads the keys for hashing guests and the recent searches, and starts the retention thread.
 ///
 /// # Errors
 /// When the store fails, or the system refuses a thread.

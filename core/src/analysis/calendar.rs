@@ -49,7 +49,7 @@ impl Calendar {
         &self.local_time
     }
 
-    /// Returns the monotonic time, which durations are measured with.
+    /// Returns the monotonic time, for measuring durations.
     pub(super) fn monotonic(&self) -> Monotonic {
         self.clock.monotonic()
     }
@@ -64,7 +64,7 @@ impl Calendar {
         self.local_hour(self.clock.now()).day
     }
 
-    /// Counts one event at a time.
+    /// Counts one event that happened at `at`.
     ///
     /// # Errors
     /// When the store fails; when another process has changed the database's zone.
@@ -75,7 +75,7 @@ impl Calendar {
     /// Adds to the count of events on a day and in its hour.
     ///
     /// # Errors
-    /// As [`Calendar::count`].
+    /// Those of [`Calendar::count`].
     pub(crate) fn count_in(
         &self,
         tx: &mut dyn Tx,
@@ -93,7 +93,7 @@ impl Calendar {
     /// Adds to a counter of a day.
     ///
     /// # Errors
-    /// As [`Calendar::count`].
+    /// Those of [`Calendar::count`].
     pub(crate) fn add(&self, tx: &mut dyn Tx, counter: i64, day: i64, n: i64) -> Result<(), StoreError> {
         self.check_zone(tx)?;
         tx.count(counter, Some(day), n);

@@ -3,7 +3,7 @@
 use crate::analysis::local_time::HOURS;
 use crate::store::{StoreError, Tx};
 
-/// A counter. The database stores these numbers; they must never change.
+/// An event that is counted. The database stores these numbers; they must never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i64)]
 pub(crate) enum Counter {

@@ -25,7 +25,7 @@ pub struct Sums {
     pub member_visit: i64,
     /// Number of views of posts.
     pub view: i64,
-    /// Number of likes.
+    /// Number of likes; taking a like back does not reduce it.
     pub like: i64,
     /// Number of searches.
     pub search: i64,

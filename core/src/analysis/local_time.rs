@@ -11,7 +11,8 @@ use crate::clock::{DAY_MS, SECOND_MS, Timestamp};
 use crate::zone::Zone;
 
 pub(crate) const HOUR_MS: i64 = 60 * 60 * SECOND_MS;
-/// The number of hours in a day. An hour that occurs twice counts once; one that is skipped counts nothing.
+/// The number of hours that counters distinguish on a day. An hour that occurs twice on a day counts as one; a skipped
+/// hour stays at 0.
 pub(crate) const HOURS: usize = 24;
 
 /// Day number 0.

@@ -143,7 +143,7 @@ impl FreeKeys {
 
 /// Returns the first key that a line of this time may have.
 pub(super) const fn first_key(at: Timestamp) -> i64 {
-    // Saturation only affects times far more than a hundred years from 1970.
+    // Multiplication saturates only for times more than 17,000 years from 1970.
     at.as_millis().saturating_mul(1 << NUMBER_BITS)
 }
 
@@ -166,9 +166,9 @@ pub(super) fn lines(
 /// A range of the log to search, by the keys of lines, newest first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LogRange {
-    /// The first key …
+    /// The lowest key in the range …
     pub(super) since: i64,
-    /// … the key after the last …
+    /// … the key above the range …
     pub(super) before: i64,
     /// … and the maximum number of lines to search.
     pub(super) lines: i64,
@@ -192,7 +192,7 @@ pub(super) fn search(
     let (mut lines, mut end, mut rest) = (Vec::new(), None, range);
     for member in members {
         lines.extend(sql::search(tx, member, rest, path, limit)?);
-        // The result ends where the first of these members has lines that were not searched.
+        // Lines older than the last line searched for any member are left out, so that the result has no gaps.
         end = end.max(sql::cut_key(tx, member, rest)?);
         lines.sort_by_key(|line| Reverse(line.key));
         lines.truncate(shown);
@@ -244,7 +244,7 @@ pub(super) fn disown_removed(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreE
         if lines < left {
             sql::disown_removed(tx, key)?;
         }
-        // A member without lines counts as one, so that the loop ends.
+        // A member without lines counts as one, which bounds the members of a batch.
         left = left.saturating_sub(lines.max(1));
     }
     Ok(true)

@@ -13,7 +13,7 @@ use crate::store::Tx;
 /// The maximum number of days of a period.
 pub const PERIOD_MAX: i64 = 366;
 
-const PERIOD_RULE: &str = "a period is from a date to one that is not before it, at most 366 days";
+const PERIOD_RULE: &str = "a period ends on or after its first date and has at most 366 days";
 
 /// The figures of a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct DayFigures {
     pub visit: i64,
     /// Number of views of posts.
     pub view: i64,
-    /// Number of likes.
+    /// Number of likes; taking a like back does not reduce it.
     pub like: i64,
     /// Number of searches.
     pub search: i64,

@@ -14,14 +14,14 @@ use crate::store::{Store, StoreError, Tx};
 
 /// The interval between two runs.
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
-/// The interval after which the janitor empties the write-ahead log again if a reader prevented it.
+/// The interval until the next run if a reader prevented emptying the write-ahead log.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 /// The target duration of a batch, its commit included. The size of the next batch is adjusted to it.
 const BATCH_TIME: Duration = Duration::from_millis(10);
 /// The bounds of the number of rows in a batch.
 const BATCH: std::ops::RangeInclusive<u64> = 16..=2_000;
 const FIRST_BATCH: u64 = 200;
-/// The pause between two batches, in which other writes run.
+/// The pause between two batches, for other writes.
 const PAUSE: Duration = Duration::from_millis(20);
 /// The time after midnight for which the previous day stays open for guests and reports, because communications from
 /// its last seconds are still being written.

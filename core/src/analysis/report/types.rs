@@ -31,7 +31,7 @@ pub struct Analysis {
     pub communication_avg: i64,
     /// Number of visitors today.
     pub today_visitor: i64,
-    /// Number of likes, less those taken back.
+    /// Number of likes given, minus those taken back.
     pub total_fav: i64,
     /// Number of views of posts.
     pub total_view: i64,
@@ -53,19 +53,19 @@ pub struct Summary {
 pub struct Day {
     /// The day, `YYYY-MM-DD`.
     pub date: String,
-    /// Visitors.
+    /// Number of visitors.
     pub today_visitor: i64,
-    /// Visitors in each hour, 0 to 23.
+    /// Number of visitors in each hour, 0 to 23.
     pub today_time_visitor: Vec<HourVisitors>,
-    /// Views of posts.
+    /// Number of views of posts.
     pub today_view: i64,
-    /// Likes given.
+    /// Number of likes; taking a like back does not reduce it.
     pub today_fav: i64,
     /// Visits by student number, most visits first.
     pub today_student_visitor: Vec<StudentVisits>,
 }
 
-/// The visitors of an hour.
+/// The number of visitors in one hour of a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct HourVisitors {
@@ -107,11 +107,11 @@ pub struct OneDay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Devices {
-    /// Reported as a computer.
+    /// Reports of a computer.
     pub pc: i64,
-    /// Reported as a tablet.
+    /// Reports of a tablet.
     pub tablet: i64,
-    /// Reported as a phone.
+    /// Reports of a phone.
     pub mobile: i64,
 }
 
@@ -124,7 +124,7 @@ pub struct Realtime {
     pub search_realtime: Vec<(String, i64)>,
 }
 
-/// A report that is cached for all callers.
+/// A report whose encoded answer is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Question {
     /// [`summary`](super::summary).

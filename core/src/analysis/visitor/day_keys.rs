@@ -12,7 +12,7 @@ use crate::store::{Store, StoreError, Tx};
 /// The key of a hash.
 pub(in crate::analysis) type Secret = Zeroizing<[u8; 16]>;
 
-/// The keys of the current day and the next, as (day, key).
+/// The loaded keys as (day, key): those of the current day and the next, and keys that [`DayKeys::create`] made.
 #[derive(Default)]
 pub(crate) struct DayKeys(ArcSwap<Vec<(i64, Secret)>>);
 

@@ -1,4 +1,4 @@
-//! The visits of a day, counted by hour and stored by visitor.
+//! Visits, which are counted by hour, and the rows of visitors.
 
 use super::VisitorNumber;
 use crate::account::Member;
@@ -90,8 +90,8 @@ fn last_hour(hours: i64) -> u8 {
     (0..24).rev().find(|hour| hours & (1 << hour) != 0).unwrap_or_default()
 }
 
-/// Adds requests of a member, at the times `new`, to a day that may be long over. `known` has the times of the member's
-/// requests that the log holds.
+/// Adds requests of a member, at the times `new`, to a day that may be in the past. `known` has the times of the
+/// member's requests in the log.
 ///
 /// Unlike the requests of [`Visits`] they may come in any order: one between two visits may join them into one visit.
 ///
