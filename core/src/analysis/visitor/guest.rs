@@ -17,7 +17,7 @@ use crate::clock::Timestamp;
 pub struct Guest(pub(in crate::analysis) Option<VisitorNumber>, pub(in crate::analysis) Network);
 
 impl Guest {
-    /// Returns the guest with this address and user agent, or [`Guest::CRAWLER`] if the user agent declares a crawler.
+    /// Returns the guest with this address and user agent, or a declared crawler, which is not a visitor.
     pub fn new(tidings: &Tidings, address: IpAddr, user_agent: &[u8]) -> Self {
         Self::at(tidings.analysis(), tidings.now(), address, user_agent)
     }
