@@ -1,20 +1,20 @@
-//! What a server answered.
+//! An HTTP response of the server under test.
 
 use std::fmt;
 
 use serde_json::Value;
 use ureq::http::{HeaderMap, StatusCode};
 
-/// An answer of the server.
+/// An HTTP response of the server, with its whole body.
 #[derive(Clone)]
 pub struct Answer {
-    /// The HTTP status.
+    /// The HTTP status code.
     pub status: u16,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body as JSON; null when it is none.
+    /// The body as JSON; null if it is not valid JSON.
     pub body: Value,
-    /// The body as it came.
+    /// The raw body.
     pub bytes: Vec<u8>,
 }
 
@@ -24,28 +24,28 @@ impl Answer {
         Self { status: status.as_u16(), headers, body, bytes }
     }
 
-    /// The `result` of the answer.
+    /// Returns the `result` field of the body.
     ///
     /// # Panics
-    /// When it has none.
+    /// When the body has no `result`.
     #[track_caller]
     pub fn result(&self) -> &str {
         self.body["result"].as_str().unwrap_or_else(|| panic!("no result in {self:?}"))
     }
 
-    /// Status and `result` in one: `200 success`.
+    /// Returns the status and `result` as one text, such as `200 success`.
     ///
     /// # Panics
-    /// When it has no `result`.
+    /// When the body has no `result` field.
     #[track_caller]
     pub fn said(&self) -> String {
         format!("{} {}", self.status, self.result())
     }
 
-    /// This answer, which was expected to be `200 success`.
+    /// Asserts that this answer is `200 success`, and returns it.
     ///
     /// # Panics
-    /// When it was not.
+    /// When the answer is not `200 success`.
     #[must_use]
     #[track_caller]
     pub fn succeeded(self) -> Self {
@@ -53,34 +53,34 @@ impl Answer {
         self
     }
 
-    /// A header, `""` when there is none.
+    /// Returns the value of a header, `""` if it is absent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The text at `path` in the body (a JSON pointer), as `/access_token`.
+    /// Returns the string at the JSON pointer `path` in the body, for example `/access_token`.
     ///
     /// # Panics
-    /// When there is no text.
+    /// When there is no string at `path`.
     #[track_caller]
     pub fn text(&self, path: &str) -> String {
         let text = self.body.pointer(path).and_then(Value::as_str);
         text.unwrap_or_else(|| panic!("no text at {path} in {self:?}")).to_owned()
     }
 
-    /// The list of this name in the body.
+    /// Returns the array `name` of the body.
     ///
     /// # Panics
-    /// When there is none.
+    /// When the body has no such array.
     #[track_caller]
     pub fn list(&self, name: &str) -> &[Value] {
         self.body[name].as_array().unwrap_or_else(|| panic!("no list {name} in {self:?}"))
     }
 
-    /// The text or number of this name in each element of a list: `column("newsfeed", "title")`.
+    /// Returns the field `name` of each element of an array as text, for example `column("newsfeed", "title")`.
     ///
     /// # Panics
-    /// When there is no such list.
+    /// When the body has no array `list`.
     #[track_caller]
     pub fn column(&self, list: &str, name: &str) -> Vec<String> {
         let cell = |row: &Value| row[name].as_str().map_or_else(|| row[name].to_string(), ToOwned::to_owned);

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// The binary: where cargo says, else beside the directory of the running test.
+/// Returns the path of the binary: the one named by cargo, or else the one in the build directory of the running test.
 fn binary() -> PathBuf {
     if let Some(named) = env::var_os("CARGO_BIN_EXE_tidings") {
         return named.into();
@@ -15,11 +15,11 @@ fn binary() -> PathBuf {
     let test = env::current_exe().unwrap();
     let profile = test.ancestors().nth(2).unwrap();
     let binary = profile.join(format!("tidings{}", env::consts::EXE_SUFFIX));
-    assert!(binary.exists(), "there is no {}: run the tests with cargo test", binary.display());
+    assert!(binary.exists(), "{} does not exist: run the tests with cargo test", binary.display());
     binary
 }
 
-/// The binary as a command, with none of the settings of whoever runs the tests, and nothing on its input.
+/// Returns a command that runs the binary without the user's `TIDINGS_` variables and with an empty standard input.
 pub fn command() -> Command {
     let mut command = Command::new(binary());
     for (name, _) in env::vars_os() {
@@ -31,47 +31,47 @@ pub fn command() -> Command {
     command
 }
 
-/// What a command that has ended left behind.
+/// The exit status and output of a finished command.
 #[derive(Debug)]
 pub struct Output {
-    /// Its exit status; -1 when a signal ended it.
+    /// The exit status; -1 if a signal ended the command.
     pub status: i32,
-    /// What it wrote to standard output.
+    /// The command's standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
+    /// The command's standard error.
     pub stderr: String,
 }
 
 impl Output {
-    /// The output of a command that was expected to succeed.
+    /// Asserts that the command succeeded, and returns the output.
     ///
     /// # Panics
-    /// When it did not.
+    /// When the exit status is not 0.
     #[must_use]
     pub fn succeeded(self) -> Self {
         assert_eq!(self.status, 0, "{self:?}");
         self
     }
 
-    /// The one JSON object on standard output.
+    /// Parses standard output as one JSON value.
     ///
     /// # Panics
-    /// When there is none, or more.
+    /// When standard output is not exactly one JSON value.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 }
 
-/// Runs a command to its end, with `input` on its standard input.
+/// Runs a command with `input` on its standard input, and waits until it exits.
 ///
 /// # Panics
-/// When it cannot be started.
+/// When the command cannot be started, or its output is not UTF-8.
 pub fn run(mut command: Command, input: impl AsRef<[u8]>) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.as_ref().to_owned();
-    // A command that refuses early reads no input to its end: the pipe that breaks then is no failure.
+    // A command that fails early does not read all of its input, so a broken pipe is not an error here.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();

@@ -1,4 +1,4 @@
-//! Somebody who speaks HTTP to a server.
+//! The HTTP client of the tests.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -13,15 +13,15 @@ use crate::Answer;
 /// The password of every member that [`Server`](crate::Server) signs up.
 pub const PASSWORD: &str = "correct horse";
 
-/// Longer than anything takes, however busy the machine is.
+/// The timeout of a request: longer than any request takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// Of a body or an answer, far beyond what the service sends.
+/// The maximum size of a response body, in bytes; far larger than any response of the service.
 const ANSWER_MAX: u64 = 256 << 20;
 
-/// Where the server listens: it changes with a restart, and its callers follow.
+/// The address of the server, shared with its callers because a restart changes it.
 pub(crate) type Address = Arc<Mutex<SocketAddr>>;
 
-/// Somebody who speaks HTTP to a server, signed in or not.
+/// An HTTP client of a server, with or without an access token.
 #[derive(Clone)]
 pub struct Caller {
     agent: Agent,
@@ -44,13 +44,13 @@ impl Caller {
         Self { agent: config.new_agent(), address, id: String::new(), token: None, headers: Vec::new() }
     }
 
-    /// The same, as the member `id` with this token.
+    /// Returns a caller that sends `token`, the token of the member `id`.
     #[must_use]
     pub fn with_token(&self, id: &str, token: impl Into<String>) -> Self {
         Self { id: id.into(), token: Some(token.into()), ..self.clone() }
     }
 
-    /// The same, sending this header with every request.
+    /// Returns a caller that also sends this header with every request.
     #[must_use]
     pub fn with_header(&self, name: &str, value: &str) -> Self {
         let mut with = self.clone();
@@ -58,28 +58,31 @@ impl Caller {
         with
     }
 
-    /// The member's id, `""` of who is not signed in.
+    /// Returns the member's id, `""` if the caller is not signed in.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The access token, `""` of who is not signed in.
+    /// Returns the access token, `""` if the caller is not signed in.
     pub fn token(&self) -> &str {
         self.token.as_deref().unwrap_or_default()
     }
 
-    /// `GET path`.
+    /// Sends `GET path`.
     pub fn get(&self, path: &str) -> Answer {
         self.request("GET", path).send()
     }
 
-    /// `POST path` with a JSON body.
-    #[expect(clippy::needless_pass_by_value, reason = "so that it reads `post(path, json!({ … }))`")]
+    /// Sends `POST path` with a JSON body.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "callers write `post(path, json!({ … }))` without a borrow"
+    )]
     pub fn post(&self, path: &str, body: Value) -> Answer {
         self.request("POST", path).json(&body).send()
     }
 
-    /// `POST path` with the same fields as a form.
+    /// Sends `POST path` with form-encoded fields.
     pub fn form(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         let mut form = url::form_urlencoded::Serializer::new(String::new());
         form.extend_pairs(fields);
@@ -87,7 +90,7 @@ impl Caller {
         self.request("POST", path).body("application/x-www-form-urlencoded", form).send()
     }
 
-    /// Begins a request of any method; `path` is sent as it is, percent-encoded already.
+    /// Starts building a request with any method; `path` must already be percent-encoded.
     pub fn request(&self, method: &str, path: &str) -> Request<'_> {
         let headers = self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let mut request = Request {
@@ -105,7 +108,7 @@ impl Caller {
     }
 }
 
-/// A request that is being put together.
+/// A request under construction; [`Request::send`] sends it.
 pub struct Request<'c> {
     caller: &'c Caller,
     method: String,
@@ -116,47 +119,47 @@ pub struct Request<'c> {
 }
 
 impl Request<'_> {
-    /// With this header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// With this body of this type; a type of `""` is not sent.
+    /// Sets the body and its `Content-Type`; an empty type sends no such header.
     #[must_use]
     pub fn body(mut self, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         self.body = Some(body.into());
         if content_type.is_empty() { self } else { self.header(CONTENT_TYPE.as_str(), content_type) }
     }
 
-    /// With a JSON body.
+    /// Sets a JSON body.
     #[must_use]
     pub fn json(self, body: &Value) -> Self {
         self.body("application/json", body.to_string())
     }
 
-    /// With its body in chunks, without a length told before.
+    /// Sends the body with chunked transfer encoding instead of a `Content-Length`.
     #[must_use]
     pub fn chunked(mut self) -> Self {
         self.chunked = true;
         self
     }
 
-    /// Sends it and reads the answer.
+    /// Sends the request and reads the response.
     ///
     /// # Panics
-    /// When there is no answer.
+    /// When there is no response.
     #[track_caller]
     pub fn send(self) -> Answer {
         let what = format!("{} {}", self.method, self.path);
         self.try_send().unwrap_or_else(|error| panic!("{what}: {error}"))
     }
 
-    /// Sends it and reads the answer.
+    /// Sends the request and reads the response.
     ///
     /// # Errors
-    /// When there is no answer, as from a server that was killed meanwhile.
+    /// When there is no response, for example because the server was killed.
     pub fn try_send(self) -> Result<Answer, ureq::Error> {
         let Self { caller, method, path, headers, body, chunked } = self;
         let address = *caller.address.lock().unwrap();

@@ -1,4 +1,4 @@
-//! Tokens as anybody who has a key, or has none, may write them.
+//! Reads access tokens, and forges them with any key and algorithm.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,12 +6,12 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::{Sha256, Sha384, Sha512};
 
-/// What a token says, whoever signed it.
+/// Returns the claims of a token without checking its signature.
 pub fn claims(token: &str) -> Value {
     part(token, 1)
 }
 
-/// What a token says of itself.
+/// Returns the header of a token.
 pub fn header(token: &str) -> Value {
     part(token, 0)
 }
@@ -21,7 +21,7 @@ fn part(token: &str, number: usize) -> Value {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
 }
 
-/// The token that says `claims`, signed with `key` by `HS256`, `HS384` or `HS512`.
+/// Returns a token with these claims, signed with `key` using `HS256`, `HS384` or `HS512`.
 pub fn forge(claims: &Value, algorithm: &str, key: &[u8]) -> String {
     let head = json!({ "typ": "JWT", "alg": algorithm });
     let [head, claims] = [&head, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
@@ -30,7 +30,7 @@ pub fn forge(claims: &Value, algorithm: &str, key: &[u8]) -> String {
         "HS256" => mac::<Hmac<Sha256>>(key, &message),
         "HS384" => mac::<Hmac<Sha384>>(key, &message),
         "HS512" => mac::<Hmac<Sha512>>(key, &message),
-        other => panic!("no HMAC is called {other}"),
+        other => panic!("unknown algorithm {other}"),
     };
     format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature))
 }

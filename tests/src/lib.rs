@@ -1,5 +1,4 @@
-//! What the end-to-end tests of tidings share: the real binary as a running server, callers who speak HTTP to
-//! it, and sample data.
+//! Test support: runs the real binary as a server, sends HTTP requests to it, and provides sample data.
 //!
 //! ```no_run
 //! use serde_json::json;
@@ -13,11 +12,11 @@
 //! assert_eq!(ann.get("/get_userinfo").said(), "200 not found");
 //! ```
 //!
-//! [`Server`] runs `tidings serve` on a database and a port of its own, so tests run side by side. Its callers,
-//! [`Server::anyone`], [`Server::member`] and [`Server::admin`], share one set of requests, so a test shows at a
-//! glance who may. What a caller gets is an [`Answer`]. Nothing sleeps: what takes its time is waited for with
+//! [`Server`] runs `tidings serve` with its own database and port, so tests can run in parallel. All callers
+//! ([`Server::anyone`], [`Server::member`] and [`Server::admin`]) have the same methods, so a test shows directly
+//! which caller may do what. A request returns an [`Answer`]. Tests do not sleep; they wait for a condition with
 //! [`wait_until`].
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+#![expect(clippy::unwrap_used, reason = "a failed step of a test panics")]
 
 mod answer;
 mod binary;

@@ -1,26 +1,26 @@
-//! Every operation in one table, for the tests that go through all of them.
+//! The table of all operations, for tests that check each of them.
 
 use serde_json::Value;
 
-/// An operation of the service.
+/// An operation of the HTTP interface.
 pub struct Operation {
-    /// Its method.
+    /// The HTTP method.
     pub method: &'static str,
-    /// The template of its path, as the documents write it.
+    /// The path template, as the OpenAPI document writes it.
     pub path: &'static str,
-    /// Whom it is for.
+    /// Which callers may use the operation.
     pub access: Access,
-    /// A good body, every field of it given, as JSON; `""` for an operation without one. `{n}` in it stands for
-    /// a number that is another one each time.
+    /// A valid JSON body with every field set; `""` if the operation takes no body. `{n}` stands for a number that
+    /// differs in each request.
     pub body: &'static str,
 }
 
-/// Whom an operation is for.
+/// Which callers may use an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Anybody: a token that fails counts as none.
+    /// Every caller; an invalid token counts as no token.
     Anyone,
-    /// Who has a token that holds.
+    /// Callers with a valid token.
     Members,
     /// Administrators.
     Administrators,
@@ -29,18 +29,18 @@ pub enum Access {
 use Access::{Administrators, Anyone, Members};
 
 impl Operation {
-    /// Method and path, as documents write them.
+    /// Returns the method and the path template.
     pub fn name(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 
-    /// The names of the path's parameters, in their order.
+    /// Returns the names of the path parameters, in order.
     pub fn parameters(&self) -> Vec<&'static str> {
         let names = self.path.split('/').filter_map(|segment| segment.strip_prefix('{'));
         names.map(|name| name.trim_end_matches('}')).collect()
     }
 
-    /// The path, each parameter given by its name.
+    /// Returns the path, with a value for each parameter name.
     pub fn path_with(&self, value: impl Fn(&str) -> String) -> String {
         let segment = |segment: &str| match segment.strip_prefix('{') {
             Some(name) => value(name.trim_end_matches('}')),
@@ -49,19 +49,18 @@ impl Operation {
         self.path.split('/').map(segment).collect::<Vec<_>>().join("/")
     }
 
-    /// The body, with `n` in it where the body has to be another one each time; `None` for an operation without
-    /// one.
+    /// Returns the body with `{n}` replaced by `n`; `None` if the operation takes no body.
     ///
     /// # Panics
-    /// When the table's text is no JSON.
+    /// When the body in the table is not valid JSON.
     pub fn body_with(&self, n: u64) -> Option<Value> {
         let body = self.body.replace("{n}", &n.to_string());
         (!body.is_empty()).then(|| serde_json::from_str(&body).unwrap())
     }
 }
 
-/// The operations of the interface and of section 8 of the decisions, but for those that have no `result`: the
-/// documents at `/openapi.json` and `/docs`.
+/// The operations of the HTTP interface, except the documentation at `/openapi.json` and `/docs`, whose responses
+/// have no `result`.
 pub const OPERATIONS: &[Operation] = &[
     // Accounts.
     post(
@@ -139,7 +138,7 @@ pub const OPERATIONS: &[Operation] = &[
     get("/get_everyday_analysis_specific_days/{year}/{month}/{day}", Anyone),
     get("/insert_device/{device}", Anyone),
     get("/get_device", Anyone),
-    // What watches over the server.
+    // Health and metrics.
     get("/healthz", Anyone),
     get("/readyz", Anyone),
 ];

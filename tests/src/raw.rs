@@ -1,4 +1,4 @@
-//! Requests written byte by byte, for what no client would send.
+//! Sends requests byte by byte, for requests that no HTTP client library would send.
 
 use std::io::{self, BufRead, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -8,20 +8,20 @@ use ureq::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use crate::Answer;
 
-/// Longer than anything takes, however busy the machine is.
+/// The read timeout: longer than any response takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Sends `request` as it is on a connection of its own and reads the first answer to its end.
+/// Sends `request` unchanged on a new connection, and reads the first response completely.
 ///
-/// `None` when the connection was closed without one. A server may answer, and close, before it has read
-/// everything.
+/// Returns `None` if the server closes the connection without a response. A server may respond and close the
+/// connection before it has read the whole request.
 pub(crate) fn send(address: SocketAddr, request: &[u8]) -> Option<Answer> {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(TIMEOUT)).unwrap();
     stream.set_write_timeout(Some(TIMEOUT)).unwrap();
     let mut writer = stream.try_clone().unwrap();
     let request = request.to_owned();
-    // Beside the reading, or a server that answers before it has read everything would have to wait for us.
+    // Write in a second thread: a server that responds before it has read everything would otherwise block.
     let writing = std::thread::spawn(move || drop(writer.write_all(&request)));
     let mut reader = BufReader::new(stream);
     let answer = read_answer(&mut reader);
@@ -30,11 +30,10 @@ pub(crate) fn send(address: SocketAddr, request: &[u8]) -> Option<Answer> {
     answer
 }
 
-/// Reads the next answer on a connection to its end and no further; `None` when the connection is closed
-/// without one.
+/// Reads exactly one response from a connection; `None` if the connection is closed first.
 ///
 /// # Panics
-/// When half an answer comes, or what is none.
+/// When the response is incomplete or malformed.
 pub fn read_answer(reader: &mut impl BufRead) -> Option<Answer> {
     let first = line(reader)?;
     let status: StatusCode = first.split(' ').nth(1).unwrap().parse().unwrap();
@@ -59,7 +58,7 @@ pub fn read_answer(reader: &mut impl BufRead) -> Option<Answer> {
     Some(Answer::new(status, headers, body))
 }
 
-/// A line without its end; `None` when the connection is closed, properly or not.
+/// Reads a line and removes its line end; `None` if the connection is closed or reset.
 fn line(reader: &mut impl BufRead) -> Option<String> {
     let mut line = String::new();
     match reader.read_line(&mut line) {
@@ -73,7 +72,7 @@ fn line(reader: &mut impl BufRead) -> Option<String> {
 
 fn exactly(reader: &mut impl BufRead, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
-    reader.read_exact(&mut bytes).expect("as many bytes as the answer has told");
+    reader.read_exact(&mut bytes).expect("as many bytes as announced");
     bytes
 }
 
@@ -82,7 +81,7 @@ fn chunks(reader: &mut impl BufRead) -> Vec<u8> {
     loop {
         let size = usize::from_str_radix(&line(reader).expect("a chunk"), 16).unwrap();
         body.extend(exactly(reader, size));
-        assert_eq!(line(reader).as_deref(), Some(""), "a chunk ends with its line");
+        assert_eq!(line(reader).as_deref(), Some(""), "a chunk ends with a line break");
         if size == 0 {
             return body;
         }

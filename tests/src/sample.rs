@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-/// 40 real posts of the Rust blog, 2014 to 2026, one JSON object a line, as `post import` takes them. Their
-/// licence stands beside the file, in `tests/data/README.md`.
+/// 40 real posts of the Rust blog, 2014 to 2026, one JSON object per line, as `post import` reads them.
+/// `tests/data/README.md` states their licence.
 pub const RUST_BLOG: &str = include_str!("../data/rust-blog.jsonl");
 
-/// The posts of [`RUST_BLOG`] as JSON.
+/// Parses the posts of [`RUST_BLOG`].
 ///
 /// # Panics
-/// When a line is no JSON.
+/// When a line is not valid JSON.
 pub fn rust_blog() -> Vec<Value> {
     RUST_BLOG.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The body of `insert_post` for a post of this title, with a url of its own.
+/// Returns the body of an `insert_post` request for a post with this title and a URL derived from it.
 pub fn post(title: &str) -> Value {
     let path: String = title.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
     json!({
@@ -24,7 +24,7 @@ pub fn post(title: &str) -> Value {
     })
 }
 
-/// The body of `insert_notice` for a notice of this title.
+/// Returns the body of an `insert_notice` request for a notice with this title.
 pub fn notice(title: &str) -> Value {
     json!({ "title": title, "post": format!("{title}: see the board.") })
 }

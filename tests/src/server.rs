@@ -1,4 +1,4 @@
-//! The real binary, serving.
+//! Runs the real binary as a server.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -20,63 +20,64 @@ use crate::caller::{Address, Caller, PASSWORD};
 use crate::wait::holds_within;
 use crate::{Answer, raw, store};
 
-/// The longest that a start may take: the machine may be busy with other tests.
+/// The timeout of a start; other tests may keep the machine busy.
 const START_MAX: Duration = Duration::from_secs(60);
-/// The longest that a clean stop may take: the 10 seconds for what runs, and some for the disk.
+/// The timeout of a clean stop: the server's grace period of 10 seconds, and time to write to disk.
 const STOP_MAX: Duration = Duration::from_secs(20);
 
-/// `tidings serve` on a database of its own, on a port of its own. It ends with this value.
+/// A running `tidings serve` with its own database and port. Dropping the value kills the process.
 pub struct Server {
     database: PathBuf,
     configure: Configure,
     address: Address,
     process: Option<Process>,
-    /// What the processes before this one logged.
+    /// The log of the earlier processes of this server.
     past: String,
-    // Goes last, when nobody writes into it any more.
+    // Dropped last, after the process that writes to it has ended.
     _directory: Option<TempDir>,
 }
 
-/// What adds flags and variables to `serve`.
+/// A function that adds flags and environment variables to the `serve` command.
 type Configure = Box<dyn Fn(&mut Command) + Send + Sync>;
 
-/// How a server that was asked to stop ended.
+/// The result of a clean stop.
 #[derive(Debug)]
 pub struct Stopped {
-    /// Its exit status.
+    /// The exit status.
     pub status: ExitStatus,
-    /// What it had written to standard error.
+    /// Everything that the server wrote to standard error.
     pub log: String,
 }
 
 impl Server {
-    /// Serves a new database.
+    /// Starts a server on a new database.
     pub fn start() -> Self {
         Self::with(|_| {})
     }
 
-    /// Serves a new database with more flags or variables:
-    /// `Server::with(|serve| { serve.args(["--base-path", "/api"]); })`. A restart has them too.
+    /// Starts a server on a new database with additional flags or variables, for example `Server::with(|serve| {
+    /// serve.args(["--base-path", "/api"]); })`. A restart uses them again.
     ///
     /// # Panics
-    /// When the server does not get ready.
+    /// When the server does not become ready.
     pub fn with(configure: impl Fn(&mut Command) + Send + Sync + 'static) -> Self {
         let directory = tempfile::tempdir().unwrap();
         Self::new(directory.path().join("tidings.db"), Some(directory), Box::new(configure))
     }
 
-    /// Serves the database at `path`, which stays, with more flags or variables.
+    /// Starts a server on the database at `path`, which is not deleted afterwards, with additional flags or
+    /// variables.
     ///
     /// # Panics
-    /// When the server does not get ready.
+    /// When the server does not become ready.
     pub fn at(path: impl Into<PathBuf>, configure: impl Fn(&mut Command) + Send + Sync + 'static) -> Self {
         Self::new(path.into(), None, Box::new(configure))
     }
 
-    /// As [`Server::at`], of a start that may fail.
+    /// Starts a server like [`Server::at`], but returns an error if the start fails.
     ///
     /// # Errors
-    /// The log of the process when it ended without getting ready.
+    /// When the process ends without becoming ready; the error is its log.
     pub fn try_at(
         path: impl Into<PathBuf>,
         configure: impl Fn(&mut Command) + Send + Sync + 'static,
@@ -91,7 +92,7 @@ impl Server {
         server
     }
 
-    /// A server that does not run yet.
+    /// Returns a server that is not yet running.
     fn stopped(database: PathBuf, directory: Option<TempDir>, configure: Configure) -> Self {
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
         Self {
@@ -104,43 +105,43 @@ impl Server {
         }
     }
 
-    /// The database file.
+    /// Returns the path of the database file.
     pub fn database(&self) -> &Path {
         &self.database
     }
 
-    /// Where the server listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         *self.address.lock().unwrap()
     }
 
-    /// The process id of the server.
+    /// Returns the process id of the server.
     ///
     /// # Panics
-    /// When it does not run.
+    /// When the server is not running.
     pub fn pid(&self) -> u32 {
         self.process.as_ref().expect("the server runs").child.id()
     }
 
-    /// What the server has written to standard error since it first started.
+    /// Returns everything that the server has written to standard error since its first start.
     pub fn log(&self) -> String {
         let now = self.process.as_ref().map(Process::log);
         format!("{}{}", self.past, now.unwrap_or_default())
     }
 
-    /// Ends the server at once, as a crash would (SIGKILL).
+    /// Kills the server with SIGKILL, like a crash.
     ///
     /// # Panics
-    /// When it does not run.
+    /// When the server is not running.
     pub fn kill(&mut self) {
         let process = self.process.take().expect("the server runs");
         self.past.push_str(&process.kill());
     }
 
-    /// Asks the server to stop (SIGTERM) and waits until it has.
+    /// Stops the server with SIGTERM and waits until it exits.
     ///
     /// # Panics
-    /// When it does not run, or does not stop.
+    /// When the server is not running, or does not stop in time.
     pub fn stop(&mut self) -> Stopped {
         let process = self.process.take().expect("the server runs");
         let stopped = process.stop();
@@ -148,10 +149,11 @@ impl Server {
         stopped
     }
 
-    /// Serves the same database again, stopping first if it runs. The callers from before follow.
+    /// Starts the server again on the same database, stopping it first if it is running. Existing callers use the
+    /// new address.
     ///
     /// # Panics
-    /// When the server does not stop, or does not get ready.
+    /// When the server does not stop, or does not become ready.
     pub fn restart(&mut self) {
         if self.process.is_some() {
             self.stop();
@@ -161,7 +163,7 @@ impl Server {
         }
     }
 
-    /// Starts the process; the log of one that did not get ready.
+    /// Starts the process; if it does not become ready, returns its log as the error.
     fn try_restart(&mut self) -> Result<(), String> {
         let mut serve = self.tidings();
         serve.args(["serve", "--listen", "127.0.0.1:0"]);
@@ -172,7 +174,7 @@ impl Server {
         Ok(())
     }
 
-    /// Runs a command on the same database: `server.cli(["admin", "grant", "ann"])`.
+    /// Runs a command on the same database, for example `server.cli(["admin", "grant", "ann"])`.
     pub fn cli<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Output {
         self.cli_with_input(args, "")
     }
@@ -188,16 +190,17 @@ impl Server {
         binary::run(command, input)
     }
 
-    /// The binary on the same database, in the database's directory.
+    /// Returns a command on the same database, with the database's directory as working directory.
     fn tidings(&self) -> Command {
         let mut command = command();
-        // Not where the tests run: a `tidings.toml` there would be read.
+        // The directory of the tests could contain a `tidings.toml`, which the command would read.
         command.current_dir(self.database.parent().unwrap());
         command.arg("--db").arg(&self.database);
         command
     }
 
-    /// Every row of every table as text, by table: the same before and after when nothing was written.
+    /// Returns every row as text, by table. Two dumps are equal if nothing was written in between, apart from
+    /// request counts and the access log.
     ///
     /// # Panics
     /// When the database cannot be read.
@@ -205,7 +208,7 @@ impl Server {
         store::dump(&self.database)
     }
 
-    /// What SQLite finds wrong with the database, running or not: `ok` when it is sound.
+    /// Runs SQLite's integrity check, which also works while the server runs; `ok` means that it found no error.
     ///
     /// # Panics
     /// When the database cannot be read.
@@ -213,12 +216,12 @@ impl Server {
         store::integrity(&self.database)
     }
 
-    /// Somebody who is not signed in.
+    /// Returns a caller that is not signed in.
     pub fn anyone(&self) -> Caller {
         Caller::new(Arc::clone(&self.address))
     }
 
-    /// A new member, signed up with the password [`PASSWORD`] and the id as nickname.
+    /// Signs up a member with the password [`PASSWORD`] and the id as nickname, and returns its caller.
     ///
     /// # Panics
     /// When the id is taken.
@@ -229,17 +232,17 @@ impl Server {
         anyone.with_token(id, answer.text("/access_token"))
     }
 
-    /// The member `admin`, an administrator. Call it once, or clone what it gives.
+    /// Signs up the member `admin` and makes it an administrator. Call it once per server, and clone the caller.
     ///
     /// # Panics
-    /// When it was called before.
+    /// When it is called twice.
     pub fn admin(&self) -> Caller {
         let admin = self.member("admin");
         let _ = self.cli(["admin", "grant", "admin"]).succeeded();
         admin
     }
 
-    /// Sends these very bytes on a connection of their own.
+    /// Sends exactly these bytes on a new connection.
     ///
     /// # Panics
     /// When the connection closes without an answer.
@@ -247,7 +250,7 @@ impl Server {
         self.try_raw(request).expect("an answer")
     }
 
-    /// Sends these very bytes on a connection of their own; `None` when it closes without an answer.
+    /// Sends exactly these bytes on a new connection; `None` if the server closes it without a response.
     pub fn try_raw(&self, request: impl AsRef<[u8]>) -> Option<Answer> {
         raw::send(self.address(), request.as_ref())
     }
@@ -264,7 +267,7 @@ impl Drop for Server {
     }
 }
 
-/// A server that runs.
+/// A running server process.
 struct Process {
     child: Child,
     log: Arc<Mutex<Vec<u8>>>,
@@ -272,7 +275,7 @@ struct Process {
 }
 
 impl Process {
-    /// Starts a server and waits for the line that says where it listens; its log when there is none.
+    /// Starts a server and waits for its ready line; if there is none, returns the log as the error.
     fn start(mut serve: Command) -> Result<(Self, SocketAddr), String> {
         serve.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = serve.spawn().unwrap();
@@ -285,7 +288,7 @@ impl Process {
         };
         let address = line.strip_prefix("listening on http://").and_then(|rest| rest.split('/').next());
         let address = address.and_then(|address| address.trim_end().parse().ok());
-        Ok((process, address.unwrap_or_else(|| panic!("not the ready line: {line:?}"))))
+        Ok((process, address.unwrap_or_else(|| panic!("unexpected ready line: {line:?}"))))
     }
 
     fn log(&self) -> String {
@@ -293,7 +296,7 @@ impl Process {
     }
 
     fn kill(mut self) -> String {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = self.child.kill();
         self.child.wait().unwrap();
         self.end()
@@ -310,7 +313,7 @@ impl Process {
         Stopped { status: status.unwrap(), log: self.end() }
     }
 
-    /// The whole log of a process that has ended.
+    /// Returns the whole log of a process that has ended.
     fn end(self) -> String {
         let Self { log, readers, .. } = self;
         for reader in readers {
@@ -320,13 +323,13 @@ impl Process {
     }
 }
 
-/// Sends the first line of `output`, and reads the rest, so that the pipe never fills.
+/// Sends the first line of `output`, then reads the rest so that the pipe never fills.
 fn first_line(output: impl Read + Send + 'static) -> (Receiver<String>, JoinHandle<()>) {
     let (send, receive) = mpsc::channel();
     let reader = std::thread::spawn(move || {
         let mut lines = BufReader::new(output).lines().map_while(Result::ok);
         if let Some(line) = lines.next() {
-            // Nobody waits for it when the start has taken too long.
+            // The receiver is gone if the start has timed out.
             let _ = send.send(line);
         }
         drop(send);
@@ -335,7 +338,7 @@ fn first_line(output: impl Read + Send + 'static) -> (Receiver<String>, JoinHand
     (receive, reader)
 }
 
-/// Keeps all of `output`, as it comes.
+/// Appends everything read from `output` to `log`.
 fn collect(mut output: impl Read + Send + 'static, log: Arc<Mutex<Vec<u8>>>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut buffer = [0; 4096];

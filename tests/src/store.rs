@@ -1,4 +1,4 @@
-//! What stands in a database, for tests that ask whether something was written.
+//! Reads the content of a database, for tests that check whether something was written.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ fn open(database: &Path) -> Connection {
     Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
 }
 
-/// What every answered request may write, and how caches learn of it.
+/// Tables that any request may change: counters, the access log, and the change numbers that invalidate caches.
 const COUNTED: [&str; 9] = [
     "day_count",
     "total_count",
@@ -23,13 +23,13 @@ const COUNTED: [&str; 9] = [
     "sqlite_sequence",
 ];
 
-/// Every row of every table, as text; but for those that every answered request may write to.
+/// Returns every row as text, by table, except the tables that any request may change.
 pub(crate) fn dump(database: &Path) -> BTreeMap<String, Vec<String>> {
     let connection = open(database);
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'";
     let mut tables = connection.prepare(sql).unwrap();
     let tables = tables.query_map([], |row| row.get::<_, String>(0)).unwrap();
-    // One transaction, so that the tables are of the same moment.
+    // One transaction, so that all tables come from the same snapshot.
     connection.execute_batch("BEGIN").unwrap();
     let tables = tables.map(Result::unwrap).filter(|table| !COUNTED.contains(&table.as_str()));
     tables.map(|table| (table.clone(), rows(&connection, &table))).collect()
@@ -44,7 +44,7 @@ fn rows(connection: &Connection, table: &str) -> Vec<String> {
     rows.unwrap().map(|row| format!("{:?}", row.unwrap())).collect()
 }
 
-/// What SQLite finds wrong with the file: `ok` when it is sound.
+/// Runs SQLite's integrity check; `ok` means that it found no error.
 pub(crate) fn integrity(database: &Path) -> String {
     open(database).query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap()
 }

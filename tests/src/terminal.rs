@@ -1,4 +1,4 @@
-//! The binary at a terminal: what people see and type.
+//! Runs a command in a pseudo-terminal, reads its output and types into it.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Child, Command};
@@ -10,7 +10,7 @@ use pty_process::blocking::{self, Pty};
 
 use crate::wait::wait_until;
 
-/// A command that runs at a terminal of its own.
+/// A command that runs in its own pseudo-terminal.
 pub struct Terminal {
     child: Child,
     pty: Arc<Pty>,
@@ -19,10 +19,10 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Starts a command at a terminal whose lines have so many cells.
+    /// Starts a command in a terminal with 24 rows of `cells` cells.
     ///
     /// # Panics
-    /// When there is no terminal to be had, or the command does not start.
+    /// When the terminal cannot be created or the command does not start.
     pub fn start(command: Command, cells: u16) -> Self {
         let (pty, side) = blocking::open().unwrap();
         pty.resize(Size::new(24, cells)).unwrap();
@@ -40,19 +40,19 @@ impl Terminal {
         Self { child, pty, shown, reader }
     }
 
-    /// Types a line once `question` is shown.
+    /// Waits until `question` is shown, then types a line.
     ///
     /// # Panics
-    /// When it is not shown in time.
+    /// When the question is not shown in time.
     #[must_use]
     pub fn answer(self, question: &str, line: &str) -> Self {
         self.press(question, &format!("{line}\n"))
     }
 
-    /// Presses keys once `question` is shown.
+    /// Waits until `question` is shown, then presses keys.
     ///
     /// # Panics
-    /// When it is not shown in time.
+    /// When the question is not shown in time.
     #[must_use]
     pub fn press(self, question: &str, keys: &str) -> Self {
         wait_until(question, || String::from_utf8_lossy(&self.shown.lock().unwrap()).contains(question));
@@ -60,10 +60,10 @@ impl Terminal {
         self
     }
 
-    /// What was shown in all, and the exit status; -1 when a signal ended it.
+    /// Waits for the command to exit, and returns its exit status (-1 after a signal) and everything it displayed.
     ///
     /// # Panics
-    /// When what was shown is no text.
+    /// When the output is not UTF-8.
     pub fn end(mut self) -> (i32, String) {
         let status = self.child.wait().unwrap().code().unwrap_or(-1);
         self.reader.join().unwrap();

@@ -1,21 +1,21 @@
-//! Waiting for what follows soon, but not at once.
+//! Waits for conditions that become true after a short time.
 
 use std::time::{Duration, Instant};
 
-/// The longest that [`wait_until`] waits: far longer than anything takes, for the machine may be busy.
+/// The timeout of [`wait_until`], with much room for a busy machine.
 pub const WAIT_MAX: Duration = Duration::from_secs(30);
-/// Between one look and the next.
+/// The time between two checks of the condition.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// Waits until `condition` holds, half a minute at most.
+/// Waits until `condition` is true, for at most [`WAIT_MAX`].
 ///
 /// # Panics
-/// When it does not hold by then; `what` says what was waited for.
+/// When the condition is still false after that time; `what` names it in the message.
 pub fn wait_until(what: &str, condition: impl FnMut() -> bool) {
-    assert!(holds_within(WAIT_MAX, condition), "waited {WAIT_MAX:?} in vain until {what}");
+    assert!(holds_within(WAIT_MAX, condition), "still waiting after {WAIT_MAX:?} until {what}");
 }
 
-/// Whether `condition` holds before so long has passed.
+/// Returns whether `condition` becomes true within `most`.
 pub(crate) fn holds_within(most: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let begin = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! A real terminal, as somebody who sits before it has it.
+//! A terminal emulator (tmux) that runs a shell, for tests of full-screen programs.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use tempfile::TempDir;
 
 use crate::wait::{WAIT_MAX, holds_within};
 
-/// A terminal in which a shell runs: a window of a tmux of its own. It ends with this value.
+/// A terminal that runs a shell: a window of a private tmux server, which stops when the value is dropped.
 pub struct Window {
     socket: PathBuf,
-    // Goes last, when nothing runs in it any more.
+    // Dropped last, after the processes that run in it have ended.
     directory: TempDir,
 }
 
 impl Window {
-    /// Opens a terminal of so many columns and rows.
+    /// Opens a terminal with this number of columns and rows.
     ///
     /// # Panics
-    /// When there is no tmux.
+    /// When tmux is not installed.
     pub fn open(columns: u16, rows: u16) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let terminal = Self { socket: directory.path().join("tmux"), directory };
@@ -30,7 +30,7 @@ impl Window {
         terminal
     }
 
-    /// Where it works.
+    /// Returns the working directory of the shell.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -38,7 +38,7 @@ impl Window {
     fn tmux<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> String {
         let mut tmux = Command::new("tmux");
         tmux.arg("-S").arg(&self.socket).args(args).current_dir(self.directory.path());
-        let output = tmux.output().expect("tmux, which these tests need: install it");
+        let output = tmux.output().expect("these tests need tmux: install it");
         assert!(output.status.success(), "{tmux:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
@@ -48,52 +48,52 @@ impl Window {
         self.tmux(["send-keys", "-t", ":"].iter().chain(keys));
     }
 
-    /// Types a text.
+    /// Types text.
     pub fn types(&self, text: &str) {
         self.tmux(["send-keys", "-t", ":", "-l", text]);
     }
 
-    /// Types a command into the shell, and runs it.
+    /// Types a command into the shell and presses Enter.
     pub fn runs(&self, command: &str) {
         self.types(command);
         self.press(&["Enter"]);
     }
 
-    /// Makes it as large as this.
+    /// Resizes the terminal.
     pub fn resize(&self, columns: u16, rows: u16) {
         let (columns, rows) = (columns.to_string(), rows.to_string());
         self.tmux(["resize-window", "-t", ":", "-x", &columns, "-y", &rows]);
     }
 
-    /// What is seen.
+    /// Returns the text on the screen.
     pub fn screen(&self) -> String {
         self.tmux(["capture-pane", "-p", "-t", ":"])
     }
 
-    /// Waits until a text is seen.
+    /// Waits until the screen shows a text.
     ///
     /// # Panics
-    /// When it is not seen in time.
+    /// When the screen does not show it in time.
     #[track_caller]
     pub fn waits_for(&self, text: &str) {
         let seen = holds_within(WAIT_MAX, || self.screen().contains(text));
-        assert!(seen, "{text:?} was not seen within {WAIT_MAX:?}:\n{}", self.screen());
+        assert!(seen, "{text:?} was not shown within {WAIT_MAX:?}:\n{}", self.screen());
     }
 
-    /// Waits until a text is seen no longer.
+    /// Waits until the screen no longer shows a text.
     ///
     /// # Panics
-    /// When it is still seen after long.
+    /// When the screen still shows it after the timeout.
     #[track_caller]
     pub fn waits_until_gone(&self, text: &str) {
         let gone = holds_within(WAIT_MAX, || !self.screen().contains(text));
-        assert!(gone, "{text:?} was still seen after {WAIT_MAX:?}:\n{}", self.screen());
+        assert!(gone, "{text:?} was still shown after {WAIT_MAX:?}:\n{}", self.screen());
     }
 }
 
 impl Drop for Window {
     fn drop(&mut self) {
-        // What runs in it is hung up on. It may have ended by itself.
+        // Programs in it receive SIGHUP. The tmux server may have stopped already.
         let _ = Command::new("tmux").arg("-S").arg(&self.socket).arg("kill-server").output();
     }
 }
