@@ -1,24 +1,24 @@
-//! Reading an HTTP/1.1 answer: as much of it as a measurement needs.
+//! Parses HTTP/1.1 responses, as far as a measurement needs it.
 
-/// What stands in the body of every answer that did what was asked.
+/// The text that every successful response body contains.
 const SUCCESS: &[u8] = br#""result":"success""#;
-/// `result` is looked for in so many bytes at either end before the whole body is searched.
+/// The number of bytes at both ends of a body that are searched for `result` before the whole body is.
 const END: usize = 64;
 
-/// The status line and headers of an answer.
+/// The status line and headers of a response.
 #[derive(Clone, Copy)]
 pub(crate) struct Head {
     status: u16,
-    /// Bytes of the head, its empty line included.
+    /// The length of the head in bytes, including the empty line.
     pub(crate) length: usize,
-    /// Bytes of head and body.
+    /// The length of head and body in bytes.
     pub(crate) total: usize,
 }
 
-/// The head, when all of it has come.
+/// Parses the head; `None` if it is still incomplete.
 ///
 /// # Errors
-/// When it is no HTTP, or names no `content-length`: every answer of the service has one.
+/// When the response is not HTTP/1.1, or has no `content-length`, which every response of the service has.
 pub(crate) fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
     let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
     let mut lines = bytes[..end].split(|byte| *byte == b'\n');
@@ -27,16 +27,16 @@ pub(crate) fn head(bytes: &[u8]) -> Result<Option<Head>, String> {
         .and_then(|line| line.strip_prefix(b"HTTP/1.1 "))
         .and_then(|rest| number(rest.get(..3)?))
         .and_then(|status| u16::try_from(status).ok())
-        .ok_or("an answer that is no HTTP/1.1")?;
-    let body = lines.find_map(content_length).ok_or("an answer without content-length")?;
+        .ok_or("the response is not HTTP/1.1")?;
+    let body = lines.find_map(content_length).ok_or("the response has no content-length")?;
     let length = end + 4;
     Ok(Some(Head { status, length, total: length + body }))
 }
 
-/// Whether a whole answer says success; else what it says.
+/// Checks that a complete response reports success.
 ///
 /// # Errors
-/// Status and beginning of the body of any other answer.
+/// For any other response; the error is its status and the beginning of its body.
 pub(crate) fn check(head: Head, answer: &[u8]) -> Result<(), String> {
     let body = &answer[head.length..head.total];
     let either_end = || {

@@ -1,4 +1,4 @@
-//! The limits: what the machine does when there is nothing but warp, nothing but Argon2, nothing but SQLite.
+//! The baselines: the rates of warp alone, Argon2 alone and SQLite alone on the same machine.
 
 use std::io::Read;
 use std::num::NonZero;
@@ -20,24 +20,24 @@ use crate::Result;
 use crate::client::{Tally, whole};
 use crate::process::Process;
 
-/// The path that the bare server answers.
+/// The path of the bare server.
 pub(crate) const PATH: &str = "/bare";
-/// The argument with which this program is the bare server and nothing else.
+/// The argument that makes this program run as the bare server.
 pub(crate) const SERVE: &str = "bare-warp";
 
-/// The processors there are, so the threads that the bare measures use.
+/// Returns the number of processors, which is also the number of threads of the Argon2 baseline.
 pub(crate) fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Starts a bare warp in a process of its own, which answers this body to whatever is asked at [`PATH`].
+/// Starts a bare warp server in a new process; it responds to every request for [`PATH`] with `body`.
 pub(crate) fn warp_with(body: &[u8]) -> Result<Process> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(SERVE).stdin(Stdio::piped()).stderr(Stdio::inherit());
     Process::start(command, body)
 }
 
-/// Is the bare warp: answers what standard input held, until the process is stopped.
+/// Runs the bare warp server, which responds with the content of standard input, until the process is stopped.
 pub(crate) fn serve_warp() -> Result<()> {
     let mut body = Vec::new();
     std::io::stdin().read_to_end(&mut body)?;
@@ -55,7 +55,7 @@ pub(crate) fn serve_warp() -> Result<()> {
     })
 }
 
-/// Bare Argon2id verifications, with the parameters that tidings uses.
+/// The Argon2id baseline: verifications with the parameters that tidings uses.
 pub(crate) struct Argon {
     hasher: Argon2<'static>,
     hash: String,
@@ -71,7 +71,7 @@ impl Argon {
         Ok(Self { hasher, hash })
     }
 
-    /// Verifications a second of one thread on each processor.
+    /// Measures verifications per second, with one thread per processor.
     pub(crate) fn rate(&self, length: Duration) -> Result<Tally> {
         let rates: Vec<f64> = thread::scope(|scope| {
             let workers: Vec<_> =
@@ -90,7 +90,7 @@ impl Argon {
     }
 }
 
-/// A bare SQLite table of acts, each row inserted by a transaction of its own that is on disk at its end.
+/// The SQLite baseline: a table of acts in which every row is inserted and synced by a separate transaction.
 pub(crate) struct Sqlite {
     connection: Connection,
     rows: i64,
@@ -108,7 +108,7 @@ impl Sqlite {
         Ok(Self { connection, rows: 0 })
     }
 
-    /// Commits a second, one after the other.
+    /// Measures sequential commits per second.
     pub(crate) fn rate(&mut self, length: Duration) -> Result<Tally> {
         let mut insert =
             self.connection.prepare("INSERT INTO act (member, post, date) VALUES (?1, ?2, ?3)")?;
@@ -121,7 +121,7 @@ impl Sqlite {
     }
 }
 
-/// How often a second `work` is done, until that much time is over; nothing when it fails.
+/// Repeats `work` for this long and returns its rate per second; `None` if `work` fails.
 fn rate_of<T>(length: Duration, mut work: impl FnMut() -> Option<T>) -> Option<f64> {
     let (started, mut done) = (Instant::now(), 0);
     loop {

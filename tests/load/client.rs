@@ -1,7 +1,7 @@
-//! The load: keep-alive connections that each ask, wait for the answer, and ask again.
+//! The load generator: keep-alive connections that each send a request, wait for the response, and send the next.
 //!
-//! It shares the machine with what it measures, so it is made to cost little: one thread, requests without a
-//! parser, answers read only as far as they must be. All it measures, bare or not, it measures the same way.
+//! It shares the machine with the server, so it uses little processor time: one thread, prepared requests, and
+//! responses that are parsed only as far as necessary. It measures tidings and the baselines in the same way.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -20,25 +20,25 @@ use crate::Result;
 use crate::answer::{self, Head};
 use crate::histogram::Histogram;
 
-/// Not counted at the beginning of a measurement, if it is as long: connections, caches and clocks of the
-/// processor settle.
+/// The warm-up before a measurement, at most as long as the measurement: connections, caches and processor
+/// clocks settle.
 const WARM_UP: Duration = Duration::from_millis(50);
-/// A measurement whose last answers take longer than this has hung.
+/// The timeout for the last responses of a measurement.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// An answer of a feed fits, so that it is mostly read at once.
+/// The read buffer size; most feed responses fit and need a single read.
 const ANSWER_BYTES: usize = 64 * 1024;
 
-/// Whether a request is what is being measured, or only has to be made between such.
+/// Whether a request is measured, or only prepares the next measured one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Counted,
     Aside,
 }
 
-/// What one connection asks: writes the next request, or says that there are no more.
+/// The requests of one connection: writes the next request, or returns `None` when there are no more.
 pub(crate) type Script = Box<dyn FnMut(&mut Vec<u8>) -> Option<Kind>>;
 
-/// A script that asks the same again and again.
+/// Returns a script that repeats one request.
 pub(crate) fn always(request: Vec<u8>) -> Script {
     Box::new(move |out| {
         out.extend_from_slice(&request);
@@ -46,17 +46,17 @@ pub(crate) fn always(request: Vec<u8>) -> Script {
     })
 }
 
-/// As many equal scripts as there shall be connections.
+/// Returns one script per connection; each repeats `request`.
 pub(crate) fn each(connections: usize, request: &[u8]) -> Vec<Script> {
     (0..connections).map(|_| always(request.to_vec())).collect()
 }
 
-/// A GET request, with the token of a member or without.
+/// Builds a GET request, optionally with a member's token.
 pub(crate) fn get(path: &str, token: Option<&str>) -> Vec<u8> {
     request("GET", path, token, "")
 }
 
-/// A POST request with a body.
+/// Builds a POST request with a body.
 pub(crate) fn post(path: &str, token: Option<&str>, content_type: &str, body: &[u8]) -> Vec<u8> {
     let fields = format!("Content-Type: {content_type}\r\nContent-Length: {}\r\n", body.len());
     let mut request = request("POST", path, token, &fields);
@@ -64,7 +64,7 @@ pub(crate) fn post(path: &str, token: Option<&str>, content_type: &str, body: &[
     request
 }
 
-/// A POST request with a JSON body.
+/// Builds a POST request with a JSON body.
 pub(crate) fn post_json(path: &str, token: Option<&str>, body: &Value) -> Vec<u8> {
     post(path, token, "application/json", body.to_string().as_bytes())
 }
@@ -74,7 +74,7 @@ fn request(method: &str, path: &str, token: Option<&str>, fields: &str) -> Vec<u
     format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{token}{fields}\r\n").into_bytes()
 }
 
-/// Asks once, on a connection of its own, and waits; the body of an answer that says success.
+/// Sends one request on a new connection, and returns the body of the successful response.
 pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
     let mut stream = Blocking::connect(address)?;
     stream.set_nodelay(true)?;
@@ -85,7 +85,7 @@ pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
     loop {
         let read = stream.read(&mut chunk)?;
         if read == 0 {
-            return Err("the connection was closed before the answer".into());
+            return Err("the connection was closed before the response".into());
         }
         answer.extend_from_slice(&chunk[..read]);
         if let Some(head) = answer::head(&answer)?.filter(|head| answer.len() >= head.total) {
@@ -96,17 +96,17 @@ pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
     }
 }
 
-/// As [`ask`], the body read as JSON.
+/// Sends a request like [`ask`], and parses the body as JSON.
 pub(crate) fn ask_json(address: SocketAddr, request: &[u8]) -> Result<Value> {
     Ok(serde_json::from_slice(&ask(address, request)?)?)
 }
 
-/// What a group of connections saw.
+/// The measurements of a group of connections.
 pub(crate) struct Tally {
     pub(crate) latency: Histogram,
-    /// Counted answers a second.
+    /// Counted responses per second.
     pub(crate) rate: f64,
-    /// The share of its one processor that the client used; near 1, the client is the limit.
+    /// The share of one processor that the client used; close to 1, the client is the bottleneck.
     pub(crate) client_busy: f64,
     errors: u64,
     first_error: Option<String>,
@@ -117,7 +117,7 @@ impl Tally {
         Self::of_rate(0.0)
     }
 
-    /// A rate that was found without this client.
+    /// Wraps a rate that was measured without this client.
     pub(crate) fn of_rate(rate: f64) -> Self {
         Self { latency: Histogram::new(), rate, client_busy: 0.0, errors: 0, first_error: None }
     }
@@ -127,26 +127,26 @@ impl Tally {
         self.first_error.get_or_insert(error);
     }
 
-    /// Refuses a measurement in which any answer was not the one asked for.
+    /// Returns an error if any response was not a success.
     fn checked(self) -> Result<Self> {
         match &self.first_error {
-            Some(first) => Err(format!("{} wrong answers, the first: {first}", self.errors).into()),
+            Some(first) => Err(format!("{} failed responses, the first: {first}", self.errors).into()),
             None => Ok(self),
         }
     }
 }
 
-/// What is counted: the answers between two moments.
+/// The time span in which responses are counted.
 #[derive(Clone, Copy)]
 struct Span {
     begin: Instant,
     end: Instant,
 }
 
-/// Runs groups of connections beside each other for that long; what each group saw.
+/// Runs groups of connections concurrently for `length`, and returns the measurements of each group.
 ///
 /// # Errors
-/// When a connection fails, an answer is wrong, or a script ends before the time is over.
+/// When a connection fails, a response is not a success, or a script ends too early.
 pub(crate) fn run<const GROUPS: usize>(
     address: SocketAddr,
     groups: [Vec<Script>; GROUPS],
@@ -165,21 +165,21 @@ pub(crate) fn run<const GROUPS: usize>(
         tally.rate = whole(tally.latency.count()) / length.as_secs_f64();
         checked.push(tally);
     }
-    checked.try_into().map_err(|_| "a group without a tally".into())
+    checked.try_into().map_err(|_| "a group has no measurements".into())
 }
 
-/// Runs scripts to their end, each on a connection of its own.
+/// Runs each script to its end on a separate connection.
 ///
 /// # Errors
-/// When a connection fails or an answer is wrong.
+/// When a connection fails or a response is not a success.
 pub(crate) fn run_to_the_end(address: SocketAddr, scripts: Vec<Script>) -> Result<()> {
     let tally = Rc::new(RefCell::new(Tally::new()));
     drive_all(address, scripts.into_iter().map(|script| (script, Rc::clone(&tally))).collect(), None)?;
     tally.replace(Tally::new()).checked().map(|_| ())
 }
 
-/// A count as a number to divide; exact below 2^53.
-#[expect(clippy::cast_precision_loss, reason = "no count here comes near 2^53")]
+/// Converts a count to a float; exact below 2^53.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 pub(crate) fn whole(count: u64) -> f64 {
     count as f64
 }
@@ -214,7 +214,7 @@ fn drive_all(address: SocketAddr, drivers: Vec<Driver>, length: Option<Duration>
     Ok(busy / started.elapsed().as_secs_f64())
 }
 
-/// The processor time of this thread, where the system tells.
+/// Returns the processor time of this thread, where the system reports it.
 fn processor_time() -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let ns = told.split_whitespace().next().and_then(|ns| ns.parse().ok());
@@ -265,14 +265,14 @@ impl Connection {
         Self { stream, request: Vec::with_capacity(1024), answer: vec![0; ANSWER_BYTES] }
     }
 
-    /// Sends the request and reads the whole answer.
+    /// Sends the request and reads the whole response.
     async fn exchange(&mut self) -> Result<Head, String> {
         self.send().await.map_err(|error| format!("sending: {error}"))?;
         let (mut filled, mut known) = (0, None);
         loop {
             let read = self.receive(filled).await.map_err(|error| format!("receiving: {error}"))?;
             if read == 0 {
-                return Err("the connection was closed before the answer".into());
+                return Err("the connection was closed before the response".into());
             }
             filled += read;
             if known.is_none() {
@@ -283,7 +283,7 @@ impl Connection {
                 Some(head) => head.total,
                 None => filled,
             };
-            // Always room for more than is to come: a read that does not fill it tells that all was read.
+            // Keep room beyond the expected end: a read that does not fill the buffer has read everything.
             if self.answer.len() <= expected {
                 self.answer.resize(expected + ANSWER_BYTES, 0);
             }

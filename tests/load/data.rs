@@ -1,29 +1,29 @@
-//! Made-up posts and notices: the same ones in every run, shaped like those of a university's sites.
+//! Generated posts and notices: the same in every run, shaped like those of a university's websites.
 
 use serde_json::{Value, json};
 use tidings_words::Random;
 
-/// Most posts have an image; this share of four.
+/// The number of posts out of four that have an image.
 const IMAGES_OF_FOUR: u64 = 3;
 const TAGS: u64 = 200;
 const WORDS: u64 = 4_000;
-/// The days over which the posts are spread: two years of twelve months of 28 days.
+/// The number of days over which the posts are spread: two years of twelve months of 28 days.
 const DAYS: u64 = 2 * 12 * 28;
 
-/// The categories that posts are in.
+/// The topics of the posts.
 pub(crate) const TOPICS: [&str; 20] = [
     "notices", "library", "sports", "music", "travel", "science", "history", "housing", "jobs", "health",
     "film", "games", "cooking", "language", "design", "physics", "biology", "economy", "law", "clubs",
 ];
 
-/// A word of the vocabulary; as in any language, few words are frequent: those of the lowest ranks.
+/// Returns a random word of the vocabulary; low ranks are frequent, as in natural language.
 fn random_word(random: &mut Random) -> String {
     let mut rank = || random.number() % WORDS;
     let common = rank() * rank() / WORDS;
     word(common * rank() / WORDS)
 }
 
-/// Words until the text has that many characters.
+/// Returns words until the text has `length` characters.
 fn text(random: &mut Random, characters: usize) -> String {
     let mut text = random_word(random);
     while text.len() < characters {
@@ -33,7 +33,7 @@ fn text(random: &mut Random, characters: usize) -> String {
     text
 }
 
-/// The word of that rank: two or more syllables, different for each rank.
+/// Returns the word of a rank: two or more syllables, different for each rank.
 pub(crate) fn word(mut rank: u64) -> String {
     const SYLLABLES: [&str; 16] = [
         "ba", "den", "fi", "go", "hul", "ka", "lor", "mi", "nes", "po", "ra", "sil", "tu", "ver", "wo", "zan",
@@ -48,7 +48,7 @@ pub(crate) fn word(mut rank: u64) -> String {
     }
 }
 
-/// The posts as JSON lines: what `import_posts` and `post import` take.
+/// Returns the posts as JSON lines, the input of `import_posts` and `post import`.
 pub(crate) fn posts(count: usize) -> String {
     let mut random = Random::new(1);
     let mut lines = String::with_capacity(count * 900);
@@ -86,7 +86,7 @@ fn date(random: &mut Random) -> String {
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.000Z")
 }
 
-/// The body of `insert_notice` for the notice of that number.
+/// Returns the body of the `insert_notice` request for the notice with this number.
 pub(crate) fn notice(number: u64) -> Value {
     let mut random = Random::new(1_000 + number);
     json!({ "title": text(&mut random, 60), "post": text(&mut random, 400), "activation": 1 })

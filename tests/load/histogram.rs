@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// The longest latency that is told apart from longer ones: one hour, in nanoseconds.
+/// The longest latency that is recorded exactly, in nanoseconds: one hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
-/// Significant decimal digits of a recorded latency; a value read is at most 0.1 % too long.
+/// Significant decimal digits of a recorded latency: a reported value is at most 0.1 % too long.
 const DIGITS: u8 = 3;
 
-/// Counts answers by latency.
+/// Counts responses by latency.
 pub(crate) struct Histogram(hdrhistogram::Histogram<u64>);
 
 impl Histogram {
@@ -24,17 +24,17 @@ impl Histogram {
         self.0.add(&other.0).expect("all histograms have the same bounds");
     }
 
-    /// The number of answers.
+    /// Returns the number of responses.
     pub(crate) fn count(&self) -> u64 {
         self.0.len()
     }
 
-    /// The longest latency; zero when there are no answers.
+    /// Returns the longest latency; zero if there are no responses.
     pub(crate) fn longest(&self) -> Duration {
         Duration::from_nanos(self.0.max())
     }
 
-    /// The latency that `percent` of the answers did not exceed; zero when there are no answers.
+    /// Returns the latency that `percent` of the responses did not exceed; zero if there are no responses.
     pub(crate) fn percentile(&self, percent: f64) -> Duration {
         Duration::from_nanos(self.0.value_at_percentile(percent))
     }

@@ -1,35 +1,36 @@
-//! How fast tidings is, measured against what the machine could do: one load script, one table.
+//! The load benchmark: measures the rates of tidings and compares them with the limits of the machine.
 //!
 //! ```text
 //! cargo bench --bench load                            # everything, about two minutes
-//! cargo bench --bench load -- feeds sign_in           # some parts; --help names them
-//! cargo bench --bench load -- --seconds 10            # longer, so less moved by chance (3 by default)
+//! cargo bench --bench load -- feeds sign_in           # some parts; --help lists them
+//! cargo bench --bench load -- --seconds 10            # longer measurements vary less (3 by default)
 //! cargo bench --bench load -- --posts 100000          # a larger store (20,000 by default)
-//! cargo bench --bench load -- --json                  # for programs
+//! cargo bench --bench load -- --json                  # machine-readable output
 //! cargo bench --bench load -- --binary old/tidings    # another build of tidings
 //! ```
 //!
-//! It drives the release binary over HTTP and by command, in a new directory below `target/`, so the disk under
-//! that is measured. Nothing else should run on the machine meanwhile: turns during which other programs used a
-//! tenth of its processors are done again, for `--patience` seconds in all (30 by default), then kept and told of.
+//! It drives the release binary over HTTP and on the command line, in a new directory below `target/`, so the
+//! results include that disk. Nothing else should run on the machine: a turn in which other programs used more than
+//! a tenth of the processors is repeated, for `--patience` seconds in total (30 by default); after that it is kept
+//! and reported as disturbed.
 //!
 //! | column | meaning |
 //! |---|---|
-//! | measured | the middle one of several turns, in each of which the limits and tidings take a fifth of a second one after the other; of five imports or starts |
-//! | bare limit | the same, of the least program that could answer: a warp with this very body, asked by the same client; as many Argon2id verifications as there are processors; SQLite committing row after row (WAL, `synchronous=FULL`) |
-//! | ratio | measured / bare limit: the middle one of the turns' own ratios |
-//! | target | what is wanted of the ratio, the rate or the latency, with `ok` or `missed` after it |
-//! | p50, p99, max | from sending a request to having read all of its answer; of all turns that count |
+//! | measured | the median of several turns, each of which measures the baselines and tidings for a fifth of a second each; for imports and starts, the median of five |
+//! | bare limit | the same for a minimal baseline: a bare warp server with the same body and client; concurrent Argon2id verifications, one per processor; sequential SQLite commits of one row (WAL, `synchronous=FULL`) |
+//! | ratio | measured / bare limit: the median of the ratios of the turns |
+//! | target | the target for the ratio, the rate or the latency, followed by `ok` or `missed` |
+//! | p50, p99, max | latency from sending a request to reading its whole response, over all turns |
 //!
-//! One wrong answer (status, or no `"result":"success"`) makes a part fail, and then the exit status is 1; a
-//! missed target does not. Parts that read use 64 connections, those where latency counts 8, each of which asks
-//! again as soon as it is answered. The client is one thread beside the server, on the same processors; a note
-//! tells when it had no time left, as then it and not the server was measured.
+//! A failed response (another status, or no `"result":"success"`) fails its part, and the exit status is then 1; a
+//! missed target does not change it. Parts that read use 64 connections, parts that measure latency use 8; each
+//! connection sends the next request as soon as it has a response. The client is one thread on the same machine; a
+//! note says when the client was the bottleneck.
 //!
-//! Without the `--bench` that `cargo bench` adds (so under `cargo test --benches`) it runs for a moment on a few
-//! posts, to see that it works; its figures then mean nothing.
+//! Without the `--bench` flag that `cargo bench` adds, for example under `cargo test --benches`, it runs briefly on
+//! few posts, only to check that it works; the figures are then meaningless.
 #![expect(clippy::print_stdout, reason = "the table is the output")]
-#![expect(clippy::print_stderr, reason = "progress goes beside the output")]
+#![expect(clippy::print_stderr, reason = "progress goes to standard error")]
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -57,24 +58,24 @@ mod world;
 
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
-/// Measures tidings against what the machine could do.
+/// Measures tidings and compares it with the limits of the machine
 #[derive(Parser)]
 struct Arguments {
-    /// What to measure [default: all]
+    /// The parts to measure [default: all]
     parts: Vec<Part>,
-    /// How long each measure takes [default: 3]
+    /// The length of each measurement in seconds [default: 3]
     #[arg(long)]
     seconds: Option<f64>,
-    /// How many posts there are [default: 20000]
+    /// The number of posts in the store [default: 20000]
     #[arg(long)]
     posts: Option<usize>,
-    /// For how many seconds, in all, to repeat what other programs disturb [default: 30]
+    /// The total time, in seconds, for repeating turns that other programs disturb [default: 30]
     #[arg(long)]
     patience: Option<f64>,
     /// Prints JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// The tidings to measure, instead of the one built with this
+    /// The tidings binary to measure, instead of the one that cargo built
     #[arg(long, default_value = env!("CARGO_BIN_EXE_tidings"), hide_default_value = true)]
     binary: PathBuf,
     /// Added by cargo bench
@@ -98,7 +99,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures and prints; whether all could be measured.
+/// Measures and prints the parts, and returns whether all of them could be measured.
 fn run(arguments: &Arguments) -> Result<bool> {
     let (seconds, posts, patience) = if arguments.bench { (3.0, 20_000, 30.0) } else { (0.1, 2_000, 0.0) };
     let (seconds, posts) = (arguments.seconds.unwrap_or(seconds), arguments.posts.unwrap_or(posts));
@@ -131,7 +132,7 @@ fn run(arguments: &Arguments) -> Result<bool> {
         }
         match bench.take_disturbed() {
             0 => {}
-            turns => report.disturbed.push(format!("{name}: {turns} turns, by other programs")),
+            turns => report.disturbed.push(format!("{name}: {turns} turns disturbed by other programs")),
         }
     }
     if arguments.json {

@@ -1,4 +1,4 @@
-//! Comparing a server with its limits, in turns, so that a busy moment of the machine meets both.
+//! Measures a server and its baselines in alternating turns, so that other load on the machine affects both.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -12,51 +12,51 @@ use crate::client::{Script, Tally, each, run};
 use crate::histogram::Histogram;
 use crate::noise::Watch;
 
-/// A turn takes about so long: many turns tell more than long ones, as threads and processors find each other
-/// anew in each, and sometimes better.
+/// The approximate length of a turn. Many short turns vary less than a few long ones, because scheduling differs
+/// from turn to turn.
 const TURN: Duration = Duration::from_millis(200);
-/// The fewest turns of a measurement.
+/// The minimum number of turns of a measurement.
 const FEWEST_TURNS: u32 = 3;
-/// Until a disturbed turn is tried again.
+/// The pause before a disturbed turn is repeated.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A measure of a limit, for that much time.
+/// A function that measures a baseline for a given time.
 pub(crate) type Limit<'a> = &'a mut dyn FnMut(Duration) -> Result<Tally>;
 
-/// A rate and the limits it is measured against.
+/// A rate, and the baselines that it is compared with.
 pub(crate) struct Measured {
     pub(crate) rate: f64,
     pub(crate) limits: Vec<Against>,
-    /// Of all answers of the turns that were kept.
+    /// The latencies of all turns that were kept.
     pub(crate) latency: Histogram,
-    /// The greatest share of its processor that the client used, for the server or for a limit.
+    /// The largest share of its processor that the client used, for the server or for a baseline.
     pub(crate) client_busy: f64,
 }
 
-/// A limit, and which part of it the measured rate is.
+/// A baseline, and the ratio of the measured rate to it.
 ///
-/// The part is the middle one of the turns' own parts, so it differs a little from one middle rate over the other.
+/// The ratio is the median of the turns' ratios, so it differs slightly from the ratio of the median rates.
 #[derive(Clone, Copy)]
 pub(crate) struct Against {
     pub(crate) rate: f64,
     pub(crate) ratio: f64,
 }
 
-/// How measurements are made: how long, and how often again when other programs disturb them.
+/// How to measure: number and length of turns, and how long to repeat disturbed turns.
 #[derive(Clone)]
 pub(crate) struct Turns {
-    /// How many turns a measurement has; odd, so that there is a middle one.
+    /// The number of turns in a measurement; odd, so that there is a median.
     count: u32,
-    /// How long a turn measures one thing.
+    /// How long a turn measures each thing.
     slice: Duration,
-    /// The time left for trying disturbed turns again.
+    /// The time left for repeating disturbed turns, shared by clones.
     patience: Rc<Cell<Duration>>,
-    /// Turns that were disturbed and kept nevertheless.
+    /// The number of disturbed turns that were kept.
     disturbed: Rc<Cell<u32>>,
 }
 
 impl Turns {
-    /// Turns that take so long, all of one measurement together.
+    /// Divides a measurement of `length` into turns.
     pub(crate) fn new(length: Duration, patience: Duration) -> Self {
         let count = u32::try_from(length.as_millis() / TURN.as_millis()).unwrap_or(u32::MAX);
         let count = count.max(FEWEST_TURNS) | 1;
@@ -68,18 +68,18 @@ impl Turns {
         }
     }
 
-    /// Fewer and longer ones, for what is seldom done in a second; patience is shared.
+    /// Returns fewer and longer turns, for work that takes long; the time for repetitions is shared.
     pub(crate) fn fewer(&self, times: u32) -> Self {
         let count = (self.count / times).max(FEWEST_TURNS) | 1;
         Self { count, slice: self.slice * self.count / count, ..self.clone() }
     }
 
-    /// How many disturbed turns were kept since this was last asked.
+    /// Returns the number of disturbed turns that were kept since the last call.
     pub(crate) fn take_disturbed(&self) -> u32 {
         self.disturbed.take()
     }
 
-    /// Measures once, and again while other programs disturb it and patience lasts.
+    /// Measures once, and repeats it while other programs disturb it and time for repetitions is left.
     pub(crate) fn undisturbed<T>(&self, mut turn: impl FnMut() -> Result<T>) -> Result<T> {
         loop {
             let (started, watch) = (Instant::now(), Watch::start());
@@ -96,7 +96,7 @@ impl Turns {
         }
     }
 
-    /// Measures a rate and its limits in turns.
+    /// Measures a rate and its baselines in turns.
     pub(crate) fn measure(
         &self,
         limits: &mut [Limit<'_>],
@@ -126,7 +126,7 @@ impl Turns {
         Ok(Measured { rate: middle(rates), limits, latency, client_busy: middle(busy) })
     }
 
-    /// Measures scripts against a bare warp that is asked `request`, of which the server's answer is `body`.
+    /// Measures scripts against a bare warp server that receives `request` and responds with `body`.
     pub(crate) fn against_warp(
         &self,
         connections: usize,
@@ -139,7 +139,7 @@ impl Turns {
         self.measure(&mut [&mut warp], |slice| one_group(address, scripts(), slice))
     }
 
-    /// Runs groups of connections beside each other for the whole length.
+    /// Runs groups of connections concurrently for the whole length.
     pub(crate) fn together<const GROUPS: usize>(
         &self,
         address: SocketAddr,
@@ -155,7 +155,7 @@ pub(crate) fn one_group(address: SocketAddr, scripts: Vec<Script>, length: Durat
     Ok(tally)
 }
 
-/// The middle one of some figures; of an even number the upper middle one, of none 0.
+/// Returns the median: the upper one of an even number of figures, 0 if there are none.
 pub(crate) fn middle(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The parts of a run: each measures one line of the table of targets and gives its rows.
+//! The parts of the benchmark: each measures one subject and returns its rows.
 
 use std::cell::OnceCell;
 
@@ -17,40 +17,40 @@ mod reads;
 mod sign_in;
 mod words;
 
-/// Clients of the parts that ask for what everybody may read.
+/// The number of clients in parts that read public data.
 const MANY: usize = 64;
-/// Clients of the parts in which the time to an answer matters.
+/// The number of clients in parts that measure latency.
 const FEW: usize = 8;
 
-/// What can be measured by itself.
+/// A part that can be measured by itself.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(crate) enum Part {
-    /// The popular, recommended and topic feed of guests
+    /// The popular, recommended and topic feeds of guests
     Feeds,
-    /// All notices, and one
+    /// The list of notices, and one notice
     Notices,
     /// `get_userinfo` with a token
     Userinfo,
     /// The recommended feed of members with a history
     MemberFeed,
-    /// Likes, each on disk when answered
+    /// Likes, each synced to disk before the response
     PostLike,
-    /// Signing in, alone and beside feeds
+    /// Signing in, alone and while feeds are read
     SignIn,
-    /// What analytics report, read while nothing changes
+    /// The analytics reports, read while nothing changes
     Analytics,
-    /// Guest feeds with access log and counters, against the same without
+    /// Guest feeds with access log and counters, compared with neither
     Counting,
-    /// Similar words of three tokens, in a large word model
+    /// Words similar to three tokens, in a large word model
     SimilarWords,
-    /// Importing posts, over HTTP and by command
+    /// Importing posts, over HTTP and on the command line
     Import,
-    /// From start to the first answer, and the memory used then
+    /// The time from start to the first response, and the memory used then
     Start,
 }
 
-/// What the parts share.
+/// The state that the parts share.
 pub(crate) struct Bench {
     pub(crate) program: Program,
     pub(crate) posts: usize,
@@ -63,7 +63,7 @@ impl Bench {
         Self { program, posts, turns, world: OnceCell::new() }
     }
 
-    /// The served database that parts measure against, made when it is first needed.
+    /// Returns the server that parts measure, and starts it on first use.
     fn world(&self) -> Result<&World> {
         if let Some(world) = self.world.get() {
             return Ok(world);
@@ -84,7 +84,7 @@ impl Bench {
             }
             Part::SignIn => sign_in::sign_in(self.world()?, &self.turns),
             Part::Analytics => analytics::reports(self.world()?, &self.turns),
-            // Nothing else shall run beside these, and none of the parts before comes after them.
+            // These parts run without the shared server; all parts that need it come before them.
             Part::Counting | Part::SimilarWords | Part::Import | Part::Start => {
                 self.world.take();
                 let alone = match part {
@@ -98,7 +98,7 @@ impl Bench {
         }
     }
 
-    /// How many turns were disturbed by other programs since this was last asked.
+    /// Returns the number of turns that other programs disturbed since the last call.
     pub(crate) fn take_disturbed(&self) -> u32 {
         self.turns.take_disturbed()
     }

@@ -1,4 +1,4 @@
-//! Servers in processes of their own: started, found by their ready line, stopped when dropped.
+//! Server processes: started, located by their ready line, and stopped when dropped.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -7,20 +7,20 @@ use std::thread;
 
 use crate::Result;
 
-/// What a server prints when it is ready, before its address.
+/// The text that a server prints before its address when it is ready.
 const READY: &str = "listening on http://";
 
-/// A running server; dropping it ends it.
+/// A running server process, killed when dropped.
 pub(crate) struct Process {
     child: Child,
     pub(crate) address: SocketAddr,
 }
 
 impl Process {
-    /// Starts a server, hands it its input, and waits for its ready line.
+    /// Starts a server, writes its standard input, and waits for its ready line.
     ///
     /// # Errors
-    /// When it cannot be started, or ends without being ready.
+    /// When it cannot be started, or ends before it is ready.
     pub(crate) fn start(mut command: Command, input: &[u8]) -> Result<Self> {
         let mut child = command.stdout(Stdio::piped()).spawn()?;
         let ready = give(&mut child, input).and_then(|()| read_address(&mut child));
@@ -33,7 +33,7 @@ impl Process {
         }
     }
 
-    /// A figure of the process in kB, by its name in `/proc/PID/status`.
+    /// Returns a value in kB from `/proc/PID/status`, by its name.
     pub(crate) fn memory_kb(&self, name: &str) -> Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -49,7 +49,7 @@ impl Drop for Process {
 }
 
 fn end(child: &mut Child) {
-    // It may have ended by itself; then there is nothing to do.
+    // The process may have ended already.
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -76,7 +76,7 @@ fn read_address(child: &mut Child) -> Result<SocketAddr> {
     Err("the server ended before it was ready".into())
 }
 
-/// Reads on, so that the server never waits for a full pipe.
+/// Reads the rest of the output so that the pipe never fills.
 fn drain(mut lines: BufReader<ChildStdout>) {
     thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
 }

@@ -1,4 +1,4 @@
-//! The program that is measured: its commands, and how a client of it signs in.
+//! The program under measurement: its commands, and signing in to it.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -14,18 +14,18 @@ use crate::client::{ask_json, post_json};
 use crate::process::Process;
 
 const ADMINISTRATOR: &str = "boss";
-/// All load comes from one address, which stands for many: nothing that it does is refused. Its lines in the access log
-/// stay limited, as by default; the part `counting` writes all of them.
+/// Settings that accept all load from one address, which stands for many clients. The access log stays limited, as
+/// by default; the part `counting` logs every request.
 const UNLIMITED: [&str; 6] =
     ["--sign-up-limit", "off", "--search-limit", "off", "--guest-write-limit", "off"];
-/// The password of everybody here.
+/// The password of all members.
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
 
-/// The binary, and the directory in which it works.
+/// The binary, and its working directory.
 pub(crate) struct Program {
     binary: PathBuf,
     pub(crate) directory: PathBuf,
-    /// How many databases were made.
+    /// The number of databases created.
     databases: Cell<u32>,
 }
 
@@ -44,7 +44,7 @@ impl Program {
         self.directory.join("password")
     }
 
-    /// A command on a database in the directory, free of the settings of whoever runs this.
+    /// Returns a command in the directory, without the user's environment settings.
     fn command(&self, database: &str, arguments: &[&str]) -> Result<Command> {
         let mut command = Command::new(&self.binary);
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("TIDINGS_")) {
@@ -56,14 +56,14 @@ impl Program {
         Ok(command)
     }
 
-    /// The end of what the program wrote to its log: where to look when something failed.
+    /// Returns the end of the program's log, to be shown after a failure.
     pub(crate) fn log_end(&self) -> String {
         let log = fs::read_to_string(self.directory.join("log")).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(5)..].join("\n")
     }
 
-    /// Makes another database, with an administrator; its name.
+    /// Creates a new database with an administrator, and returns its name.
     pub(crate) fn init(&self) -> Result<String> {
         let database = format!("{}.db", self.databases.get());
         self.databases.set(self.databases.get() + 1);
@@ -72,26 +72,26 @@ impl Program {
         if output.status.success() { Ok(database) } else { Err(format!("init: {}", output.status).into()) }
     }
 
-    /// Serves a database with these settings, on a port that is free.
+    /// Serves a database with these settings, on a free port.
     pub(crate) fn serve(&self, database: &str, settings: &[&str]) -> Result<Process> {
         let mut command = self.command(database, &["serve", "--listen", "127.0.0.1:0"])?;
         command.args(UNLIMITED).args(settings);
         Process::start(command, &[])
     }
 
-    /// Learns the words of a database's posts, so that a server does not while it is measured.
+    /// Trains the word model, so that the server does not train it during a measurement.
     pub(crate) fn train(&self, database: &str) -> Result<()> {
         succeed(self.command(database, &["words", "train"])?)
     }
 
-    /// Loads vectors from a file.
+    /// Loads word vectors from a file.
     pub(crate) fn load_words(&self, database: &str, file: &Path) -> Result<()> {
         let mut command = self.command(database, &["words", "load"])?;
         command.arg(file);
         succeed(command)
     }
 
-    /// Imports a file by command; the time from its start to its end.
+    /// Imports a file with the command, and returns how long the command took.
     pub(crate) fn import(&self, database: &str, file: &Path, posts: usize) -> Result<Duration> {
         let mut command = self.command(database, &["--json", "post", "import"])?;
         let started = Instant::now();
@@ -105,38 +105,38 @@ impl Program {
     }
 }
 
-/// Runs a command to its end.
+/// Runs a command and waits until it exits.
 fn succeed(mut command: Command) -> Result<()> {
     let status = command.stdout(Stdio::null()).status()?;
     if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}").into()) }
 }
 
-/// Refuses the answer of an import that did not insert all.
+/// Returns an error if an import did not insert all posts.
 pub(crate) fn imported(answer: &Value, posts: usize) -> Result<()> {
     if answer["inserted"].as_u64() == Some(posts as u64) {
         Ok(())
     } else {
         let text: String = answer.to_string().chars().take(200).collect();
-        Err(format!("{posts} posts to import, answered with {text}").into())
+        Err(format!("importing {posts} posts was answered with {text}").into())
     }
 }
 
-/// Registers a member; its token.
+/// Registers a member and returns its token.
 pub(crate) fn sign_up(address: SocketAddr, id: &str) -> Result<String> {
     let body = json!({ "id": id, "pw": PASSWORD, "pw_check": PASSWORD, "nickname": id });
     token(&ask_json(address, &post_json("/sign_up", None, &body))?)
 }
 
-/// The request that signs a member in.
+/// Returns the request that signs a member in.
 pub(crate) fn sign_in(id: &str) -> Vec<u8> {
     post_json("/sign_in", None, &json!({ "id": id, "pw": PASSWORD }))
 }
 
-/// Signs the administrator in; its token.
+/// Signs the administrator in and returns the token.
 pub(crate) fn administrator(address: SocketAddr) -> Result<String> {
     token(&ask_json(address, &sign_in(ADMINISTRATOR))?)
 }
 
 fn token(answer: &Value) -> Result<String> {
-    Ok(answer["access_token"].as_str().ok_or("an answer without access_token")?.to_owned())
+    Ok(answer["access_token"].as_str().ok_or("the response has no access_token")?.to_owned())
 }

@@ -1,4 +1,4 @@
-//! What is printed: a row for each thing measured, as a table or as JSON.
+//! The results: one row per measurement, printed as a table or as JSON.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::histogram::Histogram;
 use crate::measure::Against;
 
-/// A client busier than this is itself the limit: the ratio says less than it seems to.
+/// A client that uses a larger share of its processor is the bottleneck, so the ratio is unreliable.
 const CLIENT_IS_THE_LIMIT: f64 = 0.97;
 
-/// One thing measured, and whether it is as it should be.
+/// One measurement, its target, and whether it met the target.
 #[derive(Serialize)]
 pub(crate) struct Row {
     what: String,
@@ -29,7 +29,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A row that has no target yet.
+    /// Creates a row without a target.
     pub(crate) fn new(what: impl Into<String>, measured: f64, unit: &'static str) -> Self {
         Self {
             what: what.into(),
@@ -47,7 +47,7 @@ impl Row {
         }
     }
 
-    /// Adds what the rate was measured against, and which part of it is wanted.
+    /// Adds the baseline of the rate, and the ratio to reach.
     pub(crate) fn against(mut self, limit: Against, wanted: f64) -> Self {
         self.bare = Some(limit.rate);
         self.ratio = Some(limit.ratio);
@@ -64,7 +64,7 @@ impl Row {
         self.wanted(&format!("≤ {}", figure(wanted)), met)
     }
 
-    /// Wants the slowest hundredth of the answers to begin below that; to be called after [`Row::latency`].
+    /// Adds a target for the 99th percentile of latency; call it after [`Row::latency`].
     pub(crate) fn p99_under(self, wanted_ms: f64) -> Self {
         let met = self.p99_ms.is_some_and(|p99| p99 < wanted_ms);
         self.wanted(&format!("p99 < {wanted_ms:.0} ms"), met)
@@ -88,7 +88,7 @@ impl Row {
 
     pub(crate) fn client_busy(mut self, share: f64) -> Self {
         self.client_busy = Some(share);
-        if share > CLIENT_IS_THE_LIMIT { self.note("the client was the limit") } else { self }
+        if share > CLIENT_IS_THE_LIMIT { self.note("the client was the bottleneck") } else { self }
     }
 
     pub(crate) fn note(mut self, note: impl AsRef<str>) -> Self {
@@ -120,7 +120,7 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-/// A figure with as many digits as are worth reading: `48,123`, `61.4`, `2.31`, `0.052`.
+/// Formats a figure with a suitable number of digits: `48,123`, `61.4`, `2.31`, `0.052`.
 fn figure(value: f64) -> String {
     match value {
         ..1.0 => format!("{value:.3}"),
@@ -141,21 +141,21 @@ fn thousands(digits: &str) -> String {
     text
 }
 
-/// All that a run gave.
+/// The results of a run.
 #[derive(Serialize)]
 pub(crate) struct Report {
     pub(crate) processors: usize,
     pub(crate) posts: usize,
     pub(crate) seconds: f64,
     pub(crate) rows: Vec<Row>,
-    /// Which parts other programs disturbed, and how often.
+    /// The parts that other programs disturbed, with the number of turns.
     pub(crate) disturbed: Vec<String>,
-    /// Which parts could not be measured, and why.
+    /// The parts that could not be measured, with the error.
     pub(crate) failures: Vec<String>,
 }
 
 impl Report {
-    /// The rows below each other, the notes last, then what could not be measured.
+    /// Formats the rows as a table, followed by disturbed and failed parts.
     pub(crate) fn table(&self) -> String {
         let head =
             ["what", "measured", "bare limit", "ratio", "target", "", "p50 ms", "p99 ms", "max ms", ""];
@@ -168,7 +168,7 @@ impl Report {
         for cells in lines {
             let mut line = String::new();
             for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-                // Figures to the right, words to the left; writing to a String cannot fail.
+                // Align figures to the right and text to the left. Writing to a String cannot fail.
                 let _ = match column {
                     1..=3 | 6..=8 => write!(line, "{cell:>width$}  "),
                     _ => write!(line, "{cell:<width$}  "),
@@ -184,7 +184,7 @@ impl Report {
             let _ = writeln!(text, "failed: {failure}");
         }
         let Self { processors, posts, seconds, .. } = self;
-        let _ = writeln!(text, "{processors} processors, {posts} posts, {seconds} seconds for each measure");
+        let _ = writeln!(text, "{processors} processors, {posts} posts, {seconds} seconds per measurement");
         text
     }
 }

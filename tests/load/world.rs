@@ -1,4 +1,4 @@
-//! What is measured against: a served database with posts, notices, and members who have read and liked.
+//! The server under load: a database with posts, notices, and members with views and likes.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -15,16 +15,16 @@ use crate::data::{self, TOPICS};
 use crate::process::Process;
 use crate::program::{self, Program};
 
-/// Posts in an answer of a feed, when there are as many.
+/// The maximum number of posts in a feed response.
 pub(crate) const FEED_POSTS: usize = 150;
 pub(crate) const NOTICES: u64 = 50;
-/// Views and likes that a member with a history has given, each; half of the liked posts were viewed.
+/// The number of views, and of likes, of a member with a history; half of the liked posts were also viewed.
 pub(crate) const HISTORY: usize = 300;
-/// Topics that a member with a history cares for.
+/// The number of favourite topics of a member with a history.
 const FAVOURITES: usize = 3;
-/// Bytes of one import request: well under the 64 MiB that are accepted.
+/// The maximum size of an import request in bytes, well below the limit of 64 MiB.
 const IMPORT_BYTES: usize = 48 << 20;
-/// How long feeds may take to follow an import.
+/// The time within which feeds must show an import.
 const FOLLOW: Duration = Duration::from_secs(10);
 
 /// A server with posts and notices.
@@ -36,10 +36,10 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Serves a new database and fills it over HTTP.
+    /// Starts a server on a new database and fills it over HTTP.
     pub(crate) fn start(program: &Program, posts: usize) -> Result<Self> {
         let database = program.init()?;
-        // It shall not learn words while it is measured.
+        // The server must not train the word model during a measurement.
         let server = program.serve(&database, &["--words-retrain-after", "0"])?;
         let address = server.address;
         let administrator = program::administrator(address)?;
@@ -58,30 +58,30 @@ impl World {
         self.server.address
     }
 
-    /// The posts that every feed must answer.
+    /// Returns the number of posts that every feed must contain.
     pub(crate) fn feed_posts(&self) -> usize {
         self.posts.min(FEED_POSTS)
     }
 
-    /// The ids of all posts, in an order that is nobody's.
+    /// Returns the ids of all posts in random order.
     pub(crate) fn all_posts(&self) -> Rc<[String]> {
         let mut all: Vec<String> = self.topics.iter().flatten().cloned().collect();
         Random::new(2).shuffle(&mut all);
         all.into()
     }
 
-    /// The ids of the notices.
+    /// Returns the ids of the notices.
     pub(crate) fn notices(&self) -> Result<Vec<String>> {
         let answer = ask_json(self.address(), &get("/get_all_notice", None))?;
         Ok(ids(&answer["notice_list"]))
     }
 
-    /// New members, named after what they are for; their tokens.
+    /// Registers members with the id prefix `name`, and returns their tokens.
     pub(crate) fn members(&self, name: &str, count: usize) -> Result<Vec<String>> {
         (0..count).map(|number| program::sign_up(self.address(), &format!("{name}-{number:03}"))).collect()
     }
 
-    /// New members who have viewed and liked posts, mostly of a few topics.
+    /// Registers members who have viewed and liked posts, mostly of a few topics.
     pub(crate) fn readers(&self, name: &str, count: usize) -> Result<Vec<Reader>> {
         let tokens = self.members(name, count)?;
         let readers = tokens.into_iter().zip(0..).map(|(token, seed)| self.reader(token, seed));
@@ -106,14 +106,14 @@ impl World {
 /// A member with a history.
 pub(crate) struct Reader {
     pub(crate) token: String,
-    /// All posts, those of the favourite topics first.
+    /// The ids of all posts, favourite topics first.
     posts: Rc<[String]>,
-    /// How far in `posts` this member has come.
+    /// The index in `posts` of the next post to like.
     liked: Rc<Cell<usize>>,
 }
 
 impl Reader {
-    /// Views the first posts, and likes those from the middle of them on.
+    /// Returns a script that views the first posts, and likes posts from the middle of the viewed ones on.
     fn history(&self) -> Script {
         let views = self.posts.iter().take(HISTORY).map(|id| ("view", id));
         let likes = self.posts.iter().skip(HISTORY / 2).take(HISTORY).map(|id| ("like", id));
@@ -126,7 +126,7 @@ impl Reader {
         })
     }
 
-    /// The request that likes a post which this member has neither viewed nor liked.
+    /// Returns a function that builds a like of a post which this member has neither viewed nor liked.
     pub(crate) fn like_another(&self) -> impl FnMut() -> Option<Vec<u8>> + use<> {
         let (posts, liked, token) = (Rc::clone(&self.posts), Rc::clone(&self.liked), self.token.clone());
         move || {
@@ -137,7 +137,7 @@ impl Reader {
     }
 }
 
-/// Imports JSON lines over HTTP, in as few requests as are accepted; the time that the requests took.
+/// Imports JSON lines over HTTP in as few requests as possible, and returns the total time of the requests.
 pub(crate) fn import(address: SocketAddr, token: &str, lines: &str, posts: usize) -> Result<Duration> {
     let mut took = Duration::ZERO;
     let (mut rest, mut inserted) = (lines, 0);
@@ -154,16 +154,20 @@ pub(crate) fn import(address: SocketAddr, token: &str, lines: &str, posts: usize
         inserted += count;
         rest = after;
     }
-    if inserted == posts { Ok(took) } else { Err(format!("{inserted} of {posts} posts").into()) }
+    if inserted == posts {
+        Ok(took)
+    } else {
+        Err(format!("{inserted} of {posts} posts were imported").into())
+    }
 }
 
-/// Waits until the feeds hold what was imported.
+/// Waits until the feeds show the imported posts.
 pub(crate) fn wait_for_feeds(address: SocketAddr, posts: usize) -> Result<()> {
     let started = Instant::now();
     for path in ["/get_popularity_newsfeed", "/get_recommendation_newsfeed"] {
         while feed_length(address, path)? < posts.min(FEED_POSTS) {
             if started.elapsed() > FOLLOW {
-                return Err(format!("{path} does not follow an import").into());
+                return Err(format!("{path} does not show the imported posts").into());
             }
             thread::sleep(Duration::from_millis(50));
         }
@@ -171,7 +175,7 @@ pub(crate) fn wait_for_feeds(address: SocketAddr, posts: usize) -> Result<()> {
     Ok(())
 }
 
-/// How many posts a feed answers to a guest.
+/// Returns the number of posts in a guest's feed.
 pub(crate) fn feed_length(address: SocketAddr, path: &str) -> Result<usize> {
     let answer = ask_json(address, &get(path, None))?;
     Ok(ids(&answer["newsfeed"]).len())
@@ -195,7 +199,7 @@ fn ids(list: &Value) -> Vec<String> {
     ids.map(ToOwned::to_owned).collect()
 }
 
-/// A text as it may stand in a query.
+/// Percent-encodes a text for a query string.
 fn encoded(text: &str) -> String {
     let unchanged = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     text.bytes()

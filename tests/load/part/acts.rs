@@ -1,4 +1,4 @@
-//! What members do: they like posts, and read feeds that follow what they like.
+//! Measures acts of members: likes, and recommended feeds that depend on the likes.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -13,16 +13,16 @@ use crate::table::Row;
 use crate::world::{HISTORY, Reader, World};
 
 const FEED: &str = "/get_recommendation_newsfeed";
-/// Feeds of members a second, and how soon.
+/// The targets for members' feeds: feeds per second, and latency.
 const FEED_RATE: f64 = 1_500.0;
 const FEED_P99_MS: f64 = 5.0;
-/// Members who read and like in turns.
+/// The number of members who like a post and read their feed in turns.
 const READERS: usize = 50;
-/// Likes by clients side by side, against commits one by one and against a bare warp.
+/// The targets for concurrent likes, relative to sequential commits and to a bare warp server.
 const LIKE_COMMITS: f64 = 4.0;
 const LIKE_RATIO: f64 = 0.30;
 
-/// The feed of one member who only reads, and of many of whom each likes a post before each feed.
+/// Measures the feed of one member who only reads, and of members who like a post before each feed.
 pub(super) fn member_feed(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let (calm, lively) = (world.readers("calm", 1)?, world.readers("lively", READERS)?);
     let request = get(FEED, calm.first().map(|reader| reader.token.as_str()));
@@ -47,7 +47,7 @@ fn member_row(what: &str, measured: &Measured) -> Row {
     row.at_least(FEED_RATE).p99_under(FEED_P99_MS)
 }
 
-/// What one of the few clients does: for one member after the other a like, then the feed.
+/// Returns the script of one client: for each of its members in turn, a like and then the feed.
 fn like_and_read(readers: &[Reader], client: usize) -> Script {
     let mine = readers.iter().skip(client).step_by(FEW);
     let mut members: Vec<_> =
@@ -66,7 +66,7 @@ fn like_and_read(readers: &[Reader], client: usize) -> Script {
     })
 }
 
-/// Likes of many members at once, no post twice by the same.
+/// Measures concurrent likes of many members; no member likes a post twice.
 pub(super) fn post_like(world: &World, turns: &Turns, bare_database: &Path) -> Result<Vec<Row>> {
     let posts = world.all_posts();
     let tokens = world.members("liker", MANY)?;
@@ -93,17 +93,19 @@ pub(super) fn post_like(world: &World, turns: &Turns, bare_database: &Path) -> R
         Row::new(what, measured.rate, "/s").latency(&measured.latency).client_busy(measured.client_busy)
     };
     Ok(vec![
-        row("post_like, against commits").against(measured.limits[0], LIKE_COMMITS).note("bare one by one"),
+        row("post_like, against commits")
+            .against(measured.limits[0], LIKE_COMMITS)
+            .note("bare limit: sequential commits"),
         row("post_like, against warp").against(measured.limits[1], LIKE_RATIO),
     ])
 }
 
-/// A member who likes one post after the other.
+/// A member who likes one post after another.
 #[derive(Clone)]
 struct Liker {
     token: String,
     posts: Rc<[String]>,
-    /// Where this member begins: not all like the same post at the same time.
+    /// The index of the member's first post; it differs so that members do not like the same post at the same time.
     first: usize,
     given: Rc<Cell<usize>>,
 }

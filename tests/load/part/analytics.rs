@@ -1,4 +1,4 @@
-//! What analytics report, and what counting costs what is counted.
+//! Measures the analytics reports, and the cost of counting requests.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ pub(super) fn reports(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     reports.iter().map(|path| read(world, turns, &path[1..], path, REPORT_RATIO)).collect()
 }
 
-/// The guests' feeds of two servers with the same posts, one of which neither logs nor counts.
+/// Compares guest feeds of two servers with the same posts, one of which neither logs nor counts requests.
 pub(super) fn counting(program: &Program, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
     let file = program.directory.join("posts.jsonl");
     fs::write(&file, data::posts(posts))?;
@@ -47,7 +47,7 @@ pub(super) fn counting(program: &Program, turns: &Turns, posts: usize) -> Result
             .measure(&mut [&mut without], |slice| one_group(counted.address, each(MANY, &request), slice))?;
         let row = Row::new(what, measured.rate, "/s").latency(&measured.latency);
         let row = row.client_busy(measured.client_busy).against(measured.limits[0], COUNTING_RATIO);
-        rows.push(row.note("the limit: --analytics off"));
+        rows.push(row.note("bare limit: --analytics off"));
     }
     Ok(rows)
 }

@@ -1,4 +1,4 @@
-//! All posts at once: importing them, and starting with them.
+//! Measures importing all posts, and starting a server with all posts.
 
 use std::fs;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::program::{self, Program};
 use crate::table::Row;
 use crate::world::{self, FEED_POSTS, feed_length};
 
-/// Each is done so often; odd, so that there is a middle one.
+/// The number of repetitions; odd, so that there is a median.
 const TIMES: usize = 5;
 const IMPORT_RATE: f64 = 20_000.0;
 const START_SECONDS: f64 = 0.5;
@@ -35,7 +35,7 @@ pub(super) fn import(program: &Program, turns: &Turns, posts: usize) -> Result<V
     let row = |what, rates| Row::new(what, middle(rates), "posts/s").at_least(IMPORT_RATE);
     Ok(vec![
         row("import over HTTP", over_http).note("the whole request"),
-        row("import by command", by_command).note("from start to end of the command"),
+        row("import by command", by_command).note("the whole command"),
     ])
 }
 
@@ -49,7 +49,7 @@ fn write_file(program: &Program, lines: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Starts with all posts, several times; the first answer must be a full feed.
+/// Measures repeated starts with all posts; the first response must be a full feed.
 pub(super) fn start(program: &Program, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
     let database = program.init()?;
     program.import(&database, &write_file(program, &data::posts(posts))?, posts)?;
@@ -63,7 +63,7 @@ pub(super) fn start(program: &Program, turns: &Turns, posts: usize) -> Result<Ve
             Ok((server, started.elapsed(), answered))
         })?;
         if answered < posts.min(FEED_POSTS) {
-            return Err(format!("the first answer after the start holds {answered} posts").into());
+            return Err(format!("the first response after the start has {answered} posts").into());
         }
         seconds.push(took.as_secs_f64());
         memory.push(server.memory_kb("VmRSS")? / 1024.0);
@@ -71,9 +71,9 @@ pub(super) fn start(program: &Program, turns: &Turns, posts: usize) -> Result<Ve
         later.push(server.memory_kb("VmRSS")? / 1024.0);
         greatest.push(server.memory_kb("VmHWM")? / 1024.0);
     }
-    let note = format!("two seconds later {:.0}, at most {:.0}", middle(later), middle(greatest));
+    let note = format!("{:.0} after two seconds, peak {:.0}", middle(later), middle(greatest));
     Ok(vec![
-        Row::new("start to first answer", middle(seconds), "s").at_most(START_SECONDS),
-        Row::new("memory then", middle(memory), "MB").at_most(START_MB).note(note),
+        Row::new("start to first response", middle(seconds), "s").at_most(START_SECONDS),
+        Row::new("memory after the start", middle(memory), "MB").at_most(START_MB).note(note),
     ])
 }

@@ -1,4 +1,4 @@
-//! What is read again and again, against a bare warp that answers the very same bytes.
+//! Measures reads, compared with a bare warp server that responds with the same bytes.
 
 use super::MANY;
 use crate::Result;
@@ -23,7 +23,7 @@ pub(super) fn feeds(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (what, path) in feeds {
         if path != topic && feed_length(world.address(), path)? < world.feed_posts() {
-            return Err(format!("{path} answers fewer than {} posts", world.feed_posts()).into());
+            return Err(format!("{path} returns fewer than {} posts", world.feed_posts()).into());
         }
         rows.push(read(world, turns, what, path, FEED_RATIO)?);
     }
@@ -50,7 +50,7 @@ pub(super) fn userinfo(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let tokens = world.members("userinfo", MANY)?;
     let first = tokens.first().map(String::as_str);
     let body = ask(world.address(), &get(PATH, first))?;
-    // The bare server is sent a token too: it has as many bytes of headers to read.
+    // Send the bare server a token too, so that it reads headers of the same size.
     let bare = get(bare::PATH, first);
     let measured = turns.against_warp(MANY, (&bare, &body), world.address(), || {
         tokens.iter().map(|token| always(get(PATH, Some(token)))).collect()

@@ -1,4 +1,4 @@
-//! Signing in, against bare verifications of the same kind; and what feeds feel of it.
+//! Measures signing in, compared with bare password verifications, and its effect on feeds.
 
 use super::FEW;
 use crate::Result;
@@ -12,7 +12,7 @@ use crate::world::World;
 const RATIO: f64 = 0.90;
 const FEED_P99_MS: f64 = 20.0;
 const NAME: &str = "signing";
-/// A turn must hold many verifications of a hundredth of a second, or one more or less of them shows.
+/// Longer turns: a verification takes approximately 10 ms, and a turn must contain many of them.
 const FEWER_TURNS: u32 = 3;
 
 pub(super) fn sign_in(world: &World, turns: &Turns) -> Result<Vec<Row>> {
@@ -26,10 +26,10 @@ pub(super) fn sign_in(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let [feeds, signed_in] = turns.together(world.address(), || [each(FEW, &feed), clients()])?;
     Ok(vec![
         Row::new("sign_in", alone.rate, "/s").latency(&alone.latency).against(alone.limits[0], RATIO),
-        Row::new("popular feed meanwhile", feeds.rate, "/s")
+        Row::new("popular feed during sign-ins", feeds.rate, "/s")
             .latency(&feeds.latency)
             .p99_under(FEED_P99_MS)
-            .note(format!("without a pause; {:.0} sign in each second", signed_in.rate)),
+            .note(format!("concurrent load: {:.0} sign-ins per second", signed_in.rate)),
     ])
 }
 

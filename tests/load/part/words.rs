@@ -1,4 +1,4 @@
-//! Similar words, in a model as large as models get.
+//! Measures similar words in a word model of maximum size.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,16 +16,16 @@ use crate::table::Row;
 
 const PATH: &str = "/get_similarity_words";
 const RATE: f64 = 10_000.0;
-/// Words of the model for each post of the other parts: 100,000 beside 20,000 posts.
+/// Words in the model per post of the other parts: 100,000 words for 20,000 posts.
 const WORDS_FOR_A_POST: u64 = 5;
-/// Of the vectors: finding does not depend on it.
+/// The number of dimensions of the word vectors; lookups do not depend on it.
 const DIMENSIONS: usize = 20;
-/// Words of a post.
+/// The number of words in a post.
 const WORDS_A_POST: u64 = 100;
-/// Words that point much the same way.
+/// The number of words in a group with similar vectors.
 const GROUP: u64 = 50;
 
-/// Three tokens, other ones in each request.
+/// Measures requests for words similar to three tokens, which differ in each request.
 pub(super) fn similar(program: &Program, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
     let words = WORDS_FOR_A_POST * posts as u64;
     let database = program.init()?;
@@ -39,7 +39,7 @@ pub(super) fn similar(program: &Program, turns: &Turns, posts: usize) -> Result<
     let found = ask_json(server.address, &request(&mut Random::new(1), words))?;
     for token in found["similarity_word"].as_array().ok_or("no words")? {
         if !token.as_object().is_some_and(|token| token.values().all(|words| words[9].is_object())) {
-            return Err(format!("fewer than ten words are similar: {token}").into());
+            return Err(format!("fewer than ten words are similar to {token}").into());
         }
     }
     let clients = || (0..MANY as u64).map(|seed| client(Random::new(100 + seed), words)).collect();
@@ -61,7 +61,7 @@ fn request(random: &mut Random, words: u64) -> Vec<u8> {
     post_json(PATH, None, &json!({ "search": tokens.join(" ") }))
 }
 
-/// Posts in which each word stands once, as lines of an import.
+/// Returns posts as import lines; together they contain each word once.
 fn posts_with(words: u64) -> Vec<String> {
     let post = |first: u64| {
         let text: Vec<String> = (first..words.min(first + WORDS_A_POST)).map(word).collect();
@@ -78,7 +78,7 @@ fn text_form(words: u64) -> String {
         text.push_str(&word(rank));
         for _ in 0..DIMENSIONS {
             let component = 3 * group.below(2_001) + own.below(2_001);
-            // Around 0; writing to a String cannot fail.
+            // Centre the values around 0. Writing to a String cannot fail.
             let _ = write!(text, " {}", i64::try_from(component).unwrap_or_default() - 4_000);
         }
         text.push('\n');
