@@ -1,11 +1,11 @@
-//! What inputs are made of: examples that the parsers take, or nearly, and words that mean something to them.
+//! The material of inputs: examples that are valid or almost valid, and tokens that the parsers recognise.
 
 use tidings_core::fuzzing as core;
 
-/// Posts of the Rust blog, one a line.
+/// Posts of the Rust blog, one JSON object per line.
 const RUST_BLOG: &str = include_str!("../../tests/data/rust-blog.jsonl");
 
-/// Words of JSON and of the fields that are read from it.
+/// Tokens of JSON, and the names of its fields.
 pub const JSON: &[&str] = &[
     "{",
     "}",
@@ -35,10 +35,10 @@ pub const JSON: &[&str] = &[
     "{\"a\":{\"a\":{\"a\":",
     "\u{feff}",
 ];
-/// Words of forms.
+/// Tokens of form-encoded bodies.
 pub const FORM: &[&str] =
     &["&", "=", "+", "%20", "%FF", "title", "post", "limit", "tag", "a,b", "%F0%9F%A6%80"];
-/// Words of feeds.
+/// Tokens of web feeds.
 pub const FEED: &[&str] = &[
     "<item>",
     "</item>",
@@ -69,7 +69,7 @@ fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-/// Paths of requests.
+/// Request paths.
 pub fn paths() -> Vec<Vec<u8>> {
     texts(&[
         "/healthz",
@@ -84,7 +84,7 @@ pub fn paths() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Forms, and what stands behind the `?` of an address.
+/// Form-encoded bodies, which are also query strings.
 pub fn forms() -> Vec<Vec<u8>> {
     texts(&[
         "title=A+%26+B%3A+%EB%8C%80%ED%95%99&limit=0&tag=x&tag=y+z",
@@ -102,7 +102,7 @@ pub fn json() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Bodies behind their content types.
+/// A content type, a line break, and a body.
 pub fn bodies() -> Vec<Vec<u8>> {
     texts(&[
         "application/json; charset=utf-8\n{\"title\":\"a\",\"limit\":1}",
@@ -139,7 +139,7 @@ pub fn settings() -> Vec<Vec<u8>> {
     texts(&["/api/v1/", "https://app.example.org:8080", "http://[::1]", "10.0.0.0/8", "fd00::/8"])
 }
 
-/// Tokens: a good one, and forged ones.
+/// Access tokens: a valid one and forged ones.
 pub fn tokens() -> Vec<Vec<u8>> {
     let good = core::good_token();
     let payload = good.split('.').nth(1).unwrap_or_default().to_owned();
@@ -147,7 +147,7 @@ pub fn tokens() -> Vec<Vec<u8>> {
     texts(&[&good, &none, "eyJhbGciOiJIUzUxMiIsInR5cCI6IkpXVCJ9.e30.AAAA", "a.b.c"])
 }
 
-/// Texts of password hashes.
+/// Password hashes in their text formats.
 pub fn password_hashes() -> Vec<Vec<u8>> {
     let (short, long) = ("ab".repeat(32), "cd".repeat(64));
     texts(&[
@@ -172,7 +172,7 @@ pub fn dates() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Searches.
+/// Search queries.
 pub fn searches() -> Vec<Vec<u8>> {
     texts(&[
         "The borrow checker's rules, don't you think?",
@@ -211,7 +211,7 @@ pub fn feeds() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Members to be imported.
+/// Import files of members.
 pub fn members() -> Vec<Vec<u8>> {
     let hash = "ab".repeat(32);
     texts(&[
@@ -223,7 +223,7 @@ pub fn members() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Acts to be imported.
+/// Import files of acts.
 pub fn acts() -> Vec<Vec<u8>> {
     texts(&[
         r#"{"id":"ann","type":"view","url":"https://e.example/1","date":"2020-01-02T03:04:05Z"}"#,
@@ -232,7 +232,7 @@ pub fn acts() -> Vec<Vec<u8>> {
     ])
 }
 
-/// A roster.
+/// Import files of the roster.
 pub fn roster() -> Vec<Vec<u8>> {
     texts(&[
         "id,name,major,password\n2026001,Ann Lee,Physics,secret words\n2026002,\"Ben, Jr.\",,\"a\"\"b\"\n",
@@ -240,7 +240,7 @@ pub fn roster() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Files of vectors.
+/// Files of word vectors.
 pub fn vectors() -> Vec<Vec<u8>> {
     texts(&[
         "4 3\nrust 1 0 0.5\ncargo 0 1 -0.25\nnew_york 1e-3 -2 .5\n학교에서 1 1 1\n",
@@ -249,7 +249,7 @@ pub fn vectors() -> Vec<Vec<u8>> {
     ])
 }
 
-/// Files of word models.
+/// Word model files.
 pub fn word_models() -> Vec<Vec<u8>> {
     vectors().iter().filter_map(|vectors| core::vectors(vectors)).collect()
 }
@@ -257,8 +257,8 @@ pub fn word_models() -> Vec<Vec<u8>> {
 /// Database files.
 ///
 /// # Panics
-/// When none can be made.
+/// When the database cannot be created.
 pub fn databases() -> Vec<Vec<u8>> {
-    let directory = tempfile::tempdir().expect("there is room for files");
+    let directory = tempfile::tempdir().expect("creating a temporary directory failed");
     vec![core::small_database(directory.path())]
 }

@@ -1,10 +1,11 @@
 //! Fuzz targets for every parser of tidings.
 //!
-//! A [`Target`] is a function of bytes that panics when a parser breaks a promise: that it does not panic, and one of
-//! its own, such as that what it writes is read as the same. [`run()`] hands it inputs that are made of examples by
-//! small changes ([`mutate`]). The n-th input of a seed is always the same, however many threads there are.
+//! A [`Target`] is a function that parses bytes and panics when the parser violates a property, for example that
+//! writing a parsed value and reading it again gives the same value. [`run()`] calls it with inputs that [`mutate`]
+//! makes from examples by small changes. The n-th input for a seed is always the same, regardless of the number of
+//! threads.
 //!
-//! `cargo test` runs a few thousand inputs of each target with a fixed seed. For hours by hand:
+//! `cargo test` runs a few thousand inputs of each target with a fixed seed. Longer runs are started by hand:
 //!
 //! ```sh
 //! cargo run --profile fuzz -p tidings-fuzz -- --seconds 3600 --seed $RANDOM
@@ -12,11 +13,11 @@
 //! cargo run --profile fuzz -p tidings-fuzz -- --input fuzz-failures/form-1-4711 form
 //! ```
 //!
-//! An input that fails is written to `fuzz-failures/`. One also fails when it takes longer than a second of the
-//! processor's time for each MiB that it has begun. A failing input that was mended goes to `fuzz/regressions/TARGET/`,
-//! which every run begins with.
+//! An input fails if the target panics or if it uses more than one second of processor time per started MiB. A
+//! failing input is written to `fuzz-failures/`. After the fix, move it to `fuzz/regressions/TARGET/`; every run
+//! tries these files first.
 //!
-//! The settings' file is read by the command line, which is no library: its test is beside it, in
+//! The parser of the settings file belongs to the command line, which is not a library, so its test is in
 //! `cli/src/settings/layers.rs`.
 
 pub mod examples;

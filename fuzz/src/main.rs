@@ -1,5 +1,5 @@
-//! Runs fuzz targets for as long as is wanted; the library says how.
-#![expect(clippy::print_stdout, reason = "it is a command")]
+//! Runs fuzz targets for a given time or number of inputs; see the library's documentation.
+#![expect(clippy::print_stdout, reason = "the command prints its results")]
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,33 +8,33 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use tidings_fuzz::{Limits, TARGETS, Target, run};
 
-/// Tries changed examples on the parsers of tidings.
+/// Runs the parsers of tidings on mutated examples
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The targets [default: all]
+    /// The targets to run [default: all]
     targets: Vec<String>,
-    /// Stop after so many seconds, shared among the targets [default: none, or 60 without --iterations]
+    /// Stop after this many seconds, divided among the targets [default: none, or 60 without --iterations]
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
-    /// Try so many inputs of each target
+    /// Try this many inputs of each target
     #[arg(long, value_name = "N")]
     iterations: Option<u64>,
-    /// Which inputs: the same seed makes the same
+    /// The seed of the inputs; the same seed gives the same inputs
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Inputs that are tried at once [default: as many as there are processors]
+    /// The number of inputs to try in parallel [default: the number of processors]
     #[arg(long, value_name = "N")]
     threads: Option<u64>,
-    /// The processor's time, in milliseconds, that an input may take for each MiB that it has begun
+    /// The maximum processor time, in milliseconds, of an input per started MiB
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     slow: u64,
-    /// Where inputs that fail are written
+    /// The directory for failing inputs
     #[arg(long, value_name = "DIRECTORY", default_value = "fuzz-failures")]
     failures: PathBuf,
-    /// Try this input alone
+    /// Run the targets on this file only
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Name the targets
+    /// List the targets
     #[arg(long)]
     list: bool,
 }
@@ -56,7 +56,12 @@ fn main() -> ExitCode {
         for target in targets {
             let began = Instant::now();
             let taken = (target.run)(&input);
-            println!("{}: {} in {:?}", target.name, if taken { "taken" } else { "refused" }, began.elapsed());
+            println!(
+                "{}: {} in {:?}",
+                target.name,
+                if taken { "accepted" } else { "rejected" },
+                began.elapsed()
+            );
         }
         return ExitCode::SUCCESS;
     }
@@ -76,7 +81,7 @@ fn main() -> ExitCode {
             Ok(report) => {
                 let (of, all) = (number + 1, targets.len());
                 println!(
-                    "{of}/{all} {}: {} inputs, {} taken, in {:.1} s",
+                    "{of}/{all} {}: {} inputs, {} accepted, in {:.1} s",
                     target.name,
                     report.inputs,
                     report.taken,

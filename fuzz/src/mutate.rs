@@ -1,8 +1,8 @@
-//! Small changes of an input.
+//! Mutates inputs by small changes.
 
 use tidings_words::Random;
 
-/// What numbers break at, and what many parsers take for something else than text.
+/// Boundary numbers, and texts that many parsers treat specially.
 const TOKENS: [&str; 40] = [
     "0",
     "-0",
@@ -46,20 +46,20 @@ const TOKENS: [&str; 40] = [
     "../",
 ];
 
-/// Numbers that files break at which are no text, the least byte first.
+/// Boundary numbers of binary formats, in little-endian order.
 const BOUNDS: [[u8; 4]; 4] = [[0xff; 4], [0; 4], [0xff, 0xff, 0xff, 0x7f], [0, 0, 0, 0x80]];
 
-/// The longest input that is made, unless an example is longer.
+/// The maximum length of an input in bytes, unless an example is longer.
 pub const LENGTH_MAX: usize = 64 << 10;
 
-/// A new input, made of one or two of the examples by some changes.
+/// Makes a new input from one or two examples by random changes.
 ///
 /// # Panics
-/// When there is no example.
+/// When `examples` is empty.
 pub fn input(random: &mut Random, examples: &[Vec<u8>], dictionary: &[&str]) -> Vec<u8> {
     let mut input = random.pick(examples).clone();
     let most = input.len().max(LENGTH_MAX);
-    // Mostly few changes, or nothing is left of what the example has to say.
+    // Mostly make few changes, so that the input stays similar to its example.
     let most_changes = 1 << random.below(5);
     let changes = 1 + random.below(most_changes);
     for _ in 0..changes {
@@ -105,7 +105,7 @@ fn change(random: &mut Random, input: &mut Vec<u8>, examples: &[Vec<u8>], dictio
         8 => insert(input, at, &random.number().to_le_bytes()[..=random.below(8)]),
         9 => number(random, input, at),
         10 => {
-            // Numbers of files that are no text.
+            // Overwrite bytes with a boundary number of a binary format.
             let bound = random.pick(&BOUNDS);
             let width = *random.pick(&[1, 2, 4]);
             for (byte, bound) in input.iter_mut().skip(at).zip(bound.iter().take(width)) {
@@ -117,7 +117,7 @@ fn change(random: &mut Random, input: &mut Vec<u8>, examples: &[Vec<u8>], dictio
     }
 }
 
-/// Writes another number in the place of one that is written in digits there or behind.
+/// Replaces a decimal number at or after a position with another number.
 fn number(random: &mut Random, input: &mut Vec<u8>, at: usize) {
     let Some(from) = input.iter().skip(at).position(u8::is_ascii_digit).map(|behind| at + behind) else {
         return;

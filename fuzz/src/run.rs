@@ -14,44 +14,44 @@ use tidings_words::Random;
 use crate::mutate::input;
 use crate::targets::Target;
 
-/// When a run ends.
+/// The limits of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// After so many inputs.
+    /// The number of inputs after which the run ends.
     pub iterations: u64,
-    /// After so long.
+    /// The time after which the run ends.
     pub time: Duration,
-    /// The processor's time that an input may take for each MiB that it has begun; `None`: as long as it likes.
+    /// The maximum processor time of an input per started MiB; `None`: unlimited.
     pub slow: Option<Duration>,
-    /// Inputs that are tried at once.
+    /// The number of inputs to try in parallel.
     pub threads: u64,
 }
 
-/// What a run without a failure did.
+/// The counts of a run without failures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Report {
-    /// Inputs that were tried.
+    /// The number of inputs that were tried.
     pub inputs: u64,
-    /// Those that the parser took.
+    /// The number of inputs that the parser accepted.
     pub taken: u64,
 }
 
 /// An input that failed.
 #[derive(Debug)]
 pub struct Failure {
-    /// The input, which `input.0` of the seed made, unless it is a regression.
+    /// The failing input.
     pub input: Vec<u8>,
-    /// Its name: the target, the seed, and its number.
+    /// The file name: the target, the seed and the number of the input, or the name of the regression.
     pub name: String,
-    /// What was wrong.
+    /// The reason of the failure.
     pub reason: String,
 }
 
 impl Failure {
-    /// Writes the input to a file in `directory`.
+    /// Writes the input to a file in `directory`, and returns its path.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the file cannot be written.
     pub fn write(&self, directory: &Path) -> std::io::Result<PathBuf> {
         fs::create_dir_all(directory)?;
         let file = directory.join(&self.name);
@@ -60,7 +60,7 @@ impl Failure {
     }
 }
 
-/// Tries inputs on a target: first those that failed once and were mended, and the examples, then changed ones.
+/// Runs a target on the saved regressions, then the examples, then mutated inputs.
 ///
 /// # Errors
 /// The first input that fails.
@@ -115,7 +115,7 @@ pub fn run(target: &Target, seed: u64, limits: Limits) -> Result<Report, Box<Fai
     Ok(report)
 }
 
-/// Tries one input; whether the parser took it.
+/// Runs a target on one input, and returns whether the parser accepted it.
 fn attempt(target: &Target, input: &[u8], slow: Option<Duration>) -> Result<bool, String> {
     let began = processor_time();
     let taken = catch_unwind(AssertUnwindSafe(|| (target.run)(input))).map_err(|panic| {
@@ -130,7 +130,7 @@ fn attempt(target: &Target, input: &[u8], slow: Option<Duration>) -> Result<bool
     }
 }
 
-/// How long this thread has kept a processor busy: what else the machine does has no part in it.
+/// Returns the processor time of this thread, which other load on the machine does not affect.
 fn processor_time() -> Duration {
     #[cfg(unix)]
     {
@@ -140,17 +140,17 @@ fn processor_time() -> Duration {
     }
     #[cfg(not(unix))]
     {
-        // There is no such clock: nothing is slow.
+        // Without such a clock, no input counts as slow.
         Duration::ZERO
     }
 }
 
 thread_local! {
-    /// Where the last panic of this thread was.
+    /// The location of the last panic of this thread.
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Keeps panics of targets off standard error, where there would be one for each failing input.
+/// Silences the panic messages of targets, which would fill standard error.
 fn quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -170,7 +170,7 @@ fn numbered(examples: &[Vec<u8>]) -> impl Iterator<Item = (String, Vec<u8>)> {
     (0..).zip(examples).map(|(number, example): (u32, _)| (format!("example-{number}"), example.clone()))
 }
 
-/// The inputs that failed once, by the names of their files.
+/// Reads the saved regressions, with the names of their files.
 fn regressions(target: &str) -> Vec<(String, Vec<u8>)> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions").join(target);
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();

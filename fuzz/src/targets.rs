@@ -1,4 +1,4 @@
-//! The targets by name.
+//! The table of fuzz targets.
 
 use std::cell::OnceCell;
 
@@ -8,21 +8,21 @@ use tidings_server::fuzzing as server;
 
 use crate::examples;
 
-/// A parser, and what its inputs are made of.
+/// A parser under test, and the material of its inputs.
 pub struct Target {
-    /// Its name.
+    /// The name on the command line.
     pub name: &'static str,
-    /// Reads an input, and panics when a promise is broken; whether the parser took it.
+    /// Parses an input and returns whether it was accepted; panics if a property is violated.
     pub run: fn(&[u8]) -> bool,
-    /// What is put into inputs here and there.
+    /// Tokens that are inserted into inputs.
     pub dictionary: &'static [&'static str],
-    /// How many times as long as for others an input takes: of a run that is counted, it has that much less.
+    /// The relative cost of an input; runs with a fixed number of inputs use this many times fewer.
     pub cost: u64,
     examples: fn() -> Vec<Vec<u8>>,
 }
 
 impl Target {
-    /// Inputs that the parser takes, or nearly.
+    /// Returns inputs that are valid or almost valid.
     pub fn examples(&self) -> Vec<Vec<u8>> {
         (self.examples)()
     }
@@ -44,7 +44,7 @@ fn posts(bytes: &[u8], format: Format) -> bool {
     core::posts(format, bytes).good > 0
 }
 
-/// Every target.
+/// All targets.
 pub const TARGETS: [Target; 24] = [
     Target::new("path", server::path, examples::paths).with(&["/", "%2F", "%", "%ff", "//", ".", "?"]),
     Target::new("query", server::query, examples::forms).with(examples::FORM),
@@ -86,13 +86,13 @@ pub const TARGETS: [Target; 24] = [
     Target::new("database", database, examples::databases).costing(2_000),
 ];
 
-/// A file that may be a database or a backup, in a directory of the thread's own.
+/// Opens a file that may be a database or a backup, in a directory of the thread.
 fn database(bytes: &[u8]) -> bool {
     thread_local! {
         static DIRECTORY: OnceCell<tempfile::TempDir> = const { OnceCell::new() };
     }
     DIRECTORY.with(|directory| {
-        let made = || tempfile::tempdir().expect("there is room for files");
+        let made = || tempfile::tempdir().expect("creating a temporary directory failed");
         core::database(bytes, directory.get_or_init(made).path())
     })
 }

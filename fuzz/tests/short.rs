@@ -1,4 +1,4 @@
-//! A short run of every target, with the same inputs each time.
+//! Runs every target briefly, with the same inputs each time.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tidings_fuzz::mutate::input;
 use tidings_fuzz::{Limits, TARGETS, Target, run};
 use tidings_words::Random;
 
-/// Inputs of a target that costs little.
+/// The number of inputs of a target with a cost of 1.
 const INPUTS: u64 = 20_000;
 
 const LIMITS: Limits = Limits { iterations: INPUTS, time: Duration::from_secs(600), slow: None, threads: 2 };

@@ -1,4 +1,4 @@
-//! The attacks, each with what it measures.
+//! The attacks, and the measurements of each.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,11 +16,11 @@ use crate::client::{Connection, Latencies, connect, get, post, post_text};
 use crate::world::{World, ask_always, database_mb, memory_mb, probe, socket_memory_mb};
 use crate::{Row, http2};
 
-/// Requests of the victim in a second.
+/// Requests per second of the victim.
 const RATE: u32 = 100;
-/// Attackers that ask at once, where one more would not make it worse.
+/// The number of concurrent attackers; more of them would not increase the effect.
 const ATTACKERS: usize = 64;
-/// Readers of a feed who ask again as soon as they are answered.
+/// The number of readers of a feed; each sends the next request as soon as it has a response.
 const READERS: usize = 8;
 
 /// An attack.
@@ -28,19 +28,19 @@ const READERS: usize = 8;
 pub(crate) enum Attack {
     /// Failed sign-ins with long ids, which must not stay in memory
     Ids,
-    /// Requests for ever-new paths, each of which is a new row of the access log
+    /// Requests for ever-new paths, each of which adds a row to the access log
     Paths,
-    /// HTTP/2 streams whose answers are never let through
+    /// HTTP/2 streams whose responses are blocked by flow control
     Streams,
-    /// HTTP/1.1 clients that ask and never read
+    /// HTTP/1.1 clients that send requests and never read
     Unread,
     /// Searches that match nearly every post
     Searches,
     /// Sign-ups, each of which costs a password hash
     SignUps,
-    /// As many open connections as the server has
+    /// As many open connections as the server allows
     Connections,
-    /// The database file is removed under the server
+    /// Removal of the database file while the server runs
     File,
     /// Large JSON bodies
     Bodies,
@@ -49,7 +49,7 @@ pub(crate) enum Attack {
 }
 
 impl Attack {
-    /// Runs the attack against a server of its own.
+    /// Runs the attack against a new server.
     pub(crate) fn run(self, world: &World) -> Vec<Row> {
         match self {
             Self::Ids => ids(world),
@@ -67,10 +67,10 @@ impl Attack {
 }
 
 const FEED: &str = "/get_popularity_newsfeed";
-/// Long answers that differ, so that no two share their memory.
+/// Long responses that differ, so that the server cannot share their memory.
 const REPORTS: &str = "/get_everyday_analysis_days_ago/";
 
-/// Runs `attackers` threads that call `attack` again and again, and `victim` beside them, after half a second.
+/// Runs `attackers` threads that call `attack` repeatedly, and calls `victim` after half a second.
 fn beside<T>(attackers: usize, attack: impl Fn(usize, &AtomicBool) + Sync, victim: impl FnOnce() -> T) -> T {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -89,8 +89,7 @@ fn beside<T>(attackers: usize, attack: impl Fn(usize, &AtomicBool) + Sync, victi
     })
 }
 
-/// Asks the same server again and again on one connection, with the request that `next` makes; begins again when the
-/// server closes the connection.
+/// Sends the requests that `next` makes on one connection, and reconnects when the server closes it.
 fn flood(from: Ipv4Addr, server: &Server, stop: &AtomicBool, mut next: impl FnMut() -> Vec<u8>) {
     let Ok(mut connection) = Connection::open(from, server.address()) else { return };
     while !stop.load(Ordering::Relaxed) {
@@ -100,7 +99,7 @@ fn flood(from: Ipv4Addr, server: &Server, stop: &AtomicBool, mut next: impl FnMu
     }
 }
 
-/// How many times slower the second is than the first, at this share of the answers.
+/// Returns the ratio of the second latency to the first, at this quantile.
 fn slower(alone: &Latencies, beside: &Latencies, share: f64) -> f64 {
     beside.quantile(share) / alone.quantile(share)
 }
@@ -112,16 +111,16 @@ fn ids(world: &World) -> Vec<Row> {
         post("/sign_in", &json!({ "id": id, "pw": PASSWORD }))
     };
     let ask = |number: usize, length: usize| {
-        // A client is refused after fifty failures, so there are many.
+        // The server refuses a client after fifty failures, so use many clients.
         let from = world.attacker(1 + number / 40);
         let mut connection = Connection::open(from, server.address()).unwrap();
         connection.ask(&sign_in(number, length)).unwrap();
     };
-    // Buffers and caches have their size before anything is measured.
+    // Let buffers and caches reach their size before the measurement.
     (0..20).for_each(|number| ask(number, 1_000_000));
     let before = memory_mb(&server);
     (20..420).for_each(|number| ask(number, 1_000_000));
-    vec![Row::at_most("memory that 400 ids of 1 MB leave behind", memory_mb(&server) - before, "MB", 20.0)]
+    vec![Row::at_most("memory retained after 400 ids of 1 MB", memory_mb(&server) - before, "MB", 20.0)]
 }
 
 fn paths(world: &World) -> Vec<Row> {
@@ -142,7 +141,7 @@ fn paths(world: &World) -> Vec<Row> {
             if stream.write_all(&requests.collect::<Vec<_>>()).is_err() {
                 return;
             }
-            // Each answer to an unknown topic is an empty list.
+            // The response for an unknown topic is an empty list.
             let mut answered = 0;
             while answered < 32 {
                 match stream.read(&mut answers) {
@@ -159,9 +158,9 @@ fn paths(world: &World) -> Vec<Row> {
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
     let rate = asked.load(Ordering::Relaxed) as f64 / seconds;
     vec![
-        Row::at_least("requests for new paths a second", rate, "/s", 0.0),
-        Row::at_most("slowest like meanwhile", likes.quantile(1.0), "ms", 300.0),
-        Row::at_least("likes that succeeded", likes.succeeded(), "", 1.0),
+        Row::at_least("requests for new paths", rate, "/s", 0.0),
+        Row::at_most("slowest like during the attack", likes.quantile(1.0), "ms", 300.0),
+        Row::at_least("share of likes that succeeded", likes.succeeded(), "", 1.0),
         Row::at_most("growth of database and log", (database_mb(&server) - before) / seconds, "MB/s", 2.0),
     ]
 }
@@ -189,9 +188,14 @@ fn streams(world: &World) -> Vec<Row> {
         most = most.max(memory_mb(&server) - before);
     }
     vec![
-        Row::at_most("memory that 100 connections hold", most, "MB", 256.0),
-        Row::at_most("feeds meanwhile, p99 beside alone", slower(&alone, &latencies[1], 0.99), "times", 10.0),
-        Row::at_least("feeds that were answered", latencies[1].succeeded(), "", 1.0),
+        Row::at_most("memory used by 100 connections", most, "MB", 256.0),
+        Row::at_most(
+            "feeds, p99 during the attack / before",
+            slower(&alone, &latencies[1], 0.99),
+            "times",
+            10.0,
+        ),
+        Row::at_least("share of feeds that succeeded", latencies[1].succeeded(), "", 1.0),
     ]
 }
 
@@ -209,9 +213,9 @@ fn unread(world: &World) -> Vec<Row> {
     let held: Vec<TcpStream> = (0..500).filter_map(open).collect();
     let seen = world.probe(&server, &feed, RATE);
     let rows = vec![
-        Row::at_most("memory that 500 connections hold", memory_mb(&server) - before.0, "MB", 128.0),
-        Row::at_most("memory of the kernel for them", socket_memory_mb() - before.1, "MB", 192.0),
-        Row::at_most("slowest feed meanwhile", seen.quantile(1.0), "ms", 300.0),
+        Row::at_most("memory used by 500 connections", memory_mb(&server) - before.0, "MB", 128.0),
+        Row::at_most("kernel memory for their sockets", socket_memory_mb() - before.1, "MB", 192.0),
+        Row::at_most("slowest feed during the attack", seen.quantile(1.0), "ms", 300.0),
     ];
     drop(held);
     rows
@@ -230,9 +234,14 @@ fn searches(world: &World) -> Vec<Row> {
         (reads, probe(&server, &post("/priority_search/3", &json!({ "search": "zan" })), 2, world.length))
     });
     vec![
-        Row::at_most("get_userinfo, median beside alone", slower(&alone, &reads, 0.5), "times", 5.0),
+        Row::at_most(
+            "get_userinfo, median during the attack / before",
+            slower(&alone, &reads, 0.5),
+            "times",
+            5.0,
+        ),
         Row::at_most("get_userinfo, p99", reads.quantile(0.99), "ms", 50.0),
-        Row::at_least("searches of others that succeeded", search.succeeded(), "", 0.9),
+        Row::at_least("share of others' searches that succeeded", search.succeeded(), "", 0.9),
         Row::at_most("searches of others, p99", search.quantile(0.99), "ms", 2_000.0),
     ]
 }
@@ -251,8 +260,8 @@ fn sign_ups(world: &World) -> Vec<Row> {
         probe(&server, &sign_in, 3, world.length.max(Duration::from_secs(5)))
     });
     vec![
-        Row::at_least("correct sign-ins that succeeded", seen.succeeded(), "", 1.0),
-        Row::at_most("slowest of them", seen.quantile(1.0), "ms", 1_000.0),
+        Row::at_least("share of correct sign-ins that succeeded", seen.succeeded(), "", 1.0),
+        Row::at_most("slowest correct sign-in", seen.quantile(1.0), "ms", 1_000.0),
     ]
 }
 
@@ -261,7 +270,7 @@ fn connections(world: &World) -> Vec<Row> {
     let health = get("/readyz", None);
     let open = |_| {
         let mut stream = connect(world.one_attacker(), server.address(), None).ok()?;
-        // A connection that has had an answer may be silent for longer than one that has not.
+        // A connection that has had a response may stay idle for longer than a new one.
         stream.write_all(&get("/healthz", None)).ok()?;
         Some(stream)
     };
@@ -274,9 +283,9 @@ fn connections(world: &World) -> Vec<Row> {
     let seen = probe(&server, &get(FEED, None), 20, world.length / 2);
     let rows = vec![
         Row::at_least("connections that the attacker opened", count(held.len()), "", 0.0),
-        Row::at_least("readyz was answered on a new connection", f64::from(u8::from(answered)), "", 1.0),
-        Row::at_most("after", took.as_secs_f64() * 1_000.0, "ms", 1_000.0),
-        Row::at_least("feeds that were answered", seen.succeeded(), "", 1.0),
+        Row::at_least("readyz answers on a new connection (1: yes)", f64::from(u8::from(answered)), "", 1.0),
+        Row::at_most("time to that answer", took.as_secs_f64() * 1_000.0, "ms", 1_000.0),
+        Row::at_least("share of feeds that succeeded", seen.succeeded(), "", 1.0),
     ];
     drop(held);
     rows
@@ -296,7 +305,7 @@ fn file(world: &World) -> Vec<Row> {
             break Duration::MAX;
         }
     };
-    vec![Row::at_most("until writes fail and readyz is 503", detected.as_secs_f64(), "s", 1.0)]
+    vec![Row::at_most("time until writes fail and readyz is 503", detected.as_secs_f64(), "s", 1.0)]
 }
 
 fn bodies(world: &World) -> Vec<Row> {
@@ -312,15 +321,15 @@ fn bodies(world: &World) -> Vec<Row> {
     let request = post_text("/search_logging", &body);
     let send = |_: usize, stop: &AtomicBool| {
         flood(world.one_attacker(), &server, stop, || {
-            // 130 a second in all.
+            // 130 requests per second in total.
             thread::sleep(Duration::from_millis(60));
             request.clone()
         });
     };
     let beside = beside(8, send, || ask_always(&server, &feed, READERS, world.length));
     vec![
-        Row::at_most("feeds meanwhile, p99 beside alone", slower(&alone, &beside, 0.99), "times", 4.0),
-        Row::at_most("feeds meanwhile, p99", beside.quantile(0.99), "ms", 25.0),
+        Row::at_most("feeds, p99 during the attack / before", slower(&alone, &beside, 0.99), "times", 4.0),
+        Row::at_most("feeds during the attack, p99", beside.quantile(0.99), "ms", 25.0),
     ]
 }
 
@@ -335,13 +344,13 @@ fn targets(world: &World) -> Vec<Row> {
     let refused = count(refused.count());
     let panics = server.log().matches("panicked").count();
     vec![
-        Row::at_least("odd request targets that are refused", refused, "", count(odd.len())),
+        Row::at_least("malformed request targets that are refused", refused, "", count(odd.len())),
         Row::at_most("panics in the log", count(panics), "", 0.0),
     ]
 }
 
-/// A count as a figure.
-#[expect(clippy::cast_precision_loss, reason = "no count here comes near 2^53")]
+/// Converts a count to a float.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
 fn count(count: usize) -> f64 {
     count as f64
 }

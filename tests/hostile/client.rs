@@ -1,4 +1,4 @@
-//! Plain HTTP/1.1 on a blocking connection, from an address of the caller's choice.
+//! A blocking HTTP/1.1 client that can choose its source address.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::net::TcpSocket;
 
-/// Longer than any bound of an attack.
+/// The timeout: longer than any bound of an attack.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A TCP connection from `source`; `receive_buffer` bounds what the kernel takes before anybody reads.
+/// Opens a TCP connection from `source`; `receive_buffer` limits how many unread bytes the kernel accepts.
 pub(crate) fn connect(
     source: Ipv4Addr,
     to: SocketAddr,
@@ -33,7 +33,7 @@ pub(crate) fn connect(
     Ok(stream)
 }
 
-/// A connection that asks and waits.
+/// A keep-alive connection that sends one request at a time.
 pub(crate) struct Connection(BufReader<TcpStream>);
 
 impl Connection {
@@ -41,7 +41,7 @@ impl Connection {
         Ok(Self(BufReader::new(connect(source, to, None)?)))
     }
 
-    /// Sends a request and reads its answer.
+    /// Sends a request and reads the response.
     pub(crate) fn ask(&mut self, request: &[u8]) -> io::Result<Answer> {
         self.0.get_mut().write_all(request)?;
         let (mut status, mut length, mut line) = (0, 0, String::new());
@@ -62,38 +62,38 @@ impl Connection {
     }
 }
 
-/// An answer, as far as an attack looks at it.
+/// A response, as far as attacks check it.
 pub(crate) struct Answer {
     status: u16,
     body: Vec<u8>,
 }
 
 impl Answer {
-    /// Whether it is a success.
+    /// Returns whether the response is a success.
     pub(crate) fn is_success(&self) -> bool {
         self.status == 200 && self.body.starts_with(br#"{"result":"success""#)
     }
 }
 
-/// A GET request.
+/// Builds a GET request.
 pub(crate) fn get(path: &str, token: Option<&str>) -> Vec<u8> {
     let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{token}\r\n").into_bytes()
 }
 
-/// A POST request with a JSON body.
+/// Builds a POST request with a JSON body.
 pub(crate) fn post(path: &str, body: &Value) -> Vec<u8> {
     post_text(path, &body.to_string())
 }
 
-/// A POST request with a body that says it is JSON.
+/// Builds a POST request with any text as body, declared as JSON.
 pub(crate) fn post_text(path: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n");
     format!("{head}Content-Length: {length}\r\n\r\n{body}").into_bytes()
 }
 
-/// How long answers took, and how many were failures.
+/// The latencies of requests, and the number of failures.
 #[derive(Default)]
 pub(crate) struct Latencies {
     ms: Vec<f64>,
@@ -106,14 +106,14 @@ impl Latencies {
         self.failures += usize::from(!succeeded);
     }
 
-    /// These and those of another victim.
+    /// Adds the latencies of another victim.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.ms.extend(other.ms);
         self.failures += other.failures;
         self
     }
 
-    /// The time in ms that this share of the answers did not exceed.
+    /// Returns the latency in ms that this share of the responses did not exceed.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "far fewer than 2^53")]
     #[expect(clippy::cast_sign_loss, reason = "a share is not negative")]
     pub(crate) fn quantile(&self, share: f64) -> f64 {
@@ -123,8 +123,8 @@ impl Latencies {
         sorted.get((last as f64 * share).ceil() as usize).copied().unwrap_or(f64::INFINITY)
     }
 
-    /// The share of answers that were successes.
-    #[expect(clippy::cast_precision_loss, reason = "few thousand answers")]
+    /// Returns the share of responses that were successes.
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand responses")]
     pub(crate) fn succeeded(&self) -> f64 {
         1.0 - self.failures as f64 / self.ms.len().max(1) as f64
     }

@@ -1,4 +1,4 @@
-//! Just enough HTTP/2 to be a bad client: requests whose answers are never let through.
+//! A minimal HTTP/2 client whose flow control blocks all response bodies.
 //!
 //! Source: RFC 9113 (frames) and RFC 7541 (header fields without compression).
 
@@ -9,22 +9,22 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SETTINGS: u8 = 4;
 const HEADERS: u8 = 1;
 const PING: u8 = 6;
-/// The setting that says how much of an answer may be sent before the client asks for more.
+/// The setting that limits how much of a response the server may send before the client allows more.
 const INITIAL_WINDOW_SIZE: [u8; 2] = [0, 4];
 const END_STREAM_AND_HEADERS: u8 = 0x5;
 
-/// Begins a connection on which no byte of a body may be sent.
+/// Opens a connection with a flow-control window of 0 bytes.
 pub(crate) fn begin(stream: &mut TcpStream) -> io::Result<()> {
     let mut bytes = PREFACE.to_vec();
     let mut settings = INITIAL_WINDOW_SIZE.to_vec();
     settings.extend_from_slice(&0_u32.to_be_bytes());
     frame(&mut bytes, SETTINGS, 0, 0, &settings);
-    // The acknowledgement of the server's settings, which it is sure to send.
+    // Acknowledge the server's settings in advance.
     frame(&mut bytes, SETTINGS, 1, 0, &[]);
     stream.write_all(&bytes)
 }
 
-/// Asks on this many streams, each for another path: `path` and a number from 200 to 366.
+/// Sends one request per stream; the paths are `path` followed by a number from 200 to 366.
 pub(crate) fn ask(stream: &mut TcpStream, path: &str, streams: u32) -> io::Result<()> {
     let mut bytes = Vec::new();
     for number in 0..streams {
@@ -37,7 +37,7 @@ pub(crate) fn ask(stream: &mut TcpStream, path: &str, streams: u32) -> io::Resul
     stream.write_all(&bytes)
 }
 
-/// Says that the client is there.
+/// Sends a PING frame, which keeps the connection alive.
 pub(crate) fn ping(stream: &mut TcpStream) -> io::Result<()> {
     let mut bytes = Vec::new();
     frame(&mut bytes, PING, 0, 0, &[0; 8]);

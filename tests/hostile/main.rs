@@ -1,4 +1,4 @@
-//! What a hostile client costs everybody else: attacks against a server with default settings, one after the other.
+//! The abuse benchmark: runs attacks on a server with default settings and measures the effect on other clients.
 //!
 //! ```text
 //! cargo bench --bench hostile                              # every attack, about three minutes
@@ -7,15 +7,15 @@
 //! cargo bench --bench hostile -- --seconds 30              # longer attacks (6 by default)
 //! ```
 //!
-//! Each attack runs against a release binary of its own, on a new database with 20,000 posts, from another loopback
-//! address than the victim's. Everything stays on this machine: only 127.0.0.0/8 is ever connected to. A row is one
-//! measure: what the victim saw, or what the server used, and the bound that it has to keep. A figure over its bound is
-//! `missed`, and the exit status is 1.
+//! Each attack runs against a new server process (the release binary) on a new database with 20,000 posts. The attacker
+//! and the victim use different loopback addresses, and all connections stay within 127.0.0.0/8. A row is one
+//! measurement of what the victim observed or the server used, with its bound. A figure that violates its bound is
+//! printed as `missed`, and the exit status is then 1.
 //!
 //! Attacker, victim and server share the processors, so latencies include the attacker's own work.
 #![expect(clippy::print_stdout, reason = "the table is the output")]
-#![expect(clippy::print_stderr, reason = "progress goes beside the output")]
-#![expect(clippy::unwrap_used, reason = "a measurement that cannot go on says so by panicking")]
+#![expect(clippy::print_stderr, reason = "progress goes to standard error")]
+#![expect(clippy::unwrap_used, reason = "a failed step of a measurement panics")]
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -33,18 +33,18 @@ mod world;
 use attack::Attack;
 use world::World;
 
-/// Measures what hostile clients cost others.
+/// Measures the effect of hostile clients on other clients
 #[derive(Parser)]
 struct Arguments {
     /// The attacks to run [default: all]
     attacks: Vec<Attack>,
-    /// How long an attack lasts that has no end of its own
+    /// The length in seconds of attacks that do not end by themselves
     #[arg(long, default_value_t = 6.0)]
     seconds: f64,
-    /// How many posts the store has
+    /// The number of posts in the store
     #[arg(long, default_value_t = 20_000)]
     posts: usize,
-    /// Attacks from the victim's own address, as behind one proxy or NAT
+    /// Attack from the victim's address, as behind one proxy or NAT
     #[arg(long)]
     same_address: bool,
     /// Added by cargo bench
@@ -52,13 +52,13 @@ struct Arguments {
     bench: bool,
 }
 
-/// One measure of an attack.
+/// One measurement of an attack.
 struct Row {
     what: String,
     measured: f64,
     unit: &'static str,
     bound: f64,
-    /// Whether the bound is the least that is wanted, not the most.
+    /// Whether the bound is a minimum instead of a maximum.
     at_least: bool,
 }
 
@@ -78,7 +78,7 @@ impl Row {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    // Under `cargo test --benches` it only shows that it works.
+    // Under `cargo test --benches`, only check that the attacks run.
     let (seconds, posts) = if arguments.bench { (arguments.seconds, arguments.posts) } else { (0.5, 500) };
     let world =
         World { posts, length: Duration::from_secs_f64(seconds), same_address: arguments.same_address };
@@ -101,6 +101,6 @@ fn main() -> ExitCode {
             );
         }
     }
-    // On a tiny store for half a second, the figures mean nothing.
+    // The figures of such a short run on a tiny store are meaningless.
     if all_kept || !arguments.bench { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

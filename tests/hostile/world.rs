@@ -1,4 +1,4 @@
-//! The server under attack, what it uses, and the victim beside the attacker.
+//! The server under attack, its resource use, and the victim's requests.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -10,10 +10,10 @@ use tidings_tests::{Server, wait_until};
 use crate::client::{Connection, Latencies};
 use crate::data;
 
-/// Posts in an answer of a feed.
+/// The maximum number of posts in a feed response.
 const FEED_POSTS: usize = 150;
 
-/// What all attacks share.
+/// The settings that all attacks share.
 pub(crate) struct World {
     pub(crate) posts: usize,
     pub(crate) length: Duration,
@@ -21,7 +21,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A server with default settings on a new database with posts.
+    /// Starts a server with default settings on a new database with posts.
     pub(crate) fn serve(&self) -> Server {
         let server = Server::start();
         let output = server.cli_with_input(["--json", "post", "import", "-"], data::posts(self.posts));
@@ -36,24 +36,24 @@ impl World {
         server
     }
 
-    /// The attacker's addresses: the same one, or network after network.
+    /// Returns an address of the attacker: the victim's address, or one in a new network for each number.
     pub(crate) fn attacker(&self, number: usize) -> Ipv4Addr {
         let [_, _, high, low] = u32::try_from(number).unwrap_or_default().to_be_bytes();
         if self.same_address { Ipv4Addr::LOCALHOST } else { Ipv4Addr::new(127, 66, high, low.max(1)) }
     }
 
-    /// The one address of an attacker who has only one.
+    /// Returns the address of an attacker that uses only one.
     pub(crate) fn one_attacker(&self) -> Ipv4Addr {
         self.attacker(1)
     }
 
-    /// What the victim sees while it asks `rate` times a second, on one connection that it keeps.
+    /// Sends `rate` requests per second on one keep-alive connection, and returns their latencies.
     pub(crate) fn probe(&self, server: &Server, request: &[u8], rate: u32) -> Latencies {
         probe(server, request, rate, self.length)
     }
 }
 
-/// As [`World::probe`], for so long.
+/// Sends requests like [`World::probe`], for `length`.
 pub(crate) fn probe(server: &Server, request: &[u8], rate: u32, length: Duration) -> Latencies {
     let mut latencies = Latencies::default();
     let mut connection = None;
@@ -65,7 +65,7 @@ pub(crate) fn probe(server: &Server, request: &[u8], rate: u32, length: Duration
         }
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
         let open = connection.take().or_else(|| Connection::open(Ipv4Addr::LOCALHOST, server.address()).ok());
-        // From when it was due, so that one slow answer does not hide those that waited behind it.
+        // Measure from the due time, so that a slow response also counts for the requests that it delays.
         match open.and_then(|mut open| Some((open.ask(request).ok()?, open))) {
             Some((answer, open)) => {
                 latencies.add(due.elapsed(), answer.is_success());
@@ -77,7 +77,7 @@ pub(crate) fn probe(server: &Server, request: &[u8], rate: u32, length: Duration
     latencies
 }
 
-/// What so many victims see who ask again as soon as they are answered, each on a connection of its own.
+/// Runs `victims` clients that each repeat a request on one connection without a pause; returns all latencies.
 pub(crate) fn ask_always(server: &Server, request: &[u8], victims: usize, length: Duration) -> Latencies {
     let end = Instant::now() + length;
     let ask = || {
@@ -92,19 +92,19 @@ pub(crate) fn ask_always(server: &Server, request: &[u8], victims: usize, length
     };
     std::thread::scope(|scope| {
         let victims: Vec<_> = (0..victims).map(|_| scope.spawn(ask)).collect();
-        let seen = victims.into_iter().map(|victim| victim.join().expect("a victim goes on"));
+        let seen = victims.into_iter().map(|victim| victim.join().expect("no victim panics"));
         seen.fold(Latencies::default(), Latencies::and)
     })
 }
 
-/// Memory of the server that is its own, in MB.
+/// Returns the anonymous memory of the server in MB.
 pub(crate) fn memory_mb(server: &Server) -> f64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     line.split_whitespace().next().unwrap().parse::<f64>().unwrap() / 1_024.0
 }
 
-/// Memory of the kernel for TCP sockets, in MB.
+/// Returns the kernel's memory for TCP sockets in MB.
 pub(crate) fn socket_memory_mb() -> f64 {
     let text = fs::read_to_string("/proc/net/sockstat").unwrap();
     let line = text.lines().find(|line| line.starts_with("TCP:")).unwrap();
@@ -112,7 +112,7 @@ pub(crate) fn socket_memory_mb() -> f64 {
     pages.parse::<f64>().unwrap() * 4_096.0 / 1e6
 }
 
-/// Bytes of the database and its write-ahead log, in MB.
+/// Returns the size of the database and its write-ahead log in MB.
 pub(crate) fn database_mb(server: &Server) -> f64 {
     let path = server.database().to_str().unwrap();
     let length = |path: &str| fs::metadata(path).map_or(0, |file| file.len());
