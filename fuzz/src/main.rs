@@ -55,11 +55,11 @@ fn main() -> ExitCode {
         let input = std::fs::read(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         for target in targets {
             let began = Instant::now();
-            let taken = (target.run)(&input);
+            let accepted = (target.run)(&input);
             println!(
                 "{}: {} in {:?}",
                 target.name,
-                if taken { "accepted" } else { "rejected" },
+                if accepted { "accepted" } else { "rejected" },
                 began.elapsed()
             );
         }
@@ -84,7 +84,7 @@ fn main() -> ExitCode {
                     "{of}/{all} {}: {} inputs, {} accepted, in {:.1} s",
                     target.name,
                     report.inputs,
-                    report.taken,
+                    report.accepted,
                     began.elapsed().as_secs_f64()
                 );
             }

@@ -33,7 +33,7 @@ pub struct Report {
     /// The number of inputs that were tried.
     pub inputs: u64,
     /// The number of inputs that the parser accepted.
-    pub taken: u64,
+    pub accepted: u64,
 }
 
 /// An input that failed.
@@ -70,7 +70,7 @@ pub fn run(target: &Target, seed: u64, limits: Limits) -> Result<Report, Box<Fai
     let mut report = Report::default();
     for (name, input) in regressions(target.name).into_iter().chain(numbered(&examples)) {
         report.inputs += 1;
-        report.taken += u64::from(attempt(target, &input, limits.slow).map_err(|reason| {
+        report.accepted += u64::from(attempt(target, &input, limits.slow).map_err(|reason| {
             Box::new(Failure { name: format!("{}-{name}", target.name), input, reason })
         })?);
     }
@@ -79,11 +79,11 @@ pub fn run(target: &Target, seed: u64, limits: Limits) -> Result<Report, Box<Fai
         input(&mut random, &examples, target.dictionary)
     };
     let (began, over) = (Instant::now(), AtomicBool::new(false));
-    let (tried, taken) = (AtomicU64::new(0), AtomicU64::new(0));
+    let (tried, accepted) = (AtomicU64::new(0), AtomicU64::new(0));
     let failed: Mutex<Option<Box<Failure>>> = Mutex::default();
     std::thread::scope(|scope| {
         for thread in 0..limits.threads {
-            let (made, over, tried, taken, failed) = (&made, &over, &tried, &taken, &failed);
+            let (made, over, tried, accepted, failed) = (&made, &over, &tried, &accepted, &failed);
             scope.spawn(move || {
                 let mut number = thread;
                 while number < limits.iterations
@@ -92,7 +92,7 @@ pub fn run(target: &Target, seed: u64, limits: Limits) -> Result<Report, Box<Fai
                 {
                     let input = made(number);
                     match attempt(target, &input, limits.slow) {
-                        Ok(was_taken) => taken.fetch_add(u64::from(was_taken), Ordering::Relaxed),
+                        Ok(was_accepted) => accepted.fetch_add(u64::from(was_accepted), Ordering::Relaxed),
                         Err(reason) => {
                             over.store(true, Ordering::Relaxed);
                             let name = format!("{}-{seed}-{number}", target.name);
@@ -111,14 +111,14 @@ pub fn run(target: &Target, seed: u64, limits: Limits) -> Result<Report, Box<Fai
         return Err(failure);
     }
     report.inputs += tried.into_inner();
-    report.taken += taken.into_inner();
+    report.accepted += accepted.into_inner();
     Ok(report)
 }
 
 /// Runs a target on one input, and returns whether the parser accepted it.
 fn attempt(target: &Target, input: &[u8], slow: Option<Duration>) -> Result<bool, String> {
     let began = processor_time();
-    let taken = catch_unwind(AssertUnwindSafe(|| (target.run)(input))).map_err(|panic| {
+    let accepted = catch_unwind(AssertUnwindSafe(|| (target.run)(input))).map_err(|panic| {
         let place = PLACE.take();
         format!("it panicked{place}: {}", message(&*panic))
     })?;
@@ -126,7 +126,7 @@ fn attempt(target: &Target, input: &[u8], slow: Option<Duration>) -> Result<bool
     let shares = u32::try_from(1 + (input.len() >> 20)).unwrap_or(u32::MAX);
     match slow.map(|slow| slow.saturating_mul(shares)).filter(|most| took > *most) {
         Some(most) => Err(format!("it took {took:?} of at most {most:?}, with {} bytes", input.len())),
-        None => Ok(taken),
+        None => Ok(accepted),
     }
 }
 

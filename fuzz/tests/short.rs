@@ -17,7 +17,7 @@ fn no_input_breaks_a_parser() {
     let mut failures = Vec::new();
     for target in &TARGETS {
         match run(target, 1, Limits { iterations: INPUTS / target.cost, ..LIMITS }) {
-            Ok(report) => assert!(report.taken > 0, "{} takes an example", target.name),
+            Ok(report) => assert!(report.accepted > 0, "{} takes an example", target.name),
             Err(failure) => {
                 let file = failure.write(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
                 failures.push(format!("{}: {}: {}", target.name, file.display(), failure.reason));
