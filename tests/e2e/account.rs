@@ -1,4 +1,4 @@
-//! Signing up, in and out, and changing a password.
+//! Signing up, signing in and out, and changing a password.
 
 use serde_json::{Value, json};
 use tidings_tests::{Caller, PASSWORD, Server};
@@ -339,7 +339,7 @@ fn common_passwords_are_refused_for_administrators_and_by_setting_for_all() {
     let _ = server.cli(["admin", "grant", "ann"]).succeeded();
     let given = server.cli_with_input(["member", "password", "ann", "--password-stdin"], common);
     assert_eq!(given.status, 1, "{given:?}");
-    // It was theirs before they were an administrator.
+    // The member chose the password before becoming an administrator.
     let answer = server.anyone().post("/sign_in", json!({ "id": "ann", "pw": "ILoveYou" })).succeeded();
     let ann = server.anyone().with_token("ann", answer.text("/access_token"));
     let change = |new: &str| {

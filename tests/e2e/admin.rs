@@ -102,7 +102,7 @@ fn a_blacklisted_member_can_no_longer_act() {
     assert_eq!(server.anyone().post("/sign_in", credentials).said(), "200 blacklist user");
     let form = json!({ "id": "ann", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "x" });
     assert_eq!(server.anyone().post("/sign_up", form).said(), "200 already id");
-    // Removed, the id is free again.
+    // Removing the member makes the id available again.
     let _ = admin.get("/admin_remove_user/ann").succeeded();
     assert_eq!(server.member("ann").get("/get_userinfo").said(), "200 success");
     assert_eq!(blacklisted(&admin), [""; 0]);
@@ -121,12 +121,12 @@ fn the_last_administrator_cannot_be_removed_blacklisted_or_revoked() {
         assert_eq!(admin.get("/check_admin").said(), "200 success");
     };
     refused();
-    // One who is blacklisted cannot sign in, so does not count.
+    // A blacklisted administrator cannot sign in, so it does not count.
     let _ = server.cli(["admin", "grant", "bob"]).succeeded();
     let _ = admin.get("/push_blacklist/bob").succeeded();
     refused();
     let _ = admin.get("/pop_blacklist/bob").succeeded();
-    assert_eq!(bob.get("/check_admin").said(), "200 Not admin", "let back, but signed out");
+    assert_eq!(bob.get("/check_admin").said(), "200 Not admin", "off the blacklist again, but signed out");
     assert_eq!(admin.get("/remove_mine").said(), "200 success");
     let answer = server.anyone().post("/sign_in", json!({ "id": "bob", "pw": PASSWORD })).succeeded();
     let bob = bob.with_token("bob", answer.text("/access_token"));
@@ -143,7 +143,7 @@ fn of_two_administrators_removing_each_other_one_stays() {
         let other = scope.spawn(|| bob.get("/admin_remove_user/admin").said());
         (one.join().unwrap(), other.join().unwrap())
     });
-    // Whoever came second was no member any more.
+    // The second request came from a member who had already been removed.
     let mut said = [one.as_str(), &other];
     said.sort_unstable();
     assert_eq!(said, ["200 Not admin", "200 success"]);

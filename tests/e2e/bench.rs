@@ -1,4 +1,4 @@
-//! `tidings bench feed`: how good the recommended feed is, on stores of which it is known.
+//! `tidings bench feed`: evaluates the recommended feed on a store with known preferences.
 
 use serde_json::{Value, json};
 use tidings_tests::Server;
@@ -11,8 +11,9 @@ fn url(topic: &str, n: u32) -> String {
     format!("https://{topic}.example/{n}")
 }
 
-/// Ann reads of cats and Ben of dogs, of which there are thirty posts each, a cat and a dog an hour. They read the
-/// first five each by the 10th of March, and the newest of them from the 11th on.
+/// Starts a server on which Ann reads posts about cats and Ben posts about dogs. Each topic has thirty posts, one
+/// per hour. Both members read the first five posts of their topic before 10 March, and the newest one from 11
+/// March on.
 fn stocked() -> Server {
     let server = Server::start();
     let readers = [("ann", "cats"), ("ben", "dogs")];
@@ -40,8 +41,9 @@ fn stocked() -> Server {
 fn the_recommended_ranking_beats_the_baselines() {
     let server = stocked();
     let output = server.cli(["bench", "feed", "--at", "2025-03-11", "--json"]).succeeded();
-    // The feed finds it at once. A cat is the newest of all, a dog the second. The other's five are the most popular of
-    // those not seen, and share their numbers, which are rare, with those that were.
+    // The recommended feed ranks the next read post first. The newest post is about cats, the second newest about
+    // dogs. The most popular unread posts are the five of the other member, whose rare words also occur in posts
+    // that were read.
     insta::assert_json_snapshot!(output.json(), @r#"
     {
       "at": "2025-03-11T00:00:00.000Z",

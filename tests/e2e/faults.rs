@@ -1,4 +1,4 @@
-//! What goes wrong outside: crashes, full disks, files that are no database, other processes, stalled clients.
+//! Faults outside the program: crashes, full disks, invalid database files, concurrent processes, stalled clients.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -23,16 +23,16 @@ mod replaced;
 mod shim;
 mod stop;
 
-/// The number in an environment variable, with which a test does more by hand than in the suite.
+/// Returns the number in an environment variable that makes a test more thorough when it is run by hand.
 ///
 /// # Panics
-/// When the variable holds no number.
+/// When the variable is not a number.
 fn by_hand(variable: &str) -> Option<usize> {
     let value = std::env::var(variable).ok()?;
-    Some(value.parse().unwrap_or_else(|_| panic!("{variable} is {value:?}, which is no number")))
+    Some(value.parse().unwrap_or_else(|_| panic!("{variable} is {value:?}, which is not a number")))
 }
 
-/// That SQLite finds nothing wrong with a database, whoever else has it open.
+/// Asserts that SQLite's checks find no error in a database, which other processes may have open.
 #[track_caller]
 fn intact(database: &Path) {
     let connection = Connection::open(database).unwrap();
@@ -45,7 +45,7 @@ fn intact(database: &Path) {
     assert_eq!(check("PRAGMA foreign_key_check"), [] as [&str; 0]);
 }
 
-/// Runs a command that has to end soon by itself, and ends it when it does not.
+/// Runs a command that must exit soon, and kills it if it does not.
 fn ends(mut command: Command) -> Output {
     struct Running(Child);
     impl Drop for Running {
@@ -64,14 +64,14 @@ fn ends(mut command: Command) -> Output {
     Output { status, stdout, stderr }
 }
 
-/// The binary on a database, in the database's directory.
+/// Returns a command on a database, with the database's directory as working directory.
 fn tidings(database: &Path, args: &[&str]) -> Command {
     let mut tidings = command();
     tidings.current_dir(database.parent().unwrap()).arg("--db").arg(database).args(args);
     tidings
 }
 
-/// The same command, started by another one, which has to become it.
+/// Wraps a command in another command, which must `exec` it.
 pub(crate) fn through(command: &Command, by: &[&str]) -> Command {
     let mut through = Command::new(by[0]);
     through.args(&by[1..]).arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
@@ -87,7 +87,7 @@ pub(crate) fn through(command: &Command, by: &[&str]) -> Command {
     through
 }
 
-/// Makes permissions hold for the administrator of the machine, too, when it is they who run the tests.
+/// A wrapper command that makes file permissions apply to root as well, in case root runs the tests.
 pub(crate) const WITHOUT_PRIVILEGES: [&str; 4] = [
     "setpriv",
     "--inh-caps=-dac_override,-dac_read_search",

@@ -1,4 +1,4 @@
-//! One client's work does not take the place of others': queues that are fair, and limits for each client.
+//! Clients do not affect each other: fair queues, and limits per client.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,7 +25,7 @@ fn sign_in(caller: &Caller, id: &str, pw: &str) -> Answer {
     caller.post("/sign_in", json!({ "id": id, "pw": pw }))
 }
 
-/// Refused for a while, and told for how long.
+/// Asserts that the request was refused by a limit, with a `Retry-After` of at most 61 seconds.
 #[track_caller]
 fn assert_too_many(answer: &Answer) {
     assert_eq!(answer.said(), "429 too many requests");
@@ -33,7 +33,7 @@ fn assert_too_many(answer: &Answer) {
     assert!((1..=61).contains(&wait), "{wait}");
 }
 
-/// Runs `flood` over and over from many connections, at least one of which was refused, while `work` runs.
+/// Runs `work` while many connections repeat `flood`; starts it once the server has refused a flood request.
 fn during(flood: impl Fn(usize, usize) -> Answer + Sync, work: impl FnOnce()) {
     let (ended, refused) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|threads| {
@@ -131,7 +131,7 @@ fn the_guest_write_limit_counts_only_requests_without_a_token() {
     assert_eq!(forged.post("/search_logging", json!({ "search": "rust" })).said(), "200 success");
     assert_too_many(&here.get("/insert_device/pc"));
     assert_too_many(&forged.get("/post_like/0123456789abcdef01234567"));
-    assert_eq!(here.get("/get_device").said(), "200 success", "reading is no writing");
+    assert_eq!(here.get("/get_device").said(), "200 success", "reads do not count");
     assert_eq!(ann.get("/insert_device/pc").said(), "200 success");
     assert_eq!(from(&server, "203.0.113.8").get("/insert_device/pc").said(), "200 success");
 }
@@ -140,7 +140,7 @@ fn the_guest_write_limit_counts_only_requests_without_a_token() {
 fn unknown_paths_and_wrong_methods_are_rate_limited() {
     let server = behind_a_proxy(&["--rate-limit", "1"]);
     let refused = |caller: &Caller, method: &str, path: &str| {
-        // Within a second one is answered: of three in a row one is refused unless two seconds pass.
+        // The limit is one per second: one of three requests in a row is refused, unless two seconds pass.
         (0..100).map(|_| caller.request(method, path).send()).find(|answer| answer.status == 429)
     };
     for (n, (method, path)) in

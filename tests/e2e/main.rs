@@ -1,6 +1,6 @@
-//! tidings from outside: the real binary, over real HTTP. What an answer has to be stands in the documents of
-//! the interface; each module holds the tests of one slice.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+//! End-to-end tests: the real binary, over real HTTP. The expected responses are those of the interface's
+//! documentation; each module tests one slice.
+#![expect(clippy::unwrap_used, reason = "a failed step of a test panics")]
 
 mod account;
 mod admin;

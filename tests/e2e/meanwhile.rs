@@ -1,11 +1,11 @@
-//! Load: what others do while a test looks at something.
+//! Runs background load during a test.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Something that is done again and again.
+/// An action of the background load, called repeatedly.
 pub(crate) type Act<'a> = Box<dyn FnMut() + Send + 'a>;
 
-/// Does each of `acts` again and again, on a thread of its own, for as long as `work` lasts.
+/// Runs `work` while one thread for each of `acts` calls it repeatedly.
 pub(crate) fn meanwhile<T>(acts: Vec<Act<'_>>, work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -22,7 +22,7 @@ pub(crate) fn meanwhile<T>(acts: Vec<Act<'_>>, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Sets a flag when it goes, also when a test fails: nobody works on for ever.
+/// Sets a flag when dropped, also when a test panics, so that the threads always stop.
 pub(crate) struct SetAtLast<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for SetAtLast<'_> {

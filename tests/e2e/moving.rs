@@ -1,4 +1,4 @@
-//! Members and acts that move in from another system, by the command line.
+//! Migration: importing members and acts from another system with the command line.
 
 use std::io::Write as _;
 use std::process::{Child, ChildStdin, Stdio};
@@ -13,7 +13,7 @@ fn lines(lines: &[Value]) -> String {
     lines.iter().map(|line| line.to_string() + "\n").collect()
 }
 
-/// What Werkzeug made of `correct horse`.
+/// Hashes of `correct horse`, made by Werkzeug.
 const SCRYPT: &str = "scrypt:1024:8:1$abcDEF0123456789$88d9c36506e82e4d9f27cb8a97fcacbb07e659ea07e37969d4f94fb9593a2210\
                       0bbb3997023cbab4da97c41b49d644a31efe06af90d6fa3b2d7d4167e8015fab";
 const PBKDF2: &str =
@@ -149,7 +149,7 @@ fn an_interrupted_import_reports_its_progress_and_resumes_when_repeated() {
         import.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = import.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
-        // Until nobody reads any more.
+        // Until the import no longer reads.
         let mut n = 0;
         while writeln!(stdin, "{{\"id\": \"member-{n}\"}}").is_ok() {
             n += 1;
@@ -157,7 +157,7 @@ fn an_interrupted_import_reports_its_progress_and_resumes_when_repeated() {
     });
     let began = Instant::now();
     while members(server.database()) == 0 {
-        assert!(began.elapsed() < Duration::from_mins(1), "nothing is imported");
+        assert!(began.elapsed() < Duration::from_mins(1), "no member was imported");
         std::thread::yield_now();
     }
     kill_process(Pid::from_child(&import), Signal::INT).unwrap();
@@ -175,7 +175,7 @@ fn an_interrupted_import_reports_its_progress_and_resumes_when_repeated() {
     assert_eq!((&rest["inserted"], &rest["skipped"]), (&json!(10), &json!(there)));
 }
 
-/// An import of members from a pipe, and the end of it to write to.
+/// Starts an import that reads from a pipe, and returns it with the pipe's writing end.
 fn waiting_import(server: &Server, kind: &str) -> (Child, ChildStdin) {
     let mut import = command();
     import.args(["--json", kind, "import", "-", "--db"]).arg(server.database());
@@ -185,7 +185,7 @@ fn waiting_import(server: &Server, kind: &str) -> (Child, ChildStdin) {
     (import, stdin)
 }
 
-/// What an import says that Ctrl-C ends while it waits for more.
+/// Sends SIGINT to an import that waits for input, and returns its report.
 #[track_caller]
 fn interrupted(import: Child) -> Value {
     kill_process(Pid::from_child(&import), Signal::INT).unwrap();
@@ -204,7 +204,7 @@ fn an_import_interrupted_while_waiting_for_input_reports_its_progress() {
     for n in 0..1_100 {
         writeln!(stdin, "{{\"id\": \"member-{n}\"}}").unwrap();
     }
-    // The beginning of one that could be taken for a whole line by no means.
+    // An incomplete line, which must not be imported.
     write!(stdin, "{{\"id\": \"member-x").unwrap();
     wait_until("the second batch is written", || members(server.database()) > 500);
     let said = interrupted(import);

@@ -1,4 +1,4 @@
-//! The roster, as it is imported.
+//! Importing the roster.
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tidings_tests::{Server, command, wait_until};
 
-/// How many stand on the roster.
+/// Returns the number of entries on the roster.
 fn listed(server: &Server) -> u64 {
     let roster = server.cli(["--json", "roster", "list"]).succeeded().json();
     roster["roster"].as_array().unwrap().len().try_into().unwrap()
@@ -77,12 +77,12 @@ fn an_interrupted_roster_import_resumes_when_repeated() {
     let writer = std::thread::spawn(move || {
         let _ = stdin.write_all(b"id,name,password\n");
         let mut n = 0;
-        // Until nobody reads any more.
+        // Until the import no longer reads.
         while stdin.write_all(line(n).as_bytes()).is_ok() {
             n += 1;
         }
     });
-    wait_until("some are imported", || listed(&server) > 0);
+    wait_until("the first entries are imported", || listed(&server) > 0);
     kill_process(Pid::from_child(&import), Signal::INT).unwrap();
     let output = import.wait_with_output().unwrap();
     writer.join().unwrap();

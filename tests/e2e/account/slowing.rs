@@ -1,11 +1,11 @@
-//! Sign-in slowing: who guesses passwords waits, and nobody else does.
+//! Sign-in slowing delays clients that guess passwords, and no other clients.
 
 use serde_json::json;
 use tidings_tests::{Answer, Caller, PASSWORD, Server, wait_until};
 
 use super::sign_in;
 
-/// A server behind a proxy, so that its callers can come from different addresses.
+/// Starts a server behind a trusted proxy, so that its callers can use different addresses.
 fn behind_a_proxy() -> Server {
     Server::with(|serve| {
         serve.args(["--trust-proxy", "127.0.0.1"]);
@@ -20,7 +20,7 @@ fn attempt(caller: &Caller, id: &str, pw: &str) -> Answer {
     caller.post("/sign_in", json!({ "id": id, "pw": pw }))
 }
 
-/// Fails so often that the next attempt has to wait for a second.
+/// Fails to sign in six times, so that the next attempt must wait for a second.
 fn fail_six_times(caller: &Caller, id: &str, said: &str) {
     for _ in 0..6 {
         assert_eq!(sign_in(caller, id, "wrong horse"), said);
@@ -37,9 +37,9 @@ fn after_six_wrong_passwords_the_next_attempt_waits_a_second_even_with_the_right
         assert_eq!(answer.said(), "429 too many requests");
         assert_eq!(answer.header("retry-after"), "1");
     }
-    assert_eq!(ann.get("/get_userinfo").said(), "200 success", "who is signed in notices nothing");
+    assert_eq!(ann.get("/get_userinfo").said(), "200 success", "a member who is signed in is not affected");
     wait_until("the wait is over", || sign_in(&anyone, "ann", PASSWORD) == "200 success");
-    // The success has cleared the pair: there are free failures again.
+    // The success has cleared the failures of this client and account.
     assert_eq!(sign_in(&anyone, "ann", "wrong horse"), "200 incorrect pw");
     assert_eq!(sign_in(&anyone, "ann", PASSWORD), "200 success");
 }
@@ -50,7 +50,7 @@ fn other_clients_and_other_accounts_are_not_slowed() {
     let _ = (server.member("ann"), server.member("bob"));
     let (guesser, other) = (from(&server, "203.0.113.7"), from(&server, "203.0.113.8"));
     fail_six_times(&guesser, "ANN", "200 incorrect pw");
-    assert_eq!(sign_in(&guesser, "ann", PASSWORD), "429 too many requests", "in whatever case");
+    assert_eq!(sign_in(&guesser, "ann", PASSWORD), "429 too many requests", "ids are case-insensitive");
     assert_eq!(sign_in(&guesser, "bob", PASSWORD), "200 success");
     assert_eq!(sign_in(&other, "ann", PASSWORD), "200 success");
 }

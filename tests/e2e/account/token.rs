@@ -1,4 +1,4 @@
-//! Tokens: which are believed, and when they stop.
+//! Access tokens: which ones are valid, and how they are revoked.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ fn an_expired_token_is_invalid() {
     let ann = server.member("ann");
     let mut claims = claims(ann.token());
     let with = |claims: &Value| ann.with_token("ann", forge(claims, "HS256", &key(&server)));
-    assert!(is_signed_in(&with(&claims)), "the key is the one beside the database");
+    assert!(is_signed_in(&with(&claims)), "the key is in the file next to the database");
     claims["exp"] = claims["iat"].clone();
     assert!(!is_signed_in(&with(&claims)));
     assert_eq!(with(&claims).get("/update_auto_login/1").said(), "401 bad token");
@@ -59,7 +59,7 @@ fn an_expired_token_is_invalid() {
         assert!(!is_signed_in(&with(&claims)), "{claims}");
     }
     claims.as_object_mut().unwrap().remove("exp");
-    assert!(!is_signed_in(&with(&claims)), "a token without an end");
+    assert!(!is_signed_in(&with(&claims)), "a token without an expiry date");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn forged_tokens_are_invalid() {
     let good = claims(admin.token());
     let [head, payload, signature] = admin.token().split('.').collect::<Vec<_>>().try_into().unwrap();
     let [_, _, anns] = ann.token().split('.').collect::<Vec<_>>().try_into().unwrap();
-    // {"alg":"none","typ":"JWT"} and its like.
+    // {"alg":"none","typ":"JWT"} and variants of it.
     let none = ["eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0", "eyJhbGciOiJOb25lIn0", "eyJ0eXAiOiJKV1QifQ", "e30"];
     let mut forged: Vec<String> = none
         .iter()
@@ -180,7 +180,7 @@ fn a_blacklisted_members_tokens_are_revoked_and_stay_revoked() {
     assert!(!is_signed_in(&ann));
     let answer = ann.post("/sign_in", json!({ "id": "ann", "pw": PASSWORD })).succeeded();
     assert!(is_signed_in(&ann.with_token("ann", answer.text("/access_token"))));
-    assert!(!is_signed_in(&ann), "the old one stays stopped");
+    assert!(!is_signed_in(&ann), "the old token stays revoked");
 }
 
 #[test]
@@ -236,10 +236,10 @@ fn another_process_revokes_a_members_tokens_at_once() {
     let _ = server.cli(["admin", "revoke", "ann"]).succeeded();
     assert_eq!(ann.get("/check_admin").said(), "200 Not admin");
 
-    // A second server on the same file is another process as well.
+    // A second server on the same file is also another process.
     let second = Server::at(server.database(), |_| {});
     let at_second = second.anyone().with_token("ann", ann.token());
-    assert!(is_signed_in(&at_second), "both sign with the key beside the database");
+    assert!(is_signed_in(&at_second), "both servers sign with the key next to the database");
     assert_eq!(at_second.get("/sign_out_all").said(), "200 success");
     assert!(!is_signed_in(&ann));
 }
@@ -282,7 +282,7 @@ fn the_key_can_come_from_a_file_or_a_variable() {
     }
 }
 
-/// Puts a key in the place of the one in a file, as a whole.
+/// Replaces the key file atomically.
 fn replace(file: &Path, key: &[u8]) {
     let next = file.with_extension("next");
     std::fs::write(&next, key).unwrap();
@@ -309,7 +309,7 @@ fn a_key_is_replaced_under_two_running_servers_and_tokens_last_until_the_old_key
     assert_eq!(signed_in(&cid), (true, true));
     assert_eq!(signed_in(&by_the_new_key), (true, true));
     std::fs::remove_file(previous).unwrap();
-    wait_until("the earlier key is dropped", || signed_in(&ann) == (false, false));
+    wait_until("the old key is removed", || signed_in(&ann) == (false, false));
     assert_eq!(signed_in(&cid), (true, true), "signed with the new key");
 }
 

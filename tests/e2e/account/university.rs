@@ -1,4 +1,4 @@
-//! Signing in as a university's member: by the roster, and by asking an address.
+//! Signing in with a university account: with the roster verifier, and with the HTTP verifier.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -17,7 +17,7 @@ const ROSTER: &str = "id,name,major,password\n\
     S.2026002,이서연,컴퓨터공학과,비밀\n\
     s/2026 003,Ann Example,,pw\n";
 
-/// A server whose roster is [`ROSTER`].
+/// Starts a server with [`ROSTER`] as its roster.
 fn with_roster() -> Server {
     let server = Server::start();
     let report = server.cli_with_input(["--json", "roster", "import", "-"], ROSTER).succeeded().json();
@@ -32,7 +32,7 @@ fn sign_in_up(server: &Server, id: &str, pw: &str) -> Answer {
     server.anyone().post("/sign_in_up", json!({ "id": id, "pw": pw }))
 }
 
-/// Who has signed in, with what `get_userinfo` says of them.
+/// Signs in at the university, and returns the caller with the response of `get_userinfo`.
 fn signed_in(server: &Server, id: &str, pw: &str) -> (Caller, Answer) {
     let answer = sign_in_up(server, id, pw).succeeded();
     let caller = server.anyone().with_token(id, answer.text("/access_token"));
@@ -48,7 +48,7 @@ fn a_roster_member_signs_in_with_the_rosters_password_name_and_major() {
     assert_eq!(info.text("/user_name"), "이서연");
     assert_eq!(info.text("/user_major"), "컴퓨터공학과");
     assert_eq!(info.text("/nickname"), "이서연");
-    // Our bounds do not apply: two characters, and an id that sign_up would refuse.
+    // The bounds of sign_up do not apply: it would refuse a password of two characters and this id.
     assert_eq!(sign_in(&server.anyone(), "s.2026002", "비밀"), "200 success");
     let (_, info) = signed_in(&server, "s/2026 003", "pw");
     assert_eq!(info.text("/user_major"), "");
@@ -69,7 +69,7 @@ fn the_roster_distinguishes_an_unknown_id_from_a_wrong_password() {
     assert_eq!(sign_in_up(&server, "s2026009", "secret").said(), "200 not school");
     assert_eq!(sign_in_up(&server, "s2026001", "Secret").said(), "200 pw incorrect");
     assert_eq!(sign_in_up(&server, "s2026001", "").said(), "200 pw incorrect");
-    assert_eq!(sign_in(&server.anyone(), "s2026001", "secret"), "200 No member", "nobody was made");
+    assert_eq!(sign_in(&server.anyone(), "s2026001", "secret"), "200 No member", "no member was created");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_verified_member_follows_a_password_change_at_the_university() {
     assert_eq!(info.text("/user_major"), "Chemistry");
     assert_eq!(sign_in(&server.anyone(), "s2026001", "changed"), "200 success");
     assert_eq!(sign_in(&server.anyone(), "s2026001", "secret"), "200 incorrect pw");
-    // A changed password makes older tokens fail.
+    // A changed password revokes older tokens.
     assert_eq!(old.get("/get_userinfo").said(), "200 not found");
 }
 
@@ -117,7 +117,7 @@ fn a_signed_up_member_is_linked_if_the_passwords_match_and_refused_otherwise() {
     let (_, info) = signed_in(&server, "ann", PASSWORD);
     assert_eq!((info.text("/user_name"), info.text("/user_major")), ("Ann Kim".into(), "Physics".into()));
     assert_eq!(info.text("/nickname"), "ann", "the nickname is the member's own");
-    assert_eq!(ann.get("/get_userinfo").said(), "200 success", "nothing has changed for earlier tokens");
+    assert_eq!(ann.get("/get_userinfo").said(), "200 success", "earlier tokens stay valid");
     for pw in ["other", PASSWORD] {
         assert_eq!(sign_in_up(&server, "bob", pw).said(), "200 pw incorrect", "{pw}");
     }
@@ -163,27 +163,28 @@ fn without_a_verifier_the_university_does_not_answer() {
     assert_eq!(sign_up(&server, "s2026001", PASSWORD, "x"), "200 success", "and reserves no ids");
 }
 
-/// A university's system on a port of its own.
+/// A fake university verifier that listens on its own port.
 struct University {
     url: String,
-    /// What it was asked, path and body.
+    /// The requests received so far: request line and body.
     asked: Arc<Mutex<Vec<(String, Value)>>>,
 }
 
-/// How it answers.
+/// How the verifier responds.
 enum Manner {
-    /// This, with status 200 and as JSON.
+    /// With status 200 and this JSON body.
     Says(Value),
-    /// This status with these header lines and this body.
+    /// With this status, these header lines and this body.
     Answers(u16, &'static str, &'static [u8]),
-    /// It takes the question and says nothing.
+    /// It reads the request and never responds.
     IsSilent,
-    /// One byte at a time, without end.
+    /// With one byte at a time, without end.
     Trickles,
 }
 
 impl University {
-    /// Answers each question (id and password) in some manner. Its thread ends with the tests.
+    /// Starts a verifier that calls `manner` with the id and password of each request. Its threads end with the
+    /// process.
     fn new(manner: impl Fn(&str, &str) -> Manner + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/verify", listener.local_addr().unwrap());
@@ -198,13 +199,13 @@ impl University {
         Self { url, asked }
     }
 
-    /// A server that asks it, and waits for as long as a busy machine may take.
+    /// Starts a server that uses this verifier, with a timeout long enough for a busy machine.
     fn server(&self) -> Server {
         asking(&self.url, 20)
     }
 }
 
-/// A server that asks `url`, for so many seconds at most.
+/// Starts a server that uses the verifier at `url`, with this timeout in seconds.
 fn asking(url: &str, seconds: u64) -> Server {
     let (url, seconds) = (url.to_owned(), seconds.to_string());
     Server::with(move |serve| {
@@ -238,7 +239,7 @@ fn answer(stream: TcpStream, questions: &Mutex<Vec<(String, Value)>>, manner: &d
         let length = body.len();
         let head =
             format!("HTTP/1.1 {status} X\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n");
-        // The one who asked may have hung up.
+        // The server may have closed the connection.
         let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
     };
     match manner(&id, &pw) {
@@ -254,7 +255,7 @@ fn answer(stream: TcpStream, questions: &Mutex<Vec<(String, Value)>>, manner: &d
     }
 }
 
-/// A university with one member, who is `s1` with the password `secret`.
+/// Starts a verifier that knows one account: `s1` with the password `secret`.
 fn honest() -> University {
     University::new(|id, pw| {
         let known = id == "s1";
@@ -280,7 +281,7 @@ fn the_verifier_distinguishes_an_unknown_id_from_a_wrong_password() {
     let server = honest().server();
     assert_eq!(sign_in_up(&server, "s2", "secret").said(), "200 not school");
     assert_eq!(sign_in_up(&server, "s1", "wrong").said(), "200 pw incorrect");
-    assert_eq!(sign_in(&server.anyone(), "s1", "secret"), "200 No member", "nobody was made");
+    assert_eq!(sign_in(&server.anyone(), "s1", "secret"), "200 No member", "no member was created");
 }
 
 #[test]
@@ -311,7 +312,7 @@ fn a_long_name_is_kept_whole_and_truncated_as_nickname() {
     let (_, info) = signed_in(&server, "s1", "secret");
     assert_eq!(info.text("/nickname"), format!("[1m{}", "한".repeat(27)));
     let (_, info) = signed_in(&server, "s2", "secret");
-    assert_eq!(info.text("/nickname"), "s2", "nothing is left of the name");
+    assert_eq!(info.text("/nickname"), "s2", "the name has no visible characters");
 }
 
 #[test]
@@ -358,7 +359,7 @@ fn redirects_of_the_verifier_are_not_followed() {
 fn a_slow_silent_or_unreachable_university_is_an_api_error_within_the_timeout() {
     let silent = University::new(|_, _| Manner::IsSilent);
     let trickling = University::new(|_, _| Manner::Trickles);
-    // A port that nobody listens on: it was somebody's a moment ago.
+    // A port without a listener: this one has just been closed.
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for url in [silent.url, trickling.url, format!("http://{closed}/")] {
         let server = asking(&url, 1);
@@ -378,11 +379,11 @@ fn while_the_university_is_silent_the_service_serves_others() {
     std::thread::scope(|scope| {
         let wait = |n: usize| sign_in_up(&server, &format!("s{n}"), "secret").said();
         let waiting: Vec<_> = (0..8).map(|n| scope.spawn(move || wait(n))).collect();
-        wait_until("all are asking", || university.asked.lock().unwrap().len() == 8);
+        wait_until("all requests have arrived", || university.asked.lock().unwrap().len() == 8);
         assert_eq!(ann.get("/get_userinfo").said(), "200 success");
         assert_eq!(server.anyone().get("/get_popularity_newsfeed").said(), "200 success");
         assert_eq!(sign_in(&server.anyone(), "ann", PASSWORD), "200 success");
-        assert!(waiting.iter().all(|waiting| !waiting.is_finished()), "they all wait still");
+        assert!(waiting.iter().all(|waiting| !waiting.is_finished()), "all sign-ins are still waiting");
         for waiting in waiting {
             assert_eq!(waiting.join().unwrap(), "200 api error");
         }

@@ -1,4 +1,4 @@
-//! What the university may be asked, and what it may say.
+//! Bounds of what is sent to the verifier, and of what it may return.
 
 use serde_json::json;
 use tidings_tests::{command, run};
