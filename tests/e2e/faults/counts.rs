@@ -1,4 +1,4 @@
-//! Counters and the access log when processes are killed or stopped, and when there are several.
+//! Counters and the access log when processes are killed or stopped, and with several processes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ fn figures(server: &Server) -> Value {
     server.anyone().get("/get_analysis").succeeded().body["analysis"].clone()
 }
 
-/// Acts of one kind: as many as were acknowledged, and at most as many as were sent.
+/// Acts of one kind: at least the acknowledged ones are counted, at most the sent ones.
 #[derive(Default)]
 struct Acts {
     acknowledged: AtomicU64,
@@ -21,7 +21,7 @@ struct Acts {
 }
 
 impl Acts {
-    /// Sends one; whether it was acknowledged.
+    /// Sends an act, and returns whether it was acknowledged.
     fn send(&self, caller: &Caller, path: &str, body: Option<&Value>) -> bool {
         self.sent.fetch_add(1, Ordering::Relaxed);
         let request = match body {
@@ -29,7 +29,7 @@ impl Acts {
             None => caller.request("GET", path),
         };
         let Ok(answer) = request.try_send() else { return false };
-        // A server that stops says so.
+        // A stopping server responds with an error status.
         let done = answer.status == 200;
         self.acknowledged.fetch_add(u64::from(done), Ordering::Relaxed);
         done
@@ -52,7 +52,7 @@ fn every_act_that_was_acknowledged_is_counted_after_each_kill() {
     let mut server = Server::start();
     let admin = server.admin();
     let id = admin.post("/insert_post", sample::post("the one")).text("/_id");
-    // Each likes the post once.
+    // Each member likes the post once.
     let members: Vec<Caller> = (0..30).map(|n| server.member(&format!("member-{n}"))).collect();
     let [views, likes, searches, devices] = [(); 4].map(|()| Acts::default());
     for round in 0..3 {
@@ -74,7 +74,7 @@ fn every_act_that_was_acknowledged_is_counted_after_each_kill() {
                 let mut mine = members[round * 10..][..10].iter();
                 while goes_on() && mine.next().is_some_and(|member| likes.send(member, &like, None)) {}
             });
-            wait_until("enough was acknowledged", || {
+            wait_until("enough acts are acknowledged", || {
                 [views, searches, devices].iter().all(|acts| acts.acknowledged() >= enough as u64)
             });
             server.kill();
@@ -86,7 +86,7 @@ fn every_act_that_was_acknowledged_is_counted_after_each_kill() {
         likes.check("likes", &figures["total_fav"]);
         searches.check("searches", &figures["search_count"]);
         devices.check("devices", &server.anyone().get("/get_device").succeeded().body["pc"]);
-        // Of one guest's searches five count in trends; each is kept for them.
+        // Only five of a guest's searches count in trends, but all of them are stored.
         let trends = server.anyone().get("/get_search_realtime").succeeded();
         assert_eq!(trends.body["search_realtime"], json!([["rust", 5]]));
         let connection = rusqlite::Connection::open(server.database()).unwrap();
@@ -106,13 +106,13 @@ fn every_request_that_was_answered_before_a_stop_has_its_line() {
             let (anyone, acts) = (server.anyone(), &acts);
             scope.spawn(move || while acts.send(&anyone, &format!("/get_newsfeed_of_topic/{n}"), None) {});
         }
-        wait_until("there is some load", || acts.acknowledged() >= 400);
+        wait_until("the server is under load", || acts.acknowledged() >= 400);
         assert_eq!(server.stop().status.code(), Some(0));
     });
     intact(server.database());
     server.restart();
     let counted = figures(&server)["communication_avg"].as_u64().unwrap();
-    // The first look at the log is one, too.
+    // The first request for the log counts, too.
     let least = signed_up + 1 + acts.acknowledged();
     let most = signed_up + 1 + acts.sent.load(Ordering::Relaxed);
     assert!((least..=most).contains(&counted), "{counted} counted, {least} to {most} answered");
@@ -120,7 +120,7 @@ fn every_request_that_was_answered_before_a_stop_has_its_line() {
     let lines =
         "SELECT count(*) FROM log l JOIN request r ON r.key = l.request WHERE r.path LIKE '/get_news%'";
     let lines: i64 = connection.query_row(lines, [], |row| row.get(0)).unwrap();
-    assert_eq!(lines.unsigned_abs() + signed_up + 1, counted, "counters agree with the log");
+    assert_eq!(lines.unsigned_abs() + signed_up + 1, counted, "the counters agree with the log");
 }
 
 #[test]
@@ -138,13 +138,13 @@ fn two_servers_on_one_file_count_together() {
     let _ = ann.get(&format!("/post_like/{id}")).succeeded();
     let _ = there(&ann).get(&format!("/post_like/{id}")).succeeded();
     let _ = there(&ann).post("/search_logging", json!({ "search": "rust" })).succeeded();
-    // Known to the other within a second; only a machine that is busy with other tests has to try again.
+    // The other server knows it within one second; on a busy machine the test may try again.
     let mut searched = 1;
-    wait_until("a search is in the other's trends within a second", || {
+    wait_until("a search appears in the other server's trends within a second", || {
         let began = Instant::now();
         let expected = json!([["rust", searched]]);
         let trends = || one.anyone().get("/get_search_realtime").succeeded().body["search_realtime"].clone();
-        wait_until("the other has it", || trends() == expected);
+        wait_until("the other server shows the search", || trends() == expected);
         let soon = began.elapsed() < Duration::from_secs(1);
         if !soon {
             let _ = there(&ann).post("/search_logging", json!({ "search": "rust" })).succeeded();
@@ -153,10 +153,10 @@ fn two_servers_on_one_file_count_together() {
         soon
     });
     for server in [&one, &two] {
-        wait_until("what both counted is one", || {
+        wait_until("the counts of both servers are added up", || {
             let figures = figures(server);
             let names = ["total_view", "total_fav", "search_count", "today_visitor"];
-            // The guest with a name, the one without who signed up and asks, admin and ann.
+            // The named guest, the guest without a name who signs up and reads, admin, and ann.
             names.map(|name| figures[name].clone()) == [3, 1, searched, 4].map(Value::from)
         });
         let devices = server.anyone().get("/get_device").succeeded().body;
@@ -164,7 +164,7 @@ fn two_servers_on_one_file_count_together() {
     }
     let lines = |caller: &Caller| caller.get("/get_log_date/0/1/0/1000").succeeded().column("log", "path");
     for caller in [&admin, &there(&admin)] {
-        wait_until("the lines of both are there", || {
+        wait_until("the log has the lines of both servers", || {
             let lines = lines(caller);
             let count = |path: &str| lines.iter().filter(|line| **line == path).count();
             count("/insert_device/tablet") == 3

@@ -1,5 +1,4 @@
-//! A disk that is full: clients are told of an error, readers notice nothing, and writing goes on when there is
-//! room.
+//! A full disk: writes return an error, reads are unaffected, and writes succeed again once there is room.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -12,19 +11,19 @@ use tidings_tests::{Caller, PASSWORD, Server, run, sample, wait_until};
 
 use super::{ends, intact, through, tidings};
 
-/// What readers see.
+/// Returns the content of several lists, to compare before and after.
 fn seen(admin: &Caller) -> Vec<Value> {
     ["/get_all_notice", "/get_all_feedback", "/get_main_info", "/get_categories", "/get_userinfo"]
         .map(|path| admin.get(path).succeeded().body)
         .into()
 }
 
-/// What the log has a line of for each name behind it.
+/// A path prefix whose requests the access log records, with a topic name as suffix.
 const FEED: &str = "/get_newsfeed_of_topic/";
 
-/// What a server answers while its disk is full, and when there is room again.
+/// Checks a server's responses while its disk is full and after there is room again.
 ///
-/// `full` makes the disk full, `free` makes room.
+/// `full` fills the disk, `free` makes room.
 fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce(), free: impl FnOnce()) {
     let anyone = server.anyone();
     let post = admin.post("/insert_post", sample::post("kept")).text("/_id");
@@ -33,7 +32,7 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
         let _ = admin.post("/insert_notice", large(n)).succeeded();
     }
     full();
-    // What is in the file already can be overwritten, so it may take some writes until there is no room.
+    // Writes that fit into existing file pages still succeed, so the first failure may take several writes.
     let mut kept = 3;
     loop {
         let answer = admin.post("/insert_notice", large(kept));
@@ -42,7 +41,7 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
             break;
         }
         kept += 1;
-        assert!(kept < 500, "the disk does not get full");
+        assert!(kept < 500, "the disk does not fill up");
     }
     let before = seen(admin);
     assert_eq!(before[0]["notice_list"].as_array().unwrap().len(), kept);
@@ -65,12 +64,12 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
             (anyone.get(&format!("/post_view/{post}")), "500 internal error"),
         ] {
             assert_eq!(answer.said(), said);
-            assert_eq!(answer.body.as_object().unwrap().len(), 1, "the cause is for the log: {answer:?}");
+            assert_eq!(answer.body.as_object().unwrap().len(), 1, "only the log has the cause: {answer:?}");
         }
         for name in ["a", "a", "b", "b"] {
             let _ = anyone.get(&format!("{FEED}{name}")).succeeded();
         }
-        assert_eq!(seen(admin), before, "readers notice nothing");
+        assert_eq!(seen(admin), before, "reads are unaffected");
         wait_until("the feed shows the post", || {
             anyone.get("/get_popularity_newsfeed").succeeded().column("newsfeed", "_id") == [&*post]
         });
@@ -79,7 +78,7 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
         assert_eq!(anyone.get("/healthz").said(), "200 success");
     }
     free();
-    // Nobody has to write for it.
+    // The server becomes ready again without a client's write.
     wait_until("the server is ready", || anyone.get("/readyz").status == 200);
     let _ = admin.post("/insert_notice", large(kept)).succeeded();
     for name in ["c", "d", "b", "a"] {
@@ -90,25 +89,21 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
     let _ = anyone.post("/sign_up", sign_up).succeeded();
     let _ = admin.post("/send_feedback", feedback).succeeded();
     let _ = admin.post("/insert_post", article).succeeded();
-    let stands = anyone.get(&format!("/get_post/{post}")).succeeded().body["post"].clone();
-    assert_eq!(
-        (&stands["fav_cnt"], &stands["view"]),
-        (&json!(1), &json!(1)),
-        "what was refused counts nothing"
-    );
+    let post = anyone.get(&format!("/get_post/{post}")).succeeded().body["post"].clone();
+    assert_eq!((&post["fav_cnt"], &post["view"]), (&json!(1), &json!(1)), "refused acts are not counted");
     let notices = admin.get("/get_all_notice").succeeded();
     assert_eq!(notices.list("notice_list").len(), kept + 1);
     let log = admin.get("/get_log_date/0/1/0/1000").succeeded().column("log", "path");
     let feeds: String = log.iter().rev().filter_map(|path| path.strip_prefix(FEED)).collect();
-    assert_eq!(feeds, "aabbaabbcdba", "no line is lost or mixed up with another");
+    assert_eq!(feeds, "aabbaabbcdba", "no log line is lost or has a wrong path");
     let communications = admin.get("/get_analysis").succeeded().body["analysis"]["communication_avg"].clone();
-    assert_eq!(communications, log.len() + 1, "counters agree with the log");
+    assert_eq!(communications, log.len() + 1, "the counters agree with the log");
     assert!(server.log().contains("ERROR"), "the log has the cause: {}", server.log());
     assert!(!server.log().contains("panicked"), "{}", server.log());
     intact(database);
 }
 
-/// Without this a write beyond the limit would end the process.
+/// Ignores SIGXFSZ, which would otherwise kill the process when it writes beyond the limit.
 const IGNORING_THE_LIMIT: [&str; 4] = ["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"];
 
 #[test]
@@ -132,7 +127,7 @@ fn a_start_without_room_ends_with_a_message() {
         assert_eq!(output.status, 3, "{args:?} {output:?}");
         assert!(output.stderr.contains("tidings.db"), "{args:?} {output:?}");
     }
-    // What the attempts left behind is in nobody's way.
+    // Files left by the failed attempts do not prevent a start.
     let server = Server::at(directory.path().join("tidings.db"), |_| {});
     server.member("ann");
 }
@@ -149,7 +144,7 @@ fn an_import_on_a_full_disk_reports_it_and_resumes_when_repeated() {
     };
     fs::write(&file, (0..200).map(line).collect::<String>()).unwrap();
     let import = tidings(&database, &["post", "import", "posts.jsonl", "--json"]);
-    // Two thousand blocks of 512 bytes: room for some of it.
+    // 2,000 blocks of 512 bytes: room for a part of the import.
     let little_room = ["sh", "-c", "trap '' XFSZ; ulimit -f 2000; exec \"$@\"", "sh"];
     let failed = run(through(&import, &little_room), "");
     assert_eq!(failed.status, 3, "{failed:?}");
@@ -164,7 +159,7 @@ fn an_import_on_a_full_disk_reports_it_and_resumes_when_repeated() {
     intact(&database);
     let report = run(import, "").succeeded().json();
     let [inserted, skipped] = ["inserted", "skipped"].map(|name| report[name].as_u64().unwrap());
-    assert_eq!(skipped, kept, "it goes on from there");
+    assert_eq!(skipped, kept, "the second import skips the posts of the first");
     assert!(inserted > 0 && skipped > 0 && inserted + skipped == 200, "{report}");
     intact(&database);
 }
@@ -220,7 +215,7 @@ fn an_http_import_on_a_full_disk_reports_its_progress() {
     let kept = failed.body["inserted"].as_u64().unwrap();
     assert!(kept > 0, "{failed:?}");
     let report = json!({ "result": "internal error", "inserted": kept, "updated": 0, "skipped": 0 });
-    assert_eq!(failed.body, report, "the cause is for the log");
+    assert_eq!(failed.body, report, "only the log has the cause");
     limit(None);
     let again = import().succeeded();
     assert_eq!((&again.body["skipped"], &again.body["inserted"]), (&json!(kept), &json!(200 - kept)));
@@ -242,7 +237,7 @@ fn a_start_on_a_full_disk_reports_it_with_advice() {
             let database = place.path().join("tidings.db");
             let output = ends(through(&tidings(&database, args), &by));
             if output.status == 77 || output.stderr.contains("unshare") {
-                eprintln!("not tested: this system lets nobody mount a disk of their own");
+                eprintln!("skipped: this system does not allow unprivileged mounts");
                 return;
             }
             assert_eq!((output.status, &*output.stdout), (3, ""), "{args:?} {prepare} {output:?}");
@@ -253,7 +248,7 @@ fn a_start_on_a_full_disk_reports_it_with_advice() {
     }
 }
 
-/// A disk of its own for a server: a small file system that only it has, seen from outside through its process.
+/// A server with a small file system in its own mount namespace, which the test accesses through `/proc/PID/root`.
 struct SmallDisk {
     server: Server,
     inside: PathBuf,
@@ -261,7 +256,7 @@ struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// `None` where the system lets nobody make one.
+    /// Returns `None` if the system does not allow unprivileged mounts.
     fn new() -> Option<Self> {
         const UNSHARE: [&str; 3] = ["unshare", "--map-root-user", "--mount"];
         let place = tempfile::tempdir().unwrap();
@@ -288,7 +283,7 @@ impl SmallDisk {
         Some(Self { server, inside, _place: place })
     }
 
-    /// Takes all the room that is left.
+    /// Fills the remaining space with a file.
     fn fill(&self) {
         let mut ballast = File::create(self.inside.join("ballast")).unwrap();
         for size in [1 << 16, 1 << 12, 1] {
@@ -304,7 +299,7 @@ impl SmallDisk {
 #[test]
 fn a_full_disk_is_an_error_until_there_is_room() {
     let Some(disk) = SmallDisk::new() else {
-        eprintln!("not tested: this system lets nobody mount a disk of their own");
+        eprintln!("skipped: this system does not allow unprivileged mounts");
         return;
     };
     let anyone = disk.server.anyone();

@@ -1,4 +1,4 @@
-//! Files that are no database of this program: refused with exit status 3 and a message, and left as they are.
+//! Invalid database files are refused with exit status 3 and a message, and are left unchanged.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,7 +16,7 @@ fn directory() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// A database of this program, closed.
+/// Creates and closes a database of this program.
 fn database(directory: &Path) -> PathBuf {
     let path = directory.join("tidings.db");
     let mut server = Server::at(&path, |_| {});
@@ -25,7 +25,7 @@ fn database(directory: &Path) -> PathBuf {
     path
 }
 
-/// That every command refuses the database with a message that says these things, and changes no file.
+/// Asserts that every command refuses the database with a message that contains these texts, and changes no file.
 #[track_caller]
 fn refused(database: &Path, says: &[&str], by: Option<&[&str]>) {
     let files = || {

@@ -1,10 +1,10 @@
-//! Every change that the program makes to a file fails once: the disk is full or broken, or takes half of a write.
+//! Fault injection: every change to a file fails once, as on a full or broken disk or with a partial write.
 //!
-//! A run counts the changes (files made, written, cut, synced, named and removed), then each further run lets one of
-//! them fail, and sometimes all that follow. Whatever happens, the program answers; what it said is done is there when it
-//! starts again on a sound disk, and `tidings check` finds nothing.
+//! The first run counts the changes (files created, written, truncated, synced, renamed and removed). In each further
+//! run one of them fails, and in some runs all later ones, too. The program must always respond, acknowledged writes
+//! must exist after a restart on a sound disk, and `tidings check` must find no error.
 //!
-//! The suite takes some of the changes, spread evenly, each failing in one of six ways. All of them in all six ways:
+//! The suite tests evenly spread changes, each with one of six faults. To test all changes with all six faults:
 //!
 //! ```sh
 //! TIDINGS_FAULT_POINTS=100000 cargo test -p tidings-cli --test e2e faults::injected
@@ -23,19 +23,19 @@ use tidings_tests::{Answer, Caller, Output, PASSWORD, Request, Server, run, samp
 use super::shim::{Fault, Shim, counted};
 use super::{by_hand, intact, tidings};
 
-/// Changes of a server that fail where `TIDINGS_FAULT_POINTS` is not set; of a command, which makes fewer, a third.
+/// The number of faults tested on a server if `TIDINGS_FAULT_POINTS` is not set; a third of it on a command.
 const POINTS: usize = 36;
 
-/// Runs `case` without a fault, then once for each of a number of faults, some at a time.
+/// Runs `case` without a fault, then once for each of a number of faults, several in parallel.
 ///
-/// A case is told its fault and a directory of its own, and gives the changes it asked for and those that failed.
+/// A case gets its fault and a new directory, and returns the number of requested and of failed changes.
 fn each_fault(points: usize, case: impl Fn(Option<Fault>, &Path) -> (u64, u64) + Sync) {
     let run_one = |fault| {
         let directory = tempfile::tempdir().unwrap();
         case(fault, directory.path())
     };
     let (changes, _) = run_one(None);
-    assert!(changes > 0, "the library sees the changes");
+    assert!(changes > 0, "the library counts the changes");
     let points = by_hand("TIDINGS_FAULT_POINTS").unwrap_or(points) as u64;
     let faults: Vec<Fault> = if points >= changes {
         (1..=changes).flat_map(Fault::each).collect()
@@ -56,12 +56,12 @@ fn each_fault(points: usize, case: impl Fn(Option<Fault>, &Path) -> (u64, u64) +
         }
     });
     let hit = hit.into_inner();
-    eprintln!("{changes} changes, {} faults, {hit} took place", faults.len());
-    // How much is written together depends on the time: the last changes are not made in each run.
-    assert!(hit * 4 >= faults.len() * 3, "{hit} of {} faults took place", faults.len());
+    eprintln!("{changes} changes, {} faults, {hit} of them triggered", faults.len());
+    // Batching of writes depends on timing, so the last changes do not happen in every run.
+    assert!(hit * 4 >= faults.len() * 3, "{hit} of {} faults were triggered", faults.len());
 }
 
-/// Says which fault it was when a case fails.
+/// Prints the fault when a case fails.
 struct FaultNote(Fault);
 
 impl Drop for FaultNote {
@@ -72,14 +72,14 @@ impl Drop for FaultNote {
     }
 }
 
-/// A directory for the files that are looked at, and the name of a file beside it.
+/// Creates a directory for the watched files, and returns it with the path of a state file outside of it.
 fn places(directory: &Path) -> (PathBuf, PathBuf) {
     let data = directory.join("data");
     fs::create_dir(&data).unwrap();
     (data, directory.join("state"))
 }
 
-/// What a server said is done.
+/// The writes that a server acknowledged.
 #[derive(Default)]
 struct Done {
     members: Vec<Caller>,
@@ -89,7 +89,7 @@ struct Done {
     feedback: Vec<String>,
 }
 
-/// The answer to a request when it says that something was done.
+/// Sends a request, and returns the response if it acknowledges a write.
 fn done(request: Request<'_>) -> Option<Answer> {
     let answer = request.try_send().expect("the server answers");
     assert!([200, 500, 503].contains(&answer.status), "{answer:?}");
@@ -97,7 +97,7 @@ fn done(request: Request<'_>) -> Option<Answer> {
     done.then_some(answer)
 }
 
-/// What people do on a server with a failing disk.
+/// Sends requests to a server with a failing disk, and returns the acknowledged writes.
 fn use_it(server: &Server, lasts: bool) -> Done {
     let mut all = Done::default();
     let anyone = server.anyone();
@@ -132,14 +132,14 @@ fn use_it(server: &Server, lasts: bool) -> Done {
     let sent =
         done(admin.request("POST", "/send_feedback").json(&json!({ "type": "question", "post": text })));
     all.feedback.extend(sent.map(|_| text));
-    assert_eq!(anyone.get("/healthz").status, 200, "the server lives");
+    assert_eq!(anyone.get("/healthz").status, 200, "the server still responds");
     if !lasts {
-        assert!(insert_notice(3) || insert_notice(4), "it goes on when the disk does");
+        assert!(insert_notice(3) || insert_notice(4), "writes succeed again after the fault");
     }
     all
 }
 
-/// That all of it is there, on a server that has just started.
+/// Asserts that a restarted server has all acknowledged writes.
 fn is_there(server: &Server, done: &Done) {
     let members: Vec<Caller> =
         done.members.iter().map(|one| server.anyone().with_token(one.id(), one.token())).collect();
@@ -147,20 +147,20 @@ fn is_there(server: &Server, done: &Done) {
         assert_eq!(member.get("/get_userinfo").text("/user_id"), member.id());
     }
     let Some(admin) = members.iter().find(|member| member.id() == "admin") else { return };
-    // The grant is another process's, whose disk was sound.
+    // The grant was made by another process, which had no fault.
     let column = |path: &str, list: &str, name: &str| admin.get(path).succeeded().column(list, name);
     let notices = column("/get_all_notice", "notice_list", "title");
     assert!(done.notices.iter().all(|title| notices.contains(title)), "{:?} {notices:?}", done.notices);
     for post in &done.posts {
-        let stands = admin.get(&format!("/get_post/{post}")).succeeded().body["post"].clone();
+        let stored = admin.get(&format!("/get_post/{post}")).succeeded().body["post"].clone();
         let likes = usize::from(done.likes.contains(post));
-        assert!(stands["fav_cnt"].as_u64().unwrap() >= likes as u64, "{stands}");
+        assert!(stored["fav_cnt"].as_u64().unwrap() >= likes as u64, "{stored}");
     }
     let feedback = column("/get_all_feedback", "feedback_list", "post");
     assert!(done.feedback.iter().all(|text| feedback.contains(text)), "{:?} {feedback:?}", done.feedback);
 }
 
-/// That the database is sound, looked at by the program and by SQLite.
+/// Asserts that `tidings check` and SQLite find no error in the database.
 fn sound(database: &Path) {
     let checked = run(tidings(database, &["check", "--json"]), "");
     assert_eq!(checked.status, 0, "{checked:?}");
@@ -175,7 +175,7 @@ fn acknowledged_writes_survive_any_failing_system_call() {
         let shim = Shim::counting(&data, &state).with(fault);
         let mut acknowledged = Done::default();
         match Server::try_at(&database, move |serve| shim.load(serve)) {
-            // What could not be made is made the next time.
+            // The next start creates the files that could not be created.
             Err(log) => assert!(fault.is_some() && !log.contains("panicked"), "{log}"),
             Ok(mut server) => {
                 acknowledged = use_it(&server, fault.is_some_and(|fault| fault.lasts));
@@ -193,7 +193,7 @@ fn acknowledged_writes_survive_any_failing_system_call() {
     });
 }
 
-/// A closed database with the posts of the Rust blog in it, from which each case copies.
+/// Creates a closed database with the posts of the Rust blog, which each case copies.
 fn template() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("tidings.db");
@@ -208,7 +208,7 @@ fn copy_all(from: &Path, to: &Path) {
     }
 }
 
-/// Lets the changes of a command fail; `holds` looks at what it left behind.
+/// Makes the changes of a command fail; `holds` checks the files that it left behind.
 fn each_fault_of(template: &Path, args: &[&str], input: &str, holds: impl Fn(&Path, &Output) + Sync) {
     each_fault(POINTS / 3, |fault, directory| {
         let (data, state) = places(directory);
@@ -226,7 +226,7 @@ fn each_fault_of(template: &Path, args: &[&str], input: &str, holds: impl Fn(&Pa
     });
 }
 
-/// The posts in a database.
+/// Returns the number of posts in a database.
 fn posts(database: &Path) -> usize {
     let database = Connection::open(database).unwrap();
     let count: i64 = database.query_row("SELECT count(*) FROM post", [], |row| row.get(0)).unwrap();

@@ -1,7 +1,7 @@
-//! What a disk holds after a power cut, made again from a journal of all that was written to it.
+//! Reconstructs what a disk may hold after a power cut, from a journal of all writes to it.
 //!
-//! A disk keeps what was synced. Of everything else it may hold all, nothing, or any of the 512-byte sectors, in any
-//! order; and of the names in a directory those of the last sync of the directory, or any from later on.
+//! A disk keeps synced data. It may hold all, none or any of the 512-byte sectors of later writes, in any order. A
+//! directory may hold the names of its last sync or of any later moment.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs;
@@ -41,14 +41,14 @@ pub(super) enum Record {
     NamesSyncEnd {
         number: u64,
     },
-    /// The beginning of what went to the client at this port, or to standard output where it is 0.
+    /// The beginning of the data that was sent to the client at this port, or to standard output if the port is 0.
     Answer {
         port: u16,
         text: String,
     },
 }
 
-/// Reads a journal. The numbers are those of `shim.c`.
+/// Reads a journal. The record numbers are defined in `shim.c`.
 pub(super) fn read(journal: &Path) -> Vec<Record> {
     let bytes = fs::read(journal).unwrap();
     let mut rest = bytes.as_slice();
@@ -57,7 +57,7 @@ pub(super) fn read(journal: &Path) -> Vec<Record> {
         let small = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap());
         let number = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().unwrap());
         let (kind, length, a, b) = (small(0), small(4) as usize, number(8), number(16));
-        // A process that was killed may have left half a record, the last one.
+        // A killed process may leave an incomplete last record.
         let Some((data, behind)) = behind.split_at_checked(length) else { break };
         let size = || usize::try_from(b).unwrap();
         records.push(match kind {
@@ -91,37 +91,37 @@ fn names(mut data: &[u8]) -> Vec<(String, u64)> {
     names
 }
 
-/// What a disk holds of that which was not synced.
+/// Which part of the unsynced data a disk holds after a power cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kept {
     Nothing,
     All,
-    /// Some of it, differently for each number.
+    /// A random part, with this seed.
     Some(u64),
 }
 
-/// The disk as the system sees it, and as it is after a power cut.
+/// A disk, with its possible contents after a power cut.
 pub(super) struct Disk {
     files: Vec<FileOnDisk>,
-    /// The file that has an inode now: the number is given again when a file is gone.
+    /// The current file of each inode number; the system reuses numbers of removed files.
     by_inode: HashMap<u64, usize>,
-    /// The names at the last sync of the directory, then at each change since; never empty.
+    /// The names at the last sync of the directory, and after each later change; never empty.
     names: VecDeque<Rc<Names>>,
-    /// How many changes of names there were before the first in `names`.
+    /// The number of name changes before the first entry of `names`.
     names_before: usize,
-    /// Where the syncs that are under way began: how many changes there were by then.
+    /// The syncs in progress: the number of changes when each of them began.
     syncs: HashMap<u64, (usize, usize)>,
 }
 
 type Names = Vec<(String, usize)>;
 
-/// A file, as it is on disk and as it shall be.
+/// A file: its synced content and its later changes.
 #[derive(Default)]
 struct FileOnDisk {
     synced: Vec<u8>,
-    /// What changed since.
+    /// The changes since the last sync.
     changes: VecDeque<Change>,
-    /// How many changes there were before the first of these.
+    /// The number of changes before the first entry of `changes`.
     before: usize,
 }
 
@@ -131,11 +131,11 @@ enum Change {
     Truncate(usize),
 }
 
-/// The files in the directory after a power cut: what each holds, and whether that is all that was written to it.
+/// The files in the directory after a power cut: each one's content, and whether it includes all writes.
 pub(super) type Image = BTreeMap<String, (Vec<u8>, bool)>;
 
 impl Disk {
-    /// A disk with an empty directory.
+    /// Creates a disk with an empty directory.
     pub(super) fn new() -> Self {
         Self {
             files: Vec::new(),
@@ -146,7 +146,7 @@ impl Disk {
         }
     }
 
-    /// Does what the record says.
+    /// Applies a record.
     pub(super) fn apply(&mut self, record: &Record) {
         match record {
             Record::New { inode } => {
@@ -166,7 +166,7 @@ impl Disk {
                 self.files[file].sync(changes);
             }
             Record::Names(names) => {
-                // Others, as the -shm file, are made again.
+                // Other files, such as the -shm file, are recreated by the program.
                 let names = names.iter().filter(|(name, _)| !name.ends_with("-shm"));
                 let known =
                     names.filter_map(|(name, inode)| Some((name.clone(), *self.by_inode.get(inode)?)));
@@ -177,7 +177,7 @@ impl Disk {
             }
             Record::NamesSyncEnd { number } => {
                 let (_, changes) = self.syncs.remove(number).unwrap();
-                // All but the last one of before are gone.
+                // Earlier names, except the last ones, can no longer appear.
                 while self.names_before + 1 < changes {
                     self.names.pop_front();
                     self.names_before += 1;
@@ -192,7 +192,7 @@ impl Disk {
         self.files[file].changes.push_back(change);
     }
 
-    /// What is there after a power cut now.
+    /// Returns the files after a power cut at this point.
     pub(super) fn after_a_power_cut(&self, kept: Kept) -> Image {
         let mut random = Random::new(if let Kept::Some(seed) = kept { seed } else { 0 });
         let names = match kept {
@@ -212,7 +212,7 @@ impl Disk {
 }
 
 impl FileOnDisk {
-    /// Everything up to this change is on disk.
+    /// Marks everything up to this change as synced.
     fn sync(&mut self, changes: usize) {
         while self.before < changes {
             let change = self.changes.pop_front().unwrap();
@@ -235,7 +235,7 @@ impl FileOnDisk {
 }
 
 impl Change {
-    /// Changes the content, in those sectors that `takes` says.
+    /// Applies a change to the content, in the sectors that `takes` selects.
     fn apply(&self, content: &mut Vec<u8>, mut takes: impl FnMut(usize) -> bool) {
         match self {
             Self::Truncate(length) => {
@@ -298,7 +298,7 @@ mod tests {
         records.push(Record::SyncEnd { number: 2 });
         let disk = disk(&records);
         let (lost, kept) = (disk.after_a_power_cut(Kept::Nothing), disk.after_a_power_cut(Kept::All));
-        // What was written while the sync was under way is no part of it.
+        // Data written during the sync is not part of it.
         assert_eq!((text(&lost, "a").unwrap(), lost["a"].1), ("one".into(), false));
         assert_eq!((text(&kept, "b").unwrap(), kept["b"].1), ("onetwo".into(), true));
         assert_eq!((text(&lost, "b"), text(&kept, "a")), (None, None));

@@ -1,6 +1,6 @@
-//! `kill -9` under load: what was acknowledged is there, and the file is whole.
+//! `kill -9` under load: acknowledged writes survive, and the database stays sound.
 //!
-//! The suite runs a few rounds. `TIDINGS_KILL_ROUNDS` sets another number of them:
+//! The suite runs a few rounds. `TIDINGS_KILL_ROUNDS` sets the number of rounds:
 //!
 //! ```sh
 //! TIDINGS_KILL_ROUNDS=150 cargo test -p tidings-cli --test e2e faults::kill::acknowledged
@@ -17,13 +17,13 @@ use tidings_tests::{Caller, PASSWORD, Request, Server, sample, wait_until};
 use super::{by_hand, intact};
 use crate::meanwhile::SetAtLast;
 
-/// Rounds where `TIDINGS_KILL_ROUNDS` is not set.
+/// The number of rounds if `TIDINGS_KILL_ROUNDS` is not set.
 const ROUNDS: usize = 16;
 const POSTS: usize = 10;
-/// Changes that are acknowledged in each round before the server is killed.
+/// The number of acknowledged writes in each round before the server is killed.
 const CHANGES: usize = 60;
 
-/// The load of one round.
+/// The state of one round of load.
 #[derive(Default)]
 struct Load {
     acknowledged: AtomicUsize,
@@ -31,7 +31,7 @@ struct Load {
 }
 
 impl Load {
-    /// Sends a change; the answer that acknowledges it, or `None` when none came.
+    /// Sends a write, and returns the response that acknowledges it, or `None` if there was no response.
     fn send(&self, request: Request<'_>) -> Option<Value> {
         if self.over.load(Ordering::Relaxed) {
             return None;
@@ -42,7 +42,7 @@ impl Load {
     }
 }
 
-/// What a member likes: what was acknowledged, and the one post of which nothing is known.
+/// The likes of a member: the acknowledged ones, and the one post whose state is unknown.
 #[derive(Default)]
 struct Likes {
     known: HashSet<usize>,
@@ -65,7 +65,7 @@ impl Likes {
         }
     }
 
-    /// Compares with the member's list, and learns from it what is unknown.
+    /// Compares the known likes with the member's list, and reads the unknown one from it.
     fn check(&mut self, member: &Caller, posts: &[String]) {
         let list = member.get("/get_specific_userinfo/1").succeeded().column("fav_list", "_id");
         let listed =
@@ -78,7 +78,7 @@ impl Likes {
     }
 }
 
-/// Views of each post: as many as were acknowledged, and at most as many as were sent.
+/// The views of each post: at least the acknowledged ones, at most the sent ones.
 struct Views {
     acknowledged: Vec<usize>,
     sent: Vec<usize>,
@@ -96,7 +96,7 @@ impl Views {
     }
 }
 
-/// Inserts notices until the server is killed: the ids and titles that were acknowledged.
+/// Inserts notices until the server is killed, and returns the acknowledged ids and titles.
 fn insert_notices(admin: &Caller, load: &Load) -> Vec<(Value, String)> {
     let mut known = Vec::new();
     for n in 0.. {
@@ -108,7 +108,7 @@ fn insert_notices(admin: &Caller, load: &Load) -> Vec<(Value, String)> {
     known
 }
 
-/// Signs members up until the server is killed: those that were acknowledged, with their tokens.
+/// Signs members up until the server is killed, and returns the acknowledged ones with their tokens.
 fn sign_up(anyone: &Caller, round: usize, load: &Load) -> Vec<Caller> {
     let mut known = Vec::new();
     for n in 0.. {
@@ -144,7 +144,9 @@ fn acknowledged_writes_survive_each_of_many_kills() {
             }
             let notices = scope.spawn(|| insert_notices(&admin, load));
             let signed_up = scope.spawn(|| sign_up(&anyone, round, load));
-            wait_until("enough was acknowledged", || load.acknowledged.load(Ordering::Relaxed) >= CHANGES);
+            wait_until("enough writes are acknowledged", || {
+                load.acknowledged.load(Ordering::Relaxed) >= CHANGES
+            });
             server.kill();
             (notices.join().unwrap(), signed_up.join().unwrap())
         });
@@ -162,7 +164,7 @@ fn acknowledged_writes_survive_each_of_many_kills() {
             let view = usize::try_from(post["view"].as_u64().unwrap()).unwrap();
             assert!((least..=most).contains(&view), "{view} views, acknowledged {least}, sent {most}");
             let likes = likes.iter().filter(|likes| likes.known.contains(&n)).count();
-            assert_eq!(post["fav_cnt"], likes, "the count says what the lists say");
+            assert_eq!(post["fav_cnt"], likes, "the count agrees with the lists");
         }
         let list = admin.get("/get_all_notice").succeeded();
         let listed: HashSet<(Value, Value)> =
@@ -172,7 +174,7 @@ fn acknowledged_writes_survive_each_of_many_kills() {
         }
         assert!(
             listed.len() <= notices.len() + round + 1,
-            "at most one in each round was written but not answered"
+            "at most one notice per round was written without a response"
         );
         for member in signed_up {
             assert_eq!(member.get("/get_userinfo").text("/user_id"), member.id());
@@ -182,7 +184,7 @@ fn acknowledged_writes_survive_each_of_many_kills() {
     intact(server.database());
 }
 
-/// Posts of an import that is killed: some batches.
+/// The number of posts in an import that is killed: several batches.
 const TO_IMPORT: u64 = 800;
 
 #[test]
@@ -206,10 +208,10 @@ fn a_killed_import_leaves_whole_posts_and_can_be_repeated() {
         let lines = lines.join("\n");
         let writer = scope.spawn(move || {
             let _ = stdin.write_all(lines.as_bytes());
-            // Not closed, so that the import never comes to its end.
+            // Keep the pipe open, so that the import never finishes.
             stdin
         });
-        wait_until("the first posts are there", || count() > 0);
+        wait_until("the first posts are imported", || count() > 0);
         import.kill().unwrap();
         import.wait().unwrap();
         drop(writer.join().unwrap());
@@ -231,7 +233,7 @@ fn a_killed_first_start_can_be_repeated() {
         let directory = tempfile::tempdir().unwrap();
         let database = directory.path().join("tidings.db");
         let mut first = super::tidings(&database, &["init"]).stdout(Stdio::null()).spawn().unwrap();
-        wait_until("there is a file", || database.exists());
+        wait_until("the database file exists", || database.exists());
         first.kill().unwrap();
         first.wait().unwrap();
         let _ = super::ends(super::tidings(&database, &["init"])).succeeded();

@@ -1,11 +1,11 @@
-//! The power fails: what was acknowledged before is there, whatever the disk lost that was not synced.
+//! Power cuts: acknowledged writes survive, whatever unsynced data the disk loses.
 //!
-//! A journal is kept of everything that a server and some commands write, sync and answer while several clients use
-//! them. For many moments the disk is made again as it may be when the power fails just then (`journal.rs`): with
-//! nothing, all, or some sectors of what was not synced. Each such database opens, is sound, and holds all that was
-//! answered until that moment.
+//! The test records all writes, syncs and responses of a server and some commands in a journal while several clients
+//! use them. For many moments it reconstructs the disk as a power cut may leave it (`journal.rs`): with none, all, or
+//! some sectors of the unsynced data. Each such database must open, be sound, and hold everything that had been
+//! acknowledged by then.
 //!
-//! The suite takes some of the moments. Every record of the journal is one with
+//! The suite tests some of the moments. To test a power cut after every record of the journal:
 //!
 //! ```sh
 //! TIDINGS_POWER_CUTS=100000 cargo test -p tidings-cli --test e2e faults::power
@@ -27,12 +27,12 @@ use super::journal::{Disk, Image, Kept, Record, read};
 use super::shim::Shim;
 use super::{by_hand, tidings};
 
-/// Moments at which the power fails where `TIDINGS_POWER_CUTS` is not set.
+/// The number of power cuts if `TIDINGS_POWER_CUTS` is not set.
 const CUTS: usize = 60;
-/// What the disk may hold at each of them.
+/// Which unsynced data the disk keeps at each power cut.
 const KEPT: [Kept; 4] = [Kept::Nothing, Kept::All, Kept::Some(1), Kept::Some(2)];
 
-/// What was acknowledged.
+/// An acknowledged write.
 #[derive(Clone, Debug)]
 enum Done {
     Member(String),
@@ -43,7 +43,7 @@ enum Done {
 }
 
 impl Done {
-    /// Whether it is in a database.
+    /// Returns whether a database contains the write.
     fn is_in(&self, database: &Connection) -> bool {
         let count = |sql: &str, args: &[&String]| -> i64 {
             database.query_row(sql, rusqlite::params_from_iter(args), |row| row.get(0)).unwrap()
@@ -63,11 +63,11 @@ impl Done {
     }
 }
 
-/// A client with one connection, on which it asks one thing after another.
+/// A client that sends one request after another on one connection.
 struct Client {
     stream: BufReader<TcpStream>,
     token: String,
-    /// What each answer acknowledged, in their order.
+    /// The write that each response acknowledged, in order.
     noted: Vec<Option<Done>>,
 }
 
@@ -81,7 +81,7 @@ impl Client {
         self.stream.get_ref().local_addr().unwrap().port()
     }
 
-    /// Asks for something that has to succeed; `done` says what that acknowledges.
+    /// Sends a request that must succeed; `done` returns the write that the response acknowledges.
     fn ask(
         &mut self,
         path: &str,
@@ -131,15 +131,16 @@ impl Client {
     }
 }
 
-/// What was written, and what each client was answered.
+/// The journal, and the writes acknowledged to each client.
 struct Story {
     records: Vec<Record>,
-    /// By the client's port.
+    /// The acknowledged writes, by the client's port.
     noted: HashMap<u16, Vec<Option<Done>>>,
 }
 
 impl Story {
-    /// Several clients use a server, which stops, starts again and is killed; some commands run beside it.
+    /// Records a run in which several clients use a server that is stopped, restarted and killed, next to some
+    /// commands.
     fn happens(syncs: bool) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (data, journal) = (directory.path().join("data"), directory.path().join("journal"));
@@ -201,7 +202,7 @@ impl Story {
         Self { records: read(&journal), noted }
     }
 
-    /// The moments at which the power fails: behind so many records. Right behind each answer, and some between.
+    /// Returns the moments of the power cuts, as numbers of records: half of them directly after responses.
     fn cuts(&self) -> Vec<usize> {
         let all = self.records.len();
         let most = by_hand("TIDINGS_POWER_CUTS").unwrap_or(CUTS);
@@ -220,7 +221,7 @@ impl Story {
         cuts
     }
 
-    /// Looks at the disk after a power cut at each of these moments; what is wrong with it, if anything.
+    /// Checks the disk after a power cut at each of these moments; the error describes the first problem.
     fn check(&self, cuts: &[usize], kept: &[Kept]) -> Result<(), String> {
         let (mut disk, mut story) = (Disk::new(), Answered::default());
         let mut cuts = cuts.iter().peekable();
@@ -245,17 +246,17 @@ impl Story {
     }
 }
 
-/// What was answered so far.
+/// The responses so far.
 #[derive(Default)]
 struct Answered {
-    /// How many answers each client got.
+    /// The number of responses to each client.
     count: HashMap<u16, usize>,
     done: Vec<Done>,
     is_ready: bool,
-    /// How much was done when the last backup was answered, at least.
+    /// The minimum number of writes in the last backup.
     backup: Option<usize>,
     words: bool,
-    /// How much was done when the server last stopped or a command last said something.
+    /// The number of writes acknowledged by the last response of the server.
     then: usize,
 }
 
@@ -266,7 +267,7 @@ impl Answered {
             self.is_ready |= text.contains("listening on");
             self.words |= text.contains("loaded");
             if text.contains("is a backup") {
-                // Nothing is done while a backup is made, but for what is being answered already.
+                // No client writes during a backup, so it contains all writes acknowledged before it.
                 self.backup = Some(self.then);
             }
             return;
@@ -278,7 +279,7 @@ impl Answered {
         self.then = self.done.len();
     }
 
-    /// Looks for it on a disk; what is missing or broken there.
+    /// Checks that a disk holds all acknowledged writes; the error names what is missing or broken.
     fn is_in(&self, image: &Image) -> Result<(), String> {
         let held = |name: &str| image.get(name);
         for name in ["tidings.db.key", "tidings.db.words", "copy.db"] {
@@ -311,7 +312,7 @@ impl Answered {
     }
 }
 
-/// Writes the files of an image, for their owner alone as they were.
+/// Writes the files of an image with mode 0600, like the originals.
 fn lay_out(image: &Image, directory: &Path) {
     for (name, (content, _)) in image {
         let mut file = OpenOptions::new();
@@ -320,11 +321,11 @@ fn lay_out(image: &Image, directory: &Path) {
     }
 }
 
-/// That a database is sound and holds all this; one that is not made yet may be empty.
+/// Checks that a database is sound and holds these writes; it may be empty if `is_made` is false.
 fn holds(database: &Path, done: &[Done], is_made: bool) -> Result<(), String> {
     let failed = |error: rusqlite::Error| format!("{}: {error}", database.display());
     let connection = Connection::open(database).map_err(failed)?;
-    // It is thrown away.
+    // This copy is temporary, so it need not be synced.
     connection.pragma_update(None, "synchronous", "OFF").map_err(failed)?;
     let found = connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
     let found = found.map_err(failed)?;
@@ -337,7 +338,7 @@ fn holds(database: &Path, done: &[Done], is_made: bool) -> Result<(), String> {
     }
     let dangling = connection.prepare("PRAGMA foreign_key_check").and_then(|mut check| check.exists([]));
     if dangling.map_err(failed)? {
-        return Err(format!("{}: a row refers to none", database.display()));
+        return Err(format!("{}: a foreign key has no target", database.display()));
     }
     match done.iter().find(|done| !done.is_in(&connection)) {
         Some(missing) => Err(format!("{}: {missing:?} is lost", database.display())),
@@ -351,7 +352,7 @@ fn acknowledged_writes_survive_a_power_cut_at_any_moment() {
     let cuts = story.cuts();
     eprintln!("{} records, {} power cuts", story.records.len(), cuts.len() * KEPT.len());
     story.check(&cuts, &KEPT).unwrap();
-    // The program itself opens what is left.
+    // The program itself opens the final disk.
     let mut disk = Disk::new();
     for record in &story.records {
         disk.apply(record);
@@ -374,9 +375,9 @@ fn a_program_that_does_not_sync_is_detected() {
     let cuts = story.cuts();
     let wrong = story.check(&cuts, &[Kept::Nothing]).unwrap_err();
     assert!(wrong.contains("is gone"), "{wrong}");
-    // Even where the names are known, sectors are missing.
+    // Even if the names survive, sectors are missing.
     let wrong = story.check(&cuts, &[Kept::Some(1), Kept::Some(2), Kept::Some(3)]);
     assert!(wrong.is_err());
-    // Nothing is wrong with the journal itself.
+    // With all data kept, the same journal gives no error.
     story.check(&cuts, &[Kept::All]).unwrap();
 }

@@ -1,5 +1,5 @@
-//! Several processes on one file at once: none loses a write, none is told that the file is locked, and each
-//! sees what the others change.
+//! Several processes on one database file: no write is lost, no process reports a locked database, and each process
+//! sees the changes of the others.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -58,7 +58,7 @@ fn servers_and_commands_write_one_file_and_nothing_is_lost() {
         let post = server.anyone().get(&format!("/get_post/{id}")).succeeded().body["post"].clone();
         assert_eq!((&post["view"], &post["fav_cnt"]), (&json!(views), &json!(2)));
         let _ = members[0].get("/check_admin").succeeded();
-        wait_until("the feed shows all that was imported", || {
+        wait_until("the feed shows all imported posts", || {
             server.anyone().get("/get_popularity_newsfeed?limit=300").list("newsfeed").len() == 20 * LOOPS + 1
         });
     }
@@ -75,7 +75,7 @@ fn two_servers_on_one_file_are_one_service() {
     let mut one = Server::start();
     let two = Server::at(one.database(), |_| {});
     let (admin, ann) = (one.admin(), one.member("ann"));
-    // Who is signed in here is there, and who is signed out there is here.
+    // A sign-in or sign-out on one server applies to the other.
     let there = two.anyone().with_token("ann", ann.token());
     let _ = there.get("/get_userinfo").succeeded();
     let _ = there.get("/sign_out_all").succeeded();
@@ -84,18 +84,18 @@ fn two_servers_on_one_file_are_one_service() {
     let titles = |server: &Server| server.anyone().get("/get_all_notice").column("notice_list", "title");
     assert_eq!(titles(&two), [] as [&str; 0]);
     let notice = admin.post("/insert_notice", sample::notice("here")).text("/_id");
-    wait_until("the other shows the notice", || titles(&two) == ["here"]);
+    wait_until("the second server shows the notice", || titles(&two) == ["here"]);
     let there = two.anyone().with_token("admin", admin.token());
     let _ = there.post(&format!("/update_notice/{notice}"), json!({ "title": "there" })).succeeded();
-    wait_until("the first shows the change", || titles(&one) == ["there"]);
+    wait_until("the first server shows the change", || titles(&one) == ["there"]);
     let post = there.post("/insert_post", sample::post("a post from there")).text("/_id");
-    wait_until("the first shows the post", || {
+    wait_until("the first server shows the post", || {
         one.anyone().get("/get_popularity_newsfeed").column("newsfeed", "_id") == [&*post]
     });
     let found = one.anyone().post("/priority_search/1", json!({ "search": "post from there" }));
     assert_eq!(found.text("/search_result/0/_id"), post);
 
-    // Views that each counts add up.
+    // The views that both servers count are added up.
     for server in [&one, &two, &two, &one, &two] {
         let _ = server.anyone().get(&format!("/get_notice/{notice}")).succeeded();
     }

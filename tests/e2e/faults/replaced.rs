@@ -1,5 +1,5 @@
-//! Files of the database that are removed or replaced under the running server: no write is acknowledged that would
-//! be lost, and what was acknowledged before is still there.
+//! Database files that are removed or replaced while the server runs: the server acknowledges no write that would
+//! be lost, and earlier acknowledged writes survive.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn titles(caller: &Caller) -> Vec<String> {
     caller.get("/get_all_notice").succeeded().column("notice_list", "title")
 }
 
-/// That no write is acknowledged, that the server says so, and that it still reads and lives.
+/// Asserts that the server acknowledges no write and reports this, while reads and `/healthz` still work.
 #[track_caller]
 fn refuses(server: &Server, admin: &Caller, says: &str) {
     let anyone = server.anyone();
@@ -32,10 +32,10 @@ fn refuses(server: &Server, admin: &Caller, says: &str) {
             (anyone.post("/sign_up", sign_up.clone()), "500 sign_up fail"),
         ] {
             assert_eq!(answer.said(), said);
-            assert_eq!(answer.body.as_object().unwrap().len(), 1, "the cause is for the log: {answer:?}");
+            assert_eq!(answer.body.as_object().unwrap().len(), 1, "only the log has the cause: {answer:?}");
         }
     }
-    assert_eq!(titles(admin), before, "readers notice nothing");
+    assert_eq!(titles(admin), before, "reads are unaffected");
     assert_eq!(anyone.get("/readyz").said(), "503 overloaded");
     assert_eq!(anyone.get("/healthz").said(), "200 success");
     let log = server.log();
@@ -43,7 +43,7 @@ fn refuses(server: &Server, admin: &Caller, says: &str) {
     assert!(!log.contains("panicked"), "{log}");
 }
 
-/// A server with a notice, and a backup from before it.
+/// Starts a server with a notice, and makes a backup before the notice is inserted.
 fn written() -> (Server, Caller) {
     let server = Server::start();
     let admin = server.admin();
@@ -60,9 +60,9 @@ fn a_removed_database_refuses_writes_and_is_not_recreated() {
     fs::remove_file(&database).unwrap();
     refuses(&server, &admin, "tidings.db was removed");
     assert!(server.log().contains("tidings restore FILE"), "{}", server.log());
-    assert!(!database.exists(), "nothing makes an empty one");
+    assert!(!database.exists(), "no empty database is created");
     assert!(server.stop().status.success());
-    assert!(!database.exists() && beside(&database, "-wal").exists(), "what is left is left");
+    assert!(!database.exists() && beside(&database, "-wal").exists(), "the remaining files are left alone");
     let started = ends(tidings(&database, &["serve", "--listen", "127.0.0.1:0"]));
     assert_eq!(started.status, 3, "{started:?}");
     assert!(started.stderr.contains("tidings.db-wal"), "{started:?}");
@@ -89,7 +89,7 @@ fn an_overwritten_database_refuses_writes() {
     let (mut server, admin) = written();
     let database = server.database().to_owned();
     let bytes = fs::read(database.with_file_name("copy.db")).unwrap();
-    // The file stays the same one, as with `cp`.
+    // The file keeps its inode, as with `cp`.
     fs::write(&database, &bytes).unwrap();
     refuses(&server, &admin, "tidings.db was overwritten");
     assert!(server.stop().status.success());
@@ -115,7 +115,7 @@ fn a_removed_write_ahead_log_refuses_writes_and_a_clean_stop_saves_its_contents(
         refuses(&server, &admin, &format!("tidings.db{removed} was removed"));
         assert!(server.stop().status.success());
         server.restart();
-        // A write that was refused while the log was gone may have been saved with the rest.
+        // A write that was refused while the log was missing may still have been saved with the others.
         let saved = titles(&server.anyone());
         assert_eq!(saved.last().map(String::as_str), Some("kept"), "{removed}: {saved:?}");
         let _ = admin.post("/insert_notice", sample::notice("again")).succeeded();

@@ -1,8 +1,9 @@
-//! The library between the binary and the disk (`shim/shim.c`), which makes writes fail and keeps a journal of them.
+//! The preloaded library (`shim/shim.c`) between the binary and the disk: it makes writes fail and records them in
+//! a journal.
 //!
-//! It is compiled once for each run of the tests, with the C compiler that the bundled SQLite needs as well, and
-//! works with the GNU C library. The binary calls that library for its files, but for the renames of `tempfile`, which are
-//! bare system calls: these never fail, and the journal learns of them at the next sync or answer.
+//! It is compiled once per test run, with the C compiler that the bundled SQLite also needs, and works with the GNU
+//! C library. The binary changes files through that library, except for renames by `tempfile`, which are direct
+//! system calls: they never fail, and the journal records them at the next sync or response.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,29 +12,29 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// How a change fails.
+/// The way in which a change fails.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum How {
-    /// The disk is full.
+    /// The disk is full (ENOSPC).
     Full,
-    /// The disk is broken.
+    /// The disk is broken (EIO).
     Broken,
-    /// A write takes half of its bytes; anything else fails as on a full disk.
+    /// A write stores half of its bytes; other changes fail as on a full disk.
     Short,
 }
 
-/// Which change fails.
+/// A change that fails.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fault {
-    /// The number of the change, from 1.
+    /// The number of the change, starting at 1.
     pub(super) at: u64,
     pub(super) how: How,
-    /// Whether all later ones fail as well.
+    /// Whether all later changes fail, too.
     pub(super) lasts: bool,
 }
 
 impl Fault {
-    /// The change with this number failing in each way.
+    /// Returns the faults of the change with this number, one for each way to fail.
     pub(super) fn each(at: u64) -> [Self; 6] {
         let of = |how, lasts| Self { at, how, lasts };
         [
@@ -60,12 +61,12 @@ impl Fault {
     }
 }
 
-/// What the library does to the processes that it is loaded into: variables of their environment.
+/// The settings of the library: environment variables of the processes that load it.
 #[derive(Clone)]
 pub(super) struct Shim(Vec<(&'static str, OsString)>);
 
 impl Shim {
-    /// Looks at the files in `directory`, and counts what is changed in the file `state`, which is elsewhere.
+    /// Counts the changes to files in `directory` in the file `state`, which must be outside of it.
     pub(super) fn counting(directory: &Path, state: &Path) -> Self {
         Self(vec![
             ("LD_PRELOAD", library().into()),
@@ -74,13 +75,13 @@ impl Shim {
         ])
     }
 
-    /// The same, and lets a change fail.
+    /// Also makes a change fail.
     pub(super) fn with(mut self, fault: Option<Fault>) -> Self {
         self.0.extend(fault.into_iter().flat_map(Fault::variables));
         self
     }
 
-    /// Looks at the files in `directory`, and writes a journal to the file `journal`, which is elsewhere.
+    /// Records the changes to files in `directory` in the file `journal`, which must be outside of it.
     pub(super) fn journal(directory: &Path, journal: &Path, syncs: bool) -> Self {
         let mut variables = vec![
             ("LD_PRELOAD", library().into()),
@@ -93,25 +94,25 @@ impl Shim {
         Self(variables)
     }
 
-    /// Loads the library into the process that the command starts.
+    /// Makes the command load the library.
     pub(super) fn load(&self, command: &mut Command) {
         command.envs(self.0.iter().map(|(name, value)| (name, value)));
     }
 }
 
-/// The changes that the last process asked for, and those of them that failed.
+/// Returns the number of changes that the last process requested, and how many of them failed.
 pub(super) fn counted(state: &Path) -> (u64, u64) {
     let bytes = fs::read(state).unwrap();
     let number = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap());
     (number(0), number(8))
 }
 
-/// The library, compiled when it is first asked for.
+/// Returns the path of the library, which is compiled on first use.
 fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/e2e/faults/shim/shim.c");
-        // A name of its own, so that tests which run at the same time do not load half a library.
+        // Compile to a unique name, so that concurrent tests never load an incomplete library.
         let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("shim-{}.so", std::process::id()));
         let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
         let arguments = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"];

@@ -1,4 +1,4 @@
-//! Stopping: what runs is finished, what is written is in the file; and clients that stall are in nobody's way.
+//! Stopping: running requests finish, all writes are in the database file, and stalled clients do not delay others.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use tidings_tests::{Caller, Server, sample, wait_until};
 
 use super::intact;
 
-/// An import that has begun and waits for the rest of its body.
+/// An import that has started and waits for the rest of its body.
 struct Upload(TcpStream);
 
 impl Upload {
@@ -23,7 +23,7 @@ impl Upload {
             admin.token()
         );
         stream.write_all(head.as_bytes()).unwrap();
-        // The server says so when it has begun to read the body.
+        // The server sends 100 Continue when it starts to read the body.
         let mut goes_on = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
         stream.read_exact(&mut goes_on).unwrap();
         assert_eq!(goes_on, *b"HTTP/1.1 100 Continue\r\n\r\n");
@@ -37,18 +37,18 @@ impl Upload {
         self.0.write_all(chunk.as_bytes()).unwrap();
     }
 
-    /// Sends the end and reads the answer: its first line and its body.
+    /// Sends the rest of the body and reads the response: its status line and its body.
     fn end(mut self) -> (String, Value) {
         self.0.write_all(b"0\r\n\r\n").unwrap();
         let mut answer = String::new();
-        // The server closes the connection behind the answer, as it is stopping.
+        // A stopping server closes the connection after the response.
         self.0.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         (head.lines().next().unwrap().to_owned(), serde_json::from_str(body).unwrap())
     }
 }
 
-/// That something takes less than five seconds; it may try again when the machine has had something else to do.
+/// Asserts that `work` takes less than five seconds; it may try three times because the machine may be busy.
 #[track_caller]
 fn is_soon_done(mut work: impl FnMut()) {
     let soon = (0..3).any(|_| {
@@ -56,7 +56,7 @@ fn is_soon_done(mut work: impl FnMut()) {
         work();
         begin.elapsed() < Duration::from_secs(5)
     });
-    assert!(soon, "it took too long three times");
+    assert!(soon, "the work took too long three times");
 }
 
 fn signal(server: &Server, signal: Signal) {
@@ -64,7 +64,7 @@ fn signal(server: &Server, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
-/// How much is in the write-ahead log.
+/// Returns the size of the write-ahead log in bytes.
 fn logged_ahead(server: &Server) -> u64 {
     let log = server.database().with_file_name("tidings.db-wal");
     std::fs::metadata(log).map_or(0, |file| file.len())
@@ -77,14 +77,14 @@ fn a_request_running_at_a_stop_is_finished() {
         let admin = server.admin();
         let mut upload = Upload::begin(&server, &admin, &format!("{}\n", sample::post("before")));
         signal(&server, how);
-        wait_until("nobody else gets in", || TcpStream::connect(server.address()).is_err());
+        wait_until("new connections are refused", || TcpStream::connect(server.address()).is_err());
         upload.send(&format!("{}\n", sample::post("after")));
         let (status, report) = upload.end();
         assert_eq!(status, "HTTP/1.1 200 OK", "{report}");
         assert_eq!((&report["inserted"], &report["errors"]), (&2.into(), &serde_json::json!([])));
         let stopped = server.stop();
         assert_eq!(stopped.status.code(), Some(0), "{}", stopped.log);
-        assert_eq!(logged_ahead(&server), 0, "all is in the file");
+        assert_eq!(logged_ahead(&server), 0, "the database file has all writes");
         intact(server.database());
         server.restart();
         let feed = server.anyone().get("/get_popularity_newsfeed").succeeded();
@@ -99,7 +99,7 @@ fn a_signal_immediately_after_the_ready_line_shuts_the_server_down_cleanly() {
         signal(&server, how);
         let stopped = server.stop();
         assert_eq!(stopped.status.code(), Some(0), "{how:?}: {:?}\n{}", stopped.status, stopped.log);
-        assert_eq!(logged_ahead(&server), 0, "the log is written back");
+        assert_eq!(logged_ahead(&server), 0, "the write-ahead log is checkpointed");
         server.restart();
     }
 }
