@@ -1,18 +1,18 @@
 /*
- * Stands between tidings and the disk: LD_PRELOAD puts these functions before those of the C library.
+ * Intercepts the file operations of tidings: LD_PRELOAD places these functions before those of the C library.
  *
- * It looks at the files of one directory (SHIM_DIR, without symbolic links) and at nothing below it.
+ * It watches the files of one directory (SHIM_DIR, without symbolic links), but not its subdirectories.
  *
- *   SHIM_STATE=FILE     two 64-bit numbers, kept up while the process runs: changes asked for, faults injected
+ *   SHIM_STATE=FILE     two 64-bit counters, updated while the process runs: requested changes, injected faults
  *   SHIM_FAIL_AT=N      the N-th change (from 1) fails
  *   SHIM_FAIL=HOW       how it fails: enospc, eio, or short (a write takes half; anything else fails as enospc)
- *   SHIM_FAIL_LASTS=1   and so does each later one
- *   SHIM_JOURNAL=FILE   every change with its data, every sync and every answer is appended to this file
- *   SHIM_IGNORE_SYNC=1  syncs are neither done nor recorded, though they are answered as done
+ *   SHIM_FAIL_LASTS=1   all later changes fail, too
+ *   SHIM_JOURNAL=FILE   append every change with its data, every sync and every response to this file
+ *   SHIM_IGNORE_SYNC=1  report success for syncs without performing or recording them
  *
- * A change is: to make a file, write, shorten or lengthen it, sync it or the directory, give or take a name.
- * Renames that a program makes by the bare system call are not seen as such, so the names of the directory are
- * recorded again before each sync and each answer.
+ * Changes are: creating, writing, truncating or extending a file, syncing a file or the directory, and creating,
+ * renaming or removing a name. Renames made by a direct system call are not intercepted, so the names in the
+ * directory are recorded again before each sync and each response.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -32,10 +32,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* What the journal's records are; the tests read the same numbers. */
+/* The kinds of journal records; journal.rs uses the same numbers. */
 enum { NEW = 1, WRITE, TRUNCATE, SYNC_BEGIN, SYNC_END, NAMES, NAMES_SYNC_BEGIN, NAMES_SYNC_END, ANSWER };
 
-/* What a descriptor is of. */
+/* The kinds of open files. */
 enum { OTHER, DATA, SHARED_MEMORY, DIRECTORY };
 
 struct header {
@@ -126,7 +126,7 @@ __attribute__((constructor)) static void begin(void) { pthread_once(&once, start
 static int kind_of(int fd) { return fd >= 0 && fd < DESCRIPTORS ? files[fd].kind : OTHER; }
 static ino_t inode_of(int fd) { return files[fd].inode; }
 
-/* Whether the next change fails. With the lock held. */
+/* Counts a change and returns whether it fails. The caller holds the lock. */
 static int fails(void)
 {
     uint64_t number = ++state[0];
@@ -136,7 +136,7 @@ static int fails(void)
     return 1;
 }
 
-/* As fails, of what cannot be done by halves. */
+/* Like fails, for changes that cannot be partial; sets errno. */
 static int refused(void)
 {
     if (!fails())
@@ -152,13 +152,13 @@ static void record(uint32_t kind, uint64_t a, uint64_t b, const void *data, size
     int before = errno;
     struct header header = { kind, (uint32_t)length, a, b };
     struct iovec parts[] = { { &header, sizeof header }, { (void *)data, length } };
-    /* One call, so that records of several processes do not mix. */
+    /* A single call, so that records of several processes are not interleaved. */
     if (real_writev(journal, parts, 2) != (ssize_t)(sizeof header + length))
         abort();
     errno = before;
 }
 
-/* Records the names in the directory if they are others than at the last time. */
+/* Records the names in the directory if they have changed since the last record. */
 static void record_names(void)
 {
     if (journal < 0)
@@ -190,7 +190,7 @@ static void record_names(void)
     errno = before;
 }
 
-/* Takes note of a descriptor that was just opened. With the lock held. */
+/* Registers a descriptor that was just opened. The caller holds the lock. */
 static void opened(int fd, int is_new, int flags)
 {
     char link[64], path[4096];
@@ -221,7 +221,7 @@ static void opened(int fd, int is_new, int flags)
     errno = before;
 }
 
-/* Whether a path is of a file of the directory. */
+/* Returns whether a path names a file in the directory. */
 static int is_inside(int at, const char *path)
 {
     char place[4096], full[4096];
@@ -249,7 +249,7 @@ static int is_inside(int at, const char *path)
 static int open_at(int at, const char *path, int flags, mode_t mode)
 {
     begin();
-    /* Not O_TMPFILE, whose bits contain those of O_DIRECTORY. */
+    /* Ignores O_TMPFILE, which contains the bits of O_DIRECTORY. */
     int may_make = flags & O_CREAT;
     pthread_mutex_lock(&lock);
     struct stat about;
@@ -284,7 +284,7 @@ int close(int fd)
     return real_close(fd);
 }
 
-/* Gathers what is to be written, at most `most` bytes. */
+/* Copies the buffers of a write into one, at most `most` bytes. */
 static char *gather(const struct iovec *parts, int count, size_t most, size_t *length)
 {
     size_t whole = 0;
@@ -303,7 +303,7 @@ static char *gather(const struct iovec *parts, int count, size_t most, size_t *l
     return bytes;
 }
 
-/* Writes to a file of the directory; an offset of -1 is wherever the descriptor is. */
+/* Writes to a file in the directory; an offset of -1 means the current position. */
 static ssize_t write_file(int fd, const struct iovec *parts, int count, off_t offset)
 {
     size_t length;
@@ -329,7 +329,7 @@ static ssize_t write_file(int fd, const struct iovec *parts, int count, off_t of
     return written;
 }
 
-/* Records what goes to a client, or to standard output, before it goes. */
+/* Records data for a client or for standard output before it is sent. */
 static void record_answer(int fd, const struct iovec *parts, int count)
 {
     if (journal < 0)
@@ -414,7 +414,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
     return real_sendmsg(fd, message, flags);
 }
 
-/* What was changed before it begins is on disk once it has ended; other threads go on meanwhile. */
+/* Changes made before the sync begins are on disk when it ends. Other threads may write meanwhile. */
 static int sync_file(int fd, int (*sync)(int))
 {
     int is_directory = kind_of(fd) == DIRECTORY;
@@ -452,7 +452,7 @@ int fdatasync(int fd)
     return is_synced_by_us(fd) ? sync_file(fd, real_fdatasync) : real_fdatasync(fd);
 }
 
-/* It promises nothing, so it counts as no sync. */
+/* It guarantees nothing, so it is not recorded as a sync. */
 int sync_file_range(int fd, off64_t offset, off64_t length, unsigned flags)
 {
     begin();
@@ -486,7 +486,7 @@ int fallocate(int fd, int mode, off_t offset, off_t length)
     begin();
     if (kind_of(fd) == OTHER)
         return real_fallocate(fd, mode, offset, length);
-    /* Programs go on without it. */
+    /* Callers fall back to plain writes. */
     errno = EOPNOTSUPP;
     return -1;
 }
