@@ -14,7 +14,7 @@ fn url(topic: &str, n: u32) -> String {
 /// Starts a server on which Ann reads posts about cats and Ben posts about dogs. Each topic has thirty posts, one
 /// per hour. Both members read the first five posts of their topic before 10 March, and the newest one from 11
 /// March on.
-fn stocked() -> Server {
+fn server_with_posts_and_acts() -> Server {
     let server = Server::start();
     let readers = [("ann", "cats"), ("ben", "dogs")];
     let posts = (0..60_u32).map(|n| {
@@ -39,7 +39,7 @@ fn stocked() -> Server {
 
 #[test]
 fn the_recommended_ranking_beats_the_baselines() {
-    let server = stocked();
+    let server = server_with_posts_and_acts();
     let output = server.cli(["bench", "feed", "--at", "2025-03-11", "--json"]).succeeded();
     // The recommended feed ranks the next read post first. The newest post is about cats, the second newest about
     // dogs. The most popular unread posts are the five of the other member, whose rare words also occur in posts
@@ -82,7 +82,7 @@ fn the_recommended_ranking_beats_the_baselines() {
 
 #[test]
 fn the_table_for_people_writes_nothing_to_the_database() {
-    let server = stocked();
+    let server = server_with_posts_and_acts();
     let before = server.anyone().get("/get_analysis").succeeded().body;
     let output = server.cli(["bench", "feed"]).succeeded();
     insta::assert_snapshot!(output.stdout, @r"
@@ -101,7 +101,7 @@ fn the_table_for_people_writes_nothing_to_the_database() {
 
 #[test]
 fn an_evaluation_date_without_later_acts_is_refused_and_so_is_a_member() {
-    let server = stocked();
+    let server = server_with_posts_and_acts();
     let refused = server.cli(["bench", "feed", "--at", "2025-03-12"]);
     insta::assert_snapshot!(refused.stderr, @"tidings: bad request: no member liked or viewed an earlier post after that time");
     assert_eq!(refused.status, 1);

@@ -34,7 +34,7 @@ fn by_hand(variable: &str) -> Option<usize> {
 
 /// Asserts that SQLite's checks find no error in a database, which other processes may have open.
 #[track_caller]
-fn intact(database: &Path) {
+fn assert_intact(database: &Path) {
     let connection = Connection::open(database).unwrap();
     let check = |pragma: &str| -> Vec<String> {
         let mut statement = connection.prepare(pragma).unwrap();

@@ -17,7 +17,7 @@ use warp::http::Response;
 use warp::http::header::{CONTENT_TYPE, HeaderValue};
 
 use crate::Result;
-use crate::client::{Tally, whole};
+use crate::client::{LoadResult, whole};
 use crate::process::Process;
 
 /// The path of the bare server.
@@ -72,7 +72,7 @@ impl Argon {
     }
 
     /// Measures verifications per second, with one thread per processor.
-    pub(crate) fn rate(&self, length: Duration) -> Result<Tally> {
+    pub(crate) fn rate(&self, length: Duration) -> Result<LoadResult> {
         let rates: Vec<f64> = thread::scope(|scope| {
             let workers: Vec<_> =
                 (0..processors()).map(|_| scope.spawn(|| self.rate_of_one(length))).collect();
@@ -81,7 +81,7 @@ impl Argon {
         if rates.len() < processors() {
             return Err("the bare verification failed".into());
         }
-        Ok(Tally::of_rate(rates.iter().sum()))
+        Ok(LoadResult::of_rate(rates.iter().sum()))
     }
 
     fn rate_of_one(&self, length: Duration) -> Option<f64> {
@@ -109,7 +109,7 @@ impl Sqlite {
     }
 
     /// Measures sequential commits per second.
-    pub(crate) fn rate(&mut self, length: Duration) -> Result<Tally> {
+    pub(crate) fn rate(&mut self, length: Duration) -> Result<LoadResult> {
         let mut insert =
             self.connection.prepare("INSERT INTO act (member, post, date) VALUES (?1, ?2, ?3)")?;
         let rows = &mut self.rows;
@@ -117,7 +117,7 @@ impl Sqlite {
             *rows += 1;
             insert.execute((*rows % 64, *rows, 1_700_000_000_000 + *rows)).ok()
         });
-        rate.map(Tally::of_rate).ok_or_else(|| "the bare insert failed".into())
+        rate.map(LoadResult::of_rate).ok_or_else(|| "the bare insert failed".into())
     }
 }
 

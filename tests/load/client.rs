@@ -24,7 +24,7 @@ use crate::histogram::Histogram;
 /// clocks settle.
 const WARM_UP: Duration = Duration::from_millis(50);
 /// The timeout for the last responses of a measurement.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// The read buffer size; most feed responses fit and need a single read.
 const ANSWER_BYTES: usize = 64 * 1024;
 
@@ -78,7 +78,7 @@ fn request(method: &str, path: &str, token: Option<&str>, fields: &str) -> Vec<u
 pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
     let mut stream = Blocking::connect(address)?;
     stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     stream.write_all(request)?;
     let mut answer = Vec::new();
     let mut chunk = vec![0; ANSWER_BYTES];
@@ -102,7 +102,7 @@ pub(crate) fn ask_json(address: SocketAddr, request: &[u8]) -> Result<Value> {
 }
 
 /// The measurements of a group of connections.
-pub(crate) struct Tally {
+pub(crate) struct LoadResult {
     pub(crate) latency: Histogram,
     /// Counted responses per second.
     pub(crate) rate: f64,
@@ -112,7 +112,7 @@ pub(crate) struct Tally {
     first_error: Option<String>,
 }
 
-impl Tally {
+impl LoadResult {
     fn new() -> Self {
         Self::of_rate(0.0)
     }
@@ -151,19 +151,19 @@ pub(crate) fn run<const GROUPS: usize>(
     address: SocketAddr,
     groups: [Vec<Script>; GROUPS],
     length: Duration,
-) -> Result<[Tally; GROUPS]> {
-    let tallies = [(); GROUPS].map(|()| Rc::new(RefCell::new(Tally::new())));
+) -> Result<[LoadResult; GROUPS]> {
+    let results = [(); GROUPS].map(|()| Rc::new(RefCell::new(LoadResult::new())));
     let drivers = groups
         .into_iter()
-        .zip(&tallies)
-        .flat_map(|(scripts, tally)| scripts.into_iter().map(|script| (script, Rc::clone(tally))));
+        .zip(&results)
+        .flat_map(|(scripts, result)| scripts.into_iter().map(|script| (script, Rc::clone(result))));
     let client_busy = drive_all(address, drivers.collect(), Some(length))?;
     let mut checked = Vec::with_capacity(GROUPS);
-    for tally in tallies {
-        let mut tally = tally.replace(Tally::new()).checked()?;
-        tally.client_busy = client_busy;
-        tally.rate = whole(tally.latency.count()) / length.as_secs_f64();
-        checked.push(tally);
+    for result in results {
+        let mut result = result.replace(LoadResult::new()).checked()?;
+        result.client_busy = client_busy;
+        result.rate = whole(result.latency.count()) / length.as_secs_f64();
+        checked.push(result);
     }
     checked.try_into().map_err(|_| "a group has no measurements".into())
 }
@@ -173,9 +173,9 @@ pub(crate) fn run<const GROUPS: usize>(
 /// # Errors
 /// When a connection fails or a response is not a success.
 pub(crate) fn run_to_the_end(address: SocketAddr, scripts: Vec<Script>) -> Result<()> {
-    let tally = Rc::new(RefCell::new(Tally::new()));
-    drive_all(address, scripts.into_iter().map(|script| (script, Rc::clone(&tally))).collect(), None)?;
-    tally.replace(Tally::new()).checked().map(|_| ())
+    let result = Rc::new(RefCell::new(LoadResult::new()));
+    drive_all(address, scripts.into_iter().map(|script| (script, Rc::clone(&result))).collect(), None)?;
+    result.replace(LoadResult::new()).checked().map(|_| ())
 }
 
 /// Converts a count to a float; exact below 2^53.
@@ -184,7 +184,7 @@ pub(crate) fn whole(count: u64) -> f64 {
     count as f64
 }
 
-type Driver = (Script, Rc<RefCell<Tally>>);
+type Driver = (Script, Rc<RefCell<LoadResult>>);
 
 fn drive_all(address: SocketAddr, drivers: Vec<Driver>, length: Option<Duration>) -> Result<f64> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -201,12 +201,12 @@ fn drive_all(address: SocketAddr, drivers: Vec<Driver>, length: Option<Duration>
     let local = LocalSet::new();
     {
         let _inside = runtime.enter();
-        for (stream, (script, tally)) in streams {
+        for (stream, (script, result)) in streams {
             let connection = Connection::new(TcpStream::from_std(stream)?);
-            local.spawn_local(drive(connection, script, tally, span));
+            local.spawn_local(drive(connection, script, result, span));
         }
     }
-    let limit = length.unwrap_or_default() + PATIENCE;
+    let limit = length.unwrap_or_default() + ANSWER_TIMEOUT;
     runtime
         .block_on(async { tokio::time::timeout(limit, local).await })
         .map_err(|_| "no answer for a minute")?;
@@ -224,7 +224,7 @@ fn processor_time() -> Duration {
 async fn drive(
     mut connection: Connection,
     mut script: Script,
-    tally: Rc<RefCell<Tally>>,
+    result: Rc<RefCell<LoadResult>>,
     span: Option<Span>,
 ) {
     let mut sent = Instant::now();
@@ -232,20 +232,22 @@ async fn drive(
         connection.request.clear();
         let Some(kind) = script(&mut connection.request) else {
             if span.is_some() {
-                tally.borrow_mut().fail("nothing left to ask: take fewer seconds or more posts".into());
+                result
+                    .borrow_mut()
+                    .fail("the client has no more requests: use fewer seconds or more posts".into());
             }
             return;
         };
         let outcome = connection.exchange().await;
         let now = Instant::now();
-        let mut tally = tally.borrow_mut();
+        let mut result = result.borrow_mut();
         if let Err(error) = outcome.and_then(|head| answer::check(head, &connection.answer)) {
-            tally.fail(error);
+            result.fail(error);
             return;
         }
         let counted = span.is_some_and(|span| span.begin <= now && now < span.end);
         if counted && kind == Kind::Counted {
-            tally.latency.record(now - sent);
+            result.latency.record(now - sent);
         }
         if span.is_some_and(|span| now >= span.end) {
             return;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 use crate::bare;
-use crate::client::{Script, Tally, each, run};
+use crate::client::{LoadResult, Script, each, run};
 use crate::histogram::Histogram;
 use crate::noise::Watch;
 
@@ -21,7 +21,7 @@ const FEWEST_TURNS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// A function that measures a baseline for a given time.
-pub(crate) type Limit<'a> = &'a mut dyn FnMut(Duration) -> Result<Tally>;
+pub(crate) type Limit<'a> = &'a mut dyn FnMut(Duration) -> Result<LoadResult>;
 
 /// A rate, and the baselines that it is compared with.
 pub(crate) struct Measured {
@@ -100,25 +100,25 @@ impl Turns {
     pub(crate) fn measure(
         &self,
         limits: &mut [Limit<'_>],
-        mut measured: impl FnMut(Duration) -> Result<Tally>,
+        mut measured: impl FnMut(Duration) -> Result<LoadResult>,
     ) -> Result<Measured> {
         let mut latency = Histogram::new();
         let mut rates = Vec::new();
         let mut busy = Vec::new();
         let mut found = vec![(Vec::new(), Vec::new()); limits.len()];
         for _ in 0..self.count {
-            let (bare, tally) = self.undisturbed(|| {
+            let (bare, result) = self.undisturbed(|| {
                 let bare = limits.iter_mut().map(|limit| limit(self.slice)).collect::<Result<Vec<_>>>()?;
                 Ok((bare, measured(self.slice)?))
             })?;
-            let all = bare.iter().chain([&tally]);
-            busy.push(all.map(|tally| tally.client_busy).fold(0.0, f64::max));
+            let all = bare.iter().chain([&result]);
+            busy.push(all.map(|result| result.client_busy).fold(0.0, f64::max));
             for ((bare_rates, ratios), bare) in found.iter_mut().zip(bare) {
                 bare_rates.push(bare.rate);
-                ratios.push(tally.rate / bare.rate);
+                ratios.push(result.rate / bare.rate);
             }
-            rates.push(tally.rate);
-            latency.merge(&tally.latency);
+            rates.push(result.rate);
+            latency.merge(&result.latency);
         }
         let limits =
             found.into_iter().map(|(rates, ratios)| Against { rate: middle(rates), ratio: middle(ratios) });
@@ -144,15 +144,15 @@ impl Turns {
         &self,
         address: SocketAddr,
         mut groups: impl FnMut() -> [Vec<Script>; GROUPS],
-    ) -> Result<[Tally; GROUPS]> {
+    ) -> Result<[LoadResult; GROUPS]> {
         self.undisturbed(|| run(address, groups(), self.slice * self.count))
     }
 }
 
 /// Runs one group of connections.
-pub(crate) fn one_group(address: SocketAddr, scripts: Vec<Script>, length: Duration) -> Result<Tally> {
-    let [tally] = run(address, [scripts], length)?;
-    Ok(tally)
+pub(crate) fn one_group(address: SocketAddr, scripts: Vec<Script>, length: Duration) -> Result<LoadResult> {
+    let [result] = run(address, [scripts], length)?;
+    Ok(result)
 }
 
 /// Returns the median: the upper one of an even number of figures, 0 if there are none.

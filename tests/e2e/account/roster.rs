@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tidings_tests::{Server, command, wait_until};
 
 /// Returns the number of entries on the roster.
-fn listed(server: &Server) -> u64 {
+fn roster_length(server: &Server) -> u64 {
     let roster = server.cli(["--json", "roster", "list"]).succeeded().json();
     roster["roster"].as_array().unwrap().len().try_into().unwrap()
 }
@@ -41,7 +41,7 @@ fn a_roster_error_names_the_line_where_the_record_begins() {
     line 8: password is missing
     the column "Faculty" is not known and is not read
     "#);
-    assert_eq!(listed(&server), 2);
+    assert_eq!(roster_length(&server), 2);
 }
 
 #[test]
@@ -82,12 +82,12 @@ fn an_interrupted_roster_import_resumes_when_repeated() {
             n += 1;
         }
     });
-    wait_until("the first entries are imported", || listed(&server) > 0);
+    wait_until("the first entries are imported", || roster_length(&server) > 0);
     kill_process(Pid::from_child(&import), Signal::INT).unwrap();
     let output = import.wait_with_output().unwrap();
     writer.join().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
-    let there = listed(&server);
+    let there = roster_length(&server);
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&said["result"], &said["inserted"]), (&json!("interrupted"), &json!(there)));
     let input: String = (0..there + 3).map(line).collect();

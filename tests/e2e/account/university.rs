@@ -171,29 +171,29 @@ struct University {
 }
 
 /// How the verifier responds.
-enum Manner {
+enum Behaviour {
     /// With status 200 and this JSON body.
-    Says(Value),
+    Json(Value),
     /// With this status, these header lines and this body.
-    Answers(u16, &'static str, &'static [u8]),
+    Response(u16, &'static str, &'static [u8]),
     /// It reads the request and never responds.
-    IsSilent,
+    Silent,
     /// With one byte at a time, without end.
-    Trickles,
+    Trickle,
 }
 
 impl University {
-    /// Starts a verifier that calls `manner` with the id and password of each request. Its threads end with the
+    /// Starts a verifier that calls `behaviour` with the id and password of each request. Its threads end with the
     /// process.
-    fn new(manner: impl Fn(&str, &str) -> Manner + Send + Sync + 'static) -> Self {
+    fn new(behaviour: impl Fn(&str, &str) -> Behaviour + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/verify", listener.local_addr().unwrap());
         let asked = Arc::<Mutex<Vec<_>>>::default();
-        let (questions, manner) = (Arc::clone(&asked), Arc::new(manner));
+        let (questions, behaviour) = (Arc::clone(&asked), Arc::new(behaviour));
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (questions, manner) = (Arc::clone(&questions), Arc::clone(&manner));
-                std::thread::spawn(move || answer(stream, &questions, &*manner));
+                let (questions, behaviour) = (Arc::clone(&questions), Arc::clone(&behaviour));
+                std::thread::spawn(move || answer(stream, &questions, &*behaviour));
             }
         });
         Self { url, asked }
@@ -214,7 +214,11 @@ fn asking(url: &str, seconds: u64) -> Server {
     })
 }
 
-fn answer(stream: TcpStream, questions: &Mutex<Vec<(String, Value)>>, manner: &dyn Fn(&str, &str) -> Manner) {
+fn answer(
+    stream: TcpStream,
+    questions: &Mutex<Vec<(String, Value)>>,
+    behaviour: &dyn Fn(&str, &str) -> Behaviour,
+) {
     let mut reader = BufReader::new(stream);
     let (mut first, mut length) = (String::new(), 0);
     reader.read_line(&mut first).unwrap();
@@ -242,11 +246,11 @@ fn answer(stream: TcpStream, questions: &Mutex<Vec<(String, Value)>>, manner: &d
         // The server may have closed the connection.
         let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
     };
-    match manner(&id, &pw) {
-        Manner::Says(body) => send(200, "Content-Type: application/json\r\n", body.to_string().as_bytes()),
-        Manner::Answers(status, headers, body) => send(status, headers, body),
-        Manner::IsSilent => drop(stream.read(&mut [0])),
-        Manner::Trickles => {
+    match behaviour(&id, &pw) {
+        Behaviour::Json(body) => send(200, "Content-Type: application/json\r\n", body.to_string().as_bytes()),
+        Behaviour::Response(status, headers, body) => send(status, headers, body),
+        Behaviour::Silent => drop(stream.read(&mut [0])),
+        Behaviour::Trickle => {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n");
             while stream.write_all(b" ").is_ok() {
                 std::thread::sleep(Duration::from_millis(50));
@@ -256,18 +260,18 @@ fn answer(stream: TcpStream, questions: &Mutex<Vec<(String, Value)>>, manner: &d
 }
 
 /// Starts a verifier that knows one account: `s1` with the password `secret`.
-fn honest() -> University {
+fn verifier_with_one_account() -> University {
     University::new(|id, pw| {
         let known = id == "s1";
         let verified = known && pw == "secret";
         let name = if verified { "Kim Ji-woo" } else { "" };
-        Manner::Says(json!({ "verified": verified, "known": known, "name": name, "major": "Physics" }))
+        Behaviour::Json(json!({ "verified": verified, "known": known, "name": name, "major": "Physics" }))
     })
 }
 
 #[test]
 fn a_positive_answer_of_the_verifier_creates_a_member() {
-    let university = honest();
+    let university = verifier_with_one_account();
     let server = university.server();
     let (_, info) = signed_in(&server, "s1", "secret");
     assert_eq!((info.text("/user_name"), info.text("/user_major")), ("Kim Ji-woo".into(), "Physics".into()));
@@ -278,7 +282,7 @@ fn a_positive_answer_of_the_verifier_creates_a_member() {
 
 #[test]
 fn the_verifier_distinguishes_an_unknown_id_from_a_wrong_password() {
-    let server = honest().server();
+    let server = verifier_with_one_account().server();
     assert_eq!(sign_in_up(&server, "s2", "secret").said(), "200 not school");
     assert_eq!(sign_in_up(&server, "s1", "wrong").said(), "200 pw incorrect");
     assert_eq!(sign_in(&server.anyone(), "s1", "secret"), "200 No member", "no member was created");
@@ -286,7 +290,7 @@ fn the_verifier_distinguishes_an_unknown_id_from_a_wrong_password() {
 
 #[test]
 fn ids_that_match_the_school_pattern_are_reserved() {
-    let server = honest().server();
+    let server = verifier_with_one_account().server();
     assert_eq!(sign_up(&server, "s2026001", PASSWORD, "x"), "200 already id");
     assert_eq!(sign_up(&server, "sam", PASSWORD, "x"), "200 success");
 }
@@ -294,7 +298,7 @@ fn ids_that_match_the_school_pattern_are_reserved() {
 #[test]
 fn the_verifier_cannot_create_guest_or_removed() {
     let university = University::new(|_, _| {
-        Manner::Says(json!({ "verified": true, "known": true, "name": "G", "major": "" }))
+        Behaviour::Json(json!({ "verified": true, "known": true, "name": "G", "major": "" }))
     });
     let server = university.server();
     for reserved in ["guest", "GUEST", "removed"] {
@@ -306,7 +310,7 @@ fn the_verifier_cannot_create_guest_or_removed() {
 fn a_long_name_is_kept_whole_and_truncated_as_nickname() {
     let university = University::new(|id, _| {
         let name = if id == "s1" { format!("\u{1b}[1m{}", "한".repeat(40)) } else { " \n".into() };
-        Manner::Says(json!({ "verified": true, "known": true, "name": name, "major": "" }))
+        Behaviour::Json(json!({ "verified": true, "known": true, "name": name, "major": "" }))
     });
     let server = university.server();
     let (_, info) = signed_in(&server, "s1", "secret");
@@ -336,7 +340,7 @@ fn a_malformed_verifier_response_is_an_api_error_and_creates_no_member() {
         (304, "", b""),
     ];
     for (status, headers, body) in answers {
-        let university = University::new(move |_, _| Manner::Answers(status, headers, body));
+        let university = University::new(move |_, _| Behaviour::Response(status, headers, body));
         let server = university.server();
         let what = format!("{status} {}", body.escape_ascii());
         assert_eq!(sign_in_up(&server, "s1", "secret").said(), "200 api error", "{what}");
@@ -346,10 +350,10 @@ fn a_malformed_verifier_response_is_an_api_error_and_creates_no_member() {
 
 #[test]
 fn redirects_of_the_verifier_are_not_followed() {
-    let elsewhere = honest();
+    let elsewhere = verifier_with_one_account();
     let location: &'static str = format!("Location: {}\r\n", elsewhere.url).leak();
     for status in [301, 302, 303, 307, 308] {
-        let university = University::new(move |_, _| Manner::Answers(status, location, b""));
+        let university = University::new(move |_, _| Behaviour::Response(status, location, b""));
         assert_eq!(sign_in_up(&university.server(), "s1", "secret").said(), "200 api error", "{status}");
     }
     assert!(elsewhere.asked.lock().unwrap().is_empty());
@@ -357,8 +361,8 @@ fn redirects_of_the_verifier_are_not_followed() {
 
 #[test]
 fn a_slow_silent_or_unreachable_university_is_an_api_error_within_the_timeout() {
-    let silent = University::new(|_, _| Manner::IsSilent);
-    let trickling = University::new(|_, _| Manner::Trickles);
+    let silent = University::new(|_, _| Behaviour::Silent);
+    let trickling = University::new(|_, _| Behaviour::Trickle);
     // A port without a listener: this one has just been closed.
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for url in [silent.url, trickling.url, format!("http://{closed}/")] {
@@ -373,7 +377,7 @@ fn a_slow_silent_or_unreachable_university_is_an_api_error_within_the_timeout() 
 
 #[test]
 fn while_the_university_is_silent_the_service_serves_others() {
-    let university = University::new(|_, _| Manner::IsSilent);
+    let university = University::new(|_, _| Behaviour::Silent);
     let server = asking(&university.url, 4);
     let ann = server.member("ann");
     std::thread::scope(|scope| {

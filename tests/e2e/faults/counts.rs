@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tidings_tests::{Caller, Server, sample, wait_until};
 
-use super::intact;
+use super::assert_intact;
 use crate::meanwhile::SetAtLast;
 
 fn figures(server: &Server) -> Value {
@@ -80,7 +80,7 @@ fn every_act_that_was_acknowledged_is_counted_after_each_kill() {
             server.kill();
         });
         server.restart();
-        intact(server.database());
+        assert_intact(server.database());
         let figures = figures(&server);
         views.check("views", &figures["total_view"]);
         likes.check("likes", &figures["total_fav"]);
@@ -109,7 +109,7 @@ fn every_request_that_was_answered_before_a_stop_has_its_line() {
         wait_until("the server is under load", || acts.acknowledged() >= 400);
         assert_eq!(server.stop().status.code(), Some(0));
     });
-    intact(server.database());
+    assert_intact(server.database());
     server.restart();
     let counted = figures(&server)["communication_avg"].as_u64().unwrap();
     // The first request for the log counts, too.

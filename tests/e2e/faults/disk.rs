@@ -9,10 +9,10 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
 use tidings_tests::{Caller, PASSWORD, Server, run, sample, wait_until};
 
-use super::{ends, intact, through, tidings};
+use super::{assert_intact, ends, through, tidings};
 
 /// Returns the content of several lists, to compare before and after.
-fn seen(admin: &Caller) -> Vec<Value> {
+fn read_lists(admin: &Caller) -> Vec<Value> {
     ["/get_all_notice", "/get_all_feedback", "/get_main_info", "/get_categories", "/get_userinfo"]
         .map(|path| admin.get(path).succeeded().body)
         .into()
@@ -43,7 +43,7 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
         kept += 1;
         assert!(kept < 500, "the disk does not fill up");
     }
-    let before = seen(admin);
+    let before = read_lists(admin);
     assert_eq!(before[0]["notice_list"].as_array().unwrap().len(), kept);
     let sign_up = json!({ "id": "late", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "x".repeat(30) });
     let feedback = json!({ "post": "가".repeat(5_000) });
@@ -69,7 +69,7 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
         for name in ["a", "a", "b", "b"] {
             let _ = anyone.get(&format!("{FEED}{name}")).succeeded();
         }
-        assert_eq!(seen(admin), before, "reads are unaffected");
+        assert_eq!(read_lists(admin), before, "reads are unaffected");
         wait_until("the feed shows the post", || {
             anyone.get("/get_popularity_newsfeed").succeeded().column("newsfeed", "_id") == [&*post]
         });
@@ -100,7 +100,7 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
     assert_eq!(communications, log.len() + 1, "the counters agree with the log");
     assert!(server.log().contains("ERROR"), "the log has the cause: {}", server.log());
     assert!(!server.log().contains("panicked"), "{}", server.log());
-    intact(database);
+    assert_intact(database);
 }
 
 /// Ignores SIGXFSZ, which would otherwise kill the process when it writes beyond the limit.
@@ -156,12 +156,12 @@ fn an_import_on_a_full_disk_reports_it_and_resumes_when_repeated() {
     assert!(failed.stderr.contains("disk"), "{failed:?}");
     let so_far = format!("{kept} were inserted, 0 updated and 0 skipped. Import again");
     assert!(failed.stderr.contains(&so_far), "{failed:?}");
-    intact(&database);
+    assert_intact(&database);
     let report = run(import, "").succeeded().json();
     let [inserted, skipped] = ["inserted", "skipped"].map(|name| report[name].as_u64().unwrap());
     assert_eq!(skipped, kept, "the second import skips the posts of the first");
     assert!(inserted > 0 && skipped > 0 && inserted + skipped == 200, "{report}");
-    intact(&database);
+    assert_intact(&database);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn every_import_on_a_full_disk_reports_its_progress() {
             (report["skipped"].as_u64(), report["inserted"].as_u64()),
             (Some(kept), Some(10_000 - kept))
         );
-        intact(&database);
+        assert_intact(&database);
     }
 }
 

@@ -27,7 +27,7 @@ fn database(directory: &Path) -> PathBuf {
 
 /// Asserts that every command refuses the database with a message that contains these texts, and changes no file.
 #[track_caller]
-fn refused(database: &Path, says: &[&str], by: Option<&[&str]>) {
+fn assert_refused(database: &Path, says: &[&str], by: Option<&[&str]>) {
     let files = || {
         let entries = fs::read_dir(database.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
         let mut files: Vec<_> = entries.map(|path| (fs::read(&path).ok(), path)).collect();
@@ -53,7 +53,7 @@ fn a_database_of_a_newer_version_is_refused() {
     let directory = directory();
     let database = database(directory.path());
     Connection::open(&database).unwrap().pragma_update(None, "user_version", 7_777).unwrap();
-    refused(&database, &["tidings.db", "newer", "7777"], None);
+    assert_refused(&database, &["tidings.db", "newer", "7777"], None);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_database_of_another_program_is_refused() {
     let other = Connection::open(&database).unwrap();
     other.execute_batch("CREATE TABLE member (x); INSERT INTO member VALUES (1);").unwrap();
     drop(other);
-    refused(&database, &["other.db", "not a tidings database"], None);
+    assert_refused(&database, &["other.db", "not a tidings database"], None);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_file_of_another_kind_is_refused_as_database() {
     for (name, content) in [("letter.txt", "Dear Ann, ".repeat(1_000)), ("short.txt", "short".to_owned())] {
         let file = directory.path().join(name);
         fs::write(&file, content).unwrap();
-        refused(&file, &[name], None);
+        assert_refused(&file, &[name], None);
     }
 }
 
@@ -81,7 +81,7 @@ fn a_directory_and_a_place_that_does_not_exist_are_refused() {
     let directory = directory();
     let other = directory.path().join("other");
     fs::create_dir(&other).unwrap();
-    refused(&other, &["other"], None);
+    assert_refused(&other, &["other"], None);
     let nowhere = directory.path().join("no").join("where.db");
     let output: Output = ends({
         let mut command = tidings(&nowhere, &SERVE);
@@ -106,7 +106,7 @@ fn a_read_only_file_system_is_refused() {
         eprintln!("not tested: this system lets nobody mount a disk of their own");
         return;
     }
-    refused(&database, &["tidings.db", "Read-only file system"], Some(&by));
+    assert_refused(&database, &["tidings.db", "Read-only file system"], Some(&by));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn an_empty_file_instead_of_a_database_is_refused() {
         fs::remove_file(directory.path().join("tidings.db.key")).unwrap();
         fs::write(&database, "").unwrap();
         fs::write(directory.path().join(beside), key).unwrap();
-        refused(&database, &["tidings.db is empty", beside, "tidings restore FILE"], None);
+        assert_refused(&database, &["tidings.db is empty", beside, "tidings restore FILE"], None);
         let check = ends(tidings(&database, &["check"]));
         assert_eq!(check.status, 1, "{check:?}");
         assert!(
@@ -155,7 +155,7 @@ fn a_read_only_file_is_refused() {
     let database = database(directory.path());
     fs::set_permissions(&database, fs::Permissions::from_mode(0o400)).unwrap();
     let by = rustix::process::getuid().is_root().then_some(&WITHOUT_PRIVILEGES[..]);
-    refused(&database, &["tidings.db", "ermission denied"], by);
+    assert_refused(&database, &["tidings.db", "ermission denied"], by);
     fs::set_permissions(&database, fs::Permissions::from_mode(0o600)).unwrap();
     let server = Server::at(&database, |_| {});
     let _ = server.cli(["admin", "grant", "ann"]).succeeded();
@@ -167,7 +167,7 @@ fn a_read_only_directory_is_refused() {
     let database = database(directory.path());
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
     let by = rustix::process::getuid().is_root().then_some(&WITHOUT_PRIVILEGES[..]);
-    refused(&database, &["tidings.db"], by);
+    assert_refused(&database, &["tidings.db"], by);
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
     let _ = Server::at(&database, |_| {});
 }

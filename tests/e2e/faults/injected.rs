@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use tidings_tests::{Answer, Caller, Output, PASSWORD, Request, Server, run, sample};
 
 use super::shim::{Fault, Shim, counted};
-use super::{by_hand, intact, tidings};
+use super::{assert_intact, by_hand, tidings};
 
 /// The number of faults tested on a server if `TIDINGS_FAULT_POINTS` is not set; a third of it on a command.
 const POINTS: usize = 36;
@@ -98,7 +98,7 @@ fn done(request: Request<'_>) -> Option<Answer> {
 }
 
 /// Sends requests to a server with a failing disk, and returns the acknowledged writes.
-fn use_it(server: &Server, lasts: bool) -> Done {
+fn send_requests(server: &Server, lasts: bool) -> Done {
     let mut all = Done::default();
     let anyone = server.anyone();
     for id in ["admin", "ann"] {
@@ -140,7 +140,7 @@ fn use_it(server: &Server, lasts: bool) -> Done {
 }
 
 /// Asserts that a restarted server has all acknowledged writes.
-fn is_there(server: &Server, done: &Done) {
+fn assert_present(server: &Server, done: &Done) {
     let members: Vec<Caller> =
         done.members.iter().map(|one| server.anyone().with_token(one.id(), one.token())).collect();
     for member in &members {
@@ -161,10 +161,10 @@ fn is_there(server: &Server, done: &Done) {
 }
 
 /// Asserts that `tidings check` and SQLite find no error in the database.
-fn sound(database: &Path) {
+fn assert_sound(database: &Path) {
     let checked = run(tidings(database, &["check", "--json"]), "");
     assert_eq!(checked.status, 0, "{checked:?}");
-    intact(database);
+    assert_intact(database);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn acknowledged_writes_survive_any_failing_system_call() {
             // The next start creates the files that could not be created.
             Err(log) => assert!(fault.is_some() && !log.contains("panicked"), "{log}"),
             Ok(mut server) => {
-                acknowledged = use_it(&server, fault.is_some_and(|fault| fault.lasts));
+                acknowledged = send_requests(&server, fault.is_some_and(|fault| fault.lasts));
                 let stopped = server.stop();
                 assert!(!stopped.log.contains("panicked"), "{}", stopped.log);
                 assert!(fault.is_some() || stopped.status.success(), "{stopped:?}");
@@ -186,9 +186,9 @@ fn acknowledged_writes_survive_any_failing_system_call() {
         }
         let counted = counted(&state);
         let server = Server::at(&database, |_| {});
-        is_there(&server, &acknowledged);
+        assert_present(&server, &acknowledged);
         drop(server);
-        sound(&database);
+        assert_sound(&database);
         counted
     });
 }
@@ -221,7 +221,7 @@ fn each_fault_of(template: &Path, args: &[&str], input: &str, holds: impl Fn(&Pa
         assert!(fault.is_some() || output.status == 0, "{output:?}");
         let counted = counted(&state);
         holds(&data, &output);
-        sound(&database);
+        assert_sound(&database);
         counted
     });
 }
@@ -243,7 +243,7 @@ fn a_failed_backup_leaves_the_previous_one() {
     let more = sample::post("one more").to_string();
     let _ = run(tidings(&database, &["post", "import", "-"]), more).succeeded();
     each_fault_of(directory, &["backup", "copy.db"], "", |data, output| {
-        sound(&data.join("copy.db"));
+        assert_sound(&data.join("copy.db"));
         let expected = if output.status == 0 { vec![whole + 1] } else { vec![whole, whole + 1] };
         assert!(expected.contains(&posts(&data.join("copy.db"))), "{output:?}");
         assert_eq!(posts(&data.join("tidings.db")), whole + 1);
@@ -261,7 +261,7 @@ fn a_failed_restore_leaves_a_whole_database() {
     each_fault_of(directory, &["restore", "copy.db", "--yes"], "", |data, output| {
         let expected = if output.status == 0 { vec![whole] } else { vec![whole, whole + 1] };
         assert!(expected.contains(&posts(&data.join("tidings.db"))), "{output:?}");
-        sound(&data.join("copy.db"));
+        assert_sound(&data.join("copy.db"));
     });
 }
 

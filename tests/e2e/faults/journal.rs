@@ -93,11 +93,11 @@ fn names(mut data: &[u8]) -> Vec<(String, u64)> {
 
 /// Which part of the unsynced data a disk holds after a power cut.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kept {
-    Nothing,
-    All,
+pub(super) enum Unsynced {
+    Lost,
+    Kept,
     /// A random part, with this seed.
-    Some(u64),
+    Partly(u64),
 }
 
 /// A disk, with its possible contents after a power cut.
@@ -193,18 +193,18 @@ impl Disk {
     }
 
     /// Returns the files after a power cut at this point.
-    pub(super) fn after_a_power_cut(&self, kept: Kept) -> Image {
-        let mut random = Random::new(if let Kept::Some(seed) = kept { seed } else { 0 });
-        let names = match kept {
-            Kept::Nothing => &self.names[0],
-            Kept::All => &self.names[self.names.len() - 1],
-            Kept::Some(_) => &self.names[random.below(self.names.len())],
+    pub(super) fn after_a_power_cut(&self, unsynced: Unsynced) -> Image {
+        let mut random = Random::new(if let Unsynced::Partly(seed) = unsynced { seed } else { 0 });
+        let names = match unsynced {
+            Unsynced::Lost => &self.names[0],
+            Unsynced::Kept => &self.names[self.names.len() - 1],
+            Unsynced::Partly(_) => &self.names[random.below(self.names.len())],
         };
         let files = names.iter();
         let image = files.map(|(name, file)| {
             let file = &self.files[*file];
-            let held = file.held(kept, &mut random);
-            let is_whole = held == file.held(Kept::All, &mut random);
+            let held = file.held(unsynced, &mut random);
+            let is_whole = held == file.held(Unsynced::Kept, &mut random);
             (name.clone(), (held, is_whole))
         });
         image.collect()
@@ -221,13 +221,13 @@ impl FileOnDisk {
         }
     }
 
-    fn held(&self, kept: Kept, random: &mut Random) -> Vec<u8> {
+    fn held(&self, unsynced: Unsynced, random: &mut Random) -> Vec<u8> {
         let mut held = self.synced.clone();
-        if !matches!(kept, Kept::Nothing) {
+        if !matches!(unsynced, Unsynced::Lost) {
             // Some disks lose much, others little.
             let of_four = 1 + random.below(3);
             for change in &self.changes {
-                change.apply(&mut held, |_| matches!(kept, Kept::All) || random.below(4) < of_four);
+                change.apply(&mut held, |_| matches!(unsynced, Unsynced::Kept) || random.below(4) < of_four);
             }
         }
         held
@@ -285,8 +285,8 @@ mod tests {
     fn synced_writes_survive_and_unsynced_ones_may_be_lost() {
         let names = |name: &str| Record::Names(vec![(name.to_owned(), 7)]);
         let mut records = vec![Record::New { inode: 7 }, names("a"), write(0, "one")];
-        assert!(disk(&records).after_a_power_cut(Kept::Nothing).is_empty());
-        assert_eq!(text(&disk(&records).after_a_power_cut(Kept::All), "a").unwrap(), "one");
+        assert!(disk(&records).after_a_power_cut(Unsynced::Lost).is_empty());
+        assert_eq!(text(&disk(&records).after_a_power_cut(Unsynced::Kept), "a").unwrap(), "one");
         records.extend([
             Record::NamesSyncBegin { number: 1 },
             Record::NamesSyncEnd { number: 1 },
@@ -294,10 +294,10 @@ mod tests {
             write(3, "two"),
             names("b"),
         ]);
-        assert_eq!(text(&disk(&records).after_a_power_cut(Kept::Nothing), "a").unwrap(), "");
+        assert_eq!(text(&disk(&records).after_a_power_cut(Unsynced::Lost), "a").unwrap(), "");
         records.push(Record::SyncEnd { number: 2 });
         let disk = disk(&records);
-        let (lost, kept) = (disk.after_a_power_cut(Kept::Nothing), disk.after_a_power_cut(Kept::All));
+        let (lost, kept) = (disk.after_a_power_cut(Unsynced::Lost), disk.after_a_power_cut(Unsynced::Kept));
         // Data written during the sync is not part of it.
         assert_eq!((text(&lost, "a").unwrap(), lost["a"].1), ("one".into(), false));
         assert_eq!((text(&kept, "b").unwrap(), kept["b"].1), ("onetwo".into(), true));
@@ -316,7 +316,7 @@ mod tests {
         ];
         let disk = disk(&records);
         let lost = |seed| {
-            let image = disk.after_a_power_cut(Kept::Some(seed));
+            let image = disk.after_a_power_cut(Unsynced::Partly(seed));
             let (held, _) = &image["a"];
             (0..9).map(|n| held.get(n * SECTOR + 100).is_none_or(|byte| *byte == 0)).collect::<Vec<_>>()
         };

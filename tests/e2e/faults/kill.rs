@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use tidings_tests::{Caller, PASSWORD, Request, Server, sample, wait_until};
 
-use super::{by_hand, intact};
+use super::{assert_intact, by_hand};
 use crate::meanwhile::SetAtLast;
 
 /// The number of rounds if `TIDINGS_KILL_ROUNDS` is not set.
@@ -152,7 +152,7 @@ fn acknowledged_writes_survive_each_of_many_kills() {
         });
         notices.extend(more_notices);
         server.restart();
-        intact(server.database());
+        assert_intact(server.database());
 
         for (likes, member) in likes.iter_mut().zip(&members) {
             likes.check(member, posts);
@@ -181,7 +181,7 @@ fn acknowledged_writes_survive_each_of_many_kills() {
         }
     }
     assert!(server.stop().status.success());
-    intact(server.database());
+    assert_intact(server.database());
 }
 
 /// The number of posts in an import that is killed: several batches.
@@ -218,7 +218,7 @@ fn a_killed_import_leaves_whole_posts_and_can_be_repeated() {
     });
     let left = count();
     assert!((1..TO_IMPORT).contains(&left), "{left}");
-    intact(server.database());
+    assert_intact(server.database());
     let again = server.cli_with_input(["post", "import", "-", "--json"], lines.join("\n")).succeeded().json();
     let expected = json!({
         "result": "success", "inserted": TO_IMPORT - left, "updated": 0, "skipped": left, "errors": [],
@@ -237,6 +237,6 @@ fn a_killed_first_start_can_be_repeated() {
         first.kill().unwrap();
         first.wait().unwrap();
         let _ = super::ends(super::tidings(&database, &["init"])).succeeded();
-        intact(&database);
+        assert_intact(&database);
     }
 }

@@ -23,14 +23,14 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use tidings_tests::{Answer, PASSWORD, Server, read_answer, run, sample};
 
-use super::journal::{Disk, Image, Kept, Record, read};
+use super::journal::{Disk, Image, Record, Unsynced, read};
 use super::shim::Shim;
 use super::{by_hand, tidings};
 
 /// The number of power cuts if `TIDINGS_POWER_CUTS` is not set.
 const CUTS: usize = 60;
 /// Which unsynced data the disk keeps at each power cut.
-const KEPT: [Kept; 4] = [Kept::Nothing, Kept::All, Kept::Some(1), Kept::Some(2)];
+const UNSYNCED: [Unsynced; 4] = [Unsynced::Lost, Unsynced::Kept, Unsynced::Partly(1), Unsynced::Partly(2)];
 
 /// An acknowledged write.
 #[derive(Clone, Debug)]
@@ -132,16 +132,16 @@ impl Client {
 }
 
 /// The journal, and the writes acknowledged to each client.
-struct Story {
+struct Recording {
     records: Vec<Record>,
     /// The acknowledged writes, by the client's port.
     noted: HashMap<u16, Vec<Option<Done>>>,
 }
 
-impl Story {
+impl Recording {
     /// Records a run in which several clients use a server that is stopped, restarted and killed, next to some
     /// commands.
-    fn happens(syncs: bool) -> Self {
+    fn new(syncs: bool) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (data, journal) = (directory.path().join("data"), directory.path().join("journal"));
         fs::create_dir(&data).unwrap();
@@ -222,23 +222,25 @@ impl Story {
     }
 
     /// Checks the disk after a power cut at each of these moments; the error describes the first problem.
-    fn check(&self, cuts: &[usize], kept: &[Kept]) -> Result<(), String> {
-        let (mut disk, mut story) = (Disk::new(), Answered::default());
+    fn check(&self, cuts: &[usize], unsynced: &[Unsynced]) -> Result<(), String> {
+        let (mut disk, mut answered) = (Disk::new(), Answered::default());
         let mut cuts = cuts.iter().peekable();
         for (at, record) in (1..).zip(&self.records) {
             disk.apply(record);
-            story.hears(record, &self.noted);
+            answered.apply(record, &self.noted);
             if cuts.next_if(|cut| **cut == at).is_none() {
                 continue;
             }
-            for kept in kept {
-                let kept = if let Kept::Some(seed) = kept { Kept::Some(seed + at as u64) } else { *kept };
-                let image = disk.after_a_power_cut(kept);
-                story.is_in(&image).map_err(|wrong| {
+            for unsynced in unsynced {
+                let unsynced = if let Unsynced::Partly(seed) = unsynced {
+                    Unsynced::Partly(seed + at as u64)
+                } else {
+                    *unsynced
+                };
+                let image = disk.after_a_power_cut(unsynced);
+                answered.is_in(&image).map_err(|wrong| {
                     let (all, names) = (self.records.len(), image.keys());
-                    format!(
-                        "after record {at} of {all}, with {kept:?} of what was not synced: {wrong}; {names:?}"
-                    )
+                    format!("after record {at} of {all}, with unsynced data {unsynced:?}: {wrong}; {names:?}")
                 })?;
             }
         }
@@ -257,18 +259,18 @@ struct Answered {
     backup: Option<usize>,
     words: bool,
     /// The number of writes acknowledged by the last response of the server.
-    then: usize,
+    acknowledged: usize,
 }
 
 impl Answered {
-    fn hears(&mut self, record: &Record, noted: &HashMap<u16, Vec<Option<Done>>>) {
+    fn apply(&mut self, record: &Record, noted: &HashMap<u16, Vec<Option<Done>>>) {
         let Record::Answer { port, text } = record else { return };
         if *port == 0 {
             self.is_ready |= text.contains("listening on");
             self.words |= text.contains("loaded");
             if text.contains("is a backup") {
                 // No client writes during a backup, so it contains all writes acknowledged before it.
-                self.backup = Some(self.then);
+                self.backup = Some(self.acknowledged);
             }
             return;
         }
@@ -276,7 +278,7 @@ impl Answered {
         let count = self.count.entry(*port).or_default();
         self.done.extend(noted.get(*count).cloned().flatten());
         *count += 1;
-        self.then = self.done.len();
+        self.acknowledged = self.done.len();
     }
 
     /// Checks that a disk holds all acknowledged writes; the error names what is missing or broken.
@@ -348,18 +350,18 @@ fn holds(database: &Path, done: &[Done], is_made: bool) -> Result<(), String> {
 
 #[test]
 fn acknowledged_writes_survive_a_power_cut_at_any_moment() {
-    let story = Story::happens(true);
-    let cuts = story.cuts();
-    eprintln!("{} records, {} power cuts", story.records.len(), cuts.len() * KEPT.len());
-    story.check(&cuts, &KEPT).unwrap();
+    let recording = Recording::new(true);
+    let cuts = recording.cuts();
+    eprintln!("{} records, {} power cuts", recording.records.len(), cuts.len() * UNSYNCED.len());
+    recording.check(&cuts, &UNSYNCED).unwrap();
     // The program itself opens the final disk.
     let mut disk = Disk::new();
-    for record in &story.records {
+    for record in &recording.records {
         disk.apply(record);
     }
-    for kept in KEPT {
+    for unsynced in UNSYNCED {
         let directory = tempfile::tempdir().unwrap();
-        lay_out(&disk.after_a_power_cut(kept), directory.path());
+        lay_out(&disk.after_a_power_cut(unsynced), directory.path());
         let database = directory.path().join("tidings.db");
         let server = Server::at(&database, |_| {});
         let _ = server.anyone().get("/get_all_notice").succeeded();
@@ -371,13 +373,13 @@ fn acknowledged_writes_survive_a_power_cut_at_any_moment() {
 
 #[test]
 fn a_program_that_does_not_sync_is_detected() {
-    let story = Story::happens(false);
-    let cuts = story.cuts();
-    let wrong = story.check(&cuts, &[Kept::Nothing]).unwrap_err();
+    let recording = Recording::new(false);
+    let cuts = recording.cuts();
+    let wrong = recording.check(&cuts, &[Unsynced::Lost]).unwrap_err();
     assert!(wrong.contains("is gone"), "{wrong}");
     // Even if the names survive, sectors are missing.
-    let wrong = story.check(&cuts, &[Kept::Some(1), Kept::Some(2), Kept::Some(3)]);
+    let wrong = recording.check(&cuts, &[Unsynced::Partly(1), Unsynced::Partly(2), Unsynced::Partly(3)]);
     assert!(wrong.is_err());
     // With all data kept, the same journal gives no error.
-    story.check(&cuts, &[Kept::All]).unwrap();
+    recording.check(&cuts, &[Unsynced::Kept]).unwrap();
 }

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use tidings_tests::{Caller, Server, sample, wait_until};
 
-use super::{ends, intact, tidings};
+use super::{assert_intact, ends, tidings};
 use crate::meanwhile::{Act, meanwhile};
 
 fn lines(batch: usize) -> String {
@@ -67,7 +67,7 @@ fn servers_and_commands_write_one_file_and_nothing_is_lost() {
         assert!(stopped.status.success());
         assert!(!stopped.log.contains("locked") && !stopped.log.contains("ERROR"), "{}", stopped.log);
     }
-    intact(one.database());
+    assert_intact(one.database());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use tidings_tests::{Caller, PASSWORD, Server, sample, wait_until};
 
-use super::{ends, intact, tidings};
+use super::{assert_intact, ends, tidings};
 
 fn beside(database: &Path, end: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
@@ -21,7 +21,7 @@ fn titles(caller: &Caller) -> Vec<String> {
 
 /// Asserts that the server acknowledges no write and reports this, while reads and `/healthz` still work.
 #[track_caller]
-fn refuses(server: &Server, admin: &Caller, says: &str) {
+fn assert_refuses(server: &Server, admin: &Caller, says: &str) {
     let anyone = server.anyone();
     let sign_up = json!({ "id": "late", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "late" });
     let before = titles(admin);
@@ -44,7 +44,7 @@ fn refuses(server: &Server, admin: &Caller, says: &str) {
 }
 
 /// Starts a server with a notice, and makes a backup before the notice is inserted.
-fn written() -> (Server, Caller) {
+fn server_with_a_notice() -> (Server, Caller) {
     let server = Server::start();
     let admin = server.admin();
     let _ = server.cli(["backup", "copy.db"]).succeeded();
@@ -55,10 +55,10 @@ fn written() -> (Server, Caller) {
 
 #[test]
 fn a_removed_database_refuses_writes_and_is_not_recreated() {
-    let (mut server, admin) = written();
+    let (mut server, admin) = server_with_a_notice();
     let database = server.database().to_owned();
     fs::remove_file(&database).unwrap();
-    refuses(&server, &admin, "tidings.db was removed");
+    assert_refuses(&server, &admin, "tidings.db was removed");
     assert!(server.log().contains("tidings restore FILE"), "{}", server.log());
     assert!(!database.exists(), "no empty database is created");
     assert!(server.stop().status.success());
@@ -74,34 +74,34 @@ fn a_removed_database_refuses_writes_and_is_not_recreated() {
 
 #[test]
 fn a_replaced_database_refuses_writes_and_the_new_file_is_left_alone() {
-    let (mut server, admin) = written();
+    let (mut server, admin) = server_with_a_notice();
     let database = server.database().to_owned();
     let copy = database.with_file_name("copy.db");
     let bytes = fs::read(&copy).unwrap();
     fs::rename(&copy, &database).unwrap();
-    refuses(&server, &admin, "tidings.db was replaced");
+    assert_refuses(&server, &admin, "tidings.db was replaced");
     assert!(server.stop().status.success());
     assert_eq!(fs::read(&database).unwrap(), bytes);
 }
 
 #[test]
 fn an_overwritten_database_refuses_writes() {
-    let (mut server, admin) = written();
+    let (mut server, admin) = server_with_a_notice();
     let database = server.database().to_owned();
     let bytes = fs::read(database.with_file_name("copy.db")).unwrap();
     // The file keeps its inode, as with `cp`.
     fs::write(&database, &bytes).unwrap();
-    refuses(&server, &admin, "tidings.db was overwritten");
+    assert_refuses(&server, &admin, "tidings.db was overwritten");
     assert!(server.stop().status.success());
     assert_eq!(fs::read(&database).unwrap(), bytes);
 }
 
 #[test]
 fn an_emptied_database_refuses_writes() {
-    let (mut server, admin) = written();
+    let (mut server, admin) = server_with_a_notice();
     let database = server.database().to_owned();
     fs::write(&database, "").unwrap();
-    refuses(&server, &admin, "tidings.db was overwritten");
+    assert_refuses(&server, &admin, "tidings.db was overwritten");
     assert!(server.stop().status.success());
     assert_eq!(fs::read(&database).unwrap(), b"");
 }
@@ -109,27 +109,27 @@ fn an_emptied_database_refuses_writes() {
 #[test]
 fn a_removed_write_ahead_log_refuses_writes_and_a_clean_stop_saves_its_contents() {
     for removed in ["-wal", "-shm"] {
-        let (mut server, admin) = written();
+        let (mut server, admin) = server_with_a_notice();
         let database = server.database().to_owned();
         fs::remove_file(beside(&database, removed)).unwrap();
-        refuses(&server, &admin, &format!("tidings.db{removed} was removed"));
+        assert_refuses(&server, &admin, &format!("tidings.db{removed} was removed"));
         assert!(server.stop().status.success());
         server.restart();
         // A write that was refused while the log was missing may still have been saved with the others.
         let saved = titles(&server.anyone());
         assert_eq!(saved.last().map(String::as_str), Some("kept"), "{removed}: {saved:?}");
         let _ = admin.post("/insert_notice", sample::notice("again")).succeeded();
-        intact(&database);
+        assert_intact(&database);
     }
 }
 
 #[test]
 fn a_restored_database_file_accepts_writes_again() {
-    let (server, admin) = written();
+    let (server, admin) = server_with_a_notice();
     let database = server.database().to_owned();
     let away = database.with_file_name("away.db");
     fs::rename(&database, &away).unwrap();
-    refuses(&server, &admin, "tidings.db was removed");
+    assert_refuses(&server, &admin, "tidings.db was removed");
     fs::rename(&away, &database).unwrap();
     wait_until("the server is ready", || server.anyone().get("/readyz").status == 200);
     let _ = admin.post("/insert_notice", sample::notice("again")).succeeded();
@@ -140,7 +140,7 @@ fn a_restored_database_file_accepts_writes_again() {
 
 #[test]
 fn an_idle_server_notices_that_its_database_is_gone() {
-    let (server, _) = written();
+    let (server, _) = server_with_a_notice();
     fs::remove_file(server.database()).unwrap();
     wait_until("the server is not ready", || server.anyone().get("/readyz").said() == "503 overloaded");
     assert_eq!(server.anyone().get("/healthz").said(), "200 success");
@@ -148,7 +148,7 @@ fn an_idle_server_notices_that_its_database_is_gone() {
 
 #[test]
 fn a_backup_is_taken_and_a_command_writes_while_the_server_runs() {
-    let (server, admin) = written();
+    let (server, admin) = server_with_a_notice();
     for n in 0..3 {
         let _ = server.cli(["backup", "copy.db"]).succeeded();
         let _ = server.cli(["notice", "add", "--title", "cli", "--post", "text"]).succeeded();

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tidings_tests::{Caller, Server, sample, wait_until};
 
-use super::intact;
+use super::assert_intact;
 
 /// An import that has started and waits for the rest of its body.
 struct Upload(TcpStream);
@@ -50,7 +50,7 @@ impl Upload {
 
 /// Asserts that `work` takes less than five seconds; it may try three times because the machine may be busy.
 #[track_caller]
-fn is_soon_done(mut work: impl FnMut()) {
+fn assert_soon_done(mut work: impl FnMut()) {
     let soon = (0..3).any(|_| {
         let begin = Instant::now();
         work();
@@ -65,7 +65,7 @@ fn signal(server: &Server, signal: Signal) {
 }
 
 /// Returns the size of the write-ahead log in bytes.
-fn logged_ahead(server: &Server) -> u64 {
+fn wal_length(server: &Server) -> u64 {
     let log = server.database().with_file_name("tidings.db-wal");
     std::fs::metadata(log).map_or(0, |file| file.len())
 }
@@ -84,8 +84,8 @@ fn a_request_running_at_a_stop_is_finished() {
         assert_eq!((&report["inserted"], &report["errors"]), (&2.into(), &serde_json::json!([])));
         let stopped = server.stop();
         assert_eq!(stopped.status.code(), Some(0), "{}", stopped.log);
-        assert_eq!(logged_ahead(&server), 0, "the database file has all writes");
-        intact(server.database());
+        assert_eq!(wal_length(&server), 0, "the database file has all writes");
+        assert_intact(server.database());
         server.restart();
         let feed = server.anyone().get("/get_popularity_newsfeed").succeeded();
         assert_eq!(feed.column("newsfeed", "title"), ["after", "before"]);
@@ -99,7 +99,7 @@ fn a_signal_immediately_after_the_ready_line_shuts_the_server_down_cleanly() {
         signal(&server, how);
         let stopped = server.stop();
         assert_eq!(stopped.status.code(), Some(0), "{how:?}: {:?}\n{}", stopped.status, stopped.log);
-        assert_eq!(logged_ahead(&server), 0, "the write-ahead log is checkpointed");
+        assert_eq!(wal_length(&server), 0, "the write-ahead log is checkpointed");
         server.restart();
     }
 }
@@ -108,7 +108,7 @@ fn a_signal_immediately_after_the_ready_line_shuts_the_server_down_cleanly() {
 fn idle_connections_do_not_delay_a_stop() {
     let mut server = Server::start();
     let kept = server.anyone();
-    is_soon_done(|| {
+    assert_soon_done(|| {
         server.restart();
         let _ = kept.get("/get_categories").succeeded();
         let _idle: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
@@ -128,7 +128,7 @@ fn stalled_clients_do_not_delay_others() {
         stream
     };
     let mut round = 0;
-    is_soon_done(|| {
+    assert_soon_done(|| {
         round += 1;
         let mut others: Vec<TcpStream> = Vec::new();
         for _ in 0..100 {

@@ -3,12 +3,12 @@
 use serde_json::json;
 use tidings_tests::{command, run};
 
-use super::{Manner, University, sign_in_up, signed_in};
+use super::{Behaviour, University, sign_in_up, signed_in};
 
 #[test]
 fn the_verifier_is_not_asked_about_malformed_ids() {
     let university = University::new(|_, _| {
-        Manner::Says(json!({ "verified": true, "known": true, "name": "Kim", "major": "" }))
+        Behaviour::Json(json!({ "verified": true, "known": true, "name": "Kim", "major": "" }))
     });
     let server = university.server();
     let (long, longer) = ("x".repeat(129), "x".repeat(100_000));
@@ -24,16 +24,16 @@ fn the_verifier_is_not_asked_about_malformed_ids() {
 #[test]
 fn a_verified_name_is_kept_on_one_line_and_truncated() {
     let university = University::new(|id, _| match id {
-        "s3" => Manner::Says(
+        "s3" => Behaviour::Json(
             json!({ "verified": true, "known": true, "name": "x".repeat(64 << 10), "major": "" }),
         ),
         "s2" => {
             let name = format!(" Kim\r\n\0Ji-woo{}", "한".repeat(15_000));
-            Manner::Says(
+            Behaviour::Json(
                 json!({ "verified": true, "known": true, "name": name, "major": "Art\r\nand\u{7}more " }),
             )
         }
-        _ => Manner::Says(
+        _ => Behaviour::Json(
             json!({ "verified": true, "known": true, "name": "\u{202e}mik\u{200b}", "major": "Art" }),
         ),
     });
