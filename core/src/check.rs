@@ -115,8 +115,8 @@ const DERIVED: [Derived; 8] = [
     Derived {
         name: "likes_and_views",
         right: "of each post at least as many as members' lists show",
-        wrong: |database, _| posts::wrong_standing(database),
-        mend: |database, _| posts::count_standing(database),
+        wrong: |database, _| posts::wrong_stats(database),
+        mend: |database, _| posts::raise_stats(database),
     },
     Derived {
         name: "popularity",

@@ -20,7 +20,7 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::import::{Progress, to_the_end};
-use crate::post::Standing;
+use crate::post::PostStats;
 use crate::store::Tx;
 use crate::{Tidings, feedback, main_info, notice, post, words};
 
@@ -147,9 +147,9 @@ fn perform(
     for (at, guest) in script.guests {
         match guest {
             Guest::Views(url) => {
-                let Some(mut standing) = Standing::of_url(tx, &url)? else { continue };
-                standing.view(Some(at));
-                standing.keep(tx, acts.like_weight, acts.clock.now())?;
+                let Some(mut stats) = PostStats::of_url(tx, &url)? else { continue };
+                stats.view(Some(at));
+                stats.keep(tx, acts.like_weight, acts.clock.now())?;
                 calendar.count(tx, Counter::View, at)?;
             }
             Guest::Searches { search, visitor, lately } => {

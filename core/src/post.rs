@@ -1,6 +1,6 @@
 //! Posts: what administrators publish or import, and what members and guests view and like.
 //!
-//! A post is its text and lists ([`Draft`] has the rules), its words ([`crate::words`]), and its standing: views,
+//! A post is its text and lists ([`Draft`] has the rules), its words ([`crate::words`]), and its stats: views,
 //! likes and how popular they make it. [`import`] takes many posts at once.
 //!
 //! Views and likes come often, so they are few small statements on rows apart from the texts, and their answers
@@ -30,7 +30,7 @@ pub(crate) mod index;
 mod keep;
 mod list;
 pub(crate) mod recount;
-mod standing;
+mod stats;
 mod terms;
 pub(crate) mod texts;
 pub(crate) mod viewer;
@@ -42,7 +42,7 @@ pub use list::{LIST_MAX, ListQuery, PostList, list};
 
 use draft::Change;
 use keep::{New, Rest};
-pub(crate) use standing::Standing;
+pub(crate) use stats::PostStats;
 use terms::Terms;
 use viewer::Viewer;
 
@@ -72,7 +72,7 @@ pub struct Post {
 }
 
 impl Post {
-    /// What [`Post::take`] reads, of `post p` and `standing s`.
+    /// What [`Post::take`] reads, of `post p` and `post_stats s`.
     pub(crate) const COLUMNS: &str = "p.id, p.title, p.date, p.img, s.fav, s.view, p.url, p.end_date";
     /// How many columns that is: where the next one stands.
     pub(crate) const WIDTH: usize = 8;
@@ -238,17 +238,17 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
     };
     tidings.store().submit(move |tx| {
         let visitor = identity.visitor(tx)?;
-        let mut standing = Standing::of_id(tx, &id)?.ok_or(Error::NotFound)?;
+        let mut stats = PostStats::of_id(tx, &id)?.ok_or(Error::NotFound)?;
         let viewer = match (visitor, guest) {
             (Some(member), _) => {
-                history::view(tx, &member, standing.post, now)?;
+                history::view(tx, &member, stats.post, now)?;
                 Viewer::Member(member.key)
             }
             (None, Some(guest)) => Viewer::Guest(guest),
             (None, None) => Viewer::Operator,
         };
-        standing.view(viewers.counts(standing.post, viewer, now).then_some(now));
-        standing.keep(tx, like_weight, now)?;
+        stats.view(viewers.counts(stats.post, viewer, now).then_some(now));
+        stats.keep(tx, like_weight, now)?;
         Ok(calendar.count(tx, Counter::View, now)?)
     })
 }
@@ -260,10 +260,10 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
 pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     let (now, weight) = (tidings.now(), tidings.config().feed.like_weight);
     let calendar = Arc::clone(&tidings.analysis().calendar);
-    by_member(tidings, caller, id, move |tx, member, mut standing| {
-        if history::like(tx, member, standing.post, now)? {
-            standing.like(weight, now);
-            standing.keep(tx, weight, now)?;
+    by_member(tidings, caller, id, move |tx, member, mut stats| {
+        if history::like(tx, member, stats.post, now)? {
+            stats.like(weight, now);
+            stats.keep(tx, weight, now)?;
             calendar.count(tx, Counter::Like, now)?;
         }
         Ok(())
@@ -278,22 +278,22 @@ pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
 pub fn unlike(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     let (now, weight) = (tidings.now(), tidings.config().feed.like_weight);
     let calendar = Arc::clone(&tidings.analysis().calendar);
-    by_member(tidings, caller, id, move |tx, member, mut standing| {
-        if let Some(liked) = history::unlike(tx, member, standing.post)? {
-            standing.unlike(weight, liked.min(now));
-            standing.keep(tx, weight, now)?;
+    by_member(tidings, caller, id, move |tx, member, mut stats| {
+        if let Some(liked) = history::unlike(tx, member, stats.post)? {
+            stats.unlike(weight, liked.min(now));
+            stats.keep(tx, weight, now)?;
             calendar.count(tx, Counter::Unlike, now)?;
         }
         Ok(())
     })
 }
 
-/// An act of a member on a post's standing.
+/// An act of a member on a post's stats.
 fn by_member(
     tidings: &Tidings,
     caller: &Caller,
     id: &str,
-    act: impl FnOnce(&mut dyn Tx, &Member<'_>, Standing) -> Result<()> + Send + 'static,
+    act: impl FnOnce(&mut dyn Tx, &Member<'_>, PostStats) -> Result<()> + Send + 'static,
 ) -> Pending<()> {
     let identity = caller.identify(tidings);
     if !matches!(identity, Identity::Named { .. }) {
@@ -302,8 +302,8 @@ fn by_member(
     let id = ObjectId::parse(id);
     tidings.store().submit(move |tx| {
         let member = identity.member(tx)?;
-        let standing = Standing::of_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
-        act(tx, &member, standing)
+        let stats = PostStats::of_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
+        act(tx, &member, stats)
     })
 }
 
@@ -327,7 +327,7 @@ mod sql {
 
     pub(super) fn get(tx: &mut dyn Tx, id: &str) -> Result<GetPost> {
         let sql = format!(
-            "SELECT {}, p.post, p.topic, p.tag FROM post p JOIN standing s ON s.post = p.key WHERE p.id = $1",
+            "SELECT {}, p.post, p.topic, p.tag FROM post p JOIN post_stats s ON s.post = p.key WHERE p.id = $1",
             Post::COLUMNS
         );
         let mut row = tx.row(&sql, &[id.into()])?.ok_or(Error::NotFound)?;

@@ -206,7 +206,7 @@ mod sql {
         member: &Member<'_>,
         measured: Timestamp,
     ) -> Result<(), StoreError> {
-        let sql = "UPDATE member SET measured = $2 WHERE key = $1";
+        let sql = "UPDATE member SET measured_since = $2 WHERE key = $1";
         tx.run(sql, &[member.key.into(), measured.into()])?;
         Ok(())
     }

@@ -172,8 +172,8 @@ pub(crate) struct MemberRecord {
 
 /// The member with this id, in whatever case it is written.
 pub(crate) fn find(tx: &mut dyn Tx, id: &str) -> Result<Option<MemberRecord>, StoreError> {
-    let sql = "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, measured, acted
-               FROM member WHERE folded = $1";
+    let sql = "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, measured_since,
+                      acts_revision FROM member WHERE folded = $1";
     let Some(mut row) = tx.row(sql, &[(&fold(id)).into()])? else { return Ok(None) };
     Ok(Some(MemberRecord {
         key: row.take(0)?,

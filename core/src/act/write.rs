@@ -14,7 +14,7 @@ use crate::analysis::{log, visitor};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::import::{BATCH_TIME, Written};
-use crate::post::Standing;
+use crate::post::PostStats;
 use crate::profile::history;
 use crate::store::{StoreError, Tx};
 
@@ -31,7 +31,7 @@ pub(super) struct Writer<'a> {
 }
 
 struct Post {
-    standing: Standing,
+    stats: PostStats,
     changed: bool,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Writer<'a> {
         }
         let now = self.acts.clock.now();
         for post in self.posts.into_values().flatten().filter(|post| post.changed) {
-            post.standing.keep(tx, self.acts.like_weight, now)?;
+            post.stats.keep(tx, self.acts.like_weight, now)?;
         }
         Ok(self.written)
     }
@@ -103,8 +103,8 @@ impl<'a> Writer<'a> {
     /// What tells an act from others of its member at the same time; `None` when its post is not there.
     fn act(&mut self, tx: &mut dyn Tx, deed: &Deed) -> Result<Option<i64>, StoreError> {
         Ok(match deed {
-            Deed::View(url) => self.post(tx, url)?.map(|post| post.standing.post.as_i64() * 2),
-            Deed::Like(url) => self.post(tx, url)?.map(|post| post.standing.post.as_i64() * 2 + 1),
+            Deed::View(url) => self.post(tx, url)?.map(|post| post.stats.post.as_i64() * 2),
+            Deed::Like(url) => self.post(tx, url)?.map(|post| post.stats.post.as_i64() * 2 + 1),
             Deed::Search(listed) => Some(hash(b"search", &listed.search.original)),
             Deed::Newsfeed { name, .. } => Some(hash(b"newsfeed", name)),
         })
@@ -112,8 +112,8 @@ impl<'a> Writer<'a> {
 
     fn post(&mut self, tx: &mut dyn Tx, url: &str) -> Result<Option<&mut Post>, StoreError> {
         if !self.posts.contains_key(url) {
-            let standing = Standing::of_url(tx, url)?;
-            self.posts.insert(url.to_owned(), standing.map(|standing| Post { standing, changed: false }));
+            let stats = PostStats::of_url(tx, url)?;
+            self.posts.insert(url.to_owned(), stats.map(|stats| Post { stats, changed: false }));
         }
         Ok(self.posts.get_mut(url).and_then(Option::as_mut))
     }
@@ -127,10 +127,10 @@ impl<'a> Writer<'a> {
             Deed::View(url) => {
                 calendar.count(tx, Counter::View, at)?;
                 let Some(post) = self.post(tx, url)? else { return Ok(false) };
-                post.standing.view(Some(at));
+                post.stats.view(Some(at));
                 post.changed = true;
                 if listed {
-                    history::view(tx, member, post.standing.post, at)?;
+                    history::view(tx, member, post.stats.post, at)?;
                 }
             }
             Deed::Like(url) => return self.like(tx, member, at, url),
@@ -156,11 +156,11 @@ impl<'a> Writer<'a> {
     fn like(&mut self, tx: &mut dyn Tx, member: &Member<'_>, at: Timestamp, url: &str) -> Result<bool> {
         let (weight, calendar) = (self.acts.like_weight, &self.acts.calendar);
         let Some(post) = self.post(tx, url)? else { return Ok(false) };
-        let key = post.standing.post;
+        let key = post.stats.post;
         match history::liked_at(tx, member, key)? {
             Some(before) if before <= at => return Ok(false),
             Some(before) => {
-                post.standing.unlike(weight, before);
+                post.stats.unlike(weight, before);
                 calendar.count_in(tx, Counter::Like, calendar.local_hour(before), -1)?;
                 history::date_like(tx, member, key, at)?;
             }
@@ -168,7 +168,7 @@ impl<'a> Writer<'a> {
                 history::like(tx, member, key, at)?;
             }
         }
-        post.standing.like(weight, at);
+        post.stats.like(weight, at);
         post.changed = true;
         calendar.count(tx, Counter::Like, at)?;
         Ok(true)

@@ -260,10 +260,10 @@ mod sql {
 
     /// The path of a request `r`, with the current id of the member it names.
     const PATH: &str =
-        "CASE WHEN r.names IS NULL THEN r.path ELSE replace(r.path, ' ', coalesce(n.id, 'removed')) END";
+        "CASE WHEN r.named_member IS NULL THEN r.path ELSE replace(r.path, ' ', coalesce(n.id, 'removed')) END";
     /// The request of a line `l`, its member, and the member that the path names.
     const JOINED: &str = "JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
-                          LEFT JOIN member n ON n.key = r.names";
+                          LEFT JOIN member n ON n.key = r.named_member";
 
     pub(super) fn lines(
         tx: &mut dyn Tx,

@@ -64,7 +64,7 @@ fn kept(tidings: &Tidings) -> Vec<String> {
         "SELECT counter, n FROM total_count ORDER BY counter",
         "SELECT name, posts FROM category ORDER BY name",
         "SELECT name, post, topic FROM label ORDER BY name, post",
-        "SELECT post, view, fav, heat FROM standing ORDER BY post",
+        "SELECT post, view, fav, heat FROM post_stats ORDER BY post",
         "SELECT rowid FROM post_index ORDER BY rowid",
     ]
     .map(read)
@@ -113,8 +113,8 @@ fn each_counter_that_is_wrong_is_told_and_made_right_again() {
         ("categories", &["UPDATE category SET posts = 9 WHERE name = 'sea'"]),
         ("categories", &["DELETE FROM category WHERE name = 'sea'"]),
         ("categories", &["INSERT INTO category (name, posts) VALUES ('land', 2)"]),
-        ("likes_and_views", &["UPDATE standing SET fav = 0 WHERE post = 3"]),
-        ("likes_and_views", &["UPDATE standing SET view = 0 WHERE post = 3"]),
+        ("likes_and_views", &["UPDATE post_stats SET fav = 0 WHERE post = 3"]),
+        ("likes_and_views", &["UPDATE post_stats SET view = 0 WHERE post = 3"]),
         ("search_index", &["DELETE FROM post_index WHERE rowid = 2"]),
         ("search_index", &["INSERT INTO post_index (rowid, title, post) VALUES (99, 'crab', 'crab')"]),
         ("totals", &["UPDATE total_count SET n = n + 1 WHERE counter = 2"]),
@@ -158,11 +158,14 @@ fn likes_and_views_that_lists_do_not_show_stay_counted() {
     let service = lively();
     change(
         &service,
-        &["UPDATE standing SET fav = 40, view = 50 WHERE post = 1", "DELETE FROM standing WHERE post = 2"],
+        &[
+            "UPDATE post_stats SET fav = 40, view = 50 WHERE post = 1",
+            "DELETE FROM post_stats WHERE post = 2",
+        ],
     );
     assert_eq!(wrong(&service.path()), ["likes_and_views"]);
     mend(&service.path());
-    let sql = "SELECT fav, view FROM standing WHERE post <= 2 ORDER BY post";
+    let sql = "SELECT fav, view FROM post_stats WHERE post <= 2 ORDER BY post";
     let rows = service.store().read(|tx| tx.rows(sql, &[])).unwrap();
     let counts: Vec<(i64, i64)> =
         rows.into_iter().map(|mut row| (row.take(0).unwrap(), row.take(1).unwrap())).collect();
@@ -173,7 +176,7 @@ fn likes_and_views_that_lists_do_not_show_stay_counted() {
 fn popularity_that_lies_in_the_future_is_lowered_to_what_is_possible() {
     let service = lively();
     let heats = || {
-        let read = |tx: &mut dyn Tx| tx.rows("SELECT heat FROM standing ORDER BY post", &[]);
+        let read = |tx: &mut dyn Tx| tx.rows("SELECT heat FROM post_stats ORDER BY post", &[]);
         let rows = service.store().read(read).unwrap();
         rows.into_iter().map(|mut row| row.take::<f64>(0).unwrap()).collect::<Vec<_>>()
     };
@@ -182,8 +185,8 @@ fn popularity_that_lies_in_the_future_is_lowered_to_what_is_possible() {
     change(
         &service,
         &[
-            "UPDATE standing SET heat = heat + 300 * 0.231 WHERE post = 2",
-            "UPDATE standing SET heat = heat + 0.0001 WHERE post = 3",
+            "UPDATE post_stats SET heat = heat + 300 * 0.231 WHERE post = 2",
+            "UPDATE post_stats SET heat = heat + 0.0001 WHERE post = 3",
         ],
     );
     assert_eq!(wrong(&service.path()), ["popularity"]);

@@ -36,8 +36,8 @@ fn totals_agree_with_their_parts_and_with_the_rows() {
     assert_eq!((demo.members, demo.posts), (30, 60));
     let figures = analysis::summary(&service).unwrap().analysis;
     assert_eq!(figures.posts_count, 60);
-    assert_eq!(figures.total_view, count(&service, "SELECT sum(view) FROM standing"));
-    assert_eq!(figures.total_fav, count(&service, "SELECT sum(fav) FROM standing"));
+    assert_eq!(figures.total_view, count(&service, "SELECT sum(view) FROM post_stats"));
+    assert_eq!(figures.total_fav, count(&service, "SELECT sum(fav) FROM post_stats"));
     assert_eq!(figures.total_fav, count(&service, "SELECT count(*) FROM liked"));
     assert_eq!(figures.communication_avg, count(&service, "SELECT count(*) FROM log"));
     assert_eq!(figures.total_visitor, count(&service, "SELECT count(*) FROM visitor"));
@@ -145,5 +145,5 @@ fn cancelling_keeps_the_finished_days() {
     let figures = analysis::summary(&service).unwrap().analysis;
     assert!(demo.unwrap().acts > 0);
     assert_eq!(count(&service, "SELECT count(DISTINCT day) FROM day_count WHERE counter = 1"), 3);
-    assert_eq!(figures.total_view, count(&service, "SELECT sum(view) FROM standing"));
+    assert_eq!(figures.total_view, count(&service, "SELECT sum(view) FROM post_stats"));
 }

@@ -80,7 +80,7 @@ mod sql {
 
     pub(super) fn page(tx: &mut dyn Tx, _: &Admin<'_>, behind: PostKey) -> Result<Vec<Line>, StoreError> {
         let sql = "SELECT p.key, p.id, p.title, p.post, p.url, p.img, p.topic, p.tag, p.date, p.end_date, s.view, s.fav
-                   FROM post p JOIN standing s ON s.post = p.key WHERE p.key > $1 ORDER BY p.key LIMIT $2";
+                   FROM post p JOIN post_stats s ON s.post = p.key WHERE p.key > $1 ORDER BY p.key LIMIT $2";
         let rows = tx.rows(sql, &[behind.into(), PAGE.into()])?;
         let line = |mut row: Row| {
             Ok(Line {

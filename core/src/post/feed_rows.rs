@@ -44,7 +44,7 @@ pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<F
         return until(tx, Timestamp::MAX, posts);
     }
     let sql = format!(
-        "SELECT {COLUMNS} FROM standing s JOIN post p ON p.key = s.post
+        "SELECT {COLUMNS} FROM post_stats s JOIN post p ON p.key = s.post
          WHERE s.revision > $1 ORDER BY p.date DESC, p.id DESC"
     );
     tx.rows(&sql, &[since.into()])?.into_iter().map(feed_row).collect()
@@ -57,7 +57,7 @@ pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<F
 pub(crate) fn until(tx: &mut dyn Tx, at: Timestamp, posts: usize) -> Result<Vec<FeedRow>> {
     let limit = i64::try_from(posts).unwrap_or(i64::MAX);
     let sql = format!(
-        "SELECT {COLUMNS} FROM post p JOIN standing s ON s.post = p.key
+        "SELECT {COLUMNS} FROM post p JOIN post_stats s ON s.post = p.key
          WHERE p.date <= $1 ORDER BY p.date DESC, p.id DESC LIMIT $2"
     );
     tx.rows(&sql, &[at.into(), limit.into()])?.into_iter().map(feed_row).collect()

@@ -132,7 +132,7 @@ pub(crate) fn keep_half_life(store: &Store, half_life_days: f64, now: Timestamp)
         tx.run(sql, &[days.into()])?;
         if let Some(before) = before {
             let shift = Decay::new(days).grown(now) - Decay::new(before).grown(now);
-            let sql = "UPDATE standing SET heat = heat + $1, revision = $2 WHERE heat IS NOT NULL";
+            let sql = "UPDATE post_stats SET heat = heat + $1, revision = $2 WHERE heat IS NOT NULL";
             let revision = tx.revision();
             tx.run(sql, &[shift.into(), revision.into()])?;
             tx.touch(Topic::Posts);
@@ -254,7 +254,7 @@ mod tests {
                     "INSERT INTO post (key, id, url, host, title, img, topic, tag, keyword, date, token,
                            post) VALUES ($1, $2, $2, '', '', '', '[]', '[]', '', 0, '', '')";
                 tx.run(sql, &[i64::into(key), (&key.to_string()).into()])?;
-                let sql = "INSERT INTO standing (post, view, fav, heat, revision) VALUES ($1, 0, 0, $2, 0)";
+                let sql = "INSERT INTO post_stats (post, view, fav, heat, revision) VALUES ($1, 0, 0, $2, 0)";
                 tx.run(sql, &[key.into(), heat.into()])?;
             }
             Ok::<_, StoreError>(())
@@ -263,7 +263,7 @@ mod tests {
         let stored = || {
             let read = service.store().read(|tx| {
                 let decay = Decay::new(tx.one("SELECT half_life_days FROM decay", &[])?.take(0)?);
-                let rows = tx.rows("SELECT heat FROM standing ORDER BY post", &[])?;
+                let rows = tx.rows("SELECT heat FROM post_stats ORDER BY post", &[])?;
                 let heats = rows.into_iter().map(|mut row| row.take(0));
                 Ok::<_, StoreError>((decay, heats.collect::<Result<Vec<Option<f64>>, _>>()?))
             });

@@ -123,7 +123,7 @@ pub(crate) fn find(
              SELECT p.key, f.relevance FROM found f JOIN post p ON p.key = f.key {within}
              WHERE p.end_date IS NULL OR p.end_date > $3
              ORDER BY f.relevance DESC, p.date DESC, p.id DESC LIMIT $4)
-         SELECT {}, b.relevance FROM best b JOIN post p ON p.key = b.key JOIN standing s ON s.post = b.key
+         SELECT {}, b.relevance FROM best b JOIN post p ON p.key = b.key JOIN post_stats s ON s.post = b.key
          ORDER BY b.relevance DESC, p.date DESC, p.id DESC",
         Post::COLUMNS
     );

@@ -154,7 +154,7 @@ pub(super) fn insert(
     tx.run(sql, &args)?;
     // Not RETURNING, for which SQLite keeps a journal of the statement: an import took a fifth longer.
     let key: PostKey = tx.one("SELECT key FROM post WHERE id = $1", &[new.id.into()])?.take(0)?;
-    let sql = "INSERT INTO standing (post, view, fav, heat, revision) VALUES ($1, $2, $3, NULL, $4)";
+    let sql = "INSERT INTO post_stats (post, view, fav, heat, revision) VALUES ($1, $2, $3, NULL, $4)";
     let revision = tx.revision();
     tx.run(sql, &[key.into(), new.view.into(), new.fav.into(), revision.into()])?;
     label(tx, key, topic, tag)?;
@@ -205,7 +205,7 @@ pub(super) fn update(
         rest.count(&new.topic, 1);
     }
     let revision = tx.revision();
-    tx.run("UPDATE standing SET revision = $2 WHERE post = $1", &[key.into(), revision.into()])?;
+    tx.run("UPDATE post_stats SET revision = $2 WHERE post = $1", &[key.into(), revision.into()])?;
     Ok(())
 }
 

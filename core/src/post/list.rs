@@ -82,7 +82,7 @@ impl Place {
 fn select(tx: &mut dyn Tx, topic: Option<&str>, before: &Place, limit: i64) -> Result<Vec<Post>, StoreError> {
     let labelled = if topic.is_some() { "JOIN label l ON l.post = p.key AND l.name = $4" } else { "" };
     let sql = format!(
-        "SELECT {} FROM post p JOIN standing s ON s.post = p.key {labelled}
+        "SELECT {} FROM post p JOIN post_stats s ON s.post = p.key {labelled}
          WHERE (p.date, p.id) < ($1, $2) ORDER BY p.date DESC, p.id DESC LIMIT $3",
         Post::COLUMNS
     );

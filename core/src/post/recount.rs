@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::heat::{self, VIEW_WEIGHT};
 use super::terms::Terms;
-use super::{Standing, index, keep, texts_in};
+use super::{PostStats, index, keep, texts_in};
 use crate::analysis::counters::Counter;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::error::Result;
@@ -127,16 +127,16 @@ pub(crate) fn count_categories(database: &Inspected) -> Result<()> {
 }
 
 /// Posts that say of fewer likes or views than members' lists show, or of none at all.
-pub(crate) fn wrong_standing(database: &Inspected) -> Result<Vec<String>> {
-    database.read(|tx| Ok(sql::wrong_standing(tx)?.into_iter().map(|wrong| wrong.id).collect()))
+pub(crate) fn wrong_stats(database: &Inspected) -> Result<Vec<String>> {
+    database.read(|tx| Ok(sql::wrong_stats(tx)?.into_iter().map(|wrong| wrong.id).collect()))
 }
 
 /// Makes likes and views as many as members' lists show, where they are fewer.
-pub(crate) fn count_standing(database: &Inspected) -> Result<()> {
-    let wrong = database.read(|tx| sql::wrong_standing(tx))?;
+pub(crate) fn raise_stats(database: &Inspected) -> Result<()> {
+    let wrong = database.read(|tx| sql::wrong_stats(tx))?;
     for batch in wrong.chunks(BATCH) {
         database.write(|tx| {
-            batch.iter().try_for_each(|wrong| sql::raise_standing(tx, wrong))?;
+            batch.iter().try_for_each(|wrong| sql::raise_stats(tx, wrong))?;
             tx.touch(Topic::Posts);
             Ok::<_, StoreError>(())
         })?;
@@ -158,8 +158,8 @@ pub(crate) fn bound_heats(database: &Inspected, like_weight: f64, now: Timestamp
     for batch in wrong.chunks(BATCH) {
         database.write(|tx| {
             for hot in batch {
-                if let Some(standing) = Standing::of_key(tx, hot.key)? {
-                    standing.keep(tx, like_weight, now)?;
+                if let Some(stats) = PostStats::of_key(tx, hot.key)? {
+                    stats.keep(tx, like_weight, now)?;
                 }
             }
             Ok::<_, StoreError>(())
@@ -210,7 +210,7 @@ pub(crate) fn index(database: &Inspected) -> Result<()> {
     }
 }
 
-/// A post whose standing is wrong, and the least that it may be.
+/// A post whose counts or heat are wrong.
 struct Wrong {
     key: PostKey,
     id: String,
@@ -264,7 +264,7 @@ mod sql {
     /// Says that a post changed.
     pub(super) fn touch(tx: &mut dyn Tx, key: PostKey) -> Result<(), StoreError> {
         let revision = tx.revision();
-        tx.run("UPDATE standing SET revision = $2 WHERE post = $1", &[key.into(), revision.into()])?;
+        tx.run("UPDATE post_stats SET revision = $2 WHERE post = $1", &[key.into(), revision.into()])?;
         Ok(())
     }
 
@@ -289,9 +289,9 @@ mod sql {
         Ok(())
     }
 
-    pub(super) fn wrong_standing(tx: &mut dyn Tx) -> Result<Vec<Wrong>, StoreError> {
+    pub(super) fn wrong_stats(tx: &mut dyn Tx) -> Result<Vec<Wrong>, StoreError> {
         let sql = "SELECT p.key, p.id FROM post p
-                   LEFT JOIN standing s ON s.post = p.key
+                   LEFT JOIN post_stats s ON s.post = p.key
                    LEFT JOIN (SELECT post, count(*) AS n FROM liked GROUP BY post) l ON l.post = p.key
                    LEFT JOIN (SELECT post, count(*) AS n FROM viewed GROUP BY post) v ON v.post = p.key
                    WHERE s.post IS NULL OR s.fav < coalesce(l.n, 0) OR s.view < coalesce(v.n, 0)
@@ -303,7 +303,7 @@ mod sql {
     /// The posts above a heat, with their views and likes, which are at least as many as members' lists show.
     pub(super) fn hotter_than(tx: &mut dyn Tx, heat: f64) -> Result<Vec<(Wrong, i64, i64, f64)>, StoreError> {
         let sql = "SELECT p.key, p.id, s.view, s.fav, coalesce(v.n, 0), coalesce(l.n, 0), s.heat
-                   FROM standing s JOIN post p ON p.key = s.post
+                   FROM post_stats s JOIN post p ON p.key = s.post
                    LEFT JOIN (SELECT post, count(*) AS n FROM liked GROUP BY post) l ON l.post = p.key
                    LEFT JOIN (SELECT post, count(*) AS n FROM viewed GROUP BY post) v ON v.post = p.key
                    WHERE s.heat > $1 ORDER BY p.key";
@@ -316,15 +316,15 @@ mod sql {
         tx.rows(sql, &[heat.into()])?.into_iter().map(post).collect()
     }
 
-    pub(super) fn raise_standing(tx: &mut dyn Tx, wrong: &Wrong) -> Result<(), StoreError> {
+    pub(super) fn raise_stats(tx: &mut dyn Tx, wrong: &Wrong) -> Result<(), StoreError> {
         // The lists are kept by member, so each count reads them all; few posts are ever wrong.
-        let sql = "INSERT INTO standing (post, view, fav, heat, revision)
+        let sql = "INSERT INTO post_stats (post, view, fav, heat, revision)
                    SELECT key, (SELECT count(*) FROM viewed WHERE post = $1),
                           (SELECT count(*) FROM liked WHERE post = $1), NULL, $2
                    FROM post WHERE key = $1
                    ON CONFLICT (post) DO UPDATE SET
-                       view = CASE WHEN standing.view < excluded.view THEN excluded.view ELSE standing.view END,
-                       fav = CASE WHEN standing.fav < excluded.fav THEN excluded.fav ELSE standing.fav END,
+                       view = CASE WHEN post_stats.view < excluded.view THEN excluded.view ELSE post_stats.view END,
+                       fav = CASE WHEN post_stats.fav < excluded.fav THEN excluded.fav ELSE post_stats.fav END,
                        revision = excluded.revision";
         let revision = tx.revision();
         tx.run(sql, &[wrong.key.into(), revision.into()])?;

@@ -29,7 +29,7 @@ fn row(service: &Service, id: &str) -> FeedRow {
 
 /// Rows of every table that holds something of posts.
 fn rows(service: &Service) -> Vec<i64> {
-    let tables = ["post", "standing", "label", "category", "post_index"];
+    let tables = ["post", "post_stats", "label", "category", "post_index"];
     let count = |table: &str| {
         let sql = format!("SELECT count(*) FROM {table}");
         service.store().read(|tx| tx.one(&sql, &[])?.take(0)).unwrap()

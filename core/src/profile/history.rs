@@ -128,7 +128,7 @@ pub(crate) struct Acts {
 /// Says that what the member's interest is measured from has changed.
 pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     let revision = tx.revision();
-    tx.run("UPDATE member SET acted = $2 WHERE key = $1", &[member.key.into(), revision.into()])?;
+    tx.run("UPDATE member SET acts_revision = $2 WHERE key = $1", &[member.key.into(), revision.into()])?;
     Ok(())
 }
 
@@ -205,7 +205,8 @@ pub(crate) fn search(
     similar: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let sql = "INSERT INTO searched (member, original, token, similar, date) VALUES ($1, $2, $3, $4, $5)";
+    let sql =
+        "INSERT INTO searched (member, original, token, similar_words, date) VALUES ($1, $2, $3, $4, $5)";
     tx.run(sql, &[member.key.into(), original.into(), tokens.into(), similar.into(), now.into()])?;
     clear(tx, "searched", member)?;
     acted(tx, member)
@@ -297,7 +298,7 @@ pub(crate) fn searched(
     member: &Member<'_>,
     limit: i64,
 ) -> Result<Vec<SearchRecord>, StoreError> {
-    let sql = "SELECT original, token, similar, date FROM searched
+    let sql = "SELECT original, token, similar_words, date FROM searched
                WHERE member = $1 ORDER BY date DESC, key DESC LIMIT $2";
     let rows = tx.rows(sql, &[member.key.into(), limit.into()])?;
     let record = |mut row: Row| {
@@ -369,7 +370,7 @@ fn acts_between(
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     };
     let searched = texts(
-        "SELECT token || ' ' || similar, date FROM searched WHERE member = $1 AND date >= $2 AND date < $3
+        "SELECT token || ' ' || similar_words, date FROM searched WHERE member = $1 AND date >= $2 AND date < $3
          ORDER BY date DESC, key DESC LIMIT $4",
     )?;
     let opened = texts(

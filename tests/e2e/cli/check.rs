@@ -76,7 +76,7 @@ fn faults_are_reported_with_advice_and_repaired_on_request() {
         "UPDATE total_count SET n = 9 WHERE counter IN (3, 12);
          UPDATE category SET posts = 40 WHERE name = 'sea';
          DELETE FROM label WHERE post = 1;
-         UPDATE standing SET fav = 0;
+         UPDATE post_stats SET fav = 0;
          DELETE FROM post_index WHERE rowid = 2;",
     );
     fs::set_permissions(directory.path().join("tidings.db"), fs::Permissions::from_mode(0o644)).unwrap();

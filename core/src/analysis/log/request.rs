@@ -244,7 +244,7 @@ mod sql {
         let RequestRow { method, path, hash, status, names } = *row;
         let sql =
             "SELECT key, used FROM request WHERE hash = $1 AND path = $2 AND method = $3 AND status = $4
-                   AND coalesce(names, 0) = $5";
+                   AND coalesce(named_member, 0) = $5";
         let names = names.map_or(Arg::Integer(0), Arg::from);
         let args = [hash.into(), path.into(), method.into(), i64::from(status).into(), names];
         let Some(mut found) = tx.row(sql, &args)? else { return Ok(None) };
@@ -263,7 +263,7 @@ mod sql {
     ) -> Result<StoredRequest, StoreError> {
         let RequestRow { method, path, hash, status, names } = *row;
         let sql =
-            "INSERT INTO request (method, path, hash, status, names, used) VALUES ($1, $2, $3, $4, $5, $6)
+            "INSERT INTO request (method, path, hash, status, named_member, used) VALUES ($1, $2, $3, $4, $5, $6)
                    RETURNING key";
         let status = i64::from(status).into();
         let args = [method.into(), path.into(), hash.into(), status, names.into(), today.into()];

@@ -311,7 +311,7 @@ fn queries_of_the_log_use_their_indexes() {
         let sql = format!(
             "EXPLAIN QUERY PLAN SELECT l.key, l.member, m.id, r.method, coalesce(n.id, r.path), r.status
              FROM log l JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
-             LEFT JOIN member n ON n.key = r.names
+             LEFT JOIN member n ON n.key = r.named_member
              WHERE {whose} l.key >= 5 ORDER BY l.key DESC LIMIT 10"
         );
         let rows = service.store().read(|tx| tx.rows(&sql, &[])).unwrap();

@@ -78,7 +78,8 @@ impl Past {
         let mut keys: Vec<MemberKey> = tested.into_iter().collect();
         keys.sort_unstable();
         let asked = |key: MemberKey| -> Result<Option<Asked>> {
-            let row = store.read(|tx| tx.row("SELECT measured FROM member WHERE key = $1", &[key.into()]))?;
+            let row =
+                store.read(|tx| tx.row("SELECT measured_since FROM member WHERE key = $1", &[key.into()]))?;
             // A member who was removed since is skipped.
             Ok(row.map(|mut row| row.take(0).map(|measured| Asked { key, measured })).transpose()?)
         };

@@ -15,11 +15,12 @@ use super::{APPLICATION_ID, StoreError};
 use crate::files::{self, beside, key_file, private, word_model};
 
 /// The schema's steps, each applied once and in order; a released one is never edited.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("0001_initial.sql"),
     include_str!("0002_analysis.sql"),
     include_str!("0003_acts.sql"),
     include_str!("0004_paths.sql"),
+    include_str!("0005_names.sql"),
 ];
 
 /// The schema that this program writes: the number of its migrations.

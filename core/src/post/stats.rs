@@ -6,7 +6,7 @@ use crate::id::PostKey;
 use crate::store::{StoreError, Topic, Tx};
 
 /// What acts change of a post.
-pub(crate) struct Standing {
+pub(crate) struct PostStats {
     pub(crate) post: PostKey,
     view: i64,
     fav: i64,
@@ -14,7 +14,7 @@ pub(crate) struct Standing {
     decay: Decay,
 }
 
-impl Standing {
+impl PostStats {
     /// That of the post with this id.
     pub(super) fn of_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Self>, StoreError> {
         sql::by_id(tx, id)
@@ -58,37 +58,36 @@ impl Standing {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         self.heat = self.decay.bounded(self.heat, weight_of(self.view, self.fav, like_weight), now);
-        sql::keep_standing(tx, &self)?;
+        sql::update(tx, &self)?;
         tx.touch(Topic::Posts);
         Ok(())
     }
 }
 
 mod sql {
-    use super::{Decay, PostKey, Standing, StoreError, Tx};
+    use super::{Decay, PostKey, PostStats, StoreError, Tx};
     use crate::store::Arg;
 
-    pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Standing>, StoreError> {
+    pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<PostStats>, StoreError> {
         let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
-                   FROM standing WHERE post = (SELECT key FROM post WHERE id = $1)";
-        standing(tx, sql, id.into())
+                   FROM post_stats WHERE post = (SELECT key FROM post WHERE id = $1)";
+        stats(tx, sql, id.into())
     }
 
-    pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Standing>, StoreError> {
+    pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<PostStats>, StoreError> {
         let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
-                   FROM standing WHERE post = (SELECT key FROM post WHERE url = $1)";
-        standing(tx, sql, url.into())
+                   FROM post_stats WHERE post = (SELECT key FROM post WHERE url = $1)";
+        stats(tx, sql, url.into())
     }
 
-    pub(super) fn by_key(tx: &mut dyn Tx, key: PostKey) -> Result<Option<Standing>, StoreError> {
-        let sql =
-            "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay) FROM standing WHERE post = $1";
-        standing(tx, sql, key.into())
+    pub(super) fn by_key(tx: &mut dyn Tx, key: PostKey) -> Result<Option<PostStats>, StoreError> {
+        let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay) FROM post_stats WHERE post = $1";
+        stats(tx, sql, key.into())
     }
 
-    fn standing(tx: &mut dyn Tx, sql: &str, post: Arg<'_>) -> Result<Option<Standing>, StoreError> {
+    fn stats(tx: &mut dyn Tx, sql: &str, post: Arg<'_>) -> Result<Option<PostStats>, StoreError> {
         let Some(mut row) = tx.row(sql, &[post])? else { return Ok(None) };
-        Ok(Some(Standing {
+        Ok(Some(PostStats {
             post: row.take(0)?,
             view: row.take(1)?,
             fav: row.take(2)?,
@@ -97,9 +96,9 @@ mod sql {
         }))
     }
 
-    pub(super) fn keep_standing(tx: &mut dyn Tx, standing: &Standing) -> Result<(), StoreError> {
-        let sql = "UPDATE standing SET view = $2, fav = $3, heat = $4, revision = $5 WHERE post = $1";
-        let Standing { post, view, fav, heat, .. } = standing;
+    pub(super) fn update(tx: &mut dyn Tx, stats: &PostStats) -> Result<(), StoreError> {
+        let sql = "UPDATE post_stats SET view = $2, fav = $3, heat = $4, revision = $5 WHERE post = $1";
+        let PostStats { post, view, fav, heat, .. } = stats;
         let revision = tx.revision();
         tx.run(sql, &[(*post).into(), (*view).into(), (*fav).into(), (*heat).into(), revision.into()])?;
         Ok(())
