@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use super::{Arg, Store, StoreError, Topic, Tx, version_in};
 
 mod deferred;
+mod older;
 mod replaced;
 
 fn open(dir: &TempDir) -> Store {

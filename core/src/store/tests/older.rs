@@ -1,0 +1,157 @@
+//! Databases made by older versions of the program: they open, keep their data, and serve feeds and lists.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::account::Caller;
+use crate::analysis::{LogFilter, browse};
+use crate::check::{Context, Stop, check};
+use crate::clock::Clock;
+use crate::newsfeed::{self, FeedPage, Page};
+use crate::store::{SCHEMA_VERSION, StoreError};
+use crate::testing::{self, NOW, Service};
+use crate::{Tidings, notice, post, profile, search};
+
+/// For each earlier version, the schema step that led to it, and rows that the program wrote then.
+///
+/// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
+/// [`NOW`].
+const VERSIONS: [(&str, &str); 4] = [
+    (
+        include_str!("../sqlite/0001_initial.sql"),
+        "UPDATE revision SET n = 9;
+         INSERT INTO decay VALUES (1, 3.0);
+         INSERT INTO member (key, id, folded, password, generation, nickname, admin, date, measured, acted) VALUES
+             (1, 'Ann', 'ann', '-', 11, 'Ann', 1795100000000, 1795000000000, 0, 0),
+             (2, 'Ben', 'ben', '-', 12, 'Ben', NULL, 1795000000000, 1795000000005, 9);
+         INSERT INTO notice (id, title, post, view, activation, date) VALUES
+             ('6560c1a2ffeeddccbbaa0009', 'Closed', 'On Monday.', 3, 1, 1795000000000);
+         INSERT INTO post (key, id, url, host, title, img, topic, tag, keyword, date, end_date, token, post) VALUES
+             (1, '6560c1a2ffeeddccbbaa0001', 'https://a.example/1', 'a.example', 'Crab', '', '[\"sea\"]', '[]',
+              'crab', 1795000000000, NULL, 'crab', ''),
+             (2, '6560c1a2ffeeddccbbaa0002', 'https://a.example/2', 'a.example', 'Whale', '', '[\"sea\"]', '[\"big\"]',
+              'whale', 1795000000001, NULL, 'whale', ''),
+             (3, '6560c1a2ffeeddccbbaa0003', 'https://b.example/3', 'b.example', 'Oven', '', '[\"home\"]', '[]',
+              'oven', 1795000000002, NULL, 'oven', '');
+         INSERT INTO standing (post, view, fav, heat, revision) VALUES
+             (1, 1, 0, 4800.0, 7), (2, 4, 1, 4801.0, 9), (3, 0, 0, NULL, 5);
+         INSERT INTO label VALUES ('sea', 1, 1), ('sea', 2, 1), ('big', 2, 0), ('home', 3, 1);
+         INSERT INTO category VALUES ('home', 1), ('sea', 2);
+         INSERT INTO post_index (rowid, title, post) VALUES (1, 'crab', ''), (2, 'whale', ''), (3, 'oven', '');
+         INSERT INTO liked VALUES (2, 2, 1795100000002);
+         INSERT INTO viewed VALUES (2, 1, 1795100000003), (2, 2, 1795100000001);
+         INSERT INTO searched VALUES (1, 2, 'Big Crab', 'big crab', 'whale lobster', 1795100000004);
+         INSERT INTO opened VALUES (1, 2, 'sea', '[\"big\"]', 1795100000005);",
+    ),
+    (
+        include_str!("../sqlite/0002_analysis.sql"),
+        "INSERT INTO request VALUES (1, 'GET', '/get_log/ ', 5, 200, 2, 20776);
+         INSERT INTO log VALUES (1795100000006 * 16384, 1, 1);",
+    ),
+    (include_str!("../sqlite/0003_acts.sql"), "INSERT INTO moved_act VALUES (2, 1795100000003, 2);"),
+    (include_str!("../sqlite/0004_paths.sql"), ""),
+];
+
+/// Makes a database as it was when the schema had this version.
+fn make(path: &Path, version: usize) {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    for (step, rows) in &VERSIONS[..version] {
+        connection.execute_batch(step).unwrap();
+        connection.execute_batch(rows).unwrap();
+    }
+    connection.pragma_update(None, "application_id", 0x7464_6e67).unwrap();
+    connection.pragma_update(None, "user_version", i64::try_from(version).unwrap()).unwrap();
+}
+
+/// Opens a database of that version.
+fn opened(version: usize) -> Service {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("test.db");
+    make(&path, version);
+    let tidings = Tidings::builder(path).clock(Clock::fixed(NOW)).open().unwrap();
+    Service { tidings, dir }
+}
+
+fn titles(page: &FeedPage) -> Vec<String> {
+    page.posts().map(|post| post.title).collect()
+}
+
+fn number(service: &Service, sql: &'static str) -> i64 {
+    service.store().read(|tx| Ok::<_, StoreError>(tx.one(sql, &[])?.take(0)?)).unwrap()
+}
+
+#[test]
+fn each_earlier_version_is_covered_here() {
+    assert_eq!(i64::try_from(VERSIONS.len()).unwrap() + 1, SCHEMA_VERSION);
+}
+
+#[test]
+fn a_database_of_each_earlier_version_keeps_its_posts_and_serves_feeds() {
+    let ben = Caller::Member("ben".into());
+    for version in 1..=VERSIONS.len() {
+        let service = opened(version);
+        let first = Page::default();
+        assert_eq!(number(&service, "SELECT user_version FROM pragma_user_version"), SCHEMA_VERSION);
+        let popular = newsfeed::popular(&service, &first).unwrap();
+        assert_eq!(titles(&popular), ["Whale", "Crab", "Oven"], "from version {version}");
+        let counts = |page: &FeedPage| page.posts().map(|post| (post.view, post.fav_cnt)).collect::<Vec<_>>();
+        assert_eq!(counts(&popular), [(4, 1), (1, 0), (0, 0)], "from version {version}");
+        let sea = newsfeed::topic(&service, &Caller::Nobody, "sea", &first).unwrap();
+        assert_eq!(titles(&sea).len(), 2, "from version {version}");
+        let recommended = newsfeed::recommended(&service, &ben, &first).unwrap();
+        assert_eq!(titles(&recommended), ["Oven"], "without the viewed posts, from version {version}");
+        let found = search::run(&service, "whales whale", 10).unwrap().search_result;
+        assert_eq!(found[0].post.title, "Whale", "from version {version}");
+        assert_eq!(post::categories(&service).unwrap().categories.len(), 2, "from version {version}");
+        assert_eq!(notice::list(&service, &Caller::Nobody).unwrap().notices()[0].view, 3);
+    }
+}
+
+#[test]
+fn a_database_of_each_earlier_version_keeps_the_lists_of_members() {
+    let ben = Caller::Member("ben".into());
+    for version in 1..=VERSIONS.len() {
+        let service = opened(version);
+        let lists = serde_json::to_value(profile::lists(&service, &ben, "0").unwrap()).unwrap();
+        let all = |list: &str, field: &str| -> Vec<Value> {
+            lists[list].as_array().unwrap().iter().map(|entry| entry[field].clone()).collect()
+        };
+        assert_eq!(all("fav_list", "title"), ["Whale"], "from version {version}");
+        assert_eq!(all("view_list", "title"), ["Crab", "Whale"], "from version {version}");
+        assert_eq!(all("search_list", "tokenizer_split"), [json!(["big", "crab"])]);
+        assert_eq!(all("search_list", "similarity_split"), [json!(["whale", "lobster"])]);
+        assert_eq!(all("newsfeed_list", "newsfeed_name"), ["sea"], "from version {version}");
+        let times = "SELECT measured_since FROM member WHERE key = 2 AND acts_revision = 9";
+        assert_eq!(number(&service, times), 1_795_000_000_005);
+    }
+}
+
+#[test]
+fn a_database_with_an_access_log_keeps_the_members_that_its_paths_name() {
+    for version in 2..=VERSIONS.len() {
+        let service = opened(version);
+        let log = browse(&service, &Caller::Operator, &LogFilter::default(), None, 10).unwrap();
+        let lines: Vec<String> =
+            log.lines.iter().map(|line| format!("{} {}", line.user_id, line.path)).collect();
+        assert_eq!(lines, ["Ann /get_log/Ben"], "from version {version}");
+    }
+}
+
+#[test]
+fn a_database_of_each_earlier_version_takes_acts_and_passes_the_check() {
+    let ben = Caller::Member("ben".into());
+    for version in 1..=VERSIONS.len() {
+        let service = opened(version);
+        post::like(&service, &ben, "6560c1a2ffeeddccbbaa0001").wait().unwrap();
+        search::log(&service, &ben, None, "oven").wait().unwrap();
+        let service = service.reopened();
+        let lists = profile::lists(&service, &ben, "0").unwrap();
+        assert_eq!((lists.fav_list.unwrap().len(), lists.search_list.unwrap().len()), (2, 2));
+        let context = Context { clock: Clock::fixed(NOW), ..Context::default() };
+        let found = check(testing::operator(), &service.path(), &context, &mut |_| {}, &Stop::default());
+        let mut faults = found.unwrap().checks.into_iter().filter(|check| !check.ok).map(|check| check.name);
+        // Unlike the program, `make` leaves the mode of the file to the umask.
+        assert_eq!(faults.find(|name| *name != "permissions"), None, "from version {version}");
+    }
+}
