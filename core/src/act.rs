@@ -79,7 +79,7 @@ pub fn import(
     let lines = import::json(input, |number, text| {
         Line::check(tidings, number, import::fields(text, &FIELDS, EXAMPLE)?)
     });
-    Ok(import::run(tidings, caller, Acts::new(tidings), lines, progress)?.into())
+    Ok(import::run(tidings, caller, ActImport::new(tidings), lines, progress)?.into())
 }
 
 /// Reads the lines of an import of acts.
@@ -91,8 +91,8 @@ pub(crate) fn read_lines(tidings: &Tidings, input: &[u8]) -> import::Read {
     import::read_all(lines, drop)
 }
 
-/// Acts, as an import writes them.
-pub(crate) struct Acts {
+/// ActImport, as an import writes them.
+pub(crate) struct ActImport {
     calendar: Arc<crate::analysis::calendar::Calendar>,
     pub(crate) like_weight: f64,
     pub(crate) clock: clock::Clock,
@@ -116,11 +116,11 @@ pub(crate) struct Line {
     /// The member's id, in lower case.
     pub(crate) member: String,
     pub(crate) at: Timestamp,
-    pub(crate) deed: Deed,
+    pub(crate) act: Act,
 }
 
 /// What was done.
-pub(crate) enum Deed {
+pub(crate) enum Act {
     /// The post with this address was viewed.
     View(String),
     /// The post with this address was liked.
@@ -133,7 +133,7 @@ pub(crate) enum Deed {
     },
 }
 
-impl Acts {
+impl ActImport {
     pub(crate) fn new(tidings: &Tidings) -> Self {
         Self {
             calendar: Arc::clone(&tidings.analysis().calendar),
@@ -168,26 +168,26 @@ impl Line {
             return Err(FUTURE.to_owned());
         }
         let url = || url.map(|url| url.trim().to_owned()).ok_or(URL_MISSING);
-        let deed = match kind.as_deref() {
-            Some("view") => Deed::View(url()?),
-            Some("like") => Deed::Like(url()?),
+        let act = match kind.as_deref() {
+            Some("view") => Act::View(url()?),
+            Some("like") => Act::Like(url()?),
             Some("search") => {
                 let search = Search::new(&search.ok_or(SEARCH_MISSING)?).map_err(|_| SEARCH_RULE)?;
-                Deed::Search(search.listed(tidings))
+                Act::Search(search.listed(tidings))
             }
             Some("newsfeed") => {
                 let name = newsfeed_name.and_then(|name| text::line(&name, NEWSFEED)).ok_or(NEWSFEED_RULE)?;
                 let opened = newsfeed::opened_at(tidings, &name, at);
                 let (name, tags) = opened.map_err(|error| error.to_string())?;
-                Deed::Newsfeed { name, tags }
+                Act::Newsfeed { name, tags }
             }
             _ => return Err(TYPE_RULE.to_owned()),
         };
-        Ok(Self { number, member, at, deed })
+        Ok(Self { number, member, at, act })
     }
 }
 
-impl Kind for Acts {
+impl Kind for ActImport {
     type Line = Line;
     const BATCH: usize = 400;
 

@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::account::password::{Purpose, Turn};
 use crate::account::{self, Admin, Caller};
-use crate::act::Acts;
 use crate::analysis::backfill;
+use crate::act::ActImport;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::analysis::log::RequestKeys;
@@ -110,7 +110,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     let keen = world.people[0].id.clone();
     let mut demo = Demo { members, posts, acts: 0, keen };
     let mut traffic = Traffic::new(tidings, world);
-    let (acts, mut request_keys) = (Arc::new(Acts::new(tidings)), RequestKeys::unlimited());
+    let (acts, mut request_keys) = (Arc::new(ActImport::new(tidings)), RequestKeys::unlimited());
     for (done, day) in (1..).zip(traffic.days()) {
         let script = traffic.day(day)?;
         let (acts, calendar) = (Arc::clone(&acts), Arc::clone(&calendar));
@@ -138,7 +138,7 @@ fn perform(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,
     calendar: &Calendar,
-    acts: &Acts,
+    acts: &ActImport,
     request_keys: &mut RequestKeys,
     script: Script,
 ) -> Result<u64> {
@@ -149,7 +149,7 @@ fn perform(
             Guest::Views(url) => {
                 let Some(mut stats) = PostStats::of_url(tx, &url)? else { continue };
                 stats.view(Some(at));
-                stats.keep(tx, acts.like_weight, acts.clock.now())?;
+                stats.update(tx, acts.like_weight, acts.clock.now())?;
                 calendar.count(tx, Counter::View, at)?;
             }
             Guest::Searches { search, visitor, lately } => {

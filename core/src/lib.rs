@@ -395,7 +395,7 @@ impl Builder {
         let Self { path, config, clock, verifier } = self;
         config.check()?;
         let store = Arc::new(Store::open(&path)?);
-        post::heat::keep_half_life(&store, config.feed.popular_half_life_days, clock.now())?;
+        post::heat::set_half_life(&store, config.feed.popular_half_life_days, clock.now())?;
         let keys = Keys::open(&config, &path, clock.clone())?;
         let words =
             Arc::new(words::Words::new(Arc::clone(&store), &path, config.words.clone(), clock.clone()));

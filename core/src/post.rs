@@ -27,12 +27,12 @@ pub(crate) mod feed_rows;
 pub(crate) mod heat;
 pub(crate) mod import;
 pub(crate) mod index;
-mod keep;
 mod list;
 pub(crate) mod recount;
+mod rows;
 mod stats;
-mod terms;
 pub(crate) mod texts;
+mod token_fields;
 pub(crate) mod viewer;
 
 pub use draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
@@ -41,9 +41,9 @@ pub use import::{FEED_MAX, Format, ImportReport, import, import_as};
 pub use list::{LIST_MAX, ListQuery, PostList, list};
 
 use draft::Change;
-use keep::{New, Rest};
+use rows::{DerivedChanges, New};
 pub(crate) use stats::PostStats;
-use terms::Terms;
+use token_fields::TokenFields;
 use viewer::Viewer;
 
 /// A post as newsfeeds and searches answer it.
@@ -144,14 +144,14 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
     let (identity, id) = (caller.identify(tidings), ObjectId::new(tidings.clock()));
     let content = Change::parse(draft).and_then(|change| change.into_new(tidings.now()));
     // Outside the transaction, for a long text takes a while.
-    let prepared = content.map(|content| (Terms::of(&content.title, &content.post), content));
+    let prepared = content.map(|content| (TokenFields::of(&content.title, &content.post), content));
     let written = tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;
-        let (terms, content) = prepared?;
-        let mut rest = Rest::default();
-        let new = New { id: &id.to_string(), content: &content, terms, view: 0, fav: 0 };
-        keep::insert(tx, &admin, new, &mut rest)?;
-        Ok(rest.write(tx)?)
+        let (tokens, content) = prepared?;
+        let mut derived = DerivedChanges::default();
+        let new = New { id: &id.to_string(), content: &content, tokens, view: 0, fav: 0 };
+        rows::insert(tx, &admin, new, &mut derived)?;
+        Ok(derived.write(tx)?)
     });
     written.map_err(taken)?;
     Ok(Inserted { id })
@@ -167,14 +167,14 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
     let written = tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;
         let change = change?;
-        let old = keep::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
+        let old = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
         let new = change.onto(&old.content);
         if new == old.content {
             return Ok(());
         }
-        let mut rest = Rest::default();
-        keep::update(tx, &admin, &old, &new, None, &mut rest)?;
-        Ok(rest.write(tx)?)
+        let mut derived = DerivedChanges::default();
+        rows::update(tx, &admin, &old, &new, None, &mut derived)?;
+        Ok(derived.write(tx)?)
     });
     written.map_err(taken)
 }
@@ -187,10 +187,10 @@ pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
     tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;
-        let post = keep::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
-        let mut rest = Rest::default();
-        keep::remove(tx, &admin, &post, &mut rest)?;
-        Ok(rest.write(tx)?)
+        let post = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
+        let mut derived = DerivedChanges::default();
+        rows::remove(tx, &admin, &post, &mut derived)?;
+        Ok(derived.write(tx)?)
     })
 }
 
@@ -248,7 +248,7 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
             (None, None) => Viewer::Operator,
         };
         stats.view(viewers.counts(stats.post, viewer, now).then_some(now));
-        stats.keep(tx, like_weight, now)?;
+        stats.update(tx, like_weight, now)?;
         Ok(calendar.count(tx, Counter::View, now)?)
     })
 }
@@ -263,7 +263,7 @@ pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     by_member(tidings, caller, id, move |tx, member, mut stats| {
         if history::like(tx, member, stats.post, now)? {
             stats.like(weight, now);
-            stats.keep(tx, weight, now)?;
+            stats.update(tx, weight, now)?;
             calendar.count(tx, Counter::Like, now)?;
         }
         Ok(())
@@ -281,7 +281,7 @@ pub fn unlike(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     by_member(tidings, caller, id, move |tx, member, mut stats| {
         if let Some(liked) = history::unlike(tx, member, stats.post)? {
             stats.unlike(weight, liked.min(now));
-            stats.keep(tx, weight, now)?;
+            stats.update(tx, weight, now)?;
             calendar.count(tx, Counter::Unlike, now)?;
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use siphasher::sip::SipHasher24;
 
-use super::{Acts, Deed, Line};
+use super::{Act, ActImport, Line};
 use crate::account::{self, Admin, Member};
 use crate::analysis::counters::Counter;
 use crate::analysis::trends::WINDOW_MS;
@@ -23,7 +23,7 @@ const NO_POST: &str = "there is no post with this url: import posts first";
 
 /// The members and posts of a batch, each looked for once.
 pub(super) struct Writer<'a> {
-    acts: &'a Acts,
+    acts: &'a ActImport,
     admin: &'a Admin<'a>,
     members: HashMap<String, Option<Member<'a>>>,
     posts: HashMap<String, Option<Post>>,
@@ -36,7 +36,7 @@ struct Post {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(acts: &'a Acts, admin: &'a Admin<'a>) -> Self {
+    pub(super) fn new(acts: &'a ActImport, admin: &'a Admin<'a>) -> Self {
         let (members, posts) = (HashMap::new(), HashMap::new());
         Self { acts, admin, members, posts, written: Written::default() }
     }
@@ -61,7 +61,7 @@ impl<'a> Writer<'a> {
         }
         let now = self.acts.clock.now();
         for post in self.posts.into_values().flatten().filter(|post| post.changed) {
-            post.stats.keep(tx, self.acts.like_weight, now)?;
+            post.stats.update(tx, self.acts.like_weight, now)?;
         }
         Ok(self.written)
     }
@@ -82,15 +82,15 @@ impl<'a> Writer<'a> {
         known.extend(log::times(tx, member, from, until)?);
         let mut new = Vec::new();
         for line in lines {
-            let Some(act) = self.act(tx, &line.deed)? else {
+            let Some(number) = self.act_number(tx, &line.act)? else {
                 self.written.refuse(line.number, NO_POST);
                 continue;
             };
-            let counts = sql::keep(tx, member, line.at, act)?;
+            let counts = sql::insert(tx, member, line.at, number)?;
             if counts {
                 new.push(line.at);
             }
-            let done = counts && self.apply(tx, member, line.at, &line.deed)?;
+            let done = counts && self.apply(tx, member, line.at, &line.act)?;
             *(if done { &mut self.written.inserted } else { &mut self.written.skipped }) += 1;
         }
         if !new.is_empty() {
@@ -101,12 +101,12 @@ impl<'a> Writer<'a> {
     }
 
     /// What tells an act from others of its member at the same time; `None` when its post is not there.
-    fn act(&mut self, tx: &mut dyn Tx, deed: &Deed) -> Result<Option<i64>, StoreError> {
-        Ok(match deed {
-            Deed::View(url) => self.post(tx, url)?.map(|post| post.stats.post.as_i64() * 2),
-            Deed::Like(url) => self.post(tx, url)?.map(|post| post.stats.post.as_i64() * 2 + 1),
-            Deed::Search(listed) => Some(hash(b"search", &listed.search.original)),
-            Deed::Newsfeed { name, .. } => Some(hash(b"newsfeed", name)),
+    fn act_number(&mut self, tx: &mut dyn Tx, act: &Act) -> Result<Option<i64>, StoreError> {
+        Ok(match act {
+            Act::View(url) => self.post(tx, url)?.map(|post| post.stats.post.as_i64() * 2),
+            Act::Like(url) => self.post(tx, url)?.map(|post| post.stats.post.as_i64() * 2 + 1),
+            Act::Search(listed) => Some(hash(b"search", &listed.search.original)),
+            Act::Newsfeed { name, .. } => Some(hash(b"newsfeed", name)),
         })
     }
 
@@ -119,12 +119,12 @@ impl<'a> Writer<'a> {
     }
 
     /// Does an act that is new; false when it changes nothing, being a like of what was liked.
-    fn apply(&mut self, tx: &mut dyn Tx, member: &Member<'_>, at: Timestamp, deed: &Deed) -> Result<bool> {
+    fn apply(&mut self, tx: &mut dyn Tx, member: &Member<'_>, at: Timestamp, act: &Act) -> Result<bool> {
         let calendar = &self.acts.calendar;
         // A reset has emptied the lists of what was done before it.
         let listed = at >= member.measured;
-        match deed {
-            Deed::View(url) => {
+        match act {
+            Act::View(url) => {
                 calendar.count(tx, Counter::View, at)?;
                 let Some(post) = self.post(tx, url)? else { return Ok(false) };
                 post.stats.view(Some(at));
@@ -133,8 +133,8 @@ impl<'a> Writer<'a> {
                     history::view(tx, member, post.stats.post, at)?;
                 }
             }
-            Deed::Like(url) => return self.like(tx, member, at, url),
-            Deed::Search(searched) => {
+            Act::Like(url) => return self.like(tx, member, at, url),
+            Act::Search(searched) => {
                 calendar.count(tx, Counter::Search, at)?;
                 if at > self.acts.clock.now() - WINDOW_MS {
                     searched.search.count_term(tx, member.key.into(), at)?;
@@ -143,7 +143,7 @@ impl<'a> Writer<'a> {
                     searched.insert(tx, member, at)?;
                 }
             }
-            Deed::Newsfeed { name, tags } => {
+            Act::Newsfeed { name, tags } => {
                 if listed {
                     history::open(tx, member, name, tags, at)?;
                 }
@@ -205,7 +205,7 @@ mod sql {
     }
 
     /// Keeps an act; false when it is there.
-    pub(super) fn keep(
+    pub(super) fn insert(
         tx: &mut dyn Tx,
         member: &Member<'_>,
         at: Timestamp,

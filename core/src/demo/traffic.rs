@@ -5,7 +5,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use super::texts::{CRAWLED, SUBJECTS};
 use super::world::{World, between, chance, share};
 use crate::Tidings;
-use crate::act::{Deed, Line};
+use crate::act::{Act, Line};
 use crate::analysis::backfill::{PastRequest, Requester};
 use crate::analysis::counters::Counter;
 use crate::analysis::log::Operation;
@@ -254,7 +254,7 @@ impl<'t> Traffic<'t> {
         script.ask(visit.who, visit.at, "POST", "/search_logging", "/search_logging".to_owned());
         script.ask(visit.who, visit.at, "POST", "/priority_search/{num}", "/priority_search/20".to_owned());
         if let Some(id) = visit.id {
-            script.act(id, visit.at, Deed::Search(search.listed(self.tidings)));
+            script.act(id, visit.at, Act::Search(search.listed(self.tidings)));
         } else {
             let visitor = visit.who.number();
             script.guests.push((visit.at, Guest::Searches { search, visitor, lately }));
@@ -268,7 +268,7 @@ impl<'t> Traffic<'t> {
         script.ask(visit.who, visit.at, "GET", "/get_newsfeed_of_topic/{category_name}", path);
         let (name, tags) = newsfeed::opened_at(self.tidings, topic, visit.at)?;
         if let Some(id) = visit.id {
-            script.act(id, visit.at, Deed::Newsfeed { name, tags });
+            script.act(id, visit.at, Act::Newsfeed { name, tags });
         }
         Ok(())
     }
@@ -287,11 +287,11 @@ impl<'t> Traffic<'t> {
             script.guests.push((visit.at, Guest::Views(post.url.clone())));
             return;
         };
-        script.act(id, visit.at, Deed::View(post.url.clone()));
+        script.act(id, visit.at, Act::View(post.url.clone()));
         let at = visit.at + 3 * SECOND_MS;
         if is_liked && at < visit.until {
             script.ask(visit.who, at, "GET", "/post_like/{post_obi}", path("post_like"));
-            script.act(id, at, Deed::Like(post.url.clone()));
+            script.act(id, at, Act::Like(post.url.clone()));
         }
     }
 }
@@ -307,7 +307,7 @@ impl Script {
         });
     }
 
-    fn act(&mut self, member: &str, at: Timestamp, deed: Deed) {
-        self.acts.push(Line { number: 0, member: member.to_owned(), at, deed });
+    fn act(&mut self, member: &str, at: Timestamp, act: Act) {
+        self.acts.push(Line { number: 0, member: member.to_owned(), at, act });
     }
 }

@@ -7,7 +7,7 @@
 //! sums grow without bound, so their logarithms are kept: the *heat*.
 //!
 //! The half-life that all heats of a database are made with stands in the database, because sums of different
-//! half-lives cannot be compared: it is set by whoever opened it last ([`keep_half_life`]), and read with every
+//! half-lives cannot be compared: it is set by whoever opened it last ([`set_half_life`]), and read with every
 //! act, so that processes with different settings cannot mix theirs.
 //!
 //! Source: Cormode, Shkapenyuk, Srivastava and Xu, *Forward decay: a practical time decay model for streaming
@@ -113,7 +113,7 @@ fn at_least_a_minute(half_life_days: f64) -> f64 {
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) fn keep_half_life(store: &Store, half_life_days: f64, now: Timestamp) -> Result<()> {
+pub(crate) fn set_half_life(store: &Store, half_life_days: f64, now: Timestamp) -> Result<()> {
     let days = at_least_a_minute(half_life_days);
     let stored = |tx: &mut dyn Tx| -> Result<Option<f64>, StoreError> {
         tx.row("SELECT half_life_days FROM decay", &[])?.map(|mut row| row.take(0)).transpose()
@@ -270,11 +270,11 @@ mod tests {
             read.unwrap()
         };
         let version = service.store().version(Topic::Posts);
-        keep_half_life(service.store(), 3.0, NOW).unwrap();
+        set_half_life(service.store(), 3.0, NOW).unwrap();
         assert_eq!(stored(), (old, heats.to_vec()));
         assert_eq!(service.store().version(Topic::Posts), version, "nothing changed");
 
-        keep_half_life(service.store(), 10.0, NOW).unwrap();
+        set_half_life(service.store(), 10.0, NOW).unwrap();
         let (decay, after) = stored();
         assert_eq!(decay, new);
         for (before, after) in heats.iter().zip(&after) {

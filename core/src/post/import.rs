@@ -6,8 +6,8 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::draft::TITLE_MISSING;
-use super::keep::{self, New, Rest};
-use super::terms::Terms;
+use super::rows::{self, DerivedChanges, New};
+use super::token_fields::TokenFields;
 use crate::Tidings;
 use crate::account::{Admin, Caller};
 use crate::answer::LineError;
@@ -183,17 +183,17 @@ impl Kind for Posts {
 
     fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: Vec<Line>) -> Result<Written<Line>> {
         let began = Instant::now();
-        let (mut written, mut rest) = (Written::default(), Rest::default());
+        let (mut written, mut derived) = (Written::default(), DerivedChanges::default());
         let mut lines = batch.into_iter();
         for line in lines.by_ref() {
-            write_line(tx, admin, &self.clock, line, &mut written, &mut rest)?;
+            write_line(tx, admin, &self.clock, line, &mut written, &mut derived)?;
             if began.elapsed() > BATCH_TIME {
                 break;
             }
         }
         written.left = lines.collect();
         if written.inserted + written.updated > 0 {
-            rest.write(tx)?;
+            derived.write(tx)?;
         }
         Ok(written)
     }
@@ -205,22 +205,22 @@ fn write_line(
     clock: &Clock,
     line: Line,
     written: &mut Written<Line>,
-    rest: &mut Rest,
+    derived: &mut DerivedChanges,
 ) -> Result<()> {
-    let Line { number, url, change, terms, id, view, fav } = line;
-    if let Some(old) = keep::by_url(tx, &url)? {
+    let Line { number, url, change, tokens, id, view, fav } = line;
+    if let Some(old) = rows::by_url(tx, &url)? {
         let new = change.onto(&old.content);
         if new == old.content {
             written.skipped += 1;
         } else {
-            keep::update(tx, admin, &old, &new, terms, rest)?;
+            rows::update(tx, admin, &old, &new, tokens, derived)?;
             written.updated += 1;
         }
         return Ok(());
     }
     let refused = match &id {
         _ if change.title.is_none() => Some(TITLE_MISSING),
-        Some(id) if keep::has_id(tx, id)? => Some("another post has this _id: leave it out for a new one"),
+        Some(id) if rows::has_id(tx, id)? => Some("another post has this _id: leave it out for a new one"),
         _ => None,
     };
     if let Some(reason) = refused {
@@ -229,8 +229,8 @@ fn write_line(
     }
     let content = change.into_new(clock.now())?;
     let id = id.unwrap_or_else(|| ObjectId::new(clock).to_string());
-    let terms = terms.unwrap_or_else(|| Terms::of(&content.title, &content.post));
-    keep::insert(tx, admin, New { id: &id, content: &content, terms, view, fav }, rest)?;
+    let tokens = tokens.unwrap_or_else(|| TokenFields::of(&content.title, &content.post));
+    rows::insert(tx, admin, New { id: &id, content: &content, tokens, view, fav }, derived)?;
     written.inserted += 1;
     Ok(())
 }

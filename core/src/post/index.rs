@@ -5,7 +5,7 @@
 //! [`tidings_text::tokens`] and nowhere else.
 
 use super::Post;
-use super::terms::Terms;
+use super::token_fields::TokenFields;
 use crate::clock::Timestamp;
 use crate::id::PostKey;
 use crate::store::{Arg, Row, StoreError, Tx};
@@ -64,9 +64,9 @@ pub(crate) struct Site {
 }
 
 /// Puts a post into the index that is not in it.
-pub(super) fn insert(tx: &mut dyn Tx, key: PostKey, terms: &Terms) -> Result<(), StoreError> {
+pub(super) fn insert(tx: &mut dyn Tx, key: PostKey, tokens: &TokenFields) -> Result<(), StoreError> {
     let sql = "INSERT INTO post_index (rowid, title, post) VALUES ($1, $2, $3)";
-    tx.run(sql, &[key.into(), (&terms.title).into(), (&terms.post).into()])?;
+    tx.run(sql, &[key.into(), (&tokens.title).into(), (&tokens.post).into()])?;
     Ok(())
 }
 
@@ -77,7 +77,7 @@ pub(super) fn remove(tx: &mut dyn Tx, key: PostKey) -> Result<(), StoreError> {
 }
 
 /// Posts that are not in the index, and what is in it without being a post.
-pub(super) fn strangers(tx: &mut dyn Tx) -> Result<Vec<PostKey>, StoreError> {
+pub(super) fn mismatches(tx: &mut dyn Tx) -> Result<Vec<PostKey>, StoreError> {
     let sql = "SELECT key FROM (SELECT key FROM post EXCEPT SELECT rowid FROM post_index)
                UNION ALL SELECT rowid FROM (SELECT rowid FROM post_index EXCEPT SELECT key FROM post)";
     tx.rows(sql, &[])?.into_iter().map(|mut row| row.take(0)).collect()

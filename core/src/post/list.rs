@@ -44,7 +44,7 @@ pub fn list(tidings: &Tidings, query: &ListQuery<'_>) -> Result<PostList> {
     if !(1..=LIST_MAX).contains(&limit) {
         return Err(Error::BadRequest("limit is 1 to 1,000"));
     }
-    let before = query.next.map_or(Some(Place::NEWEST), Place::parse);
+    let before = query.next.map_or(Some(Cursor::NEWEST), Cursor::parse);
     let before = before.ok_or(Error::BadRequest("next is what the page before answered"))?;
     tidings.store().read(|tx| {
         // One more than is shown, to know whether there are more.
@@ -53,18 +53,18 @@ pub fn list(tidings: &Tidings, query: &ListQuery<'_>) -> Result<PostList> {
         let more = posts.len() > shown;
         posts.truncate(shown);
         let next = posts.last().filter(|_| more);
-        let next = next.map(|post| Place { date: post.date, id: post.id.clone() }.written());
+        let next = next.map(|post| Cursor { date: post.date, id: post.id.clone() }.written());
         Ok(PostList { posts, next })
     })
 }
 
 /// Where in the list a page ended.
-struct Place {
+struct Cursor {
     date: Timestamp,
     id: String,
 }
 
-impl Place {
+impl Cursor {
     /// Before every post.
     const NEWEST: Self = Self { date: Timestamp::MAX, id: String::new() };
 
@@ -79,7 +79,12 @@ impl Place {
     }
 }
 
-fn select(tx: &mut dyn Tx, topic: Option<&str>, before: &Place, limit: i64) -> Result<Vec<Post>, StoreError> {
+fn select(
+    tx: &mut dyn Tx,
+    topic: Option<&str>,
+    before: &Cursor,
+    limit: i64,
+) -> Result<Vec<Post>, StoreError> {
     let labelled = if topic.is_some() { "JOIN label l ON l.post = p.key AND l.name = $4" } else { "" };
     let sql = format!(
         "SELECT {} FROM post p JOIN post_stats s ON s.post = p.key {labelled}

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::heat::{self, VIEW_WEIGHT};
-use super::terms::Terms;
-use super::{PostStats, index, keep, texts_in};
+use super::token_fields::TokenFields;
+use super::{PostStats, index, rows, texts_in};
 use crate::analysis::counters::Counter;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::error::Result;
@@ -58,7 +58,7 @@ pub(crate) fn label(database: &Inspected) -> Result<()> {
                 for post in batch {
                     // As they are by now.
                     if let Some((topic, tag)) = sql::lists(tx, post.key)? {
-                        keep::relabel(tx, post.key, &texts_in(&topic)?, &texts_in(&tag)?)?;
+                        rows::relabel(tx, post.key, &texts_in(&topic)?, &texts_in(&tag)?)?;
                         sql::touch(tx, post.key)?;
                     }
                 }
@@ -99,7 +99,7 @@ impl Labelled {
     }
 
     fn is_right(&self) -> bool {
-        let labels = keep::labels(&self.topic, &self.tag);
+        let labels = rows::labels(&self.topic, &self.tag);
         let labels: BTreeSet<(String, bool)> = labels.map(|(name, topic)| (name.clone(), topic)).collect();
         labels == self.labels
     }
@@ -159,7 +159,7 @@ pub(crate) fn bound_heats(database: &Inspected, like_weight: f64, now: Timestamp
         database.write(|tx| {
             for hot in batch {
                 if let Some(stats) = PostStats::of_key(tx, hot.key)? {
-                    stats.keep(tx, like_weight, now)?;
+                    stats.update(tx, like_weight, now)?;
                 }
             }
             Ok::<_, StoreError>(())
@@ -183,7 +183,7 @@ fn hot(tx: &mut dyn Tx, like_weight: f64, now: Timestamp) -> Result<Vec<Wrong>, 
 
 /// What is in the search index without being a post, and posts that are not in it.
 pub(crate) fn wrong_index(database: &Inspected) -> Result<Vec<String>> {
-    let keys = database.read(|tx| index::strangers(tx))?;
+    let keys = database.read(|tx| index::mismatches(tx))?;
     Ok(keys.iter().map(|key| format!("post number {}", key.as_i64())).collect())
 }
 
@@ -196,10 +196,10 @@ pub(crate) fn index(database: &Inspected) -> Result<()> {
         let next = database.write(|tx| {
             let page = super::texts::page(tx, before)?;
             for post in &page {
-                let terms = Terms::of(&post.title, &post.post);
+                let tokens = TokenFields::of(&post.title, &post.post);
                 // It may be there again: others write meanwhile.
                 index::remove(tx, post.key)?;
-                index::insert(tx, post.key, &terms)?;
+                index::insert(tx, post.key, &tokens)?;
             }
             Ok::<_, StoreError>(page.last().map(|post| post.key))
         })?;

@@ -51,7 +51,7 @@ impl PostStats {
     }
 
     /// Writes it. Its acts are worth no more than if all were done at `now`; a like weighs `like_weight`.
-    pub(crate) fn keep(
+    pub(crate) fn update(
         mut self,
         tx: &mut dyn Tx,
         like_weight: f64,

@@ -28,7 +28,7 @@ pub(crate) fn page(tx: &mut dyn Tx, before: PostKey) -> Result<Vec<Text>, StoreE
 
 /// The words of a post, each once.
 #[cfg(feature = "evaluation")]
-pub(crate) struct Terms {
+pub(crate) struct DistinctTokens {
     /// Its key in the store.
     pub(crate) key: PostKey,
     /// The tokens of title and text, blanks between.
@@ -41,13 +41,13 @@ pub(crate) struct Terms {
 /// # Errors
 /// When the store fails.
 #[cfg(feature = "evaluation")]
-pub(crate) fn terms(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<Terms>> {
+pub(crate) fn tokens(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<DistinctTokens>> {
     let mut found = Vec::with_capacity(posts.len());
     for key in posts {
         let row = tx.row("SELECT token, tag FROM post WHERE key = $1", &[(*key).into()])?;
         let Some(mut row) = row else { continue };
         let (token, tag): (String, String) = (row.take(0)?, row.take(1)?);
-        found.push(Terms { key: *key, token, tag: super::texts_in(&tag)? });
+        found.push(DistinctTokens { key: *key, token, tag: super::texts_in(&tag)? });
     }
     Ok(found)
 }

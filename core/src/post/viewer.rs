@@ -47,14 +47,14 @@ pub(crate) struct Viewers {
 /// forgotten early while fewer than [`ENTRIES`] are made in a window.
 #[derive(Default)]
 struct Generations {
-    current: OwnMap<u64, Spent>,
-    before: OwnMap<u64, Spent>,
-    turned_s: u32,
+    current: OwnMap<u64, HourlyViews>,
+    before: OwnMap<u64, HourlyViews>,
+    rotated_s: u32,
 }
 
 /// The views that have counted since a moment, in seconds since 1970.
 #[derive(Clone, Copy)]
-struct Spent {
+struct HourlyViews {
     since_s: u32,
     views: u32,
 }
@@ -79,7 +79,7 @@ impl Viewers {
         };
         let now = u32::try_from(now.as_millis() / SECOND_MS).unwrap_or_default();
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        counted.turn(now);
+        counted.rotate(now);
         if counted.spent(own, now) > 0 {
             return false;
         }
@@ -104,12 +104,12 @@ impl Viewers {
 
 impl Generations {
     /// Begins a new generation when this one is over or full.
-    fn turn(&mut self, now: u32) {
-        let is_over = !Spent { since_s: self.turned_s, views: 0 }.lasts(now);
+    fn rotate(&mut self, now: u32) {
+        let is_over = !HourlyViews { since_s: self.rotated_s, views: 0 }.lasts(now);
         // One view adds two entries at most.
         if is_over || self.current.len() + 2 > ENTRIES {
             self.before = std::mem::take(&mut self.current);
-            self.turned_s = now;
+            self.rotated_s = now;
         }
     }
 
@@ -121,12 +121,12 @@ impl Generations {
 
     fn spend(&mut self, hash: u64, now: u32) {
         let known = self.current.get(&hash).or_else(|| self.before.get(&hash)).copied();
-        let spent = known.filter(|spent| spent.lasts(now)).unwrap_or(Spent { since_s: now, views: 0 });
-        self.current.insert(hash, Spent { views: spent.views + 1, ..spent });
+        let spent = known.filter(|spent| spent.lasts(now)).unwrap_or(HourlyViews { since_s: now, views: 0 });
+        self.current.insert(hash, HourlyViews { views: spent.views + 1, ..spent });
     }
 }
 
-impl Spent {
+impl HourlyViews {
     /// Whether its window goes on; it does not when the clock was set back before it.
     fn lasts(self, now: u32) -> bool {
         now.checked_sub(self.since_s).is_some_and(|age| age < WINDOW_S)
@@ -209,7 +209,7 @@ mod tests {
         let tables = [&counted.current, &counted.before];
         assert!(tables.iter().all(|table| table.len() <= ENTRIES));
         let bytes: usize =
-            tables.iter().map(|table| table.capacity() * 8 / 7 * (size_of::<(u64, Spent)>() + 1)).sum();
+            tables.iter().map(|table| table.capacity() * 8 / 7 * (size_of::<(u64, HourlyViews)>() + 1)).sum();
         assert!(bytes <= 16 << 20, "{bytes}");
     }
 }

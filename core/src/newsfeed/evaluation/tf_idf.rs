@@ -88,8 +88,8 @@ impl TfIdf {
 
 /// Returns the distinct words and tags of posts by key.
 fn terms(store: &Store, posts: &[PostKey]) -> Result<Vec<(PostKey, Vec<Feature>)>> {
-    let terms = store.read(|tx| texts::terms(tx, posts))?;
-    let features = terms.into_iter().map(|texts::Terms { key, token, tag }| {
+    let terms = store.read(|tx| texts::tokens(tx, posts))?;
+    let features = terms.into_iter().map(|texts::DistinctTokens { key, token, tag }| {
         let words = token.split_ascii_whitespace().map(|word| feature(Kind::Word, word));
         (key, words.chain(tag.iter().map(|tag| feature(Kind::Tag, tag))).collect())
     });

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::import::{self, FieldKind};
 use crate::post::draft::{Change, Draft};
-use crate::post::terms::Terms;
+use crate::post::token_fields::TokenFields;
 
 /// The most views and likes that a line may give: what every JSON reader keeps exactly.
 const COUNT_MAX: i64 = 1 << 53;
@@ -38,7 +38,7 @@ pub(super) struct Line {
     pub(super) url: String,
     pub(super) change: Change,
     /// The words of its title and text, when it gives both.
-    pub(super) terms: Option<Terms>,
+    pub(super) tokens: Option<TokenFields>,
     /// What a new post takes over.
     pub(super) id: Option<String>,
     pub(super) view: i64,
@@ -81,9 +81,9 @@ impl Line {
             end_date: fields.end_date,
         })?;
         let url = change.address.as_ref().ok_or(Error::BadRequest(URL_MISSING))?.url.clone();
-        let terms = change.title.as_ref().zip(change.post.as_ref());
-        let terms = terms.map(|(title, post)| Terms::of(title, post));
-        Ok(Self { number, url, change, terms, id: id.map(|id| id.to_string()), view, fav })
+        let tokens = change.title.as_ref().zip(change.post.as_ref());
+        let tokens = tokens.map(|(title, post)| TokenFields::of(title, post));
+        Ok(Self { number, url, change, tokens, id: id.map(|id| id.to_string()), view, fav })
     }
 }
 

@@ -11,7 +11,7 @@ const TITLE_WEIGHT: usize = 3;
 
 /// The words of a post.
 #[derive(Debug, PartialEq)]
-pub(super) struct Terms {
+pub(super) struct TokenFields {
     /// The tokens of the title, blanks between: what the index is handed.
     pub(super) title: String,
     /// The tokens of the text, likewise.
@@ -26,7 +26,7 @@ pub(super) struct Terms {
     pub(super) keyword: String,
 }
 
-impl Terms {
+impl TokenFields {
     /// The words of a post with this title and text.
     pub(super) fn of(title: &str, post: &str) -> Self {
         let (title, post) = (stream(title), stream(post));
@@ -77,25 +77,25 @@ mod tests {
 
     #[test]
     fn words_of_the_title_tell_three_times_as_much() {
-        let terms = Terms::of("Rust 1.95 news", "Cargo, cargo and cargo; news in 2026. The compiler.");
-        assert_eq!(terms.title, "rust 1.95 news");
-        assert_eq!(terms.post, "cargo cargo cargo news 2026 compiler");
-        assert_eq!(terms.token, "rust 1.95 news cargo 2026 compiler");
-        assert_eq!(terms.keyword, "news rust cargo compiler");
+        let fields = TokenFields::of("Rust 1.95 news", "Cargo, cargo and cargo; news in 2026. The compiler.");
+        assert_eq!(fields.title, "rust 1.95 news");
+        assert_eq!(fields.post, "cargo cargo cargo news 2026 compiler");
+        assert_eq!(fields.token, "rust 1.95 news cargo 2026 compiler");
+        assert_eq!(fields.keyword, "news rust cargo compiler");
     }
 
     #[test]
     fn a_post_without_words_has_none() {
-        let terms = Terms::of("!!!", "");
-        assert_eq!((terms.token.as_str(), terms.keyword.as_str()), ("", ""));
+        let fields = TokenFields::of("!!!", "");
+        assert_eq!((fields.token.as_str(), fields.keyword.as_str()), ("", ""));
     }
 
     proptest! {
         #[test]
         fn keywords_are_distinct_tokens_and_bounded(title: String, post: String) {
-            let terms = Terms::of(&title, &post);
-            let tokens: Vec<&str> = terms.token.split(' ').collect();
-            let keywords: Vec<&str> = terms.keyword.split_ascii_whitespace().collect();
+            let fields = TokenFields::of(&title, &post);
+            let tokens: Vec<&str> = fields.token.split(' ').collect();
+            let keywords: Vec<&str> = fields.keyword.split_ascii_whitespace().collect();
             prop_assert!(keywords.len() <= KEYWORDS);
             prop_assert!(keywords.iter().all(|keyword| tokens.contains(keyword)));
             for list in [tokens, keywords] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::draft::{Address, Content};
-use super::terms::Terms;
+use super::token_fields::TokenFields;
 use super::{index, texts_in};
 use crate::account::Admin;
 use crate::analysis::counters::Counter;
@@ -22,7 +22,7 @@ pub(super) struct Stored {
 pub(super) struct New<'p> {
     pub(super) id: &'p str,
     pub(super) content: &'p Content,
-    pub(super) terms: Terms,
+    pub(super) tokens: TokenFields,
     pub(super) view: i64,
     pub(super) fav: i64,
 }
@@ -32,7 +32,7 @@ pub(super) struct New<'p> {
 /// The index comes last, and together: each statement of another kind that follows a change of it can make it
 /// write out what it has gathered.
 #[derive(Default)]
-pub(super) struct Rest {
+pub(super) struct DerivedChanges {
     index: Vec<Indexing>,
     categories: BTreeMap<String, i64>,
     /// Posts more than before.
@@ -40,12 +40,12 @@ pub(super) struct Rest {
 }
 
 enum Indexing {
-    Insert(PostKey, Terms),
-    Update(PostKey, Terms),
+    Insert(PostKey, TokenFields),
+    Update(PostKey, TokenFields),
     Remove(PostKey),
 }
 
-impl Rest {
+impl DerivedChanges {
     /// Writes it, and says that posts have changed.
     pub(super) fn write(self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         for (name, more) in self.categories.iter().filter(|(_, more)| **more != 0) {
@@ -62,11 +62,11 @@ impl Rest {
         }
         for step in self.index {
             match step {
-                Indexing::Insert(key, terms) => index::insert(tx, key, &terms)?,
+                Indexing::Insert(key, tokens) => index::insert(tx, key, &tokens)?,
                 Indexing::Remove(key) => index::remove(tx, key)?,
-                Indexing::Update(key, terms) => {
+                Indexing::Update(key, tokens) => {
                     index::remove(tx, key)?;
-                    index::insert(tx, key, &terms)?;
+                    index::insert(tx, key, &tokens)?;
                 }
             }
         }
@@ -131,10 +131,10 @@ pub(super) fn insert(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
     new: New<'_>,
-    rest: &mut Rest,
+    derived: &mut DerivedChanges,
 ) -> Result<(), StoreError> {
     let Content { title, post, address, img, topic, tag, date, end_date } = new.content;
-    let (topics, tags, terms) = (json_list(topic), json_list(tag), new.terms);
+    let (topics, tags, tokens) = (json_list(topic), json_list(tag), new.tokens);
     let sql = "INSERT INTO post (id, url, host, title, img, topic, tag, keyword, date, end_date, token, post)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
     let args = [
@@ -145,10 +145,10 @@ pub(super) fn insert(
         img.into(),
         (&topics).into(),
         (&tags).into(),
-        (&terms.keyword).into(),
+        (&tokens.keyword).into(),
         (*date).into(),
         (*end_date).into(),
-        (&terms.token).into(),
+        (&tokens.token).into(),
         post.into(),
     ];
     tx.run(sql, &args)?;
@@ -158,9 +158,9 @@ pub(super) fn insert(
     let revision = tx.revision();
     tx.run(sql, &[key.into(), new.view.into(), new.fav.into(), revision.into()])?;
     label(tx, key, topic, tag)?;
-    rest.count(topic, 1);
-    rest.posts += 1;
-    rest.index.push(Indexing::Insert(key, terms));
+    derived.count(topic, 1);
+    derived.posts += 1;
+    derived.index.push(Indexing::Insert(key, tokens));
     Ok(())
 }
 
@@ -173,8 +173,8 @@ pub(super) fn update(
     _: &Admin<'_>,
     old: &Stored,
     new: &Content,
-    terms: Option<Terms>,
-    rest: &mut Rest,
+    tokens: Option<TokenFields>,
+    derived: &mut DerivedChanges,
 ) -> Result<(), StoreError> {
     let key = old.key;
     let (topics, tags) = (json_list(&new.topic), json_list(&new.tag));
@@ -192,17 +192,17 @@ pub(super) fn update(
     ];
     tx.run(sql, &args)?;
     if (&old.content.title, &old.content.post) != (&new.title, &new.post) {
-        let terms = terms.unwrap_or_else(|| Terms::of(&new.title, &new.post));
+        let tokens = tokens.unwrap_or_else(|| TokenFields::of(&new.title, &new.post));
         let sql = "UPDATE post SET title = $2, post = $3, token = $4, keyword = $5 WHERE key = $1";
-        let Terms { token, keyword, .. } = &terms;
+        let TokenFields { token, keyword, .. } = &tokens;
         let texts = [&new.title, &new.post, token, keyword].map(Into::into);
         tx.run(sql, &[key.into(), texts[0], texts[1], texts[2], texts[3]])?;
-        rest.index.push(Indexing::Update(key, terms));
+        derived.index.push(Indexing::Update(key, tokens));
     }
     if (&old.content.topic, &old.content.tag) != (&new.topic, &new.tag) {
         relabel(tx, key, &new.topic, &new.tag)?;
-        rest.count(&old.content.topic, -1);
-        rest.count(&new.topic, 1);
+        derived.count(&old.content.topic, -1);
+        derived.count(&new.topic, 1);
     }
     let revision = tx.revision();
     tx.run("UPDATE post_stats SET revision = $2 WHERE post = $1", &[key.into(), revision.into()])?;
@@ -214,15 +214,15 @@ pub(super) fn remove(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
     post: &Stored,
-    rest: &mut Rest,
+    derived: &mut DerivedChanges,
 ) -> Result<(), StoreError> {
     tx.run("DELETE FROM post WHERE key = $1", &[post.key.into()])?;
     let sql = "INSERT INTO removed_post (post, revision) VALUES ($1, $2)";
     let revision = tx.revision();
     tx.run(sql, &[post.key.into(), revision.into()])?;
-    rest.count(&post.content.topic, -1);
-    rest.posts -= 1;
-    rest.index.push(Indexing::Remove(post.key));
+    derived.count(&post.content.topic, -1);
+    derived.posts -= 1;
+    derived.index.push(Indexing::Remove(post.key));
     Ok(())
 }
 
