@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use tidings_core::account::Operator;
-use tidings_core::check::{self, Checks, Context, Stop};
+use tidings_core::check::{self, CancelFlag, Checks, Context};
 use tidings_core::{Error, StoreError};
 
 use crate::database;
@@ -39,9 +39,9 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
         like_weight: config.feed.like_weight,
         ..Context::default()
     };
-    let check = |stop: &Stop| run_checks(operator, &database, &context, stop);
+    let check = |stop: &CancelFlag| run_checks(operator, &database, &context, stop);
     // A check that changes nothing needs no handler for Ctrl-C.
-    let mut checks = check(&Stop::default())?;
+    let mut checks = check(&CancelFlag::default())?;
     if *repair {
         // Scripts need --yes even if nothing is wrong, so that a missing --yes shows on the first run.
         let what = if checks.repairable() { format!(": {}", wrong(&checks)) } else { String::new() };
@@ -75,7 +75,7 @@ fn run_checks(
     operator: Operator,
     database: &Path,
     context: &Context<'_>,
-    stop: &Stop,
+    stop: &CancelFlag,
 ) -> Result<Checks, Failure> {
     let spinner = Spinner::new();
     let checks = check::check(operator, database, context, &mut |name| spinner.show("checking", name), stop);
@@ -87,7 +87,7 @@ fn run_repair(
     operator: Operator,
     database: &Path,
     context: &Context<'_>,
-    stop: &Stop,
+    stop: &CancelFlag,
 ) -> Result<(), Failure> {
     let spinner = Spinner::new();
     let repaired =

@@ -1,6 +1,6 @@
 //! Ctrl-C during long work that must clean up before it ends.
 
-use tidings_core::backup::Stop;
+use tidings_core::backup::CancelFlag;
 
 use crate::failure::Failure;
 
@@ -8,10 +8,10 @@ use crate::failure::Failure;
 ///
 /// # Errors
 /// When the signal handler cannot be installed.
-pub(crate) fn stop() -> Result<Stop, Failure> {
-    let stop = Stop::default();
+pub(crate) fn stop() -> Result<CancelFlag, Failure> {
+    let stop = CancelFlag::default();
     let asked = stop.clone();
-    let set = ctrlc::set_handler(move || asked.ask());
+    let set = ctrlc::set_handler(move || asked.set());
     set.map_err(|e| Failure::system(format!("cannot listen for Ctrl-C: {e}")))?;
     Ok(stop)
 }

@@ -17,9 +17,9 @@ use serde::Serialize;
 
 use crate::account::Operator;
 use crate::account::token::previous_file;
+pub use crate::cancel::CancelFlag;
 use crate::clock::Clock;
 use crate::files::{self, beside, key_file};
-pub use crate::stop::Stop;
 use crate::store::copy::Source;
 pub use crate::store::copy::Step;
 use crate::store::{SCHEMA_VERSION, StoreError};
@@ -147,7 +147,7 @@ pub fn backup(
     database: &Path,
     to: &Path,
     progress: &mut dyn FnMut(Step),
-    stop: &Stop,
+    stop: &CancelFlag,
 ) -> Result<Report> {
     let source = open(database)?;
     let to = files::resolved(to).map_err(BackupError::file(to))?;
@@ -172,7 +172,7 @@ pub fn restore(
     from: &Path,
     clock: &Clock,
     progress: &mut dyn FnMut(Step),
-    stop: &Stop,
+    stop: &CancelFlag,
 ) -> Result<Restored> {
     let source = open(from)?;
     let found = source.schema_version().map_err(BackupError::store(from))?;

@@ -1,20 +1,21 @@
-//! A wish to stop, told to work that takes its time.
+//! Cancellation of long work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether some work is to stop: shared by who does it and who may want it stopped, such as a handler of Ctrl-C.
+/// A flag that cancels long work, such as a backup. Clones share it: the work checks one clone, and for example the
+/// handler of Ctrl-C sets another.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct CancelFlag(Arc<AtomicBool>);
 
-impl Stop {
-    /// Asks the work to stop. It does so soon, and leaves nothing half done.
-    pub fn ask(&self) {
+impl CancelFlag {
+    /// Requests cancellation. The work ends soon and leaves nothing half done.
+    pub fn set(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether it was asked to.
-    pub fn is_asked(&self) -> bool {
+    /// Returns whether cancellation was requested.
+    pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }

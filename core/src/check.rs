@@ -10,12 +10,12 @@ use serde::Serialize;
 
 use crate::account::Operator;
 use crate::analysis::recount as figures;
+pub use crate::cancel::CancelFlag;
 use crate::clock::Clock;
 use crate::config;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::post::recount as posts;
-pub use crate::stop::Stop;
 use crate::store::inspect::Inspected;
 use crate::store::{SCHEMA_VERSION, StoreError};
 
@@ -154,7 +154,7 @@ pub fn check(
     database: &Path,
     context: &Context<'_>,
     progress: &mut dyn FnMut(&'static str),
-    stop: &Stop,
+    stop: &CancelFlag,
 ) -> Result<Checks> {
     std::fs::metadata(database).map_err(|cause| StoreError::Other(std::sync::Arc::new(cause)))?;
     let mut checks = Vec::new();
@@ -191,7 +191,7 @@ fn look(
     context: &Context<'_>,
     checks: &mut Vec<Check>,
     progress: &mut dyn FnMut(&'static str),
-    stop: &Stop,
+    stop: &CancelFlag,
 ) -> Result<()> {
     checks.push(match database.integrity() {
         Err(StoreError::Interrupted) => return Err(StoreError::Interrupted.into()),
@@ -219,7 +219,7 @@ fn look(
                 Check::new(derived.name, false, what)
             }
             Err(error) => {
-                if stop.is_asked() {
+                if stop.is_set() {
                     return Err(error);
                 }
                 unreadable(derived.name, &error)
@@ -303,12 +303,12 @@ pub fn repair(
     database: &Path,
     context: &Context<'_>,
     progress: &mut dyn FnMut(&'static str),
-    stop: &Stop,
+    stop: &CancelFlag,
 ) -> Result<()> {
     let inspected = Inspected::open_to_mend(database)?;
     let broken_index = !inspected.integrity()?.is_empty();
     for derived in &DERIVED {
-        if stop.is_asked() {
+        if stop.is_set() {
             return Err(StoreError::Interrupted.into());
         }
         let is_index = derived.name == "search_index";

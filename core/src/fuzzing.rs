@@ -134,7 +134,7 @@ pub fn vectors(bytes: &[u8]) -> Option<Vec<u8>> {
 pub fn database(bytes: &[u8], directory: &Path) -> bool {
     let (file, copy) = (directory.join("given.db"), directory.join("copy.db"));
     std::fs::write(&file, bytes).expect("there is room for files");
-    let stop = backup::Stop::default();
+    let stop = backup::CancelFlag::default();
     let operator = account::Caller::Operator.operator().expect("the operator is the operator");
     let _ = check::check(operator, &file, &check::Context::default(), &mut |_| (), &stop);
     let copied = backup::backup(operator, &file, &copy, &mut |_| (), &stop).is_ok();

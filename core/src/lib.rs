@@ -139,6 +139,7 @@ pub mod admin;
 pub mod analysis;
 pub mod answer;
 pub mod backup;
+mod cancel;
 pub mod changes;
 pub mod check;
 pub mod clock;
@@ -163,7 +164,6 @@ pub mod post;
 pub mod profile;
 pub mod search;
 pub mod stats;
-mod stop;
 mod store;
 #[cfg(test)]
 mod testing;
@@ -190,7 +190,7 @@ struct Inner {
     // Declared first, so that the threads that keep them stop before the store closes.
     feeds: newsfeed::Feeds,
     analysis: analysis::State,
-    words: Arc<words::Words>,
+    words: Arc<words::ModelKeeper>,
     notice_cache: notice::NoticeCache,
     store: Arc<Store>,
     keys: Keys,
@@ -317,7 +317,7 @@ impl Tidings {
         &self.0.analysis
     }
 
-    pub(crate) fn words(&self) -> &words::Words {
+    pub(crate) fn words(&self) -> &words::ModelKeeper {
         &self.0.words
     }
 
@@ -398,7 +398,7 @@ impl Builder {
         post::heat::set_half_life(&store, config.feed.popular_half_life_days, clock.now())?;
         let keys = Keys::open(&config, &path, clock.clone())?;
         let words =
-            Arc::new(words::Words::new(Arc::clone(&store), &path, config.words.clone(), clock.clone()));
+            Arc::new(words::ModelKeeper::new(Arc::clone(&store), &path, config.words.clone(), clock.clone()));
         let feeds =
             newsfeed::Feeds::new(Arc::clone(&store), Arc::clone(&words), config.feed.clone(), clock.clone());
         Ok(Tidings(Arc::new(Inner {

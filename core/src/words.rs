@@ -27,7 +27,7 @@ mod keeper;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use keeper::{Current, Words};
+pub(crate) use keeper::{Current, ModelKeeper};
 
 /// The length of a search in characters.
 pub const SEARCH: Bounds = Bounds { min: 1, max: 200 };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::TempPath;
 
-use super::{BackupError, Report, Result, Step, Stop, is_ours};
+use super::{BackupError, CancelFlag, Report, Result, Step, is_ours};
 use crate::draft_file;
 use crate::files::{self, directory};
 use crate::store::copy::{Copied, Source};
@@ -24,7 +24,7 @@ pub(super) fn draft(
     source: Source,
     from: &Path,
     progress: &mut dyn FnMut(Step),
-    stop: &Stop,
+    stop: &CancelFlag,
 ) -> Result<Draft> {
     let directory = directory(to);
     let needed = source.bytes().map_err(BackupError::store(from))?;
@@ -40,7 +40,7 @@ pub(super) fn draft(
     progress(Step::Checking);
     let checked = Copied::open(&path).and_then(|mut copy| copy.check(stop));
     let rows = checked.map_err(BackupError::store(from))?;
-    if stop.is_asked() {
+    if stop.is_set() {
         return Err(BackupError::Stopped);
     }
     if rows == read {

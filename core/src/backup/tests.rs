@@ -13,11 +13,11 @@ use crate::testing::{NOW, Service, operator, service};
 fn nothing(_: Step) {}
 
 fn copy(database: &Path, to: &Path) -> Result<Report> {
-    backup(operator(), database, to, &mut nothing, &Stop::default())
+    backup(operator(), database, to, &mut nothing, &CancelFlag::default())
 }
 
 fn put(database: &Path, from: &Path) -> Result<Restored> {
-    restore(operator(), database, from, &Clock::fixed(NOW), &mut nothing, &Stop::default())
+    restore(operator(), database, from, &Clock::fixed(NOW), &mut nothing, &CancelFlag::default())
 }
 
 fn notice(tidings: &Tidings, title: &str) {
@@ -71,9 +71,14 @@ fn a_copy_holds_one_moment_of_a_database_that_is_written_meanwhile() {
         });
         for _ in 0..3 {
             let before = written.load(Ordering::Relaxed);
-            let report =
-                backup(operator(), &service.path(), &file, &mut |step| steps.push(step), &Stop::default())
-                    .unwrap();
+            let report = backup(
+                operator(),
+                &service.path(),
+                &file,
+                &mut |step| steps.push(step),
+                &CancelFlag::default(),
+            )
+            .unwrap();
             let after = written.load(Ordering::Relaxed) + 1;
             assert_eq!(report.bytes, fs::metadata(&file).unwrap().len());
             let copy = Tidings::open(&file).unwrap();
@@ -143,8 +148,8 @@ fn links_are_followed() {
 fn what_cannot_be_copied_leaves_the_older_copy_and_nothing_else() {
     let (dir, database, file) = closed();
     let before = fs::read(&file).unwrap();
-    let stop = Stop::default();
-    let stopped = backup(operator(), &database, &file, &mut |_| stop.ask(), &stop);
+    let stop = CancelFlag::default();
+    let stopped = backup(operator(), &database, &file, &mut |_| stop.set(), &stop);
     assert!(matches!(stopped, Err(BackupError::Stopped)), "{stopped:?}");
     let none = copy(&dir.path().join("none.db"), &file);
     assert!(matches!(none, Err(BackupError::Missing(_))), "{none:?}");

@@ -13,11 +13,11 @@ fn context() -> Context<'static> {
 }
 
 fn look_at(database: &Path) -> Checks {
-    check(operator(), database, &context(), &mut |_| {}, &Stop::default()).unwrap()
+    check(operator(), database, &context(), &mut |_| {}, &CancelFlag::default()).unwrap()
 }
 
 fn mend(database: &Path) {
-    repair(operator(), database, &context(), &mut |_| {}, &Stop::default()).unwrap();
+    repair(operator(), database, &context(), &mut |_| {}, &CancelFlag::default()).unwrap();
 }
 
 /// The names of what is not as it should be.
@@ -237,7 +237,7 @@ fn a_damaged_file_is_told_and_not_mended() {
 fn where_there_is_no_database_none_is_made() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("none.db");
-    assert!(check(operator(), &path, &context(), &mut |_| {}, &Stop::default()).is_err());
+    assert!(check(operator(), &path, &context(), &mut |_| {}, &CancelFlag::default()).is_err());
     assert!(!path.exists());
 }
 

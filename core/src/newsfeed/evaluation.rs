@@ -29,7 +29,7 @@ mod history;
 mod metrics;
 mod tf_idf;
 
-use history::{Past, Tested};
+use history::{PastActs, Tested};
 use metrics::{Scores, TOP};
 use tf_idf::TfIdf;
 
@@ -89,7 +89,8 @@ pub fn evaluate(
     };
     let at = at.ok_or(Error::BadRequest(NO_MEMBERS))?;
     let config = &tidings.config().feed;
-    let mut past = Past::read(tidings.store(), operator, at, config, &mut |share| progress(share * READING))?;
+    let mut past =
+        PastActs::read(tidings.store(), operator, at, config, &mut |share| progress(share * READING))?;
     let mut posts = tidings.store().read(|tx| feed_rows::until(tx, at, config.posts))?;
     for row in &mut posts {
         row.heat = past.heats.remove(&row.key);

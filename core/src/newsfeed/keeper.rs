@@ -16,7 +16,7 @@ use crate::config::Feed;
 use crate::error::{Error, Result};
 use crate::post::{feed_rows, heat};
 use crate::store::{Store, Topic, version_in};
-use crate::words::Words;
+use crate::words::ModelKeeper;
 
 /// How long the thread gathers changes before it updates the index.
 const GATHER: Duration = Duration::from_millis(400);
@@ -35,7 +35,7 @@ pub(crate) struct Feeds {
 /// The data that the thread and the readers share.
 pub(super) struct Shared {
     store: Arc<Store>,
-    words: Arc<Words>,
+    words: Arc<ModelKeeper>,
     index: ArcSwapOption<FeedIndex>,
     pub(super) orders: OrderCache,
     pub(super) personals: Personals,
@@ -47,7 +47,7 @@ pub(super) struct Shared {
 }
 
 impl Feeds {
-    pub(crate) fn new(store: Arc<Store>, words: Arc<Words>, config: Feed, clock: Clock) -> Self {
+    pub(crate) fn new(store: Arc<Store>, words: Arc<ModelKeeper>, config: Feed, clock: Clock) -> Self {
         let shared = Shared {
             store,
             words,

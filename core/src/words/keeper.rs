@@ -34,7 +34,7 @@ const READING: f64 = 0.1;
 /// The word model of a database, and the thread that updates it.
 ///
 /// The file is read when the model is first needed.
-pub(crate) struct Words {
+pub(crate) struct ModelKeeper {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
@@ -142,7 +142,7 @@ impl Current {
     }
 }
 
-impl Words {
+impl ModelKeeper {
     /// Creates the model of the database at the path `database`.
     pub(crate) fn new(store: Arc<Store>, database: &Path, config: config::Words, clock: Clock) -> Self {
         let shared = Shared {
@@ -202,7 +202,7 @@ impl Words {
     /// occur in posts.
     ///
     /// # Errors
-    /// As [`Words::train`], and those of `read`.
+    /// As [`ModelKeeper::train`], and those of `read`.
     pub(super) fn adopt(
         &self,
         _: Operator,
@@ -232,7 +232,7 @@ impl Words {
     }
 }
 
-impl Drop for Words {
+impl Drop for ModelKeeper {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::Release);
         self.shared.store.versions().wake();

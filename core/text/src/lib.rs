@@ -10,7 +10,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quic
 mod fold;
 mod han;
 pub mod hangul;
-mod stop;
+mod stop_words;
 pub mod tokens;
 
 /// Returns `text` in NFC; borrowed if it already is in that form.

@@ -22,7 +22,7 @@ use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::fold::fold;
-use crate::{compose, han, hangul, stop};
+use crate::{compose, han, hangul, stop_words};
 
 /// The maximum length of a token in characters.
 pub const LENGTH_MAX: usize = 64;
@@ -188,7 +188,7 @@ fn word(word: &str, take: &mut impl FnMut(&str)) {
 }
 
 fn take_unless_stop(word: &str, take: &mut impl FnMut(&str)) {
-    if !word.is_empty() && !stop::is_stop(word) {
+    if !word.is_empty() && !stop_words::is_stop(word) {
         take(word);
     }
 }

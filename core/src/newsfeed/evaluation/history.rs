@@ -30,7 +30,7 @@ pub(super) fn fifth_from_last(store: &Store) -> Result<Option<Timestamp>> {
 }
 
 /// The acts of all members before the moment, summarised.
-pub(super) struct Past {
+pub(super) struct PastActs {
     /// The heat of each post.
     pub(super) heats: OwnMap<PostKey, f64>,
     /// The members with acts on posts after the moment, by key.
@@ -45,7 +45,7 @@ pub(super) struct Asked {
     measured: Timestamp,
 }
 
-impl Past {
+impl PastActs {
     /// Reads all likes and views, and splits them at the moment `at`.
     pub(super) fn read(
         store: &Store,

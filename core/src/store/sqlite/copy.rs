@@ -12,8 +12,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::open::open_unchanged;
 use super::{APPLICATION_ID, StoreError, Tx};
+use crate::cancel::CancelFlag;
 use crate::files;
-use crate::stop::Stop;
 
 /// Pages that are copied in one go, 1 MiB at first; then as many as take about [`STEP_TIME`].
 const STEP: i32 = 256;
@@ -88,7 +88,7 @@ impl Source {
         &self,
         to: &Path,
         progress: &mut dyn FnMut(Step),
-        stop: &Stop,
+        stop: &CancelFlag,
     ) -> Result<(), StoreError> {
         let mut target = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         // A copy that is not whole is thrown away, so nothing of it has to be undone, nor be on disk before the end.
@@ -97,7 +97,7 @@ impl Source {
         let backup = Backup::new(&self.connection, &mut target)?;
         let mut pages = STEP;
         loop {
-            if stop.is_asked() {
+            if stop.is_set() {
                 return Err(StoreError::Interrupted);
             }
             let began = Instant::now();
@@ -135,7 +135,7 @@ impl Copied {
     ///
     /// # Errors
     /// When something is; when `stop` is asked.
-    pub(crate) fn check(&mut self, stop: &Stop) -> Result<u64, StoreError> {
+    pub(crate) fn check(&mut self, stop: &CancelFlag) -> Result<u64, StoreError> {
         super::inspect::stops(&mut self.0, stop)?;
         let faults = super::inspect::integrity(&self.0)?;
         if !faults.is_empty() {

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::guard::DatabaseFile;
 use super::open::open_unchanged;
 use super::{APPLICATION_ID, SqliteTx, StoreError, Tx};
-use crate::stop::Stop;
+use crate::cancel::CancelFlag;
 
 /// Faults that are told; a damaged file has thousands.
 const FAULTS: usize = 5;
@@ -29,7 +29,7 @@ impl Inspected {
     ///
     /// # Errors
     /// When it cannot be read, or is somebody else's.
-    pub(crate) fn open(path: &Path, stop: &Stop) -> Result<Self, StoreError> {
+    pub(crate) fn open(path: &Path, stop: &CancelFlag) -> Result<Self, StoreError> {
         super::refuse_emptied(path)?;
         let mut connection = open_unchanged(path)?;
         // Each look is at a moment of its own, so that none keeps the write-ahead log from being emptied for long.
@@ -115,9 +115,9 @@ pub(crate) fn version() -> (&'static str, i32) {
 }
 
 /// Makes what runs on a connection end with `Interrupted` when `stop` is asked.
-pub(super) fn stops(connection: &mut Connection, stop: &Stop) -> Result<(), StoreError> {
+pub(super) fn stops(connection: &mut Connection, stop: &CancelFlag) -> Result<(), StoreError> {
     let stop = stop.clone();
-    Ok(connection.progress_handler(LOOK_EVERY, Some(move || stop.is_asked()))?)
+    Ok(connection.progress_handler(LOOK_EVERY, Some(move || stop.is_set()))?)
 }
 
 /// What is wrong with a database, the first few faults.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::account::Caller;
 use crate::analysis::{LogFilter, browse};
-use crate::check::{Context, Stop, check};
+use crate::check::{CancelFlag, Context, check};
 use crate::clock::Clock;
 use crate::newsfeed::{self, FeedPage, Page};
 use crate::store::{SCHEMA_VERSION, StoreError};
@@ -149,7 +149,8 @@ fn a_database_of_each_earlier_version_takes_acts_and_passes_the_check() {
         let lists = profile::lists(&service, &ben, "0").unwrap();
         assert_eq!((lists.fav_list.unwrap().len(), lists.search_list.unwrap().len()), (2, 2));
         let context = Context { clock: Clock::fixed(NOW), ..Context::default() };
-        let found = check(testing::operator(), &service.path(), &context, &mut |_| {}, &Stop::default());
+        let found =
+            check(testing::operator(), &service.path(), &context, &mut |_| {}, &CancelFlag::default());
         let mut faults = found.unwrap().checks.into_iter().filter(|check| !check.ok).map(|check| check.name);
         // Unlike the program, `make` leaves the mode of the file to the umask.
         assert_eq!(faults.find(|name| *name != "permissions"), None, "from version {version}");
