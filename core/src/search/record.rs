@@ -1,0 +1,127 @@
+//! Recording searches, and the recorded searches of members.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use tidings_text::tokens;
+
+use super::{checked, checked_num, similar_words};
+use crate::Tidings;
+use crate::account::{Caller, Identity, Member};
+use crate::analysis::Guest;
+use crate::analysis::counters::Counter;
+use crate::analysis::visitor::VisitorNumber;
+use crate::clock::Timestamp;
+use crate::error::{Error, Pending, Result};
+use crate::profile::history::{self, SearchRecord};
+use crate::store::{StoreError, Topic, Tx};
+
+/// What listing a member's searches answers.
+#[derive(Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct LatelySearches {
+    /// The searches, newest first.
+    pub lately_search_list: Vec<SearchRecord>,
+}
+
+/// Records a search, a guest's too; a member's also in their list of searches. `guest` is who searches when it is
+/// no member, as far as they can be told apart. A crawler's is counted, but stands in no ranking of terms.
+///
+/// # Errors
+/// `bad request` when the search breaks its rule; `overloaded`.
+pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &str) -> Pending<()> {
+    let (identity, now) = (caller.identify(tidings), tidings.now());
+    let search = match Search::new(search) {
+        Ok(search) => search,
+        Err(error) => return Pending::given(Err(error)),
+    };
+    // A guest has no list in which it would stand.
+    let listed = matches!(identity, Identity::Named { .. }).then(|| search.clone().listed(tidings));
+    let calendar = Arc::clone(&tidings.analysis().calendar);
+    tidings.store().submit(move |tx| {
+        match identity.visitor(tx)? {
+            Some(member) => {
+                search.count_term(tx, member.key.into(), now)?;
+                if let Some(listed) = &listed {
+                    listed.insert(tx, &member, now)?;
+                }
+            }
+            // What crawlers look for is nobody's wish.
+            None if guest.is_some_and(Guest::is_crawler) => {}
+            None => search.count_term(tx, guest.map_or(VisitorNumber::NOBODY, Guest::searcher), now)?,
+        }
+        Ok(calendar.count(tx, Counter::Search, now)?)
+    })
+}
+
+/// A search as it is recorded.
+#[derive(Clone)]
+pub(crate) struct Search {
+    /// As it was written.
+    pub(crate) original: String,
+    term: String,
+}
+
+/// A search as it stands in a member's list.
+pub(crate) struct ListedSearch {
+    pub(crate) search: Search,
+    /// Blanks between.
+    tokens: String,
+    similar: String,
+}
+
+impl Search {
+    /// A search that keeps its rule.
+    ///
+    /// # Errors
+    /// `bad request` when it does not.
+    pub(crate) fn new(search: &str) -> Result<Self> {
+        let original = checked(search)?;
+        Ok(Self { term: tokens::normalise_term(&original), original })
+    }
+
+    /// It with the words that stand beside it in a list: finding these takes its time.
+    pub(crate) fn listed(self, tidings: &Tidings) -> ListedSearch {
+        let tokens = tokens::tokens(&self.original);
+        let similar = similar_words(tidings, &tokens::distinct(tokens.clone())).join(" ");
+        ListedSearch { search: self, tokens: tokens.join(" "), similar }
+    }
+
+    /// Counts it among what is searched just now.
+    pub(crate) fn count_term(
+        &self,
+        tx: &mut dyn Tx,
+        visitor: VisitorNumber,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO term (term, visitor, date) VALUES ($1, $2, $3)";
+        tx.run(sql, &[(&self.term).into(), visitor.into(), at.into()])?;
+        tx.touch(Topic::Terms);
+        Ok(())
+    }
+}
+
+impl ListedSearch {
+    /// Records it in a member's list of searches.
+    pub(crate) fn insert(
+        &self,
+        tx: &mut dyn Tx,
+        member: &Member<'_>,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        history::search(tx, member, &self.search.original, &self.tokens, &self.similar, at)
+    }
+}
+
+/// The member's newest searches, at most `num` (1 to 300).
+///
+/// # Errors
+/// `bad token`; `bad request` when `num` breaks its rule.
+pub fn lately(tidings: &Tidings, caller: &Caller, num: i64) -> Result<LatelySearches> {
+    let identity = caller.identify(tidings);
+    let lately_search_list = tidings.store().read(|tx| {
+        let member = identity.member(tx)?;
+        Ok::<_, Error>(history::searched(tx, &member, checked_num(num)?)?)
+    })?;
+    Ok(LatelySearches { lately_search_list })
+}

@@ -1,0 +1,213 @@
+//! Tests of searches and their records.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::account::Caller;
+use crate::clock::Timestamp;
+use crate::post::{self, Draft};
+use crate::testing::{self, NOW, Service};
+
+/// Posts about Rust and about the library, on two sites.
+fn service() -> Service {
+    let service = testing::service();
+    for (title, text, url, topic, end_date) in [
+        ("Rust 1.95", "Cargo builds it.", "https://blog.rs/1", "releases", ""),
+        ("Notes", "The compiler of Rust and its cargo.", "https://blog.rs/2", "language", ""),
+        ("도서관", "도서관은 열 시까지 열려 있다.", "http://campus.kr/1", "campus", ""),
+        ("Rust is over", "Cargo, too.", "https://blog.rs/3", "releases", "2026-11-20T08:36:00Z"),
+        ("Rust club", "We meet at the library.", "https://campus.kr/2", "campus", "2026-11-20T08:36:01Z"),
+    ] {
+        let draft = Draft {
+            title: Some(title.into()),
+            post: Some(text.into()),
+            url: Some(url.into()),
+            topic: Some(vec![topic.into()]),
+            tag: Some(vec!["2026".into()]),
+            end_date: Some(end_date.into()),
+            ..Draft::default()
+        };
+        post::insert(&service, &Caller::Operator, &draft).unwrap();
+    }
+    service
+}
+
+fn titles(found: Result<SearchResult>) -> Vec<String> {
+    found.unwrap().search_result.into_iter().map(|hit| hit.post.title).collect()
+}
+
+#[test]
+fn the_best_match_comes_first_and_none_past_its_end() {
+    let service = service();
+    let found = run(&service, "rust CARGO", 10).unwrap().search_result;
+    let titles: Vec<&str> = found.iter().map(|hit| hit.post.title.as_str()).collect();
+    assert_eq!(titles, ["Rust 1.95", "Notes", "Rust club"]);
+    assert!(found.windows(2).all(|pair| pair[0].similarity > pair[1].similarity));
+    assert!(found.iter().all(|hit| hit.similarity > 0.0 && hit.similarity < 1.0));
+}
+
+#[test]
+fn similar_words_are_looked_for_too_and_count_less() {
+    let service = service();
+    let vectors = "2 2\ncompiler 1 0\nlibrary 1 0.1\nclub 1 0.2\nnotes 0 1\n";
+    words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
+    let found = run(&service, "compiler", 10).unwrap().search_result;
+    let list: Vec<&str> = found.iter().map(|hit| hit.post.title.as_str()).collect();
+    assert_eq!(list, ["Notes", "Rust club"]);
+    assert!(found[1].similarity > 0.0 && found[0].similarity > found[1].similarity);
+    assert_eq!(titles(run(&service, "compielr", 10)).len(), 2, "mistyped");
+    assert_eq!(titles(in_category(&service, "campus", "compiler", 10)), ["Rust club"]);
+    assert_eq!(
+        domains(&service, "compiler").unwrap().search_result.len(),
+        1,
+        "sites are counted by what was asked"
+    );
+
+    let ann = service.member("ann");
+    log(&service, &ann, None, "The compiler club").wait().unwrap();
+    let list = serde_json::to_value(lately(&service, &ann, 1).unwrap()).unwrap();
+    assert_eq!(list["lately_search_list"][0]["similarity_split"], serde_json::json!(["library"]));
+}
+
+#[test]
+fn of_equal_matches_the_newest_comes_first_then_the_greatest_id() {
+    let service = testing::service();
+    for (url, date) in [("a", "2026-01-01"), ("b", "2026-01-03"), ("c", "2026-01-01"), ("d", "2026-01-02")] {
+        let draft = Draft {
+            title: Some("Rust".into()),
+            url: Some(format!("https://blog.rs/{url}")),
+            date: Some(date.into()),
+            ..Draft::default()
+        };
+        post::insert(&service, &Caller::Operator, &draft).unwrap();
+    }
+    let found = run(&service, "rust", 3).unwrap().search_result;
+    let urls: Vec<&str> = found.iter().map(|hit| &hit.post.url[16..]).collect();
+    assert_eq!(urls, ["b", "d", "c"]);
+}
+
+#[test]
+fn a_korean_word_is_found_with_and_without_its_particle() {
+    let service = service();
+    for search in ["도서관", "도서관에서", "도서관은?"] {
+        assert_eq!(titles(run(&service, search, 10)), ["도서관"], "{search}");
+    }
+}
+
+#[test]
+fn within_a_category_only_its_posts_are_found() {
+    let service = service();
+    assert_eq!(titles(in_category(&service, "language", "rust", 10)), ["Notes"]);
+    assert_eq!(titles(in_category(&service, "campus", "rust", 10)), ["Rust club"]);
+    assert_eq!(titles(in_category(&service, "2026", "cargo", 10)).len(), 2, "a tag counts, too");
+    assert!(titles(in_category(&service, "unknown", "rust", 10)).is_empty());
+}
+
+#[test]
+fn sites_come_by_their_matches() {
+    let service = service();
+    let site = |title: &str, url: &str, post: &str| Domain {
+        title: title.into(),
+        url: url.into(),
+        post: post.into(),
+    };
+    assert_eq!(
+        domains(&service, "rust").unwrap().search_result,
+        [
+            site("blog.rs", "https://blog.rs/", "Rust 1.95 (+1)"),
+            site("campus.kr", "https://campus.kr/", "Rust club"),
+        ]
+    );
+    // Both of the campus match, and the newest is on https.
+    let found = domains(&service, "도서관 club notes").unwrap().search_result;
+    assert_eq!((found[0].url.as_str(), found[0].post.ends_with(" (+1)")), ("https://campus.kr/", true));
+    assert!(domains(&service, "nothing").unwrap().search_result.is_empty());
+    assert!(domains(&service, " ").is_err());
+}
+
+#[test]
+fn a_search_and_its_number_keep_to_their_bounds() {
+    let service = service();
+    for (search, num) in [("", 1), ("  \n", 1), (&*"a".repeat(201), 1), ("a\0", 1), ("a", 0), ("a", 301)] {
+        assert_eq!(run(&service, search, num).unwrap_err().to_string(), "bad request", "{search:?} {num}");
+        assert!(in_category(&service, "campus", search, num).is_err());
+    }
+    assert!(titles(run(&service, &"가".repeat(200), 300)).is_empty());
+    assert!(titles(run(&service, "the !? 👍", 1)).is_empty(), "no words");
+    assert_eq!(titles(run(&service, "rust", 1)).len(), 1);
+}
+
+#[test]
+fn posts_are_found_by_what_they_are_now() {
+    let service = service();
+    let id = run(&service, "compiler", 1).unwrap().search_result.remove(0).post.id;
+    let draft = Draft { post: Some("A linker.".into()), ..Draft::default() };
+    post::update(&service, &Caller::Operator, &id, &draft).unwrap();
+    assert!(titles(run(&service, "compiler", 1)).is_empty());
+    assert_eq!(titles(run(&service, "linker", 1)), ["Notes"]);
+    post::remove(&service, &Caller::Operator, &id).unwrap();
+    assert!(titles(run(&service, "linker notes", 1)).is_empty());
+}
+
+#[test]
+fn searches_are_logged_for_all_and_listed_for_members() {
+    let service = testing::service();
+    let ann = service.member("ann");
+    log(&service, &ann, None, " The  Rust\tBook").wait().unwrap();
+    service.clock().advance(1);
+    log(&service, &ann, None, "도서관은").wait().unwrap();
+    log(&service, &Caller::Nobody, None, "rust").wait().unwrap();
+    log(&service, &Caller::token("forged"), None, "rust").wait().unwrap();
+    assert!(
+        log(&service, &ann, None, " ").wait().is_err()
+            && log(&service, &ann, None, &"a".repeat(201)).wait().is_err()
+    );
+
+    let list = lately(&service, &ann, 300).unwrap();
+    let list = serde_json::to_value(&list).unwrap();
+    let list = list["lately_search_list"].as_array().unwrap();
+    assert_eq!(list.len(), 2);
+    assert_eq!(list[0]["tokenizer_split"], serde_json::json!(["도서관은", "도서관"]));
+    assert_eq!(list[1]["original"], " The  Rust\tBook");
+    assert_eq!(list[1]["search_split"], serde_json::json!(["The", "Rust", "Book"]));
+    assert_eq!(list[1]["similarity_split"], serde_json::json!([]));
+    assert_eq!(lately(&service, &ann, 1).unwrap().lately_search_list.len(), 1);
+
+    let terms = service.store().read(|tx| {
+        let rows = tx.rows("SELECT term, visitor > 0, date FROM term ORDER BY key", &[])?;
+        let term = |mut row: crate::store::Row| Ok((row.take(0)?, row.take(1)?, row.take(2)?));
+        rows.into_iter().map(term).collect::<Result<Vec<(String, bool, Timestamp)>>>()
+    });
+    let expected =
+        [("the rust book", true, 0), ("도서관은", true, 1), ("rust", false, 1), ("rust", false, 1)];
+    assert_eq!(terms.unwrap(), expected.map(|(term, member, ms)| (term.to_owned(), member, NOW + ms)));
+}
+
+#[test]
+fn only_a_member_has_a_list_of_searches() {
+    let service = testing::service();
+    for caller in [Caller::Nobody, Caller::Operator, Caller::token("forged")] {
+        assert!(matches!(lately(&service, &caller, 0), Err(Error::BadToken)));
+    }
+    let ann = service.member("ann");
+    for num in [0, 301, -1] {
+        assert!(matches!(lately(&service, &ann, num), Err(Error::BadRequest(_))));
+    }
+}
+
+#[test]
+fn no_search_is_an_error_but_one_that_breaks_its_rule() {
+    let service = service();
+    let ann = service.member("ann");
+    let query =
+        proptest::sample::select(&["\"", "*", "AND", "NEAR(", "title:", "^", "-", "'", "{", "rust", "\0"]);
+    let search = proptest::collection::vec(prop_oneof![query.prop_map(str::to_owned), ".{0,20}"], 0..12);
+    proptest!(ProptestConfig::with_cases(128), |(parts in search)| {
+        let search = parts.join(" ");
+        let allowed = text::block(&search, SEARCH).is_some();
+        prop_assert_eq!(run(&service, &search, 10).is_ok(), allowed);
+        prop_assert_eq!(in_category(&service, &search, &search, 10).is_ok(), allowed);
+        prop_assert_eq!(domains(&service, &search).is_ok(), allowed);
+        prop_assert_eq!(log(&service, &ann, None, &search).wait().is_ok(), allowed);
+    });
+}
