@@ -1,10 +1,10 @@
-//! Posts: what administrators publish or import, and what members and guests view and like.
+//! Posts, which administrators publish or import and which members and guests view and like.
 //!
-//! A post is its text and lists ([`Draft`] has the rules), its words ([`crate::words`]), and its stats: views,
-//! likes and how popular they make it. [`import`] takes many posts at once.
+//! A post has text and lists ([`Draft`] has their rules), tokens for searches and the word model, and stats: views,
+//! likes and the popularity that results from them. [`import`] inserts or updates many posts at once.
 //!
-//! Views and likes come often, so they are few small statements on rows apart from the texts, and their answers
-//! are [`Pending`], for a server that must not block.
+//! Views and likes are frequent, so they run few small statements on a table separate from the texts, and return a
+//! [`Pending`] for a server that must not block.
 
 use std::sync::Arc;
 
@@ -46,38 +46,38 @@ pub(crate) use stats::PostStats;
 use token_fields::TokenFields;
 use viewer::Viewer;
 
-/// A post as newsfeeds and searches answer it.
+/// A post as newsfeeds and searches return it.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Post {
-    /// Its id.
+    /// The id of the post.
     #[serde(rename = "_id")]
     pub id: String,
-    /// Its title.
+    /// The title of the post.
     pub title: String,
-    /// When it was published.
+    /// The time of publication.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
-    /// The address of its image, `""` when it has none.
+    /// The address of the image, `""` if there is none.
     pub img: String,
-    /// How many members like it.
+    /// The number of members who like the post.
     pub fav_cnt: i64,
-    /// How often it was viewed.
+    /// The number of views.
     pub view: i64,
-    /// Its address.
+    /// The address of the post.
     pub url: String,
-    /// When it stops being shown; `null` for never.
+    /// The time from which the post is no longer shown; `null` for never.
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, required = true))]
     pub end_date: Option<Timestamp>,
 }
 
 impl Post {
-    /// What [`Post::take`] reads, of `post p` and `post_stats s`.
+    /// The columns that [`Post::take`] reads, of `post p` and `post_stats s`.
     pub(crate) const COLUMNS: &str = "p.id, p.title, p.date, p.img, s.fav, s.view, p.url, p.end_date";
-    /// How many columns that is: where the next one stands.
+    /// The number of these columns, and so the index of the next one.
     pub(crate) const WIDTH: usize = 8;
 
-    /// Takes a post out of a row that begins with [`Post::COLUMNS`].
+    /// Reads a post from a row that begins with [`Post::COLUMNS`].
     pub(crate) fn take(row: &mut Row) -> Result<Self, StoreError> {
         Ok(Self {
             id: row.take(0)?,
@@ -92,24 +92,24 @@ impl Post {
     }
 }
 
-/// A whole post.
+/// A complete post.
 #[derive(Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PostDetail {
-    /// What newsfeeds show of it.
+    /// The part that newsfeeds show.
     #[serde(flatten)]
     pub shown: Post,
-    /// Its text.
+    /// The text of the post.
     pub post: String,
-    /// The categories it belongs to.
+    /// The topics of the post.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub topic: JsonList,
-    /// Its tags.
+    /// The tags of the post.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub tag: JsonList,
 }
 
-/// What getting a post answers.
+/// The answer to getting a post.
 #[derive(Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct GetPost {
@@ -117,33 +117,33 @@ pub struct GetPost {
     pub post: PostDetail,
 }
 
-/// A category and how many posts it has.
+/// A category and the number of its posts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Category {
-    /// Its name, a topic of those posts.
+    /// The name, a topic of the posts.
     pub category_name: String,
-    /// How many posts have it as a topic.
+    /// The number of posts that have this topic.
     pub posts: i64,
 }
 
-/// What listing the categories answers.
+/// The answer to listing the categories.
 #[derive(Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Categories {
-    /// The categories that have posts, the one with most first, then by name.
+    /// The categories with posts, ordered by the number of posts, greatest first, then by name.
     pub categories: Vec<Category>,
 }
 
 /// Publishes a post.
 ///
 /// # Errors
-/// `bad token`, `Not admin`; `bad request` when a field breaks its rule or title or url is missing; `already
-/// url` when another post has the url.
+/// `bad token`, `Not admin`; `bad request` if a field breaks its rule or title or url is missing; `already url` if
+/// another post has the url.
 pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inserted> {
     let (identity, id) = (caller.identify(tidings), ObjectId::new(tidings.clock()));
     let content = Change::parse(draft).and_then(|change| change.into_new(tidings.now()));
-    // Outside the transaction, for a long text takes a while.
+    // Before the transaction, because splitting a long text into tokens takes milliseconds.
     let prepared = content.map(|content| (TokenFields::of(&content.title, &content.post), content));
     let written = tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;
@@ -153,15 +153,15 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
         rows::insert(tx, &admin, new, &mut derived)?;
         Ok(derived.write(tx)?)
     });
-    written.map_err(taken)?;
+    written.map_err(duplicate_url)?;
     Ok(Inserted { id })
 }
 
-/// Changes the fields of a post that `draft` gives.
+/// Changes the fields of a post that are set in `draft`.
 ///
 /// # Errors
-/// `bad token`, `Not admin`; `bad request` when a field breaks its rule or none is given; `Not found`; `already
-/// url` when another post has the url.
+/// `bad token`, `Not admin`; `bad request` if a field breaks its rule or no field is set; `Not found`; `already url` if
+/// another post has the url.
 pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
     let (identity, id, change) = (caller.identify(tidings), ObjectId::parse(id), Change::parse(draft));
     let written = tidings.store().write(move |tx| {
@@ -176,10 +176,10 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
         rows::update(tx, &admin, &old, &new, None, &mut derived)?;
         Ok(derived.write(tx)?)
     });
-    written.map_err(taken)
+    written.map_err(duplicate_url)
 }
 
-/// Removes a post, from the lists of those who viewed or liked it too.
+/// Removes a post, also from the lists of the members who viewed or liked it.
 ///
 /// # Errors
 /// `bad token`, `Not admin`; `Not found`.
@@ -194,7 +194,7 @@ pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     })
 }
 
-/// A whole post, also one that is past its end.
+/// Returns a complete post, even if it is past its end date.
 ///
 /// # Errors
 /// `Not found`.
@@ -203,16 +203,16 @@ pub fn get(tidings: &Tidings, id: &str) -> Result<GetPost> {
     tidings.store().read(|tx| sql::get(tx, &id))
 }
 
-/// The categories that posts belong to.
+/// Returns the categories.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails if the store fails.
 pub fn categories(tidings: &Tidings) -> Result<Categories> {
     Ok(Categories { categories: tidings.store().read(sql::categories)? })
 }
 
-/// As [`view_from`], when nobody who is no member can be told apart, as at a command line: each of their views counts
-/// for the post's popularity.
+/// Counts a view like [`view_from`], for callers that cannot tell guests apart, such as the command line: each view
+/// that is not a member's counts for the popularity of the post.
 ///
 /// # Errors
 /// `Not found`; `overloaded`.
@@ -220,10 +220,10 @@ pub fn view(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     view_from(tidings, caller, None, id)
 }
 
-/// Counts a view, a guest's too; a member's is also recorded in their list of viewed posts. `guest` is who views it when
-/// it is no member.
+/// Counts a view of a member or a guest. A view of a member is also recorded in the member's list of viewed posts. `guest`
+/// identifies the viewer if the caller is not a member.
 ///
-/// For the popularity of the post a viewer counts once an hour, and the guests of one network count 30 times an hour.
+/// For the popularity of a post, a viewer counts once an hour, and the guests of one network count 30 times an hour.
 ///
 /// # Errors
 /// `Not found`; `overloaded`.
@@ -253,7 +253,7 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
     })
 }
 
-/// Adds a post to the member's liked ones; one that is there already stays as it is.
+/// Adds a post to the member's liked posts. Does nothing if the member likes it already.
 ///
 /// # Errors
 /// `bad token`; `Not found`; `overloaded`.
@@ -270,8 +270,8 @@ pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     })
 }
 
-/// Takes a post out of the member's liked ones, and what the like was worth with it; one that is not there is
-/// fine.
+/// Removes a post from the member's liked posts, and subtracts the like from the popularity of the post. Does nothing if
+/// the member does not like it.
 ///
 /// # Errors
 /// `bad token`; `Not found`; `overloaded`.
@@ -288,7 +288,7 @@ pub fn unlike(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     })
 }
 
-/// An act of a member on a post's stats.
+/// Runs an act of a member that changes the stats of a post.
 fn by_member(
     tidings: &Tidings,
     caller: &Caller,
@@ -307,17 +307,17 @@ fn by_member(
     })
 }
 
-/// The id as the store has it.
+/// Returns the id in the form that the store uses.
 fn known(id: Option<ObjectId>) -> Result<String> {
     id.map(|id| id.to_string()).ok_or(Error::NotFound)
 }
 
-/// Nothing of a post but its url can be another's.
-fn taken(error: Error) -> Error {
+/// Converts a violated uniqueness to an error. Among the fields of a post, only the url can belong to another post.
+fn duplicate_url(error: Error) -> Error {
     if let Error::Store(StoreError::Duplicate) = error { Error::DuplicateUrl } else { error }
 }
 
-/// A list of texts that the store keeps as JSON.
+/// Parses a list of texts that the store holds as JSON.
 fn texts_in(json: &str) -> Result<Vec<String>> {
     serde_json::from_str(json).map_err(|cause| Error::Internal(cause.into()))
 }

@@ -1,8 +1,8 @@
-//! Search over posts, and what was searched.
+//! Searches for posts and sites, and recorded searches.
 //!
-//! A post is found when it has a word of the search, and is the better the more of them it has and the rarer
-//! they are ([`crate::post`] keeps the index). Words that the posts use like those of the search ([`crate::words`])
-//! are looked for as well, and count less. Searching records nothing; [`log`] does.
+//! A search finds the posts that have at least one of its words. A post ranks higher the more of the words it has and
+//! the rarer they are ([`crate::post`] maintains the index). Similar words ([`crate::words`]) are searched as well and
+//! count less. Searching records nothing; [`log`] records a search.
 
 use serde::Serialize;
 use tidings_text::tokens;
@@ -20,66 +20,66 @@ mod record;
 pub use record::{LatelySearches, lately, log};
 pub(crate) use record::{ListedSearch, Search};
 
-/// The most results of a search, and the most search records, that can be asked for.
+/// The maximum number of results of a search, and of search records in a list.
 pub const NUM_MAX: i64 = 300;
 
-/// The most similar words that are looked for with each token, and in all.
+/// The maximum number of similar words that are searched for each token, and in total.
 const SIMILAR: usize = 3;
 const SIMILAR_ALL: usize = 8;
 
 const NUM_RULE: &str = "num is 1 to 300";
 
-/// A post that was found.
+/// A post that a search found.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PostHit {
     /// The post.
     #[serde(flatten)]
     pub post: Post,
-    /// How well it matches, above 0 and below 1.
+    /// How well the post matches, above 0 and below 1.
     pub similarity: f64,
 }
 
-/// What a search answers.
+/// The answer to a search.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchResult {
-    /// The posts that were found, the best first.
+    /// The posts, best match first.
     pub search_result: Vec<PostHit>,
 }
 
-/// A web site whose posts were found.
+/// A web site with posts that a search found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Domain {
-    /// Its host.
+    /// The host of the site.
     pub title: String,
-    /// Its address.
+    /// The address of the site.
     pub url: String,
-    /// A line about it: the title of its best match, and how many more there are.
+    /// The title of the best match, followed by the number of further matches, if there are any.
     pub post: String,
 }
 
-/// What a search for sites answers.
+/// The answer to a search for sites.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Domains {
-    /// The sites, at most 50, the one with most matches first.
+    /// The sites, at most 50, the one with the most matches first.
     pub search_result: Vec<Domain>,
 }
 
-/// The posts that match a search best, at most `num` (1 to 300). None that is past its end.
+/// Returns the posts that match a search best, at most `num` (1 to 300), without posts past their end date.
 ///
-/// Of a post of relevance `s`, which is BM25, the similarity is `s / (1 + s)`: it grows with the relevance, and
-/// of two results of one search it says which is the better, not of two searches.
+/// The similarity of a post with the BM25 relevance `s` is `s / (1 + s)`. It grows with the relevance, so it compares
+/// results of the same search, but not results of different searches.
 ///
 /// # Errors
-/// `bad request` when the search or `num` breaks its rule; `overloaded` when it takes longer than the settings allow.
+/// `bad request` if the search or `num` breaks its rule; `overloaded` if the search takes longer than the settings allow.
 pub fn run(tidings: &Tidings, search: &str, num: i64) -> Result<SearchResult> {
     find(tidings, search, None, num)
 }
 
-/// As [`run`], among the posts that have the topic or tag `category`.
+/// Searches like [`run`], only among the posts that have the topic or tag `category`.
 ///
 /// # Errors
 /// As [`run`].
@@ -99,10 +99,10 @@ fn find(tidings: &Tidings, search: &str, category: Option<&str>, num: i64) -> Re
     Ok(SearchResult { search_result: found.into_iter().map(hit).collect() })
 }
 
-/// The web sites whose posts match a search, the one with most matches first.
+/// Returns the web sites whose posts match a search, the one with the most matches first.
 ///
 /// # Errors
-/// `bad request` when the search breaks its rule; `overloaded` as [`run`].
+/// `bad request` if the search breaks its rule; `overloaded` as for [`run`].
 pub fn domains(tidings: &Tidings, search: &str) -> Result<Domains> {
     let tokens = tokens::distinct(tokens::tokens(&checked(search)?));
     let Some(query) = Query::new(&tokens, &[]) else { return Ok(Domains { search_result: Vec::new() }) };
@@ -134,7 +134,8 @@ fn checked_num(num: i64) -> Result<i64> {
     (1..=NUM_MAX).contains(&num).then_some(num).ok_or(Error::BadRequest(NUM_RULE))
 }
 
-/// The similar words that are looked for with distinct tokens: some of each, none that is among these.
+/// Returns the similar words to search besides distinct tokens: at most [`SIMILAR`] for each token, [`SIMILAR_ALL`] in
+/// total, and none of the tokens themselves.
 fn similar_words(tidings: &Tidings, tokens: &[String]) -> Vec<String> {
     let mut similar: Vec<String> = Vec::new();
     for token in tokens {
@@ -151,7 +152,7 @@ fn similar_words(tidings: &Tidings, tokens: &[String]) -> Vec<String> {
     similar
 }
 
-/// A relevance above 0 as a number above 0 and below 1.
+/// Converts a relevance above 0 to a similarity above 0 and below 1.
 fn similarity(relevance: f64) -> f64 {
     relevance / (1.0 + relevance)
 }

@@ -1,4 +1,4 @@
-//! What a post may be: the rule of each of its fields.
+//! Drafts of posts, and the rule of each field.
 
 use url::Url;
 
@@ -7,15 +7,15 @@ use crate::config::Bounds;
 use crate::error::{Error, Result};
 use crate::text;
 
-/// Characters of a title.
+/// The length of a title in characters.
 pub const TITLE: Bounds = Bounds { min: 1, max: 300 };
-/// Characters of a post's text.
+/// The length of the text of a post in characters.
 pub const POST: Bounds = Bounds { min: 0, max: 100_000 };
-/// The most characters of an address, the post's and its image's.
+/// The maximum length of the address of a post or an image, in characters.
 pub const URL_MAX: usize = 2_000;
-/// Characters of a topic or a tag.
+/// The length of a topic or a tag in characters.
 pub const NAME: Bounds = Bounds { min: 1, max: 100 };
-/// The most topics of a post, and the most tags.
+/// The maximum number of topics of a post, and of tags.
 pub const NAMES_MAX: usize = 50;
 
 const TITLE_RULE: &str = "title is 1 to 300 characters on one line";
@@ -32,32 +32,31 @@ pub(super) const TITLE_MISSING: &str = "title is missing, and there is no post w
 const URL_MISSING: &str = "url is missing";
 const NOTHING: &str = "no field of the post is given";
 
-/// A post as somebody wants it to be, unchecked. To insert one, title and url are needed; to update one, what
-/// is to change.
+/// The unchecked fields of a post. Inserting a post requires title and url; updating a post requires at least one field,
+/// and leaves out the fields that do not change.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
-    /// Its title, 1 to 300 characters on one line; kept without white space at its ends.
+    /// The title, 1 to 300 characters on one line; white space at its ends is removed.
     pub title: Option<String>,
-    /// Its text, up to 100,000 characters.
+    /// The text, up to 100,000 characters.
     pub post: Option<String>,
-    /// Its address, http or https, up to 2,000 characters. Kept as it is written, but for white space at its
-    /// ends: two that are written differently are two addresses.
+    /// The address, http or https, up to 2,000 characters. It is stored as written, except that white space at its ends
+    /// is removed: two spellings of the same address are two addresses.
     pub url: Option<String>,
-    /// The address of its image, `""` for none: http or https, or from `/` on, for one that the client itself
-    /// serves.
+    /// The address of the image, `""` for none: http or https, or a path that begins with `/`, for an image that the
+    /// client itself serves.
     pub img: Option<String>,
-    /// The categories it belongs to: up to 50 names of 1 to 100 characters. Kept without white space at their
-    /// ends, each once.
+    /// The topics: up to 50 names of 1 to 100 characters. White space at their ends and repeated names are removed.
     pub topic: Option<Vec<String>>,
-    /// Its tags, by the same rule.
+    /// The tags, with the same rule as the topics.
     pub tag: Option<Vec<String>>,
-    /// When it was published, as RFC 3339 writes it; now, when a new post gives none.
+    /// The time of publication in RFC 3339 format; by default, a new post has the present time.
     pub date: Option<String>,
-    /// When it stops being shown, as RFC 3339 writes it; `""` for never.
+    /// The time from which the post is no longer shown, in RFC 3339 format; `""` for never.
     pub end_date: Option<String>,
 }
 
-/// The fields of a draft, each within its rule.
+/// The checked fields of a draft.
 #[derive(Debug, Default)]
 pub(super) struct Change {
     pub(super) title: Option<String>,
@@ -70,11 +69,11 @@ pub(super) struct Change {
     end_date: Option<End>,
 }
 
-/// When a post stops being shown, if ever.
+/// The end date of a post; `None` removes it.
 #[derive(Debug)]
 struct End(Option<Timestamp>);
 
-/// A whole post as administrators write it.
+/// The complete content of a post, which administrators write.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Content {
     pub(super) title: String,
@@ -89,7 +88,7 @@ pub(super) struct Content {
 
 #[cfg(feature = "fuzzing")]
 impl Content {
-    /// The post as an export writes it.
+    /// Returns the post in the format of an export.
     pub(super) fn exported(&self, id: Option<&str>, view: i64, fav: i64) -> serde_json::Value {
         serde_json::json!({
             "_id": id, "title": self.title, "post": self.post, "url": self.address.url, "img": self.img,
@@ -102,9 +101,9 @@ impl Content {
 /// An http or https address.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Address {
-    /// As it was given.
+    /// The address as written.
     pub(super) url: String,
-    /// The site: its host in lower case, IDNA-encoded, with the port where that is not its scheme's own.
+    /// The site: the host in lower case, IDNA-encoded, with the port if it is not the default of the scheme.
     pub(super) host: String,
 }
 
@@ -112,7 +111,7 @@ impl Change {
     /// Checks a draft.
     ///
     /// # Errors
-    /// `bad request`, with the rule that is broken, or when no field is given.
+    /// `bad request` with the broken rule, or if no field is given.
     pub(super) fn parse(draft: &Draft) -> Result<Self> {
         let change = Self {
             title: checked(draft.title.as_ref(), |t| text::line(t.trim(), TITLE), TITLE_RULE)?,
@@ -127,10 +126,10 @@ impl Change {
         if change.is_empty() { Err(Error::BadRequest(NOTHING)) } else { Ok(change) }
     }
 
-    /// The new post that this describes.
+    /// Returns the content of a new post.
     ///
     /// # Errors
-    /// `bad request` without a title or a url.
+    /// `bad request` if the title or the url is missing.
     pub(super) fn into_new(self, now: Timestamp) -> Result<Content> {
         Ok(Content {
             address: self.address.ok_or(Error::BadRequest(URL_MISSING))?,
@@ -144,7 +143,7 @@ impl Change {
         })
     }
 
-    /// A post that is there, with this changed.
+    /// Returns the content of an existing post after this change.
     pub(super) fn onto(self, old: &Content) -> Content {
         Content {
             title: self.title.unwrap_or_else(|| old.title.clone()),
@@ -182,8 +181,8 @@ fn address(text: &str) -> Option<Address> {
     Some(Address { url: text.to_owned(), host })
 }
 
-/// Reads an address strictly: readers of the web's kind take white space, a missing `//` and much else, and
-/// what is kept is what was written.
+/// Parses an address strictly. [`Url::parse`] corrects many mistakes, such as white space or a missing `//`, but the
+/// store holds the address as written.
 fn http(text: &str) -> Option<Url> {
     let begins = |scheme: &str| text.get(..scheme.len()).is_some_and(|t| t.eq_ignore_ascii_case(scheme));
     let written = (begins("http://") || begins("https://")) && is_plain(text);
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_kept_as_written_and_its_site_in_lower_case() {
+    fn a_url_is_stored_as_written_and_its_site_in_lower_case() {
         for (given, kept, host) in [
             (" https://Blog.Example.com/A?b#c ", "https://Blog.Example.com/A?b#c", "blog.example.com"),
             ("HTTP://example.com", "HTTP://example.com", "example.com"),
@@ -253,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_http_address_is_refused() {
+    fn an_address_that_is_not_plain_http_is_refused() {
         let long = format!("https://example.com/{}", "a".repeat(1_981));
         for refused in [
             "",
@@ -274,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_none_an_address_or_a_path() {
+    fn an_image_is_empty_an_address_or_a_path() {
         let img = |text: &str| given(|draft| draft.img = Some(text.into())).is_ok();
         for allowed in ["", " ", "https://example.com/a.png", "/static/a.png", "//cdn.example.com/a.png"] {
             assert!(img(allowed), "{allowed:?}");
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn topics_are_composed_trimmed_and_each_once() {
+    fn topics_are_composed_trimmed_and_distinct() {
         let kept = topic(&[" 서울 ", "cafe\u{301}", "café", "서울"]).unwrap();
         assert_eq!(kept, ["서울", "café"]);
         assert_eq!(topic(&[]), Some(vec![]));
@@ -297,7 +296,7 @@ mod tests {
         let mut many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(topic(&many), None);
         many[50] = "0";
-        assert!(topic(&many).is_some(), "50 names and one of them twice");
+        assert!(topic(&many).is_some(), "50 names, one of them repeated");
     }
 
     #[test]
@@ -321,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_leaves_what_it_does_not_name() {
+    fn a_change_leaves_other_fields_alone() {
         let draft = Draft {
             title: Some("a".into()),
             post: Some("text".into()),
@@ -338,7 +337,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_draft_panics_and_what_passes_keeps_the_rules(text in ".{0,400}", list: Vec<String>) {
+        fn no_draft_panics_and_accepted_drafts_keep_the_rules(text in ".{0,400}", list: Vec<String>) {
             let draft = Draft {
                 title: Some(text.clone()),
                 post: Some(text.clone()),

@@ -1,4 +1,5 @@
-//! How posts are kept: the rows of a post, its labels, the categories' counts and its place in the index.
+//! The rows of posts: inserts, updates and removes a post together with its labels, the counts of categories and the
+//! entry of the search index.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +13,13 @@ use crate::id::PostKey;
 use crate::profile::history::json_list;
 use crate::store::{StoreError, Topic, Tx};
 
-/// A post that is there.
+/// An existing post.
 pub(super) struct Stored {
     pub(super) key: PostKey,
     pub(super) content: Content,
 }
 
-/// A post that is not there yet.
+/// A new post.
 pub(super) struct New<'p> {
     pub(super) id: &'p str,
     pub(super) content: &'p Content,
@@ -27,15 +28,16 @@ pub(super) struct New<'p> {
     pub(super) fav: i64,
 }
 
-/// What is left to write once the rows of a transaction's posts are: the index and the categories' counts.
+/// The changes of a transaction to data derived from posts: the search index, the counts of categories and the number
+/// of posts. They are collected while the rows of posts are written, and written after all of them.
 ///
-/// The index comes last, and together: each statement of another kind that follows a change of it can make it
-/// write out what it has gathered.
+/// The changes to the index are consecutive, because a statement on another table can make FTS5 flush the changes that
+/// it buffers.
 #[derive(Default)]
 pub(super) struct DerivedChanges {
     index: Vec<Indexing>,
     categories: BTreeMap<String, i64>,
-    /// Posts more than before.
+    /// The change of the number of posts.
     posts: i64,
 }
 
@@ -46,7 +48,7 @@ enum Indexing {
 }
 
 impl DerivedChanges {
-    /// Writes it, and says that posts have changed.
+    /// Writes the changes, and marks posts as changed.
     pub(super) fn write(self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         for (name, more) in self.categories.iter().filter(|(_, more)| **more != 0) {
             let sql = "INSERT INTO category (name, posts) VALUES ($1, $2)
@@ -79,7 +81,7 @@ impl DerivedChanges {
 
     fn count(&mut self, topics: &[String], more: i64) {
         for topic in topics {
-            // Most are there already.
+            // Avoids cloning the name of a topic that is counted already.
             match self.categories.get_mut(topic) {
                 Some(count) => *count += more,
                 None => drop(self.categories.insert(topic.clone(), more)),
@@ -90,17 +92,17 @@ impl DerivedChanges {
 
 const COLUMNS: &str = "key, url, host, title, post, img, topic, tag, date, end_date";
 
-/// The post with this id.
+/// Returns the post with this id.
 pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Stored>> {
     stored(tx, &format!("SELECT {COLUMNS} FROM post WHERE id = $1"), id)
 }
 
-/// The post with this address.
+/// Returns the post with this address.
 pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Stored>> {
     stored(tx, &format!("SELECT {COLUMNS} FROM post WHERE url = $1"), url)
 }
 
-/// Whether a post has this id.
+/// Returns whether a post has this id.
 pub(super) fn has_id(tx: &mut dyn Tx, id: &str) -> Result<bool, StoreError> {
     Ok(tx.row("SELECT 1 FROM post WHERE id = $1", &[id.into()])?.is_some())
 }
@@ -123,10 +125,10 @@ fn stored(tx: &mut dyn Tx, sql: &str, arg: &str) -> Result<Option<Stored>> {
     }))
 }
 
-/// Keeps a new post.
+/// Inserts a post.
 ///
 /// # Errors
-/// `Duplicate` when its address or its id is another's.
+/// `Duplicate` if another post has the address or the id.
 pub(super) fn insert(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -152,7 +154,7 @@ pub(super) fn insert(
         post.into(),
     ];
     tx.run(sql, &args)?;
-    // Not RETURNING, for which SQLite keeps a journal of the statement: an import took a fifth longer.
+    // Not with RETURNING, because SQLite then writes a statement journal: an import took 20 % longer.
     let key: PostKey = tx.one("SELECT key FROM post WHERE id = $1", &[new.id.into()])?.take(0)?;
     let sql = "INSERT INTO post_stats (post, view, fav, heat, revision) VALUES ($1, $2, $3, NULL, $4)";
     let revision = tx.revision();
@@ -164,10 +166,10 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// Makes a post that is there what it shall be.
+/// Updates a post to the content `new`. `tokens` are the tokens of its title and text, if they are known.
 ///
 /// # Errors
-/// `Duplicate` when another has its new address.
+/// `Duplicate` if another post has the new address.
 pub(super) fn update(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -209,7 +211,7 @@ pub(super) fn update(
     Ok(())
 }
 
-/// Removes a post, and with it its place in every list.
+/// Removes a post, which also removes it from all lists.
 pub(super) fn remove(
     tx: &mut dyn Tx,
     _: &Admin<'_>,
@@ -226,7 +228,7 @@ pub(super) fn remove(
     Ok(())
 }
 
-/// Labels a post anew.
+/// Replaces the labels of a post.
 pub(super) fn relabel(
     tx: &mut dyn Tx,
     key: PostKey,
@@ -237,7 +239,7 @@ pub(super) fn relabel(
     label(tx, key, topic, tag)
 }
 
-/// Labels a post that has no labels.
+/// Inserts the labels of a post that has none.
 fn label(tx: &mut dyn Tx, key: PostKey, topic: &[String], tag: &[String]) -> Result<(), StoreError> {
     let sql = "INSERT INTO label (name, post, topic) VALUES ($1, $2, $3)";
     for (name, is_topic) in labels(topic, tag) {
@@ -246,7 +248,7 @@ fn label(tx: &mut dyn Tx, key: PostKey, topic: &[String], tag: &[String]) -> Res
     Ok(())
 }
 
-/// The labels of a post: its topics, and its tags that are no topics of it.
+/// Returns the labels of a post, and whether each is a topic: its topics, and its tags that are not topics as well.
 pub(super) fn labels<'p>(topic: &'p [String], tag: &'p [String]) -> impl Iterator<Item = (&'p String, bool)> {
     let tags = tag.iter().filter(|name| !topic.contains(name));
     topic.iter().map(|name| (name, true)).chain(tags.map(|name| (name, false)))

@@ -1,11 +1,11 @@
-//! What acts change of a post: views, likes and heat.
+//! The stats of a post: views, likes and heat, which acts change.
 
 use super::heat::{Decay, VIEW_WEIGHT, weight_of};
 use crate::clock::Timestamp;
 use crate::id::PostKey;
 use crate::store::{StoreError, Topic, Tx};
 
-/// What acts change of a post.
+/// The stats of a post. The methods change them in memory; [`PostStats::update`] writes them.
 pub(crate) struct PostStats {
     pub(crate) post: PostKey,
     view: i64,
@@ -15,25 +15,25 @@ pub(crate) struct PostStats {
 }
 
 impl PostStats {
-    /// That of the post with this id.
+    /// Returns the stats of the post with this id.
     pub(super) fn of_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Self>, StoreError> {
         sql::by_id(tx, id)
     }
 
-    /// That of the post with this address.
+    /// Returns the stats of the post with this address.
     pub(crate) fn of_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Self>, StoreError> {
         sql::by_url(tx, url)
     }
 
-    /// That of the post with this key.
+    /// Returns the stats of the post with this key.
     pub(crate) fn of_key(tx: &mut dyn Tx, key: PostKey) -> Result<Option<Self>, StoreError> {
         sql::by_key(tx, key)
     }
 
-    /// Counts a view, one that was done at `warms_at` where it counts for the post's popularity.
-    pub(crate) fn view(&mut self, warms_at: Option<Timestamp>) {
+    /// Counts a view. If it counts for the popularity of the post, `heated_at` is the time of the view.
+    pub(crate) fn view(&mut self, heated_at: Option<Timestamp>) {
         self.view += 1;
-        if let Some(at) = warms_at {
+        if let Some(at) = heated_at {
             self.heat = self.decay.add(self.heat, VIEW_WEIGHT, at);
         }
     }
@@ -44,13 +44,14 @@ impl PostStats {
         self.heat = self.decay.add(self.heat, weight, at);
     }
 
-    /// Counts a like no longer that was given at some time.
+    /// Subtracts a like that was given at the time `at`.
     pub(crate) fn unlike(&mut self, weight: f64, at: Timestamp) {
         self.fav -= 1;
         self.heat = self.decay.take(self.heat, weight, at);
     }
 
-    /// Writes it. Its acts are worth no more than if all were done at `now`; a like weighs `like_weight`.
+    /// Writes the stats. The heat is limited to that of the same acts if all happened at `now`; a like weighs
+    /// `like_weight`.
     pub(crate) fn update(
         mut self,
         tx: &mut dyn Tx,

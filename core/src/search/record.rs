@@ -16,7 +16,7 @@ use crate::error::{Error, Pending, Result};
 use crate::profile::history::{self, SearchRecord};
 use crate::store::{StoreError, Topic, Tx};
 
-/// What listing a member's searches answers.
+/// The answer to listing a member's searches.
 #[derive(Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LatelySearches {
@@ -24,18 +24,19 @@ pub struct LatelySearches {
     pub lately_search_list: Vec<SearchRecord>,
 }
 
-/// Records a search, a guest's too; a member's also in their list of searches. `guest` is who searches when it is
-/// no member, as far as they can be told apart. A crawler's is counted, but stands in no ranking of terms.
+/// Records a search of a member or a guest. The search of a member is also added to the member's list of searches.
+/// `guest` identifies the caller for the trends if the caller is not a member; `None` if guests cannot be told apart. The
+/// search of a crawler is counted, but does not count in trends.
 ///
 /// # Errors
-/// `bad request` when the search breaks its rule; `overloaded`.
+/// `bad request` if the search breaks its rule; `overloaded`.
 pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &str) -> Pending<()> {
     let (identity, now) = (caller.identify(tidings), tidings.now());
     let search = match Search::new(search) {
         Ok(search) => search,
         Err(error) => return Pending::given(Err(error)),
     };
-    // A guest has no list in which it would stand.
+    // A guest has no list of searches.
     let listed = matches!(identity, Identity::Named { .. }).then(|| search.clone().listed(tidings));
     let calendar = Arc::clone(&tidings.analysis().calendar);
     tidings.store().submit(move |tx| {
@@ -46,7 +47,7 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
                     listed.insert(tx, &member, now)?;
                 }
             }
-            // What crawlers look for is nobody's wish.
+            // Crawler searches do not count in trends.
             None if guest.is_some_and(Guest::is_crawler) => {}
             None => search.count_term(tx, guest.map_or(VisitorNumber::NOBODY, Guest::searcher), now)?,
         }
@@ -54,40 +55,41 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
     })
 }
 
-/// A search as it is recorded.
+/// A search that keeps its rule, as it is recorded.
 #[derive(Clone)]
 pub(crate) struct Search {
-    /// As it was written.
+    /// The search as the caller wrote it.
     pub(crate) original: String,
     term: String,
 }
 
-/// A search as it stands in a member's list.
+/// A search as an entry of a member's list.
 pub(crate) struct ListedSearch {
     pub(crate) search: Search,
-    /// Blanks between.
+    /// The tokens, separated by blanks.
     tokens: String,
+    /// The similar words, separated by blanks.
     similar: String,
 }
 
 impl Search {
-    /// A search that keeps its rule.
+    /// Checks a search.
     ///
     /// # Errors
-    /// `bad request` when it does not.
+    /// `bad request` if the search breaks its rule.
     pub(crate) fn new(search: &str) -> Result<Self> {
         let original = checked(search)?;
         Ok(Self { term: tokens::normalise_term(&original), original })
     }
 
-    /// It with the words that stand beside it in a list: finding these takes its time.
+    /// Adds the tokens and the similar words, which a list shows. Finding similar words takes milliseconds.
     pub(crate) fn listed(self, tidings: &Tidings) -> ListedSearch {
         let tokens = tokens::tokens(&self.original);
         let similar = similar_words(tidings, &tokens::distinct(tokens.clone())).join(" ");
         ListedSearch { search: self, tokens: tokens.join(" "), similar }
     }
 
-    /// Counts it among what is searched just now.
+    /// Records the search for the trends.
     pub(crate) fn count_term(
         &self,
         tx: &mut dyn Tx,
@@ -102,7 +104,7 @@ impl Search {
 }
 
 impl ListedSearch {
-    /// Records it in a member's list of searches.
+    /// Adds the search to a member's list of searches.
     pub(crate) fn insert(
         &self,
         tx: &mut dyn Tx,
@@ -113,10 +115,10 @@ impl ListedSearch {
     }
 }
 
-/// The member's newest searches, at most `num` (1 to 300).
+/// Returns the member's newest searches, at most `num` (1 to 300).
 ///
 /// # Errors
-/// `bad token`; `bad request` when `num` breaks its rule.
+/// `bad token`; `bad request` if `num` breaks its rule.
 pub fn lately(tidings: &Tidings, caller: &Caller, num: i64) -> Result<LatelySearches> {
     let identity = caller.identify(tidings);
     let lately_search_list = tidings.store().read(|tx| {

@@ -8,7 +8,7 @@ use crate::clock::Timestamp;
 use crate::post::{self, Draft};
 use crate::testing::{self, NOW, Service};
 
-/// Posts about Rust and about the library, on two sites.
+/// Creates a service with posts about Rust and about the library, on two sites.
 fn service() -> Service {
     let service = testing::service();
     for (title, text, url, topic, end_date) in [
@@ -37,7 +37,7 @@ fn titles(found: Result<SearchResult>) -> Vec<String> {
 }
 
 #[test]
-fn the_best_match_comes_first_and_none_past_its_end() {
+fn the_best_match_comes_first_and_ended_posts_are_left_out() {
     let service = service();
     let found = run(&service, "rust CARGO", 10).unwrap().search_result;
     let titles: Vec<&str> = found.iter().map(|hit| hit.post.title.as_str()).collect();
@@ -47,7 +47,7 @@ fn the_best_match_comes_first_and_none_past_its_end() {
 }
 
 #[test]
-fn similar_words_are_looked_for_too_and_count_less() {
+fn similar_words_are_searched_too_and_count_less() {
     let service = service();
     let vectors = "2 2\ncompiler 1 0\nlibrary 1 0.1\nclub 1 0.2\nnotes 0 1\n";
     words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
@@ -60,7 +60,7 @@ fn similar_words_are_looked_for_too_and_count_less() {
     assert_eq!(
         domains(&service, "compiler").unwrap().search_result.len(),
         1,
-        "sites are counted by what was asked"
+        "a search for sites uses no similar words"
     );
 
     let ann = service.member("ann");
@@ -70,7 +70,7 @@ fn similar_words_are_looked_for_too_and_count_less() {
 }
 
 #[test]
-fn of_equal_matches_the_newest_comes_first_then_the_greatest_id() {
+fn equal_matches_are_ordered_by_date_then_by_id() {
     let service = testing::service();
     for (url, date) in [("a", "2026-01-01"), ("b", "2026-01-03"), ("c", "2026-01-01"), ("d", "2026-01-02")] {
         let draft = Draft {
@@ -87,7 +87,7 @@ fn of_equal_matches_the_newest_comes_first_then_the_greatest_id() {
 }
 
 #[test]
-fn a_korean_word_is_found_with_and_without_its_particle() {
+fn a_search_finds_a_korean_word_with_and_without_its_particle() {
     let service = service();
     for search in ["도서관", "도서관에서", "도서관은?"] {
         assert_eq!(titles(run(&service, search, 10)), ["도서관"], "{search}");
@@ -95,16 +95,16 @@ fn a_korean_word_is_found_with_and_without_its_particle() {
 }
 
 #[test]
-fn within_a_category_only_its_posts_are_found() {
+fn a_search_in_a_category_finds_only_its_posts() {
     let service = service();
     assert_eq!(titles(in_category(&service, "language", "rust", 10)), ["Notes"]);
     assert_eq!(titles(in_category(&service, "campus", "rust", 10)), ["Rust club"]);
-    assert_eq!(titles(in_category(&service, "2026", "cargo", 10)).len(), 2, "a tag counts, too");
+    assert_eq!(titles(in_category(&service, "2026", "cargo", 10)).len(), 2, "a tag is a category, too");
     assert!(titles(in_category(&service, "unknown", "rust", 10)).is_empty());
 }
 
 #[test]
-fn sites_come_by_their_matches() {
+fn sites_are_ordered_by_their_matches() {
     let service = service();
     let site = |title: &str, url: &str, post: &str| Domain {
         title: title.into(),
@@ -118,7 +118,7 @@ fn sites_come_by_their_matches() {
             site("campus.kr", "https://campus.kr/", "Rust club"),
         ]
     );
-    // Both of the campus match, and the newest is on https.
+    // Both posts of the campus match, and the newest has an https address.
     let found = domains(&service, "도서관 club notes").unwrap().search_result;
     assert_eq!((found[0].url.as_str(), found[0].post.ends_with(" (+1)")), ("https://campus.kr/", true));
     assert!(domains(&service, "nothing").unwrap().search_result.is_empty());
@@ -126,7 +126,7 @@ fn sites_come_by_their_matches() {
 }
 
 #[test]
-fn a_search_and_its_number_keep_to_their_bounds() {
+fn a_search_or_number_out_of_bounds_is_refused() {
     let service = service();
     for (search, num) in [("", 1), ("  \n", 1), (&*"a".repeat(201), 1), ("a\0", 1), ("a", 0), ("a", 301)] {
         assert_eq!(run(&service, search, num).unwrap_err().to_string(), "bad request", "{search:?} {num}");
@@ -138,7 +138,7 @@ fn a_search_and_its_number_keep_to_their_bounds() {
 }
 
 #[test]
-fn posts_are_found_by_what_they_are_now() {
+fn a_search_finds_posts_by_their_current_text() {
     let service = service();
     let id = run(&service, "compiler", 1).unwrap().search_result.remove(0).post.id;
     let draft = Draft { post: Some("A linker.".into()), ..Draft::default() };
@@ -196,7 +196,7 @@ fn only_a_member_has_a_list_of_searches() {
 }
 
 #[test]
-fn no_search_is_an_error_but_one_that_breaks_its_rule() {
+fn a_search_fails_only_if_it_breaks_its_rule() {
     let service = service();
     let ann = service.member("ann");
     let query =
