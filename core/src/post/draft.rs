@@ -22,8 +22,7 @@ const TITLE_RULE: &str = "title is 1 to 300 characters on one line";
 const POST_RULE: &str =
     "post is at most 100000 characters, without control characters but tabs and line breaks";
 const URL_RULE: &str = "url is an address of at most 2000 characters that begins with http:// or https://";
-const IMG_RULE: &str =
-    "img is \"\", an address of at most 2000 characters with http:// or https://, or one from / on";
+const IMG_RULE: &str = "img is \"\", an address of at most 2000 characters with http:// or https://, or a path that begins with /";
 const TOPIC_RULE: &str = "topic is a list of at most 50 names of 1 to 100 characters";
 const TAG_RULE: &str = "tag is a list of at most 50 names of 1 to 100 characters";
 const DATE_RULE: &str = "date is written like 2026-11-20T08:36:00Z";

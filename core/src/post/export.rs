@@ -1,4 +1,4 @@
-//! Every post, as their import reads them.
+//! The export of all posts, in the format that the import reads.
 
 use std::ops::ControlFlow;
 
@@ -12,17 +12,17 @@ use crate::id::PostKey;
 use crate::profile::history::JsonList;
 use crate::store::{Row, StoreError, Tx};
 
-/// Posts that are read together: what bounds the memory of an export.
+/// The number of posts that one transaction reads. It bounds the memory of an export.
 const PAGE: i64 = 100;
 
-/// What an export did.
+/// The result of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Exported {
-    /// Posts that were handed on.
+    /// The number of exported posts.
     pub posts: u64,
 }
 
-/// A post as a line of an export holds it.
+/// A post as a line of an export.
 #[derive(Serialize)]
 struct Line {
     #[serde(skip)]
@@ -41,11 +41,12 @@ struct Line {
     fav_cnt: i64,
 }
 
-/// Hands on every post, in the order in which they came, as lines of JSON that [`import`](super::import) reads: `take`
-/// is given some whole lines, and how many posts were handed on with them, and may stop it.
+/// Exports all posts in the order of their insertion, as lines of JSON that [`import`](super::import) reads. `take`
+/// receives one or more complete lines, and the number of posts exported so far including these; it can cancel the
+/// export.
 ///
-/// What is imported into an empty database and exported again is the same to the byte. Posts that come or go meanwhile
-/// may be among them or not.
+/// An export that is imported into an empty database and exported again is the same to the byte. Posts that are inserted
+/// or removed during the export may or may not be part of it.
 ///
 /// # Errors
 /// `bad token`, `Not admin`.

@@ -1,4 +1,4 @@
-//! What newsfeeds are made of: posts without their text, as they change.
+//! Reads the posts, without their texts, that newsfeeds need, and the changes to them.
 
 use super::{Tx, texts_in};
 use crate::clock::Timestamp;
@@ -6,39 +6,39 @@ use crate::error::Result;
 use crate::id::PostKey;
 use crate::store::Row;
 
-/// A post as a newsfeed needs it.
+/// The data of a post that newsfeeds need.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FeedRow {
-    /// Its key in the store; never given to another post.
+    /// The key in the store. A key is never reused for another post.
     pub(crate) key: PostKey,
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) url: String,
-    /// The site it is on.
+    /// The site of the post.
     pub(crate) host: String,
     pub(crate) img: String,
     pub(crate) topic: Vec<String>,
     pub(crate) tag: Vec<String>,
-    /// The most telling tokens of title and text, most telling first, blanks between.
+    /// The keywords of title and text, most significant first, separated by blanks.
     pub(crate) keyword: String,
     pub(crate) date: Timestamp,
     pub(crate) end_date: Option<Timestamp>,
     pub(crate) view: i64,
     pub(crate) fav: i64,
-    /// How popular it is, greater is more; `None` when nobody viewed or liked it. See [`super::heat`].
+    /// The popularity, see [`super::heat`]; `None` without views and likes.
     pub(crate) heat: Option<f64>,
 }
 
-/// What a row is made of: [`feed_row`] goes by the order.
+/// The columns of a row in the order that [`feed_row`] reads.
 const COLUMNS: &str =
     "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date,
                        s.view, s.fav, s.heat";
 
-/// The posts that changed, or whose views or likes did, after the revision `since`; when that is 0, the newest
-/// `posts` there are. Newest first.
+/// Returns the posts that changed after the revision `since`, newest first. Views and likes are changes, too. If `since`
+/// is 0, returns the newest posts, at most `posts`.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails if the store fails.
 pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<FeedRow>> {
     if since == 0 {
         return until(tx, Timestamp::MAX, posts);
@@ -50,10 +50,10 @@ pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<F
     tx.rows(&sql, &[since.into()])?.into_iter().map(feed_row).collect()
 }
 
-/// The newest `posts` of those that are dated `at` or before. Newest first.
+/// Returns the newest posts with a date not after `at`, at most `posts`, newest first.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails if the store fails.
 pub(crate) fn until(tx: &mut dyn Tx, at: Timestamp, posts: usize) -> Result<Vec<FeedRow>> {
     let limit = i64::try_from(posts).unwrap_or(i64::MAX);
     let sql = format!(
@@ -63,10 +63,10 @@ pub(crate) fn until(tx: &mut dyn Tx, at: Timestamp, posts: usize) -> Result<Vec<
     tx.rows(&sql, &[at.into(), limit.into()])?.into_iter().map(feed_row).collect()
 }
 
-/// The keys of the posts that were removed after the revision `since`.
+/// Returns the keys of the posts that were removed after the revision `since`.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails if the store fails.
 pub(crate) fn removed(tx: &mut dyn Tx, since: i64) -> Result<Vec<PostKey>> {
     let rows = tx.rows("SELECT post FROM removed_post WHERE revision > $1", &[since.into()])?;
     rows.into_iter().map(|mut row| Ok(row.take(0)?)).collect()

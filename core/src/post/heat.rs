@@ -1,14 +1,13 @@
-//! How popular a post is: the sum of its acts, each decayed by its own age, as one number that never has to be
-//! brought up to date.
+//! The popularity of a post: the sum of its acts, each decayed by its own age, as one number that only acts change.
 //!
-//! An act of weight `w` at time `t` adds `w · 2^(t / half-life)` to its post; at any later moment `now`, that sum
-//! times `2^(-now / half-life)` is what the acts are worth by then. The second factor is the same for all posts,
-//! so the order of the sums is the order of popularity at every moment, and it changes only with new acts. The
-//! sums grow without bound, so their logarithms are kept: the *heat*.
+//! An act of weight `w` at time `t` adds `w · 2^(t / half-life)` to the sum of its post. At any later time `now`, the sum
+//! times `2^(-now / half-life)` is the popularity. The second factor is the same for all posts, so at every time the order
+//! of the sums is the order of popularity, and it changes only with new acts. The sums grow without bound, so the
+//! database holds their logarithms: the *heat*.
 //!
-//! The half-life that all heats of a database are made with stands in the database, because sums of different
-//! half-lives cannot be compared: it is set by whoever opened it last ([`set_half_life`]), and read with every
-//! act, so that processes with different settings cannot mix theirs.
+//! Sums of different half-lives cannot be compared, so the half-life of all heats is stored in the database. The process
+//! that opened the database last determines it ([`set_half_life`]), and every act reads it, so processes with different
+//! settings do not mix their half-lives.
 //!
 //! Source: Cormode, Shkapenyuk, Srivastava and Xu, *Forward decay: a practical time decay model for streaming
 //! systems*, ICDE 2009; the exponential `g`, with 1970 as landmark.
@@ -17,102 +16,102 @@ use crate::clock::{DAY_MS, Timestamp};
 use crate::error::Result;
 use crate::store::{Store, StoreError, Topic, Tx};
 
-/// What a view weighs.
+/// The weight of a view.
 pub(crate) const VIEW_WEIGHT: f64 = 1.0;
 
-/// Half-lives below a minute are taken as one: finer ones drown in rounding.
+/// The minimum half-life, one minute: with a shorter one, rounding errors dominate.
 const HALF_LIFE_MIN_DAYS: f64 = 1.0 / (24.0 * 60.0);
 
-/// How many roundings of a heat may add up before what is left of it counts as nothing.
+/// The remaining share of a sum counts as nothing if it is less than this number of rounding errors.
 const ROUNDINGS: f64 = 4_096.0;
 
-/// How fast acts lose their weight.
+/// The rate at which acts lose their weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Decay {
-    /// Of the natural logarithm, in a day.
+    /// The decrease of the natural logarithm of the weight in a day.
     rate: f64,
 }
 
 impl Decay {
-    /// Acts whose weight halves in so many days.
+    /// Creates the decay with which the weight of an act halves in this number of days.
     pub(crate) fn new(half_life_days: f64) -> Self {
         Self { rate: std::f64::consts::LN_2 / at_least_a_minute(half_life_days) }
     }
 
-    /// The heat once there is an act of `weight` more, at the time `at`; a weight of 0 or less adds nothing.
+    /// Adds an act of `weight` at the time `at` to a heat. A weight of 0 or less adds nothing.
     ///
-    /// In whatever order acts come, the heat is the same but for rounding.
+    /// Except for rounding, the result does not depend on the order of acts.
     pub(crate) fn add(self, heat: Option<f64>, weight: f64, at: Timestamp) -> Option<f64> {
         let Some(act) = self.act(weight, at) else { return heat };
         let Some(heat) = heat else { return Some(act) };
-        // ln(e^a + e^b), without leaving the logarithms.
+        // ln(e^a + e^b), computed without the powers, which would overflow.
         Some(heat.max(act) + (-(heat - act).abs()).exp().ln_1p())
     }
 
-    /// The heat without an act that was added with `weight` at the time `at`; `None` when nothing is left
-    /// within rounding.
+    /// Subtracts an act that was added with `weight` at the time `at`. Returns `None` if the rest is within the rounding
+    /// error.
     ///
-    /// What is less than some billionth of the act that is taken goes with it.
+    /// A rest of less than about a billionth of the subtracted act is lost.
     pub(crate) fn take(self, heat: Option<f64>, weight: f64, at: Timestamp) -> Option<f64> {
         let Some(act) = self.act(weight, at) else { return heat };
         let heat = heat?;
-        // The share of the sum that stays.
+        // The remaining share of the sum.
         let left = -(act - heat).exp_m1();
         (left > ROUNDINGS * f64::EPSILON * heat.abs().max(1.0)).then(|| heat + left.ln())
     }
 
-    /// The heat, lowered to that of acts of `weight` in all that were all done at `now`: acts cannot be worth more,
-    /// unless some are dated in the future, as after a clock that was ahead.
+    /// Limits a heat to that of acts with the total `weight` that all happened at `now`. A heat exceeds this limit only if
+    /// acts have dates in the future, for example after the clock was ahead.
     pub(crate) fn bounded(self, heat: Option<f64>, weight: f64, now: Timestamp) -> Option<f64> {
         Some(heat?.min(self.act(weight, now)?))
     }
 
-    /// What the acts behind a heat are worth at `now`, in views of this moment.
+    /// Returns the popularity at `now`, in views at that time.
     #[cfg(test)]
     pub(crate) fn worth(self, heat: Option<f64>, now: Timestamp) -> f64 {
         heat.map_or(0.0, |heat| (heat - self.grown(now)).exp())
     }
 
-    /// The logarithm of what one act adds.
+    /// Returns the logarithm of the summand of an act; `None` without a weight.
     fn act(self, weight: f64, at: Timestamp) -> Option<f64> {
         (weight > 0.0).then(|| weight.ln() + self.grown(at))
     }
 
-    /// The logarithm by which an act at this time weighs more than one in 1970.
+    /// Returns the logarithm of the factor by which an act at this time exceeds one in 1970.
     #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are far below 2^53")]
     fn grown(self, at: Timestamp) -> f64 {
         self.rate * (at.as_millis() as f64 / DAY_MS as f64)
     }
 }
 
-/// The most that all acts of a post weigh together: `like_weight` is that of a like.
+/// Returns the total weight of the acts of a post. A like weighs `like_weight`.
 #[expect(clippy::cast_precision_loss, reason = "no post has 2^53 views")]
 pub(crate) fn weight_of(views: i64, likes: i64, like_weight: f64) -> f64 {
     let likes = if like_weight > 0.0 { likes.max(0) as f64 * like_weight } else { 0.0 };
     views.max(0) as f64 * VIEW_WEIGHT + likes
 }
 
-/// How the acts of a database lose their weight; `None` until it is first opened by a service.
+/// Returns the decay of a database; `None` if no service has opened the database yet.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails if the store fails.
 pub(crate) fn decay(tx: &mut dyn Tx) -> Result<Option<Decay>, StoreError> {
     let row = tx.row("SELECT half_life_days FROM decay", &[])?;
     row.map(|mut row| Ok(Decay::new(row.take(0)?))).transpose()
 }
 
 fn at_least_a_minute(half_life_days: f64) -> f64 {
-    // NaN gives way, too.
+    // `max` also replaces NaN.
     half_life_days.max(HALF_LIFE_MIN_DAYS)
 }
 
-/// Makes the database's heats those of this half-life; done at open.
+/// Sets the half-life of the database. The service calls this when it opens the database.
 ///
-/// A half-life that has changed holds from `now` on: what each post's acts are worth at this moment stays, and
-/// so does the order of posts. Nothing is written when it has not changed.
+/// A changed half-life applies from `now` on: the heats are converted so that the popularity at `now` and the order of
+/// posts remain. An unchanged one writes nothing.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails if the store fails.
 pub(crate) fn set_half_life(store: &Store, half_life_days: f64, now: Timestamp) -> Result<()> {
     let days = at_least_a_minute(half_life_days);
     let stored = |tx: &mut dyn Tx| -> Result<Option<f64>, StoreError> {
@@ -148,7 +147,7 @@ mod tests {
     use super::*;
     use crate::testing::{self, NOW};
 
-    /// A time of the last `days`.
+    /// Generates a time within the last `days`.
     fn lately(days: i64) -> impl Strategy<Value = Timestamp> {
         (-days * DAY_MS..0).prop_map(|ms| NOW + ms)
     }
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_act_halves_in_a_half_life_and_a_like_weighs_as_many_views() {
+    fn an_act_halves_in_a_half_life_and_a_like_equals_several_views() {
         let decay = Decay::new(3.0);
         let heat = decay.add(None, 1.0, NOW);
         assert!((decay.worth(heat, NOW) - 1.0).abs() < 1e-9);
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_and_half_lives_that_make_no_sense_do_no_harm() {
+    fn invalid_weights_and_half_lives_do_no_harm() {
         let decay = Decay::new(3.0);
         assert_eq!(decay.add(None, 0.0, NOW), None);
         assert_eq!(decay.add(Some(1.0), -1.0, NOW), Some(1.0));
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn acts_are_never_worth_more_than_if_all_were_done_now() {
+    fn a_bounded_heat_is_at_most_that_of_acts_at_present() {
         let decay = Decay::new(3.0);
         let future = decay.add(decay.add(None, 1.0, NOW), 3.0, NOW + 300 * DAY_MS);
         assert!((decay.worth(decay.bounded(future, 4.0, NOW), NOW) - 4.0).abs() < 1e-6);
@@ -224,7 +223,7 @@ mod tests {
         }
 
         #[test]
-        fn an_act_taken_back_leaves_what_was_there(
+        fn subtracting_an_act_restores_the_heat(
             acts in proptest::collection::vec((0.5..5.0, lately(30)), 0..40),
             weight in 0.5..5.0,
             at in lately(30),
@@ -236,7 +235,7 @@ mod tests {
         }
 
         #[test]
-        fn taking_what_was_never_added_is_clamped(heat: f64, weight: f64, ms: i64) {
+        fn subtracting_an_act_that_was_not_added_is_never_nan(heat: f64, weight: f64, ms: i64) {
             let at = Timestamp::from_millis(ms);
             let left = Decay::new(3.0).take(Some(heat).filter(|heat| heat.is_finite()), weight, at);
             prop_assert!(left.is_none_or(|left| !left.is_nan()));
@@ -244,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn another_half_life_keeps_what_acts_are_worth_and_their_order() {
+    fn a_changed_half_life_keeps_the_popularity_and_the_order_of_posts() {
         let service = testing::service();
         let (old, new) = (Decay::new(3.0), Decay::new(10.0));
         let heats = [old.add(None, 1.0, NOW - 9 * DAY_MS), old.add(None, 3.0, NOW), None];
@@ -272,7 +271,7 @@ mod tests {
         let version = service.store().version(Topic::Posts);
         set_half_life(service.store(), 3.0, NOW).unwrap();
         assert_eq!(stored(), (old, heats.to_vec()));
-        assert_eq!(service.store().version(Topic::Posts), version, "nothing changed");
+        assert_eq!(service.store().version(Topic::Posts), version, "an unchanged half-life writes nothing");
 
         set_half_life(service.store(), 10.0, NOW).unwrap();
         let (decay, after) = stored();

@@ -1,8 +1,8 @@
-//! The full-text index over the words of posts: every statement that names `post_index`.
+//! The full-text index over posts: all statements that use `post_index`.
 //!
-//! These are SQLite's alone (FTS5); PostgreSQL will need its own in place of this file. The index is handed
-//! tokens with blanks between and takes everything else for a letter, so that what a word is stands in
-//! [`tidings_text::tokens`] and nowhere else.
+//! The statements are specific to SQLite (FTS5); PostgreSQL will need its own version of this file. The index receives
+//! tokens separated by blanks, and its tokenizer treats every other character as a letter. So
+//! [`tidings_text::tokens`] alone defines what a word is.
 
 use super::Post;
 use super::token_fields::TokenFields;
@@ -10,20 +10,20 @@ use crate::clock::Timestamp;
 use crate::id::PostKey;
 use crate::store::{Arg, Row, StoreError, Tx};
 
-/// How much more a word in the title says about a post than the same word in its text.
+/// The weight of a word in the title relative to a word in the text.
 const TITLE_WEIGHT: f64 = 4.0;
-/// The most words of a search that are looked for; the first ones.
+/// The maximum number of words of a search; further words are ignored.
 pub(crate) const QUERY_TOKENS: usize = 32;
-/// The most sites that are answered.
+/// The maximum number of sites in a result.
 const SITES_MAX: i64 = 50;
 
-/// What a similar word tells of a post, beside a word that is looked for.
+/// The weight of a similar word relative to a word of the search.
 const SIMILAR_WEIGHT: f64 = 0.2;
 
-/// The keys of the posts that match $1, with their relevance when a word in the title weighs $2.
+/// The keys of the posts that match $1, with their relevance, where a word in the title weighs $2.
 const FOUND: &str = "found AS MATERIALIZED (
     SELECT rowid AS key, -bm25(post_index, $2, 1.0) AS relevance FROM post_index WHERE post_index MATCH $1)";
-/// As [`FOUND`], also of those that match $5, whose relevance weighs $6.
+/// Like [`FOUND`], with the posts that match $5 in addition, whose relevance is multiplied by $6.
 const FOUND_SIMILAR: &str = "found AS MATERIALIZED (
     SELECT key, sum(relevance) AS relevance FROM (
         SELECT rowid AS key, -bm25(post_index, $2, 1.0) AS relevance FROM post_index WHERE post_index MATCH $1
@@ -31,71 +31,71 @@ const FOUND_SIMILAR: &str = "found AS MATERIALIZED (
         SELECT rowid, -bm25(post_index, $2, 1.0) * $6 FROM post_index WHERE post_index MATCH $5)
     GROUP BY key)";
 
-/// The words that are looked for. A post is found when it has one of them, or one of the similar ones.
+/// A query. It matches a post that has one of its words or one of the similar words.
 pub(crate) struct Query {
     words: String,
     similar: Option<String>,
 }
 
 impl Query {
-    /// A query for these distinct tokens, and words similar to them; `None` when there are no tokens.
+    /// Creates a query for distinct tokens and words similar to them; `None` without tokens.
     pub(crate) fn new(tokens: &[String], similar: &[String]) -> Option<Self> {
         Some(Self { words: any_of(tokens)?, similar: any_of(similar) })
     }
 }
 
-/// The words in the index's language: any of them.
+/// Returns an FTS5 expression that matches any of the words; `None` without words.
 fn any_of(words: &[String]) -> Option<String> {
-    // Quoted, so that nothing in them is taken for the language.
+    // Quoted, so that FTS5 does not interpret them.
     let quoted = words.iter().take(QUERY_TOKENS).map(|word| format!("\"{}\"", word.replace('"', "\"\"")));
     let query = quoted.collect::<Vec<_>>().join(" OR ");
     (!query.is_empty()).then_some(query)
 }
 
-/// A site whose posts were found.
+/// A site with matching posts.
 pub(crate) struct Site {
     pub(crate) host: String,
-    /// How many of its posts were found.
+    /// The number of its matching posts.
     pub(crate) posts: i64,
-    /// The title of the best of them.
+    /// The title of the best match.
     pub(crate) best: String,
-    /// The address of the newest of them.
+    /// The address of the newest matching post.
     pub(crate) newest: String,
 }
 
-/// Puts a post into the index that is not in it.
+/// Inserts a post that is not in the index.
 pub(super) fn insert(tx: &mut dyn Tx, key: PostKey, tokens: &TokenFields) -> Result<(), StoreError> {
     let sql = "INSERT INTO post_index (rowid, title, post) VALUES ($1, $2, $3)";
     tx.run(sql, &[key.into(), (&tokens.title).into(), (&tokens.post).into()])?;
     Ok(())
 }
 
-/// Takes a post out of the index.
+/// Removes a post from the index.
 pub(super) fn remove(tx: &mut dyn Tx, key: PostKey) -> Result<(), StoreError> {
     tx.run("DELETE FROM post_index WHERE rowid = $1", &[key.into()])?;
     Ok(())
 }
 
-/// Posts that are not in the index, and what is in it without being a post.
+/// Returns the keys of posts missing in the index, and of entries without a post.
 pub(super) fn mismatches(tx: &mut dyn Tx) -> Result<Vec<PostKey>, StoreError> {
     let sql = "SELECT key FROM (SELECT key FROM post EXCEPT SELECT rowid FROM post_index)
                UNION ALL SELECT rowid FROM (SELECT rowid FROM post_index EXCEPT SELECT key FROM post)";
     tx.rows(sql, &[])?.into_iter().map(|mut row| row.take(0)).collect()
 }
 
-/// Empties the index, whatever state it is in.
+/// Empties the index, even if it is damaged.
 pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
     tx.run("INSERT INTO post_index (post_index) VALUES ('delete-all')", &[])?;
     Ok(())
 }
 
-/// The posts that match best, at most `num`, each with its relevance above 0; those past their end at `now`
-/// are left out, and with a `category` those that have no such topic or tag.
+/// Returns the posts that match best, at most `num`, each with its relevance above 0. Posts whose end date is not after
+/// `now` are left out; with a `category`, posts without this topic or tag are, too.
 ///
-/// Relevance is BM25, the sum over the words that are looked for of `idf · f · (k + 1) / (f + k · (1 - b + b · l))`:
-/// `f` says how often the word stands in the post, in the title for four times, `l` how long the post is to the
-/// average one, `idf` how rare the word is; `k` is 1.2 and `b` 0.75. A similar word counts a fifth. Of equal ones the
-/// newest is best, then the one with the greatest id.
+/// The relevance is BM25, the sum over the words of the query of `idf · f · (k + 1) / (f + k · (1 - b + b · l))`, where
+/// `f` is the number of occurrences of the word in the post, each in the title counted four times, `l` is the length of
+/// the post relative to the average, `idf` measures the rarity of the word, `k` is 1.2 and `b` is 0.75. A similar word
+/// counts a fifth. Posts of equal relevance are ordered by date, then by id, greatest first.
 ///
 /// Source: Robertson and Zaragoza, *The probabilistic relevance framework: BM25 and beyond*, Foundations and
 /// Trends in Information Retrieval 3(4), 2009.
@@ -117,7 +117,7 @@ pub(crate) fn find(
         args.push(category.into());
         within = format!("JOIN label l ON l.post = p.key AND l.name = ${}", args.len());
     }
-    // The best are chosen by what is short, and only they are read whole.
+    // The inner query selects the best posts by short columns; the outer one reads only those completely.
     let sql = format!(
         "WITH {found}, best AS MATERIALIZED (
              SELECT p.key, f.relevance FROM found f JOIN post p ON p.key = f.key {within}
@@ -131,8 +131,8 @@ pub(crate) fn find(
     rows.into_iter().map(|mut row| Ok((Post::take(&mut row)?, row.take(Post::WIDTH)?))).collect()
 }
 
-/// The sites with posts that match and are not past their end at `now`: most matches first, then the one with
-/// the best match, then by name.
+/// Returns the sites with matching posts whose end date is after `now`, ordered by the number of matches, the relevance
+/// of the best match, and the name.
 pub(crate) fn sites(tx: &mut dyn Tx, query: &Query, now: Timestamp) -> Result<Vec<Site>, StoreError> {
     let sql = format!(
         "WITH {FOUND}, ranked AS (

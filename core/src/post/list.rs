@@ -1,5 +1,5 @@
-//! Every post, newest first, page by page: for who looks after them. Unlike a newsfeed it shows those past their end
-//! too, and a page continues where the one before ended, whatever has come or gone since.
+//! The list of all posts, newest first, in pages, for administration. Unlike a newsfeed, it includes posts past their end
+//! date, and each page continues where the previous page ended, even if posts were inserted or removed in between.
 
 use serde::Serialize;
 
@@ -10,19 +10,19 @@ use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::store::{Arg, StoreError, Tx};
 
-/// How many posts a page of the list may have.
+/// The maximum number of posts of a page.
 pub const LIST_MAX: i64 = 1_000;
-/// How many posts a page of the list has, unless it is said.
+/// The default number of posts of a page.
 const LIST: i64 = 100;
 
-/// Which posts to list.
+/// The posts to list.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ListQuery<'a> {
-    /// Those whose topics or tags hold this name; `None` for all.
+    /// The topic or tag of the posts; `None` for all posts.
     pub topic: Option<&'a str>,
-    /// How many at most, 1 to 1,000; 100 when not said.
+    /// The maximum number of posts, 1 to 1,000; 100 by default.
     pub limit: Option<i64>,
-    /// The `next` of the page before; the first page when not said.
+    /// The `next` of the previous page; `None` for the first page.
     pub next: Option<&'a str>,
 }
 
@@ -31,14 +31,14 @@ pub struct ListQuery<'a> {
 pub struct PostList {
     /// The posts, newest first.
     pub posts: Vec<Post>,
-    /// What continues the list; `null` at its end.
+    /// The text that continues the list; `null` at its end.
     pub next: Option<String>,
 }
 
-/// The posts, newest first.
+/// Returns a page of posts, newest first.
 ///
 /// # Errors
-/// `bad request` when the limit breaks its rule or `next` is none.
+/// `bad request` if the limit breaks its rule or `next` is not from a previous page.
 pub fn list(tidings: &Tidings, query: &ListQuery<'_>) -> Result<PostList> {
     let limit = query.limit.unwrap_or(LIST);
     if !(1..=LIST_MAX).contains(&limit) {
@@ -47,28 +47,28 @@ pub fn list(tidings: &Tidings, query: &ListQuery<'_>) -> Result<PostList> {
     let before = query.next.map_or(Some(Cursor::NEWEST), Cursor::parse);
     let before = before.ok_or(Error::BadRequest("next is what the page before answered"))?;
     tidings.store().read(|tx| {
-        // One more than is shown, to know whether there are more.
+        // One more than the page shows, to know whether another page follows.
         let mut posts = select(tx, query.topic, &before, limit + 1)?;
         let shown = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = posts.len() > shown;
         posts.truncate(shown);
         let next = posts.last().filter(|_| more);
-        let next = next.map(|post| Cursor { date: post.date, id: post.id.clone() }.written());
+        let next = next.map(|post| Cursor { date: post.date, id: post.id.clone() }.write());
         Ok(PostList { posts, next })
     })
 }
 
-/// Where in the list a page ended.
+/// The position in the list at which a page ended.
 struct Cursor {
     date: Timestamp,
     id: String,
 }
 
 impl Cursor {
-    /// Before every post.
+    /// The position before the newest post.
     const NEWEST: Self = Self { date: Timestamp::MAX, id: String::new() };
 
-    fn written(&self) -> String {
+    fn write(&self) -> String {
         format!("{}.{}", self.date.as_millis(), self.id)
     }
 
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn posts_are_listed_newest_first_in_pages_that_meet() {
+    fn posts_are_listed_newest_first_in_consecutive_pages() {
         let service = service();
         let days = ["2025-01-01", "2025-01-03", "2025-01-02", "2025-01-02"];
         let ids: Vec<_> = (0..4).map(|n| publish(&service, &format!("p{n}"), days[n], "news")).collect();
         let mut query = ListQuery { limit: Some(2), ..ListQuery::default() };
         let (first, next) = titles(&service, &query);
-        assert_eq!(first, ["p1", "p3"], "past their end, too; of one date the later id first");
-        // What goes and what comes meanwhile moves nothing else.
+        assert_eq!(first, ["p1", "p3"], "with posts past their end date; of one date, the greater id first");
+        // A removed and an inserted post do not move the others.
         remove(&service, &Caller::Operator, &ids[3]).unwrap();
         publish(&service, "p4", "2025-02-01", "news");
         query.next = next.as_deref();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_lists_what_has_it() {
+    fn a_list_can_be_limited_to_a_topic() {
         let service = service();
         for (title, topic) in [("a", "news"), ("b", "sport"), ("c", "news")] {
             publish(&service, title, "2025-01-01", topic);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_next_and_a_limit_out_of_bounds_are_refused() {
+    fn an_invalid_next_or_limit_is_refused() {
         let service = service();
         for next in ["", "1", "1.x", "x.6560c1a2ffeeddccbbaa0001"] {
             let query = ListQuery { next: Some(next), ..ListQuery::default() };

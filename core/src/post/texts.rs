@@ -1,45 +1,45 @@
-//! The texts of posts, for what learns from all of them.
+//! The texts and tokens of posts, from which the word model and the evaluation of feeds learn.
 
 use crate::analysis::counters::{Counter, Counts};
 use crate::error::Result;
 use crate::id::PostKey;
 use crate::store::{Row, StoreError, Tx};
 
-/// Posts of a page: few enough that even the longest texts take little memory.
+/// The number of posts of a page. A page of the longest texts has about 10 million characters.
 const PAGE: i64 = 100;
 
-/// What a post says.
+/// The title and the text of a post.
 pub(crate) struct Text {
-    /// Its key in the store.
+    /// The key in the store.
     pub(crate) key: PostKey,
     pub(crate) title: String,
     pub(crate) post: String,
 }
 
-/// The next page of the posts before the key `before`, the newest first; empty when there are no more.
+/// Returns the next page of the posts with keys below `before`, newest first; empty after the last page.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails if the store fails.
 pub(crate) fn page(tx: &mut dyn Tx, before: PostKey) -> Result<Vec<Text>, StoreError> {
     let sql = "SELECT key, title, post FROM post WHERE key < $1 ORDER BY key DESC LIMIT $2";
     let text = |mut row: Row| Ok(Text { key: row.take(0)?, title: row.take(1)?, post: row.take(2)? });
     tx.rows(sql, &[before.into(), PAGE.into()])?.into_iter().map(text).collect()
 }
 
-/// The words of a post, each once.
+/// The distinct tokens and the tags of a post.
 #[cfg(feature = "evaluation")]
 pub(crate) struct DistinctTokens {
-    /// Its key in the store.
+    /// The key in the store.
     pub(crate) key: PostKey,
-    /// The tokens of title and text, blanks between.
+    /// The tokens of title and text, separated by blanks.
     pub(crate) token: String,
     pub(crate) tag: Vec<String>,
 }
 
-/// The words of the posts with these keys, in their order; nothing of one that is gone.
+/// Returns the tokens of the posts with these keys, in this order. Removed posts are left out.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails if the store fails.
 #[cfg(feature = "evaluation")]
 pub(crate) fn tokens(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<DistinctTokens>> {
     let mut found = Vec::with_capacity(posts.len());
@@ -52,10 +52,10 @@ pub(crate) fn tokens(tx: &mut dyn Tx, posts: &[PostKey]) -> Result<Vec<DistinctT
     Ok(found)
 }
 
-/// How often the words of posts have changed, ever: by posts that came, went or were written anew.
+/// Returns the total number of changes to the texts of posts: of posts that were inserted, rewritten or removed.
 ///
 /// # Errors
-/// When the store fails.
+/// Fails if the store fails.
 pub(crate) fn changes(tx: &mut dyn Tx) -> Result<i64, StoreError> {
     Ok(Counts::in_total(tx)?.of(Counter::Wording))
 }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn words_change_when_a_post_comes_goes_or_says_something_else() {
+    fn inserted_rewritten_and_removed_posts_count_as_changes() {
         let service = testing::service();
         let id = post::insert(&service, &Caller::Operator, &post("One", "https://a.example/1")).unwrap().id;
         let id = id.to_string();
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_hold_every_post_once_the_newest_first() {
+    fn pages_have_every_post_once_newest_first() {
         let service = testing::service();
         for n in 0..=2 * PAGE {
             let draft = post(&format!("Post {n}"), &format!("https://a.example/{n}"));

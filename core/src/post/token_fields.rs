@@ -1,33 +1,32 @@
-//! What is kept of a post's words, beside its text.
+//! The tokens of a post, which the store holds in addition to its text.
 
 use std::collections::HashMap;
 
 use tidings_text::tokens;
 
-/// The most keywords of a post.
+/// The maximum number of keywords of a post.
 pub(crate) const KEYWORDS: usize = 32;
-/// How often a word of the text has to stand there to tell as much as one of the title.
+/// The weight of a token in the title relative to a token in the text.
 const TITLE_WEIGHT: usize = 3;
 
-/// The words of a post.
+/// The tokens of a post, separated by blanks in each field.
 #[derive(Debug, PartialEq)]
 pub(super) struct TokenFields {
-    /// The tokens of the title, blanks between: what the index is handed.
+    /// The tokens of the title, for the search index.
     pub(super) title: String,
-    /// The tokens of the text, likewise.
+    /// The tokens of the text, for the search index.
     pub(super) post: String,
-    /// The distinct tokens of both in order, blanks between.
+    /// The distinct tokens of title and text, in order.
     pub(super) token: String,
-    /// The most telling of them, most telling first, blanks between: what interest and similarity are measured
-    /// from.
+    /// The keywords, most significant first, from which interest and similarity are computed: the most frequent tokens,
+    /// where each occurrence in the title counts three times. Of equally frequent tokens, the earlier comes first.
     ///
-    /// Those that stand there most often, in the title for three times; of equal ones the earlier. A token
-    /// without a letter, a year or a version, is none: it says when, not what.
+    /// A token without a letter, such as a year or a version, is never a keyword, because it does not describe a subject.
     pub(super) keyword: String,
 }
 
 impl TokenFields {
-    /// The words of a post with this title and text.
+    /// Splits the title and text of a post into tokens.
     pub(super) fn of(title: &str, post: &str) -> Self {
         let (title, post) = (stream(title), stream(post));
         let mut places: HashMap<&str, usize> = HashMap::new();
@@ -43,7 +42,7 @@ impl TokenFields {
         }
         let token = joined(tokens.iter().map(|(token, _)| *token));
         tokens.retain(|(token, _)| token.contains(char::is_alphabetic));
-        // Stable, so that of equal ones the earlier stays first.
+        // The sort is stable, so of equal tokens the earlier stays first.
         tokens.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
         let keyword = joined(tokens.iter().take(KEYWORDS).map(|(token, _)| *token));
         Self { title, post, token, keyword }
@@ -76,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_the_title_tell_three_times_as_much() {
+    fn words_of_the_title_count_three_times() {
         let fields = TokenFields::of("Rust 1.95 news", "Cargo, cargo and cargo; news in 2026. The compiler.");
         assert_eq!(fields.title, "rust 1.95 news");
         assert_eq!(fields.post, "cargo cargo cargo news 2026 compiler");
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_post_without_words_has_none() {
+    fn a_post_without_words_has_no_tokens() {
         let fields = TokenFields::of("!!!", "");
         assert_eq!((fields.token.as_str(), fields.keyword.as_str()), ("", ""));
     }
