@@ -1,4 +1,4 @@
-//! Many posts at once, from a file or another system.
+//! The import of posts from a file or another system.
 
 use std::io::BufRead;
 use std::time::Instant;
@@ -24,38 +24,37 @@ mod line;
 pub use feed::FEED_MAX;
 use line::Line;
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ImportReport {
-    /// Posts that were new.
+    /// The number of new posts.
     pub inserted: u64,
-    /// Posts that changed.
+    /// The number of changed posts.
     pub updated: u64,
-    /// Posts that were the same already.
+    /// The number of unchanged posts.
     pub skipped: u64,
-    /// Lines that were left out, the first 1,000 of them, in order; when there are more, a last entry says how
-    /// many.
+    /// The first 1,000 rejected lines, in order. If there are more, a last entry has their number.
     pub errors: Vec<LineError>,
-    /// What is told to people besides.
+    /// Further information for people.
     #[serde(skip)]
     #[cfg_attr(feature = "openapi", schema(ignore))]
     pub about: About,
 }
 
-/// How posts are written in a file.
+/// The format of a file of posts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// One JSON object a line (NDJSON), or one JSON array of them, which the first byte tells.
+    /// One JSON object per line (NDJSON), or one JSON array of objects; the first byte decides.
     Json,
-    /// Values with commas between, under a line that names the fields.
+    /// Comma-separated values, after a line with the names of the fields.
     Csv,
     /// An RSS, Atom or JSON feed.
     Feed,
 }
 
 impl Format {
-    /// The format of a file by its name, else by how it begins.
+    /// Determines the format of a file from its name, or else from its first bytes.
     pub fn of(name: &str, head: &[u8]) -> Self {
         let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
         match extension.as_deref() {
@@ -68,7 +67,7 @@ impl Format {
 
     fn beginning(head: &[u8]) -> Self {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-        // Every version of JSON Feed is named by an address there.
+        // A JSON Feed names its version with this address.
         let names_a_feed = || head.windows(JSON_FEED.len()).any(|part| part == JSON_FEED);
         match head.first() {
             Some(b'<') => Self::Feed,
@@ -83,22 +82,20 @@ const JSON_FEED: &[u8] = b"jsonfeed.org/version/";
 
 /// Imports posts in JSON ([`Format::Json`]).
 ///
-/// The fields are those of [`Draft`](super::Draft), and of a post that is exported: `_id`, `view` and `fav_cnt`,
-/// which a new post takes over. Others are ignored. `topic` and `tag` may also be one text with commas. `null`
-/// stands for an empty text, an empty list, no end.
+/// The fields are those of [`Draft`](super::Draft), and `_id`, `view` and `fav_cnt` of an exported post, which only a new
+/// post uses. Other fields are ignored. `topic` and `tag` can also be one text with commas. `null` means an empty text,
+/// an empty list or no end date.
 ///
-/// The url tells which post a line is: one that is there is updated with the fields that the line gives, and
-/// keeps its id, its views and its likes; one that is the same already is not written. A line that breaks a rule
-/// is reported and stops no other. Views and likes that are taken over have no dates, so they count, but do not
-/// make a post popular.
+/// The url identifies the post of a line. An existing post is updated with the fields of the line, and keeps its id, its
+/// views and its likes; an unchanged post is not written. A line that breaks a rule is reported, and the import
+/// continues. Imported views and likes have no dates, so they count, but do not make a post popular.
 ///
-/// The input is read as a stream. What is written is written in batches that let others write in between, so an
-/// import that ends early leaves what came before; doing it again does no harm. `progress` is told how many
-/// records were dealt with, batch by batch, and may stop it.
+/// The input is read as a stream, and written in batches, between which other writers can run. An import that ends early
+/// leaves the batches written so far; repeating it is safe. `progress` receives the number of processed records after
+/// each batch, and can cancel the import.
 ///
 /// # Errors
-/// `bad token`, `Not admin`; [`Error::Input`](crate::Error::Input) when the input cannot be read to its end;
-/// `overloaded`.
+/// `bad token`, `Not admin`; [`Error::Input`](crate::Error::Input) if reading the input fails; `overloaded`.
 pub fn import(
     tidings: &Tidings,
     caller: &Caller,
@@ -108,17 +105,17 @@ pub fn import(
     import_as(tidings, caller, Format::Json, input, progress)
 }
 
-/// As [`import()`], of posts in any format.
+/// Imports posts like [`import()`], in any format.
 ///
-/// The columns of CSV have the names of the fields. An empty value of `post`, `img`, `topic`, `tag` and `end_date` is
-/// an empty one, of the others none; names in a list have commas or semicolons between.
+/// The columns of CSV have the names of the fields. An empty value of `post`, `img`, `topic`, `tag` and `end_date` means
+/// an empty field; an empty value of another column means no value. Commas or semicolons separate the names in a list.
 ///
-/// Of the entries of a feed, the address is the url, the categories are the tags, and of the texts the longest is
-/// kept, without its markup. An entry without a title is called by how its text begins. A feed is read whole, up to
+/// The address of a feed entry becomes the url, the categories become the tags, and the longest text, without markup,
+/// becomes the text. The title of an entry without one is the start of its text. A feed is read into memory, up to
 /// [`FEED_MAX`] bytes.
 ///
 /// # Errors
-/// As [`import()`]; `bad request` for a feed that is none or too long.
+/// As for [`import()`]; `bad request` if a feed cannot be parsed or is too long.
 pub fn import_as(
     tidings: &Tidings,
     caller: &Caller,
@@ -146,7 +143,7 @@ pub fn import_as(
     Ok(ImportReport { inserted, updated, skipped, errors, about })
 }
 
-/// Reads the posts of an input. Each, as an export would write it, is the same when it is read again.
+/// Reads the posts of an input, and asserts that each, written like an export, is the same when it is read again.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn read_lines(format: Format, input: &[u8]) -> import::Read {
     let now = crate::clock::Timestamp::default();
@@ -172,7 +169,7 @@ pub(crate) fn read_lines(format: Format, input: &[u8]) -> import::Read {
     }
 }
 
-/// Posts, as an import writes them.
+/// The import of posts.
 struct Posts {
     clock: Clock,
 }

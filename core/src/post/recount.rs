@@ -1,8 +1,8 @@
-//! What is kept of posts beside their rows, compared with the rows it follows from, and made from them anew.
+//! Checks and repairs the data that is derived from posts and from members' lists.
 //!
-//! Not all of it follows from rows that are kept. Likes and views are at least as many as members' lists show, for
-//! those of guests, of imports and of members who are gone count as well; what a post's heat was made of is kept
-//! nowhere, so that a heat is only lowered to what is possible.
+//! Some of it cannot be recomputed completely. The counts of likes and views include those of guests, imports and
+//! removed members, so the lists of members only give a minimum. The acts behind a heat are not stored, so a heat is
+//! only lowered to the possible maximum.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,27 +16,31 @@ use crate::id::PostKey;
 use crate::store::inspect::Inspected;
 use crate::store::{Row, StoreError, Topic, Tx};
 
-/// Posts that are compared at one moment.
+/// The number of posts that one read transaction compares.
 const PAGE: i64 = 1_000;
-/// Posts that one transaction mends: others have the database between two.
+/// The maximum number of posts that one transaction repairs, so that other writers can run in between.
 const BATCH: usize = 100;
 
-/// The counter of posts, when it is wrong.
+/// Describes a wrong counter of posts; empty if the counter is right.
 pub(crate) fn wrong_count(database: &Inspected) -> Result<Vec<String>> {
-    let (kept, there) = database.read(|tx| sql::counts(tx))?;
-    Ok(if kept == there { Vec::new() } else { vec![format!("{kept} are counted, and {there} are there")] })
+    let (counted, actual) = database.read(|tx| sql::counts(tx))?;
+    Ok(if counted == actual {
+        Vec::new()
+    } else {
+        vec![format!("{counted} are counted, and {actual} are there")]
+    })
 }
 
-/// Counts the posts.
+/// Corrects the counter of posts.
 pub(crate) fn count(database: &Inspected) -> Result<()> {
     database.write(|tx| {
-        let (kept, there) = sql::counts(tx)?;
-        tx.count(Counter::Posts as i64, None, there - kept);
+        let (counted, actual) = sql::counts(tx)?;
+        tx.count(Counter::Posts as i64, None, actual - counted);
         Ok(())
     })
 }
 
-/// Posts whose labels are not their topics and tags.
+/// Returns the ids of posts whose labels differ from their topics and tags.
 pub(crate) fn wrong_labels(database: &Inspected) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     let mut after = PostKey::MIN;
@@ -47,7 +51,7 @@ pub(crate) fn wrong_labels(database: &Inspected) -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// Labels posts with their topics and tags.
+/// Replaces wrong labels of posts.
 pub(crate) fn label(database: &Inspected) -> Result<()> {
     let mut after = PostKey::MIN;
     while let Some(page) = Labelled::page(database, after)? {
@@ -56,7 +60,7 @@ pub(crate) fn label(database: &Inspected) -> Result<()> {
         for batch in wrong.chunks(BATCH) {
             database.write(|tx| {
                 for post in batch {
-                    // As they are by now.
+                    // The post may have changed since the check.
                     if let Some((topic, tag)) = sql::lists(tx, post.key)? {
                         rows::relabel(tx, post.key, &texts_in(&topic)?, &texts_in(&tag)?)?;
                         sql::touch(tx, post.key)?;
@@ -85,7 +89,7 @@ struct Page {
 }
 
 impl Labelled {
-    /// The next posts; `None` behind the last.
+    /// Returns the next page of posts; `None` after the last post.
     fn page(database: &Inspected, after: PostKey) -> Result<Option<Page>> {
         database.read(|tx| {
             let mut posts = sql::labelled(tx, after)?;
@@ -105,16 +109,16 @@ impl Labelled {
     }
 }
 
-/// Categories that do not say how many posts have the topic.
+/// Returns the names of categories with a wrong number of posts.
 pub(crate) fn wrong_categories(database: &Inspected) -> Result<Vec<String>> {
     database.read(|tx| {
-        let (kept, there) = (sql::categories(tx)?, sql::topics(tx)?);
-        let names: BTreeSet<&String> = kept.keys().chain(there.keys()).collect();
-        Ok(names.into_iter().filter(|name| kept.get(*name) != there.get(*name)).cloned().collect())
+        let (counted, actual) = (sql::categories(tx)?, sql::topics(tx)?);
+        let names: BTreeSet<&String> = counted.keys().chain(actual.keys()).collect();
+        Ok(names.into_iter().filter(|name| counted.get(*name) != actual.get(*name)).cloned().collect())
     })
 }
 
-/// Counts the posts of categories.
+/// Corrects the numbers of posts of categories.
 pub(crate) fn count_categories(database: &Inspected) -> Result<()> {
     for batch in wrong_categories(database)?.chunks(BATCH) {
         database.write(|tx| {
@@ -126,12 +130,12 @@ pub(crate) fn count_categories(database: &Inspected) -> Result<()> {
     Ok(())
 }
 
-/// Posts that say of fewer likes or views than members' lists show, or of none at all.
+/// Returns the ids of posts with fewer likes or views than members' lists have, or without stats.
 pub(crate) fn wrong_stats(database: &Inspected) -> Result<Vec<String>> {
     database.read(|tx| Ok(sql::wrong_stats(tx)?.into_iter().map(|wrong| wrong.id).collect()))
 }
 
-/// Makes likes and views as many as members' lists show, where they are fewer.
+/// Raises the likes and views of posts to the numbers in members' lists.
 pub(crate) fn raise_stats(database: &Inspected) -> Result<()> {
     let wrong = database.read(|tx| sql::wrong_stats(tx))?;
     for batch in wrong.chunks(BATCH) {
@@ -144,15 +148,16 @@ pub(crate) fn raise_stats(database: &Inspected) -> Result<()> {
     Ok(())
 }
 
-/// How far ahead a clock may be before a heat counts as one of the future: another machine may have written it.
+/// The tolerated difference between the clocks of machines, in milliseconds.
 const SKEW_MS: i64 = 60 * 60 * SECOND_MS;
 
-/// Posts whose acts are worth more than if all were done at `now`, because some are dated in the future.
+/// Returns the ids of posts whose heat is greater than if all their acts happened at `now`, because some acts have dates
+/// in the future.
 pub(crate) fn wrong_heats(database: &Inspected, like_weight: f64, now: Timestamp) -> Result<Vec<String>> {
     database.read(|tx| Ok(hot(tx, like_weight, now)?.into_iter().map(|hot| hot.id).collect()))
 }
 
-/// Makes the acts of posts worth no more than if all were done at `now`.
+/// Lowers the heat of posts to the maximum that their acts can have at `now`.
 pub(crate) fn bound_heats(database: &Inspected, like_weight: f64, now: Timestamp) -> Result<()> {
     let wrong = database.read(|tx| hot(tx, like_weight, now))?;
     for batch in wrong.chunks(BATCH) {
@@ -168,7 +173,7 @@ pub(crate) fn bound_heats(database: &Inspected, like_weight: f64, now: Timestamp
     Ok(())
 }
 
-/// The posts whose heat lies in the future.
+/// Returns the posts whose heat is above the possible maximum.
 fn hot(tx: &mut dyn Tx, like_weight: f64, now: Timestamp) -> Result<Vec<Wrong>, StoreError> {
     let Some(decay) = heat::decay(tx)? else { return Ok(Vec::new()) };
     let late = now + SKEW_MS;
@@ -181,23 +186,23 @@ fn hot(tx: &mut dyn Tx, like_weight: f64, now: Timestamp) -> Result<Vec<Wrong>, 
     Ok(wrong.map(|(post, ..)| post).collect())
 }
 
-/// What is in the search index without being a post, and posts that are not in it.
+/// Describes the posts that the search index lacks, and its entries without a post.
 pub(crate) fn wrong_index(database: &Inspected) -> Result<Vec<String>> {
     let keys = database.read(|tx| index::mismatches(tx))?;
     Ok(keys.iter().map(|key| format!("post number {}", key.as_i64())).collect())
 }
 
-/// Makes the search index anew; until that is done searches find fewer posts.
+/// Rebuilds the search index. Searches find fewer posts until it is complete.
 pub(crate) fn index(database: &Inspected) -> Result<()> {
     database.write(|tx| index::clear(tx))?;
     let mut before = PostKey::MAX;
     loop {
-        // The newest first, as they are searched for most.
+        // Newest first, because most searches are for new posts.
         let next = database.write(|tx| {
             let page = super::texts::page(tx, before)?;
             for post in &page {
                 let tokens = TokenFields::of(&post.title, &post.post);
-                // It may be there again: others write meanwhile.
+                // Another process may have updated the post in the meantime, which inserts its entry.
                 index::remove(tx, post.key)?;
                 index::insert(tx, post.key, &tokens)?;
             }
@@ -210,7 +215,7 @@ pub(crate) fn index(database: &Inspected) -> Result<()> {
     }
 }
 
-/// A post whose counts or heat are wrong.
+/// A post with wrong counts or a wrong heat.
 struct Wrong {
     key: PostKey,
     id: String,
@@ -221,7 +226,7 @@ mod sql {
         BTreeMap, BTreeSet, Counter, Labelled, PAGE, PostKey, Result, Row, StoreError, Tx, Wrong, texts_in,
     };
 
-    /// How many posts are counted, and how many there are.
+    /// Returns the counter of posts and the number of posts.
     pub(super) fn counts(tx: &mut dyn Tx) -> Result<(i64, i64), StoreError> {
         let sql =
             "SELECT coalesce((SELECT n FROM total_count WHERE counter = $1), 0), (SELECT count(*) FROM post)";
@@ -255,13 +260,13 @@ mod sql {
         Ok(labels)
     }
 
-    /// The topics and tags of a post, as they are kept.
+    /// Returns the topics and tags of a post as stored, as JSON.
     pub(super) fn lists(tx: &mut dyn Tx, key: PostKey) -> Result<Option<(String, String)>, StoreError> {
         let row = tx.row("SELECT topic, tag FROM post WHERE key = $1", &[key.into()])?;
         row.map(|mut row| Ok((row.take(0)?, row.take(1)?))).transpose()
     }
 
-    /// Says that a post changed.
+    /// Marks a post as changed.
     pub(super) fn touch(tx: &mut dyn Tx, key: PostKey) -> Result<(), StoreError> {
         let revision = tx.revision();
         tx.run("UPDATE post_stats SET revision = $2 WHERE post = $1", &[key.into(), revision.into()])?;
@@ -272,7 +277,7 @@ mod sql {
         counted(tx, "SELECT name, posts FROM category")
     }
 
-    /// The topics of posts, and how many have each.
+    /// Returns the topics with their numbers of posts.
     pub(super) fn topics(tx: &mut dyn Tx) -> Result<BTreeMap<String, i64>, StoreError> {
         counted(tx, "SELECT name, count(*) FROM label WHERE topic = 1 GROUP BY name")
     }
@@ -300,7 +305,8 @@ mod sql {
         tx.rows(sql, &[])?.into_iter().map(wrong).collect()
     }
 
-    /// The posts above a heat, with their views and likes, which are at least as many as members' lists show.
+    /// Returns the posts with a heat above `heat`, with their views, likes and heat. Views and likes are at least the
+    /// numbers in members' lists.
     pub(super) fn hotter_than(tx: &mut dyn Tx, heat: f64) -> Result<Vec<(Wrong, i64, i64, f64)>, StoreError> {
         let sql = "SELECT p.key, p.id, s.view, s.fav, coalesce(v.n, 0), coalesce(l.n, 0), s.heat
                    FROM post_stats s JOIN post p ON p.key = s.post
@@ -317,7 +323,7 @@ mod sql {
     }
 
     pub(super) fn raise_stats(tx: &mut dyn Tx, wrong: &Wrong) -> Result<(), StoreError> {
-        // The lists are kept by member, so each count reads them all; few posts are ever wrong.
+        // The lists are ordered by member, so each count reads all of them; few posts are ever wrong.
         let sql = "INSERT INTO post_stats (post, view, fav, heat, revision)
                    SELECT key, (SELECT count(*) FROM viewed WHERE post = $1),
                           (SELECT count(*) FROM liked WHERE post = $1), NULL, $2

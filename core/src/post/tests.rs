@@ -22,12 +22,12 @@ fn feed_rows(service: &Service) -> Vec<FeedRow> {
     service.store().read(|tx| changed(tx, 0, 100)).unwrap()
 }
 
-/// The post's row.
+/// Returns the row of a post.
 fn row(service: &Service, id: &str) -> FeedRow {
     feed_rows(service).into_iter().find(|row| row.id == id).unwrap()
 }
 
-/// Rows of every table that holds something of posts.
+/// Returns the number of rows of each table with data of posts.
 fn rows(service: &Service) -> Vec<i64> {
     let tables = ["post", "post_stats", "label", "category", "post_index"];
     let count = |table: &str| {
@@ -38,7 +38,7 @@ fn rows(service: &Service) -> Vec<i64> {
 }
 
 #[test]
-fn a_post_is_got_as_it_was_inserted() {
+fn a_post_is_returned_as_inserted() {
     let service = testing::service();
     let whole = Draft {
         title: Some(" Cargo 1.95 ".into()),
@@ -81,7 +81,7 @@ fn only_administrators_insert_update_and_remove() {
     for (caller, text) in
         [(Caller::Nobody, "bad token"), (Caller::token("forged"), "bad token"), (ann, "Not admin")]
     {
-        // Who may not is told so before anything else.
+        // The right is checked before anything else.
         let refused = [
             insert(&service, &caller, &url).map(drop),
             insert(&service, &caller, &Draft::default()).map(drop),
@@ -133,7 +133,7 @@ fn a_bad_draft_is_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn an_update_changes_what_it_names_and_an_idle_one_nothing() {
+fn an_update_changes_the_given_fields_or_writes_nothing() {
     let service = testing::service();
     let id = insert_one(&service, "1");
     view(&service, &Caller::Nobody, &id).wait().unwrap();
@@ -144,13 +144,13 @@ fn an_update_changes_what_it_names_and_an_idle_one_nothing() {
     let expected = FeedRow { topic: vec!["a".into()], keyword: "title cargo".into(), ..before };
     assert_eq!(after, expected);
     let version = || service.store().read(|tx| version_in(tx, Topic::Posts)).unwrap();
-    let stands = version();
+    let before = version();
     update(&service, &Caller::Operator, &id, &change).unwrap();
-    assert_eq!(version(), stands);
+    assert_eq!(version(), before);
 }
 
 #[test]
-fn what_does_not_exist_is_not_found() {
+fn an_unknown_post_is_not_found() {
     let service = testing::service();
     let ann = service.member("ann");
     let change = draft("b", "https://example.com/2");
@@ -168,7 +168,7 @@ fn what_does_not_exist_is_not_found() {
 }
 
 #[test]
-fn a_removed_post_is_in_no_list_and_leaves_word_that_it_is_gone() {
+fn a_removed_post_is_in_no_list_and_caches_can_see_its_removal() {
     let service = testing::service();
     let empty = rows(&service);
     let ann = service.member("ann");
@@ -190,11 +190,11 @@ fn a_removed_post_is_in_no_list_and_leaves_word_that_it_is_gone() {
     assert!(matches!(remove(&service, &Caller::Operator, &id), Err(Error::NotFound)));
 
     let id = insert(&service, &Caller::Operator, &topic).unwrap().id.to_string();
-    assert!(row(&service, &id).key > key, "a key is never given twice");
+    assert!(row(&service, &id).key > key, "a key is never reused");
 }
 
 #[test]
-fn categories_count_the_posts_that_have_them_as_topic() {
+fn categories_count_the_posts_with_their_topic() {
     let service = testing::service();
     let insert_with = |url: &str, topic: &[&str], tag: &str| {
         let topic = Some(topic.iter().map(|name| (*name).to_owned()).collect());
@@ -218,7 +218,7 @@ fn categories_count_the_posts_that_have_them_as_topic() {
 }
 
 #[test]
-fn views_of_guests_and_members_count_and_members_see_theirs() {
+fn views_of_guests_and_members_count_and_members_have_a_list() {
     let service = testing::service();
     let id = insert_one(&service, "1");
     let ann = service.member("ann");
@@ -228,13 +228,13 @@ fn views_of_guests_and_members_count_and_members_see_theirs() {
     }
     let row = row(&service, &id);
     assert_eq!((row.view, row.fav), (4, 0));
-    assert!((Decay::new(3.0).worth(row.heat, NOW) - 3.0).abs() < 1e-6, "of Ann's views only the first");
+    assert!((Decay::new(3.0).worth(row.heat, NOW) - 3.0).abs() < 1e-6, "only the first of Ann's views");
     let list = crate::profile::lists(&service, &ann, "2").unwrap().view_list.unwrap();
     assert_eq!(list.iter().map(|post| post.date).collect::<Vec<_>>(), [NOW + 4]);
 }
 
 #[test]
-fn a_like_counts_once_and_is_taken_back_with_what_it_was_worth() {
+fn a_like_counts_once_and_taking_it_back_restores_the_heat() {
     let service = testing::service();
     let id = insert_one(&service, "1");
     let (ann, ben) = (service.member("ann"), service.member("ben"));
@@ -288,11 +288,11 @@ fn one_guest_does_not_make_a_post_popular_and_every_view_is_counted() {
 }
 
 #[test]
-fn acts_of_a_clock_that_was_ahead_keep_no_post_on_top() {
+fn acts_dated_in_the_future_keep_no_post_on_top() {
     let service = testing::service();
     let (first, second) = (insert_one(&service, "1"), insert_one(&service, "2"));
     let _ = (service.member("ann"), service.member("ben"));
-    // Tokens would have ended by then.
+    // Not tokens, because they would expire.
     let [ann, ben] = ["ann", "ben"].map(|id| Caller::Member(id.into()));
     service.clock().advance(300 * DAY_MS);
     view(&service, &Caller::Nobody, &first).wait().unwrap();
@@ -304,7 +304,7 @@ fn acts_of_a_clock_that_was_ahead_keep_no_post_on_top() {
         let feed: serde_json::Value = serde_json::from_slice(feed.answer().json()).unwrap();
         feed["newsfeed"][0]["_id"].as_str().unwrap().to_owned()
     };
-    // A view and a like are all that there is, whatever they are dated; feeds know it before anything is written.
+    // The post has only a view and a like, whatever their dates. Feeds limit the heat before it is corrected in the store.
     for _ in 0..5 {
         view(&service, &Caller::Nobody, &second).wait().unwrap();
     }
@@ -319,7 +319,7 @@ fn acts_of_a_clock_that_was_ahead_keep_no_post_on_top() {
 }
 
 #[test]
-fn what_a_removed_member_gave_stays_counted() {
+fn likes_and_views_of_a_removed_member_stay_counted() {
     let service = testing::service();
     let id = insert_one(&service, "1");
     let ann = service.member("ann");
@@ -332,7 +332,7 @@ fn what_a_removed_member_gave_stays_counted() {
 }
 
 #[test]
-fn feed_rows_are_the_newest_posts_and_then_what_changed() {
+fn feed_rows_are_first_the_newest_posts_and_then_the_changes() {
     let service = testing::service();
     let mut ids = Vec::new();
     for (url, date) in [("a", "2026-01-02"), ("b", "2026-01-03"), ("c", "2026-01-02"), ("d", "2026-01-01")] {

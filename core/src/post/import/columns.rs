@@ -1,18 +1,18 @@
-//! Posts in CSV: the columns have the names of the fields.
+//! Posts in CSV. The columns have the names of the fields.
 
 use csv::StringRecord;
 
 use super::line::{FAV_RULE, Fields, Names, VIEW_RULE};
 use crate::import::csv::Columns;
 
-/// The columns that are read.
+/// The columns of posts.
 pub(super) const COLUMNS: Columns = Columns {
     known: &["_id", "title", "url", "date", "post", "img", "end_date", "topic", "tag", "view", "fav_cnt"],
     needed: &["url"],
     missing: "the first line names the fields, and url is not among them: title,url,post,img,topic,tag,date,end_date",
 };
 
-/// The fields of a line.
+/// Returns the fields of a line.
 pub(super) fn fields(names: &[String], values: &StringRecord) -> Result<Fields, String> {
     let mut fields = Fields::default();
     for (name, written) in names.iter().zip(values) {

@@ -12,18 +12,18 @@ use crate::error::{Error, Result};
 use crate::import::Item;
 use crate::post::draft::{NAME, NAMES_MAX, POST, TITLE};
 
-/// The most bytes of a feed.
+/// The maximum size of a feed in bytes.
 pub const FEED_MAX: u64 = 64 << 20;
 
 const TOO_LONG: &str = "a feed is at most 64 MiB";
 const NO_FEED: &str = "it is no RSS, Atom or JSON feed that can be read";
-/// Characters of a title that is made of the text.
+/// The maximum length of a title that is the start of the text, in characters.
 const TITLE_LENGTH: usize = 80;
 
-/// The entries of the feed that `input` holds.
+/// Parses a feed and returns its entries.
 ///
 /// # Errors
-/// `bad request` when it holds none or is too long; [`Error::Input`] when it cannot be read.
+/// `bad request` if the input is not a feed or is too long; [`Error::Input`] if reading it fails.
 pub(super) fn entries(input: impl BufRead) -> Result<impl Iterator<Item = io::Result<Item<Line>>>> {
     let mut text = Vec::new();
     input.take(FEED_MAX + 1).read_to_end(&mut text).map_err(Error::Input)?;
@@ -76,13 +76,13 @@ fn fields(entry: Entry) -> Fields {
     }
 }
 
-/// The address of an entry among its links: the one that stands for it, else the first.
+/// Returns the address of an entry: its alternate link, or else its first link.
 fn address(links: &[Link]) -> Option<String> {
     let alternate = links.iter().find(|link| matches!(link.rel.as_deref(), None | Some("alternate")));
     alternate.or(links.first()).map(|link| link.href.clone())
 }
 
-/// A text without markup, if it has any.
+/// Removes markup and control characters from a text.
 fn plain(text: &str) -> String {
     let is_marked_up =
         text.contains("</") || text.contains("/>") || text.contains("<br") || text.contains('&');
@@ -96,7 +96,7 @@ fn one_line(text: &str, max: usize) -> String {
     cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), max)
 }
 
-/// The beginning of a text that is too long, with an ellipsis.
+/// Shortens a text to `max` characters, of which the last is then an ellipsis.
 fn cut(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();

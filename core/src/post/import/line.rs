@@ -1,4 +1,4 @@
-//! One line of an import: the JSON object of a post.
+//! A line of an import: the JSON object of a post.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::import::{self, FieldKind};
 use crate::post::draft::{Change, Draft};
 use crate::post::token_fields::TokenFields;
 
-/// The most views and likes that a line may give: what every JSON reader keeps exactly.
+/// The maximum number of views or likes of a line: every JSON reader represents it exactly.
 const COUNT_MAX: i64 = 1 << 53;
 
 const ID_RULE: &str = "_id is 24 hex digits; leave it out for a new one";
@@ -32,33 +32,33 @@ const FIELDS: [(&str, FieldKind); 11] = [
     ("fav_cnt", FieldKind::Count),
 ];
 
-/// A line that keeps the rules.
+/// A valid line.
 pub(super) struct Line {
     pub(super) number: u64,
     pub(super) url: String,
     pub(super) change: Change,
-    /// The words of its title and text, when it gives both.
+    /// The tokens of title and text, if the line has both.
     pub(super) tokens: Option<TokenFields>,
-    /// What a new post takes over.
+    /// The id of a new post. An existing post keeps its id, views and likes.
     pub(super) id: Option<String>,
     pub(super) view: i64,
     pub(super) fav: i64,
 }
 
 impl Line {
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// What is wrong with it, for people.
+    /// Returns the reason, for people.
     pub(super) fn parse(number: u64, json: &[u8]) -> Result<Self, String> {
         let fields = import::fields(json, &FIELDS, "a post is written as {\"title\": …, \"url\": …}")?;
         Self::new(number, fields)
     }
 
-    /// The line with these fields.
+    /// Checks the fields of a line.
     ///
     /// # Errors
-    /// What is wrong with it, for people.
+    /// Returns the reason, for people.
     pub(super) fn new(number: u64, fields: Fields) -> Result<Self, String> {
         Self::check(number, fields).map_err(|error| error.detail().unwrap_or_else(|| error.to_string()))
     }
@@ -87,7 +87,7 @@ impl Line {
     }
 }
 
-/// The fields of a line; others are no concern of ours.
+/// The fields of a line. Other fields are ignored.
 #[derive(Default, serde::Deserialize)]
 pub(super) struct Fields {
     #[serde(rename = "_id")]
@@ -109,7 +109,7 @@ pub(super) struct Fields {
     pub(super) fav_cnt: Option<i64>,
 }
 
-/// A field that is given, where null is given too: it stands for none.
+/// Deserializes a field that is present, where null means an empty value.
 fn or_empty<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     T: Deserialize<'de> + Default,
@@ -118,14 +118,14 @@ where
     Option::deserialize(deserializer).map(|field| Some(field.unwrap_or_default()))
 }
 
-/// A list of names, or a text of names with commas between.
+/// A list of names; in JSON also a text with commas between the names.
 #[derive(Default)]
 pub(super) struct Names(Vec<String>);
 
 impl Names {
-    /// The names in a text, with one of some characters between.
-    pub(super) fn split(text: &str, between: &[char]) -> Self {
-        let names = text.split(between).map(str::trim).filter(|name| !name.is_empty());
+    /// Splits a text at each of the separators.
+    pub(super) fn split(text: &str, separators: &[char]) -> Self {
+        let names = text.split(separators).map(str::trim).filter(|name| !name.is_empty());
         Self(names.map(str::to_owned).collect())
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of the import.
+//! Tests of the import of posts.
 
 use std::io::{self, BufReader, Read};
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ fn import_from(service: &Service, input: &str) -> ImportReport {
     bare(import(service, &Caller::Operator, input.as_bytes(), &mut to_the_end))
 }
 
-/// A report without what is told to people besides.
+/// Returns a report without the further information for people.
 fn bare(imported: Result<ImportReport>) -> ImportReport {
     ImportReport { about: About::default(), ..imported.unwrap() }
 }
@@ -44,7 +44,7 @@ fn all(service: &Service) -> Vec<feed_rows::FeedRow> {
     service.store().read(|tx| feed_rows::changed(tx, 0, 10_000)).unwrap()
 }
 
-/// The whole post with the url `https://example.com/{n}`.
+/// Returns the complete post with the url `https://example.com/{n}`.
 fn found(service: &Service, n: u64) -> Value {
     let url = format!("https://example.com/{n}");
     let row = all(service).into_iter().find(|row| row.url == url).unwrap();
@@ -94,7 +94,7 @@ fn an_array_is_imported_like_lines() {
 }
 
 #[test]
-fn a_bad_line_is_reported_with_its_number_and_stops_no_other() {
+fn a_bad_line_is_reported_with_its_number_and_others_are_imported() {
     let service = testing::service();
     let taken = insert(
         &service,
@@ -145,7 +145,7 @@ fn a_bad_line_is_reported_with_its_number_and_stops_no_other() {
 }
 
 #[test]
-fn a_report_names_1000_bad_lines_and_says_how_many_more_there_are() {
+fn a_report_has_1000_bad_lines_and_the_number_of_further_ones() {
     let service = testing::service();
     let input = "x\n".repeat(1_000) + &post(1).to_string();
     let imported = import_from(&service, &input);
@@ -202,7 +202,7 @@ fn a_known_url_is_updated_with_the_fields_of_its_line() {
 }
 
 #[test]
-fn a_new_post_takes_over_its_id_views_and_likes_but_no_heat() {
+fn a_new_post_gets_its_id_views_and_likes_but_no_heat() {
     let service = testing::service();
     let id = "0123456789abcdef01234567";
     let line = json!({
@@ -214,7 +214,7 @@ fn a_new_post_takes_over_its_id_views_and_likes_but_no_heat() {
 }
 
 #[test]
-fn a_url_that_stands_twice_in_an_import_is_what_it_was_last() {
+fn the_last_line_of_a_repeated_url_wins() {
     let service = testing::service();
     let mut posts: Vec<Value> = (0..1_200).map(post).collect();
     let mut last = post(3);
@@ -228,7 +228,7 @@ fn a_url_that_stands_twice_in_an_import_is_what_it_was_last() {
     assert_eq!(crate::search::run(&service, "words", 10).unwrap().search_result.len(), 1);
 }
 
-/// A body that breaks off.
+/// A reader that fails instead of ending.
 struct Broken<R>(R);
 
 impl<R: Read> Read for Broken<R> {
@@ -241,7 +241,7 @@ impl<R: Read> Read for Broken<R> {
 }
 
 #[test]
-fn an_input_that_breaks_off_says_so_and_what_came_before_is_kept() {
+fn an_input_that_fails_is_an_error_and_its_lines_so_far_are_written() {
     let service = testing::service();
     let posts: Vec<Value> = (0..1_100).map(post).collect();
     let input = BufReader::new(Broken(io::Cursor::new(lines(&posts))));
@@ -251,7 +251,7 @@ fn an_input_that_breaks_off_says_so_and_what_came_before_is_kept() {
 }
 
 #[test]
-fn whoever_stops_an_import_and_has_its_input_break_off_is_told_what_it_did() {
+fn a_cancelled_import_reports_its_result_even_if_its_input_fails() {
     let service = testing::service();
     let posts: Vec<Value> = (0..100).map(post).collect();
     let input = BufReader::new(Broken(io::Cursor::new(lines(&posts))));
@@ -260,7 +260,7 @@ fn whoever_stops_an_import_and_has_its_input_break_off_is_told_what_it_did() {
 }
 
 #[test]
-fn importing_twice_changes_nothing_whatever_the_lines() {
+fn importing_any_lines_twice_changes_nothing() {
     let name = ".{0,3}";
     let line = (0..4_u8, ".{1,20}", ".{0,50}", proptest::collection::vec(name, 0..4), any::<u16>());
     let line = line.prop_map(|(n, title, post, names, view)| {
@@ -276,10 +276,10 @@ fn importing_twice_changes_nothing_whatever_the_lines() {
         let sum = |report: &ImportReport| report.inserted + report.updated + report.skipped;
         prop_assert_eq!(sum(&first) + first.errors.len() as u64, lines);
         prop_assert_eq!(first.inserted, all(&service).len() as u64);
-        // A url with two different lines changes to and fro; the last one stays.
-        let stands = all(&service);
+        // A url with two different lines is updated by each of them; the last one wins.
+        let before = all(&service);
         let again = import_from(&service, &input);
         prop_assert_eq!((again.inserted, again.errors), (0, first.errors));
-        prop_assert_eq!(stands, all(&service));
+        prop_assert_eq!(before, all(&service));
     });
 }

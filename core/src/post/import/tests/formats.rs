@@ -1,4 +1,4 @@
-//! Tests of posts in CSV and in feeds, and of the export that an import reads.
+//! Tests of posts in CSV and in feeds, and of the export, which an import reads.
 
 use super::*;
 use crate::admin;
@@ -19,7 +19,7 @@ fn exported(service: &Service) -> String {
     text
 }
 
-/// The posts there are, as they are exported, by their urls.
+/// Returns the exported posts, ordered by url.
 fn posts(service: &Service) -> Vec<Value> {
     let mut posts: Vec<Value> =
         exported(service).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -28,7 +28,7 @@ fn posts(service: &Service) -> Vec<Value> {
 }
 
 #[test]
-fn the_format_is_told_by_the_name_or_else_by_the_beginning() {
+fn the_name_or_else_the_beginning_of_a_file_determines_the_format() {
     for (name, head, format) in [
         ("posts.jsonl", "x", Format::Json),
         ("posts.NDJSON", "", Format::Json),
@@ -48,7 +48,7 @@ fn the_format_is_told_by_the_name_or_else_by_the_beginning() {
 }
 
 #[test]
-fn csv_has_the_fields_by_the_names_of_its_columns() {
+fn csv_columns_are_fields_by_name() {
     let service = testing::service();
     let input = "\u{feff}Title, url ,post,topic,tag,date,end_date,view,fav_cnt,_id,unknown\r\n\
                  \"One, and a half\",https://example.com/1,\"Some\ntext.\",\"a,b\",x;y,2026-01-01,,7,2,\
@@ -70,7 +70,7 @@ fn csv_has_the_fields_by_the_names_of_its_columns() {
 }
 
 #[test]
-fn each_bad_line_of_csv_is_named_and_the_others_are_kept() {
+fn each_bad_line_of_csv_is_reported_and_the_others_are_imported() {
     let service = testing::service();
     let input = b"url,title,view\n\
                   https://example.com/1,One,x\n\
@@ -93,7 +93,7 @@ fn each_bad_line_of_csv_is_named_and_the_others_are_kept() {
 }
 
 #[test]
-fn columns_that_no_post_has_are_told_as_they_are_written() {
+fn unknown_columns_are_reported_as_written() {
     let service = testing::service();
     let input = format!("url,Titel,title, \u{1b}[2J,,VIEW{}\n", ",more".repeat(20));
     let imported =
@@ -103,7 +103,7 @@ fn columns_that_no_post_has_are_told_as_they_are_written() {
 }
 
 #[test]
-fn a_quote_that_is_not_closed_does_not_take_the_memory() {
+fn an_unclosed_quote_does_not_exhaust_memory() {
     let service = testing::service();
     let mut input = b"url,title\nhttps://example.com/1,One\nhttps://example.com/2,\"".to_vec();
     let end = input.len();
@@ -143,7 +143,7 @@ fn import_feed(service: &Service, input: &str) -> Result<ImportReport> {
 }
 
 #[test]
-fn feeds_of_each_kind_are_posts() {
+fn feeds_of_each_kind_are_imported() {
     let service = testing::service();
     let missing = [(2, "url is missing: it tells which post this is")];
     assert_eq!(import_feed(&service, RSS).unwrap(), report(2, 0, 0, &missing));
@@ -183,7 +183,7 @@ fn feeds_of_each_kind_are_posts() {
 }
 
 #[test]
-fn what_is_no_feed_is_refused() {
+fn an_input_that_is_not_a_feed_is_refused() {
     let service = testing::service();
     for input in ["", "hello", "<html><body></body></html>", "{}", "<rss><channel><item>"] {
         assert!(
@@ -198,7 +198,7 @@ fn what_is_no_feed_is_refused() {
 }
 
 #[test]
-fn what_is_exported_and_imported_elsewhere_is_exported_the_same_to_the_byte() {
+fn an_imported_export_is_exported_with_the_same_bytes() {
     let service = testing::service();
     import_from(&service, RUST_BLOG);
     let strange = json!({
@@ -217,7 +217,7 @@ fn what_is_exported_and_imported_elsewhere_is_exported_the_same_to_the_byte() {
 }
 
 #[test]
-fn an_export_may_be_stopped_and_is_for_administrators() {
+fn an_export_can_be_cancelled_and_is_for_administrators() {
     let service = testing::service();
     import_from(&service, &(0..250).map(|n| post(n).to_string() + "\n").collect::<String>());
     let stopped = export(&service, &Caller::Operator, &mut |_, _| ControlFlow::Break(())).unwrap();
@@ -229,7 +229,7 @@ fn an_export_may_be_stopped_and_is_for_administrators() {
 }
 
 #[test]
-fn an_export_ends_when_its_administrator_is_no_longer_one() {
+fn an_export_ends_if_the_caller_is_no_longer_an_administrator() {
     let service = testing::service();
     import_from(&service, &(0..250).map(|n| post(n).to_string() + "\n").collect::<String>());
     let (ann, _) = (service.admin("ann"), service.admin("ben"));
