@@ -39,7 +39,7 @@ fn answer(page: tidings_core::Result<FeedPage>) -> usize {
 }
 
 fn feeds(criterion: &mut Criterion) {
-    let dir = tempfile::tempdir().expect("there is room for a database");
+    let dir = tempfile::tempdir().expect("a temporary directory is created");
     let path = dir.path().join("bench.db");
     let tidings = Tidings::open(&path).expect("the database opens");
     post::import(&tidings, &Caller::Operator, posts().as_bytes(), &mut tidings_core::import::to_the_end)
@@ -52,8 +52,8 @@ fn feeds(criterion: &mut Criterion) {
     let first = newsfeed::popular(&tidings, &page).expect("there are posts");
     let ids: Vec<String> = first.posts().map(|post| post.id).collect();
     for id in &ids {
-        post::like(&tidings, &ann, id).wait().expect("the post is there");
-        post::view(&tidings, &ann, id).wait().expect("the post is there");
+        post::like(&tidings, &ann, id).wait().expect("the post exists");
+        post::view(&tidings, &ann, id).wait().expect("the post exists");
     }
     criterion.bench_function("load 20,000 posts", |bencher| {
         bencher.iter(|| {
@@ -71,7 +71,7 @@ fn feeds(criterion: &mut Criterion) {
     criterion.bench_function("recommended feed of a member, after a like or unlike", |bencher| {
         bencher.iter(|| {
             let act = if liked { post::unlike } else { post::like };
-            act(&tidings, &ann, &ids[0]).wait().expect("the post is there");
+            act(&tidings, &ann, &ids[0]).wait().expect("the post exists");
             liked = !liked;
             answer(newsfeed::recommended(&tidings, &ann, &Page::default()))
         });
@@ -79,7 +79,7 @@ fn feeds(criterion: &mut Criterion) {
     criterion.bench_function("like or unlike alone", |bencher| {
         bencher.iter(|| {
             let act = if liked { post::unlike } else { post::like };
-            act(&tidings, &ann, &ids[0]).wait().expect("the post is there");
+            act(&tidings, &ann, &ids[0]).wait().expect("the post exists");
             liked = !liked;
         });
     });

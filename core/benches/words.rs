@@ -46,7 +46,7 @@ fn word(subject: u64, n: u64) -> u64 {
 }
 
 fn open(lines: &str) -> (Tidings, TempDir) {
-    let dir = tempfile::tempdir().expect("there is room for a database");
+    let dir = tempfile::tempdir().expect("a temporary directory is created");
     let tidings = Tidings::open(dir.path().join("bench.db")).expect("the database opens");
     let report =
         post::import(&tidings, &Caller::Operator, lines.as_bytes(), &mut tidings_core::import::to_the_end);

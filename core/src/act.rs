@@ -1,11 +1,11 @@
-//! Acts that members bring along from another system: what they viewed, liked, searched and opened there, and when.
+//! The import of acts: views, likes, searches and opened newsfeeds of members in another system, with their times.
 //!
-//! They count as if they had been done here: in the lists and the interest of their member, in the views, likes and
-//! popularity of their post, and in the views, likes, searches, visitors and visits of their day. They are no
-//! communications of this service, so the access log has no lines of them.
+//! An imported act counts like an act in this service: in the lists and the interest of the member, in the views, likes
+//! and popularity of the post, and in the views, likes, searches, visitors and visits of the day. It is not a
+//! communication with this service, so the access log has no line for it.
 //!
-//! Each counts once. What was imported is kept, as a few bytes an act, so files may overlap, and acts may come in any
-//! order. An act is its member, its kind, what it was done to, and its time.
+//! Each act counts once. The store holds a few bytes for each imported act, so files can overlap, and acts can be in
+//! any order. The member, the kind, the post, search or newsfeed, and the time identify an act.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ mod write;
 
 use write::Writer;
 
-/// Characters of a newsfeed's name.
+/// The length of the name of a newsfeed in characters.
 const NEWSFEED: Bounds = post::NAME;
 
 const ID_MISSING: &str = "id is missing: it tells whose act this is";
@@ -54,27 +54,26 @@ const FIELDS: [(&str, FieldKind); 6] = [
     ("date", FieldKind::Text),
 ];
 
-/// Imports acts: one JSON object a line (NDJSON), or one JSON array of them, with the fields `id` (the member's),
-/// `type` (`view`, `like`, `search` or `newsfeed`), `url`, `search` or `newsfeed_name` after the type, and `date`;
-/// others are ignored.
+/// Imports acts: one JSON object per line (NDJSON), or one JSON array of objects. The fields are `id` (of the member),
+/// `type` (`view`, `like`, `search` or `newsfeed`), `date`, and depending on the type `url`, `search` or
+/// `newsfeed_name`. Other fields are ignored.
 ///
-/// An act that was imported before is skipped, and so is a like of a post that the member had liked already by then;
-/// of two likes the earlier stands. What was done before the member began the measurement of interest anew is counted,
-/// but not listed. A newsfeed is listed with the tags that the posts which are there now would have given it then.
+/// An act that was imported before is skipped. Of several likes of a post by a member, the earliest counts and the
+/// others are skipped. Acts before the member's last reset of the measurement are counted, but not listed. The tags of
+/// an opened newsfeed are those that the present posts would have given it at that time.
 ///
-/// A line that breaks a rule, or names a member or a post that is not there, is reported and stops no other. It is
-/// read and written as [`crate::post::import`] does.
+/// A line that breaks a rule, or names an unknown member or post, is reported, and the import continues. Input and
+/// output work as in [`crate::post::import`].
 ///
 /// # Errors
-/// `bad token`, `Not admin`; [`Error::Input`](crate::Error::Input) when the input cannot be read to its end;
-/// `overloaded`.
+/// `bad token`, `Not admin`; [`Error::Input`](crate::Error::Input) if reading the input fails; `overloaded`.
 pub fn import(
     tidings: &Tidings,
     caller: &Caller,
     input: impl BufRead,
     progress: Progress<'_>,
 ) -> Result<MoveReport> {
-    // The visits of a day that is still going on are told by the log.
+    // The log must be complete, because the visits of a day are computed from it.
     tidings.analysis().settle();
     let lines = import::json(input, |number, text| {
         Line::check(tidings, number, import::fields(text, &FIELDS, EXAMPLE)?)
@@ -91,14 +90,14 @@ pub(crate) fn read_lines(tidings: &Tidings, input: &[u8]) -> import::Read {
     import::read_all(lines, drop)
 }
 
-/// ActImport, as an import writes them.
+/// The import of acts.
 pub(crate) struct ActImport {
     calendar: Arc<crate::analysis::calendar::Calendar>,
     pub(crate) like_weight: f64,
     pub(crate) clock: clock::Clock,
 }
 
-/// The fields of a line; others are no concern of ours.
+/// The fields of a line. Other fields are ignored.
 #[derive(Deserialize)]
 struct Fields {
     id: Option<String>,
@@ -110,7 +109,7 @@ struct Fields {
     date: Option<String>,
 }
 
-/// A line that keeps the rules.
+/// A valid line.
 pub(crate) struct Line {
     pub(crate) number: u64,
     /// The member's id, in lower case.
@@ -119,18 +118,16 @@ pub(crate) struct Line {
     pub(crate) act: Act,
 }
 
-/// What was done.
+/// An act.
 pub(crate) enum Act {
-    /// The post with this address was viewed.
+    /// A view of the post with this address.
     View(String),
-    /// The post with this address was liked.
+    /// A like of the post with this address.
     Like(String),
+    /// A recorded search.
     Search(ListedSearch),
-    /// A topic's feed was opened, which had these tags.
-    Newsfeed {
-        name: String,
-        tags: Vec<String>,
-    },
+    /// An opened topic feed with its tags.
+    Newsfeed { name: String, tags: Vec<String> },
 }
 
 impl ActImport {
@@ -142,10 +139,10 @@ impl ActImport {
         }
     }
 
-    /// Writes acts to the last, however long others have to wait; how many were new.
+    /// Writes all acts in one transaction, without the time limit of a batch. Returns the number of new acts.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails if the store fails.
     #[cfg(feature = "demo")]
     pub(crate) fn write_all(&self, tx: &mut dyn Tx, admin: &Admin<'_>, mut lines: Vec<Line>) -> Result<u64> {
         let mut inserted = 0;

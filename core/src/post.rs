@@ -220,8 +220,8 @@ pub fn view(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     view_from(tidings, caller, None, id)
 }
 
-/// Counts a view of a member or a guest. A view of a member is also recorded in the member's list of viewed posts. `guest`
-/// identifies the viewer if the caller is not a member.
+/// Counts a view of a member or a guest. A view of a member is also recorded in the member's list of viewed posts.
+/// `guest` identifies the viewer if the caller is not a member.
 ///
 /// For the popularity of a post, a viewer counts once an hour, and the guests of one network count 30 times an hour.
 ///
@@ -270,8 +270,8 @@ pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     })
 }
 
-/// Removes a post from the member's liked posts, and subtracts the like from the popularity of the post. Does nothing if
-/// the member does not like it.
+/// Removes a post from the member's liked posts, and subtracts the like from the popularity of the post. Does nothing
+/// if the member does not like it.
 ///
 /// # Errors
 /// `bad token`; `Not found`; `overloaded`.

@@ -74,7 +74,8 @@ pub struct Domains {
 /// results of the same search, but not results of different searches.
 ///
 /// # Errors
-/// `bad request` if the search or `num` breaks its rule; `overloaded` if the search takes longer than the settings allow.
+/// `bad request` if the search or `num` breaks its rule; `overloaded` if the search takes longer than the settings
+/// allow.
 pub fn run(tidings: &Tidings, search: &str, num: i64) -> Result<SearchResult> {
     find(tidings, search, None, num)
 }

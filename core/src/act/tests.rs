@@ -1,4 +1,5 @@
-//! Tests of the import of acts: against the same acts done here, and against themselves in another order.
+//! Tests of the import of acts. They compare it with the same acts in this service, and with imports in a different
+//! order.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -21,16 +22,16 @@ const MINUTE: i64 = 60_000;
 const MEMBERS: [&str; 4] = ["ann", "ben", "cid", "dan"];
 const TOPICS: [&str; 3] = ["rust", "cats", "도서관"];
 
-/// An act of a member: what was done, and to which of the posts, searches or topics.
+/// An act of a member, with the number of the post, search or topic.
 #[derive(Clone, Copy, Debug)]
-struct Act {
+struct TestAct {
     member: usize,
     kind: &'static str,
     what: usize,
     at: Timestamp,
 }
 
-impl Act {
+impl TestAct {
     fn line(self) -> String {
         let Self { member, kind, what, at } = self;
         let (id, date) = (MEMBERS[member].to_uppercase(), at.to_string());
@@ -53,7 +54,7 @@ fn searched(n: usize) -> String {
     format!("Topic {} {}", TOPICS[n % TOPICS.len()], n % 5)
 }
 
-/// A service with members and posts, at some time.
+/// Creates a service with posts at the time `now`.
 fn service(now: Timestamp) -> Service {
     let mut config = Config { token_days: 400, ..Config::default() };
     config.analysis.timezone = Some("Asia/Seoul".parse().unwrap());
@@ -70,13 +71,14 @@ fn service(now: Timestamp) -> Service {
     service
 }
 
-fn import_from(service: &Service, acts: &[Act]) -> MoveReport {
+fn import_from(service: &Service, acts: &[TestAct]) -> MoveReport {
     let lines: String = acts.iter().map(|act| act.line()).collect();
     import(service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap()
 }
 
-/// Acts of 40 days up to now, in the order of time: some in a row, some days apart, none at the same moment.
-fn history() -> Vec<Act> {
+/// Returns acts of the 40 days before [`NOW`], ordered by time, without equal times: some are close together, some
+/// hours apart.
+fn history() -> Vec<TestAct> {
     let mut state = 7_u64;
     let mut dice = |sides: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -85,20 +87,20 @@ fn history() -> Vec<Act> {
     let (mut at, mut acts) = (NOW - 40 * DAY_MS, Vec::new());
     while at < NOW {
         let kind = ["view", "view", "view", "like", "search", "newsfeed"][dice(6)];
-        acts.push(Act { member: dice(4), kind, what: dice(12), at });
+        acts.push(TestAct { member: dice(4), kind, what: dice(12), at });
         at += [1, 10 * MINUTE, 29 * MINUTE, 30 * MINUTE, 31 * MINUTE, 5 * 60 * MINUTE][dice(6)];
     }
     acts
 }
 
-/// Members who have no password, which is quicker than signing up.
-fn move_in(service: &Service) {
+/// Imports members without passwords, which is faster than signing up.
+fn import_members(service: &Service) {
     let members = MEMBERS.map(|id| json!({"id": id}).to_string()).join("\n");
     account::import_members(service, &Caller::Operator, members.as_bytes(), &mut to_the_end).unwrap();
 }
 
-/// Does the acts one after another, each with its request.
-fn live(service: &Service, acts: &[Act]) {
+/// Performs the acts in order, each with its request.
+fn perform(service: &Service, acts: &[TestAct]) {
     let members = MEMBERS.map(|id| service.member(id));
     for act in acts {
         service.clock().advance(act.at - service.clock().now());
@@ -125,7 +127,7 @@ fn live(service: &Service, acts: &[Act]) {
     service.clock().advance(NOW - service.clock().now());
 }
 
-/// Every report, list and feed.
+/// Returns all reports, lists and feeds.
 fn reports(service: &Service) -> Value {
     let day =
         |days| serde_json::to_value(analysis::days_ago(service, &Caller::Operator, days).unwrap()).unwrap();
@@ -154,7 +156,7 @@ fn reports(service: &Service) -> Value {
     report
 }
 
-/// Everything that is counted but communications, by the day and the hour too.
+/// Returns all daily and hourly counts except communications.
 fn counted(service: &Service) -> Vec<String> {
     let read = service.store().read(|tx| {
         let mut rows = rows(tx, "day_count", "day, counter, n", "WHERE n <> 0 AND counter <> 6")?;
@@ -170,13 +172,13 @@ fn rows(tx: &mut dyn Tx, table: &str, columns: &str, which: &str) -> Result<Vec<
 }
 
 #[test]
-fn acts_that_moved_in_show_as_they_would_had_they_been_done_here() {
+fn imported_acts_give_the_same_reports_as_performed_acts() {
     let acts = history();
     assert!(acts.len() > 500, "{}", acts.len());
     let here = service(NOW - 40 * DAY_MS);
-    live(&here, &acts);
+    perform(&here, &acts);
     let there = service(NOW);
-    move_in(&there);
+    import_members(&there);
     let mut turned = acts.clone();
     turned.reverse();
     let (second, first) = turned.split_at(turned.len() / 3);
@@ -184,7 +186,7 @@ fn acts_that_moved_in_show_as_they_would_had_they_been_done_here() {
     let repeated = acts.len() as u64 - reports_of[0].inserted - reports_of[1].inserted;
     assert!(reports_of.iter().all(|report| report.errors.is_empty()));
     assert_eq!((reports_of[2].inserted, reports_of[2].skipped), (0, acts.len() as u64));
-    assert!(repeated > 0, "some were liked again");
+    assert!(repeated > 0, "some posts were liked again");
 
     let (here, there) = (here.reopened(), there.reopened());
     assert_eq!(counted(&here), counted(&there));
@@ -197,31 +199,31 @@ fn acts_that_moved_in_show_as_they_would_had_they_been_done_here() {
 }
 
 #[test]
-fn what_was_done_here_and_what_moved_in_are_one_visit_where_they_meet() {
+fn imported_and_performed_acts_close_together_are_one_visit() {
     let day = NOW - NOW.as_millis() % DAY_MS;
     let at = |minutes: i64| day + minutes * MINUTE;
-    let view = |minutes| Act { member: 0, kind: "view", what: 0, at: at(minutes) };
+    let view = |minutes| TestAct { member: 0, kind: "view", what: 0, at: at(minutes) };
     let service = service(at(0));
-    live(&service, &[view(60), view(61), view(120)]);
+    perform(&service, &[view(60), view(61), view(120)]);
     let visits = || {
         let day = analysis::days_ago(&service, &Caller::Operator, 0).unwrap().analysis.remove(0);
         (day.today_visitor, day.today_view, day.today_student_visitor[0].count)
     };
     assert_eq!(visits(), (1, 3, 2));
     assert_eq!(import_from(&service, &[view(10), view(200), view(171)]).inserted, 3);
-    assert_eq!(visits(), (1, 6, 4), "and one from 171 minutes to 200");
+    assert_eq!(visits(), (1, 6, 4), "one more visit, from minute 171 to 200");
     assert_eq!(import_from(&service, &[view(100), view(89)]).inserted, 2);
-    assert_eq!(visits(), (1, 8, 3), "from one to two it is one");
+    assert_eq!(visits(), (1, 8, 3), "the visits from minute 60 to 120 become one");
 }
 
 #[test]
-fn a_reset_has_forgotten_what_was_done_before_it_and_likes_stay() {
+fn acts_before_a_reset_are_not_listed_except_likes() {
     let service = service(NOW);
     let ann = service.member("ann");
     profile::reset_measurement(&service, &ann).unwrap();
     service.clock().advance(DAY_MS);
-    let act = |kind, what, at| Act { member: 0, kind, what, at };
-    let acts: Vec<Act> = [NOW - DAY_MS, NOW, NOW + 1]
+    let act = |kind, what, at| TestAct { member: 0, kind, what, at };
+    let acts: Vec<TestAct> = [NOW - DAY_MS, NOW, NOW + 1]
         .into_iter()
         .zip(0..)
         .flat_map(|(at, n)| ["view", "like", "search", "newsfeed"].map(|kind| act(kind, n, at)))
@@ -235,11 +237,15 @@ fn a_reset_has_forgotten_what_was_done_before_it_and_likes_stay() {
 }
 
 #[test]
-fn lists_keep_their_newest_300_in_whatever_order_they_come() {
+fn lists_keep_the_newest_300_entries_in_any_import_order() {
     let service = service(NOW);
     let ann = service.member("ann");
-    let act =
-        |n: usize| Act { member: 0, kind: "search", what: n, at: NOW - i64::try_from(n).unwrap() * 1_000 };
+    let act = |n: usize| TestAct {
+        member: 0,
+        kind: "search",
+        what: n,
+        at: NOW - i64::try_from(n).unwrap() * 1_000,
+    };
     for range in [200..310, 0..120, 100..250] {
         import_from(&service, &range.map(act).collect::<Vec<_>>());
     }
@@ -252,7 +258,7 @@ fn lists_keep_their_newest_300_in_whatever_order_they_come() {
 }
 
 #[test]
-fn each_bad_line_is_named_with_its_reason_and_the_others_count() {
+fn each_bad_line_is_reported_and_the_others_are_imported() {
     let service = service(NOW);
     service.member("ann");
     let good =
@@ -290,7 +296,7 @@ fn each_bad_line_is_named_with_its_reason_and_the_others_count() {
     }
 }
 
-/// All that acts leave in a database, in an order of its own.
+/// Returns all rows that acts write, in a fixed order.
 fn left(service: &Service) -> Vec<String> {
     let tables = [
         ("moved_act", "member, date, act", ""),
@@ -313,26 +319,26 @@ fn left(service: &Service) -> Vec<String> {
     read.unwrap().concat()
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn act() -> impl Strategy<Value = TestAct> {
     let kind = proptest::sample::select(&["view", "like", "search", "newsfeed"]);
     let at = prop_oneof![
-        // Within days, around the end of a visit, and at the same moment.
+        // Within days, around the end of a visit, and almost at the same time.
         (0..4 * 24 * 60_i64).prop_map(|minutes| NOW - minutes * MINUTE),
         (0..6_i64).prop_map(|n| NOW - n * 15 * MINUTE),
         (0..3_i64).prop_map(|n| NOW - n),
     ];
-    (0..2_usize, kind, 0..4_usize, at).prop_map(|(member, kind, what, at)| Act { member, kind, what, at })
+    (0..2_usize, kind, 0..4_usize, at).prop_map(|(member, kind, what, at)| TestAct { member, kind, what, at })
 }
 
 #[test]
-fn acts_leave_the_same_in_whatever_order_and_however_often_they_come() {
+fn repeated_imports_in_any_order_write_the_same_rows() {
     let files = proptest::collection::vec(act(), 1..60).prop_flat_map(|acts| {
         let some = proptest::sample::subsequence(acts.clone(), 0..=acts.len()).prop_shuffle();
         (Just(acts.clone()), proptest::collection::vec(some, 0..3), Just(acts).prop_shuffle())
     });
     proptest!(ProptestConfig::with_cases(24), |((acts, some, all) in files)| {
         let [whole, split] = [service(NOW), service(NOW)];
-        [&whole, &split].into_iter().for_each(move_in);
+        [&whole, &split].into_iter().for_each(import_members);
         let report = import_from(&whole, &acts);
         prop_assert_eq!(report.inserted + report.skipped, acts.len() as u64);
         for file in some.iter().chain([&all]) {

@@ -1,4 +1,4 @@
-//! How a batch of acts is written: member by member and day by day, so that each day's visits are told once.
+//! Writes a batch of acts by member and by day, so that the visits of each day are computed once.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hasher as _;
@@ -21,7 +21,7 @@ use crate::store::{StoreError, Tx};
 const NO_MEMBER: &str = "there is no member with this id: import members first";
 const NO_POST: &str = "there is no post with this url: import posts first";
 
-/// The members and posts of a batch, each looked for once.
+/// Writes a batch. It reads each member and each post of the batch once.
 pub(super) struct Writer<'a> {
     acts: &'a ActImport,
     admin: &'a Admin<'a>,
@@ -74,7 +74,7 @@ impl<'a> Writer<'a> {
         Ok(self.members.entry(id).or_insert(found).clone())
     }
 
-    /// Writes what a member did on a day.
+    /// Writes the acts of a member on a day.
     fn write_day(&mut self, tx: &mut dyn Tx, member: &Member<'_>, day: i64, lines: Vec<Line>) -> Result<()> {
         let local_time = self.acts.calendar.local_time();
         let (from, until) = (local_time.day_start(day), local_time.day_start(day + 1));
@@ -100,7 +100,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// What tells an act from others of its member at the same time; `None` when its post is not there.
+    /// Returns the number that distinguishes an act from others of its member at the same time; `None` if its post does
+    /// not exist.
     fn act_number(&mut self, tx: &mut dyn Tx, act: &Act) -> Result<Option<i64>, StoreError> {
         Ok(match act {
             Act::View(url) => self.post(tx, url)?.map(|post| post.stats.post.as_i64() * 2),
@@ -118,10 +119,10 @@ impl<'a> Writer<'a> {
         Ok(self.posts.get_mut(url).and_then(Option::as_mut))
     }
 
-    /// Does an act that is new; false when it changes nothing, being a like of what was liked.
+    /// Applies a new act. Returns false if it changes nothing, because it is a like of a post that was liked earlier.
     fn apply(&mut self, tx: &mut dyn Tx, member: &Member<'_>, at: Timestamp, act: &Act) -> Result<bool> {
         let calendar = &self.acts.calendar;
-        // A reset has emptied the lists of what was done before it.
+        // A reset removes earlier acts from the lists.
         let listed = at >= member.measured;
         match act {
             Act::View(url) => {
@@ -152,7 +153,7 @@ impl<'a> Writer<'a> {
         Ok(true)
     }
 
-    /// Gives a like; of two of the same post the earlier stands.
+    /// Applies a like. Of two likes of a post, the earlier one counts.
     fn like(&mut self, tx: &mut dyn Tx, member: &Member<'_>, at: Timestamp, url: &str) -> Result<bool> {
         let (weight, calendar) = (self.acts.like_weight, &self.acts.calendar);
         let Some(post) = self.post(tx, url)? else { return Ok(false) };
@@ -175,12 +176,12 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A number below 0 that stands for what was searched, or for the name of a newsfeed. It stands in the database, so
-/// how it is made may not change.
+/// Returns a hash below 0 of a search or of the name of a newsfeed. The database holds these hashes, so the function
+/// must not change.
 ///
-/// It has no key: it finds no row, but tells acts of one member at one time apart. Who makes two searches with the same
-/// hash has one of them skipped.
-#[expect(clippy::disallowed_methods, reason = "it stands in the database and is no place of a map")]
+/// The hash needs no secret key, because it only distinguishes acts of one member at one time: a collision skips one of
+/// two acts that their own member chose.
+#[expect(clippy::disallowed_methods, reason = "the hash is stored and must be the same in every process")]
 fn hash(kind: &[u8], text: &str) -> i64 {
     let mut hasher = SipHasher24::new();
     hasher.write(kind);
@@ -192,7 +193,7 @@ fn hash(kind: &[u8], text: &str) -> i64 {
 mod sql {
     use super::{Member, StoreError, Timestamp, Tx};
 
-    /// When acts were done that a member brought along, in a stretch of time.
+    /// Returns the times of the imported acts of a member from `from` to before `until`.
     pub(super) fn times(
         tx: &mut dyn Tx,
         member: &Member<'_>,
@@ -204,7 +205,7 @@ mod sql {
         rows.into_iter().map(|mut row| row.take(0)).collect()
     }
 
-    /// Keeps an act; false when it is there.
+    /// Inserts an act. Returns false if it exists already.
     pub(super) fn insert(
         tx: &mut dyn Tx,
         member: &Member<'_>,

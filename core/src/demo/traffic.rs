@@ -95,7 +95,7 @@ impl<'t> Traffic<'t> {
     /// Generates the events of a day.
     ///
     /// # Errors
-    /// When the store fails.
+    /// Fails if the store fails.
     pub(super) fn day(&mut self, day: i64) -> Result<Script> {
         let local_time = self.tidings.analysis().calendar.local_time();
         let (begins, ends) = (local_time.day_start(day), local_time.day_start(day + 1));

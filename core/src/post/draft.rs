@@ -31,8 +31,8 @@ pub(super) const TITLE_MISSING: &str = "title is missing, and there is no post w
 const URL_MISSING: &str = "url is missing";
 const NOTHING: &str = "no field of the post is given";
 
-/// The unchecked fields of a post. Inserting a post requires title and url; updating a post requires at least one field,
-/// and leaves out the fields that do not change.
+/// The unchecked fields of a post. Inserting a post requires title and url; updating a post requires at least one
+/// field, and leaves out the fields that do not change.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     /// The title, 1 to 300 characters on one line; white space at its ends is removed.

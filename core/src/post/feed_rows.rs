@@ -34,8 +34,8 @@ const COLUMNS: &str =
     "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date,
                        s.view, s.fav, s.heat";
 
-/// Returns the posts that changed after the revision `since`, newest first. Views and likes are changes, too. If `since`
-/// is 0, returns the newest posts, at most `posts`.
+/// Returns the posts that changed after the revision `since`, newest first. Views and likes are changes, too. If
+/// `since` is 0, returns the newest posts, at most `posts`.
 ///
 /// # Errors
 /// Fails if the store fails.

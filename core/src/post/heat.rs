@@ -1,13 +1,13 @@
 //! The popularity of a post: the sum of its acts, each decayed by its own age, as one number that only acts change.
 //!
-//! An act of weight `w` at time `t` adds `w · 2^(t / half-life)` to the sum of its post. At any later time `now`, the sum
-//! times `2^(-now / half-life)` is the popularity. The second factor is the same for all posts, so at every time the order
-//! of the sums is the order of popularity, and it changes only with new acts. The sums grow without bound, so the
-//! database holds their logarithms: the *heat*.
+//! An act of weight `w` at time `t` adds `w · 2^(t / half-life)` to the sum of its post. At any later time `now`, the
+//! sum times `2^(-now / half-life)` is the popularity. The second factor is the same for all posts, so at every time
+//! the order of the sums is the order of popularity, and it changes only with new acts. The sums grow without bound, so
+//! the database holds their logarithms: the *heat*.
 //!
-//! Sums of different half-lives cannot be compared, so the half-life of all heats is stored in the database. The process
-//! that opened the database last determines it ([`set_half_life`]), and every act reads it, so processes with different
-//! settings do not mix their half-lives.
+//! Sums of different half-lives cannot be compared, so the half-life of all heats is stored in the database. The
+//! process that opened the database last determines it ([`set_half_life`]), and every act reads it, so processes with
+//! different settings do not mix their half-lives.
 //!
 //! Source: Cormode, Shkapenyuk, Srivastava and Xu, *Forward decay: a practical time decay model for streaming
 //! systems*, ICDE 2009; the exponential `g`, with 1970 as landmark.
@@ -48,8 +48,8 @@ impl Decay {
         Some(heat.max(act) + (-(heat - act).abs()).exp().ln_1p())
     }
 
-    /// Subtracts an act that was added with `weight` at the time `at`. Returns `None` if the rest is within the rounding
-    /// error.
+    /// Subtracts an act that was added with `weight` at the time `at`. Returns `None` if the rest is within the
+    /// rounding error.
     ///
     /// A rest of less than about a billionth of the subtracted act is lost.
     pub(crate) fn take(self, heat: Option<f64>, weight: f64, at: Timestamp) -> Option<f64> {
@@ -60,8 +60,8 @@ impl Decay {
         (left > ROUNDINGS * f64::EPSILON * heat.abs().max(1.0)).then(|| heat + left.ln())
     }
 
-    /// Limits a heat to that of acts with the total `weight` that all happened at `now`. A heat exceeds this limit only if
-    /// acts have dates in the future, for example after the clock was ahead.
+    /// Limits a heat to that of acts with the total `weight` that all happened at `now`. A heat exceeds this limit only
+    /// if acts have dates in the future, for example after the clock was ahead.
     pub(crate) fn bounded(self, heat: Option<f64>, weight: f64, now: Timestamp) -> Option<f64> {
         Some(heat?.min(self.act(weight, now)?))
     }

@@ -82,17 +82,17 @@ const JSON_FEED: &[u8] = b"jsonfeed.org/version/";
 
 /// Imports posts in JSON ([`Format::Json`]).
 ///
-/// The fields are those of [`Draft`](super::Draft), and `_id`, `view` and `fav_cnt` of an exported post, which only a new
-/// post uses. Other fields are ignored. `topic` and `tag` can also be one text with commas. `null` means an empty text,
-/// an empty list or no end date.
+/// The fields are those of [`Draft`](super::Draft), and `_id`, `view` and `fav_cnt` of an exported post, which only a
+/// new post uses. Other fields are ignored. `topic` and `tag` can also be one text with commas. `null` means an empty
+/// text, an empty list or no end date.
 ///
-/// The url identifies the post of a line. An existing post is updated with the fields of the line, and keeps its id, its
-/// views and its likes; an unchanged post is not written. A line that breaks a rule is reported, and the import
+/// The url identifies the post of a line. An existing post is updated with the fields of the line, and keeps its id,
+/// its views and its likes; an unchanged post is not written. A line that breaks a rule is reported, and the import
 /// continues. Imported views and likes have no dates, so they count, but do not make a post popular.
 ///
-/// The input is read as a stream, and written in batches, between which other writers can run. An import that ends early
-/// leaves the batches written so far; repeating it is safe. `progress` receives the number of processed records after
-/// each batch, and can cancel the import.
+/// The input is read as a stream, and written in batches, between which other writers can run. An import that ends
+/// early leaves the batches written so far; repeating it is safe. `progress` receives the number of processed records
+/// after each batch, and can cancel the import.
 ///
 /// # Errors
 /// `bad token`, `Not admin`; [`Error::Input`](crate::Error::Input) if reading the input fails; `overloaded`.
@@ -107,8 +107,9 @@ pub fn import(
 
 /// Imports posts like [`import()`], in any format.
 ///
-/// The columns of CSV have the names of the fields. An empty value of `post`, `img`, `topic`, `tag` and `end_date` means
-/// an empty field; an empty value of another column means no value. Commas or semicolons separate the names in a list.
+/// The columns of CSV have the names of the fields. An empty value of `post`, `img`, `topic`, `tag` and `end_date`
+/// means an empty field; an empty value of another column means no value. Commas or semicolons separate the names in a
+/// list.
 ///
 /// The address of a feed entry becomes the url, the categories become the tags, and the longest text, without markup,
 /// becomes the text. The title of an entry without one is the start of its text. A feed is read into memory, up to

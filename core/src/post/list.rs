@@ -1,5 +1,5 @@
-//! The list of all posts, newest first, in pages, for administration. Unlike a newsfeed, it includes posts past their end
-//! date, and each page continues where the previous page ended, even if posts were inserted or removed in between.
+//! The list of all posts, newest first, in pages, for administration. Unlike a newsfeed, it includes posts past their
+//! end date, and each page continues where the previous page ended, even if posts were inserted or removed in between.
 
 use serde::Serialize;
 

@@ -304,7 +304,8 @@ fn acts_dated_in_the_future_keep_no_post_on_top() {
         let feed: serde_json::Value = serde_json::from_slice(feed.answer().json()).unwrap();
         feed["newsfeed"][0]["_id"].as_str().unwrap().to_owned()
     };
-    // The post has only a view and a like, whatever their dates. Feeds limit the heat before it is corrected in the store.
+    // The post has only a view and a like, whatever their dates. Feeds limit the heat before it is corrected in the
+    // store.
     for _ in 0..5 {
         view(&service, &Caller::Nobody, &second).wait().unwrap();
     }

@@ -1,9 +1,10 @@
-//! Limits the views that count for popularity: of each post, one view per viewer in an hour, and 30 views per network in
-//! an hour from guests, regardless of their user agents.
+//! Limits the views that count for popularity: of each post, one view per viewer in an hour, and 30 views per network
+//! in an hour from guests, regardless of their user agents.
 //!
-//! Every view counts as a view; the limit applies only to the heat. The module holds a few bytes in memory for each viewer
-//! of a post, under a hash whose random key belongs to the process. So a restart resets the limits, and each of several
-//! processes on a database has its own. The numbers of guests change every day, so their limits also reset at midnight.
+//! Every view counts as a view; the limit applies only to the heat. The module holds a few bytes in memory for each
+//! viewer of a post, under a hash whose random key belongs to the process. So a restart resets the limits, and each of
+//! several processes on a database has its own. The numbers of guests change every day, so their limits also reset at
+//! midnight.
 //!
 //! Source of the hash: Aumasson and Bernstein, *`SipHash`: a fast short-input PRF*, INDOCRYPT 2012.
 
@@ -19,8 +20,8 @@ use crate::keyed::OwnMap;
 
 /// The period of both limits, in seconds.
 const PERIOD_S: u32 = 60 * 60;
-/// The maximum number of views of a post by guests of one network that count in a period: enough for a campus behind one
-/// address, and a bound for a client that sends many user agents.
+/// The maximum number of views of a post by guests of one network that count in a period: enough for a campus behind
+/// one address, and a bound for a client that sends many user agents.
 const NETWORK_VIEWS: u32 = 30;
 /// The maximum number of entries of a generation. A hash table of this size takes about 4.5 MB, and there are two.
 const ENTRIES: usize = 7 << 15;
@@ -42,8 +43,8 @@ pub(crate) struct Viewers {
     counted: Mutex<Generations>,
 }
 
-/// The generations of entries. The current one becomes the previous one when a period is over or the generation is full,
-/// so no entry is lost early as long as a period has fewer than [`ENTRIES`] new entries.
+/// The generations of entries. The current one becomes the previous one when a period is over or the generation is
+/// full, so no entry is lost early as long as a period has fewer than [`ENTRIES`] new entries.
 #[derive(Default)]
 struct Generations {
     current: OwnMap<u64, HourlyViews>,

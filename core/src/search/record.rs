@@ -25,8 +25,8 @@ pub struct LatelySearches {
 }
 
 /// Records a search of a member or a guest. The search of a member is also added to the member's list of searches.
-/// `guest` identifies the caller for the trends if the caller is not a member; `None` if guests cannot be told apart. The
-/// search of a crawler is counted, but does not count in trends.
+/// `guest` identifies the caller for the trends if the caller is not a member; `None` if guests cannot be told apart.
+/// The search of a crawler is counted, but does not count in trends.
 ///
 /// # Errors
 /// `bad request` if the search breaks its rule; `overloaded`.
