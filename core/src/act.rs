@@ -35,12 +35,12 @@ use write::Writer;
 /// The length of the name of a newsfeed in characters.
 const NEWSFEED: Bounds = post::NAME;
 
-const ID_MISSING: &str = "id is missing: it tells whose act this is";
+const ID_MISSING: &str = "id is missing: it identifies the member";
 const TYPE_RULE: &str = "type is view, like, search or newsfeed";
-const URL_MISSING: &str = "url is missing: it tells which post this is about";
-const SEARCH_MISSING: &str = "search is missing: it is what was searched";
+const URL_MISSING: &str = "url is missing: it identifies the post";
+const SEARCH_MISSING: &str = "search is missing: it is the text of the search";
 const NEWSFEED_RULE: &str = "newsfeed_name is 1 to 100 characters on one line";
-const DATE_MISSING: &str = "date is missing: it tells when this was done";
+const DATE_MISSING: &str = "date is missing: it is the time of the act";
 const DATE_RULE: &str = "date is written like 2026-11-20T08:36:00Z, from 1970 on";
 const FUTURE: &str = "date is in the future";
 
@@ -58,8 +58,8 @@ const FIELDS: [(&str, FieldKind); 6] = [
 /// `type` (`view`, `like`, `search` or `newsfeed`), `date`, and depending on the type `url`, `search` or
 /// `newsfeed_name`. Other fields are ignored.
 ///
-/// An act that was imported before is skipped. Of several likes of a post by a member, the earliest counts and the
-/// others are skipped. Acts before the member's last reset of the measurement are counted, but not listed. The tags of
+/// An act that was imported before is skipped. Of several likes of a post by a member, the earliest counts; a
+/// later one is skipped. Acts before the member's last reset of the measurement are counted, but not listed. The tags of
 /// an opened newsfeed are those that the present posts would have given it at that time.
 ///
 /// A line that breaks a rule, or names an unknown member or post, is reported, and the import continues. Input and

@@ -1,6 +1,6 @@
-//! Two states that JSON and the tables write as `activation`, 0 or 1.
+//! Types of two states that JSON and the database represent as `activation`, 0 or 1.
 
-/// Defines a type of two states, the one of 0 first. It serialises as the number and is kept as the number.
+/// Defines a type of two states. The first state is 0 and the second is 1, in JSON and in the database.
 macro_rules! activation {
     ($(#[$doc:meta])* $name:ident { $(#[$zero_doc:meta])* $zero:ident, $(#[$one_doc:meta])* $one:ident }) => {
         $(#[$doc])*
@@ -13,7 +13,7 @@ macro_rules! activation {
         }
 
         impl $name {
-            /// Returns the state that `activation` stands for; `None` unless it is 0 or 1.
+            /// Returns the state with this number; `None` unless it is 0 or 1.
             pub const fn from_activation(activation: i64) -> Option<Self> {
                 match activation {
                     0 => Some(Self::$zero),
@@ -22,7 +22,7 @@ macro_rules! activation {
                 }
             }
 
-            /// Returns the state as `activation`: 0 or 1.
+            /// Returns the number of the state, 0 or 1.
             pub const fn activation(self) -> i64 {
                 match self {
                     Self::$zero => 0,

@@ -121,7 +121,7 @@ pub struct GetPost {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Category {
-    /// The name, a topic of the posts.
+    /// The name of the category: the topic that its posts have.
     pub category_name: String,
     /// The number of posts that have this topic.
     pub posts: i64,
@@ -143,7 +143,7 @@ pub struct Categories {
 pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inserted> {
     let (identity, id) = (caller.identify(tidings), ObjectId::new(tidings.clock()));
     let content = Change::parse(draft).and_then(|change| change.into_new(tidings.now()));
-    // Before the transaction, because splitting a long text into tokens takes milliseconds.
+    // Before the transaction, because splitting a long text into tokens takes time.
     let prepared = content.map(|content| (TokenFields::of(&content.title, &content.post), content));
     let written = tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;

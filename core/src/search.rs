@@ -83,7 +83,7 @@ pub fn run(tidings: &Tidings, search: &str, num: i64) -> Result<SearchResult> {
 /// Searches like [`run`], only among the posts that have the topic or tag `category`.
 ///
 /// # Errors
-/// As [`run`].
+/// As for [`run`].
 pub fn in_category(tidings: &Tidings, category: &str, search: &str, num: i64) -> Result<SearchResult> {
     find(tidings, search, Some(&tidings_text::compose(category)), num)
 }

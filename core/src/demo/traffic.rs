@@ -47,7 +47,7 @@ pub(super) struct Traffic<'t> {
     world: World,
     /// The posts of the current day by subject, and of all subjects, each with the cumulative sum of their attraction.
     pulls: Vec<Vec<(usize, f32)>>,
-    /// Whether any search falls into the window of real-time terms.
+    /// Whether any search is within the 24 hours of real-time terms.
     is_searched_lately: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) struct Script {
 pub(super) enum Guest {
     /// A view of the post with this address.
     Views(String),
-    /// A search; `lately` tells whether it falls into the window of real-time terms.
+    /// A search; `lately` is whether it is within the 24 hours of real-time terms.
     Searches { search: Search, visitor: VisitorNumber, lately: bool },
 }
 

@@ -47,7 +47,7 @@ pub(super) struct Post {
     pub(super) url: String,
     pub(super) subject: usize,
     pub(super) date: Timestamp,
-    /// How much it attracts readers relative to other posts.
+    /// The attraction to readers relative to other posts.
     pub(super) appeal: f32,
     title: String,
     text: String,

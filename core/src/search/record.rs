@@ -82,7 +82,7 @@ impl Search {
         Ok(Self { term: tokens::normalise_term(&original), original })
     }
 
-    /// Adds the tokens and the similar words, which a list shows. Finding similar words takes milliseconds.
+    /// Adds the tokens and the similar words, which a list shows. Finding similar words is slow, so it is done before the transaction.
     pub(crate) fn listed(self, tidings: &Tidings) -> ListedSearch {
         let tokens = tokens::tokens(&self.original);
         let similar = similar_words(tidings, &tokens::distinct(tokens.clone())).join(" ");

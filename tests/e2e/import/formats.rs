@@ -45,7 +45,7 @@ fn csv_and_feeds_are_recognised_by_name_or_content() {
     });
     let of_rss = json!({
         "result": "success", "inserted": 1, "updated": 0, "skipped": 0,
-        "errors": [{"line": 2, "reason": "url is missing: it tells which post this is"}],
+        "errors": [{"line": 2, "reason": "url is missing: it identifies the post"}],
     });
     assert_eq!(import("1.db", &[&csv], ""), of_csv);
     assert_eq!(import("2.db", &["-"], CSV), of_csv);
@@ -59,7 +59,7 @@ fn csv_and_feeds_are_recognised_by_name_or_content() {
     insta::assert_snapshot!(printed.stdout, @"2 inserted, 0 updated, 0 already the same, 1 left out");
     insta::assert_snapshot!(printed.stderr, @"line 3: title is missing, and there is no post with this url yet");
     let feed = post(&file("8.db"), &["import", &rss], "").succeeded();
-    insta::assert_snapshot!(feed.stderr, @"entry 2: url is missing: it tells which post this is");
+    insta::assert_snapshot!(feed.stderr, @"entry 2: url is missing: it identifies the post");
     let array = post(&file("9.db"), &["import", "-"], "[\n\n3]").succeeded();
     assert!(array.stderr.starts_with("entry 1: it is not a JSON object"), "{array:?}");
     let mistyped =

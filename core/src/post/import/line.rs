@@ -16,7 +16,7 @@ const COUNT_MAX: i64 = 1 << 53;
 const ID_RULE: &str = "_id is 24 hex digits; leave it out for a new one";
 pub(super) const VIEW_RULE: &str = "view is a whole number, at least 0";
 pub(super) const FAV_RULE: &str = "fav_cnt is a whole number, at least 0";
-const URL_MISSING: &str = "url is missing: it tells which post this is";
+const URL_MISSING: &str = "url is missing: it identifies the post";
 
 const FIELDS: [(&str, FieldKind); 11] = [
     ("_id", FieldKind::Text),

@@ -114,7 +114,7 @@ fn a_bad_line_is_reported_with_its_number_and_others_are_imported() {
         (r#"{"title": "a", "url": "https://b.kr", "view": 1.5}"#, "view is not a whole number"),
         (r#"{"title": "a", "url": "https://b.kr", "view": -1}"#, "view is a whole number, at least 0"),
         (r#"{"title": "a", "title": "b", "url": "https://b.kr"}"#, "a field is given twice"),
-        (r#"{"title": "a"}"#, "url is missing: it tells which post this is"),
+        (r#"{"title": "a"}"#, "url is missing: it identifies the post"),
         (r#"{"url": "https://b.kr"}"#, "title is missing, and there is no post with this url yet"),
         (r#"{"title": "", "url": "https://b.kr"}"#, "title is 1 to 300 characters on one line"),
         (

@@ -145,7 +145,7 @@ fn import_feed(service: &Service, input: &str) -> Result<ImportReport> {
 #[test]
 fn feeds_of_each_kind_are_imported() {
     let service = testing::service();
-    let missing = [(2, "url is missing: it tells which post this is")];
+    let missing = [(2, "url is missing: it identifies the post")];
     assert_eq!(import_feed(&service, RSS).unwrap(), report(2, 0, 0, &missing));
     let found = posts(&service);
     let fields =
