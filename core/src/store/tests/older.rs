@@ -9,7 +9,7 @@ use crate::analysis::{LogFilter, browse};
 use crate::check::{CancelFlag, Context, check};
 use crate::clock::Clock;
 use crate::newsfeed::{self, FeedPage, Page};
-use crate::store::{SCHEMA_VERSION, StoreError};
+use crate::store::SCHEMA_VERSION;
 use crate::testing::{self, NOW, Service};
 use crate::{Tidings, notice, post, profile, search};
 
@@ -78,7 +78,7 @@ fn titles(page: &FeedPage) -> Vec<String> {
 }
 
 fn number(service: &Service, sql: &'static str) -> i64 {
-    service.store().read(|tx| Ok::<_, StoreError>(tx.one(sql, &[])?.take(0)?)).unwrap()
+    service.store().read(|tx| tx.one(sql, &[])?.take(0)).unwrap()
 }
 
 #[test]
