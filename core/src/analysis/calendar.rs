@@ -1,7 +1,7 @@
 //! The calendar of a database: the time zone in which its counters count days and hours.
 //!
 //! Counted days cannot be converted to another zone. So the database stores the zone, and it is fixed once anything is
-//! counted: opening the database with another zone fails.
+//! counted: opening the database with a different zone fails.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -27,19 +27,21 @@ impl Calendar {
     /// # Errors
     /// When days are counted in a zone other than `asked`.
     pub(crate) fn open(store: &Store, asked: Option<&Zone>, clock: Clock) -> Result<Self> {
-        let (kept, counted) = store.read(|tx| sql::zone(tx))?;
+        let (stored, counted) = store.read(|tx| sql::zone(tx))?;
         let zone = match asked {
-            Some(asked) if asked.name() != kept => {
+            Some(asked) if asked.name() != stored => {
                 if counted {
-                    return Err(StoreError::Zone { counted: kept, asked: asked.name().to_owned() }.into());
+                    return Err(StoreError::Zone { counted: stored, asked: asked.name().to_owned() }.into());
                 }
                 let name = asked.name().to_owned();
                 store.write(move |tx| sql::set_zone(tx, &name))?;
                 asked.clone()
             }
             Some(asked) => asked.clone(),
-            None => kept.parse().map_err(|_| {
-                Error::Internal(format!("this program does not know the database's time zone {kept}").into())
+            None => stored.parse().map_err(|_| {
+                Error::Internal(
+                    format!("this program does not know the database's time zone {stored}").into(),
+                )
             })?,
         };
         Ok(Self { local_time: LocalTime::new(zone), clock, zone_is_fixed: AtomicBool::new(false) })
@@ -108,10 +110,10 @@ impl Calendar {
         if self.zone_is_fixed.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let (kept, counted) = sql::zone(tx)?;
+        let (stored, counted) = sql::zone(tx)?;
         let own = self.local_time.zone().name();
-        if kept != own {
-            return Err(StoreError::Zone { counted: kept, asked: own.to_owned() });
+        if stored != own {
+            return Err(StoreError::Zone { counted: stored, asked: own.to_owned() });
         }
         // Counters are written with their own commit. So a counter that exists here was committed before, and the zone
         // is fixed.
@@ -132,9 +134,9 @@ mod sql {
 
     /// Stores the zone, if nothing is counted.
     pub(super) fn set_zone(tx: &mut dyn Tx, name: &str) -> Result<(), StoreError> {
-        let (kept, counted) = zone(tx)?;
-        if counted && kept != name {
-            return Err(StoreError::Zone { counted: kept, asked: name.to_owned() });
+        let (stored, counted) = zone(tx)?;
+        if counted && stored != name {
+            return Err(StoreError::Zone { counted: stored, asked: name.to_owned() });
         }
         let sql = "INSERT INTO zone (one, name) VALUES (1, $1) ON CONFLICT (one) DO UPDATE SET name = excluded.name";
         tx.run(sql, &[name.into()])?;

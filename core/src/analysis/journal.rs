@@ -255,7 +255,7 @@ impl Deferred for DeferredRecords {
                     "log lines could not be written yet"
                 );
                 if let Some(mut requests) = requests {
-                    requests.forget();
+                    requests.clear();
                     *self.journal.request_keys() = requests;
                 }
                 let unlogged = std::mem::take(&mut self.unlogged);

@@ -272,10 +272,10 @@ mod sql {
         limit: i64,
     ) -> Result<Vec<LogEntry>, StoreError> {
         // Two statements, so that each uses its own index.
-        let whose = if member.is_some() { "l.member = $3 AND" } else { "" };
+        let by_member = if member.is_some() { "l.member = $3 AND" } else { "" };
         let sql = format!(
             "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status
-             FROM log l {JOINED} WHERE {whose} l.key >= $1 ORDER BY l.key DESC LIMIT $2"
+             FROM log l {JOINED} WHERE {by_member} l.key >= $1 ORDER BY l.key DESC LIMIT $2"
         );
         let args: [Arg<'_>; 3] = [super::first_key(since).into(), limit.into(), member.into()];
         let args = if member.is_some() { &args[..] } else { &args[..2] };
@@ -290,10 +290,10 @@ mod sql {
         path: Option<&str>,
         limit: i64,
     ) -> Result<Vec<LogEntry>, StoreError> {
-        let whose = if member.is_some() { "member = $6 AND" } else { "" };
+        let by_member = if member.is_some() { "member = $6 AND" } else { "" };
         let sql = format!(
             "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status
-             FROM (SELECT key, member, request FROM log WHERE {whose} key >= $1 AND key < $2
+             FROM (SELECT key, member, request FROM log WHERE {by_member} key >= $1 AND key < $2
                    ORDER BY key DESC LIMIT $3) l {JOINED}
              WHERE $4 = '' OR instr({PATH}, $4) > 0 ORDER BY l.key DESC LIMIT $5"
         );
@@ -310,9 +310,9 @@ mod sql {
         member: Option<LogMember>,
         LogRange { since, before, lines }: LogRange,
     ) -> Result<Option<i64>, StoreError> {
-        let whose = if member.is_some() { "member = $4 AND" } else { "" };
+        let by_member = if member.is_some() { "member = $4 AND" } else { "" };
         let sql = format!(
-            "SELECT key FROM log WHERE {whose} key >= $1 AND key < $2 ORDER BY key DESC LIMIT 1 OFFSET $3"
+            "SELECT key FROM log WHERE {by_member} key >= $1 AND key < $2 ORDER BY key DESC LIMIT 1 OFFSET $3"
         );
         let args: [Arg<'_>; 4] = [since.into(), before.into(), (lines - 1).into(), member.into()];
         let args = if member.is_some() { &args[..] } else { &args[..3] };

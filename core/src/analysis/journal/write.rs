@@ -18,7 +18,7 @@ const MIN_RECORDS: usize = 512;
 /// The number of records between two checks of the time slice.
 const STEP: usize = 64;
 /// The maximum number of visitors written together. A visitor costs as much as many lines, and one client may send
-/// another user agent with each request.
+/// a different user agent with each request.
 const VISITORS_MAX: usize = 512;
 
 /// The result of [`write`].
@@ -95,21 +95,21 @@ impl MemberCache {
         match seen {
             Seen::Guest => Ok(guest),
             Seen::Member(key) => {
-                let there = match self.members.get(key) {
-                    Some(there) => *there,
+                let exists = match self.members.get(key) {
+                    Some(exists) => *exists,
                     None => *self.members.entry(*key).or_insert(sql::is_member(tx, *key)?),
                 };
                 Ok(LogIdentity {
                     key: Some(*key),
-                    shown: if there { LogMember::Member(*key) } else { LogMember::Removed },
+                    shown: if exists { LogMember::Member(*key) } else { LogMember::Removed },
                 })
             }
             Seen::Named { folded, generation } => {
-                let found = match self.ids.get(folded) {
-                    Some(found) => *found,
+                let row = match self.ids.get(folded) {
+                    Some(row) => *row,
                     None => *self.ids.entry(folded.clone()).or_insert(sql::by_id(tx, folded)?),
                 };
-                let key = found.filter(|(_, current)| current == generation).map(|(key, _)| key);
+                let key = row.filter(|(_, current)| current == generation).map(|(key, _)| key);
                 Ok(key.map_or(guest, |key| LogIdentity { key: Some(key), shown: LogMember::Member(key) }))
             }
         }

@@ -51,7 +51,7 @@ impl Operation {
         }
     }
 
-    /// Returns the operation with another method.
+    /// Returns the operation with a different method.
     #[must_use]
     pub fn by(self, method: &str) -> Self {
         Self { method: method_text(method), ..self }
@@ -78,7 +78,7 @@ fn method_text(method: &str) -> &'static str {
 /// A cache of the keys of requests, so that most lines need no lookup.
 ///
 /// The keys are valid only if every transaction in which they were found was committed. After a rollback its keys are
-/// assigned again, and the caller must drop them with [`RequestKeys::forget`].
+/// assigned again, and the caller must drop them with [`RequestKeys::clear`].
 #[derive(Default)]
 pub(crate) struct RequestKeys {
     known: KeyCache,
@@ -106,7 +106,7 @@ impl RequestKeys {
     }
 
     /// Drops the keys, but not the state of the limits.
-    pub(in crate::analysis) fn forget(&mut self) {
+    pub(in crate::analysis) fn clear(&mut self) {
         self.known = KeyCache::default();
     }
 

@@ -97,7 +97,7 @@ fn lines_of_many_removed_members_are_listed_in_order_and_changed_in_batches() {
         crate::admin::remove_user(&service, &Caller::Operator, id).unwrap();
     }
     let removed = LogFilter { member: Some("removed".into()), ..LogFilter::default() };
-    let look = || {
+    let list = || {
         let (mut paths, mut place) = (Vec::new(), None);
         loop {
             let page = page(&service, &removed, place, 7);
@@ -109,16 +109,16 @@ fn lines_of_many_removed_members_are_listed_in_order_and_changed_in_batches() {
         }
     };
     let expected: Vec<_> = (0..20).map(|n| format!("removed /get_post/{n}")).collect();
-    assert_eq!(look(), expected);
+    assert_eq!(list(), expected);
     let left =
         |tx: &mut dyn Tx| -> Result<i64> { Ok(tx.one("SELECT count(*) FROM removed_member", &[])?.take(0)?) };
     let batch =
         service.store().write(move |tx| Ok::<_, crate::Error>((log::disown_removed(tx, 15)?, left(tx)?)));
     assert_eq!(batch.unwrap(), (true, 6), "a batch spans several members; the last one is processed again");
-    assert_eq!(look(), expected);
+    assert_eq!(list(), expected);
     let batch =
         service.store().write(move |tx| Ok::<_, crate::Error>((log::disown_removed(tx, 15)?, left(tx)?)));
-    assert_eq!((batch.unwrap(), look()), ((false, 0), expected));
+    assert_eq!((batch.unwrap(), list()), ((false, 0), expected));
 }
 
 #[test]

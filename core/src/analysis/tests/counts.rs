@@ -132,14 +132,14 @@ fn guests_keep_their_number_after_a_restart_but_not_on_the_next_day() {
     // The key of the first day was replaced, and its guests are deleted.
     assert_ne!(number(&open(NOW)), number(&service));
     retention::delete_expired(tomorrow.analysis());
-    let left = |table: &str| {
+    let days_in = |table: &str| {
         let rows = service.store().read(|tx| tx.rows(&format!("SELECT day FROM {table}"), &[])).unwrap();
         rows.into_iter()
             .map(|mut row| row.take::<i64>(0).unwrap() - NOW.as_millis() / DAY_MS)
             .collect::<Vec<_>>()
     };
-    assert_eq!(left("visitor"), [0; 0]);
-    let mut keys = left("day_key");
+    assert_eq!(days_in("visitor"), [0; 0]);
+    let mut keys = days_in("day_key");
     keys.sort_unstable();
     assert_eq!(keys, [1, 2]);
     assert_eq!(summary(&tomorrow).unwrap().analysis.total_visitor, 1, "counters stay");
@@ -241,10 +241,10 @@ fn student_numbers_are_truncated_and_added_up_except_for_administrators() {
         service.visit(&service.member(id), 1);
     }
     service.visit(&Caller::Nobody, 1);
-    let gone = service.member("2019003");
-    service.visit(&gone, 1);
+    let removed = service.member("2019003");
+    service.visit(&removed, 1);
     service.settle();
-    profile::remove_mine(&service, &gone).unwrap();
+    profile::remove_mine(&service, &removed).unwrap();
     let shown = |caller: &Caller| {
         let day = day(&service, caller, 2026, 11, 20).unwrap().analysis;
         students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()

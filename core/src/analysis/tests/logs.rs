@@ -67,9 +67,9 @@ fn only_administrators_read_the_log_of_others() {
         assert_eq!(refused(log_user(&service, &ben, other, 1)), "Not admin");
         assert_eq!(refused(log_user_date(&service, &ben, other, DAY, 1)), "Not admin");
     }
-    for nobody in [Caller::Nobody, Caller::token("forged")] {
-        assert_eq!(refused(log_date(&service, &nobody, DAY, 1)), "bad token");
-        assert_eq!(refused(log_user(&service, &nobody, "ann", 1)), "bad token");
+    for caller in [Caller::Nobody, Caller::token("forged")] {
+        assert_eq!(refused(log_date(&service, &caller, DAY, 1)), "bad token");
+        assert_eq!(refused(log_user(&service, &caller, "ann", 1)), "bad token");
     }
     // Permission is checked before the window and the limit.
     assert_eq!(refused(log_date(&service, &Caller::Nobody, Window::default(), -1)), "bad token");

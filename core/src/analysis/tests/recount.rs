@@ -185,9 +185,9 @@ proptest! {
             let ms = at.timestamp().as_millisecond();
             let hour = usize::try_from(at.hour()).unwrap();
             day.hours.insert((hour, visitor.clone()));
-            let comes = day.seen.insert(visitor.clone(), ms).is_none_or(|before| ms - before >= 30 * 60_000);
+            let is_new_visit = day.seen.insert(visitor.clone(), ms).is_none_or(|before| ms - before >= 30 * 60_000);
             let student = if visitor.starts_with("guest") { "guest".to_owned() } else { visitor };
-            *day.visits.entry(student).or_insert(0) += i64::from(comes);
+            *day.visits.entry(student).or_insert(0) += i64::from(is_new_visit);
         }
 
         let today = &events.last().unwrap().2;
@@ -199,8 +199,8 @@ proptest! {
             let expected = days.get(&day.date).cloned().unwrap_or_default();
             prop_assert_eq!(day.today_visitor, i64::try_from(expected.seen.len()).unwrap(), "{}", day.date);
             for hour in &day.today_time_visitor {
-                let there = expected.hours.iter().filter(|(h, _)| *h == hour.time).count();
-                prop_assert_eq!(hour.visitor, i64::try_from(there).unwrap(), "{} {}", day.date, hour.time);
+                let visitors = expected.hours.iter().filter(|(h, _)| *h == hour.time).count();
+                prop_assert_eq!(hour.visitor, i64::try_from(visitors).unwrap(), "{} {}", day.date, hour.time);
             }
             let shown: BTreeMap<String, i64> =
                 day.today_student_visitor.iter().map(|s| (s.student_num.clone(), s.count)).collect();

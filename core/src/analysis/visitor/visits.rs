@@ -50,20 +50,21 @@ impl Visits {
     /// When the store fails.
     pub(crate) fn write(self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<(), StoreError> {
         for ((day, visitor), requests) in self.0 {
-            let (came, left) = (first_hour(requests.hours), last_hour(requests.hours));
+            let (first, last) = (first_hour(requests.hours), last_hour(requests.hours));
             let in_hour = |hour| LocalHour { day, hour };
             let known = sql::visits(tx, day, visitor)?;
             let (visits, hours) = match known {
                 None => {
-                    calendar.count_in(tx, Counter::Visitor, in_hour(came), 1)?;
+                    calendar.count_in(tx, Counter::Visitor, in_hour(first), 1)?;
                     if visitor.is_member() {
-                        calendar.count_in(tx, Counter::MemberVisitor, in_hour(came), 1)?;
+                        calendar.count_in(tx, Counter::MemberVisitor, in_hour(first), 1)?;
                     }
                     (requests.gaps + 1, requests.hours)
                 }
-                Some(VisitorRow { hours, seen, .. }) => {
-                    let comes_again = requests.first - seen >= GAP_MS || seen - requests.last >= GAP_MS;
-                    (requests.gaps + i64::from(comes_again), requests.hours & !hours)
+                Some(VisitorRow { hours, last_seen, .. }) => {
+                    let is_new_visit =
+                        requests.first - last_seen >= GAP_MS || last_seen - requests.last >= GAP_MS;
+                    (requests.gaps + i64::from(is_new_visit), requests.hours & !hours)
                 }
             };
             for h in (0..24).filter(|h| hours & (1 << h) != 0) {
@@ -71,8 +72,8 @@ impl Visits {
             }
             if visits > 0 {
                 // Requests are usually written within the hour. Visits of a backlog count in its last hour.
-                let whose = if visitor.is_guest() { Counter::GuestVisit } else { Counter::MemberVisit };
-                calendar.count_in(tx, whose, in_hour(left), visits)?;
+                let counter = if visitor.is_guest() { Counter::GuestVisit } else { Counter::MemberVisit };
+                calendar.count_in(tx, counter, in_hour(last), visits)?;
             }
             sql::add_visits(tx, day, visitor, visits, &requests)?;
         }
@@ -109,14 +110,14 @@ pub(crate) fn add_past(
     let row = sql::visits(tx, day, member.key.into())?;
     let (visits, known_hours) = row.map_or((0, 0), |row| (row.visits, row.hours));
     let in_hour = |hour| LocalHour { day, hour };
-    let came = in_hour(first_hour(hours | known_hours));
+    let first_of_day = in_hour(first_hour(hours | known_hours));
     if visits == 0 && known_hours == 0 {
-        calendar.count_in(tx, Counter::Visitor, came, 1)?;
-        calendar.count_in(tx, Counter::MemberVisitor, came, 1)?;
-    } else if in_hour(first_hour(known_hours)) != came {
+        calendar.count_in(tx, Counter::Visitor, first_of_day, 1)?;
+        calendar.count_in(tx, Counter::MemberVisitor, first_of_day, 1)?;
+    } else if in_hour(first_hour(known_hours)) != first_of_day {
         // The member now came in an earlier hour.
         calendar.count_in(tx, Counter::Visitor, in_hour(first_hour(known_hours)), -1)?;
-        calendar.count_in(tx, Counter::Visitor, came, 1)?;
+        calendar.count_in(tx, Counter::Visitor, first_of_day, 1)?;
     }
     for h in (0..24).filter(|h| hours & !known_hours & (1 << h) != 0) {
         calendar.add(tx, hour(h), day, 1)?;
@@ -134,7 +135,7 @@ pub(crate) fn add_past(
     // Requests that the log no longer holds may have joined visits. The day keeps at least one visit.
     let missing = 1 - (visits + more);
     if missing > 0 {
-        calendar.count_in(tx, Counter::MemberVisit, came, missing)?;
+        calendar.count_in(tx, Counter::MemberVisit, first_of_day, missing)?;
         more += missing;
     }
     let requests = VisitorDay { first: *first, last: *last, gaps: 0, hours };
@@ -164,7 +165,7 @@ struct VisitorRow {
     visits: i64,
     hours: i64,
     /// The time of the last request.
-    seen: Timestamp,
+    last_seen: Timestamp,
 }
 
 /// Returns the days before `before` that still have rows of guests.
@@ -203,8 +204,10 @@ mod sql {
     ) -> Result<Option<VisitorRow>, StoreError> {
         let sql = "SELECT visits, hours, seen FROM visitor WHERE day = $1 AND visitor = $2";
         let row = tx.row(sql, &[day.into(), visitor.into()])?;
-        row.map(|mut row| Ok(VisitorRow { visits: row.take(0)?, hours: row.take(1)?, seen: row.take(2)? }))
-            .transpose()
+        row.map(|mut row| {
+            Ok(VisitorRow { visits: row.take(0)?, hours: row.take(1)?, last_seen: row.take(2)? })
+        })
+        .transpose()
     }
 
     pub(super) fn add_visits(

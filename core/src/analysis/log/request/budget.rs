@@ -38,7 +38,7 @@ pub(super) enum AnswerKind {
 /// The limits for one kind of answer.
 struct Bounds {
     new: Gcra,
-    looks: Gcra,
+    lookups: Gcra,
     /// New paths are stored only while the table has fewer rows.
     rows: i64,
 }
@@ -57,14 +57,16 @@ impl AnswerKind {
         match self {
             Self::Id => Bounds {
                 new: Gcra::per_second(65_536, 1),
-                looks: Gcra::per_second(65_536, 4_000),
+                lookups: Gcra::per_second(65_536, 4_000),
                 rows: 1_000_000,
             },
-            Self::Text => {
-                Bounds { new: Gcra::one_in(4_096, 10), looks: Gcra::per_second(4_096, 1_000), rows: 500_000 }
-            }
+            Self::Text => Bounds {
+                new: Gcra::one_in(4_096, 10),
+                lookups: Gcra::per_second(4_096, 1_000),
+                rows: 500_000,
+            },
             Self::Refused => {
-                Bounds { new: Gcra::one_in(1_024, 10), looks: Gcra::per_second(1_024, 200), rows: 250_000 }
+                Bounds { new: Gcra::one_in(1_024, 10), lookups: Gcra::per_second(1_024, 200), rows: 250_000 }
             }
         }
     }
@@ -82,7 +84,7 @@ pub(super) struct Budget {
 #[derive(Default)]
 struct Usage {
     new: GcraState,
-    looks: GcraState,
+    lookups: GcraState,
 }
 
 /// The number of rows of the table.
@@ -101,7 +103,7 @@ impl Budget {
     /// Charges a lookup of a path and returns whether it is allowed.
     pub(super) fn may_look_up(&mut self, template: &'static str, kind: AnswerKind, at: Timestamp) -> bool {
         let usage = self.usage.entry((template, kind)).or_default();
-        self.unlimited || kind.bounds().looks.take(&mut usage.looks, at)
+        self.unlimited || kind.bounds().lookups.take(&mut usage.lookups, at)
     }
 
     /// Charges a new path and returns whether it may be stored.
