@@ -11,7 +11,6 @@ use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
 use crate::Tidings;
-use crate::analysis::log;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::id::MemberKey;
@@ -30,16 +29,16 @@ pub(crate) mod throttle;
 pub(crate) mod token;
 pub(crate) mod verify;
 
+pub use crate::client::Client;
 pub use authority::Operator;
 pub(crate) use authority::{Admin, Identity, Member, MemberRecord, find};
 pub use import::import_members;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberQuery, Members, list, set_password};
-pub use roster::{Roster, RosterEntry, RosterMember, RosterReport, import_roster, roster};
+pub use roster::{Roster, RosterMember, RosterReport, import_roster, roster};
 pub(crate) use session::register;
 pub use session::{
     AccessToken, NewPassword, SignUp, change_pw, sign_in, sign_in_up, sign_out_all, sign_up, sign_up_from,
 };
-pub use throttle::Client;
 pub use verify::{Verdict, Verifier, VerifyError};
 
 /// Ids that are nobody's: they stand for visitors who are not signed in and for members who are gone.
@@ -125,27 +124,28 @@ impl Caller {
         !matches!(self.identify(tidings), Identity::Nobody)
     }
 
-    /// Who this was found to be by the operation that has answered them, as far as that is known.
-    pub(crate) fn found(&self, tidings: &Tidings) -> Seen {
-        let Self::Token(token) = self else { return Seen::Guest };
+    /// Returns the identity of the caller of a finished request, without reading the database.
+    pub(crate) fn resolved(&self, tidings: &Tidings) -> ResolvedCaller {
+        let Self::Token(token) = self else { return ResolvedCaller::Guest };
         match (token.claims(tidings), token.0.member.get()) {
-            (_, Some(Some(key))) => Seen::Member(*key),
-            (None, _) | (_, Some(None)) => Seen::Guest,
+            (_, Some(Some(key))) => ResolvedCaller::Member(*key),
+            (None, _) | (_, Some(None)) => ResolvedCaller::Guest,
             (Some(claims), None) => {
-                Seen::Named { folded: fold(&claims.sub).into(), generation: claims.generation }
+                ResolvedCaller::Named { folded: fold(&claims.sub).into(), generation: claims.generation }
             }
         }
     }
 }
 
-/// Who somebody was, seen afterwards.
+/// The identity of the caller of a finished request.
 #[derive(Debug)]
-pub(crate) enum Seen {
-    /// Nobody who is signed in.
+pub(crate) enum ResolvedCaller {
+    /// A guest, or a caller without a valid token.
     Guest,
     /// The member with this key.
     Member(MemberKey),
-    /// Whoever has this id, if their tokens are of this generation: nobody has asked the database.
+    /// The bearer of a signed token that the operation did not look up: the member with this id if their generation is
+    /// still `generation`, otherwise a guest.
     Named { folded: Box<str>, generation: i64 },
 }
 
@@ -249,7 +249,12 @@ pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
     keep_an_administrator(tx, member)?;
     tx.run("DELETE FROM member WHERE key = $1", &[member.key.into()])?;
     tx.touch(Topic::Members);
-    Ok(log::remove(tx, member)?)
+    // The access log shows the member as `removed` from now on. `analysis::log` detaches their lines later, in small steps.
+    tx.run("INSERT INTO removed_member (key) VALUES ($1)", &[member.key.into()])?;
+    // Reports on past days name the day's visitors.
+    tx.touch(Topic::History);
+    tx.touch(Topic::Counts);
+    Ok(())
 }
 
 /// Refuses what would take the last administrator who can sign in.

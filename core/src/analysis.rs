@@ -145,10 +145,10 @@ pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
     let Communication { caller, operation, path, status, address, user_agent } = *communication;
     let analysis = tidings.analysis();
     let at = tidings.now();
-    let seen = caller.found(tidings);
+    let seen = caller.resolved(tidings);
     let guest = match seen {
         // A member is never counted as a guest, whatever the address.
-        account::Seen::Member(_) => Guest::CRAWLER,
+        account::ResolvedCaller::Member(_) => Guest::CRAWLER,
         _ => Guest::at(analysis, at, address, user_agent),
     };
     let (path, client) = (operation.varying(path), keyed::hash(Client::from(address)));

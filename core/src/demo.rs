@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::account::password::{Purpose, Turn};
 use crate::account::{self, Admin, Caller};
-use crate::analysis::backfill;
 use crate::act::ActImport;
+use crate::analysis::backfill;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::analysis::log::RequestKeys;

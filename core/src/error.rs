@@ -4,7 +4,6 @@
 //! [`Error`] to theirs in one place.
 
 use crate::config;
-use crate::import::Done;
 use crate::store::StoreError;
 
 /// What every operation answers.
@@ -86,6 +85,17 @@ impl Outcome {
         Self::NotAdmin,
         Self::Fail,
     ];
+}
+
+/// The lines that an import wrote before it failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Done {
+    /// Lines that were new.
+    pub inserted: u64,
+    /// Lines that changed an existing record.
+    pub updated: u64,
+    /// Lines whose record existed already.
+    pub skipped: u64,
 }
 
 /// Why an operation was refused. `Display` is the `result` text of the answer.

@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::account::Client;
+use crate::client::Client;
 
 #[cfg(test)]
 mod tests;

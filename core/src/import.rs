@@ -16,6 +16,7 @@ use serde::de::IgnoredAny;
 use crate::Tidings;
 use crate::account::{Admin, Caller, Identity};
 use crate::answer::LineError;
+pub use crate::error::Done;
 use crate::error::{Error, Pending, Result};
 use crate::store::{StoreError, Tx};
 
@@ -56,17 +57,6 @@ pub struct MoveReport {
     /// What is told to people besides.
     #[serde(skip)]
     pub about: About,
-}
-
-/// What is kept of an import that failed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Done {
-    /// What was new.
-    pub inserted: u64,
-    /// What was known and has changed.
-    pub updated: u64,
-    /// What was known already.
-    pub skipped: u64,
 }
 
 /// What is told of an import to people besides.

@@ -142,6 +142,7 @@ pub mod backup;
 mod cancel;
 pub mod changes;
 pub mod check;
+mod client;
 pub mod clock;
 pub mod config;
 #[cfg(feature = "demo")]

@@ -11,7 +11,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use unicode_normalization::UnicodeNormalization as _;
 use zeroize::Zeroizing;
 
-use super::throttle::Client;
+use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::fair::{FairQueue, Pushed};
 

@@ -17,17 +17,10 @@ use crate::answer::LineError;
 use crate::error::{Error, Result};
 use crate::import::csv::{self, Columns};
 use crate::import::{self, About, Item, Kind, Progress, Tally, Written};
-use crate::store::{StoreError, Tx};
+use crate::store::Tx;
+use table::RosterEntry;
 
-/// A university member on the roster.
-#[derive(PartialEq, Eq)]
-pub struct RosterEntry {
-    /// The name the member goes by.
-    pub name: String,
-    /// The subject the member studies, or `""`.
-    pub major: String,
-    pub(crate) password: String,
-}
+pub(super) mod table;
 
 /// What an import of a roster did.
 #[derive(Debug, Default, Serialize)]
@@ -70,7 +63,7 @@ pub struct RosterMember {
 /// `Not admin` unless the caller is the operator.
 pub fn roster(tidings: &Tidings, caller: &Caller, after: &str, limit: i64) -> Result<Roster> {
     let (operator, after) = (caller.operator()?, fold(after));
-    tidings.store().read(|tx| Ok(Roster { roster: sql::list(tx, operator, &after, limit)? }))
+    tidings.store().read(|tx| Ok(Roster { roster: table::list(tx, operator, &after, limit)? }))
 }
 
 /// A line of the file.
@@ -151,7 +144,7 @@ impl Line {
     }
 
     fn hash(&mut self, tidings: &Tidings) -> Result<()> {
-        let known = tidings.store().read(|tx| find(tx, &self.folded))?;
+        let known = tidings.store().read(|tx| table::find(tx, &self.folded))?;
         let turn = Turn::new(Purpose::Administration, None);
         self.hash = match known {
             Some(known)
@@ -211,57 +204,16 @@ impl Kind for Entries {
     fn write(&self, tx: &mut dyn Tx, _: &Admin<'_>, batch: Vec<Line>) -> Result<Written<Line>> {
         let mut written = Written::default();
         for Line { id, folded, name, major, hash, .. } in batch {
-            let known = find(tx, &folded)?;
+            let known = table::find(tx, &folded)?;
             let entry = RosterEntry { name, major, password: hash };
             if known.as_ref() == Some(&entry) {
                 written.skipped += 1;
                 continue;
             }
-            sql::insert(tx, self.0, &folded, &id, &entry)?;
+            table::insert(tx, self.0, &folded, &id, &entry)?;
             *(if known.is_some() { &mut written.updated } else { &mut written.inserted }) += 1;
         }
         Ok(written)
-    }
-}
-
-/// The roster's entry for a folded id.
-pub(super) fn find(tx: &mut dyn Tx, folded: &str) -> Result<Option<RosterEntry>, StoreError> {
-    let sql = "SELECT name, major, password FROM roster WHERE folded = $1";
-    let row = tx.row(sql, &[folded.into()])?;
-    let entry = row
-        .map(|mut row| Ok(RosterEntry { name: row.take(0)?, major: row.take(1)?, password: row.take(2)? }));
-    entry.transpose()
-}
-
-mod sql {
-    use super::{Operator, RosterEntry, RosterMember, StoreError, Tx};
-
-    pub(super) fn list(
-        tx: &mut dyn Tx,
-        _: Operator,
-        after: &str,
-        limit: i64,
-    ) -> Result<Vec<RosterMember>, StoreError> {
-        let sql = "SELECT id, name, major FROM roster WHERE folded > $1 ORDER BY folded LIMIT $2";
-        let rows = tx.rows(sql, &[after.into(), limit.into()])?.into_iter();
-        rows.map(|mut row| Ok(RosterMember { id: row.take(0)?, name: row.take(1)?, major: row.take(2)? }))
-            .collect()
-    }
-
-    /// Inserts an entry, or replaces the one with its id.
-    pub(super) fn insert(
-        tx: &mut dyn Tx,
-        _: Operator,
-        folded: &str,
-        id: &str,
-        entry: &RosterEntry,
-    ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO roster (folded, id, name, major, password) VALUES ($1, $2, $3, $4, $5)
-                   ON CONFLICT (folded) DO UPDATE SET id = excluded.id, name = excluded.name,
-                   major = excluded.major, password = excluded.password";
-        let RosterEntry { name, major, password } = entry;
-        tx.run(sql, &[folded, id, name, major, password].map(Into::into))?;
-        Ok(())
     }
 }
 

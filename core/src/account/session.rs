@@ -3,13 +3,14 @@
 use serde::Serialize;
 
 use super::password::{Check, Purpose, Turn, is_common};
-use super::throttle::{Attempt, Client};
+use super::throttle::Attempt;
 use super::verify::{Verdict, university_id, university_name};
 use super::{
     Caller, cut_nickname, find, fold, is_id, is_too_long, may_be_set, new_generation, nickname,
     revoke_tokens, sign_out,
 };
 use crate::Tidings;
+use crate::client::Client;
 use crate::error::{Error, Outcome, Result};
 use crate::id::MemberKey;
 use crate::store::{Arg, StoreError, Tx};

@@ -5,12 +5,12 @@
 //! monotonic clock's: setting the date neither ends a wait nor prolongs it.
 
 use std::hash::{Hash as _, Hasher as _};
-use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use siphasher::sip::SipHasher24;
 use table::{State, Table, Worth};
 
+use crate::client::Client;
 use crate::clock::{Clock, Monotonic, SECOND_MS};
 use crate::error::{Error, Result};
 use crate::id::random;
@@ -38,32 +38,6 @@ type Clients = Table<Failures, 8_192>;
 /// The most memory that slowing takes, for any number of failures.
 pub(crate) const BYTES_MAX: usize = Pairs::BYTES_MAX + Clients::BYTES_MAX;
 const _: () = assert!(BYTES_MAX <= 20_000_000, "the documented bound");
-
-/// Who signs in, as far as slowing goes: an address, of IPv6 the first 64 bits, which one customer has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Client(IpAddr);
-
-impl Client {
-    /// The client with this address.
-    #[cfg(test)]
-    pub(crate) const fn v4(address: std::net::Ipv4Addr) -> Self {
-        Self(IpAddr::V4(address))
-    }
-
-    /// The address; of IPv6 the first of those that are this client's.
-    pub(crate) fn address(self) -> IpAddr {
-        self.0
-    }
-}
-
-impl From<IpAddr> for Client {
-    fn from(address: IpAddr) -> Self {
-        Self(match address.to_canonical() {
-            IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
-            v4 @ IpAddr::V4(_) => v4,
-        })
-    }
-}
 
 /// The failures of an account from a client.
 #[derive(Default)]

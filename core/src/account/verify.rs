@@ -7,8 +7,9 @@ use unicode_normalization::UnicodeNormalization as _;
 use ureq::http::Uri;
 
 use super::password::{Check, Purpose, Turn};
-use super::throttle::Client;
-use super::{RESERVED_IDS, fold, roster, shown};
+use super::roster::table;
+use super::{RESERVED_IDS, fold, shown};
+use crate::client::Client;
 use crate::config::{Bounds, Config, HttpVerifier};
 use crate::error::{Error, Result};
 use crate::{Tidings, config};
@@ -133,7 +134,7 @@ impl Verifier for Roster {
         password: &str,
         client: Option<Client>,
     ) -> Result<Result<Verdict, VerifyError>> {
-        let entry = tidings.store().read(|tx| roster::find(tx, &fold(id)))?;
+        let entry = tidings.store().read(|tx| table::find(tx, &fold(id)))?;
         // An unknown id is compared all the same, so that the time does not tell it from a known one.
         let turn = Turn::new(Purpose::SignInUp, client);
         let stored = entry.as_ref().map(|entry| entry.password.as_str());
@@ -146,7 +147,7 @@ impl Verifier for Roster {
     }
 
     fn reserves(&self, tidings: &Tidings, id: &str) -> Result<bool> {
-        Ok(tidings.store().read(|tx| roster::find(tx, &fold(id)))?.is_some())
+        Ok(tidings.store().read(|tx| table::find(tx, &fold(id)))?.is_some())
     }
 }
 

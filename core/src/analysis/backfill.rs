@@ -4,7 +4,7 @@ use super::calendar::Calendar;
 use super::journal::{self, Record};
 use super::log::{Operation, RequestKeys};
 use super::visitor::{Guest, Network, VisitorNumber};
-use crate::account::{Admin, Seen};
+use crate::account::{Admin, ResolvedCaller};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::id::MemberKey;
@@ -75,7 +75,11 @@ fn record(request: &PastRequest) -> Record {
         operation: *operation,
         path: operation.varying(path),
         status: *status,
-        seen: if let Requester::Member(key) = requester { Seen::Member(*key) } else { Seen::Guest },
+        seen: if let Requester::Member(key) = requester {
+            ResolvedCaller::Member(*key)
+        } else {
+            ResolvedCaller::Guest
+        },
         guest: Guest(matches!(requester, Requester::Guest(_)).then(|| requester.number()), Network(0)),
     }
 }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::calendar::Calendar;
 use super::log::{Operation, RequestKeys};
 use super::visitor::Guest;
-use crate::account::Seen;
+use crate::account::ResolvedCaller;
 use crate::clock::{Monotonic, Timestamp};
 use crate::store::{Deferred, Store, StoreError, TimeSlice, Topic, Tx};
 
@@ -38,7 +38,7 @@ pub(super) struct Record {
     pub(super) operation: Operation,
     pub(super) path: Option<Box<str>>,
     pub(super) status: u16,
-    pub(super) seen: Seen,
+    pub(super) seen: ResolvedCaller,
     /// The identity of the client, if the caller is not signed in.
     pub(super) guest: Guest,
 }
@@ -46,7 +46,7 @@ pub(super) struct Record {
 impl Record {
     /// Returns whether the request came from a declared crawler, which is not a visitor.
     fn is_of_crawler(&self) -> bool {
-        matches!(self.seen, Seen::Guest) && self.guest.is_crawler()
+        matches!(self.seen, ResolvedCaller::Guest) && self.guest.is_crawler()
     }
 }
 

@@ -7,7 +7,7 @@ use super::LogEntry;
 use crate::account::{self, Member};
 use crate::clock::Timestamp;
 use crate::id::MemberKey;
-use crate::store::{Arg, FromValue, Row, StoreError, Topic, Tx, Value};
+use crate::store::{Arg, FromValue, Row, StoreError, Tx, Value};
 
 mod request;
 mod scope;
@@ -225,16 +225,6 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
     })
 }
 
-/// Removes a member from the log: queries show the lines and paths as `removed` from now on, and [`disown_removed`]
-/// changes the lines later.
-pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
-    sql::insert_removed(tx, member.key)?;
-    // Cached reports of earlier days contain the member's visits.
-    tx.touch(Topic::History);
-    tx.touch(Topic::Counts);
-    Ok(())
-}
-
 /// Changes up to `limit` lines of removed members to [`LogMember::Removed`]. Returns whether there may be more.
 pub(super) fn disown_removed(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreError> {
     let mut left = limit;
@@ -259,8 +249,7 @@ mod sql {
     use super::{Arg, LogEntry, LogMember, LogRange, MemberKey, StoreError, Timestamp, Tx, entry};
 
     /// The path of a request `r`, with the current id of the member it names.
-    const PATH: &str =
-        "CASE WHEN r.named_member IS NULL THEN r.path ELSE replace(r.path, ' ', coalesce(n.id, 'removed')) END";
+    const PATH: &str = "CASE WHEN r.named_member IS NULL THEN r.path ELSE replace(r.path, ' ', coalesce(n.id, 'removed')) END";
     /// The request of a line `l`, its member, and the member that the path names.
     const JOINED: &str = "JOIN request r ON r.key = l.request LEFT JOIN member m ON m.key = l.member
                           LEFT JOIN member n ON n.key = r.named_member";
@@ -317,11 +306,6 @@ mod sql {
         let args: [Arg<'_>; 4] = [since.into(), before.into(), (lines - 1).into(), member.into()];
         let args = if member.is_some() { &args[..] } else { &args[..3] };
         tx.row(&sql, args)?.map(|mut row| row.take(0)).transpose()
-    }
-
-    pub(super) fn insert_removed(tx: &mut dyn Tx, key: MemberKey) -> Result<(), StoreError> {
-        tx.run("INSERT INTO removed_member (key) VALUES ($1)", &[key.into()])?;
-        Ok(())
     }
 
     pub(super) fn removed(tx: &mut dyn Tx) -> Result<Vec<MemberKey>, StoreError> {

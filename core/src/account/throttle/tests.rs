@@ -1,5 +1,7 @@
 //! How long failed sign-ins wait, and how much memory that takes.
 
+use std::net::IpAddr;
+
 use super::*;
 use crate::testing::NOW;
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Record;
-use crate::account::Seen;
+use crate::account::ResolvedCaller;
 use crate::analysis::calendar::Calendar;
 use crate::analysis::counters::Counter;
 use crate::analysis::log::{self, Entry, LogMember, LoggedRequest, RequestKeys};
@@ -90,11 +90,11 @@ struct LogIdentity {
 }
 
 impl MemberCache {
-    fn key(&mut self, tx: &mut dyn Tx, seen: &Seen) -> Result<LogIdentity, StoreError> {
+    fn key(&mut self, tx: &mut dyn Tx, seen: &ResolvedCaller) -> Result<LogIdentity, StoreError> {
         let guest = LogIdentity { key: None, shown: LogMember::Guest };
         match seen {
-            Seen::Guest => Ok(guest),
-            Seen::Member(key) => {
+            ResolvedCaller::Guest => Ok(guest),
+            ResolvedCaller::Member(key) => {
                 let exists = match self.members.get(key) {
                     Some(exists) => *exists,
                     None => *self.members.entry(*key).or_insert(sql::is_member(tx, *key)?),
@@ -104,7 +104,7 @@ impl MemberCache {
                     shown: if exists { LogMember::Member(*key) } else { LogMember::Removed },
                 })
             }
-            Seen::Named { folded, generation } => {
+            ResolvedCaller::Named { folded, generation } => {
                 let row = match self.ids.get(folded) {
                     Some(row) => *row,
                     None => *self.ids.entry(folded.clone()).or_insert(sql::by_id(tx, folded)?),

@@ -1,0 +1,31 @@
+//! The origin of a request, as limits count it.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+/// A client: an IPv4 address or the first 64 bits of an IPv6 address.
+///
+/// A provider usually gives one customer at least 64 bits of IPv6, so the rest of the address does not tell customers apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Client(IpAddr);
+
+impl Client {
+    /// Returns the client with this IPv4 address.
+    #[cfg(test)]
+    pub(crate) const fn v4(address: std::net::Ipv4Addr) -> Self {
+        Self(IpAddr::V4(address))
+    }
+
+    /// Returns the client's address; for IPv6, the first address of its /64.
+    pub(crate) fn address(self) -> IpAddr {
+        self.0
+    }
+}
+
+impl From<IpAddr> for Client {
+    fn from(address: IpAddr) -> Self {
+        Self(match address.to_canonical() {
+            IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !u128::from(u64::MAX))),
+            v4 @ IpAddr::V4(_) => v4,
+        })
+    }
+}
