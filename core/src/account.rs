@@ -1,6 +1,6 @@
-//! Accounts: who a caller is, and the rules of ids, passwords and nicknames.
+//! Accounts: the identity of callers, and the rules for ids, passwords and nicknames.
 //!
-//! A [`Caller`] says how somebody came. Who that is is found out inside the transaction that acts on it, so that
+//! A [`Caller`] is a claim of identity. An operation checks the claim inside the transaction that acts on it, so that
 //! a member who has just been removed, blacklisted or signed out no longer acts. The check returns a proof, which the
 //! functions of the other slices take as a parameter (`account/authority.rs`).
 
@@ -41,47 +41,48 @@ pub use session::{
 };
 pub use verify::{Verdict, Verifier, VerifyError};
 
-/// Ids that are nobody's: they stand for visitors who are not signed in and for members who are gone.
+/// Ids that no member can have: they stand for guests and for removed members.
 pub const RESERVED_IDS: [&str; 2] = [GUEST, REMOVED];
-/// Stands for who is not signed in.
+/// The id that stands for a guest.
 pub(crate) const GUEST: &str = "guest";
-/// Shown in place of the id of a member who is gone.
+/// The id that replaces the id of a removed member.
 pub(crate) const REMOVED: &str = "removed";
 
-/// How somebody came to an operation.
+/// The origin of a call to an operation.
 #[derive(Clone, Default)]
 pub enum Caller {
-    /// Without a token.
+    /// A guest: a caller without a token.
     #[default]
     Nobody,
-    /// With a bearer token.
+    /// The bearer of a token.
     Token(Token),
-    /// By right of whoever may read the database file, as the member with this id.
+    /// The member with this id, named by the operator instead of by a token.
     Member(String),
-    /// By right of whoever may read the database file: an administrator who is no member.
+    /// The operator: the person who may read the database file. The operator may do what administrators may, and is
+    /// not a member.
     Operator,
 }
 
-/// A bearer token, not checked yet. Clones share what is found out about it.
+/// A bearer token that may be invalid. Clones share the results of its checks.
 #[derive(Clone)]
-pub struct Token(Arc<Found>);
+pub struct Token(Arc<TokenState>);
 
-struct Found {
+struct TokenState {
     text: Zeroizing<String>,
-    /// What it says, when it was signed with our key.
+    /// The token's claims; `None` if it was not signed with one of our keys.
     claims: OnceLock<Option<Claims>>,
-    /// The key of the member whom the first transaction that asked found it to be; `None`: nobody.
+    /// The member's key, as the first transaction that looked it up found it; `None` if the token is invalid.
     member: OnceLock<Option<MemberKey>>,
 }
 
 impl Token {
-    /// The token itself.
+    /// Returns the token's text.
     #[cfg(test)]
     pub(crate) fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// What it says, when it was signed with our key and has not ended.
+    /// Returns the token's claims if it was signed with one of our keys and has not expired.
     fn claims(&self, tidings: &Tidings) -> Option<&Claims> {
         let claims = self.0.claims.get_or_init(|| tidings.keys().verify(&self.0.text));
         claims.as_ref().filter(|claims| claims.lasts(tidings.now()))
@@ -89,19 +90,20 @@ impl Token {
 }
 
 impl Caller {
-    /// Who came with this bearer token.
+    /// Returns the bearer of this token.
     pub fn token(token: impl Into<String>) -> Self {
         let (claims, member) = (OnceLock::new(), OnceLock::new());
-        Self::Token(Token(Arc::new(Found { text: Zeroizing::new(token.into()), claims, member })))
+        Self::Token(Token(Arc::new(TokenState { text: Zeroizing::new(token.into()), claims, member })))
     }
 
-    /// Whether this is a token that was signed with our key and has not expired. It may have been revoked: only an
-    /// operation finds that out.
+    /// Returns whether this is a token that was signed with one of our keys and has not expired. It may have been
+    /// revoked: only an operation checks that.
     pub fn has_signed_token(&self, tidings: &Tidings) -> bool {
         matches!(self, Self::Token(token) if token.claims(tidings).is_some())
     }
 
-    /// Checks what can be checked without the database: a token's signature and end.
+    /// Returns the identity that the caller claims, after the checks that need no database: a token's signature and
+    /// expiry.
     pub(crate) fn identify(&self, tidings: &Tidings) -> Identity {
         match self {
             Self::Nobody => Identity::Nobody,
@@ -117,9 +119,9 @@ impl Caller {
         }
     }
 
-    /// Whether the caller has a token that was signed here and has not ended, or needs none.
+    /// Returns whether the caller has a token that was signed with one of our keys and has not expired, or needs none.
     ///
-    /// Nothing is read for it: the token may have been revoked since.
+    /// The check does not read the database, so the token may have been revoked.
     pub fn is_signed(&self, tidings: &Tidings) -> bool {
         !matches!(self.identify(tidings), Identity::Nobody)
     }
@@ -160,13 +162,13 @@ impl fmt::Debug for Caller {
     }
 }
 
-/// Ids are the same whatever their case; they are ASCII.
+/// Returns an id in the lower case in which ids are compared. Only ASCII letters have case here.
 pub(crate) fn fold(id: &str) -> String {
     id.to_ascii_lowercase()
 }
 
-/// Whether `id` may be a member's: its length, ASCII letters, digits, `_ - .`, a letter or digit first,
-/// and not one that stands for somebody else.
+/// Returns whether a member may have this id: it has an allowed length, consists of ASCII letters, digits and `_ - .`,
+/// begins with a letter or digit, and is not reserved.
 fn is_id(config: &Config, id: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.');
     config.id_length.hold(id)
@@ -175,56 +177,57 @@ fn is_id(config: &Config, id: &str) -> bool {
         && !RESERVED_IDS.contains(&fold(id).as_str())
 }
 
-/// Whether `id` is so long that nobody can have it: it is not worth folding or looking up.
+/// Returns whether `id` is longer than any id can be, so that it need not be folded or looked up.
 fn is_too_long(config: &Config, id: &str) -> bool {
     const BYTES_OF_A_CHARACTER: usize = 4;
     id.len() > config.id_length.max.max(verify::ID_MAX).saturating_mul(BYTES_OF_A_CHARACTER)
 }
 
-/// Whether `password` has an allowed length, in characters of its NFC.
+/// Returns whether `password` has an allowed length, counted in characters of its NFC.
 fn is_password(config: &Config, password: &str) -> bool {
     config.password_length.hold(&Zeroizing::new(password.nfc().collect::<String>()))
 }
 
-/// Whether `password` may be set, by an administrator or another member: its length, and that it is not one of the most
-/// common where that is asked for.
+/// Returns whether `password` has an allowed length and is not too common. Administrators may never have one of the
+/// most common passwords; for other members the settings decide.
 fn may_be_set(config: &Config, password: &str, admin: bool) -> bool {
     is_password(config, password)
         && !((admin || config.refuse_common_passwords) && password::is_common(password))
 }
 
-/// The nickname as it is kept; `None` when it may not be one: its length, control characters, what is not seen
-/// ([`shown`]).
+/// Returns the nickname as it is stored, or `None` if it has a forbidden length or contains control characters or
+/// invisible characters ([`shown`]).
 pub(crate) fn nickname(config: &Config, text: &str) -> Option<String> {
     text::line(text, config.nickname_length).filter(|text| shown::is_shown(text))
 }
 
-/// A member's name as their nickname: without what a nickname may not have, cut to its length; their id
-/// where nothing is left.
+/// Returns a nickname made from a member's name: forbidden characters are removed and the rest is cut to the allowed
+/// length. If nothing remains, the nickname is made from the member's id.
 fn cut_nickname(config: &Config, name: &str, id: &str) -> String {
     let cut = |text: &str| {
         let composed: String = text.nfc().filter(|c| !c.is_control()).collect();
         let cut: String = shown::only_shown(&composed).chars().take(config.nickname_length.max).collect();
-        // What joins two characters may have lost the second.
+        // The cut may have left a joiner without its second character.
         nickname(config, &shown::only_shown(&cut))
     };
     cut(name).or_else(|| cut(id)).unwrap_or_else(|| "member".to_owned())
 }
 
-/// A generation that no earlier token has. Below 2^53, so that every JSON reader keeps it exactly.
+/// Returns a random generation, which no earlier token has. It is below 2^53, so that every JSON reader keeps it
+/// exactly.
 pub(crate) fn new_generation() -> i64 {
     i64::from_le_bytes(crate::id::random()) & ((1 << 53) - 1)
 }
 
-/// Ends every token of a member.
+/// Revokes every token of a member.
 pub(crate) fn sign_out(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     revoke_tokens(tx, member.key).map(drop)
 }
 
-/// Ends every token of the member with this key; answers their new generation.
+/// Revokes every token of the member with this key and returns their new generation.
 ///
-/// A key is no proof, so this is private to the slice: a member who signs in again holds no proof yet but has given
-/// their password, and the operator sets the password of a member.
+/// A key is not a proof, so this function is private to the slice. Its callers are operations without a proof of the
+/// member: a sign-in, which has checked the password instead, and the operator's `set_password`.
 fn revoke_tokens(tx: &mut dyn Tx, key: MemberKey) -> Result<i64, StoreError> {
     let generation = new_generation();
     let sql = "UPDATE member SET generation = $2 WHERE key = $1";
@@ -232,7 +235,7 @@ fn revoke_tokens(tx: &mut dyn Tx, key: MemberKey) -> Result<i64, StoreError> {
     Ok(generation)
 }
 
-/// Ends every token there is.
+/// Revokes every token of every member.
 pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(), StoreError> {
     let members = tx.rows("SELECT key FROM member", &[])?;
     for mut member in members {
@@ -244,12 +247,13 @@ pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(
 /// Removes a member with their lists and their interest.
 ///
 /// # Errors
-/// `last administrator` when nobody would be left to administer.
+/// `last administrator` if no administrator who can sign in would remain.
 pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
     keep_an_administrator(tx, member)?;
     tx.run("DELETE FROM member WHERE key = $1", &[member.key.into()])?;
     tx.touch(Topic::Members);
-    // The access log shows the member as `removed` from now on. `analysis::log` detaches their lines later, in small steps.
+    // The access log shows the member as `removed` from now on. `analysis::log` detaches their lines later, in small
+    // steps.
     tx.run("INSERT INTO removed_member (key) VALUES ($1)", &[member.key.into()])?;
     // Reports on past days name the day's visitors.
     tx.touch(Topic::History);
@@ -257,10 +261,10 @@ pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what would take the last administrator who can sign in.
+/// Checks that an administrator who can sign in remains without this member.
 ///
 /// # Errors
-/// `last administrator`.
+/// `last administrator` if none would remain.
 pub(crate) fn keep_an_administrator(tx: &mut dyn Tx, without: &MemberRecord) -> Result<()> {
     if !without.admin || without.blacklisted {
         return Ok(());
@@ -279,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_plain_and_not_somebody_elses_name() {
+    fn ids_are_plain_ascii_and_not_reserved() {
         let config = Config::default();
         for id in ["ann", "2026-11_x.y", &"a".repeat(30)] {
             assert!(is_id(&config, id), "{id}");
@@ -292,10 +296,10 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_in_characters_of_the_composed_form() {
+    fn lengths_are_counted_in_characters_of_the_composed_form() {
         let config = Config::default();
         assert!(is_password(&config, "비밀번호여덟글자") && !is_password(&config, "비밀번호일곱글"));
-        assert!(!is_password(&config, &"e\u{301}".repeat(7)), "seven letters with accents are seven");
+        assert!(!is_password(&config, &"e\u{301}".repeat(7)), "a letter with its accent counts once");
         assert!(is_password(&config, &"x".repeat(128)) && !is_password(&config, &"x".repeat(129)));
         assert_eq!(nickname(&config, "e\u{301}").as_deref(), Some("é"));
         assert_eq!(nickname(&config, &"🦀".repeat(30)).map(|n| n.len()), Some(120));
@@ -306,7 +310,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics_and_what_passes_is_within_bounds(text: String) {
+        fn no_text_panics_and_accepted_texts_are_within_bounds(text: String) {
             let config = Config::default();
             if is_id(&config, &text) {
                 prop_assert!((3..=30).contains(&text.len()));
@@ -318,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_never_shows_its_token() {
+    fn the_debug_output_of_a_caller_hides_the_token() {
         assert_eq!(format!("{:?}", Caller::token("eyJ.secret.x")), "Token([secret])");
     }
 }

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::id::MemberKey;
 use crate::store::{StoreError, Tx};
 
-/// Who a caller claims to be, as far as that holds without the database.
+/// The identity that a caller claims, after the checks that need no database.
 #[derive(Clone)]
 pub(crate) enum Identity {
     Nobody,
@@ -30,7 +30,7 @@ impl Identity {
     /// Checks that a member is acting.
     ///
     /// # Errors
-    /// `bad token` when the caller is no member, or their token was revoked.
+    /// `bad token` if the caller is not a member, or their token was revoked.
     pub(crate) fn member<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Member<'tx>> {
         let Self::Named { folded, token } = self else { return Err(Error::BadToken) };
         let mut record = find(tx, folded)?;
@@ -42,7 +42,7 @@ impl Identity {
         record.map(proof).ok_or(Error::BadToken)
     }
 
-    /// The member who is acting, if one is: a token that fails counts as none.
+    /// Returns the acting member, or `None` if the caller is a guest or their token is invalid.
     pub(crate) fn visitor<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Option<Member<'tx>>> {
         match self.member(tx) {
             Ok(member) => Ok(Some(member)),
@@ -54,7 +54,7 @@ impl Identity {
     /// Checks that an administrator is acting, or the operator.
     ///
     /// # Errors
-    /// `bad token` when the caller is no member, `Not admin` when they are a member without that right.
+    /// `bad token` if the caller is not a member; `Not admin` if they are a member without that right.
     pub(crate) fn admin<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Admin<'tx>> {
         match self {
             Self::Operator => Ok(Admin(PhantomData)),
@@ -63,8 +63,8 @@ impl Identity {
         }
     }
 
-    /// Reads what only administrators may read; `None` when the caller is not one. The database is asked only when
-    /// the caller may be one.
+    /// Calls `read` if the caller is an administrator or the operator, and returns `None` otherwise. Guests are
+    /// recognised without reading the database.
     pub(crate) fn if_admin<T: Send>(
         &self,
         tidings: &Tidings,
@@ -82,8 +82,8 @@ impl Identity {
 }
 
 impl Caller {
-    /// Checks that the caller is the operator. It reads nothing: the program that embeds the service decides when the
-    /// operator is acting, and neither a token nor a member ever stands for the operator.
+    /// Checks that the caller is the operator, without reading the database: the program that embeds the service
+    /// decides when the operator is acting, and no token and no member ever counts as the operator.
     ///
     /// # Errors
     /// `Not admin` for every other caller, including administrators.
@@ -94,8 +94,8 @@ impl Caller {
 
 /// Proof that the operator is acting, who may read the database file.
 ///
-/// Operations on a file take it where those on a [`Tidings`] take a [`Caller`]. Only [`Caller::operator`] makes it, and
-/// an operation that is not told who calls does not compile:
+/// Operations on a file take this proof where those on a [`Tidings`] take a [`Caller`]. Only [`Caller::operator`] makes
+/// it, and a call of an operation without its caller does not compile:
 ///
 /// ```
 /// # use tidings_core::{Tidings, account::Caller, admin};
@@ -129,10 +129,10 @@ pub struct Operator(());
 pub(crate) struct Admin<'tx>(PhantomData<&'tx ()>);
 
 impl<'tx> Admin<'tx> {
-    /// Acts for a member as they could themselves.
+    /// Returns the proof to act for a member with the administrator's authority.
     ///
-    /// Administrators remove members and sign them out. Imports and demo data also write the acts of members, who are
-    /// not there to show a token, so the importing administrator's authority stands in for theirs.
+    /// Administrators remove members and sign them out. Imports and demo data also write the acts of members who have
+    /// not sent a token, so the importing administrator's authority replaces theirs.
     pub(crate) fn act_for(&self, record: MemberRecord) -> Member<'tx> {
         Member { record, transaction: self.0 }
     }
@@ -159,7 +159,7 @@ impl Deref for Member<'_> {
 #[derive(Clone, Debug)]
 pub(crate) struct MemberRecord {
     pub(crate) key: MemberKey,
-    /// As registered.
+    /// The id as registered.
     pub(crate) id: String,
     pub(crate) generation: i64,
     pub(crate) admin: bool,
@@ -170,7 +170,7 @@ pub(crate) struct MemberRecord {
     pub(crate) acted: i64,
 }
 
-/// The member with this id, in whatever case it is written.
+/// Returns the member with this id; case does not matter.
 pub(crate) fn find(tx: &mut dyn Tx, id: &str) -> Result<Option<MemberRecord>, StoreError> {
     let sql = "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, measured_since,
                       acts_revision FROM member WHERE folded = $1";

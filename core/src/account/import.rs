@@ -1,4 +1,4 @@
-//! Members who move in from another system, with the password hashes they had there.
+//! Imports of members from another system, with their password hashes.
 
 use std::io::BufRead;
 
@@ -15,8 +15,9 @@ use crate::import::{self, BATCH_TIME, FieldKind, Kind, MoveReport, Progress, Wri
 use crate::store::{Arg, StoreError, Topic, Tx};
 use crate::text;
 
-/// Characters of a verified name, and of a major.
+/// The length of a verified name, in characters.
 const NAME: Bounds = Bounds { min: 1, max: 100 };
+/// The length of a major, in characters.
 const MAJOR: Bounds = Bounds { min: 0, max: 100 };
 
 const NAME_RULE: &str = "name is at most 100 characters on one line";
@@ -35,16 +36,16 @@ const FIELDS: [(&str, FieldKind); 6] = [
 ];
 
 /// Imports members: one JSON object a line (NDJSON), or one JSON array of them, with the fields `id`, `nickname`,
-/// `password_hash`, `name`, `major` and `date`; others are ignored.
+/// `password_hash`, `name`, `major` and `date`. Other fields are ignored.
 ///
-/// Only the id is needed, by the rule of those who sign up. Without a nickname the name is one, cut to its length,
-/// or else the id. `password_hash` is an Argon2 PHC string or what Werkzeug writes of PBKDF2 and scrypt; its member
-/// signs in as before, which gives them a hash of ours. Who has none cannot sign in until they are given a
-/// password. `name` and `major` are what the university verified, for whom it did; `date` is when they signed up,
-/// now where it is left out.
+/// Only the id is required; the rule for ids is that of [`sign_up`](super::sign_up). The default nickname is the name,
+/// cut to the allowed length, or else the id. `password_hash` is an Argon2 PHC string, or PBKDF2 or scrypt as Werkzeug
+/// writes them: the member signs in with the same password as before, and the first sign-in replaces the hash by one of
+/// ours. A member without a hash cannot sign in until the operator sets a password. `name` and `major` are what the
+/// university verified; `date` is the date when the member signed up, by default now.
 ///
-/// A member who is there already, in whatever case the id is written, is skipped and stays as they are. A line that
-/// breaks a rule is reported and stops no other. It is read and written as [`crate::post::import`] does.
+/// Existing members are skipped and do not change; ids are compared without case. A line that breaks a rule is reported
+/// and does not stop the import. The input is read and written as by [`crate::post::import`].
 ///
 /// # Errors
 /// `bad token`, `Not admin`; [`Error::Input`](crate::Error::Input) when the input cannot be read to its end;
@@ -61,7 +62,7 @@ pub fn import_members(
     Ok(import::run(tidings, caller, Members, lines, progress)?.into())
 }
 
-/// Reads the lines of an import of members.
+/// Reads and checks the lines of an import of members, without writing them.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn read_lines(input: &[u8], config: &Config, now: Timestamp) -> import::Read {
     let lines =
@@ -69,10 +70,10 @@ pub(crate) fn read_lines(input: &[u8], config: &Config, now: Timestamp) -> impor
     import::read_all(lines, drop)
 }
 
-/// Members, as an import writes them.
+/// Writes the members of an import.
 struct Members;
 
-/// The fields of a line; others are no concern of ours.
+/// The fields of a line; all others are ignored.
 #[derive(Deserialize)]
 struct Fields {
     id: Option<String>,
@@ -83,7 +84,7 @@ struct Fields {
     date: Option<String>,
 }
 
-/// A line that keeps the rules.
+/// A valid line.
 struct Line {
     id: String,
     folded: String,
@@ -158,7 +159,7 @@ impl Kind for Members {
 mod sql {
     use super::{Admin, Arg, Line, StoreError, Tx, new_generation};
 
-    /// Keeps a member; false when one has the id.
+    /// Inserts a member; returns false if another member has the id.
     pub(super) fn insert(tx: &mut dyn Tx, _: &Admin<'_>, line: &Line) -> Result<bool, StoreError> {
         let sql = "INSERT INTO member (id, folded, password, generation, nickname, name, major, date)
                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (folded) DO NOTHING";
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn who_moves_in_signs_in_as_before_and_has_a_hash_of_ours_then() {
+    fn an_imported_member_signs_in_with_their_password_and_gets_our_hash() {
         let service = testing::service();
         for (n, hash) in FOREIGN.iter().enumerate() {
             let id = format!("Ann{n}");
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_university_verified_and_the_date_of_signing_up_come_along() {
+    fn verified_names_and_sign_up_dates_are_imported() {
         let service = testing::service();
         let ann = json!({
             "id": "Ann", "nickname": "Annie", "name": "김안나", "major": "CS", "date": "2024-02-29T12:00:00+09:00",
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_password_cannot_sign_in() {
+    fn a_member_without_a_password_cannot_sign_in() {
         let service = testing::service();
         import(&service, &[json!({"id": "ann"})]);
         for pw in ["", "ann", "correct horse"] {
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_known_in_whatever_case_is_skipped_and_stays() {
+    fn existing_members_are_skipped_without_regard_to_case() {
         let service = testing::service();
         service.member("Ann");
         let before = password(&service, "ann");
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bad_line_is_named_with_its_reason_and_the_others_are_kept() {
+    fn each_bad_line_is_reported_with_its_reason_and_the_others_are_imported() {
         let service = testing::service();
         let id_rule = "id is 3 to 30 ASCII letters, digits, _ - or ., a letter or digit first, and not guest or removed";
         let hash = "password_hash is an Argon2 PHC string, or as Werkzeug writes pbkdf2 and scrypt";
@@ -331,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn only_administrators_import_and_one_that_is_stopped_says_how_far_it_came() {
+    fn only_administrators_import_and_a_stopped_import_can_be_continued() {
         let service = testing::service();
         let ann = service.member("ann");
         for (caller, refused) in [(Caller::Nobody, "bad token"), (ann, "Not admin")] {

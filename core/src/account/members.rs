@@ -1,5 +1,4 @@
-//! What whoever may read the database file does with members: lists them, acts as one or for one, gives one a new
-//! password.
+//! The operator's operations on members: listing them, acting as or for a member, and setting a member's password.
 
 use serde::Serialize;
 
@@ -9,16 +8,17 @@ use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Result};
 
-/// How many members a page of the list may have.
+/// The maximum number of members on a page of the list.
 pub const MEMBERS_MAX: i64 = 1_000;
-/// How many members a page of the list has, unless it is said.
+/// The default number of members on a page of the list.
 const MEMBERS: i64 = 100;
 
 impl Caller {
-    /// The member `id`, with their rights and no others, by right of whoever may read the database file.
+    /// Returns the caller that acts as the member `id`, with exactly that member's rights. The program that embeds the
+    /// service decides who may do this; in the command line it is the operator.
     ///
     /// # Errors
-    /// `Not found` when there is no such member; `blacklist user` when they may not sign in either.
+    /// `Not found` if no member has this id; `blacklist user` if the member is blacklisted.
     pub fn acting_as(tidings: &Tidings, id: &str) -> Result<Self> {
         tidings.store().read(|tx| match find(tx, id)? {
             None => Err(Error::NotFound),
@@ -27,11 +27,11 @@ impl Caller {
         })
     }
 
-    /// Who `self` is in an operation of members on themselves, for the member `id`: an operator may be anybody,
-    /// who is blacklisted too; a member only who they are.
+    /// Resolves the caller of an operation on the account of the member `id`. The operator may act on any account,
+    /// including a blacklisted member's; a member only on their own.
     ///
     /// # Errors
-    /// `Not found` when there is no such member; for a member, `Not admin` when it is not they.
+    /// `Not found` if the operator names an unknown member; `Not admin` if a member names another account.
     pub fn on_behalf_of(&self, tidings: &Tidings, id: &str) -> Result<Self> {
         let identity = self.identify(tidings);
         tidings.store().read(|tx| {
@@ -51,24 +51,25 @@ impl Caller {
 /// Which members to list.
 #[derive(Clone, Debug, Default)]
 pub struct MemberQuery {
-    /// What their id, nickname or verified name holds, ASCII letters in either case; `None` for all.
+    /// A text that the id, the nickname or the verified name contains, ignoring the case of ASCII letters; `None`
+    /// lists all members.
     pub search: Option<String>,
-    /// How many at most, 1 to 1,000; 100 when not said.
+    /// The maximum number of members, 1 to 1,000; 100 by default.
     pub limit: Option<i64>,
-    /// The `next` of the page before; the first page when not said.
+    /// The `next` of the previous page; `None` for the first page.
     pub after: Option<String>,
 }
 
 /// A page of members.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Members {
-    /// In the order of their ids.
+    /// The members, by id.
     pub members: Vec<MemberEntry>,
-    /// What continues the list; `null` at its end.
+    /// The `after` of the next page; `null` on the last page.
     pub next: Option<String>,
 }
 
-/// A member, as the list shows them.
+/// A member in the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemberEntry {
     /// The id as registered.
@@ -79,20 +80,20 @@ pub struct MemberEntry {
     pub user_name: String,
     /// The subject that the university verified, or `""`.
     pub user_major: String,
-    /// Whether they administer: 0 or 1.
+    /// Whether the member is an administrator: 0 or 1.
     pub admin: i64,
-    /// Whether they are blacklisted: 0 or 1.
+    /// Whether the member is blacklisted: 0 or 1.
     pub blacklisted: i64,
-    /// When they signed up.
+    /// The date when the member signed up.
     pub date: Timestamp,
 }
 
-/// The members, page by page. Somebody who signs up meanwhile is listed if their id is yet to come.
+/// Returns a page of members. Members who sign up between two pages are listed if their ids come after the first page.
 ///
-/// A page is read along the index of ids; a search reads past those that it does not fit.
+/// A page is read along the index of ids; a search also reads the members that it skips.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `bad request` when the limit breaks its rule.
+/// `Not admin` unless the caller is the operator; `bad request` if the limit is out of bounds.
 pub fn list(tidings: &Tidings, caller: &Caller, query: &MemberQuery) -> Result<Members> {
     let operator = caller.operator()?;
     let limit = query.limit.unwrap_or(MEMBERS);
@@ -101,7 +102,7 @@ pub fn list(tidings: &Tidings, caller: &Caller, query: &MemberQuery) -> Result<M
     }
     let after = query.after.as_deref().map(fold).unwrap_or_default();
     tidings.store().read(|tx| {
-        // One more than is shown, to know whether there are more.
+        // One more than the page has, to detect whether another page follows.
         let mut members = sql::list(tx, operator, query.search.as_deref(), &after, limit + 1)?;
         let shown = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = members.len() > shown;
@@ -111,14 +112,14 @@ pub fn list(tidings: &Tidings, caller: &Caller, query: &MemberQuery) -> Result<M
     })
 }
 
-/// Gives a member a new password, whatever the old one was; every token of theirs stops.
+/// Sets a member's password without checking the old one, and revokes every token of the member.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `Not found` when there is no such member; `wrong user info` when the
-/// password breaks its rule; `overloaded` when too many passwords wait to be hashed.
+/// `Not admin` unless the caller is the operator; `Not found` if no member has this id; `wrong user info` if the
+/// password breaks its rule; `overloaded` if too many passwords wait to be hashed.
 pub fn set_password(tidings: &Tidings, caller: &Caller, id: &str, pw: &str) -> Result<()> {
     let operator = caller.operator()?;
-    // Asked before the hash is made, so that an unknown id costs nothing.
+    // Checked before hashing, which is slow.
     let known = tidings.store().read(|tx| find(tx, id))?;
     let member = known.ok_or(Error::NotFound)?;
     if !may_be_set(tidings.config(), pw, member.admin) {
@@ -178,13 +179,13 @@ mod sql {
         rows.into_iter().map(member).collect()
     }
 
-    /// What holds `text`, as LIKE writes it.
+    /// Returns the LIKE pattern for values that contain `text`.
     fn pattern(text: &str) -> String {
         let text = fold(&tidings_text::compose(text));
         format!("%{}%", text.replace('!', "!!").replace('%', "!%").replace('_', "!_"))
     }
 
-    /// False when there is no such member any more.
+    /// Sets the password hash; returns false if the member has been removed.
     pub(super) fn set_password(
         tx: &mut dyn Tx,
         _: Operator,
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_listed_by_id_in_pages_that_meet() {
+    fn members_are_listed_by_id_in_consecutive_pages() {
         let service = service();
         for id in ["Ben", "ann", "dot", "Cid", "eve"] {
             service.member(id);
@@ -222,7 +223,7 @@ mod tests {
         assert_eq!(ids(&service, &query), (vec!["ann".into(), "Ben".into()], Some("Ben".into())));
         query.after = Some("Ben".into());
         assert_eq!(ids(&service, &query), (vec!["Cid".into(), "dot".into()], Some("dot".into())));
-        // Who goes and who comes meanwhile moves nobody else.
+        // Members who are removed or sign up between two pages do not shift the others.
         admin::remove_user(&service, &Caller::Operator, "dot").unwrap();
         service.member("dotty");
         query.after = Some("dot".into());
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_looks_in_ids_and_names_and_takes_no_letter_for_more_than_it_is() {
+    fn a_search_covers_ids_and_names_and_takes_wildcards_literally() {
         let service = service();
         for id in ["Ann_B", "annxb", "cid"] {
             service.member(id);
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_says_who_administers_and_who_is_blacklisted() {
+    fn the_list_marks_administrators_and_blacklisted_members() {
         let service = service();
         service.admin("ann");
         service.member("ben");
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_acts_as_a_member_who_may_sign_in() {
+    fn an_operator_acts_as_any_member_who_is_not_blacklisted() {
         let service = service();
         service.member("Ann");
         let ann = Caller::acting_as(&service, "aNN").unwrap();
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_is_anybody_and_a_member_nobody_else() {
+    fn an_operator_acts_on_any_account_and_a_member_only_on_their_own() {
         let service = service();
         let (ann, ben) = (service.admin("ann"), service.member("ben"));
         admin::push_blacklist(&service, &Caller::Operator, "ben").unwrap();
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn an_administrator_has_no_common_password_and_another_member_has_where_that_is_allowed() {
+    fn common_passwords_are_refused_for_administrators_and_by_setting_for_others() {
         let change = |service: &Service, caller: &Caller, pw: &str| {
             let (old, new) = (String::from("a new horse"), String::from(pw));
             let form = account::NewPassword { pw: old, new_pw: new.clone(), new_pw_check: new };
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_that_is_given_ends_what_the_old_one_opened() {
+    fn setting_a_password_revokes_tokens_and_the_old_password() {
         let service = service();
         let ann = service.member("ann");
         assert_eq!(text(set_password(&service, &Caller::Operator, "ann", "short")), "wrong user info");

@@ -1,7 +1,8 @@
-//! Passwords: Argon2id, at most one hash per core at a time. What other systems hashed is checked too (`stored`).
+//! Password hashing with Argon2id, at most one hash per core at a time. Hashes of other systems can be checked, too
+//! (`stored`).
 //!
-//! Callers that wait for a core are served in turn, by what they hash for and by the network they come from
-//! ([`crate::fair`]): a flood of sign-ups delays a sign-in by one hash.
+//! Callers that wait for a core take turns by purpose and by network ([`crate::fair`]): a flood of sign-ups delays a
+//! sign-in by one hash.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,21 +22,21 @@ pub(super) mod stored;
 pub(crate) use common::is_common;
 use stored::Stored;
 
-/// Whether a text is a password hash.
+/// Returns whether a text is a password hash.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn is_hash(text: &str) -> bool {
     Stored::parse(text).is_ok()
 }
 
-/// Memory and passes of a hash: 19 MiB, two passes, one lane.
+/// The parameters of Argon2id: 19 MiB of memory, two passes, one lane.
 ///
 /// Source: OWASP Password Storage Cheat Sheet, the first choice for Argon2id.
 const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 
-/// What is compared for an account that does not exist, so that it costs the time of one that does.
-const NOBODY: &str =
+/// The hash that is checked for an account that does not exist, so that the check takes as long as for an existing one.
+const DUMMY_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5bm9ib2R5bm9ibw$dDnUGUH+JbWWAo5VAhEnJcUfPWqYBqPTlWcYqmtiM1Y";
 
 /// Hashes passwords, a bounded number at a time; callers beyond that wait in a bounded queue.
@@ -49,20 +50,20 @@ struct Slots {
     waiting: FairQueue<Purpose, oneshot::Sender<()>>,
 }
 
-/// What a password is hashed for.
+/// The reason to hash a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     SignIn,
     SignUp,
     SignInUp,
     ChangePw,
-    /// Replacing the hash of other parameters or of another system.
+    /// Replacing a hash that has other parameters or comes from another system.
     Rehash,
-    /// Setting passwords for others.
+    /// Setting another person's password.
     Administration,
 }
 
-/// For what, and for whom, a password is hashed.
+/// The purpose and the client by which callers take turns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     purpose: Purpose,
@@ -70,34 +71,34 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// The turn of a client; `None` is this machine.
+    /// Returns the turn of a client; `None` is this machine.
     pub(crate) fn new(purpose: Purpose, client: Option<Client>) -> Self {
         Self { purpose, client: client.unwrap_or_else(|| IpAddr::from(Ipv4Addr::LOCALHOST).into()) }
     }
 }
 
-/// The answer to "is this the password?".
+/// The result of checking a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
-    /// It is not.
+    /// The password is wrong.
     Wrong,
-    /// It is.
+    /// The password is right.
     Right,
-    /// It is, and its hash is not made as today's are: keep a new one.
+    /// The password is right, and its hash should be replaced because it is not made with today's parameters.
     RightButOld,
 }
 
 impl Hasher {
-    /// A hasher whose queue holds `queue` callers beside those that one core each works for.
+    /// Returns a hasher that runs one hash per core and queues up to `queue` more callers.
     pub(crate) fn new(queue: usize) -> Self {
         let parallel = std::thread::available_parallelism().map_or(1, usize::from);
         Self { slots: Mutex::new(Slots { running: 0, waiting: FairQueue::new(queue) }), parallel }
     }
 
-    /// The PHC string of a password, with a salt of its own.
+    /// Hashes a password with a new random salt and returns the PHC string.
     ///
     /// # Errors
-    /// `overloaded` when the queue is full of callers that come before this one.
+    /// `overloaded` if the queue is full of callers whose turn comes before this one's.
     pub(crate) fn hash(&self, turn: Turn, password: &str) -> Result<String> {
         let password = normalised(password);
         let _permit = self.permit(turn)?;
@@ -105,21 +106,22 @@ impl Hasher {
         hash.map(|hash| hash.to_string()).map_err(|e| Error::Internal(e.to_string().into()))
     }
 
-    /// Whether `password` is the one that `hash` ([`Stored`]) was made of; `None` stands for the hash of an account
-    /// that does not exist, and is never right but takes as long. So does an account without a password.
+    /// Checks whether `hash` ([`Stored`]) is the hash of `password`. For an account that does not exist, `hash` is
+    /// `None`; for one without a password, it is empty. In both cases the answer is [`Check::Wrong`] and takes as
+    /// long as another check.
     ///
     /// # Errors
-    /// `overloaded` as [`Hasher::hash`]; an internal error for a hash that is none.
+    /// `overloaded` as for [`Hasher::hash`]; an internal error if `hash` is not a valid hash.
     pub(crate) fn check(&self, turn: Turn, password: &str, hash: Option<&str>) -> Result<Check> {
         let hash = hash.filter(|hash| !hash.is_empty());
-        let stored = Stored::parse(hash.unwrap_or(NOBODY));
+        let stored = Stored::parse(hash.unwrap_or(DUMMY_HASH));
         let stored =
             stored.map_err(|reason| Error::Internal(format!("a stored password: {reason}").into()))?;
         let composed = normalised(password);
         let _permit = self.permit(turn)?;
         let mut right = stored.is_of(composed.as_bytes());
         if !right && *composed != password {
-            // Other systems took passwords as they were typed.
+            // Other systems hashed passwords without normalising them.
             right = stored.is_of(password.as_bytes());
         }
         Ok(match (right && hash.is_some(), stored.is_made_with(&params())) {
@@ -129,7 +131,7 @@ impl Hasher {
         })
     }
 
-    /// Waits for a core. The permit is held until the hash has ended, whoever still waits for it.
+    /// Waits for a core. The caller holds the permit until its hash is complete.
     fn permit(&self, turn: Turn) -> Result<Permit<'_>> {
         let mut slots = self.lock();
         if slots.running < self.parallel {
@@ -138,7 +140,7 @@ impl Hasher {
         }
         let (grant, granted) = oneshot::channel();
         match slots.waiting.push(turn.purpose, turn.client, grant) {
-            // Dropping the grant of a displaced caller tells it.
+            // A displaced caller is told by dropping its `grant`.
             Pushed::Waiting(_) | Pushed::Displaced(..) => {}
             Pushed::Refused(_) => return Err(Error::Overloaded),
         }
@@ -174,7 +176,8 @@ fn params() -> Params {
     Params::new(MEMORY_KIB, PASSES, LANES, None).expect("the parameters are within bounds")
 }
 
-/// One password, however the keyboard composed it: in NFC. Wiped from memory after use.
+/// Returns the password in NFC, so that it does not depend on how the keyboard composes characters. It is wiped from
+/// memory after use.
 fn normalised(password: &str) -> Zeroizing<String> {
     Zeroizing::new(password.nfc().collect())
 }
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_right_in_whatever_form_it_is_typed_and_no_other_is() {
+    fn a_password_is_right_in_every_normalisation_form() {
         let hasher = Hasher::new(8);
         let hash = hasher.hash(HERE, "caf\u{e9} noir 8").unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
@@ -202,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_of_other_parameters_is_right_but_old() {
+    fn a_hash_with_other_parameters_is_right_but_old() {
         let other = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
         let hash = other.hash_password(b"long enough").unwrap().to_string();
         assert_eq!(Hasher::new(8).check(HERE, "long enough", Some(&hash)).unwrap(), Check::RightButOld);
     }
 
     #[test]
-    fn a_hash_of_another_system_is_right_but_old_in_whatever_form_the_password_was_typed_there() {
+    fn a_hash_of_another_system_is_right_but_old_in_every_normalisation_form() {
         let hasher = Hasher::new(8);
         for hash in [
             "849346315e78d833de1bc9b3eda02a596e3d99fc4204be25905de1e492e38ae9",
@@ -234,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_sign_ups_neither_fills_the_queue_nor_comes_first() {
+    fn a_flood_of_sign_ups_does_not_keep_a_sign_in_from_its_turn() {
         let hasher = Hasher { parallel: 1, ..Hasher::new(2) };
         let (told, order) = mpsc::channel();
         let held = hasher.permit(turn(Purpose::SignUp, 66)).unwrap();

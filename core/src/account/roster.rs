@@ -1,4 +1,4 @@
-//! The roster: who the university says its members are, imported from CSV.
+//! The roster: the university's members and their passwords, imported from CSV.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead};
@@ -22,42 +22,42 @@ use table::RosterEntry;
 
 pub(super) mod table;
 
-/// What an import of a roster did.
+/// The result of an import of a roster.
 #[derive(Debug, Default, Serialize)]
 pub struct RosterReport {
-    /// Members that were new.
+    /// The number of new members.
     pub inserted: u64,
-    /// Members whose entry changed.
+    /// The number of members whose entry changed.
     pub updated: u64,
-    /// Members whose entry was the same already.
+    /// The number of members whose entry did not change.
     pub skipped: u64,
-    /// Lines that were left out, the first 1,000 of them, in order; when there are more, a last entry says how
-    /// many.
+    /// The first 1,000 lines that were skipped because of an error, in order. If there are more, a last entry says
+    /// how many.
     pub errors: Vec<LineError>,
-    /// What is told to people besides.
+    /// Details of the import for people, not part of the JSON.
     #[serde(skip)]
     pub about: About,
 }
 
-/// The roster, or a part of it.
+/// The roster, or a page of it.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Roster {
-    /// In the order of their ids.
+    /// The members, by id.
     pub roster: Vec<RosterMember>,
 }
 
-/// Who stands on the roster.
+/// A member on the roster.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct RosterMember {
-    /// The id that the university gave.
+    /// The university's id for the member.
     pub id: String,
-    /// The name the member goes by.
+    /// The member's name.
     pub name: String,
-    /// The subject the member studies, or `""`.
+    /// The subject that the member studies, or `""`.
     pub major: String,
 }
 
-/// Who stands on the roster behind the id `after`, `""` for the first, at most `limit`.
+/// Returns at most `limit` members of the roster whose ids come after `after`; `""` begins with the first.
 ///
 /// # Errors
 /// `Not admin` unless the caller is the operator.
@@ -66,14 +66,14 @@ pub fn roster(tidings: &Tidings, caller: &Caller, after: &str, limit: i64) -> Re
     tidings.store().read(|tx| Ok(Roster { roster: table::list(tx, operator, &after, limit)? }))
 }
 
-/// A line of the file.
+/// A valid line of the file.
 struct Line {
     id: String,
     folded: String,
     name: String,
     major: String,
     password: Zeroizing<String>,
-    /// Of the password, once it is made: the one on the roster already, where that is of this password.
+    /// The password's hash, `""` until [`Line::hash`] has run: the roster's hash if it is of the same password.
     hash: String,
 }
 
@@ -86,19 +86,19 @@ const COLUMNS: Columns = Columns {
 const ID_RULE: &str =
     "id is 1 to 128 characters, none of them a control character or invisible, and not guest or removed";
 
-/// Lines whose passwords are hashed together, spread over the cores.
+/// The number of lines whose passwords are hashed together, spread over the cores.
 const TOGETHER: usize = 16;
 
-/// Imports a roster: CSV under a line that names `id`, `name`, `major` and `password`; others are ignored.
+/// Imports a roster: CSV whose first line names the columns `id`, `name`, `major` and `password`. Other columns are
+/// ignored.
 ///
-/// Entries are kept by id; a line for an id that is there replaces its entry. Ids, names and majors keep the rules of
-/// [`sign_in_up`](super::sign_in_up). A line that breaks a rule is reported
-/// and stops no other. Passwords are hashed, which takes some 20 ms a line and core. It is read and written as
-/// [`crate::post::import`] does.
+/// A line replaces the existing entry with its id. Ids, names and majors follow the rules of
+/// [`sign_in_up`](super::sign_in_up). A line that breaks a rule is reported and does not stop the import. Hashing a
+/// password takes approximately 20 ms on one core. The input is read and written as by [`crate::post::import`].
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; [`Error::Input`] when the input cannot be read to its end;
-/// `overloaded`; when the store fails.
+/// `Not admin` unless the caller is the operator; [`Error::Input`] if the input cannot be read to its end;
+/// `overloaded`; an error of the store.
 pub fn import_roster(
     tidings: &Tidings,
     caller: &Caller,
@@ -113,7 +113,7 @@ pub fn import_roster(
     Ok(RosterReport { inserted, updated, skipped, errors, about })
 }
 
-/// Reads the lines of a roster: how many there are, and how many keep the rules.
+/// Reads and checks the lines of a roster, without writing them.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn read_lines(input: &[u8]) -> import::Read {
     import::read_all(csv::lines(input, COLUMNS, Line::check), drop)
@@ -158,7 +158,7 @@ impl Line {
     }
 }
 
-/// The lines with their hashes.
+/// Returns the lines with their hashes.
 fn hashed(
     tidings: &Tidings,
     mut lines: impl Iterator<Item = io::Result<Item<Line>>>,
@@ -193,12 +193,12 @@ fn hash_all(tidings: &Tidings, items: &mut [Result<Item<Line>>]) {
     });
 }
 
-/// Entries, as an import writes them.
+/// Writes the entries of an import.
 struct Entries(Operator);
 
 impl Kind for Entries {
     type Line = Line;
-    // The time of as many hashes is how long it takes to be told of, and to stop.
+    // An import reports progress and can be stopped only between batches, and hashing is slow.
     const BATCH: usize = 2 * TOGETHER;
 
     fn write(&self, tx: &mut dyn Tx, _: &Admin<'_>, batch: Vec<Line>) -> Result<Written<Line>> {
@@ -224,7 +224,7 @@ mod tests {
     use crate::testing::service;
 
     #[test]
-    fn the_roster_is_listed_by_id_page_by_page() {
+    fn the_roster_is_listed_by_id_in_pages() {
         let service = service();
         let csv = "id,name,major,password\nS2,Kim,Physics,pw\ns1,Lee,,pw\ns3,Park,Law,pw\n";
         import_roster(&service, &Caller::Operator, csv.as_bytes(), &mut to_the_end).unwrap();

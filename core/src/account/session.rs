@@ -1,4 +1,4 @@
-//! Signing up, in and out, and changing a password.
+//! Sign-up, sign-in, sign-out and password changes.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use crate::store::{Arg, StoreError, Tx};
 #[cfg(test)]
 mod tests;
 
-/// What signing up and in answer.
+/// The answer of the operations that sign a member in.
 #[derive(Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AccessToken {
@@ -26,42 +26,42 @@ pub struct AccessToken {
     pub access_token: String,
 }
 
-/// What somebody signs up with.
+/// The input of a sign-up.
 #[derive(Clone, Default)]
 pub struct SignUp {
     /// The sign-in identifier.
     pub id: String,
     /// The password.
     pub pw: String,
-    /// The password once more.
+    /// The password again.
     pub pw_check: String,
-    /// The name that is shown.
+    /// The name that the app shows.
     pub nickname: String,
 }
 
 /// Registers a member and signs them in.
 ///
 /// # Errors
-/// `wrong user info` when id, password or nickname break their rule, `check pw` when the passwords differ,
-/// `already id` when the id is taken or the university's, in this order; `sign_up fail` when the store fails;
-/// `overloaded` when too many passwords wait to be hashed.
+/// `wrong user info` if the id, password or nickname breaks its rule, `check pw` if the passwords differ, `already
+/// id` if the id is taken or reserved for the university, in this order; `sign_up fail` if the store fails;
+/// `overloaded` if too many passwords wait to be hashed.
 pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<AccessToken> {
     sign_up_from(tidings, form, None)
 }
 
-/// As [`sign_up`], for `client`, which takes turns with others where passwords wait to be hashed; `None` is this
-/// machine.
+/// Signs a member up like [`sign_up`], for `client`, which takes turns with other clients when passwords wait to be
+/// hashed; `None` is this machine.
 ///
 /// # Errors
-/// As [`sign_up`].
+/// The errors of [`sign_up`].
 pub fn sign_up_from(tidings: &Tidings, form: &SignUp, client: Option<Client>) -> Result<AccessToken> {
     register(tidings, form, client, false)
 }
 
-/// As [`sign_up_from`]; an administrator's password may not be one of the most common.
+/// Signs a member up like [`sign_up_from`]; if `admin`, the password may not be one of the most common.
 ///
 /// # Errors
-/// As [`sign_up`].
+/// The errors of [`sign_up`].
 pub(crate) fn register(
     tidings: &Tidings,
     form: &SignUp,
@@ -77,7 +77,7 @@ pub(crate) fn register(
         return Err(Outcome::CheckPw.into());
     }
     let register = || {
-        // Asked before the hash is made, so that a taken id costs nothing.
+        // Checked before hashing, which is slow.
         let taken = tidings.store().read(|tx| find(tx, &form.id))?.is_some();
         if taken || tidings.verifier().reserves(tidings, &form.id)? {
             return Err(Outcome::AlreadyId.into());
@@ -88,11 +88,11 @@ pub(crate) fn register(
     register().map_err(|e: Error| e.if_failed("sign_up fail"))
 }
 
-/// Signs a member in. `client` is where the attempt comes from, for slowing; `None` is never slowed.
+/// Signs a member in. `client` is the origin of the attempt, for sign-in slowing; `None` is never slowed.
 ///
 /// # Errors
 /// `No member`, `incorrect pw`, `blacklist user`, in this order; `too many requests` after many failures;
-/// `overloaded` when too many passwords wait to be hashed.
+/// `overloaded` if too many passwords wait to be hashed.
 pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) -> Result<AccessToken> {
     let possible = !is_too_long(tidings.config(), id);
     let attempt = begin(tidings, possible.then_some(id), client)?;
@@ -117,11 +117,11 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
     if check == Check::RightButOld {
         let (key, generation) = (stored.key, stored.generation);
         match tidings.hasher().hash(Turn::new(Purpose::Rehash, client), pw) {
-            // Only where it still is the password that was checked.
+            // Does nothing if the password has changed since it was checked.
             Ok(password) => {
                 tidings.store().write(move |tx| sql::set_password(tx, key, generation, &password))?;
             }
-            // The member is signed in all the same; their next sign-in tries it again.
+            // The member is signed in nevertheless; their next sign-in tries to rehash again.
             Err(Error::Overloaded) => {}
             Err(error) => return Err(error),
         }
@@ -129,20 +129,20 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
     issue(tidings, &stored.id, stored.generation)
 }
 
-/// Signs in a member whom the university verifies, registering who is new here.
+/// Signs in a member whom the university verifies, and registers them at their first sign-in.
 ///
-/// Our length conditions do not apply to the university's ids and passwords: an id has 1 to 128 characters, none of them
-/// a control character or invisible, no white space at its ends, and is not `guest` or `removed`. Of names and majors
-/// 100 characters are kept, on one line.
+/// Our length conditions do not apply to the university's ids and passwords: an id has 1 to 128 characters, no
+/// control or invisible characters, no white space at its ends, and is not `guest` or `removed`. The first 100
+/// characters of the name and the major are stored, on one line.
 ///
 /// # Errors
-/// `api error` when the university does not answer, `not school` when it does not know the id, or it can be none,
-/// `pw incorrect` when it knows another password, or somebody signed up here with that id and another
-/// password; `blacklist user`; `too many requests` and `overloaded` as for [`sign_in`].
+/// `api error` if the university does not answer; `not school` if it does not know the id, or the id breaks the rule
+/// above; `pw incorrect` if the password differs from the university's, or from that of a member who signed up here
+/// with that id; `blacklist user`; `too many requests` and `overloaded` as for [`sign_in`].
 pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) -> Result<AccessToken> {
     let id = university_id(id);
     let attempt = begin(tidings, id.as_deref(), client)?;
-    // What the verifier says of another one is not worth asking.
+    // The verifier is not asked about an id that breaks the rule.
     let Some(id) = id.as_deref() else { return Err(failed(attempt, Outcome::NotSchool)) };
     let (name, major) = match tidings.verifier().verify_for(tidings, id, pw, client)?? {
         Verdict::Unknown => return Err(failed(attempt, Outcome::NotSchool)),
@@ -171,7 +171,7 @@ pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>)
     warn_if_common(&stored, pw);
     let password = if check == Check::Right { None } else { Some(tidings.hasher().hash(turn, pw)?) };
     let (key, generation) = (stored.key, stored.generation);
-    // A password that is new here ends the tokens of the old one, like any changed password.
+    // A new password at the university revokes the tokens, like any changed password.
     let changed = check == Check::Wrong;
     let generation = tidings.store().write(move |tx| {
         if let Some(password) = password {
@@ -183,22 +183,22 @@ pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>)
     issue(tidings, &stored.id, generation)
 }
 
-/// The passwords of a member who changes theirs.
+/// The input of a password change.
 #[derive(Clone, Default)]
 pub struct NewPassword {
-    /// The present one.
+    /// The current password.
     pub pw: String,
-    /// The new one.
+    /// The new password.
     pub new_pw: String,
-    /// The new one once more.
+    /// The new password again.
     pub new_pw_check: String,
 }
 
-/// Changes a member's own password; every older token stops.
+/// Changes the caller's password, revokes their tokens and returns a new one.
 ///
 /// # Errors
-/// `bad token`; `incorrect pw`, `wrong user info` when the new one breaks its rule, `check pw` when its two
-/// forms differ; `too many requests` and `overloaded` as for [`sign_in`].
+/// `bad token`; `incorrect pw`; `wrong user info` if the new password breaks its rule; `check pw` if the two new
+/// passwords differ; `too many requests` and `overloaded` as for [`sign_in`].
 pub fn change_pw(
     tidings: &Tidings,
     caller: &Caller,
@@ -233,7 +233,7 @@ pub fn change_pw(
     issue(tidings, &stored.id, generation)
 }
 
-/// Ends every token of the member, this one too.
+/// Revokes every token of the caller, including the one they sent.
 ///
 /// # Errors
 /// `bad token`.
@@ -245,8 +245,8 @@ pub fn sign_out_all(tidings: &Tidings, caller: &Caller) -> Result<()> {
     })
 }
 
-/// Says in the log that an administrator has a password that everybody tries first: one set before they became that,
-/// or the university's. It is theirs, so it signs them in.
+/// Logs a warning if an administrator signs in with one of the most common passwords. They may have had it before they
+/// became an administrator, or it is their university password.
 fn warn_if_common(stored: &Credentials, pw: &str) {
     if stored.admin && is_common(pw) {
         let id = &stored.id;
@@ -257,7 +257,7 @@ fn warn_if_common(stored: &Credentials, pw: &str) {
     }
 }
 
-/// Lets an attempt begin where attempts are slowed; `id` is `None` when no account can have the one that was given.
+/// Begins an attempt, or returns `None` if this client is not slowed. `id` is `None` if no account can have the id.
 fn begin<'t>(tidings: &'t Tidings, id: Option<&str>, client: Option<Client>) -> Result<Option<Attempt<'t>>> {
     let Some(client) = client.filter(|_| tidings.config().sign_in_slowing) else { return Ok(None) };
     tidings.throttle().begin(id, client).map(Some)
@@ -352,7 +352,7 @@ mod sql {
         Ok(())
     }
 
-    /// Keeps a hash, unless the member has been removed or their password changed in the meantime.
+    /// Stores a password hash unless the member has been removed or their tokens revoked in the meantime.
     pub(super) fn set_password(
         tx: &mut dyn Tx,
         key: MemberKey,

@@ -1,10 +1,11 @@
-//! What of a name can be seen: characters that are invisible, or that move others, make two names look the same.
+//! The visible characters of a name. Invisible characters and characters that reorder text can make two names look the
+//! same.
 //!
-//! Refused are control and format characters, everything that Unicode says may be ignored in display (zero-width
-//! characters, fillers, tags, variation selectors), the controls of writing direction, separators of lines, a mark with
-//! nothing before it, and a name in which nothing is visible. Some of these belong to the ordinary spelling of a
-//! language, or to an emoji, and are allowed where they do: joiners and non-joiners in the contexts of UAX #31 section
-//! 2.3 (Arabic script, Indic scripts) and in emoji, variation selectors behind what they choose a form of.
+//! These are refused: control and format characters, everything that Unicode allows a display to ignore (zero-width
+//! characters, fillers, tags, variation selectors), controls of the writing direction, line separators, a mark
+//! without a base character, and a name without a visible character. Some of these are part of the ordinary spelling
+//! of a language or of an emoji and are allowed there: joiners and non-joiners in the contexts of UAX #31 section 2.3
+//! (Arabic script, Indic scripts) and in emoji, and variation selectors after a character that has such a variant.
 //!
 //! Source: Unicode Standard Annex #31 (`Default_Ignorable_Code_Point` in identifiers), Unicode Technical Standards #39
 //! and #51.
@@ -17,18 +18,18 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 
 const ZWNJ: char = '\u{200c}';
 const ZWJ: char = '\u{200d}';
-/// The selectors of the text form and of the emoji form.
+/// The variation selectors for the text form and the emoji form.
 const EMOJI_FORM: [char; 2] = ['\u{fe0e}', '\u{fe0f}'];
-/// Makes a key of the digit before it.
+/// Turns the digit before it into a keycap emoji.
 const KEYCAP: char = '\u{20e3}';
-/// A pattern of dots without any, as wide as the others.
+/// The Braille pattern without dots, which looks like a space.
 const BRAILLE_BLANK: char = '\u{2800}';
-/// The flag that tags make one of a part of a country …
+/// The black flag, which a sequence of tags turns into the flag of a country's subdivision.
 const FLAG: char = '\u{1f3f4}';
-/// … of which there are these: England, Scotland, Wales.
+/// The subdivisions that have such a flag: England, Scotland, Wales.
 const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 
-/// Whether all of a text can be seen, and something can.
+/// Returns whether every character of a text is allowed and at least one is visible.
 pub(super) fn is_shown(text: &str) -> bool {
     let chars: Vec<char> = text.chars().collect();
     chars.iter().any(|c| is_visible(*c))
@@ -36,14 +37,14 @@ pub(super) fn is_shown(text: &str) -> bool {
         && (0..chars.len()).all(|at| is_allowed(&chars, at))
 }
 
-/// The text without what is not shown; nothing may be left of it.
+/// Returns the text without the characters that are not allowed; it may be empty.
 pub(super) fn only_shown(text: &str) -> String {
     let mut chars: Vec<char> = text.chars().collect();
     loop {
         let marks = chars.iter().take_while(|c| is_mark(**c)).count();
         let kept = (marks..chars.len()).filter(|at| is_allowed(&chars, *at)).map(|at| chars[at]);
         let kept: Vec<char> = kept.collect();
-        // What stood beside a character that is gone may be allowed no more.
+        // Removing a character may have left its neighbour without the context that allowed it.
         if kept.len() == chars.len() {
             return kept.into_iter().collect();
         }
@@ -63,7 +64,7 @@ fn is_letter(c: char) -> bool {
     GeneralCategoryGroup::Letter.contains(category(c))
 }
 
-/// The sign that takes the vowel from an Indic consonant.
+/// Returns whether this sign removes the inherent vowel of an Indic consonant.
 fn is_virama(c: char) -> bool {
     CodePointMapData::<CanonicalCombiningClass>::new().get(c) == CanonicalCombiningClass::Virama
 }
@@ -76,10 +77,10 @@ fn is_pictograph(c: char) -> bool {
     CodePointSetData::new::<ExtendedPictographic>().contains(c)
 }
 
-/// Whether a character by itself leaves nothing on a screen, or moves what does.
+/// Returns whether a character on its own is invisible, or reorders other characters.
 fn is_hidden(c: char) -> bool {
     let by_category = match category(c) {
-        // Some are signs that stand around a number.
+        // Prepended concatenation marks, which enclose a number, are visible.
         GeneralCategory::Format => !CodePointSetData::new::<PrependedConcatenationMark>().contains(c),
         GeneralCategory::Control | GeneralCategory::LineSeparator | GeneralCategory::ParagraphSeparator => {
             true
@@ -93,7 +94,7 @@ fn is_visible(c: char) -> bool {
     !c.is_whitespace() && c != BRAILLE_BLANK && !is_mark(c) && !is_hidden(c)
 }
 
-/// Whether the character at this place is shown, or belongs to one that is.
+/// Returns whether the character at this position is visible, or a legitimate part of a visible one.
 fn is_allowed(chars: &[char], at: usize) -> bool {
     let c = chars[at];
     if c.is_ascii_graphic() || !is_hidden(c) {
@@ -106,11 +107,11 @@ fn is_allowed(chars: &[char], at: usize) -> bool {
             separates_joining(chars, at) || is_indic(chars, at) && after.is_some_and(is_letter)
         }
         (Some(_), ZWJ) => joins_pictographs(chars, at) || is_indic(chars, at),
-        // A digit has another form as a key alone.
+        // A digit has a different form only as a keycap.
         (Some(before), c) if EMOJI_FORM.contains(&c) => {
             CodePointSetData::new::<Emoji>().contains(before) && (!before.is_ascii() || after == Some(KEYCAP))
         }
-        // Of an ideograph, as in Japanese names.
+        // The variants of an ideograph, as in Japanese names.
         (Some(before), '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e01ef}') => {
             CodePointSetData::new::<Ideographic>().contains(before)
         }
@@ -121,7 +122,7 @@ fn is_allowed(chars: &[char], at: usize) -> bool {
     }
 }
 
-/// Whether the letters on both sides would be joined without this.
+/// Returns whether the letters on both sides would be joined without the character at this position.
 fn separates_joining(chars: &[char], at: usize) -> bool {
     let joining = |c: &char| CodePointMapData::<JoiningType>::new().get(*c);
     let is_seen = |joining: &JoiningType| *joining != JoiningType::Transparent;
@@ -131,18 +132,19 @@ fn separates_joining(chars: &[char], at: usize) -> bool {
         && matches!(after, Some(JoiningType::RightJoining | JoiningType::DualJoining))
 }
 
-/// Whether this is beside the virama of a letter, where it chooses how a consonant is written.
+/// Returns whether the character at this position is next to the virama of a letter, where it selects how a consonant
+/// is written.
 fn is_indic(chars: &[char], at: usize) -> bool {
     let mut before = chars[..at].iter().rev().skip_while(|c| is_mark(**c) && !is_virama(**c));
     match before.next() {
         Some(c) if is_virama(*c) => before.find(|c| !is_mark(**c)).is_some_and(|c| is_letter(*c)),
-        // As in Bengali and Kannada, before the virama of the first consonant.
+        // In Bengali and Kannada, a joiner comes before the virama of the first consonant.
         Some(c) => is_letter(*c) && chars.get(at + 1).is_some_and(|c| is_virama(*c)),
         None => false,
     }
 }
 
-/// Whether this joins two pictographs to one, such as a family.
+/// Returns whether the character at this position joins two pictographs into one, such as a family.
 fn joins_pictographs(chars: &[char], at: usize) -> bool {
     let is_form =
         |c: &&char| EMOJI_FORM.contains(*c) || CodePointSetData::new::<EmojiModifier>().contains(**c);
@@ -150,7 +152,7 @@ fn joins_pictographs(chars: &[char], at: usize) -> bool {
     before.is_some_and(|c| is_pictograph(*c)) && chars.get(at + 1).is_some_and(|c| is_pictograph(*c))
 }
 
-/// What a tag stands for; a blank for the one that ends them.
+/// Returns the character that a tag represents; a blank for the tag that ends a sequence.
 fn tag(c: char) -> Option<char> {
     match u32::from(c) {
         0xe007f => Some(' '),
@@ -159,7 +161,7 @@ fn tag(c: char) -> Option<char> {
     }
 }
 
-/// Whether the tag at this place is of a flag that there is.
+/// Returns whether the tag at this position is part of one of [`FLAGS`].
 fn is_of_flag(chars: &[char], at: usize) -> bool {
     let before = chars[..at].iter().rev().take_while(|c| tag(**c).is_some()).count();
     let (flag, tags) = chars.split_at(at - before);
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_invisible_or_moves_other_text_is_refused() {
+    fn invisible_and_reordering_characters_are_refused_and_removed() {
         for (text, rest) in [
             ("", ""),
             ("ad\u{200b}min", "admin"),
@@ -256,7 +258,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_left_of_any_text_is_shown_or_blank(text in "[\u{200b}-\u{200f}a\u{301}👨\u{fe0f}\u{e0020}-\u{e007f}🏴क\u{94d}ب ]{0,12}") {
+        fn a_filtered_text_is_allowed_or_has_nothing_visible(text in "[\u{200b}-\u{200f}a\u{301}👨\u{fe0f}\u{e0020}-\u{e007f}🏴क\u{94d}ب ]{0,12}") {
             let left = only_shown(&text);
             prop_assert!(is_shown(&left) || !left.chars().any(is_visible), "{left:?}");
             prop_assert_eq!(only_shown(&left), left.clone());

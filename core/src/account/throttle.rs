@@ -1,8 +1,8 @@
-//! Sign-in slowing: guessing passwords gets slow, for the guesser and for nobody else.
+//! Sign-in slowing: a client that guesses passwords has to wait between attempts; other clients do not.
 //!
-//! Failures are counted per pair of account and client, and per client. They are kept in memory of a fixed size
-//! ([`Table`]), under keyed hashes, so that neither the length of ids nor the number of clients costs more. Time is the
-//! monotonic clock's: setting the date neither ends a wait nor prolongs it.
+//! Failures are counted per pair of account and client, and per client. The counts are in memory of a fixed size
+//! ([`Table`]) under keyed hashes, so that memory use depends neither on the length of ids nor on the number of
+//! clients. Waits are measured with the monotonic clock: setting the date neither ends nor prolongs them.
 
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,22 +20,22 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-/// Failures of a pair that start no wait.
+/// The number of failures of a pair that are not slowed.
 const FREE_FAILURES: u32 = 5;
-/// The longest wait of a pair.
+/// The maximum wait of a pair, in seconds.
 const WAIT_MAX_S: i64 = 30;
-/// A pair that has not failed for so long begins anew.
+/// The time after its last failure at which a pair is forgotten, in milliseconds.
 const FORGET_MS: i64 = 24 * 60 * 60 * SECOND_MS;
-/// Failures of a client, over all accounts, that close sign-in for it …
+/// The number of failures, over all accounts, within [`CLIENT_WINDOW_MS`] after which a client may not sign in.
 const CLIENT_FAILURES: u8 = 50;
-/// … until they are older than this.
+/// The time for which a client's failures count, in milliseconds.
 const CLIENT_WINDOW_MS: i64 = 15 * 60 * SECOND_MS;
 
-/// What is remembered of pairs: 131,072 of them in about 3.5 MB.
+/// The failures of up to 131,072 pairs, in about 3.5 MB.
 type Pairs = Table<Pair, 16_384>;
-/// What is remembered of clients: 65,536 of them in about 14.9 MB.
+/// The failures of up to 65,536 clients, in about 14.9 MB.
 type Clients = Table<Failures, 8_192>;
-/// The most memory that slowing takes, for any number of failures.
+/// The maximum memory of sign-in slowing in bytes, for any number of failures.
 pub(crate) const BYTES_MAX: usize = Pairs::BYTES_MAX + Clients::BYTES_MAX;
 const _: () = assert!(BYTES_MAX <= 20_000_000, "the documented bound");
 
@@ -43,12 +43,12 @@ const _: () = assert!(BYTES_MAX <= 20_000_000, "the documented bound");
 #[derive(Default)]
 struct Pair {
     failed_at: Monotonic,
-    /// As many as count: from a certain one on each further wait is the longest.
+    /// The number of failures, at most 255: long before that, the wait has reached its maximum.
     failures: u8,
 }
 
 impl Pair {
-    /// Milliseconds until the next attempt may begin.
+    /// Returns the milliseconds until the next attempt may begin; 0 or less if it may begin now.
     fn waits(&self, now: Monotonic) -> i64 {
         let further = u32::from(self.failures).saturating_sub(FREE_FAILURES);
         let seconds = further.checked_sub(1).map_or(0, |doublings| (1 << doublings.min(5)).min(WAIT_MAX_S));
@@ -63,10 +63,11 @@ impl State for Pair {
     }
 }
 
-/// When a client failed, the last [`CLIENT_FAILURES`] times within the window.
+/// The times of a client's last [`CLIENT_FAILURES`] failures within [`CLIENT_WINDOW_MS`].
 struct Failures {
     last: Monotonic,
-    /// The low half of each time, in a ring: what counts is never so old that this says less than the whole.
+    /// The low 32 bits of each time in milliseconds, in a ring. They suffice: failures count for 15 minutes, and 32
+    /// bits overflow after 49 days.
     times: [u32; CLIENT_FAILURES as usize],
     oldest: u8,
     count: u8,
@@ -79,7 +80,7 @@ impl Default for Failures {
 }
 
 impl Failures {
-    /// How long ago the oldest was that is remembered.
+    /// Returns the age of the oldest failure, in milliseconds.
     fn age(&self, now: Monotonic) -> i64 {
         i64::from(low_half(now).wrapping_sub(self.times[usize::from(self.oldest)]))
     }
@@ -105,7 +106,7 @@ impl Failures {
         self.last = now;
     }
 
-    /// Milliseconds until sign-in opens again for the client.
+    /// Returns the milliseconds until the client may sign in again; 0 or less if it may now.
     fn waits(&self, now: Monotonic) -> i64 {
         if self.count == CLIENT_FAILURES { CLIENT_WINDOW_MS - self.age(now) } else { 0 }
     }
@@ -118,15 +119,19 @@ impl State for Failures {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the low half is what is meant")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "only the low 32 bits are needed"
+)]
 const fn low_half(time: Monotonic) -> u32 {
     time.as_millis() as u32
 }
 
-/// What is remembered of failures.
+/// The failed sign-ins of all accounts and clients.
 pub(crate) struct Throttle {
     clock: Clock,
-    /// Of this process alone, so that nobody can say which accounts and clients share a bucket.
+    /// Random keys of this process, so that attackers cannot choose accounts and clients that share a bucket.
     keys: (u64, u64),
     memory: Mutex<Memory>,
 }
@@ -134,21 +139,21 @@ pub(crate) struct Throttle {
 struct Memory {
     pairs: Pairs,
     clients: Clients,
-    /// Attempts of a pair that are being looked at: they count as failures until they turn out otherwise, or many at
-    /// once would all pass before the first has failed. As many as there are threads that look.
+    /// The number of attempts in progress per pair. They count as failures until they end, because otherwise many
+    /// simultaneous attempts could begin before the first one fails. There are at most as many as worker threads.
     running: OwnMap<u64, u32>,
 }
 
 impl Throttle {
-    /// Nothing remembered, by the time of this clock.
+    /// Returns a throttle without failures that measures time with this clock.
     pub(crate) fn new(clock: Clock) -> Self {
         let keys = (u64::from_le_bytes(random()), u64::from_le_bytes(random()));
         let memory = Memory { pairs: Table::new(), clients: Table::new(), running: OwnMap::default() };
         Self { clock, keys, memory: Mutex::new(memory) }
     }
 
-    /// Lets an attempt of `client` on the account `id` begin, in whatever case that is written; `None` stands for an
-    /// id that no account can have, whose failures count for the client alone.
+    /// Begins an attempt of `client` to sign in to the account `id`; case does not matter. `None` stands for an id
+    /// that no account can have: a failure counts for the client only.
     ///
     /// # Errors
     /// `too many requests` while the pair or the client has to wait.
@@ -175,7 +180,7 @@ impl Throttle {
         Ok(Attempt { throttle: self, pair, client })
     }
 
-    /// What a pair, or a client alone, is remembered under.
+    /// Returns the key of a pair in the table, or that of a client if `id` is `None`.
     fn key_of(&self, id: Option<&str>, client: Client) -> u64 {
         let mut hasher = SipHasher24::new_with_keys(self.keys.0, self.keys.1);
         client.hash(&mut hasher);
@@ -196,12 +201,13 @@ impl Throttle {
 }
 
 fn wait(ms: i64) -> Error {
-    // Whatever a clock says, no wait is longer than the documented ones.
+    // No wait is longer than documented, even if the clock misbehaves.
     let seconds = u64::try_from(ms.min(CLIENT_WINDOW_MS)).unwrap_or_default().div_ceil(1_000);
     Error::TooManyRequests { retry_after_s: seconds.max(1) }
 }
 
-/// An attempt to sign in that is being looked at. Dropped without a word, it counts as neither.
+/// An attempt to sign in that is in progress. If it is dropped without a result, it counts neither as a failure nor
+/// as a success.
 pub(crate) struct Attempt<'t> {
     throttle: &'t Throttle,
     pair: Option<u64>,
@@ -209,7 +215,7 @@ pub(crate) struct Attempt<'t> {
 }
 
 impl Attempt<'_> {
-    /// The password was wrong, or there is no such account.
+    /// Records a failure: the password was wrong, or the account does not exist.
     pub(crate) fn failed(self) {
         let mut memory = self.throttle.lock();
         let now = self.throttle.clock.monotonic();
@@ -221,7 +227,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// The password was right: the pair begins anew.
+    /// Records a success, which forgets the failures of the pair.
     pub(crate) fn succeeded(self) {
         let mut memory = self.throttle.lock();
         let now = self.throttle.clock.monotonic();

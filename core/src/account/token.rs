@@ -1,4 +1,4 @@
-//! Access tokens: JWT with HS256, and the keys they are signed with.
+//! Access tokens (JWT with HS256) and their signing keys.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -22,43 +22,44 @@ mod tests;
 pub(crate) use file::NOT_THEIRS;
 pub(crate) use file::previous_file;
 
-/// What a token says: whose it is, until when, and of which generation.
+/// The claims of a token.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Claims {
-    /// The member's id as registered.
+    /// The id of the member, as registered.
     pub(crate) sub: String,
-    /// When it was made, in seconds since 1970.
+    /// The time when the token was signed, in seconds since 1970.
     iat: i64,
-    /// When it ends, in seconds since 1970.
+    /// The time when the token expires, in seconds since 1970.
     exp: i64,
-    /// The member's generation when it was made: another one since means that it is revoked.
+    /// The member's generation when the token was signed. If the member's generation has changed since, the token is
+    /// revoked.
     #[serde(rename = "gen")]
     pub(crate) generation: i64,
 }
 
 impl Claims {
-    /// Whether the token has not ended.
+    /// Returns whether the token has not expired.
     pub(crate) fn lasts(&self, now: Timestamp) -> bool {
         now < Timestamp::from_millis(self.exp.saturating_mul(1_000))
     }
 }
 
-/// Signs tokens and checks them.
+/// Signs tokens and verifies them.
 ///
-/// Tokens are signed with the current key; those of the previous one are good as well while it is there. Keys in files
-/// are read again when they have changed, so that a key is replaced while any number of processes run.
+/// Tokens are signed with the current key. Tokens of the previous key are also valid while that key exists. Key files
+/// are read again when they change, so that a key can be replaced while any number of processes run.
 pub(crate) struct Keys {
     current: Source,
     previous: Option<Source>,
     set: ArcSwap<Set>,
     clock: Clock,
-    /// When a token of the previous key was last a reason to look whether that is still there.
+    /// The last time a token of the previous key led to a check of the key files, in monotonic milliseconds.
     looked: AtomicI64,
     validation: Validation,
     lifetime_s: i64,
 }
 
-/// Where a key comes from.
+/// The source of a key.
 enum Source {
     Given(Secret),
     File(PathBuf),
@@ -80,7 +81,7 @@ impl Source {
     }
 }
 
-/// The keys as they were read.
+/// The keys, and the stamps of their files when they were read.
 struct Set {
     stamps: [Option<Stamp>; 2],
     secrets: (Secret, Option<Secret>),
@@ -89,14 +90,16 @@ struct Set {
     previous: Option<DecodingKey>,
 }
 
-/// How often the files are looked at for tokens that are good.
+/// The minimum time between two checks of the key files for tokens that are valid, in milliseconds.
 const LOOK_MS: i64 = 1_000;
 
 impl Keys {
-    /// The keys that the settings name, or else those beside the database; a first one is made there.
+    /// Opens the keys that the settings name, or else those next to the database, where a first key is created if
+    /// needed.
     ///
     /// # Errors
-    /// When a file cannot be read, or made, anybody may write it, or a key is shorter than 32 bytes.
+    /// An internal error if a key file cannot be read or created, everybody may write it, or a key is shorter than 32
+    /// bytes.
     pub(crate) fn open(config: &Config, database: &Path, clock: Clock) -> Result<Self> {
         let file = |path: &Option<PathBuf>| path.clone().map(Source::File);
         let given = |secret: &Option<Secret>| secret.clone().map(Source::Given);
@@ -119,7 +122,7 @@ impl Keys {
     fn new(current: Source, previous: Option<Source>, lifetime_days: u32, clock: Clock) -> Result<Self> {
         hmac::install();
         let mut validation = Validation::new(Algorithm::HS256);
-        // The end is checked against our clock, with no grace.
+        // `Claims::lasts` checks the expiry against our clock, without leeway.
         validation.validate_exp = false;
         validation.required_spec_claims.clear();
         Ok(Self {
@@ -133,7 +136,7 @@ impl Keys {
         })
     }
 
-    /// A token of the member `id` in its present generation.
+    /// Returns a token for the member `id` with this generation.
     pub(crate) fn sign(&self, id: &str, generation: i64, now: Timestamp) -> Result<String> {
         self.follow();
         let iat = now.as_millis().div_euclid(1_000);
@@ -142,14 +145,14 @@ impl Keys {
         token.map_err(|e| Error::Internal(e.into()))
     }
 
-    /// What a token says, when it was signed with our key, or the previous one.
+    /// Returns the claims of a token that was signed with the current or the previous key. The expiry is not checked.
     pub(crate) fn verify(&self, token: &str) -> Option<Claims> {
         let set = self.set.load();
         if let Some(claims) = self.decode(token, &set.current) {
             return Some(claims);
         }
         let claims = set.previous.as_ref().and_then(|key| self.decode(token, key));
-        // Another process may sign with a newer key; and the previous one is good only while it is there.
+        // Another process may already sign with a newer key, and the previous key is valid only while its file exists.
         let is_followed = if claims.is_some() { self.is_due() && self.follow() } else { self.follow() };
         if !is_followed {
             return claims;
@@ -163,14 +166,14 @@ impl Keys {
         Some(jsonwebtoken::decode(token, key, &self.validation).ok()?.claims)
     }
 
-    /// Whether the files were not looked at for as long as may be.
+    /// Returns whether a check of the key files is due, and notes that it has been made.
     fn is_due(&self) -> bool {
         let (now, looked) = (self.clock.monotonic().as_millis(), self.looked.load(Ordering::Relaxed));
         now.saturating_sub(looked) >= LOOK_MS
             && self.looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Reads the keys again when their files have changed; whether they are others now.
+    /// Reads the keys again if their files have changed, and returns whether the keys have changed.
     fn follow(&self) -> bool {
         let stamps = stamps(&self.current, self.previous.as_ref());
         let set = self.set.load();
@@ -192,7 +195,7 @@ impl Keys {
                     cause,
                     "the token keys have changed and cannot be read: the earlier ones stay in use"
                 );
-                // Not again until the files change again.
+                // The files are not read again until they change again.
                 self.set.store(set.at(stamps).into());
                 false
             }
@@ -206,7 +209,7 @@ fn stamps(current: &Source, previous: Option<&Source>) -> [Option<Stamp>; 2] {
 
 impl Set {
     fn read(current: &Source, previous: Option<&Source>) -> Result<Self> {
-        // Before the keys are read: what changes while they are is read again.
+        // The stamps are taken first, so that a change during the reading is noticed later.
         let stamps = stamps(current, previous);
         let secret = current.read()?.ok_or_else(|| Error::Internal("there is no token key".into()))?;
         let previous = previous.map(Source::read).transpose()?.flatten();
@@ -226,7 +229,7 @@ impl Set {
         }
     }
 
-    /// The same keys, of files that look like this.
+    /// Returns the same keys with other stamps.
     fn at(&self, stamps: [Option<Stamp>; 2]) -> Self {
         let (current, previous) = self.secrets.clone();
         Self::new(stamps, current, previous)

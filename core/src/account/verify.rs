@@ -1,4 +1,4 @@
-//! University verification: who says that an id is a university member's.
+//! University verification: checks whether an id and a password belong to a university member.
 
 use std::borrow::Cow;
 
@@ -14,18 +14,18 @@ use crate::config::{Bounds, Config, HttpVerifier};
 use crate::error::{Error, Result};
 use crate::{Tidings, config};
 
-/// The most characters of an id that a university gives.
+/// The maximum length of a university's id, in characters.
 pub(super) const ID_MAX: usize = 128;
-/// The most characters of a name, and of a major, that are kept.
+/// The maximum length of a stored name or major, in characters.
 const NAME_MAX: usize = 100;
 
-/// An id of the university as it is kept: in NFC, of 1 to [`ID_MAX`] characters, none of which is a control character
-/// or invisible, with no white space at its ends, and not one that stands for somebody else. `None` for any other text.
+/// Returns a university's id as it is stored, in NFC. `None` unless it has 1 to [`ID_MAX`] characters, no control or
+/// invisible characters and no white space at its ends, and is not reserved.
 ///
-/// Our rule for the characters of ids does not apply: universities also write them with spaces or slashes, or in the
-/// letters of their language.
+/// Our rule for the characters of ids does not apply: universities also use spaces, slashes and letters of their
+/// language in ids.
 pub(super) fn university_id(text: &str) -> Option<Cow<'_, str>> {
-    // Too long in any form.
+    // Too long in any normalisation form.
     if text.len() > 4 * ID_MAX {
         return None;
     }
@@ -37,49 +37,51 @@ pub(super) fn university_id(text: &str) -> Option<Cow<'_, str>> {
     is_id.then_some(id)
 }
 
-/// A name or a major that the university gives, as it is kept: on one line, without control characters, what is not
-/// seen ([`shown`]) and white space at its ends, cut to [`NAME_MAX`] characters.
+/// Returns a university's name or major as it is stored: on one line, without control characters, invisible characters
+/// ([`shown`]) and white space at its ends, cut to [`NAME_MAX`] characters.
 pub(super) fn university_name(text: &str) -> String {
-    // Only so much of what is too long is looked at.
+    // Bounds the work for a text that is much too long.
     let space = |c: char| if c.is_whitespace() { ' ' } else { c };
     let line: String = text.trim().chars().take(4 * NAME_MAX).map(space).nfc().collect();
     let cut: String = shown::only_shown(&line).chars().take(NAME_MAX).collect();
     shown::only_shown(&cut).trim().to_owned()
 }
 
-/// What the university says to an id and a password.
+/// The university's answer for an id and a password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// No member of it has the id.
+    /// No university member has the id.
     Unknown,
-    /// One has, with another password.
+    /// A university member has the id, but a different password.
     WrongPassword,
-    /// It is a member.
+    /// The id and the password belong to a university member.
     Verified {
-        /// The name it knows the member by.
+        /// The member's name.
         name: String,
-        /// The subject the member studies, or `""`.
+        /// The subject that the member studies, or `""`.
         major: String,
     },
 }
 
-/// Why the university did not answer; the cause, for the log.
+/// The university did not answer; holds the cause, for the log.
 #[derive(Debug, thiserror::Error)]
 #[error("the university verification failed: {0}")]
 pub struct VerifyError(pub String);
 
-/// Somebody who knows the university's members.
+/// A source of truth about the university's members.
 pub trait Verifier: Send + Sync {
-    /// Whether the university knows the id, and by this password.
+    /// Asks whether an id and a password belong to a university member.
     ///
     /// # Errors
-    /// The outer result is our own failure (a full queue, a failing store), the inner the university's.
+    /// The outer error is a failure of this service (a full queue, a failing store), the inner one a failure of the
+    /// university's system.
     fn verify(&self, tidings: &Tidings, id: &str, password: &str) -> Result<Result<Verdict, VerifyError>>;
 
-    /// As [`Verifier::verify`], for an attempt of `client`: one that works on this machine serves clients in turn.
+    /// Does what [`Verifier::verify`] does, for an attempt of `client`. A verifier that works on this machine lets
+    /// clients take turns.
     ///
     /// # Errors
-    /// As [`Verifier::verify`].
+    /// The errors of [`Verifier::verify`].
     fn verify_for(
         &self,
         tidings: &Tidings,
@@ -90,26 +92,26 @@ pub trait Verifier: Send + Sync {
         self.verify(tidings, id, password)
     }
 
-    /// Whether `sign_up` refuses the id because it is a university member's.
+    /// Returns whether `sign_up` refuses the id because it belongs to a university member.
     ///
     /// # Errors
-    /// When the store fails.
+    /// An error of the store.
     fn reserves(&self, tidings: &Tidings, id: &str) -> Result<bool>;
 }
 
-/// The verifier that the settings name.
+/// Returns the verifier that the settings name.
 pub(crate) fn from_config(config: &Config) -> Box<dyn Verifier> {
     match config.verifier {
-        config::Verifier::None => Box::new(Nobody),
+        config::Verifier::None => Box::new(Disabled),
         config::Verifier::Roster => Box::new(Roster),
         config::Verifier::Http => Box::new(Http::new(config.http_verifier.clone())),
     }
 }
 
-/// Nobody is asked.
-struct Nobody;
+/// No verifier: every verification fails with `api error`.
+struct Disabled;
 
-impl Verifier for Nobody {
+impl Verifier for Disabled {
     fn verify(&self, _: &Tidings, _: &str, _: &str) -> Result<Result<Verdict, VerifyError>> {
         Ok(Err(VerifyError("no verifier is set".into())))
     }
@@ -119,7 +121,7 @@ impl Verifier for Nobody {
     }
 }
 
-/// The roster in the database.
+/// Verifies against the roster in the database.
 struct Roster;
 
 impl Verifier for Roster {
@@ -135,7 +137,7 @@ impl Verifier for Roster {
         client: Option<Client>,
     ) -> Result<Result<Verdict, VerifyError>> {
         let entry = tidings.store().read(|tx| table::find(tx, &fold(id)))?;
-        // An unknown id is compared all the same, so that the time does not tell it from a known one.
+        // A hash is checked for an unknown id, too, so that the time of the answer does not reveal which ids are known.
         let turn = Turn::new(Purpose::SignInUp, client);
         let stored = entry.as_ref().map(|entry| entry.password.as_str());
         let check = tidings.hasher().check(turn, password, stored)?;
@@ -151,20 +153,20 @@ impl Verifier for Roster {
     }
 }
 
-/// An address that answers for the university.
+/// Asks the university's system at a URL.
 struct Http {
     agent: ureq::Agent,
     config: HttpVerifier,
 }
 
-/// What is asked.
+/// The request body.
 #[derive(Serialize)]
 struct Question<'q> {
     id: &'q str,
     pw: &'q str,
 }
 
-/// What is answered.
+/// The response body.
 #[derive(Deserialize)]
 struct Reply {
     verified: bool,
@@ -175,14 +177,14 @@ struct Reply {
     major: String,
 }
 
-/// The most bytes of an answer that are read.
+/// The maximum number of bytes that are read from a response.
 const REPLY_MAX: u64 = 64 << 10;
 
 impl Http {
     fn new(config: HttpVerifier) -> Self {
         let mut agent = ureq::Agent::config_builder().timeout_global(Some(config.timeout)).max_redirects(0);
         if config.url.parse().is_ok_and(|url: Uri| config::is_plain_http(&url)) {
-            // A proxy that the environment names would read the passwords.
+            // Over plain HTTP, a proxy named by the environment could read the passwords.
             agent = agent.proxy(None);
         }
         Self { agent: agent.build().into(), config }
@@ -224,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_of_the_university_is_one_visible_word_or_more_and_nobody_elses() {
+    fn a_university_id_is_visible_text_and_not_reserved() {
         for id in ["1", "s/2026 003", "학번-1", "a".repeat(128).as_str(), "e\u{301}"] {
             assert!(university_id(id).is_some(), "{id:?}");
         }

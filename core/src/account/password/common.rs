@@ -1,17 +1,17 @@
-//! The most common passwords, which are the first that are tried against any account.
+//! The most common passwords, which attackers try first.
 
 use std::cmp::Ordering;
 
 use super::normalised;
 use zeroize::Zeroizing;
 
-/// The 10,000 most common passwords in NFC and lower case, one a line, in the order of their bytes. Where they come
-/// from and on which terms stands in the file `LICENSE` beside it.
+/// The 10,000 most common passwords in NFC and lower case, one per line, sorted by their bytes. The file `LICENSE` next
+/// to the list states its source and licence.
 const LIST: &str = include_str!("common/passwords.txt");
 
-/// Whether a password is one of the 10,000 most common, in whatever case its letters are.
+/// Returns whether a password is one of the 10,000 most common, ignoring case.
 pub(crate) fn is_common(password: &str) -> bool {
-    /// Bytes of the longest that is listed.
+    /// The maximum length of a listed password, in bytes.
     const LONGEST: usize = 64;
     if password.len() > 2 * LONGEST {
         return false;
@@ -19,7 +19,7 @@ pub(crate) fn is_common(password: &str) -> bool {
     let folded = Zeroizing::new(normalised(password).to_lowercase());
     let mut rest = LIST;
     while !rest.is_empty() {
-        // The line that the middle is in.
+        // Binary search: compare with the line that contains the middle byte.
         let bytes = rest.as_bytes();
         let middle = bytes.len() / 2;
         let line_end = |at: &u8| *at == b'\n';
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_in_order_and_each_on_it_is_found() {
+    fn the_list_is_sorted_and_every_entry_is_found() {
         let lines: Vec<&str> = LIST.lines().collect();
         assert_eq!(lines.len(), 10_000);
         assert!(lines.is_sorted_by(|one, next| one.as_bytes() < next.as_bytes()));
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn case_and_form_hide_nothing_and_other_passwords_are_not_common() {
+    fn common_passwords_are_found_in_any_case_and_others_are_not() {
         for common in ["password", "PassWord", "12345678", "QWERTYUIOP", "iloveyou", "ПАРОЛЬ"] {
             assert!(is_common(common), "{common}");
         }

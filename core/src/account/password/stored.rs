@@ -1,24 +1,24 @@
-//! Password hashes as the database keeps them: ours, and those of the systems that members moved in from.
+//! Password hashes in the database: ours, and those of the systems that members were imported from.
 //!
-//! Argon2 is written as a PHC string. PBKDF2 and scrypt are written as Werkzeug's `generate_password_hash` does:
-//! `pbkdf2:sha256:600000$salt$hex` and `scrypt:32768:8:1$salt$hex`, the salt being the bytes of the text itself.
-//! An empty text is no password: its member cannot sign in until they are given one.
+//! Argon2 is written as a PHC string. PBKDF2 and scrypt are written as by Werkzeug's `generate_password_hash`:
+//! `pbkdf2:sha256:600000$salt$hex` and `scrypt:32768:8:1$salt$hex`, where the salt is the text itself, not its
+//! decoding. An empty text means that the member has no password and cannot sign in until the operator sets one.
 //!
-//! What a hash costs is bounded, so that one that was made to hurt is refused before it does.
+//! The cost of a hash is bounded, so that an imported hash cannot be used to exhaust memory or processor time.
 
 use argon2::password_hash::PasswordVerifier as _;
 use argon2::{Algorithm, Argon2, Params, PasswordHash, Version};
 use subtle::ConstantTimeEq as _;
 
-/// The memory that Argon2 or scrypt may use: 256 MiB …
+/// The maximum memory of Argon2 or scrypt: 256 MiB.
 const MEMORY_KIB_MAX: u64 = 256 << 10;
-/// … and how much of it they may pass over: 1 GiB, about a second.
+/// The maximum memory traffic of Argon2 or scrypt, memory times passes: 1 GiB, about a second.
 const WORK_KIB_MAX: u64 = 1 << 20;
-/// Iterations of PBKDF2: twice what is advised for the quickest of its digests.
+/// The maximum number of PBKDF2 iterations: twice the recommended number for the fastest digest.
 const ITERATIONS_MAX: u32 = 2_800_000;
-/// Bytes of a salt that Werkzeug wrote.
+/// The maximum length of Werkzeug's salts, in bytes.
 const SALT_MAX: usize = 128;
-/// Bytes of a hash that Werkzeug's scrypt makes.
+/// The length of Werkzeug's scrypt hashes, in bytes.
 const SCRYPT_LEN: usize = 64;
 
 const FORM: &str = "password_hash is an Argon2 PHC string, or as Werkzeug writes pbkdf2 and scrypt";
@@ -28,7 +28,7 @@ const NO_ITERATIONS: &str = "password_hash does not say how many iterations it w
 
 /// A password hash.
 pub(crate) enum Stored {
-    /// No password is right.
+    /// The account has no password: every password is wrong.
     Nothing,
     Argon2(Box<PasswordHash>),
     Pbkdf2 {
@@ -44,7 +44,7 @@ pub(crate) enum Stored {
     },
 }
 
-/// The digest of a PBKDF2.
+/// A digest of PBKDF2.
 #[derive(Clone, Copy)]
 pub(crate) enum Digest {
     Sha1,
@@ -72,10 +72,10 @@ impl Digest {
 }
 
 impl Stored {
-    /// Reads a hash.
+    /// Parses a hash.
     ///
     /// # Errors
-    /// What is wrong with it, for people.
+    /// A message for people if the text is not a supported hash, or its cost is too high.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
         if text.is_empty() {
             return Ok(Self::Nothing);
@@ -110,11 +110,11 @@ impl Stored {
         }
     }
 
-    /// Whether it is the hash of this password.
+    /// Returns whether this is the hash of `password`.
     pub(super) fn is_of(&self, password: &[u8]) -> bool {
         match self {
             Self::Nothing => false,
-            // The parameters are the hash's own.
+            // `verify_password` uses the parameters in the hash, not the default ones.
             Self::Argon2(hash) => Argon2::default().verify_password(password, &**hash).is_ok(),
             Self::Pbkdf2 { digest, iterations, salt, hash } => {
                 let mut made = vec![0; hash.len()];
@@ -136,7 +136,7 @@ impl Stored {
         }
     }
 
-    /// Whether it was made with these parameters of Argon2id.
+    /// Returns whether the hash was made by Argon2id with these parameters.
     pub(super) fn is_made_with(&self, params: &Params) -> bool {
         let Self::Argon2(hash) = self else { return false };
         let cost = |params: &Params| (params.m_cost(), params.t_cost(), params.p_cost());
@@ -159,7 +159,7 @@ fn argon2_hash(text: &str) -> Result<Stored, &'static str> {
     Ok(Stored::Argon2(hash.into()))
 }
 
-/// The parameters of a scrypt of `n` times `128 · r` bytes, `p` times over.
+/// Returns the parameters of scrypt that uses `n` blocks of `128 · r` bytes, `p` times.
 fn scrypt_params(n: u64, r: u64, p: u64) -> Result<scrypt::Params, &'static str> {
     let memory = n.saturating_mul(r).div_ceil(8);
     affordable(memory, memory.saturating_mul(p))?;
@@ -172,7 +172,7 @@ fn affordable(memory_kib: u64, work_kib: u64) -> Result<(), &'static str> {
     if memory_kib <= MEMORY_KIB_MAX && work_kib <= WORK_KIB_MAX { Ok(()) } else { Err(COSTLY) }
 }
 
-/// A number above 0, written in digits alone.
+/// Parses a number above 0 that consists of digits only.
 fn number(text: &str) -> Option<u64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| digits && *number > 0)
@@ -191,7 +191,7 @@ pub(in crate::account) mod tests {
 
     use super::*;
 
-    /// Hashes that Werkzeug and the reference implementation of Argon2 made of `correct horse`.
+    /// Hashes of `correct horse`, made by Werkzeug and the reference implementation of Argon2.
     pub(in crate::account) const FOREIGN: [&str; 5] = [
         "pbkdf2:sha1:1000$abcDEF0123456789$a47d0122e619ec1ea2a2207aaf013764d91b7fde",
         "pbkdf2:sha256:1000$abcDEF0123456789$c4a753c699272d707372cc2e394122a883a176a5661bebeac3098df02f7b532d",
@@ -204,7 +204,7 @@ pub(in crate::account) mod tests {
     ];
 
     #[test]
-    fn werkzeugs_hashes_are_of_their_password_and_of_no_other() {
+    fn werkzeugs_hashes_match_only_their_password() {
         for text in FOREIGN {
             let stored = Stored::parse(text).unwrap();
             assert!(stored.is_of(b"correct horse"), "{text}");
@@ -213,7 +213,7 @@ pub(in crate::account) mod tests {
     }
 
     #[test]
-    fn argon2_of_each_kind_and_with_parameters_of_its_own_is_checked() {
+    fn every_variant_of_argon2_is_checked_with_the_parameters_in_its_hash() {
         for (algorithm, m, t, p) in [
             (Algorithm::Argon2i, 64, 3, 1),
             (Algorithm::Argon2d, 128, 1, 4),
@@ -230,13 +230,13 @@ pub(in crate::account) mod tests {
     }
 
     #[test]
-    fn an_empty_hash_is_of_no_password() {
+    fn an_empty_hash_matches_no_password() {
         let nothing = Stored::parse("").unwrap();
         assert!(!nothing.is_of(b"") && !nothing.is_of(b"correct horse"));
     }
 
     #[test]
-    fn hashes_that_cost_too_much_or_are_none_are_refused() {
+    fn costly_and_malformed_hashes_are_refused() {
         let hex = |bytes: usize| "ab".repeat(bytes);
         for (text, reason) in [
             (format!("scrypt:1048576:8:1$salt${}", hex(64)), COSTLY),

@@ -1,4 +1,4 @@
-//! Signing up, in and out, as their callers see it.
+//! Sign-up, sign-in and sign-out.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
@@ -33,7 +33,7 @@ fn client() -> Client {
 }
 
 #[test]
-fn signing_up_looks_at_lengths_then_the_repetition_then_the_id() {
+fn sign_up_checks_lengths_then_the_repetition_then_the_id() {
     let service = service();
     let try_up = |form: SignUp| text(super::sign_up(&service, &form));
     assert_eq!(try_up(form("an", PW, "other", "Nick")), "wrong user info");
@@ -55,7 +55,7 @@ fn a_member_is_shown_as_registered_and_found_in_any_case() {
 }
 
 #[test]
-fn signing_in_tells_of_a_blacklist_only_to_who_knows_the_password() {
+fn sign_in_reveals_the_blacklist_only_with_the_right_password() {
     let service = service();
     let token = sign_up(&service, "ann");
     sign_up(&service, "bob");
@@ -70,7 +70,7 @@ fn signing_in_tells_of_a_blacklist_only_to_who_knows_the_password() {
 }
 
 #[test]
-fn a_weak_hash_is_made_anew_at_sign_in_and_tokens_live_on() {
+fn sign_in_replaces_a_weak_hash_and_tokens_stay_valid() {
     let service = service();
     let token = sign_up(&service, "ann");
     let weak = argon2::Argon2::new(
@@ -88,7 +88,7 @@ fn a_weak_hash_is_made_anew_at_sign_in_and_tokens_live_on() {
 }
 
 #[test]
-fn a_changed_password_and_signing_out_everywhere_stop_older_tokens() {
+fn a_password_change_and_sign_out_all_revoke_older_tokens() {
     let service = service();
     let first = sign_up(&service, "ann");
     let change = |caller: &Caller, pw: &str, new: &str, check: &str| {
@@ -109,7 +109,7 @@ fn a_changed_password_and_signing_out_everywhere_stop_older_tokens() {
 }
 
 #[test]
-fn a_token_ends_with_its_time_and_with_its_member_also_when_the_id_comes_back() {
+fn a_token_ends_with_its_member_and_stays_invalid_when_the_id_is_registered_again() {
     let service = service();
     let token = sign_up(&service, "ann");
     profile::remove_mine(&service, &token).unwrap();
@@ -121,7 +121,7 @@ fn a_token_ends_with_its_time_and_with_its_member_also_when_the_id_comes_back() 
 }
 
 #[test]
-fn guessing_is_slowed_for_the_guesser_unless_it_is_switched_off() {
+fn a_client_that_guesses_is_slowed_unless_the_setting_is_off() {
     let service = service();
     sign_up(&service, "ann");
     for _ in 0..6 {
@@ -139,7 +139,7 @@ fn guessing_is_slowed_for_the_guesser_unless_it_is_switched_off() {
 }
 
 #[test]
-fn an_id_that_nobody_can_have_is_answered_as_unknown_and_counts_for_its_client() {
+fn an_impossible_id_is_answered_as_unknown_and_counts_for_its_client() {
     let service = service();
     let long = "x".repeat(1 << 20);
     for n in 0..25 {
@@ -162,7 +162,7 @@ id,name,major,password
 ";
 
 #[test]
-fn a_roster_is_imported_line_by_line_and_again_changes_nothing() {
+fn a_roster_is_imported_by_line_and_a_second_import_changes_nothing() {
     let service = service();
     let report = import_roster(&service, &Caller::Operator, ROSTER.as_bytes(), &mut to_the_end).unwrap();
     assert_eq!((report.inserted, report.updated, report.skipped), (2, 0, 0));
@@ -192,7 +192,7 @@ fn a_university_member_signs_in_with_the_universitys_password() {
     let info = profile::user_info(&service, &token).unwrap();
     assert_eq!((info.user_name.as_str(), info.user_major.as_str()), ("김서연", "Computer Science"));
     assert_eq!(info.nickname, "김서연");
-    // The university changes the password: it is kept, and the old one's tokens end.
+    // The university changes the password: the new one is stored, and older tokens are revoked.
     import_roster(
         &service,
         &Caller::Operator,
@@ -209,7 +209,7 @@ fn a_university_member_signs_in_with_the_universitys_password() {
 }
 
 #[test]
-fn ids_on_the_roster_cannot_be_had_by_signing_up_and_earlier_members_are_linked_by_their_password() {
+fn ids_on_the_roster_are_reserved_and_earlier_members_are_linked_by_password() {
     let service = service();
     sign_up(&service, "2026-0001");
     sign_up(&service, "2026-0002");
@@ -221,7 +221,7 @@ fn ids_on_the_roster_cannot_be_had_by_signing_up_and_earlier_members_are_linked_
     assert_eq!(text(sign_in_up(&service, "2026-0002", "another one", None)), "pw incorrect");
 }
 
-/// A university that gives each of these answers to one request.
+/// Starts a university's system that sends each of these responses once, and returns its URL.
 fn university(answers: Vec<&'static str>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/verify", listener.local_addr().unwrap());
@@ -242,7 +242,7 @@ fn university(answers: Vec<&'static str>) -> String {
             let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
             assert_eq!(body, serde_json::json!({"id": "kim", "pw": PW}));
             if answer == "nothing" {
-                // Until the client has had enough of waiting.
+                // Waits until the client gives up.
                 let _ = reader.read(&mut [0]);
             } else {
                 stream.write_all(answer.as_bytes()).unwrap();
@@ -264,7 +264,7 @@ fn http(url: String, school_ids: Option<&str>) -> Service {
 }
 
 #[test]
-fn the_universitys_own_system_is_believed_only_when_it_answers_clearly() {
+fn only_a_well_formed_response_of_the_university_counts() {
     let yes = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 65\r\n\r\n{\"verified\": true, \"known\": true, \"name\": \"Kim\", \"major\": \"Art\"} ";
     let wrong = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 35\r\n\r\n{\"verified\": false, \"known\": true}  ";
     let unknown = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 36\r\n\r\n{\"verified\": false, \"known\": false}  ";
@@ -279,12 +279,12 @@ fn the_universitys_own_system_is_believed_only_when_it_answers_clearly() {
         assert_eq!(into(), "api error", "{why}");
     }
     assert_eq!(into(), "success");
-    assert_eq!(into(), "api error", "nobody listens any more");
+    assert_eq!(into(), "api error", "the university's system is gone");
     assert_eq!(text(sign_in(&service, "kim", PW, None)), "success");
 }
 
 #[test]
-fn ids_that_the_pattern_matches_as_a_whole_are_the_universitys() {
+fn ids_that_the_pattern_matches_completely_are_reserved() {
     let service = http("http://127.0.0.1:1/".into(), Some("20[0-9]{2}-[0-9]{4}"));
     let up = |id: &str| text(super::sign_up(&service, &form(id, PW, PW, "Nick")));
     assert_eq!(up("2026-0001"), "already id");
@@ -294,7 +294,7 @@ fn ids_that_the_pattern_matches_as_a_whole_are_the_universitys() {
 }
 
 #[test]
-fn what_is_stored_of_a_member_is_what_they_signed_up_with() {
+fn a_members_data_is_what_they_signed_up_with_and_changed() {
     let service = service();
     let caller = sign_up(&service, "ann");
     profile::change_nickname(&service, &caller, "Anna").unwrap();

@@ -1,21 +1,22 @@
-//! A table of fixed size for what is remembered of failures, found by a keyed hash.
+//! A table of fixed size for failures, looked up by a keyed hash.
 //!
-//! Each key belongs to one bucket of [`WAYS`] slots, and no key can be chosen to belong to a certain one. A bucket that
-//! is full gives up the entry that is worth least, so a flood of new keys takes the place of other small entries and
-//! never of one that makes its client wait.
+//! A key belongs to one bucket of [`WAYS`] entries; attackers cannot choose the bucket because the hash is keyed. A
+//! new entry in a full bucket replaces the least important one, so a flood of new keys replaces other small entries,
+//! but not the entry of a client that has to wait.
 
 use crate::clock::Monotonic;
 
-/// Slots of a bucket.
+/// The number of entries of a bucket.
 const WAYS: usize = 8;
 
-/// What is remembered under a key; its default is what nothing is remembered of.
+/// The state of a key; the default is the state of an unknown key.
 pub(super) trait State: Default {
-    /// What is lost when this is forgotten, less is forgotten first; `None` when it is nothing.
+    /// Returns the importance of the state: the least important state is replaced first. `None` means that the state
+    /// is out of date.
     fn worth(&self, now: Monotonic) -> Option<Worth>;
 }
 
-/// Whether it makes its client wait now, how many failures it counts, when the last was.
+/// The importance of a state: whether the client has to wait now, the number of failures, and the time of the last one.
 pub(super) type Worth = (bool, u8, Monotonic);
 
 #[derive(Default)]
@@ -24,31 +25,31 @@ struct Slot<S> {
     state: S,
 }
 
-/// `BUCKETS` buckets, each made when it is first needed.
+/// A table of `BUCKETS` buckets, each of which is allocated when it is first used.
 pub(super) struct Table<S, const BUCKETS: usize> {
     buckets: Vec<Option<Box<[Slot<S>; WAYS]>>>,
-    /// The bucket that is looked at next for being out of date.
+    /// The next bucket to check for being out of date.
     sweep: usize,
 }
 
 impl<S: State, const BUCKETS: usize> Table<S, BUCKETS> {
-    /// The most bytes that a table takes, with what an allocator may add to each bucket.
+    /// The maximum size of a table in bytes, including an estimate of the allocator's overhead per bucket.
     pub(super) const BYTES_MAX: usize = BUCKETS * (size_of::<Option<Box<()>>>() + Self::BUCKET_BYTES + 16);
     const BUCKET_BYTES: usize = size_of::<[Slot<S>; WAYS]>();
 
-    /// An empty table, which takes no memory.
+    /// Returns an empty table, which allocates no memory.
     pub(super) const fn new() -> Self {
         Self { buckets: Vec::new(), sweep: 0 }
     }
 
-    /// What is remembered under a key.
+    /// Returns the state of a key, or `None` if it is unknown or out of date.
     pub(super) fn get(&mut self, key: u64, now: Monotonic) -> Option<&mut S> {
         let slots = self.buckets.get_mut(Self::bucket(key))?.as_mut()?;
         let slot = slots.iter_mut().find(|slot| slot.key == key && slot.state.worth(now).is_some())?;
         Some(&mut slot.state)
     }
 
-    /// The same, new where there is nothing yet.
+    /// Returns the state of a key, inserting the default state if the key is unknown or out of date.
     pub(super) fn entry(&mut self, key: u64, now: Monotonic) -> &mut S {
         self.sweep(now);
         let slots = self.buckets[Self::bucket(key)]
@@ -62,7 +63,7 @@ impl<S: State, const BUCKETS: usize> Table<S, BUCKETS> {
         &mut slots[place].state
     }
 
-    /// Gives back the memory of one bucket, each time another, when all in it is out of date.
+    /// Frees one bucket if all its entries are out of date. Each call checks the next bucket.
     fn sweep(&mut self, now: Monotonic) {
         self.buckets.resize_with(BUCKETS, || None);
         let bucket = &mut self.buckets[self.sweep];
@@ -74,10 +75,10 @@ impl<S: State, const BUCKETS: usize> Table<S, BUCKETS> {
 
     fn bucket(key: u64) -> usize {
         const { assert!(BUCKETS.is_power_of_two(), "a mask chooses the bucket") };
-        usize::try_from(key & (BUCKETS as u64 - 1)).expect("less than the buckets")
+        usize::try_from(key & (BUCKETS as u64 - 1)).expect("the number of buckets is a usize")
     }
 
-    /// The bytes it takes now.
+    /// Returns the current size of the table in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.buckets.capacity() * size_of::<Option<Box<()>>>()
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
 
     const NOW: Monotonic = Monotonic::from_millis(0);
-    /// When nothing counts any more.
+    /// The time from which all failures are out of date.
     const LATER: Monotonic = Monotonic::from_millis(100);
 
     #[derive(Default)]
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_bucket_gives_up_what_is_worth_least() {
+    fn a_new_entry_replaces_the_least_important_one_of_a_full_bucket() {
         let mut table = Table::<Failures, 1>::new();
         for key in 0..8 {
             table.entry(key, NOW).0 = u8::try_from(key + 2).unwrap();
@@ -112,12 +113,12 @@ mod tests {
             table.entry(key, NOW).0 = 1;
         }
         let kept: Vec<u64> = (0..8).filter(|key| table.get(*key, NOW).is_some()).collect();
-        assert_eq!(kept, [1, 2, 3, 4, 5, 6, 7], "one place is left to the flood");
+        assert_eq!(kept, [1, 2, 3, 4, 5, 6, 7], "the flood replaces one entry only");
         assert!(table.get(999, NOW).is_some(), "the newest is remembered");
     }
 
     #[test]
-    fn what_is_out_of_date_is_nothing_and_its_memory_is_given_back() {
+    fn entries_that_are_out_of_date_are_unknown_and_their_memory_is_freed() {
         let mut table = Table::<Failures, 4>::new();
         for key in 0..32 {
             table.entry(key, NOW).0 = 9;

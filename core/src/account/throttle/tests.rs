@@ -1,4 +1,4 @@
-//! How long failed sign-ins wait, and how much memory that takes.
+//! Waits after failed sign-ins, and the memory for failures.
 
 use std::net::IpAddr;
 
@@ -34,7 +34,7 @@ fn bytes(throttle: &Throttle) -> usize {
 }
 
 #[test]
-fn five_failures_are_free_and_each_further_one_doubles_the_wait_up_to_30_seconds() {
+fn after_five_failures_each_further_one_doubles_the_wait_up_to_30_seconds() {
     let (throttle, clock) = throttle();
     for _ in 0..5 {
         fail(&throttle, "ann", HERE);
@@ -42,7 +42,7 @@ fn five_failures_are_free_and_each_further_one_doubles_the_wait_up_to_30_seconds
     }
     for expected in [1, 2, 4, 8, 16, 30, 30] {
         fail(&throttle, "ann", HERE);
-        assert_eq!(wait_s(&throttle, "Ann", HERE), Some(expected), "in whatever case");
+        assert_eq!(wait_s(&throttle, "Ann", HERE), Some(expected), "in any case");
         clock.advance(i64::try_from(expected).unwrap() * SECOND_MS - 1);
         assert_eq!(wait_s(&throttle, "ann", HERE), Some(1));
         clock.advance(1);
@@ -54,7 +54,7 @@ fn five_failures_are_free_and_each_further_one_doubles_the_wait_up_to_30_seconds
 }
 
 #[test]
-fn another_client_of_the_account_notices_nothing_and_a_success_clears_the_pair() {
+fn other_clients_of_the_account_do_not_wait_and_a_success_clears_the_pair() {
     let (throttle, clock) = throttle();
     for _ in 0..6 {
         fail(&throttle, "ann", HERE);
@@ -86,9 +86,9 @@ fn a_client_with_50_failures_waits_until_they_are_15_minutes_old() {
 }
 
 #[test]
-fn the_count_of_a_client_is_right_however_long_the_process_runs() {
+fn the_failures_of_a_client_are_right_when_32_bits_of_milliseconds_overflow() {
     let (throttle, clock) = throttle();
-    // Over the end of 32 bits of milliseconds, and again after exactly as long.
+    // Across the overflow of 32 bits of milliseconds, twice.
     for _ in 0..2 {
         clock.advance((1 << 32) - 10 * SECOND_MS);
         for account in 0..50 {
@@ -103,18 +103,18 @@ fn the_count_of_a_client_is_right_however_long_the_process_runs() {
 }
 
 #[test]
-fn attempts_at_the_same_time_cannot_outrun_the_count() {
+fn simultaneous_attempts_count_as_failures_until_they_end() {
     let (throttle, _) = throttle();
     let begin = || throttle.begin(Some("ann"), client(HERE)).ok();
     let attempts: Vec<_> = (0..100).filter_map(|_| begin()).collect();
     assert_eq!(attempts.len(), 5);
     drop(attempts);
-    assert_eq!(wait_s(&throttle, "ann", HERE), None, "neither failed nor succeeded: not counted");
+    assert_eq!(wait_s(&throttle, "ann", HERE), None, "attempts without a result do not count");
     assert!(throttle.lock().running.is_empty());
 }
 
 #[test]
-fn setting_the_date_neither_prolongs_nor_ends_a_wait() {
+fn setting_the_date_does_not_change_a_wait() {
     let (throttle, clock) = throttle();
     for account in 0..50 {
         fail(&throttle, &format!("member{account}"), HERE);
@@ -145,7 +145,7 @@ fn a_million_ids_and_clients_stay_within_20_megabytes() {
 }
 
 #[test]
-fn an_id_takes_no_memory_however_long_it_is() {
+fn memory_does_not_depend_on_the_length_of_ids() {
     let (throttle, _) = throttle();
     let long = "x".repeat(1 << 20);
     for n in 0..50 {
@@ -156,7 +156,7 @@ fn an_id_takes_no_memory_however_long_it_is() {
 }
 
 #[test]
-fn a_flood_of_new_accounts_and_clients_frees_nobody_who_waits_now() {
+fn a_flood_of_new_accounts_and_clients_ends_no_current_wait() {
     let (throttle, _) = throttle();
     let guessed = ["ann", "bob", "cid", "dot"];
     for id in guessed {
@@ -168,7 +168,7 @@ fn a_flood_of_new_accounts_and_clients_frees_nobody_who_waits_now() {
         fail(&throttle, &format!("member{account}"), HERE);
     }
     assert_eq!(wait_s(&throttle, "someone", HERE), Some(900));
-    // Several times what is remembered, each new.
+    // Several times the capacity of the tables, each pair and client new.
     for n in 0..400_000_u32 {
         throttle.begin(Some(&format!("id{n}")), IpAddr::V4(n.into()).into()).unwrap().failed();
     }
@@ -181,7 +181,7 @@ fn a_flood_of_new_accounts_and_clients_frees_nobody_who_waits_now() {
 }
 
 #[test]
-fn an_id_that_nobody_can_have_counts_for_the_client_alone() {
+fn a_failure_with_an_impossible_id_counts_for_the_client_only() {
     let (throttle, _) = throttle();
     for _ in 0..50 {
         throttle.begin(None, client(HERE)).unwrap().failed();

@@ -1,4 +1,4 @@
-//! The files that signing keys are in: read, made, and looked at for change.
+//! The files of signing keys: reading them, creating them, and detecting their changes.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -13,15 +13,15 @@ use crate::files::{self, beside, private};
 use crate::id::random;
 use crate::store::StoreError;
 
-/// The most bytes of a key file that are read.
+/// The maximum number of bytes that are read from a key file.
 const BYTES_MAX: u64 = 64 << 10;
 
-/// The file with the key that was signed with before the one in the file `key`.
+/// Returns the path of the previous key's file, which is next to the file `key`.
 pub(crate) fn previous_file(key: &Path) -> PathBuf {
     beside(key, ".previous")
 }
 
-/// What tells a file from what was at its name before, without reading it.
+/// Properties of a file that change when it is written or replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     modified: Option<SystemTime>,
@@ -30,17 +30,17 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// What tells the file at `path`; `None` where there is none.
+    /// Returns the stamp of the file at `path`, or `None` if there is no file.
     pub(super) fn of(path: &Path) -> Option<Self> {
         let about = fs::metadata(path).ok()?;
         Some(Self { modified: about.modified().ok(), bytes: about.len(), number: files::number(&about) })
     }
 }
 
-/// The key in a file; `None` where there is no file.
+/// Reads the key from a file; `None` if there is no file.
 ///
 /// # Errors
-/// When it cannot be read, holds too little, or could have been written by anybody.
+/// An internal error if the file cannot be read, is too short, or everybody may write it.
 pub(super) fn read(path: &Path) -> Result<Option<Secret>> {
     let failed =
         |e: &io::Error| Error::Internal(format!("cannot read the token key {}: {e}", path.display()).into());
@@ -63,10 +63,10 @@ pub(super) fn read(path: &Path) -> Result<Option<Secret>> {
     Ok(Some(Secret(key)))
 }
 
-/// Warns in the log when more than its owner and their group can read a key, since its readers can sign in as anybody.
+/// Logs a warning if others than the owner and the group may read a key, because its readers can sign in as any member.
 ///
 /// # Errors
-/// When anybody may write it.
+/// An internal error if everybody may write the key.
 #[cfg(unix)]
 fn look(path: &Path, about: &Metadata) -> Result<()> {
     use std::os::unix::fs::MetadataExt as _;
@@ -97,26 +97,26 @@ fn look(path: &Path, about: &Metadata) -> Result<()> {
 }
 
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "modes are known on Unix alone")]
+#[expect(clippy::unnecessary_wraps, reason = "only Unix has file modes")]
 fn look(_: &Path, _: &Metadata) -> Result<()> {
     Ok(())
 }
 
-/// What a mode lets others do with a key that only its owner, and to read it their group, may do.
+/// The mode bits that a key file should not have: writing by the group, and any access by others.
 #[cfg(unix)]
 pub(crate) const NOT_THEIRS: u32 = 0o027;
 
-/// Makes the key in the file of a database, readable by its owner alone, where there is none yet.
+/// Creates a random key in this file, readable by its owner only, unless the file exists.
 ///
 /// # Errors
-/// When it cannot be made.
+/// An error of the store if the disk is full; otherwise an internal error if the file cannot be written.
 pub(super) fn make_first(path: &Path) -> Result<()> {
-    // What cannot be looked at is told as what it is when it is read.
+    // If the existence cannot be determined, reading the file reports the cause.
     if !matches!(path.try_exists(), Ok(false)) {
         return Ok(());
     }
-    // Written whole under a name of its own and then linked, so that another process that starts at the
-    // same time finds all of a key or none, and both go on with the same one.
+    // The key is written to a draft and then linked, so that another process that starts at the same time finds a
+    // complete key or none, and both use the same one.
     let draft = path.with_extension(format!("key.{:016x}", u64::from_le_bytes(random())));
     let made = write_private(&draft, &random::<{ Secret::BYTES_MIN }>()).and_then(|()| {
         match fs::hard_link(&draft, path) {
@@ -125,7 +125,7 @@ pub(super) fn make_first(path: &Path) -> Result<()> {
         }
     });
     let _ = fs::remove_file(&draft);
-    // Tokens are good only while the key is there: its name has to survive a power cut.
+    // The key must survive a power failure because all tokens depend on it.
     made.and_then(|()| files::sync_directory(files::directory(path))).map_err(|e| match e.kind() {
         io::ErrorKind::StorageFull => StoreError::Full.into(),
         _ => Error::Internal(format!("cannot write the token key {}: {e}", path.display()).into()),
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_is_made_once_for_its_owner_alone() {
+    fn the_key_is_created_once_and_only_its_owner_can_read_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db.key");
         make_first(&path).unwrap();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_cut_short_is_named_and_stays() {
+    fn a_truncated_key_is_reported_by_name_and_not_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db.key");
         write_private(&path, b"short").unwrap();
@@ -173,7 +173,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_key_that_anybody_may_write_is_refused() {
+    fn a_key_that_everybody_may_write_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db.key");

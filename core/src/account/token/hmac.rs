@@ -1,6 +1,6 @@
-//! The one algorithm that tokens are signed with, as `jsonwebtoken` asks for it.
+//! HS256, the only algorithm that signs tokens, as a crypto provider of `jsonwebtoken`.
 //!
-//! What the crate brings along itself holds RSA and elliptic curves as well, which nothing here may ever use.
+//! The providers of that crate also contain RSA and elliptic curves, which this service must not accept.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jsonwebtoken::crypto::{CryptoProvider, JwtSigner, JwtVerifier, KeyUtils};
@@ -9,7 +9,7 @@ use jsonwebtoken::signature::{Error, Signer, Verifier};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
 use sha2::Sha256;
 
-/// HMAC with SHA-256, over any message.
+/// HMAC with SHA-256.
 ///
 /// Source: RFC 7518 section 3.2.
 struct Hs256(Hmac<Sha256>);
@@ -31,7 +31,7 @@ impl Signer<Vec<u8>> for Hs256 {
 
 impl Verifier<Vec<u8>> for Hs256 {
     fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), Error> {
-        // In a time that says nothing of where they differ.
+        // `verify_slice` compares in constant time.
         self.0.clone().chain_update(message).verify_slice(signature).map_err(Error::from_source)
     }
 }
@@ -58,8 +58,7 @@ static PROVIDER: CryptoProvider = CryptoProvider {
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// Makes `jsonwebtoken` sign with this, for the whole process; with what an embedding program has chosen before, if
-/// it has.
+/// Installs this provider in `jsonwebtoken` for the whole process, unless the embedding program has installed another.
 pub(super) fn install() {
     let _ = PROVIDER.install_default();
 }

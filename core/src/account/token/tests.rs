@@ -1,4 +1,4 @@
-//! Which tokens are good, and of which keys.
+//! Valid and invalid tokens, and the replacement of keys.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn keys(secret: &[u8]) -> Keys {
 }
 
 #[test]
-fn a_token_says_whose_it_is_until_it_ends() {
+fn a_token_names_its_member_until_it_expires() {
     let keys = keys(KEY);
     let token = keys.sign("Ann", 7, NOW).unwrap();
     let end = NOW + 30 * 24 * 60 * 60 * 1_000;
@@ -26,8 +26,8 @@ fn a_token_says_whose_it_is_until_it_ends() {
 }
 
 #[test]
-fn a_token_of_the_standard_is_read() {
-    // Source: RFC 7515 appendix A.1, whose claims are others than ours.
+fn the_example_token_of_the_standard_verifies() {
+    // Source: RFC 7515 appendix A.1, whose claims differ from ours.
     let token = "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6\
                  Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     hmac::install();
@@ -43,14 +43,14 @@ fn a_token_of_the_standard_is_read() {
 }
 
 #[test]
-fn forged_tokens_are_nobodys() {
+fn forged_tokens_are_invalid() {
     let keys = keys(KEY);
     let good = keys.sign("Ann", 7, NOW).unwrap();
     assert!(keys.verify(&good).is_some());
     let other = self::keys(b"another key of thirty-two bytes!!").sign("Ann", 7, NOW).unwrap();
     let [head, payload, signature] = good.split('.').collect::<Vec<_>>().try_into().unwrap();
     let none = format!("eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.{payload}.");
-    // {"alg":"HS512"}, of which no key is ours.
+    // {"alg":"HS512"}, which we do not accept.
     let longer = format!("eyJhbGciOiJIUzUxMiJ9.{payload}.{signature}");
     let cut = format!("{head}.{payload}.{}", &signature[..signature.len() - 2]);
     let forged = [other, none, longer, cut, format!("{head}.{payload}.")];
@@ -63,7 +63,7 @@ fn forged_tokens_are_nobodys() {
 }
 
 #[test]
-fn a_token_of_the_previous_key_is_good_while_that_is_set_and_new_ones_are_of_the_new_key() {
+fn tokens_of_the_previous_key_are_valid_while_that_key_is_set() {
     const NEW: &[u8] = b"a newer key, of thirty-two bytes and more";
     let old = keys(KEY).sign("Ann", 7, NOW).unwrap();
     let both = Keys::new(given(NEW), Some(given(KEY)), 30, Clock::fixed(NOW)).unwrap();
@@ -81,7 +81,7 @@ fn keys_that_are_too_short_are_refused() {
 }
 
 #[test]
-fn a_key_is_replaced_while_several_processes_run_and_nobody_is_signed_out() {
+fn replacing_a_key_while_several_processes_run_signs_no_member_out() {
     let dir = tempfile::tempdir().unwrap();
     let (database, clock) = (dir.path().join("a.db"), Clock::fixed(NOW));
     let open = || Keys::open(&Config::default(), &database, clock.clone()).unwrap();
@@ -98,7 +98,7 @@ fn a_key_is_replaced_while_several_processes_run_and_nobody_is_signed_out() {
     for keys in [&one, &two, &open()] {
         assert!(keys.verify(&new).is_some() && keys.verify(&old).is_some());
     }
-    // A file that is no key changes nothing.
+    // An invalid key file changes nothing.
     fs::write(&next, b"short").unwrap();
     fs::rename(&next, &key).unwrap();
     assert!(one.verify("a.b.c").is_none());
