@@ -174,7 +174,7 @@ fn announce(tidings: &Tidings, caller: &Caller, world: &World) -> Result<()> {
     let identity = caller.identify(tidings);
     tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;
-        notices.iter().try_for_each(|notice| notice::insert_past(tx, &admin, notice))?;
+        notices.iter().try_for_each(|notice| notice::insert_demo(tx, &admin, notice))?;
         for (id, text, member, date) in feedback {
             let member = account::find(tx, &member)?.ok_or(Error::NotFound)?;
             feedback::insert(tx, &admin.act_for(member), id, text, "", date)?;

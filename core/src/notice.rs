@@ -188,9 +188,9 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
     written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
 }
 
-/// A notice of the past with its views.
+/// A notice of the demo data, with its views.
 #[cfg(feature = "demo")]
-pub(crate) struct Past {
+pub(crate) struct DemoNotice {
     pub(crate) id: ObjectId,
     pub(crate) title: &'static str,
     pub(crate) post: &'static str,
@@ -199,11 +199,19 @@ pub(crate) struct Past {
     pub(crate) date: Timestamp,
 }
 
-/// Inserts a notice of the past.
+/// Inserts a notice of the demo data.
 #[cfg(feature = "demo")]
-pub(crate) fn insert_past(tx: &mut dyn Tx, admin: &Admin<'_>, past: &Past) -> Result<()> {
-    sql::insert(tx, admin, past.id, past.title, past.post, Visibility::shown_if(past.is_shown), past.date)?;
-    sql::add_views(tx, past.id, past.view)?;
+pub(crate) fn insert_demo(tx: &mut dyn Tx, admin: &Admin<'_>, notice: &DemoNotice) -> Result<()> {
+    sql::insert(
+        tx,
+        admin,
+        notice.id,
+        notice.title,
+        notice.post,
+        Visibility::shown_if(notice.is_shown),
+        notice.date,
+    )?;
+    sql::add_views(tx, notice.id, notice.view)?;
     tx.touch(Topic::Notices);
     Ok(())
 }

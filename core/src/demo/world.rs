@@ -114,14 +114,14 @@ impl World {
     }
 
     /// Returns the notices, oldest first.
-    pub(super) fn notices(&self) -> Vec<notice::Past> {
+    pub(super) fn notices(&self) -> Vec<notice::DemoNotice> {
         let span = self.now - self.begins;
         let count = i64::try_from(NOTICES.len()).unwrap_or(i64::MAX);
         let notice = |(n, (title, post, is_shown)): (i64, &(&'static str, &'static str, bool))| {
             let date = self.begins + span * n / count;
             let readers = i64::try_from(self.people.len()).unwrap_or(i64::MAX);
             let view = if *is_shown { readers * (count - n) / count } else { 0 };
-            notice::Past { id: id(date, n, "00000001"), title, post, is_shown: *is_shown, view, date }
+            notice::DemoNotice { id: id(date, n, "00000001"), title, post, is_shown: *is_shown, view, date }
         };
         (0..).zip(&NOTICES).map(notice).collect()
     }

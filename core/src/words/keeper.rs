@@ -202,7 +202,7 @@ impl ModelKeeper {
     /// occur in posts.
     ///
     /// # Errors
-    /// As [`ModelKeeper::train`], and those of `read`.
+    /// As [`WordModel::train`], and those of `read`.
     pub(super) fn adopt(
         &self,
         _: Operator,

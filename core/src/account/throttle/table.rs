@@ -20,14 +20,14 @@ pub(super) trait State: Default {
 pub(super) type Worth = (bool, u8, Monotonic);
 
 #[derive(Default)]
-struct Slot<S> {
+struct Entry<S> {
     key: u64,
     state: S,
 }
 
 /// A table of `BUCKETS` buckets, each of which is allocated when it is first used.
 pub(super) struct Table<S, const BUCKETS: usize> {
-    buckets: Vec<Option<Box<[Slot<S>; WAYS]>>>,
+    buckets: Vec<Option<Box<[Entry<S>; WAYS]>>>,
     /// The next bucket to check for being out of date.
     sweep: usize,
 }
@@ -35,7 +35,7 @@ pub(super) struct Table<S, const BUCKETS: usize> {
 impl<S: State, const BUCKETS: usize> Table<S, BUCKETS> {
     /// The maximum size of a table in bytes, including an estimate of the allocator's overhead per bucket.
     pub(super) const BYTES_MAX: usize = BUCKETS * (size_of::<Option<Box<()>>>() + Self::BUCKET_BYTES + 16);
-    const BUCKET_BYTES: usize = size_of::<[Slot<S>; WAYS]>();
+    const BUCKET_BYTES: usize = size_of::<[Entry<S>; WAYS]>();
 
     /// Returns an empty table, which allocates no memory.
     pub(super) const fn new() -> Self {
@@ -44,30 +44,31 @@ impl<S: State, const BUCKETS: usize> Table<S, BUCKETS> {
 
     /// Returns the state of a key, or `None` if it is unknown or out of date.
     pub(super) fn get(&mut self, key: u64, now: Monotonic) -> Option<&mut S> {
-        let slots = self.buckets.get_mut(Self::bucket(key))?.as_mut()?;
-        let slot = slots.iter_mut().find(|slot| slot.key == key && slot.state.worth(now).is_some())?;
-        Some(&mut slot.state)
+        let entries = self.buckets.get_mut(Self::bucket(key))?.as_mut()?;
+        let entry = entries.iter_mut().find(|entry| entry.key == key && entry.state.worth(now).is_some())?;
+        Some(&mut entry.state)
     }
 
     /// Returns the state of a key, inserting the default state if the key is unknown or out of date.
     pub(super) fn entry(&mut self, key: u64, now: Monotonic) -> &mut S {
         self.sweep(now);
-        let slots = self.buckets[Self::bucket(key)]
-            .get_or_insert_with(|| Box::new(std::array::from_fn(|_| Slot::default())));
-        let known = slots.iter().position(|slot| slot.key == key && slot.state.worth(now).is_some());
+        let entries = self.buckets[Self::bucket(key)]
+            .get_or_insert_with(|| Box::new(std::array::from_fn(|_| Entry::default())));
+        let known = entries.iter().position(|entry| entry.key == key && entry.state.worth(now).is_some());
         let place = known.unwrap_or_else(|| {
-            let least = (0..WAYS).min_by_key(|place| slots[*place].state.worth(now)).unwrap_or_default();
-            slots[least] = Slot { key, state: S::default() };
+            let least = (0..WAYS).min_by_key(|place| entries[*place].state.worth(now)).unwrap_or_default();
+            entries[least] = Entry { key, state: S::default() };
             least
         });
-        &mut slots[place].state
+        &mut entries[place].state
     }
 
     /// Frees one bucket if all its entries are out of date. Each call checks the next bucket.
     fn sweep(&mut self, now: Monotonic) {
         self.buckets.resize_with(BUCKETS, || None);
         let bucket = &mut self.buckets[self.sweep];
-        if bucket.as_ref().is_some_and(|slots| slots.iter().all(|slot| slot.state.worth(now).is_none())) {
+        if bucket.as_ref().is_some_and(|entries| entries.iter().all(|entry| entry.state.worth(now).is_none()))
+        {
             *bucket = None;
         }
         self.sweep = (self.sweep + 1) % BUCKETS;
