@@ -1,8 +1,7 @@
 //! Administrators and the blacklist.
 //!
-//! An administrator is a member with a flag, granted and revoked by whoever may read the database file,
-//! never over HTTP. A blacklisted member cannot sign in and acts no more. Nothing here leaves a service
-//! without an administrator who can sign in.
+//! An administrator is a member with a flag. Only the operator grants and revokes it, never over HTTP. A blacklisted
+//! member cannot sign in, and their tokens are revoked. No operation removes the last administrator who can sign in.
 
 use serde::Serialize;
 
@@ -12,21 +11,21 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Result};
 use crate::store::Tx;
 
-/// Says whether the caller is an administrator.
+/// Checks that the caller is an administrator or the operator.
 ///
 /// # Errors
-/// `Not admin` when they are not.
+/// `Not admin` for every other caller.
 pub fn check(tidings: &Tidings, caller: &Caller) -> Result<()> {
     let identity = caller.identify(tidings);
     let read = tidings.store().read(|tx| identity.admin(tx).map(|_| ()));
     read.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
 }
 
-/// Removes a member's account, with its lists and its interest, as if they had done it themselves.
+/// Removes a member's account, with its lists and its interest, like [`crate::profile::remove_mine`].
 ///
 /// # Errors
-/// `Not admin`; `Not found` when there is no such member; `last administrator` when nobody would be left to
-/// administer.
+/// `Not admin`; `Not found` if no member has this id; `last administrator` if no administrator who can sign in would
+/// remain.
 pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<()> {
     let (identity, user_id) = (caller.identify(tidings), user_id.to_owned());
     let written = tidings.store().write(move |tx| {
@@ -37,20 +36,20 @@ pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<
     written.map_err(|e| e.unless_authorised(Outcome::NotAdmin))
 }
 
-/// Registers a member as an administrator, whose password is not one of the 10,000 most common.
+/// Registers an administrator. The password may not be one of the 10,000 most common.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; as [`account::sign_up`].
+/// `Not admin` unless the caller is the operator; otherwise the errors of [`account::sign_up`].
 pub fn sign_up(tidings: &Tidings, caller: &Caller, form: &SignUp) -> Result<()> {
     let operator = caller.operator()?;
     account::register(tidings, form, None, true)?;
     grant_to(tidings, operator, &form.id)
 }
 
-/// Makes a member an administrator; one who is already stays so and keeps their date.
+/// Makes a member an administrator. An existing administrator keeps the date of the first grant.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `Not found` when there is no such member.
+/// `Not admin` unless the caller is the operator; `Not found` if no member has this id.
 pub fn grant(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     grant_to(tidings, caller.operator()?, id)
 }
@@ -63,11 +62,11 @@ fn grant_to(tidings: &Tidings, operator: Operator, id: &str) -> Result<()> {
     })
 }
 
-/// Makes an administrator a member like the others; one who is none stays so.
+/// Revokes a member's administrator rights. Nothing changes for a member without them.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `Not found` when there is no such member; `last administrator` when
-/// nobody would be left to administer.
+/// `Not admin` unless the caller is the operator; `Not found` if no member has this id; `last administrator` if no
+/// administrator who can sign in would remain.
 pub fn revoke(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     let (operator, id) = (caller.operator()?, id.to_owned());
     tidings.store().write(move |tx| {
@@ -80,22 +79,22 @@ pub fn revoke(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
 /// The administrators.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Admins {
-    /// Who was granted first stands first; of the same moment, by id.
+    /// The administrators by the date of the grant, the earliest first, then by id.
     pub admins: Vec<Administrator>,
 }
 
-/// A member who administers.
+/// An administrator.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Administrator {
     /// The id as registered.
     pub user_id: String,
     /// The nickname.
     pub nickname: String,
-    /// Since when they administer.
+    /// The date when the member became an administrator.
     pub date: Timestamp,
 }
 
-/// Who administers, blacklisted ones too.
+/// Returns all administrators, including blacklisted ones.
 ///
 /// # Errors
 /// `Not admin` unless the caller is the operator.
@@ -104,26 +103,26 @@ pub fn list(tidings: &Tidings, caller: &Caller) -> Result<Admins> {
     tidings.store().read(|tx| Ok(Admins { admins: sql::list(tx, operator)? }))
 }
 
-/// The members who may not sign in.
+/// The blacklisted members.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Blacklist {
-    /// Who was blacklisted last stands first; of the same moment, by id.
+    /// The members by the date of the blacklisting, the latest first, then by id.
     pub blacklist: Vec<Blacklisted>,
 }
 
-/// A member who may not sign in.
+/// A blacklisted member.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Blacklisted {
     /// The id as registered.
     pub user_id: String,
-    /// Since when.
+    /// The date when the member was blacklisted.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
 }
 
-/// Who may not sign in.
+/// Returns the blacklisted members.
 ///
 /// # Errors
 /// `bad token`, `Not admin`.
@@ -135,12 +134,12 @@ pub fn blacklist(tidings: &Tidings, caller: &Caller) -> Result<Blacklist> {
     })
 }
 
-/// Blacklists a member: every token they have ends, also for when they are let back. One who is blacklisted
-/// already stays so and keeps their date.
+/// Blacklists a member and revokes their tokens, which stay revoked after [`pop_blacklist`]. A member who is already
+/// blacklisted keeps the earlier date.
 ///
 /// # Errors
-/// `bad token`, `Not admin`; `Not found` when there is no such member; `last administrator` when nobody would
-/// be left to administer.
+/// `bad token`, `Not admin`; `Not found` if no member has this id; `last administrator` if no administrator who can
+/// sign in would remain.
 pub fn push_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<()> {
     let (identity, user_id, now) = (caller.identify(tidings), user_id.to_owned(), tidings.now());
     tidings.store().write(move |tx| {
@@ -154,10 +153,11 @@ pub fn push_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Resu
     })
 }
 
-/// Lets a blacklisted member back, who has to sign in again; one who is not blacklisted stays signed in.
+/// Removes a member from the blacklist. The member has to sign in again. Nothing changes for a member who is not
+/// blacklisted.
 ///
 /// # Errors
-/// `bad token`, `Not admin`; `Not found` when there is no such member.
+/// `bad token`, `Not admin`; `Not found` if no member has this id.
 pub fn pop_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<()> {
     let (identity, user_id) = (caller.identify(tidings), user_id.to_owned());
     tidings.store().write(move |tx| {
@@ -166,12 +166,12 @@ pub fn pop_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Resul
         if !member.blacklisted {
             return Ok(());
         }
-        // A sign-in that was under way when the member was blacklisted may have made a token since.
+        // A sign-in that was in progress when the member was blacklisted may have issued a token afterwards.
         blacklist_since(tx, &admin, member, None)
     })
 }
 
-/// Blacklists a member or lets them back, and ends their tokens.
+/// Sets or clears the date of a member's blacklisting, and revokes their tokens.
 fn blacklist_since(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,
@@ -240,7 +240,7 @@ mod tests {
     use crate::profile;
     use crate::testing::{NOW, Service, service};
 
-    /// The result text of what was refused.
+    /// Returns the `result` text of a refused call.
     fn refusal<T: std::fmt::Debug>(result: Result<T>) -> String {
         result.unwrap_err().to_string()
     }
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn granting_makes_an_administrator_once_and_revoking_ends_it() {
+    fn a_grant_makes_an_administrator_and_a_revocation_ends_it() {
         let service = service();
         let (ann, ben) = (service.member("Ann"), service.member("ben"));
         assert_eq!(refusal(check(&service, &ann)), "Not admin");
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_no_administrator_removes_and_blacklists_nobody() {
+    fn only_administrators_remove_and_blacklist_members() {
         let service = service();
         let (ann, _) = (service.member("ann"), service.member("ben"));
         grant(&service, &Caller::Operator, "ben").unwrap();
@@ -307,7 +307,7 @@ mod tests {
             assert_eq!(refusal(push_blacklist(&service, caller, "ben")), "bad token", "{caller:?}");
             assert_eq!(refusal(pop_blacklist(&service, caller, "ben")), "bad token", "{caller:?}");
         }
-        // Nobody learns who is a member either.
+        // The answer does not reveal which ids exist.
         for id in ["ben", "nobody"] {
             assert!(matches!(remove_user(&service, &ann, id), Err(Error::Documented(Outcome::NotAdmin))));
             assert!(matches!(push_blacklist(&service, &ann, id), Err(Error::Forbidden)));
@@ -326,14 +326,14 @@ mod tests {
         assert_eq!(refusal(profile::user_info(&service, &ben).map(|_| ())), "not found");
         let again = remove_user(&service, &ann, "ben");
         assert!(matches!(again, Err(Error::Documented(Outcome::NotFound))));
-        // Who signs up with the id again is somebody else.
+        // A new member with the same id is a different member.
         let new = service.member("ben");
         profile::user_info(&service, &new).unwrap();
         assert_eq!(refusal(profile::user_info(&service, &ben).map(|_| ())), "not found");
     }
 
     #[test]
-    fn nothing_takes_the_last_administrator_who_can_sign_in() {
+    fn no_operation_removes_the_last_administrator_who_can_sign_in() {
         let service = service();
         let (ann, _) = (service.admin("ann"), service.admin("ben"));
         push_blacklist(&service, &ann, "ben").unwrap();
@@ -347,7 +347,7 @@ mod tests {
         }
         check(&service, &ann).unwrap();
         assert_eq!(blacklisted(&service), [("ben".into(), NOW)]);
-        // The blacklisted one counts for nothing and may go.
+        // A blacklisted administrator does not count, so their rights can be revoked.
         revoke(&service, &Caller::Operator, "ben").unwrap();
         pop_blacklist(&service, &ann, "ben").unwrap();
         grant(&service, &Caller::Operator, "ben").unwrap();
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blacklisted_members_tokens_end_and_stay_dead_after_they_are_let_back() {
+    fn blacklisting_revokes_tokens_that_stay_revoked_afterwards() {
         let service = service();
         let (ann, ben) = (service.admin("ann"), service.member("Ben"));
         push_blacklist(&service, &ann, "ben").unwrap();

@@ -1,4 +1,4 @@
-//! Feedback: what members write to the administrators, on a notice or on none.
+//! Feedback: texts that members send to the administrators, on a notice or in general.
 
 use serde::Serialize;
 
@@ -17,39 +17,39 @@ pub(crate) use sql::insert;
 #[cfg(test)]
 mod tests;
 
-/// Characters of a type.
+/// The length of a type in characters.
 pub const KIND: Bounds = Bounds { min: 1, max: 50 };
-/// The type of feedback that names none.
+/// The default type of feedback.
 const GENERAL: &str = "general";
-/// Characters of a text.
+/// The length of a text in characters.
 pub const POST: Bounds = Bounds { min: 1, max: 5_000 };
-/// The most that a list answers, the newest: members write as much as they like.
+/// The maximum number of entries of a list, because members may send any amount of feedback.
 const LIST_MAX: i64 = 1_000;
 
 activation! {
     /// Whether administrators have dealt with feedback.
     FeedbackState {
-        /// They have.
-        Done,
-        /// They have not yet.
-        Open
+    /// An administrator has marked the feedback as done.
+    Done,
+    /// No administrator has dealt with the feedback yet, or one has reopened it.
+    Open
     }
 }
 
-/// Feedback as somebody wants to send it.
+/// The input of [`send`].
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
-    /// The type, 1 to 50 characters in one line; `general` when it is not given.
+    /// The type, 1 to 50 characters on one line; `general` by default.
     pub kind: Option<String>,
     /// The text, 1 to 5,000 characters.
     pub post: Option<String>,
 }
 
-/// Sends feedback to the administrators, on `notice` or on none.
+/// Sends feedback to the administrators, on the notice with the id `notice` or in general.
 ///
 /// # Errors
-/// `bad request` when the token fails; `fail` when there is no such notice that the member may see, the text
-/// is missing, the text or the type breaks its rule, or the store fails; in this order.
+/// `bad request` if the token is invalid. `fail` if the member cannot see such a notice, the text is missing, the text
+/// or the type breaks its rule, or the store fails; checked in this order.
 pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Draft) -> Result<()> {
     let (identity, notice) = (caller.identify(tidings), notice.map(str::to_owned));
     let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
@@ -67,15 +67,15 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
     written.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
 }
 
-/// What members wrote.
+/// The answer of [`list`].
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FeedbackList {
-    /// Newest first, at most 1,000.
+    /// At most 1,000 entries, newest first.
     pub feedback_list: Vec<Feedback>,
 }
 
-/// What a member wrote. The names of its fields are the interface's.
+/// Feedback of a member. The names of its fields are those of the interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Feedback {
@@ -87,19 +87,19 @@ pub struct Feedback {
     pub kind: String,
     /// Its text.
     pub post: String,
-    /// The id of the member who wrote it; `removed` when they are gone.
+    /// The id of the member who wrote it; `removed` if that member has been removed.
     pub author: String,
-    /// When.
+    /// The date when it was sent.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
-    /// The id of the notice it is on, which may be gone; `""` when it is on none.
+    /// The id of the notice that it is on, which may have been removed; `""` if it is on no notice.
     pub notice: String,
-    /// 1 when it is open, 0 when it is done.
+    /// 1 if it is open, 0 if it is done.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub activation: FeedbackState,
 }
 
-/// The newest feedback, open and done.
+/// Returns the newest feedback, open and done.
 ///
 /// # Errors
 /// `bad token`, `Not admin`.
@@ -114,16 +114,17 @@ pub fn list(tidings: &Tidings, caller: &Caller) -> Result<FeedbackList> {
 /// A page of feedback.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FeedbackPage {
-    /// Newest first, at most 1,000.
+    /// At most 1,000 entries, newest first.
     pub feedback: Vec<Feedback>,
-    /// The id after which the next page begins, if there is one.
+    /// The id after which the next page begins; `None` on the last page.
     pub next: Option<String>,
 }
 
-/// The newest feedback, or that after the id where a page ended; only what is open, or `all`.
+/// Returns a page of feedback, either open feedback only or `all`. `after` is the `next` of the previous page, or
+/// `None` for the first page.
 ///
 /// # Errors
-/// `bad token`, `Not admin`; `Not found` when there is no feedback `after`.
+/// `bad token`, `Not admin`; `Not found` if no feedback has the id `after`.
 pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>) -> Result<FeedbackPage> {
     let identity = caller.identify(tidings);
     let least = if all { FeedbackState::Done } else { FeedbackState::Open };
@@ -142,10 +143,10 @@ pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>
     })
 }
 
-/// Says that feedback is done (0) or open again (1).
+/// Marks feedback as done (0) or open (1).
 ///
 /// # Errors
-/// `bad token`, `Not admin`; `bad request` for any other number; `Not found` when there is no such feedback.
+/// `bad token`, `Not admin`; `bad request` for any other number; `Not found` if no feedback has this id.
 pub fn set_activation(tidings: &Tidings, caller: &Caller, id: &str, activation: i64) -> Result<()> {
     let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
     tidings.store().write(move |tx| {
@@ -161,7 +162,7 @@ mod sql {
     use super::{Admin, Feedback, FeedbackState, Member, ObjectId, REMOVED, Timestamp};
     use crate::store::{Row, StoreError, Topic, Tx};
 
-    /// Inserts feedback of a member, its type and its text, on a notice or on none (`""`).
+    /// Inserts feedback of a member with its type and text; `notice` is `""` if it is on no notice.
     pub(crate) fn insert(
         tx: &mut dyn Tx,
         author: &Member<'_>,
@@ -180,7 +181,7 @@ mod sql {
         Ok(())
     }
 
-    /// The feedback whose `activation` is that of `least` or more, from before a key.
+    /// Returns feedback with a key less than `before` whose `activation` is at least that of `least`, newest first.
     pub(super) fn list(
         tx: &mut dyn Tx,
         _: &Admin<'_>,
@@ -188,7 +189,7 @@ mod sql {
         before: i64,
         limit: i64,
     ) -> Result<Vec<Feedback>, StoreError> {
-        // Keys grow as feedback comes in, and none is ever deleted.
+        // Keys increase with each insertion, and feedback is never deleted.
         let sql = "SELECT f.id, f.type, f.post, m.id, f.date, f.notice, f.activation
                    FROM feedback f LEFT JOIN member m ON m.key = f.member
                    WHERE f.activation >= $1 AND f.key < $2 ORDER BY f.key DESC LIMIT $3";
@@ -206,13 +207,13 @@ mod sql {
         tx.rows(sql, &[least.into(), before.into(), limit.into()])?.into_iter().map(feedback).collect()
     }
 
-    /// The key of feedback, if there is any with this id.
+    /// Returns the key of the feedback with this id.
     pub(super) fn key(tx: &mut dyn Tx, _: &Admin<'_>, id: &str) -> Result<Option<i64>, StoreError> {
         let found = tx.rows("SELECT key FROM feedback WHERE id = $1", &[id.into()])?;
         found.into_iter().next().map(|mut row| row.take(0)).transpose()
     }
 
-    /// False when there is no such feedback.
+    /// Sets the state; returns false if no feedback has this id.
     pub(super) fn set_state(
         tx: &mut dyn Tx,
         _: &Admin<'_>,

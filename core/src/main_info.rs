@@ -8,30 +8,30 @@ use crate::config::Bounds;
 use crate::error::{Error, Result};
 use crate::text;
 
-/// Characters of a line, which may be empty.
+/// The length of a line in characters; a line may be empty.
 pub const LINE: Bounds = Bounds { min: 0, max: 50 };
 
-/// The two lines; `""` until an administrator has written them.
+/// The two lines; each is `""` until an administrator has written it.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MainInfo {
-    /// The first and the second.
+    /// The first and the second line.
     pub main_info: [String; 2],
 }
 
-/// The lines as somebody wants them; what is not given stays as it is.
+/// The input of [`update`]; a line that is `None` does not change.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
-    /// The first, 0 to 50 characters.
+    /// The first line, 0 to 50 characters.
     pub new_info_1: Option<String>,
-    /// The second, 0 to 50 characters.
+    /// The second line, 0 to 50 characters.
     pub new_info_2: Option<String>,
 }
 
-/// The two lines, for anybody.
+/// Returns the two lines. Every caller may read them.
 ///
 /// # Errors
-/// When the store fails.
+/// An error of the store.
 pub fn get(tidings: &Tidings) -> Result<MainInfo> {
     tidings.store().read(|tx| Ok(MainInfo { main_info: sql::get(tx)? }))
 }
@@ -39,7 +39,7 @@ pub fn get(tidings: &Tidings) -> Result<MainInfo> {
 /// Writes one line or both.
 ///
 /// # Errors
-/// `bad token`, `Not admin`; `bad request` when neither is given, or one is too long or holds control
+/// `bad token`, `Not admin`; `bad request` if neither line is given, or a line is too long or contains control
 /// characters.
 pub fn update(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<()> {
     let identity = caller.identify(tidings);
@@ -57,7 +57,8 @@ fn lines(draft: &Draft) -> Result<[Option<String>; 2]> {
         return Err(Error::BadRequest("new_info_1 or new_info_2 must be given"));
     }
     let line = |text: &Option<String>| {
-        let rule = Error::BadRequest("new_info_1 and new_info_2 have up to 50 characters, none of control");
+        let rule =
+            Error::BadRequest("new_info_1 and new_info_2 have up to 50 characters and no control characters");
         text.as_ref().map(|text| text::line(text, LINE).ok_or(rule)).transpose()
     };
     Ok([line(first)?, line(second)?])
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_is_written_by_itself_or_both_at_once() {
+    fn an_update_writes_one_line_or_both() {
         let service = service();
         let lines = || get(&service).unwrap().main_info;
         assert_eq!(lines(), ["", ""]);
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_a_rule_is_refused_and_nothing_is_written() {
+    fn invalid_lines_are_refused_and_nothing_is_written() {
         let service = service();
         let ann = service.admin("ann");
         let long = "x".repeat(51);
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn only_administrators_write_and_the_others_do_not_learn_the_rules() {
+    fn only_administrators_write_and_other_callers_do_not_learn_the_rules() {
         let service = service();
         let (ben, good) = (service.member("ben"), draft(Some("Welcome"), None));
         for draft in [&good, &Draft::default()] {

@@ -1,8 +1,8 @@
-//! Notices: what administrators tell everybody.
+//! Notices: texts that administrators publish to everybody.
 //!
-//! All of them are held in memory (`notice/cache.rs`), so that reading them asks the database for nothing:
-//! their texts are bounded and administrators write them, so they are few. Views are counted there as well
-//! and written along with other commits (`notice/views.rs`).
+//! All notices are cached in memory (`notice/cache.rs`), so that reading them needs no database access. This is
+//! possible because only administrators write them, so they are few, and their length is bounded. Views are also
+//! counted in memory and written together with other commits (`notice/views.rs`).
 
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ mod views;
 pub(crate) use cache::NoticeCache;
 use cache::{CachedNotice, Snapshot};
 
-/// Characters of a title.
+/// The length of a title in characters.
 pub const TITLE: Bounds = Bounds { min: 1, max: 200 };
-/// Characters of a text.
+/// The length of a text in characters.
 pub const POST: Bounds = Bounds { min: 1, max: 20_000 };
 
 activation! {
-    /// Who sees a notice.
+    /// Whether all callers or only administrators see a notice.
     Visibility {
         /// Administrators only.
         Hidden,
@@ -47,7 +47,7 @@ impl Visibility {
     }
 }
 
-/// How long a title or a text is, as its bounds count it.
+/// Returns the length of a title or a text as its bounds count it: in characters of the NFC form.
 ///
 /// ```
 /// use tidings_core::notice::{TITLE, length};
@@ -59,7 +59,7 @@ pub fn length(text: &str) -> usize {
     tidings_text::compose(text).chars().count()
 }
 
-/// A notice. The names and the order of its fields are the interface's.
+/// A notice. The names and the order of its fields are those of the interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Notice {
@@ -73,12 +73,12 @@ pub struct Notice {
     /// Its text.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub post: Arc<str>,
-    /// How often it was read by itself.
+    /// The number of calls of `get_notice` for it.
     pub view: i64,
-    /// When it was inserted.
+    /// The date when it was inserted.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
-    /// 1 when everybody sees it, 0 when it is hidden from all but administrators.
+    /// 1 if everybody sees it, 0 if only administrators see it.
     #[cfg_attr(feature = "openapi", schema(value_type = i64))]
     pub activation: Visibility,
 }
@@ -89,25 +89,26 @@ impl Notice {
     }
 }
 
-/// A notice as somebody wants it.
+/// The input of [`insert`] and [`update`].
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
-    /// The title, 1 to 200 characters in one line.
+    /// The title, 1 to 200 characters on one line.
     pub title: Option<String>,
     /// The text, 1 to 20,000 characters.
     pub post: Option<String>,
-    /// 1 shown, 0 hidden; a new notice is shown unless it says otherwise.
+    /// 1 shown, 0 hidden; a new notice is shown by default.
     pub activation: Option<i64>,
 }
 
 impl Draft {
-    /// The fields that are given, as they are kept.
+    /// Checks the given fields and returns them in the form in which they are stored.
     fn checked(&self) -> Result<Checked> {
         let title = self.title.as_ref().map(|title| {
             text::line(title, TITLE).ok_or(Error::BadRequest("title is one line of 1 to 200 characters"))
         });
         let post = self.post.as_ref().map(|post| {
-            let rule = "post has 1 to 20,000 characters, none of control but tabs and line breaks";
+            let rule =
+                "post has 1 to 20,000 characters and no control characters except tabs and line breaks";
             text::block(post, POST).ok_or(Error::BadRequest(rule))
         });
         let activation = self.activation.map(|activation| {
@@ -121,7 +122,7 @@ impl Draft {
     }
 }
 
-/// A draft each of whose fields, where it is given, keeps its rule.
+/// A draft whose given fields are valid.
 struct Checked {
     title: Option<String>,
     post: Option<String>,
@@ -149,30 +150,30 @@ impl NoticeList {
         Self { notice_list, answer: Arc::new(Encoded::new(answer)) }
     }
 
-    /// The notices.
+    /// Returns the notices.
     pub fn notices(&self) -> &[Notice] {
         &self.notice_list
     }
 
-    /// The complete answer, `{"result":"success","notice_list":[…]}`. Lists for everybody share one for as
-    /// long as nothing in it changes.
+    /// Returns the complete answer, `{"result":"success","notice_list":[…]}`. The lists of all guests share one
+    /// answer until a notice or a view changes it.
     pub fn answer(&self) -> &Arc<Encoded> {
         &self.answer
     }
 }
 
-/// What reading one notice answers.
+/// The answer of [`get`].
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OneNotice {
-    /// The notice, whatever the name says.
+    /// The notice. It is one notice and not a list; existing clients expect this name.
     pub notice_list: Notice,
 }
 
 /// Publishes a notice.
 ///
 /// # Errors
-/// `Not admin`; `bad request` when title or text is missing or a field breaks its rule.
+/// `Not admin`; `bad request` if the title or the text is missing, or a field breaks its rule.
 pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inserted> {
     let (identity, checked) = (caller.identify(tidings), draft.checked());
     let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
@@ -216,10 +217,10 @@ pub(crate) fn insert_demo(tx: &mut dyn Tx, admin: &Admin<'_>, notice: &DemoNotic
     Ok(())
 }
 
-/// Changes the fields of a notice that the draft gives; its date and its views stay.
+/// Changes the fields of a notice that the draft contains; the date and the views do not change.
 ///
 /// # Errors
-/// `Not admin`; `bad request` when the draft gives nothing or a field breaks its rule; `Not found`.
+/// `Not admin`; `bad request` if the draft is empty or a field breaks its rule; `Not found`.
 pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
     let (identity, checked, id) = (caller.identify(tidings), draft.checked(), ObjectId::parse(id));
     let written = tidings.store().write(move |tx| {
@@ -237,7 +238,7 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
     written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
 }
 
-/// Removes a notice; feedback on it stays.
+/// Removes a notice; feedback on it remains.
 ///
 /// # Errors
 /// `Not admin`, `Not found`.
@@ -254,15 +255,16 @@ pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     written.map_err(|e: Error| e.unless_authorised(Outcome::NotAdmin))
 }
 
-/// The notices that the caller may see, newest first: administrators see the hidden ones too.
+/// Returns the notices that the caller may see, newest first. Administrators also see hidden ones.
 ///
-/// Views that another process counted show once notices have changed.
+/// Views that another process counts appear only after the next change of a notice. A caller with an invalid token is
+/// answered as a guest.
 ///
 /// # Errors
-/// When the store fails. A token that fails counts as none.
+/// An error of the store.
 pub fn list(tidings: &Tidings, caller: &Caller) -> Result<NoticeList> {
     let snapshot = tidings.notice_cache().snapshot(tidings.store())?;
-    // Who asks matters only where something is hidden.
+    // The caller matters only if a notice is hidden.
     if snapshot.has_hidden()
         && let Some(all) = caller.identify(tidings).if_admin(tidings, |admin| snapshot.all(admin))?
     {
@@ -276,10 +278,10 @@ pub fn try_list(tidings: &Tidings) -> Option<NoticeList> {
     Some(tidings.notice_cache().snapshot_in_memory(tidings.store())?.shown())
 }
 
-/// One notice, which has one view more from now on.
+/// Counts a view of a notice and returns the notice. A caller with an invalid token is answered as a guest.
 ///
 /// # Errors
-/// `Not found` when there is no such notice that the caller may see. A token that fails counts as none.
+/// `Not found` if no notice that the caller may see has this id.
 pub fn get(tidings: &Tidings, caller: &Caller, id: &str) -> Result<OneNotice> {
     let snapshot = tidings.notice_cache().snapshot(tidings.store())?;
     let id = ObjectId::parse(id).ok_or(Error::NotFound)?;
@@ -305,7 +307,7 @@ fn read(tidings: &Tidings, snapshot: &Snapshot, found: Option<&CachedNotice>) ->
     Ok(OneNotice { notice_list: snapshot.view(notice, tidings.store()) })
 }
 
-/// The id of a notice, as it is kept, if there is one that the member may see.
+/// Returns the id of a notice in its stored form, or `None` if no notice that the member may see has this id.
 pub(crate) fn visible(tx: &mut dyn Tx, id: &str, member: &Member<'_>) -> Result<Option<String>> {
     let Some(id) = ObjectId::parse(id) else { return Ok(None) };
     let visibility = sql::visibility(tx, id)?;
@@ -332,7 +334,7 @@ mod sql {
         Ok(())
     }
 
-    /// False when there is no such notice.
+    /// Changes a notice; returns false if no notice has this id.
     pub(super) fn update(
         tx: &mut dyn Tx,
         _: &Admin<'_>,
@@ -346,7 +348,7 @@ mod sql {
         Ok(tx.run(sql, &[(&id).into(), title.into(), post.into(), (*activation).into()])? > 0)
     }
 
-    /// False when there was no such notice.
+    /// Removes a notice; returns false if no notice has this id.
     pub(super) fn remove(tx: &mut dyn Tx, _: &Admin<'_>, id: ObjectId) -> Result<bool, StoreError> {
         let id = id.to_string();
         Ok(tx.run("DELETE FROM notice WHERE id = $1", &[(&id).into()])? > 0)
@@ -358,13 +360,14 @@ mod sql {
         row.map(|mut row| row.take(0)).transpose()
     }
 
-    /// Every notice, newest first.
+    /// Returns all notices, newest first.
     pub(super) fn all(tx: &mut dyn Tx) -> Result<Vec<Notice>> {
         let sql = "SELECT id, title, post, view, date, activation FROM notice ORDER BY date DESC, key DESC";
         let notice = |mut row: Row| {
             let id: String = row.take(0)?;
             Ok(Notice {
-                id: ObjectId::parse(&id).ok_or_else(|| Error::Internal("a stored id is none".into()))?,
+                id: ObjectId::parse(&id)
+                    .ok_or_else(|| Error::Internal("a stored notice id is invalid".into()))?,
                 title: row.take::<String>(1)?.into(),
                 post: row.take::<String>(2)?.into(),
                 view: row.take(3)?,
@@ -375,7 +378,7 @@ mod sql {
         tx.rows(sql, &[])?.into_iter().map(notice).collect()
     }
 
-    /// Adds to the views of a notice, if it is still there.
+    /// Adds to the views of a notice unless it has been removed.
     pub(super) fn add_views(tx: &mut dyn Tx, id: ObjectId, views: i64) -> Result<(), StoreError> {
         let id = id.to_string();
         tx.run("UPDATE notice SET view = view + $2 WHERE id = $1", &[(&id).into(), views.into()])?;

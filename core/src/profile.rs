@@ -1,4 +1,4 @@
-//! What a member sees and sets of their own: names, the four lists, the measurement of interest.
+//! A member's own data: names, the four lists, and the measurement of interest.
 
 use serde::Serialize;
 
@@ -11,10 +11,10 @@ pub(crate) mod history;
 
 pub use history::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
 
-/// The most entries of each list that are kept (of likes: answered).
+/// The maximum number of entries of each list. Older entries are deleted, except likes, which are only not returned.
 pub const LIST_MAX: i64 = 300;
 
-/// What `get_userinfo` answers.
+/// The answer of `get_userinfo`.
 #[derive(Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct UserInfo {
@@ -26,20 +26,20 @@ pub struct UserInfo {
     pub user_major: String,
     /// The nickname.
     pub nickname: String,
-    /// The nickname, as existing clients call it.
+    /// The nickname again, under the name that existing clients read.
     pub user_nickname: String,
     /// The liked posts, newest first, at most 300.
     pub user_fav_list: Vec<PostRecord>,
-    /// Whether the app signs in by itself: 0 or 1.
+    /// Whether the app signs the member in automatically: 0 or 1.
     pub auto_login: i64,
     /// Whether the member is an administrator: 0 or 1.
     pub admin: i64,
 }
 
-/// What is known of the member.
+/// Returns the caller's data.
 ///
 /// # Errors
-/// `not found` when the token fails.
+/// `not found` if the token is invalid.
 pub fn user_info(tidings: &Tidings, caller: &Caller) -> Result<UserInfo> {
     let identity = caller.identify(tidings);
     let read = tidings.store().read(|tx| {
@@ -50,7 +50,7 @@ pub fn user_info(tidings: &Tidings, caller: &Caller) -> Result<UserInfo> {
     read.map_err(|e: Error| e.unless_authorised(Outcome::UserNotFound))
 }
 
-/// The lists of a member: those that were asked for.
+/// The requested lists of a member.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Lists {
@@ -59,22 +59,22 @@ pub struct Lists {
     /// Liked posts, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fav_list: Option<Vec<PostRecord>>,
-    /// Viewed posts, each once, the one viewed last first.
+    /// Viewed posts, each once, the most recently viewed first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub view_list: Option<Vec<PostRecord>>,
     /// Searches, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search_list: Option<Vec<SearchRecord>>,
-    /// Newsfeeds that were opened, newest first.
+    /// Opened newsfeeds, newest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub newsfeed_list: Option<Vec<NewsfeedAccess>>,
 }
 
-/// The member's lists: all (`type_num` 0), liked posts (1), viewed posts (2), searches (3) or opened
-/// newsfeeds (4), at most 300 entries each.
+/// Returns the caller's lists: all (`type_num` 0), liked posts (1), viewed posts (2), searches (3) or opened newsfeeds
+/// (4), with at most 300 entries each.
 ///
 /// # Errors
-/// `bad request` when the token fails or `type_num` is none of these.
+/// `bad request` if the token is invalid or `type_num` is not one of these numbers.
 pub fn lists(tidings: &Tidings, caller: &Caller, type_num: &str) -> Result<Lists> {
     let identity = caller.identify(tidings);
     let wanted: u8 = type_num.parse().ok().filter(|n| *n <= 4).ok_or(Outcome::BadRequest)?;
@@ -92,10 +92,10 @@ pub fn lists(tidings: &Tidings, caller: &Caller, type_num: &str) -> Result<Lists
     read.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest))
 }
 
-/// Changes the member's nickname.
+/// Changes the caller's nickname.
 ///
 /// # Errors
-/// `No member` when the token fails, `rewrite_nickname` when the nickname breaks its rule.
+/// `No member` if the token is invalid; `rewrite_nickname` if the nickname breaks its rule.
 pub fn change_nickname(tidings: &Tidings, caller: &Caller, nickname: &str) -> Result<()> {
     let identity = caller.identify(tidings);
     let nickname = account::nickname(tidings.config(), nickname);
@@ -107,7 +107,7 @@ pub fn change_nickname(tidings: &Tidings, caller: &Caller, nickname: &str) -> Re
     written.map_err(|e: Error| e.unless_authorised(Outcome::NoMember))
 }
 
-/// Sets whether the app signs the member in by itself: 0 no, 1 yes.
+/// Sets whether the app signs the caller in automatically: 0 no, 1 yes.
 ///
 /// # Errors
 /// `bad token`; `bad request` for any other number.
@@ -122,29 +122,29 @@ pub fn update_auto_login(tidings: &Tidings, caller: &Caller, auto_login: i64) ->
     })
 }
 
-/// Begins the measurement of interest anew: viewed posts, searches and opened newsfeeds are forgotten; likes
-/// stay, but count no longer.
+/// Restarts the measurement of the caller's interest: deletes viewed posts, searches and opened newsfeeds. Likes remain
+/// but no longer count.
 ///
 /// # Errors
-/// `Not found` when the token fails.
+/// `Not found` if the token is invalid.
 pub fn reset_measurement(tidings: &Tidings, caller: &Caller) -> Result<()> {
     let (identity, now) = (caller.identify(tidings), tidings.now());
     let written = tidings.store().write(move |tx| {
         let member = identity.member(tx)?;
         history::forget(tx, &member)?;
-        // Likes of this very millisecond were given before.
+        // Likes with the current millisecond were given before the reset.
         sql::set_measured(tx, &member, now + 1)?;
         Ok(history::acted(tx, &member)?)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::NotFound))
 }
 
-/// Removes the member's own account, with its lists and its interest.
+/// Removes the caller's account, with its lists and its interest.
 ///
-/// What it gave others stays: its likes and views stay counted, its feedback stays under the id `removed`.
+/// The member's likes and views stay counted, and their feedback remains under the id `removed`.
 ///
 /// # Errors
-/// `Not found` when the token fails; `last administrator` when nobody would be left to administer.
+/// `Not found` if the token is invalid; `last administrator` if no administrator who can sign in would remain.
 pub fn remove_mine(tidings: &Tidings, caller: &Caller) -> Result<()> {
     let identity = caller.identify(tidings);
     let written = tidings.store().write(move |tx| {

@@ -18,7 +18,7 @@ fn all(service: &Service) -> Vec<Feedback> {
 }
 
 #[test]
-fn what_a_member_sends_administrators_read_newest_first() {
+fn administrators_read_feedback_newest_first() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("Ben"));
     let on = notice(&service, 1);
@@ -46,7 +46,7 @@ fn what_a_member_sends_administrators_read_newest_first() {
 }
 
 #[test]
-fn who_is_no_member_sends_nothing_whatever_they_send() {
+fn callers_who_are_not_members_send_no_feedback() {
     let service = service();
     let gone = service.member("gone");
     crate::profile::remove_mine(&service, &gone).unwrap();
@@ -60,7 +60,7 @@ fn who_is_no_member_sends_nothing_whatever_they_send() {
 }
 
 #[test]
-fn what_breaks_a_rule_fails_and_nothing_is_kept() {
+fn invalid_feedback_fails_and_is_not_stored() {
     let service = service();
     let (ben, on) = (service.member("ben"), notice(&service, 1));
     let (long_kind, long_post) = ("k".repeat(51), "p".repeat(5_001));
@@ -100,13 +100,13 @@ fn feedback_is_on_a_notice_that_the_member_may_see() {
     send(&service, &ann, Some(&hidden), &draft(None, "p")).unwrap();
     assert_eq!(all(&service)[0].notice, hidden);
     assert_eq!(all(&service).len(), 1);
-    // It outlives its notice.
+    // The feedback remains when its notice is removed.
     notice::remove(&service, &ann, &hidden).unwrap();
     assert_eq!(all(&service)[0].notice, hidden);
 }
 
 #[test]
-fn feedback_of_a_member_who_is_gone_stays_without_their_name() {
+fn feedback_of_a_removed_member_remains_without_their_id() {
     let service = service();
     let ben = service.member("ben");
     send(&service, &ben, None, &draft(None, "p")).unwrap();
@@ -116,7 +116,7 @@ fn feedback_of_a_member_who_is_gone_stays_without_their_name() {
 }
 
 #[test]
-fn administrators_say_what_is_done() {
+fn administrators_mark_feedback_as_done_or_open() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
     send(&service, &ben, None, &draft(None, "one")).unwrap();
@@ -164,7 +164,7 @@ fn the_newest_thousand_are_listed() {
 }
 
 #[test]
-fn what_is_open_is_found_page_by_page_among_whatever_is_done() {
+fn open_feedback_is_paged_among_feedback_that_is_done() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
     send(&service, &ben, None, &draft(None, "oldest")).unwrap();
@@ -195,7 +195,7 @@ fn what_is_open_is_found_page_by_page_among_whatever_is_done() {
 }
 
 #[test]
-fn a_store_that_fails_says_fail() {
+fn a_failing_store_is_answered_with_fail() {
     let service = service();
     let ben = service.member("ben");
     service.store().write(|tx| tx.run("DROP TABLE feedback", &[])).unwrap();

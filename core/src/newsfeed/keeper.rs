@@ -16,7 +16,7 @@ use crate::config::Feed;
 use crate::error::{Error, Result};
 use crate::post::{feed_rows, heat};
 use crate::store::{Store, Topic, version_in};
-use crate::words::{ModelKeeper, WordModel};
+use crate::words::ModelKeeper;
 
 /// How long the thread gathers changes before it updates the index.
 const GATHER: Duration = Duration::from_millis(400);

@@ -1,4 +1,4 @@
-//! All notices in memory, read again from the database when they have changed.
+//! The cache of all notices, which reads them from the database again when they change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -13,7 +13,7 @@ use crate::id::ObjectId;
 use crate::keyed::OwnMap;
 use crate::store::{Store, Topic, version_in};
 
-/// The notices as of one revision, and the views of them all. Reading takes no lock.
+/// All notices as of one revision, and their views. Reading takes no lock.
 #[derive(Default)]
 pub(crate) struct NoticeCache {
     snapshot: ArcSwapOption<Snapshot>,
@@ -21,25 +21,25 @@ pub(crate) struct NoticeCache {
 }
 
 impl NoticeCache {
-    /// The present notices, read from the database when they have changed.
+    /// Returns the current notices, after reading them from the database if they have changed.
     ///
-    /// Not to be called within a transaction: reading waits for a commit that is under way, and takes a connection.
+    /// Must not be called within a transaction, because reading waits for a commit in progress and takes a connection.
     ///
     /// # Errors
-    /// When the store fails.
+    /// An error of the store.
     pub(super) fn snapshot(&self, store: &Store) -> Result<Arc<Snapshot>> {
         if let Some(snapshot) = self.snapshot_in_memory(store) {
             return Ok(snapshot);
         }
         let mut state = self.views.settled();
-        // Another thread may have read them meanwhile.
+        // Another thread may have read them while this one waited for the lock.
         match self.snapshot_in_memory(store) {
             Some(snapshot) => Ok(snapshot),
             None => self.load(store, &mut state),
         }
     }
 
-    /// The present notices, if they are known without asking the database.
+    /// Returns the current notices if they are in memory.
     pub(super) fn snapshot_in_memory(&self, store: &Store) -> Option<Arc<Snapshot>> {
         let snapshot = self.snapshot.load_full()?;
         (store.version(Topic::Notices) <= snapshot.revision).then_some(snapshot)
@@ -64,7 +64,7 @@ impl NoticeCache {
     }
 }
 
-/// The notices as of one revision; their views continue to count.
+/// The notices as of one revision; only their views change.
 pub(super) struct Snapshot {
     revision: i64,
     /// Newest first.
@@ -72,11 +72,11 @@ pub(super) struct Snapshot {
     index: OwnMap<ObjectId, usize>,
     has_hidden: bool,
     views: Arc<ViewCounter>,
-    /// The list for everybody, as last encoded.
+    /// The list for guests, as last encoded.
     shown: ArcSwapOption<Shown>,
 }
 
-/// A list with every view up to a generation.
+/// A list that includes every view up to a generation.
 struct Shown {
     generation: u64,
     list: NoticeList,
@@ -84,7 +84,7 @@ struct Shown {
 
 /// A notice of a snapshot.
 pub(super) struct CachedNotice {
-    /// Its `view` is without the views in `counted`.
+    /// The notice; its `view` does not include `counted`.
     notice: Notice,
     counted: Arc<AtomicI64>,
 }
@@ -94,7 +94,7 @@ impl CachedNotice {
         self.notice.is_hidden()
     }
 
-    /// The notice when so many views are counted.
+    /// Returns the notice with this number of views counted in memory.
     fn at(&self, counted: i64) -> Notice {
         Notice { view: self.notice.view + counted, ..self.notice.clone() }
     }
@@ -105,7 +105,7 @@ impl CachedNotice {
 }
 
 impl Snapshot {
-    /// Whether there are hidden notices.
+    /// Returns whether any notice is hidden.
     pub(super) fn has_hidden(&self) -> bool {
         self.has_hidden
     }
@@ -134,11 +134,11 @@ impl Snapshot {
         NoticeList::new(self.notices.iter().map(CachedNotice::now))
     }
 
-    /// The notices for everybody, encoded once until a view is counted.
+    /// Returns the list for guests. It is encoded once and shared until a view is counted.
     pub(super) fn shown(&self) -> NoticeList {
-        // Read before the counts, so that the list has at least the views of this generation. A reader who was told
-        // of a view finds a generation with it, and so accepts no list without it, even when a slower reader replaces
-        // a newer list by an older one.
+        // Read before the counts, so that the list has at least the views of this generation. A caller whose view has
+        // been answered reads a generation that includes the view, and so does not accept a list without it, even if
+        // a slower thread replaces a newer list by an older one.
         let generation = self.views.generation();
         if let Some(shown) = &*self.shown.load()
             && shown.generation >= generation
@@ -158,7 +158,7 @@ impl NoticeCache {
         &self.views
     }
 
-    /// Reads the notices from the database although they may not have changed.
+    /// Reads the notices from the database even if they have not changed.
     pub(super) fn reload(&self, store: &Store) -> Arc<Snapshot> {
         self.load(store, &mut self.views.settled()).unwrap()
     }

@@ -20,7 +20,7 @@ fn titles(tidings: &Tidings, caller: &Caller) -> Vec<String> {
     list(tidings, caller).unwrap().notices().iter().map(|n| n.title.to_string()).collect()
 }
 
-/// What the database holds, as another process finds it.
+/// Returns the notices in the database, as another process reads them.
 fn stored(service: &Service) -> Vec<Notice> {
     let other = another_process(service);
     list(&other, &Caller::Operator).unwrap().notices().to_vec()
@@ -30,13 +30,13 @@ fn another_process(service: &Service) -> Tidings {
     Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap()
 }
 
-/// Commits what was deferred.
+/// Commits the deferred writes.
 fn flush(tidings: &Tidings) {
     tidings.store().flush().wait().unwrap();
 }
 
 #[test]
-fn what_is_inserted_is_read_by_everybody_newest_first() {
+fn everybody_reads_notices_newest_first() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
     let first = insert(&service, &ann, &draft("cafe\u{301} 🦀", "one\n\ttwo\r\n")).unwrap().id;
@@ -57,7 +57,7 @@ fn what_is_inserted_is_read_by_everybody_newest_first() {
 }
 
 #[test]
-fn what_breaks_a_rule_is_refused_and_nothing_is_written() {
+fn invalid_notices_are_refused_and_nothing_is_written() {
     let service = service();
     let ann = service.admin("ann");
     let id = insert_as_operator(&service, &draft(&"t".repeat(200), "p"));
@@ -89,7 +89,7 @@ fn what_breaks_a_rule_is_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn who_is_no_administrator_changes_nothing() {
+fn only_administrators_change_notices() {
     let service = service();
     let (ben, id) = (service.member("ben"), insert_as_operator(&service, &draft("t", "p")));
     let before = stored(&service);
@@ -111,7 +111,7 @@ fn who_is_no_administrator_changes_nothing() {
 }
 
 #[test]
-fn an_update_changes_what_it_gives_and_leaves_the_date_and_the_views() {
+fn an_update_changes_the_given_fields_but_not_the_date_and_the_views() {
     let service = service();
     let (ann, id) = (service.admin("ann"), insert_as_operator(&service, &draft("t", "p")));
     get(&service, &Caller::Nobody, &id).unwrap();
@@ -138,7 +138,7 @@ fn an_update_changes_what_it_gives_and_leaves_the_date_and_the_views() {
 }
 
 #[test]
-fn a_notice_that_is_not_there_is_not_found() {
+fn an_unknown_notice_is_not_found() {
     let service = service();
     let (ann, id) = (service.admin("ann"), insert_as_operator(&service, &draft("t", "p")));
     remove(&service, &ann, &id).unwrap();
@@ -153,7 +153,7 @@ fn a_notice_that_is_not_there_is_not_found() {
 }
 
 #[test]
-fn hidden_notices_exist_for_administrators_only() {
+fn only_administrators_see_hidden_notices() {
     let service = service();
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
     let hidden = insert_as_operator(&service, &Draft { activation: Some(0), ..draft("hidden", "p") });
@@ -169,7 +169,7 @@ fn hidden_notices_exist_for_administrators_only() {
         assert_eq!(titles(&service, caller), ["shown", "hidden"]);
         get(&service, caller, &hidden).unwrap();
     }
-    // Only the administrators' reads were views.
+    // Only the reads of administrators counted as views.
     let views: Vec<i64> = list(&service, &ann).unwrap().notices().iter().map(|n| n.view).collect();
     assert_eq!(views, [3, 2]);
     update(&service, &ann, &hidden, &activation(1)).unwrap();
@@ -177,7 +177,7 @@ fn hidden_notices_exist_for_administrators_only() {
 }
 
 #[test]
-fn memory_answers_only_what_it_knows_to_be_so() {
+fn reads_from_memory_return_only_current_notices() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "p"));
     assert!(try_list(&service).is_none() && try_get(&service, &id).is_none());
@@ -187,14 +187,14 @@ fn memory_answers_only_what_it_knows_to_be_so() {
     update(&service, &Caller::Operator, &id, &draft("new", "new")).unwrap();
     assert!(try_list(&service).is_none() && try_get(&service, &id).is_none());
     assert_eq!(titles(&service, &Caller::Nobody), ["new"]);
-    // Writes of other slices, and views, leave what is known as it is.
+    // Writes of other slices and views do not invalidate the cache.
     service.member("ben");
     flush(&service);
     assert_eq!(try_list(&service).unwrap().notices()[0].view, 1);
 }
 
 #[test]
-fn what_another_process_writes_shows_soon() {
+fn notices_of_another_process_appear_soon() {
     let service = service();
     assert_eq!(titles(&service, &Caller::Nobody), Vec::<String>::new());
     let other = another_process(&service);
@@ -221,7 +221,7 @@ fn the_encoded_list_is_shared_until_a_view_is_counted() {
 }
 
 #[test]
-fn views_reach_the_database_within_moments_or_with_the_next_commit() {
+fn views_are_written_soon_or_with_the_next_commit() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "p"));
     for views in 1..=3 {
@@ -243,11 +243,12 @@ fn views_of_two_processes_add_up_and_stopping_loses_none() {
     let id = insert_as_operator(&service, &draft("t", "p"));
     let read = |tidings: &Tidings| get(tidings, &Caller::Nobody, &id).unwrap().notice_list.view;
     let other = another_process(&service);
-    // Both have read the notices before any view is written.
+    // Both processes have read the notices before any view is written.
     assert_eq!(titles(&service, &Caller::Nobody), titles(&other, &Caller::Nobody));
     assert_eq!((read(&service), read(&other), read(&other)), (1, 1, 2));
     drop(other);
-    // Known here once notices have changed; what is pending here is neither lost nor counted twice.
+    // The views of the other process appear after a change of a notice; pending views here are neither lost nor counted
+    // twice.
     assert_eq!(read(&service), 2);
     update(&service, &Caller::Operator, &id, &draft("new", "p")).unwrap();
     assert_eq!(read(&service), 5);
@@ -258,7 +259,7 @@ fn views_of_two_processes_add_up_and_stopping_loses_none() {
 }
 
 #[test]
-fn views_counted_while_notices_change_and_commits_are_made_are_each_counted_once() {
+fn concurrent_views_changes_and_commits_count_each_view_once() {
     const READERS: usize = 4;
     const READS: usize = 1_000;
     let service = service();
@@ -267,7 +268,7 @@ fn views_counted_while_notices_change_and_commits_are_made_are_each_counted_once
     let mut views: Vec<i64> = thread::scope(|scope| {
         let change = scope.spawn(move || {
             let mut changes = 0;
-            // At least once, however late the thread comes to run.
+            // At least once, even if the thread starts late.
             loop {
                 update(tidings, &Caller::Operator, id, &draft(&changes.to_string(), "p")).unwrap();
                 changes += 1;
@@ -278,7 +279,7 @@ fn views_counted_while_notices_change_and_commits_are_made_are_each_counted_once
             }
         });
         let load = scope.spawn(move || {
-            // Reads the notices as often as it can, so that some reads fall between a flush and its commit.
+            // Reads the notices continuously, so that some reads happen between a flush and its commit.
             let mut last = 0;
             while !done.load(Ordering::Relaxed) {
                 let snapshot = tidings.notice_cache().reload(tidings.store());

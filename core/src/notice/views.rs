@@ -15,7 +15,7 @@ use super::sql;
 use crate::id::ObjectId;
 use crate::store::{Deferred, Store, StoreError, TimeSlice, Tx};
 
-/// Notices that a flush writes even when its time is over.
+/// The minimum number of notices that a flush writes, even if its time is over.
 const LEAST: usize = 32;
 
 /// Counts views. Counting takes no lock.
@@ -30,13 +30,14 @@ pub(super) struct ViewCounter {
     is_deferred: AtomicBool,
 }
 
-/// How far the counts are in the database.
+/// The views that the database already contains.
 #[derive(Default)]
 pub(super) struct FlushState {
     counts: BTreeMap<ObjectId, Count>,
     /// Whether a flush has run its statements and awaits the outcome of the commit.
     is_committing: bool,
-    /// Where the next flush begins when the last one had no time for all: no notice waits for ever for others.
+    /// The notice at which the next flush begins if the last one had no time for all notices, so that each gets its
+    /// turn.
     next: Option<ObjectId>,
 }
 
@@ -55,18 +56,18 @@ impl ViewCounter {
         self.generation.fetch_add(1, Ordering::Release);
         // A flush resets the flag before it reads the counts: it has this view, or the flag is false here.
         if !self.is_deferred.swap(true, Ordering::AcqRel) && store.defer(Flush::new(self)).is_err() {
-            // Too much is waiting: the next view tries again.
+            // Too many writes are waiting: the next view tries again.
             self.is_deferred.store(false, Ordering::Release);
         }
         counted
     }
 
-    /// The number of views so far: every one of them is in the counts.
+    /// Returns the number of views so far. The counts include all of them.
     pub(super) fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// The state while no flush is being committed; none begins until the guard is dropped.
+    /// Waits until no flush is being committed, and locks the state. No flush begins until the guard is dropped.
     pub(super) fn settled(&self) -> MutexGuard<'_, FlushState> {
         let settled = self.flushed.wait_while(self.state(), |state| state.is_committing);
         settled.unwrap_or_else(PoisonError::into_inner)
@@ -78,22 +79,22 @@ impl ViewCounter {
 }
 
 impl FlushState {
-    /// The count of a notice, and how many of its views the database holds.
+    /// Returns the count of a notice and the number of its views that the database contains.
     pub(super) fn count(&mut self, id: ObjectId) -> (Arc<AtomicI64>, i64) {
         let count = self.counts.entry(id).or_default();
         (Arc::clone(&count.counted), count.flushed)
     }
 
-    /// Forgets the counts of all other notices.
+    /// Removes the counts of the notices for which `is_there` returns false.
     pub(super) fn retain(&mut self, is_there: impl Fn(ObjectId) -> bool) {
         self.counts.retain(|id, _| is_there(*id));
     }
 }
 
-/// The deferred write of the counts. There is one at a time.
+/// The deferred write of the counts. At most one is deferred at a time.
 struct Flush {
     counter: Arc<ViewCounter>,
-    /// What is being committed: notices and their counts.
+    /// The notices and their counts that are being committed.
     batch: Vec<(ObjectId, i64)>,
 }
 
@@ -140,7 +141,7 @@ impl Deferred for Flush {
             tracing::warn!(cause = error.to_string(), "views of notices could not be written yet");
             return ControlFlow::Break(());
         }
-        // A view may have deferred another flush meanwhile: that one writes the rest.
+        // If a view has deferred another flush in the meantime, that flush writes the rest.
         let goes_on = has_more && !self.counter.is_deferred.swap(true, Ordering::AcqRel);
         if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }

@@ -1,5 +1,5 @@
-//! What members did: likes, views, searches and opened newsfeeds, as their lists show it and as interest is
-//! measured from it.
+//! The acts of members: likes, views, searches and opened newsfeeds. Members' lists show them, and interest is measured
+//! from them.
 
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -10,15 +10,14 @@ use crate::clock::Timestamp;
 use crate::id::{MemberKey, PostKey};
 use crate::store::{Row, StoreError, Tx};
 
-/// One in how many acts of all members also clears the entries that a list keeps no longer: reading skips
-/// them, so clearing is only for space.
-const CLEAR_EVERY: i64 = 32;
+/// About every 32nd act prunes the member's list. Pruning only saves space, because reading skips old entries.
+const PRUNE_EVERY: i64 = 32;
 
 /// A post that a member liked or viewed: an element of `fav_list` and `view_list`.
 #[derive(Debug, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PostRecord {
-    /// The post.
+    /// The post's id.
     #[serde(rename = "_id")]
     pub id: String,
     /// Its topics.
@@ -30,7 +29,7 @@ pub struct PostRecord {
     /// The tokens of its title and text.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub token: TokenList,
-    /// When the member did it.
+    /// The date of the like or the last view.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
     /// The date of the post.
@@ -48,14 +47,14 @@ pub struct PostRecord {
 #[derive(Debug, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct SearchRecord {
-    /// What was searched, as it was written.
+    /// The search as the member wrote it.
     pub original: String,
-    /// Split at white space.
+    /// The search, split at white space.
     pub search_split: Vec<String>,
-    /// Its tokens.
+    /// The search's tokens.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub tokenizer_split: TokenList,
-    /// The similar words that were searched with it.
+    /// The similar words that were added to the search.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub similarity_split: TokenList,
     /// When.
@@ -67,9 +66,9 @@ pub struct SearchRecord {
 #[derive(Debug, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct NewsfeedAccess {
-    /// The feed.
+    /// The feed's name.
     pub newsfeed_name: String,
-    /// The commonest tags of the posts that it answered.
+    /// The most common tags of the posts on its first page.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub tag: JsonList,
     /// When.
@@ -77,14 +76,14 @@ pub struct NewsfeedAccess {
     pub date: Timestamp,
 }
 
-/// A list of texts, in the store a JSON array. It is encoded as it is stored, and decoded by [`JsonList::texts`].
+/// A list of texts, stored as a JSON array. It is encoded as it is stored; [`JsonList::texts`] decodes it.
 #[derive(Debug)]
 pub struct JsonList(pub(crate) String);
 
 impl JsonList {
     /// Returns the texts.
     pub fn texts(&self) -> Vec<String> {
-        // The store keeps what `json_list` wrote, and nothing else.
+        // `json_list` wrote the text.
         serde_json::from_str(&self.0).unwrap_or_default()
     }
 }
@@ -96,7 +95,7 @@ impl Serialize for JsonList {
     }
 }
 
-/// A list of tokens, in the store a text with blanks between them. It is encoded as a list of texts.
+/// A list of tokens, stored as a text with blanks between them. It is encoded as a list of texts.
 #[derive(Debug)]
 pub struct TokenList(pub(crate) String);
 
@@ -115,24 +114,24 @@ impl Serialize for TokenList {
 
 /// The acts that a member's interest is measured from, newest first.
 pub(crate) struct Acts {
-    /// Keys of posts, with the time of the like.
+    /// The keys of liked posts with the time of the like.
     pub(crate) liked: Vec<(PostKey, Timestamp)>,
-    /// Keys of posts, with the time of the last view.
+    /// The keys of viewed posts with the time of the last view.
     pub(crate) viewed: Vec<(PostKey, Timestamp)>,
-    /// Tokens and similar words, blanks between, with the time of the search.
+    /// The tokens and similar words of searches, separated by blanks, with the time of the search.
     pub(crate) searched: Vec<(String, Timestamp)>,
-    /// Names of topic feeds, with the time they were opened.
+    /// The names of opened topic feeds with the time of opening.
     pub(crate) opened: Vec<(String, Timestamp)>,
 }
 
-/// Says that what the member's interest is measured from has changed.
+/// Notes that the acts that the member's interest is measured from have changed.
 pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     let revision = tx.revision();
     tx.run("UPDATE member SET acts_revision = $2 WHERE key = $1", &[member.key.into(), revision.into()])?;
     Ok(())
 }
 
-/// Records a like; false when it was there.
+/// Records a like; returns false if the member already likes the post.
 pub(crate) fn like(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -148,7 +147,7 @@ pub(crate) fn like(
     Ok(new)
 }
 
-/// When the member liked a post, if they do.
+/// Returns the time when the member liked a post; `None` if they do not like it.
 pub(crate) fn liked_at(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -158,7 +157,7 @@ pub(crate) fn liked_at(
     tx.row(sql, &[member.key.into(), post.into()])?.map(|mut row| row.take(0)).transpose()
 }
 
-/// Gives a like another time.
+/// Changes the date of a like.
 pub(crate) fn date_like(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -182,7 +181,7 @@ pub(crate) fn unlike(
     row.take(0).map(Some)
 }
 
-/// Records a view; of those of the same post the latest stays.
+/// Records a view. Of several views of a post, only the latest is kept.
 pub(crate) fn view(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -192,7 +191,7 @@ pub(crate) fn view(
     let sql = "INSERT INTO viewed (member, post, date) VALUES ($1, $2, $3)
                ON CONFLICT (member, post) DO UPDATE SET date = excluded.date WHERE viewed.date < excluded.date";
     tx.run(sql, &[member.key.into(), post.into(), now.into()])?;
-    clear(tx, "viewed", member)?;
+    prune_sometimes(tx, "viewed", member)?;
     acted(tx, member)
 }
 
@@ -208,11 +207,11 @@ pub(crate) fn search(
     let sql =
         "INSERT INTO searched (member, original, token, similar_words, date) VALUES ($1, $2, $3, $4, $5)";
     tx.run(sql, &[member.key.into(), original.into(), tokens.into(), similar.into(), now.into()])?;
-    clear(tx, "searched", member)?;
+    prune_sometimes(tx, "searched", member)?;
     acted(tx, member)
 }
 
-/// Records that a topic feed was opened, with the commonest tags of its posts.
+/// Records that a topic feed was opened, with the most common tags of its posts.
 pub(crate) fn open(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -223,11 +222,11 @@ pub(crate) fn open(
     let tags = json_list(tags);
     let sql = "INSERT INTO opened (member, newsfeed, tag, date) VALUES ($1, $2, $3, $4)";
     tx.run(sql, &[member.key.into(), newsfeed.into(), (&tags).into(), now.into()])?;
-    clear(tx, "opened", member)?;
+    prune_sometimes(tx, "opened", member)?;
     acted(tx, member)
 }
 
-/// Forgets views, searches and opened newsfeeds.
+/// Deletes the member's views, searches and opened newsfeeds.
 pub(crate) fn forget(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     for table in ["viewed", "searched", "opened"] {
         tx.run(&format!("DELETE FROM {table} WHERE member = $1"), &[member.key.into()])?;
@@ -235,12 +234,12 @@ pub(crate) fn forget(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Now and then, deletes what is older than the entries that a list keeps.
-fn clear(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<(), StoreError> {
-    if tx.revision() % CLEAR_EVERY != 0 { Ok(()) } else { trim(tx, table, member) }
+/// Prunes a list of the member on about every 32nd call.
+fn prune_sometimes(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<(), StoreError> {
+    if tx.revision() % PRUNE_EVERY != 0 { Ok(()) } else { trim(tx, table, member) }
 }
 
-/// Deletes what is older than the entries that the lists keep.
+/// Deletes the entries of the member's lists beyond the newest [`LIST_MAX`].
 pub(crate) fn trim_lists(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     ["viewed", "searched", "opened"].into_iter().try_for_each(|table| trim(tx, table, member))
 }
@@ -254,17 +253,17 @@ fn trim(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<(), StoreEr
     Ok(())
 }
 
-/// A list of texts as the store keeps it.
+/// Returns a list of texts in the form in which it is stored.
 pub(crate) fn json_list(list: &[String]) -> String {
     serde_json::to_string(list).expect("a list of texts is JSON")
 }
 
-/// The liked posts, newest first.
+/// Returns the liked posts, newest first.
 pub(super) fn liked(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostRecord>, StoreError> {
     posts(tx, "liked", member)
 }
 
-/// The viewed posts, the one viewed last first.
+/// Returns the viewed posts, the most recently viewed first.
 pub(super) fn viewed(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostRecord>, StoreError> {
     posts(tx, "viewed", member)
 }
@@ -292,7 +291,7 @@ fn posts(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<Vec<PostRe
     rows.into_iter().map(record).collect()
 }
 
-/// The searches, newest first, at most `limit`.
+/// Returns at most `limit` searches, newest first.
 pub(crate) fn searched(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -314,7 +313,7 @@ pub(crate) fn searched(
     rows.into_iter().map(record).collect()
 }
 
-/// The topic feeds that were opened, newest first.
+/// Returns the opened topic feeds, newest first.
 pub(super) fn opened(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<NewsfeedAccess>, StoreError> {
     let sql = "SELECT newsfeed, tag, date FROM opened
                WHERE member = $1 ORDER BY date DESC, key DESC LIMIT $2";
@@ -326,18 +325,19 @@ pub(super) fn opened(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<Newsfee
     rows.into_iter().map(access).collect()
 }
 
-/// The keys of every post that the member liked or viewed.
+/// Returns the keys of all posts that the member liked or viewed.
 pub(crate) fn seen(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostKey>, StoreError> {
     let sql = "SELECT post FROM liked WHERE member = $1 UNION SELECT post FROM viewed WHERE member = $1";
     tx.rows(sql, &[member.key.into()])?.into_iter().map(|mut row| row.take(0)).collect()
 }
 
-/// The acts that the member's interest is measured from, of each kind the newest.
+/// Returns the acts that the member's interest is measured from: the newest [`LIST_MAX`] of each kind since the last
+/// reset.
 pub(crate) fn acts(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Acts, StoreError> {
     acts_between(tx, member.key, member.measured, Timestamp::MAX)
 }
 
-/// The acts of a member since `measured` and before `until`, for the operator, who evaluates the feeds of all members.
+/// Returns the acts of a member from `measured` on and before `until`, for the operator's evaluation of feeds.
 #[cfg(feature = "evaluation")]
 pub(crate) fn acts_before(
     tx: &mut dyn Tx,

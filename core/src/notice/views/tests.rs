@@ -10,7 +10,7 @@ use crate::notice::{self, Draft};
 use crate::store::once;
 use crate::testing::{Service, service};
 
-/// A service whose views defer no flush of their own.
+/// Creates a service whose views do not defer a flush.
 fn held() -> (Service, Arc<ViewCounter>) {
     let service = service();
     let counter = Arc::clone(service.notice_cache().views());
@@ -27,13 +27,13 @@ fn read(tidings: &Tidings, id: &str) -> i64 {
     notice::get(tidings, &Caller::Nobody, id).unwrap().notice_list.view
 }
 
-/// The views of every notice in the database.
+/// Returns the views of every notice in the database.
 fn stored(tidings: &Tidings) -> Vec<i64> {
     let notices = tidings.store().read(|tx| sql::all(tx)).unwrap();
     notices.iter().map(|notice| notice.view).collect()
 }
 
-/// The views of the newest notice as they are shown after reading it from the database, and as they are there.
+/// Returns the views of the newest notice: as shown after a reload, and as stored in the database.
 fn loaded(tidings: &Tidings) -> (i64, i64) {
     let snapshot = tidings.notice_cache().reload(tidings.store());
     (snapshot.shown().notices()[0].view, stored(tidings)[0])
@@ -44,7 +44,7 @@ fn flush(tidings: &Tidings) {
 }
 
 #[test]
-fn a_view_shows_at_once_and_once_before_during_and_after_its_commit() {
+fn a_view_is_shown_exactly_once_before_during_and_after_its_commit() {
     let (service, counter) = held();
     let id = notice(&service);
     assert_eq!((read(&service, &id), read(&service, &id)), (1, 2));
@@ -52,7 +52,7 @@ fn a_view_shows_at_once_and_once_before_during_and_after_its_commit() {
     service.store().defer(Flush::new(&counter)).unwrap();
     let (written, is_written) = channel();
     let (commit, may_commit) = channel::<()>();
-    // Written with the same commit, after the views.
+    // This write is in the same commit, after the views.
     let wait = once(move |_| {
         written.send(()).unwrap();
         may_commit.recv().unwrap();
@@ -66,7 +66,7 @@ fn a_view_shows_at_once_and_once_before_during_and_after_its_commit() {
     thread::scope(|threads| {
         let load = threads.spawn(|| loaded(&service));
         commit.send(()).unwrap();
-        // The third view may have been flushed as well.
+        // The third view may have been flushed, too.
         let (shown, stored) = load.join().unwrap();
         assert!(shown == 3 && stored >= 2, "{shown}, {stored}");
     });
@@ -114,7 +114,7 @@ fn views_whose_commit_fails_are_written_with_the_next_flush() {
 }
 
 #[test]
-fn views_that_one_commit_has_no_time_for_are_written_with_the_next_and_no_notice_waits_for_others() {
+fn views_beyond_the_time_of_a_commit_are_written_in_turn_with_the_next() {
     let (service, counter) = held();
     let ids: Vec<_> = std::iter::repeat_with(|| notice(&service)).take(70).collect();
     for _ in 0..3 {
@@ -142,7 +142,7 @@ fn views_that_one_commit_has_no_time_for_are_written_with_the_next_and_no_notice
 }
 
 #[test]
-fn a_flush_ends_when_a_view_has_deferred_another_one() {
+fn a_flush_ends_if_a_view_has_deferred_another_flush() {
     let (service, counter) = held();
     let ids: Vec<_> = std::iter::repeat_with(|| notice(&service)).take(70).collect();
     for id in &ids {
@@ -161,7 +161,7 @@ fn a_flush_ends_when_a_view_has_deferred_another_one() {
 fn views_for_which_the_store_has_no_room_are_written_with_the_next_flush() {
     let service = service();
     let id = notice(&service);
-    // Known before nothing can be written.
+    // The notice is cached before the store is full.
     notice::list(&service, &Caller::Nobody).unwrap();
     let (go, wait) = channel::<()>();
     let held = service.store().submit(move |_| {
@@ -173,7 +173,7 @@ fn views_for_which_the_store_has_no_room_are_written_with_the_next_flush() {
     assert_eq!(read(&service, &id), 1);
     go.send(()).unwrap();
     held.wait().unwrap();
-    // Has a place when the queue is empty.
+    // The view is deferred once the queue is empty.
     while service.store().flush().wait().is_err() {}
     assert_eq!(loaded(&service), (1, 0));
     assert_eq!(read(&service, &id), 2);
@@ -196,7 +196,7 @@ fn views_of_a_removed_notice_are_forgotten() {
 }
 
 #[test]
-fn views_of_a_notice_that_is_removed_before_they_are_written_harm_nothing() -> Result<(), Error> {
+fn pending_views_of_a_removed_notice_are_discarded() -> Result<(), Error> {
     let (service, counter) = held();
     let (gone, kept) = (notice(&service), notice(&service));
     assert_eq!((read(&service, &gone), read(&service, &kept)), (1, 1));
