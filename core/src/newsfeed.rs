@@ -58,7 +58,7 @@ pub struct Page<'a> {
 /// Loads the feed index and starts the thread that keeps it up to date with the posts.
 ///
 /// # Errors
-/// When the store fails, or the system refuses a thread.
+/// An error of the store; an internal error if the system cannot start a thread.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.feeds().index()?;
     Ok(())
@@ -79,7 +79,7 @@ pub fn popular(tidings: &Tidings, page: &Page<'_>) -> Result<FeedPage> {
 /// If the caller is a member and the first page has posts, the page is recorded in the member's list of newsfeeds.
 ///
 /// # Errors
-/// As [`popular`].
+/// The errors of [`popular`].
 pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) -> Result<FeedPage> {
     let reader = Reader::new(tidings)?;
     let name: String = name.nfc().collect();
@@ -96,7 +96,7 @@ pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) ->
 /// Returns the name of a topic's feed and the tags that [`topic`] would have recorded with it at the time `at`.
 ///
 /// # Errors
-/// When the store fails.
+/// An error of the store.
 pub(crate) fn opened_at(tidings: &Tidings, name: &str, at: Timestamp) -> Result<(String, Vec<String>)> {
     let name: String = name.nfc().collect();
     let tags = tidings.feeds().index()?.topic_tags(&name, at);
@@ -117,7 +117,7 @@ fn record(tidings: &Tidings, caller: &Caller, name: String, tags: Vec<String>, n
 /// posts that the member has seen; for others, fresh and popular posts of all topics.
 ///
 /// # Errors
-/// As [`popular`].
+/// The errors of [`popular`].
 pub fn recommended(tidings: &Tidings, caller: &Caller, page: &Page<'_>) -> Result<FeedPage> {
     let reader = Reader::new(tidings)?;
     if let Some(answer) = reader.personal(caller, page)? {

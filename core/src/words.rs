@@ -1,10 +1,10 @@
 //! The word model of a service: which words of the posts are similar.
 //!
 //! [`tidings_words`] does the mathematics. This module reads the posts, stores the model in the file
-//! `<database>.words`, and answers [`similar`] from memory. A running service has a thread of low priority that retrains the
-//! model when enough posts have changed. [`load`] replaces the model by vectors that were learned elsewhere; they stay
-//! until the next [`train`], and only the words that occur in posts are updated. The same posts and settings give the
-//! same model.
+//! `<database>.words`, and answers [`similar`] from memory. A running service has a thread of low priority that
+//! retrains the model when enough posts have changed. [`load`] replaces the model by vectors that were learned
+//! elsewhere; they stay until the next [`train`], and only the words that occur in posts are updated. The same posts
+//! and settings give the same model.
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
@@ -93,7 +93,7 @@ pub struct WordsReport {
 /// word with similar spelling, or if there is no model.
 ///
 /// # Errors
-/// `bad request` when the search breaks its rule.
+/// `bad request` if the search is out of its bounds or contains control characters.
 pub fn similar(tidings: &Tidings, search: &str) -> Result<SimilarityWords> {
     let search = text::block(search, SEARCH).ok_or(Error::BadRequest(SEARCH_RULE))?;
     let tokens = tokens::distinct(tokens::tokens(&search));
@@ -124,7 +124,7 @@ pub(crate) fn similar_to(tidings: &Tidings, token: &str, most: usize) -> Vec<Sim
 /// service is dropped.
 ///
 /// # Errors
-/// When the system cannot start a thread.
+/// An internal error if the system cannot start a thread.
 pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     tidings.words().follow()
 }
@@ -132,14 +132,14 @@ pub(crate) fn start(tidings: &Tidings) -> Result<()> {
 /// Learns the words of the posts and replaces the model. `progress` receives values from 0 to 1.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `overloaded` when another process is learning; when the store or the
-/// disk fails.
+/// `Not admin` unless the caller is the operator; `overloaded` if another process is training; an error of the store or
+/// the disk.
 pub fn train(tidings: &Tidings, caller: &Caller, progress: &mut dyn FnMut(f64)) -> Result<WordsReport> {
     caller.operator()?;
     learn(tidings, progress)
 }
 
-/// As [`train`], for what may train without being the operator: demo data, like the thread that follows the posts.
+/// Does what [`train`] does without checking the caller, for the demo data.
 pub(crate) fn learn(tidings: &Tidings, progress: &mut dyn FnMut(f64)) -> Result<WordsReport> {
     let started = Instant::now();
     let current = tidings.words().train(&mut told(progress))?;
@@ -150,7 +150,8 @@ pub(crate) fn learn(tidings: &Tidings, progress: &mut dyn FnMut(f64)) -> Result<
 /// for each word, most frequent first, a line with the word and its components.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `Not found` when there is no model; when `out` fails.
+/// `Not admin` unless the caller is the operator; `Not found` if there is no model; an internal error if writing to
+/// `out` fails.
 pub fn export(tidings: &Tidings, caller: &Caller, out: impl Write) -> Result<WordsReport> {
     caller.operator()?;
     let started = Instant::now();
@@ -166,8 +167,8 @@ pub fn export(tidings: &Tidings, caller: &Caller, out: impl Write) -> Result<Wor
 /// again when enough posts have changed.
 ///
 /// # Errors
-/// `bad request` when the input has a different form; [`Error::Input`] when it cannot be read to its end; otherwise as
-/// [`train`].
+/// `bad request` if the input has a different form; [`Error::Input`] if it cannot be read to its end; otherwise the
+/// errors of [`train`].
 pub fn load(
     tidings: &Tidings,
     caller: &Caller,

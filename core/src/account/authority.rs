@@ -2,7 +2,7 @@
 //!
 //! Public data needs no proof. A [`Member`] acts on their own account, an [`Admin`] is a member with a flag or the
 //! operator, and the [`Operator`] is the person who may read the database file. Only the checks in this module make
-//! these proofs. The functions that write, and those that read what is not public, take one as a parameter, so an
+//! these proofs. The functions that write, or that read data that is not public, take one as a parameter, so an
 //! operation that forgets its check does not compile. Proofs of members and administrators end with the transaction
 //! that checked them, so a member who has just been removed, blacklisted or signed out no longer acts.
 //!
@@ -197,7 +197,7 @@ mod tests {
     use crate::{admin, words};
 
     #[test]
-    fn what_is_the_operators_is_refused_to_everybody_else_and_changes_nothing() {
+    fn operations_of_the_operator_are_refused_to_every_other_caller() {
         let service = service();
         let (ann, ben) = (service.admin("ann"), service.member("ben"));
         let before = admin::list(&service, &Caller::Operator).unwrap();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_is_an_administrator_only_while_the_database_says_so() {
+    fn a_callers_administrator_rights_are_read_from_the_database_each_time() {
         let service = service();
         let (ann, _) = (service.admin("ann"), service.admin("ben"));
         let is_admin = |caller: &Caller| {

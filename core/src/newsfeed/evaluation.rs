@@ -1,11 +1,11 @@
 //! The quality of the recommended feed, measured on past acts of members.
 //!
-//! The evaluation splits the acts of each member at a moment of the past. Earlier acts are the history of the member. The
-//! posts that the member first liked or viewed later are those that a good feed would have shown. The feed is computed by
-//! the code that serves it, from the posts and acts of that moment, and compared with simpler rankings.
+//! The evaluation splits the acts of each member at a time in the past. Earlier acts are the history of the member. A
+//! good feed would have shown the posts that the member first liked or viewed later. The feed is computed by the code
+//! that serves it, from the posts and acts before that time, and compared with simpler rankings.
 //!
-//! Some data of the past is lost: views of guests have no dates and do not count in any ranking; a repeated view has the
-//! date of the latest; and the word model is the current one.
+//! Some past data is not available: views by guests have no dates and do not count in any ranking, a repeated view has
+//! only the date of the latest one, and the word model is the current one.
 //!
 //! Source: Herlocker, Konstan, Terveen and Riedl, *Evaluating collaborative filtering recommender systems*, ACM TOIS
 //! 22(1), 2004; split by time, because a feed is requested before its readers act.
@@ -45,9 +45,9 @@ const READING: f64 = 0.3;
 /// The result of [`evaluate`].
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// The moment that splits the acts.
+    /// The time that splits the acts.
     pub at: Timestamp,
-    /// The number of members with a like or view of a new post after the moment.
+    /// The number of members who liked or viewed a new post after that time.
     pub members: usize,
     /// The number of posts that the feeds were computed from.
     pub posts: usize,
@@ -70,12 +70,13 @@ pub struct Quality {
     pub coverage: f64,
 }
 
-/// Computes the feeds of the moment `at`, a date or a time in RFC 3339, and compares them with the later acts of each
-/// member. The default moment has a fifth of all likes and views after it. No ranking contains posts that the member
-/// had seen. `progress` receives values from 0 to 1. Nothing is written.
+/// Computes the feeds as of the time `at`, a date or a time in RFC 3339, and compares them with the later acts of each
+/// member. By default, a fifth of all likes and views come after `at`. No ranking contains posts that the member had
+/// seen. `progress` receives values from 0 to 1. The database is not changed.
 ///
 /// # Errors
-/// `Not admin` unless the caller is the operator; `bad request` when `at` is not a time, or when no member liked or viewed an earlier post after it.
+/// `Not admin` unless the caller is the operator; `bad request` if `at` is not a time, or if no member liked or
+/// viewed an earlier post after it.
 pub fn evaluate(
     tidings: &Tidings,
     caller: &Caller,

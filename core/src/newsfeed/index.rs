@@ -20,7 +20,8 @@ use crate::post::feed_rows::FeedRow;
 #[cfg(test)]
 pub(super) mod tests;
 
-/// How many posts of the guests' recommended feed are made diverse. The posts after them keep the order of their scores.
+/// The number of posts of the guests' recommended feed that are diversified. Later posts keep the order of their
+/// scores.
 const DIVERSE_LENGTH: usize = 1_500;
 /// The number of tags that the history of a member records for an opened topic feed.
 const COMMONEST_TAGS: usize = 10;
@@ -29,7 +30,7 @@ const COMMONEST_TAGS: usize = 10;
 pub(super) struct FeedIndex {
     /// The revision of the database that this index shows.
     pub(super) revision: i64,
-    /// How many indexes preceded this one; it identifies the index.
+    /// The number of indexes before this one, which identifies the index.
     pub(super) number: u64,
     /// Newest first, ties by greatest id.
     items: Vec<Arc<Item>>,
@@ -204,7 +205,7 @@ impl FeedIndex {
         self.snapshot.recent.iter().copied().zip(self.popular.iter().copied())
     }
 
-    /// Returns how many posts are newer than `time`; they have the first positions.
+    /// Returns the number of posts newer than `time`, which have the first positions.
     pub(super) fn newer_than(&self, time: Timestamp) -> usize {
         self.items.partition_point(|item| item.about.date > time)
     }
@@ -235,7 +236,7 @@ impl FeedIndex {
         Some(page.get_or_init(|| self.page(order, 0, LIMIT, now)))
     }
 
-    /// Returns the commonest tags of the first page of a topic's feed as it was at the time `at`.
+    /// Returns the most common tags of the first page of a topic's feed at the time `at`.
     pub(super) fn topic_tags(&self, name: &str, at: Timestamp) -> Vec<String> {
         let keys = self.topic(name).into_iter().flat_map(|order| order.from(0)).map(|(_, key)| key);
         let items = keys.filter_map(|key| Some(&*self.items[self.position(key)? as usize]));
@@ -274,7 +275,7 @@ impl FeedIndex {
 
     fn guest_feed(&self, order: Arc<Order>, now: Timestamp) -> GuestFeed {
         let first = self.page(&order, 0, LIMIT, now);
-        // Encoded now, so that no request has to.
+        // Encoded now, so that no request has to wait for it.
         first.answer();
         GuestFeed { order, first }
     }
@@ -288,7 +289,7 @@ impl GuestFeed {
     }
 }
 
-/// Returns the ten commonest tags of posts, most common first, ties by name.
+/// Returns the ten most common tags of posts, most common first, ties by name.
 pub(super) fn commonest_tags<'i>(items: impl Iterator<Item = &'i Item>) -> Vec<String> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for tag in items.flat_map(|item| &item.about.tag) {

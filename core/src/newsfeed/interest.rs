@@ -7,7 +7,7 @@ use crate::config;
 use crate::keyed::NumberMap;
 use crate::profile::history::Acts;
 
-/// The maximum number of features of a kind: enough for many interests, and few enough to score every post.
+/// The maximum number of features of a kind: it allows for many interests, and scoring every post stays fast.
 const fn features_max(kind: Kind) -> usize {
     match kind {
         Kind::Topic => 32,

@@ -17,7 +17,7 @@ pub(super) struct Item {
     pub(super) key: PostKey,
     view: i64,
     likes: i64,
-    /// The post as feeds answer it, a JSON object.
+    /// The post as a JSON object in the form in which feeds return it.
     pub(super) json: Box<str>,
     pub(super) end_date: Option<Timestamp>,
     /// The popularity of the post, see [`crate::post::heat`].
@@ -45,7 +45,7 @@ pub(super) struct About {
 impl Item {
     /// Creates the item of a row. It shares `about` with the previous item of the same post if that part is unchanged.
     pub(super) fn new(row: FeedRow, before: Option<&Self>, names: &mut Names) -> Self {
-        // It is only compared with the same post's, so a collision harms that post alone.
+        // The hash is only compared with an earlier one of the same post, so a collision affects that post only.
         let mut hasher = Unkeyed::default();
         (&row.title, &row.url, &row.host, &row.img, row.date).hash(&mut hasher);
         (&row.topic, &row.tag, &row.keyword).hash(&mut hasher);
@@ -76,7 +76,7 @@ impl Item {
         item
     }
 
-    /// Returns the post as feeds answer it.
+    /// Returns the post in the form in which feeds return it.
     pub(super) fn post(&self) -> Post {
         let About { id, title, url, img, date, .. } = &*self.about;
         Post {

@@ -34,9 +34,9 @@ impl FeedKind {
 
 /// The keys of a feed's posts, from the first to the last: the head, then the tail without the keys in `skip`.
 ///
-/// Views and likes change the order constantly, and each order is kept for as long as a reader may continue it. To
-/// save memory, the orders of a few seconds share one tail; only the part that a first page can show, the head, is
-/// their own.
+/// Views and likes change the order constantly, and each order is cached for as long as a reader may continue it. To
+/// save memory, the orders of a few seconds share one tail; each has only its own head, the part that a first page can
+/// show.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) id: u64,
@@ -56,7 +56,7 @@ impl Order {
         Self { id, kind, skip: Box::default(), head, tail, tail_made, owns_tail: true }
     }
 
-    /// Creates an order that no later order shares its tail with.
+    /// Creates an order whose tail later orders do not share.
     pub(super) fn fixed(kind: FeedKind, keys: Arc<[PostKey]>) -> Self {
         Self::new(kind, Box::default(), keys, Timestamp::MIN)
     }

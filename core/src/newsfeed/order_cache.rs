@@ -1,4 +1,4 @@
-//! Recent orders of feeds, kept so that the next pages continue the order of the first page.
+//! The cache of recent orders of feeds, so that the next pages continue the order of the first page.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,9 +9,9 @@ use crate::clock::{Monotonic, SECOND_MS};
 use crate::id::MemberKey;
 use crate::keyed::OwnMap;
 
-/// How long an order can be continued after its last first page.
+/// The time for which an order can be continued after its last first page.
 const LIFETIME_MS: i64 = 10 * 60 * SECOND_MS;
-/// The approximate memory of all cached orders; beyond it, the oldest are dropped before their time.
+/// The approximate maximum memory of all cached orders; beyond it, the oldest orders are dropped early.
 const BYTES_MAX: usize = 64 << 20;
 /// The maximum number of cached orders of a member: each act of the member makes a new order, and few are continued.
 const ORDERS_OF_MEMBER: usize = 8;
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn an_active_member_takes_no_room_from_others() {
+    fn an_active_member_does_not_displace_the_orders_of_others() {
         let (cache, guests) = (OrderCache::default(), order(FeedKind::Popular, vec![1, 2]));
         cache.insert(&guests, at(0));
         let own: Vec<_> = (0..10_000).map(|_| order(FeedKind::Personal(ANN), vec![0; 5])).collect();

@@ -19,7 +19,7 @@ use crate::id::{MemberKey, PostKey};
 use crate::profile::history::{self, Acts};
 use crate::store::Tx;
 
-/// How many posts are ranked for the member; the guests' order follows them.
+/// The number of posts that are ranked for the member; the guests' order follows them.
 const RANKED: usize = 600;
 /// The number of members whose feeds are cached, with approximately 60 kB each.
 const CACHED: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
@@ -138,8 +138,8 @@ fn novelty(index: &FeedIndex, times: &[Timestamp], config: &Feed) -> Vec<f32> {
     novelty
 }
 
-/// Returns how many of ten consecutive posts may have a label: the label's share of the acts times ten, at least `max`,
-/// and at most nine.
+/// Returns the number of ten consecutive posts that may have a label: the label's share of the acts times ten, at
+/// least `max`, and at most nine.
 ///
 /// Source: Steck, *Calibrated recommendations*, `RecSys` 2018.
 fn places(interest: &Interest, label: Feature, max: usize) -> usize {

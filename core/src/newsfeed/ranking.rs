@@ -1,12 +1,12 @@
 //! The formulas of the recommended feed: its signals, their weights, and diversity.
 //!
-//! For a member, the score of a post is `interest_weight · interest + novel_weight · novelty + recent_weight · recency +
-//! popular_weight · popularity`; for a guest, `fresh_weight · freshness + popular_weight · popularity`. Each signal is
-//! from 0 to 1. None depends on the present time, so the order changes only with posts and acts.
+//! For a member, the score of a post is `interest_weight · interest + novel_weight · novelty + recent_weight ·
+//! recency + popular_weight · popularity`; for a guest, `fresh_weight · freshness + popular_weight · popularity`.
+//! Each signal is from 0 to 1. None depends on the current time, so the order changes only with posts and acts.
 //!
 //! - *Interest* is measured by the module `interest`.
 //! - *[Novelty](novelty)*: the member could already have opened a post that existed at their earlier acts. A post that
-//!   was published after the last act is new to them, no matter how long ago that was.
+//!   was published after the last act is new to the member, even if it is old.
 //! - *[Recency](recency)* is counted in posts, not in days: a topic with a post a month is as recent as one with ten a
 //!   day. The *[freshness](freshness)* for guests is counted in days, because it compares posts across topics.
 //! - *[Popularity](popularity)* is the decayed sum of the views and likes of a post.
@@ -23,7 +23,7 @@ use crate::keyed::Unkeyed;
 
 /// The number of consecutive posts that diversity considers.
 pub(super) const WINDOW: usize = 10;
-/// How many posts of the ranking are searched for one that can come next.
+/// The number of posts of the ranking that are searched for one that can come next.
 const LOOK_AHEAD: usize = 200;
 
 /// Returns the freshness of a post relative to the newest of the store, from 0 to 1: it halves with every

@@ -28,7 +28,7 @@ mod follow;
 
 /// The number of unknown words whose neighbours are cached, with approximately 300 bytes each.
 const CACHED: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
-/// The share of reading the posts in the work of learning.
+/// The fraction of the training progress that reading the posts takes.
 const READING: f64 = 0.1;
 
 /// The word model of a database, and the thread that updates it.
@@ -193,7 +193,7 @@ impl ModelKeeper {
     /// Learns the words of the posts, and writes and uses the new model.
     ///
     /// # Errors
-    /// `overloaded` when another process is learning; when the store or the disk fails.
+    /// `overloaded` if another process is training; an error of the store or the disk.
     pub(super) fn train(&self, go: Go<'_>) -> Result<Arc<Current>> {
         self.make(go, |shared, go| shared.learn(go))
     }
@@ -202,7 +202,7 @@ impl ModelKeeper {
     /// occur in posts.
     ///
     /// # Errors
-    /// As [`WordModel::train`], and those of `read`.
+    /// The errors of [`WordModel::train`] and of `read`.
     pub(super) fn adopt(
         &self,
         _: Operator,
@@ -298,7 +298,8 @@ impl Shared {
         match lock.map(|lock| (lock.try_lock(), lock)) {
             Ok((Err(TryLockError::WouldBlock), _)) => None,
             Ok((_, lock)) => Some(Turn { _lock: Some(lock) }),
-            // If no lock file can be created, two processes may do the same work; the last one's model remains.
+            // If the lock file cannot be created, two processes may do the same work; the model that is written last
+            // remains.
             Err(_) => Some(Turn { _lock: None }),
         }
     }

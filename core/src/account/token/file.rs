@@ -53,8 +53,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Secret>> {
     file.take(BYTES_MAX).read_to_end(&mut key).map_err(|e| failed(&e))?;
     if key.len() < Secret::BYTES_MIN {
         let what = format!(
-            "the token key {} is shorter than {} bytes: put its copy back, or remove it, and everybody has to \
-             sign in again",
+            "the token key {} is shorter than {} bytes: restore it from a backup, or remove it, after which all members \
+            have to sign in again",
             path.display(),
             Secret::BYTES_MIN
         );
@@ -70,26 +70,26 @@ pub(super) fn read(path: &Path) -> Result<Option<Secret>> {
 #[cfg(unix)]
 fn look(path: &Path, about: &Metadata) -> Result<()> {
     use std::os::unix::fs::MetadataExt as _;
-    const ANYBODY_WRITES: u32 = 0o002;
+    const OTHERS_WRITE: u32 = 0o002;
     const ROOT: u32 = 0;
     let key = path.display();
-    if about.mode() & ANYBODY_WRITES != 0 {
+    if about.mode() & OTHERS_WRITE != 0 {
         let what = format!(
-            "anybody on this machine may write the token key {key}, and so sign in as anybody: chmod 600 {key}, and \
-             put a new key there unless you know who wrote it"
+            "every user of this machine may write the token key {key}, and so sign in as any member: chmod 600 {key}, and \
+            replace the key unless you know who wrote it"
         );
         return Err(Error::Internal(what.into()));
     }
     if about.mode() & NOT_THEIRS != 0 {
         tracing::warn!(
-            "others may read or write the token key {key}: who does signs in as anybody; chmod 600 {key}, and put a new \
-             key there if somebody may have read it"
+            "other users may read or write the token key {key}, and so sign in as any member: chmod 600 {key}, and replace \
+            the key if another user may have read it"
         );
     }
     let own = rustix::process::geteuid().as_raw();
     if about.uid() != own && about.uid() != ROOT {
         tracing::warn!(
-            "the token key {key} belongs to the user {}, who signs in as anybody: chown {own} {key}",
+            "the token key {key} belongs to the user {}, who can sign in as any member: chown {own} {key}",
             about.uid()
         );
     }

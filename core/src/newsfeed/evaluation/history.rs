@@ -1,4 +1,4 @@
-//! The acts of members before and after a moment of the past.
+//! The acts of members before and after a time in the past.
 
 use crate::account::Operator;
 use crate::clock::Timestamp;
@@ -16,7 +16,7 @@ const PAGE: i64 = 20_000;
 /// The tables of acts on posts.
 const TABLES: [&str; 2] = ["liked", "viewed"];
 
-/// Returns the moment with a fifth of all likes and views at or after it; `None` if there are none.
+/// Returns the time with a fifth of all likes and views at or after it; `None` if there are no likes and views.
 pub(super) fn fifth_from_last(store: &Store) -> Result<Option<Timestamp>> {
     store.read(|tx| {
         let count = "SELECT (SELECT count(*) FROM liked) + (SELECT count(*) FROM viewed)";
@@ -29,11 +29,11 @@ pub(super) fn fifth_from_last(store: &Store) -> Result<Option<Timestamp>> {
     })
 }
 
-/// The acts of all members before the moment, summarised.
+/// A summary of the acts of all members before the split.
 pub(super) struct PastActs {
     /// The heat of each post.
     pub(super) heats: OwnMap<PostKey, f64>,
-    /// The members with acts on posts after the moment, by key.
+    /// The members with acts on posts after the split, by key.
     pub(super) tested: Vec<Asked>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Asked {
 }
 
 impl PastActs {
-    /// Reads all likes and views, and splits them at the moment `at`.
+    /// Reads all likes and views, and splits them at the time `at`.
     pub(super) fn read(
         store: &Store,
         operator: Operator,
@@ -80,7 +80,7 @@ impl PastActs {
         let asked = |key: MemberKey| -> Result<Option<Asked>> {
             let row =
                 store.read(|tx| tx.row("SELECT measured_since FROM member WHERE key = $1", &[key.into()]))?;
-            // A member who was removed since is skipped.
+            // Members who have been removed in the meantime are skipped.
             Ok(row.map(|mut row| row.take(0).map(|measured| Asked { key, measured })).transpose()?)
         };
         let tested = keys.into_iter().filter_map(|key| asked(key).transpose()).collect::<Result<_>>()?;
@@ -102,7 +102,7 @@ fn acts_after(
     rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?, row.take(2)?))).collect()
 }
 
-/// The acts of a member before and after the moment.
+/// The acts of a member before and after the split.
 pub(super) struct Tested {
     pub(super) acts: Acts,
     /// The posts that the member had liked or viewed.
@@ -112,7 +112,7 @@ pub(super) struct Tested {
 }
 
 impl Tested {
-    /// Reads the acts of a member, and splits them at the moment `at`.
+    /// Reads the acts of a member, and splits them at the time `at`.
     pub(super) fn read(store: &Store, operator: Operator, member: Asked, at: Timestamp) -> Result<Self> {
         store.read(|tx| {
             let acts = history::acts_before(tx, operator, member.key, member.measured, at)?;

@@ -80,7 +80,7 @@ fn seen_posts_and_newer_posts_are_not_relevant() {
 }
 
 #[test]
-fn popularity_is_that_of_the_moment_and_a_member_without_history_gets_the_guests_feed() {
+fn popularity_is_as_of_the_split_and_without_history_the_guests_feed_is_used() {
     let (service, cats, dogs) = stocked();
     let [early, late] = ["early", "late"].map(|id| service.member(id));
     post::like(&service, &early, &dogs[3]).wait().unwrap();
