@@ -23,7 +23,7 @@ mod bounds;
 
 use bounds::{Bounds, Groups};
 
-/// How long a request may run without progress before its connection may be closed for another.
+/// The time without progress after which the connection of a running request may be closed for another connection.
 const STALLED: Duration = Duration::from_secs(10);
 /// Pause between two searches for connections to close when the first found none.
 const REST: Duration = Duration::from_millis(5);
@@ -51,11 +51,11 @@ struct Entries {
     next: u64,
     addresses: HashMap<IpAddr, usize>,
     networks: HashMap<IpAddr, usize>,
-    /// When a search of all connections last found none to close.
+    /// The last time that a search of all connections found none to close.
     none_of_all: Option<Instant>,
-    /// When a search of one address or network last found none to close.
+    /// The last time that a search of one address or network found none to close.
     none_of_share: Option<Instant>,
-    /// When the server last freed memory of responses.
+    /// The last time that the server freed memory of responses.
     freed: Option<Instant>,
 }
 
@@ -125,7 +125,7 @@ impl Connections {
     /// Admits a connection, and closes idle connections for it if necessary.
     ///
     /// # Errors
-    /// When no permit is free and no connection can be closed for it.
+    /// [`Refused`] if no permit is free and no connection can be closed for it.
     pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Result<ConnectionPermit, Refused> {
         let peer = peer.to_canonical();
         let client = (!self.trusted.iter().any(|net| net.contains(&peer))).then(|| Groups::of(peer));
@@ -263,7 +263,7 @@ impl Entries {
     /// networks that hold most, until the others hold seven eighths of it. Returns whether `charged` may keep what
     /// it holds.
     fn free_memory(&mut self, limit: usize, charged: &Arc<Connection>, now: Instant) -> bool {
-        // Connections that are closing free their memory a moment later.
+        // Closing connections have not freed their memory yet.
         if self.freed.is_some_and(|then| now < then + REST) {
             return charged.unsent() <= SMALL;
         }

@@ -13,7 +13,7 @@ use crate::config::Origin;
 use crate::reply::ORIGIN_ONLY;
 use crate::security;
 
-/// How long a browser may cache the response to a preflight: a day, more than any browser does.
+/// The time for which a browser may cache the response to a preflight: a day, more than any browser does.
 const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns the CORS layer for the allowed origins; an empty list allows all.

@@ -17,19 +17,19 @@ mod fair;
 
 use fair::{FairPool, Kind};
 
-/// The most requests to the university's system at once, each of which takes up to several seconds, and the most that
-/// wait.
+/// The maximum numbers of running and waiting requests to the university's system, each of which takes up to several
+/// seconds.
 const UNIVERSITY: usize = 32;
 const UNIVERSITY_QUEUE: usize = 64;
-/// The most searches at once: as many as the store has connections for them.
+/// The maximum number of concurrent searches: the number of connections that the store has for them.
 const QUERIES_MAX: usize = 4;
-/// The most large bodies that wait to be parsed and large responses that wait to be compressed, together.
+/// The maximum number of waiting jobs that parse large bodies or compress large responses.
 const CODEC_QUEUE: usize = 64;
 /// The nice value of the threads that search and that handle large bodies: on a busy core they get about a third of
 /// the time of other threads, on an idle core all of it.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 5;
-/// The most imports at once: the database has one writer, so more would only wait.
+/// The maximum number of concurrent imports: the database has one writer, so more imports would only wait.
 const IMPORTS: usize = 2;
 
 /// The queue of one kind of work, and the threads that run it.
@@ -41,7 +41,7 @@ pub(crate) enum Lane {
         places: Arc<Semaphore>,
         /// Permits for running work.
         running: Arc<Semaphore>,
-        /// How much may wait in addition to the running work.
+        /// The maximum number of waiting jobs, in addition to the running ones.
         waiting: usize,
     },
     /// Short work that seldom waits, on one thread for each core. A thread takes the next job without sleeping in
@@ -75,8 +75,8 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Returns lanes for `operations` on the database at once and `queue` waiting, for `hash_queue` passwords that
-    /// wait to be hashed, and for members of the university that `verifier` checks.
+    /// Returns lanes for `operations` concurrent operations on the database and `queue` waiting ones, for
+    /// `hash_queue` passwords that wait to be hashed, and for members of the university that `verifier` checks.
     pub(crate) fn new(operations: usize, queue: usize, hash_queue: usize, verifier: Verifier) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         // The core hashes one password per core at a time; as many other jobs read or write before and after their

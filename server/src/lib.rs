@@ -52,7 +52,7 @@
 //! | `lane` | runs operations outside the async threads, with a bounded queue for each kind of work |
 //! | `reply`, `security` | status, headers, compression |
 //! | `account`, `profile`, `admin`, … | the handlers, one module for each domain of the core |
-//! | `metrics` | serves metrics on a listener of its own |
+//! | `metrics` | serves metrics on a separate listener |
 //! | `docs`, `health` | the OpenAPI document and its page; liveness and readiness |
 
 mod account;

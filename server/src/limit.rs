@@ -16,8 +16,8 @@ use tidings_core::{Error, Result};
 
 use crate::config::Config;
 
-/// The most clients that a limit stores. One more replaces the client that was seen least recently, whose limit then
-/// starts again: a limit cannot hold against an endless supply of addresses, and memory has to be bounded.
+/// The maximum number of clients that a limit stores. Another client replaces the least recently seen one, whose limit
+/// then starts again: no limit is effective against an unlimited number of addresses, and memory has to be bounded.
 const CLIENTS: NonZeroUsize = NonZeroUsize::new(65_536).expect("not zero");
 
 /// The limit that applies to a request in addition to the general one.
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_has_its_number_of_requests_and_an_ipv6_64_is_one_client() {
+    fn a_client_is_limited_and_an_ipv6_64_is_one_client() {
         let clock = FakeRelativeClock::default();
         let limit = RateLimit::with(Quota::per_second(number(10)), CLIENTS, clock.clone());
         for _ in 0..10 {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn sign_ups_are_500_at_once_and_then_60_a_minute() {
+    fn sign_ups_have_a_burst_of_500_and_then_60_a_minute() {
         let clock = FakeRelativeClock::default();
         let config = Config::default();
         let quota = Quota::per_minute(config.sign_up_limit.unwrap()).allow_burst(config.sign_up_burst);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_however_many_addresses_there_are() {
+    fn memory_is_bounded_for_any_number_of_addresses() {
         let quota = Quota::per_minute(number(1));
         let limit = RateLimit::with(quota, NonZeroUsize::new(3).unwrap(), FakeRelativeClock::default());
         for network in 0..1_000 {

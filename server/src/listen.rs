@@ -35,18 +35,18 @@ use crate::timeouts::{TimeoutStream, Timeouts};
 use crate::unsent::{CHARGED_FROM, ResponseBody};
 use crate::{files, metrics, request};
 
-/// The most bytes of a request's head in HTTP/1.
+/// The maximum size of a request's head in HTTP/1, in bytes.
 const HEAD_MAX: usize = 64 * 1024;
-/// The most bytes of each request's head in HTTP/2.
+/// The maximum size of each request's head in HTTP/2, in bytes.
 const HEAD_MAX_HTTP2: u32 = 16 * 1024;
-/// The most concurrent requests on an HTTP/2 connection.
+/// The maximum number of concurrent requests on an HTTP/2 connection.
 const STREAMS: u32 = 32;
 /// Flow-control windows for uploads, in bytes, of a stream and of an HTTP/2 connection.
 const STREAM_WINDOW: u32 = 128 * 1024;
 const CONNECTION_WINDOW: u32 = 256 * 1024;
-/// The most bytes of a response that h2 buffers for each stream.
+/// The maximum number of bytes of a response that h2 buffers for each stream.
 const STREAM_BUFFER: usize = 64 * 1024;
-/// The most streams that an HTTP/2 client may break by protocol errors.
+/// The maximum number of streams that an HTTP/2 client may break by protocol errors.
 const BROKEN_STREAMS: usize = 256;
 /// A connection whose client has left this many bytes unread gets no more responses: 128 KiB for each of its streams.
 const CONNECTION_UNSENT: usize = 4 * 1024 * 1024;
@@ -58,7 +58,7 @@ const SEND_BUFFER: usize = 128 * 1024;
 const BACKLOG: i32 = 4_096;
 /// Pause in accepting when the system has no resources for another connection.
 const REST: Duration = Duration::from_millis(200);
-/// How often a waiting connection asks for a permit again.
+/// The interval at which a waiting connection asks for a permit again.
 const AGAIN: Duration = Duration::from_millis(100);
 /// The timeout of the first request's head while permits are scarce.
 const SCARCE_HEADER_TIMEOUT: Duration = Duration::from_secs(2);
@@ -67,7 +67,7 @@ const SCARCE_HEADER_TIMEOUT: Duration = Duration::from_secs(2);
 /// and returns.
 ///
 /// # Errors
-/// When the listener cannot be used, or [`Tidings::start_background`] fails.
+/// An error of the system if the listener cannot be used; the errors of [`Tidings::start_background`].
 pub async fn serve(
     tidings: Tidings,
     config: Config,

@@ -1,4 +1,4 @@
-//! Metrics in the text format of Prometheus, on a listener of their own.
+//! Metrics in the text format of Prometheus, on a separate listener.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -31,9 +31,9 @@ use crate::security;
 const NAMESPACE: &str = "tidings";
 /// Upper bounds of the latency buckets, in seconds.
 const LATENCIES: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
-/// The longest that a connection may last.
+/// The maximum lifetime of a connection.
 const CONNECTION: Duration = Duration::from_secs(30);
-/// The most connections at a time; a new one closes the oldest.
+/// The maximum number of open connections; a new one closes the oldest.
 const CONNECTIONS: usize = 16;
 
 /// Counts answered requests.
@@ -147,7 +147,7 @@ fn counters(stats: &Stats) -> prometheus::Result<Registry> {
 /// Opens the listener for metrics.
 ///
 /// # Errors
-/// When the address cannot be bound.
+/// An error of the system if the address cannot be bound.
 pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let failed = |e: std::io::Error| {
         std::io::Error::new(e.kind(), format!("metrics cannot be served on {address}: {e}"))

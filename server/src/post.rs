@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_caller_who_may_not_import_is_refused_whatever_the_body() {
+    async fn a_caller_who_may_not_import_is_refused_for_every_body() {
         let service = service();
         let member = service.member("ann").await;
         let import = |body: &str| post("/import_posts", NDJSON, body.to_owned());

@@ -36,7 +36,7 @@ impl Reply {
         Self::bytes(answer::success(body).into(), JSON, gzip)
     }
 
-    /// Returns `{"result": "success"}` once a write is on disk. No thread blocks meanwhile.
+    /// Returns `{"result": "success"}` once a write is on disk. No thread blocks while it waits.
     ///
     /// # Errors
     /// The operation's errors.
@@ -119,7 +119,7 @@ impl Scope {
     }
 
     /// Returns `Vary`: the request headers that the response depends on. All responses of a public operation have the
-    /// same `Vary`, whatever their length: a cache must not give a guest's response to a member.
+    /// same `Vary`, regardless of their length: a cache must not give a guest's response to a member.
     const fn vary(self, is_negotiated: bool) -> Option<HeaderValue> {
         let vary = match (self.is_public, is_negotiated, self.names_origin) {
             (true, _, false) => "accept-encoding, authorization",

@@ -199,7 +199,7 @@ impl Call {
         self.answer_in(|lanes| &lanes.read, work).await
     }
 
-    /// Runs a search, or another operation that may read for long, and returns its result.
+    /// Runs a search, or another operation that may read for a long time, and returns its result.
     pub(crate) async fn query<T: Serialize>(
         self,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
@@ -266,13 +266,13 @@ fn is_auth_failure(error: &Error) -> bool {
     }
 }
 
-/// Returns the caller: a guest without an `Authorization` header; a token that fails if the header holds no bearer
-/// token.
+/// Returns the caller: a guest if there is no `Authorization` header; the bearer of an invalid token if the header does
+/// not contain a bearer token.
 pub(crate) fn caller(headers: &HeaderMap) -> Caller {
     token(headers).map_or(Caller::Nobody, Caller::token)
 }
 
-/// Returns the bearer token; an empty one if the header holds none.
+/// Returns the bearer token, or an empty one if the header does not contain any.
 pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     match (values.next(), values.next()) {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_without_a_bearer_token_is_a_token_that_fails() {
+    fn a_header_without_a_bearer_token_is_an_invalid_token() {
         let token = |values: &[&[u8]]| token(&headers(&AUTHORIZATION, values)).map(str::to_owned);
         assert_eq!(token(&[]), None);
         for header in [b"Bearer a.b.c".as_slice(), b"bearer a.b.c", b"BEARER  a.b.c"] {

@@ -1,6 +1,6 @@
 //! The routing table: for each path its methods, for each method its handler.
 //!
-//! A request takes one lookup, whatever the number of operations: first its path (404), then its method (405 with
+//! A request takes one lookup, regardless of the number of operations: first its path (404), then its method (405 with
 //! `Allow`). Token and body are read only afterwards. `Allow` lists the methods of the same table, and a test
 //! compares the table with the OpenAPI document.
 

@@ -1,8 +1,8 @@
 //! Security headers: browsers neither guess a response's type nor run or frame it.
 //!
-//! Every response has them, whatever its path, status and method. Their values are static, and the map is allocated
-//! once. `Strict-Transport-Security` is left to the proxy that terminates TLS. The responses of operations have no
-//! `Cross-Origin-Resource-Policy`, because pages of any origin may read them.
+//! Every response has them, regardless of its path, status and method. Their values are static, and the map is
+//! allocated once. `Strict-Transport-Security` is left to the proxy that terminates TLS. The responses of operations
+//! have no `Cross-Origin-Resource-Policy`, because pages of any origin may read them.
 
 use http::header::{CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue};
@@ -25,7 +25,7 @@ pub(crate) const PAGE_ISOLATION: [(HeaderName, HeaderValue); 2] = [
     (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
 ];
 
-/// The most headers of a response, CORS included, so that the map does not grow.
+/// The maximum number of headers of a response, including CORS, so that the map does not grow.
 const HEADERS: usize = 12;
 
 /// Returns an empty map with capacity for the headers of a response.

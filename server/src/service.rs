@@ -54,7 +54,7 @@ pub struct PeerAddress(pub IpAddr);
 /// - removing clients from the rate limits every second: without it, each limit keeps the last 65,536 clients.
 ///
 /// # Errors
-/// When [`Tidings::start_background`] fails.
+/// The errors of [`Tidings::start_background`].
 ///
 /// # Examples
 ///

@@ -16,7 +16,7 @@ use crate::connections::Connections;
 
 /// The approximate memory of a stream in addition to its response: its request, its tasks and its state in h2.
 pub(crate) const STREAM_COST: usize = 16 * 1024;
-/// How long a stream that was reset may still hold its response.
+/// The time for which a stream that was reset may still hold its response.
 const RESET_TIME: Duration = Duration::from_secs(5);
 
 tokio::task_local! {

@@ -16,7 +16,8 @@ use crate::stream::StreamState;
 
 /// The size in bytes from which a response is charged; smaller ones are part of the cost of a connection or a stream.
 pub(crate) const CHARGED_FROM: usize = 4 * 1024;
-/// The most bytes of an HTTP/2 frame: how much a client has to read for its response to have made progress.
+/// The maximum size of an HTTP/2 frame in bytes: the amount that a client has to read for its response to make
+/// progress.
 const SLICE: usize = 16 * 1024;
 
 /// The bytes of responses that all connections hold.

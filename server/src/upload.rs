@@ -14,9 +14,9 @@ use tokio::time::timeout;
 
 use crate::reply::Refusal;
 
-/// The most chunks of a body that wait for the operation to read them.
+/// The maximum number of chunks of a body that wait for the operation to read them.
 const CHUNKS: usize = 16;
-/// How many bytes of an unused body the server still reads, and for how long.
+/// The maximum size of an unused body that the server still reads, in bytes, and the time for reading it.
 const LINGER_BYTES: usize = 64 * 1024 * 1024;
 const LINGER_TIME: Duration = Duration::from_secs(10);
 
@@ -127,7 +127,7 @@ impl Upload {
 }
 
 impl Drop for Upload {
-    /// Reads on for a while what an HTTP/1 client still sends.
+    /// Reads and discards the rest of an HTTP/1 request for a short time.
     ///
     /// Such a client may read the response only after it has sent the body. Closing a connection with unread bytes
     /// resets it, which can destroy a response on its way.
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_is_whole_however_many_chunks_it_arrives_in() {
+    async fn a_body_is_whole_for_any_number_of_chunks() {
         for chunks in [&["0123456789"][..], &["01234", "56789"], &["0", "", "12345", "6789"]] {
             assert_eq!(whole(upload(None, chunks)).await.unwrap(), "0123456789");
         }

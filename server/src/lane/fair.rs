@@ -33,7 +33,7 @@ struct Shared {
     /// Notified when a job is queued and when the pool closes.
     changed: Condvar,
     threads: usize,
-    /// How many jobs may wait in addition to those that run.
+    /// The maximum number of waiting jobs, in addition to the running ones.
     queue: usize,
 }
 

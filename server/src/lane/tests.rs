@@ -11,7 +11,7 @@ fn free(lane: &Lane) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn a_full_lane_refuses_at_once_and_the_others_run_on() {
+async fn a_full_lane_refuses_immediately_and_the_others_keep_running() {
     let lanes = Lanes::new(1, 1, 1, Verifier::Roster);
     let (release, released) = mpsc::channel::<()>();
     let store = lanes.store.clone();
@@ -74,7 +74,7 @@ async fn a_panic_is_an_internal_error_and_frees_the_lane() {
 }
 
 #[tokio::test]
-async fn short_work_beyond_the_queue_is_refused_at_once() {
+async fn short_work_beyond_the_queue_is_refused_immediately() {
     let threads = 2;
     let lane = Lane::short(threads, 1);
     let (started, starts) = mpsc::channel();
@@ -159,7 +159,7 @@ async fn one_network_cannot_fill_the_queue_for_others() {
 }
 
 #[tokio::test]
-async fn work_leaves_the_queue_and_never_runs_when_its_caller_is_gone() {
+async fn work_leaves_the_queue_when_its_caller_is_gone() {
     let (lane, threads, release) = busy(1).await;
     let (told, ran) = mpsc::channel();
     let other = lane.clone();

@@ -25,7 +25,7 @@ fn server(config: Config) -> Server {
     Server { address, stop, served: tokio::spawn(served), _service: service }
 }
 
-/// Reads what the server sends until it closes the connection.
+/// Reads from the connection until the server closes it.
 async fn until_closed(mut socket: TcpStream) -> String {
     let mut answer = String::new();
     let _ = timeout(Duration::from_secs(5), socket.read_to_string(&mut answer)).await.unwrap();
@@ -71,7 +71,7 @@ async fn a_connection_over_the_limit_replaces_one_that_waits_for_its_client() {
 }
 
 #[tokio::test]
-async fn a_shutdown_closes_idle_connections_at_once_and_lets_a_request_end() {
+async fn a_shutdown_closes_idle_connections_and_lets_a_request_end() {
     let server = server(Config::default());
     let mut idle = send(&server, HEALTH).await;
     idle.read_exact(&mut [0; 16]).await.unwrap();

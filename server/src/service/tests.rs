@@ -74,7 +74,7 @@ impl Host {
         Self { address, stop, served }
     }
 
-    /// Sends the head of a request and what follows it on a connection of its own.
+    /// Sends the head of a request and the bytes after it on a new connection.
     async fn begin(&self, line: &str, headers: &str, body: &str) -> TcpStream {
         let mut socket = TcpStream::connect(self.address).await.unwrap();
         let head = format!("{line} HTTP/1.1\r\nHost: here\r\nConnection: close\r\n{headers}\r\n{body}");
@@ -246,7 +246,7 @@ async fn the_host_says_which_client_a_request_comes_from() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_sync_is_taken() {
+async fn a_body_that_is_not_sync_is_accepted() {
     let tidings = testing::service();
     let service = service(tidings.tidings.clone(), Config::default()).unwrap();
     let body = Full::new(Bytes::from_static(br#"{"id":"ann","pw":"password"}"#)).boxed_unsync();
