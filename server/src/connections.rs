@@ -65,7 +65,7 @@ struct Entry {
     connection: Arc<Connection>,
 }
 
-/// Why a connection is refused.
+/// The reason to refuse a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// All permits are held by connections that work on a request: wait until one closes.

@@ -141,7 +141,7 @@ fn compress(bytes: &[u8]) -> Bytes {
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("writing to memory does not fail").into()
 }
 
-/// Why a request is refused. `Display` is the `result` text of the response.
+/// The reason to refuse a request. `Display` is the `result` text of the response.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
     /// The operation failed.

@@ -21,8 +21,11 @@ use crate::store::{StoreError, Tx};
 /// The identity that a caller claims, after the checks that need no database.
 #[derive(Clone)]
 pub(crate) enum Identity {
+    /// A guest, or a caller with an invalid token.
     Nobody,
+    /// The member with this folded id. With a token, the token's generation and the token itself.
     Named { folded: String, token: Option<(i64, Token)> },
+    /// The operator.
     Operator,
 }
 

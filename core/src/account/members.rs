@@ -31,7 +31,8 @@ impl Caller {
     /// including a blacklisted member's; a member only on their own.
     ///
     /// # Errors
-    /// `Not found` if the operator names an unknown member; `Not admin` if a member names another account.
+    /// `Not found` if the operator names an unknown member; `Not admin` if a member names another account; `bad token` for
+    /// every other caller.
     pub fn on_behalf_of(&self, tidings: &Tidings, id: &str) -> Result<Self> {
         let identity = self.identify(tidings);
         tidings.store().read(|tx| {
@@ -48,7 +49,7 @@ impl Caller {
     }
 }
 
-/// Which members to list.
+/// The input of [`list`].
 #[derive(Clone, Debug, Default)]
 pub struct MemberQuery {
     /// A text that the id, the nickname or the verified name contains, ignoring the case of ASCII letters; `None`
@@ -88,7 +89,8 @@ pub struct MemberEntry {
     pub date: Timestamp,
 }
 
-/// Returns a page of members. Members who sign up between two pages are listed if their ids come after the first page.
+/// Returns a page of members. A member who signs up between two pages is on a later page if their id comes after the
+/// last id so far.
 ///
 /// A page is read along the index of ids; a search also reads the members that it skips.
 ///

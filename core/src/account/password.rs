@@ -140,7 +140,7 @@ impl Hasher {
         }
         let (grant, granted) = oneshot::channel();
         match slots.waiting.push(turn.purpose, turn.client, grant) {
-            // A displaced caller is told by dropping its `grant`.
+            // Dropping the `grant` of a displaced caller ends its wait.
             Pushed::Waiting(_) | Pushed::Displaced(..) => {}
             Pushed::Refused(_) => return Err(Error::Overloaded),
         }

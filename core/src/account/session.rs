@@ -42,8 +42,8 @@ pub struct SignUp {
 /// Registers a member and signs them in.
 ///
 /// # Errors
-/// `wrong user info` if the id, password or nickname breaks its rule, `check pw` if the passwords differ, `already
-/// id` if the id is taken or reserved for the university, in this order; `sign_up fail` if the store fails;
+/// In this order: `wrong user info` if the id, password or nickname breaks its rule; `check pw` if the passwords
+/// differ; `already id` if the id is taken or reserved for the university. `sign_up fail` if the store fails;
 /// `overloaded` if too many passwords wait to be hashed.
 pub fn sign_up(tidings: &Tidings, form: &SignUp) -> Result<AccessToken> {
     sign_up_from(tidings, form, None)

@@ -1,7 +1,8 @@
 //! The formulas of the recommended feed: its signals, their weights, and diversity.
 //!
-//! For a member, the score of a post is `interest_weight · interest + novel_weight · novelty + recent_weight ·
-//! recency + popular_weight · popularity`; for a guest, `fresh_weight · freshness + popular_weight · popularity`.
+//! For a member, the score of a post is the sum of `interest_weight · interest`, `novel_weight · novelty`,
+//! `recent_weight · recency` and `popular_weight · popularity`; for a guest, it is the sum of
+//! `fresh_weight · freshness` and `popular_weight · popularity`.
 //! Each signal is from 0 to 1. None depends on the current time, so the order changes only with posts and acts.
 //!
 //! - *Interest* is measured by the module `interest`.

@@ -83,7 +83,7 @@ pub struct JsonList(pub(crate) String);
 impl JsonList {
     /// Returns the texts.
     pub fn texts(&self) -> Vec<String> {
-        // `json_list` wrote the text.
+        // The text is valid JSON because `json_list` wrote it.
         serde_json::from_str(&self.0).unwrap_or_default()
     }
 }

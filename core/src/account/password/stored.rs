@@ -1,8 +1,8 @@
 //! Password hashes in the database: ours, and those of the systems that members were imported from.
 //!
 //! Argon2 is written as a PHC string. PBKDF2 and scrypt are written as by Werkzeug's `generate_password_hash`:
-//! `pbkdf2:sha256:600000$salt$hex` and `scrypt:32768:8:1$salt$hex`, where the salt is the text itself, not its
-//! decoding. An empty text means that the member has no password and cannot sign in until the operator sets one.
+//! `pbkdf2:sha256:600000$salt$hex` and `scrypt:32768:8:1$salt$hex`, where the salt is used as text, without
+//! decoding it. An empty text means that the member has no password and cannot sign in until the operator sets one.
 //!
 //! The cost of a hash is bounded, so that an imported hash cannot be used to exhaust memory or processor time.
 
