@@ -249,7 +249,7 @@ pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(
 /// # Errors
 /// `last administrator` if no administrator who can sign in would remain.
 pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
-    keep_an_administrator(tx, member)?;
+    require_another_administrator(tx, member)?;
     tx.run("DELETE FROM member WHERE key = $1", &[member.key.into()])?;
     tx.touch(Topic::Members);
     // The access log shows the member as `removed` from now on. `analysis::log` detaches their lines later, in small
@@ -265,7 +265,7 @@ pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
 ///
 /// # Errors
 /// `last administrator` if none would remain.
-pub(crate) fn keep_an_administrator(tx: &mut dyn Tx, without: &MemberRecord) -> Result<()> {
+pub(crate) fn require_another_administrator(tx: &mut dyn Tx, without: &MemberRecord) -> Result<()> {
     if !without.admin || without.blacklisted {
         return Ok(());
     }

@@ -71,7 +71,7 @@ pub fn revoke(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     let (operator, id) = (caller.operator()?, id.to_owned());
     tidings.store().write(move |tx| {
         let member = account::find(tx, &id)?.ok_or(Error::NotFound)?;
-        account::keep_an_administrator(tx, &member)?;
+        account::require_another_administrator(tx, &member)?;
         Ok(sql::revoke(tx, operator, member.key)?)
     })
 }
@@ -148,7 +148,7 @@ pub fn push_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Resu
         if member.blacklisted {
             return Ok(());
         }
-        account::keep_an_administrator(tx, &member)?;
+        account::require_another_administrator(tx, &member)?;
         blacklist_since(tx, &admin, member, Some(now))
     })
 }

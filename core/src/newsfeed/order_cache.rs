@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_found_for_ten_minutes_after_its_last_first_page_and_only_for_its_feed() {
+    fn an_order_is_cached_for_ten_minutes_after_its_last_first_page() {
         let (cache, order_7) = (OrderCache::default(), order(FeedKind::Personal(ANN), vec![1, 2]));
         let next = Next { order: order_7.id, place: 1, limit: 1 };
         let found = |kind, now| cache.find(next, &[kind], None, now).is_some();
