@@ -67,13 +67,15 @@ const SCARCE_HEADER_TIMEOUT: Duration = Duration::from_secs(2);
 /// and returns.
 ///
 /// # Errors
-/// An error of the system if the listener cannot be used; the errors of [`Tidings::start_background`].
+/// When a setting is out of bounds ([`Config::check`]), the listener cannot be used, or [`Tidings::start_background`]
+/// fails.
 pub async fn serve(
     tidings: Tidings,
     config: Config,
     listener: std::net::TcpListener,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
+    config.check().map_err(|invalid| io::Error::new(io::ErrorKind::InvalidInput, invalid))?;
     let connections = Connections::new(&config, files::room_for(config.max_connections));
     let mut acceptor = Acceptor { listener: listen_on(listener)?, connections, waiting: None };
     let app = App::new(tidings, config);

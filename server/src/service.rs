@@ -54,7 +54,7 @@ pub struct PeerAddress(pub IpAddr);
 /// - removing clients from the rate limits every second: without it, each limit keeps the last 65,536 clients.
 ///
 /// # Errors
-/// The errors of [`Tidings::start_background`].
+/// When a setting is out of bounds ([`Config::check`]), or [`Tidings::start_background`] fails.
 ///
 /// # Examples
 ///
@@ -98,6 +98,7 @@ pub fn service<B>(
 where
     B: Body<Data: Send, Error: Into<Box<dyn StdError + Send + Sync>>> + Send + Unpin + 'static,
 {
+    config.check()?;
     tidings.start_background()?;
     // Nothing would serve the metrics, so none are collected.
     let app = App::new(tidings, Config { metrics_listen: None, ..config });

@@ -214,3 +214,11 @@ async fn a_shutdown_does_not_wait_for_a_client_without_a_window() {
     server.stop.send(()).unwrap();
     timeout(Duration::from_secs(20), server.served).await.unwrap().unwrap().unwrap();
 }
+
+#[tokio::test]
+async fn a_setting_out_of_bounds_is_refused() {
+    let server = server(Config { operations: 0, ..Config::default() });
+    let refused = server.served.await.unwrap().unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
+    assert!(refused.to_string().contains("operations"), "{refused}");
+}

@@ -255,3 +255,11 @@ async fn a_body_that_is_not_sync_is_accepted() {
     let answer = Response::from_parts(head, body.collect().await.map_err(Into::into).unwrap().to_bytes());
     assert_eq!(outcome(&answer), "200 No member");
 }
+
+#[test]
+fn a_setting_out_of_bounds_is_refused() {
+    let tidings = testing::service();
+    let config = Config { operations: 0, ..Config::default() };
+    let refused = service::<http_body_util::Empty<Bytes>>(tidings.tidings.clone(), config).err();
+    assert!(matches!(&refused, Some(tidings_core::Error::InvalidSetting(invalid)) if invalid.settings == ["operations"]));
+}
