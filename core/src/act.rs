@@ -10,7 +10,6 @@
 use std::io::BufRead;
 use std::sync::Arc;
 
-use serde::Deserialize;
 
 use crate::Tidings;
 use crate::account::{Admin, Caller, fold};
@@ -18,7 +17,7 @@ use crate::clock;
 use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::Result;
-use crate::import::{self, FieldKind, Kind, MoveReport, Progress, Written};
+use crate::import::{self, Kind, MoveReport, Progress, Written};
 use crate::newsfeed;
 use crate::post;
 use crate::search::{ListedSearch, Search};
@@ -45,14 +44,15 @@ const DATE_RULE: &str = "date is written like 2026-11-20T08:36:00Z, from 1970 on
 const FUTURE: &str = "date is in the future";
 
 const EXAMPLE: &str = "an act is written as {\"id\": …, \"type\": \"view\", \"url\": …, \"date\": …}, or with search or newsfeed_name";
-const FIELDS: [(&str, FieldKind); 6] = [
-    ("id", FieldKind::Text),
-    ("type", FieldKind::Text),
-    ("url", FieldKind::Text),
-    ("search", FieldKind::Text),
-    ("newsfeed_name", FieldKind::Text),
-    ("date", FieldKind::Text),
-];
+
+import::fields! {
+    "id" id: String = Text,
+    "type" kind: String = Text,
+    "url" url: String = Text,
+    "search" search: String = Text,
+    "newsfeed_name" newsfeed_name: String = Text,
+    "date" date: String = Text,
+}
 
 /// Imports acts: one JSON object per line (NDJSON), or one JSON array of objects. The fields are `id` (of the member),
 /// `type` (`view`, `like`, `search` or `newsfeed`), `date`, and depending on the type `url`, `search` or
@@ -76,7 +76,7 @@ pub fn import(
     // The log must be complete, because the visits of a day are computed from it.
     tidings.analysis().settle();
     let lines = import::json(input, |number, text| {
-        Line::check(tidings, number, import::fields(text, &FIELDS, EXAMPLE)?)
+        Line::check(tidings, number, import::parse_fields(text, EXAMPLE)?)
     });
     Ok(import::run(tidings, caller, ActImport::new(tidings), lines, progress)?.into())
 }
@@ -85,7 +85,7 @@ pub fn import(
 #[cfg(feature = "fuzzing")]
 pub(crate) fn read_lines(tidings: &Tidings, input: &[u8]) -> import::Read {
     let lines = import::json(input, |number, text| {
-        Line::check(tidings, number, import::fields(text, &FIELDS, EXAMPLE)?)
+        Line::check(tidings, number, import::parse_fields(text, EXAMPLE)?)
     });
     import::read_all(lines, drop)
 }
@@ -95,18 +95,6 @@ pub(crate) struct ActImport {
     calendar: Arc<crate::analysis::calendar::Calendar>,
     pub(crate) like_weight: f64,
     pub(crate) clock: clock::Clock,
-}
-
-/// The fields of a line. Other fields are ignored.
-#[derive(Deserialize)]
-struct Fields {
-    id: Option<String>,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    url: Option<String>,
-    search: Option<String>,
-    newsfeed_name: Option<String>,
-    date: Option<String>,
 }
 
 /// A valid line.

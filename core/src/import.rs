@@ -386,18 +386,58 @@ impl Report {
     }
 }
 
-/// What the value of a field is, as far as reading it depends on it.
+/// The type of a field of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldKind {
+    /// A text on one line.
     Text,
+    /// A text whose white space counts.
+    LongText,
+    /// A list of texts.
     List,
+    /// A whole number.
     Count,
+}
+
+/// Declares the fields of a line: a struct that a line is read into, and the table of their names and types.
+///
+/// Each row is the name in the input, the name in the struct, the Rust type and the [`FieldKind`]. A line may leave out
+/// any field. Attributes of a row are those of the struct's field.
+macro_rules! fields {
+    ($($(#[$attribute:meta])* $name:literal $field:ident: $type:ty = $kind:ident,)+) => {
+        /// The fields of a line; all others are ignored.
+        #[derive(Default, serde::Deserialize)]
+        pub(super) struct Fields {
+            $(
+                #[serde(rename = $name)]
+                $(#[$attribute])*
+                pub(super) $field: Option<$type>,
+            )+
+        }
+
+        impl $crate::import::LineFields for Fields {
+            const KINDS: &'static [(&'static str, $crate::import::FieldKind)] =
+                &[$(($name, $crate::import::FieldKind::$kind)),+];
+        }
+    };
+}
+pub(crate) use fields;
+
+/// The fields of a line, as [`fields!`] declares them.
+pub(crate) trait LineFields: serde::de::DeserializeOwned {
+    /// The name and the type of each field.
+    const KINDS: &'static [(&'static str, FieldKind)];
+
+    /// Returns the type of a field.
+    fn kind(name: &str) -> Option<FieldKind> {
+        Self::KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+    }
 }
 
 impl fmt::Display for FieldKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Text => "a text in quotes",
+            Self::Text | Self::LongText => "a text in quotes",
             Self::List => "a list of texts in quotes",
             Self::Count => "a whole number",
         })
@@ -408,7 +448,7 @@ impl FieldKind {
     fn fits(self, value: &serde_json::Value) -> bool {
         match self {
             _ if value.is_null() => true,
-            Self::Text => value.is_string(),
+            Self::Text | Self::LongText => value.is_string(),
             Self::Count => value.is_i64(),
             Self::List => {
                 value.is_string()
@@ -418,19 +458,15 @@ impl FieldKind {
     }
 }
 
-/// Reads the fields of a line, a JSON object. `kinds` are the fields it may have, and `example` how it is written.
+/// Reads the fields of a line, which is a JSON object. `example` is a text about its form, for errors.
 ///
 /// # Errors
-/// What is wrong with it, so that a person can mend it.
-pub(crate) fn fields<F: serde::de::DeserializeOwned>(
-    json: &[u8],
-    kinds: &[(&str, FieldKind)],
-    example: &str,
-) -> Result<F, String> {
+/// The fault, so that a person can correct it.
+pub(crate) fn parse_fields<F: LineFields>(json: &[u8], example: &str) -> Result<F, String> {
     let json = json.trim_ascii();
-    // An array of the values would do for the reader, too.
+    // Serde would also accept an array of the values.
     let object = json.starts_with(b"{").then(|| serde_json::from_slice(json));
-    if let Some(Ok(fields)) = object { Ok(fields) } else { Err(explain(json, kinds, example)) }
+    if let Some(Ok(fields)) = object { Ok(fields) } else { Err(explain(json, F::KINDS, example)) }
 }
 
 fn explain(json: &[u8], kinds: &[(&str, FieldKind)], example: &str) -> String {

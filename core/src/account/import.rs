@@ -2,7 +2,6 @@
 
 use std::io::BufRead;
 
-use serde::Deserialize;
 use zeroize::Zeroizing;
 
 use super::password::stored::Stored;
@@ -11,7 +10,7 @@ use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::config::{Bounds, Config};
 use crate::error::Result;
-use crate::import::{self, BATCH_TIME, FieldKind, Kind, MoveReport, Progress, Written};
+use crate::import::{self, BATCH_TIME, Kind, MoveReport, Progress, Written};
 use crate::store::{Arg, StoreError, Topic, Tx};
 use crate::text;
 
@@ -26,14 +25,15 @@ const MAJOR_ALONE: &str = "major is given without a name: the university verifie
 const DATE_RULE: &str = "date is written like 2026-11-20T08:36:00Z, and is not in the future";
 
 const EXAMPLE: &str = "a member is written as {\"id\": …, \"nickname\": …, \"password_hash\": …}";
-const FIELDS: [(&str, FieldKind); 6] = [
-    ("id", FieldKind::Text),
-    ("nickname", FieldKind::Text),
-    ("password_hash", FieldKind::Text),
-    ("name", FieldKind::Text),
-    ("major", FieldKind::Text),
-    ("date", FieldKind::Text),
-];
+
+import::fields! {
+    "id" id: String = Text,
+    "nickname" nickname: String = Text,
+    "password_hash" password_hash: Zeroizing<String> = Text,
+    "name" name: String = Text,
+    "major" major: String = Text,
+    "date" date: String = Text,
+}
 
 /// Imports members: one JSON object a line (NDJSON), or one JSON array of them, with the fields `id`, `nickname`,
 /// `password_hash`, `name`, `major` and `date`. Other fields are ignored.
@@ -58,7 +58,7 @@ pub fn import_members(
 ) -> Result<MoveReport> {
     let (config, now) = (tidings.config(), tidings.now());
     let lines =
-        import::json(input, |_, text| Line::check(config, now, import::fields(text, &FIELDS, EXAMPLE)?));
+        import::json(input, |_, text| Line::check(config, now, import::parse_fields(text, EXAMPLE)?));
     Ok(import::run(tidings, caller, Members, lines, progress)?.into())
 }
 
@@ -66,23 +66,12 @@ pub fn import_members(
 #[cfg(feature = "fuzzing")]
 pub(crate) fn read_lines(input: &[u8], config: &Config, now: Timestamp) -> import::Read {
     let lines =
-        import::json(input, |_, text| Line::check(config, now, import::fields(text, &FIELDS, EXAMPLE)?));
+        import::json(input, |_, text| Line::check(config, now, import::parse_fields(text, EXAMPLE)?));
     import::read_all(lines, drop)
 }
 
 /// Writes the members of an import.
 struct Members;
-
-/// The fields of a line; all others are ignored.
-#[derive(Deserialize)]
-struct Fields {
-    id: Option<String>,
-    nickname: Option<String>,
-    password_hash: Option<Zeroizing<String>>,
-    name: Option<String>,
-    major: Option<String>,
-    date: Option<String>,
-}
 
 /// A valid line.
 struct Line {

@@ -16,13 +16,13 @@ const UNKNOWN_MAX: usize = 10;
 const TOO_LONG: &str = "it is longer than 1 MiB, or a quote in it is not closed: what follows is not read";
 const NOT_UTF8: &str = "it is not UTF-8: save the file in that encoding";
 
-/// What the first line may name.
+/// The columns that a kind of import reads.
 pub(crate) struct Columns {
-    /// The names of the columns that are read, in lower case.
-    pub(crate) known: &'static [&'static str],
-    /// Those without which no line can be read.
+    /// Returns whether a column of this name, in lower case, is read.
+    pub(crate) is_known: fn(&str) -> bool,
+    /// The names of the required columns.
     pub(crate) needed: &'static [&'static str],
-    /// What is said where one of those is missing.
+    /// The error for a file without a required column.
     pub(crate) missing: &'static str,
 }
 
@@ -117,7 +117,7 @@ impl<R: Read, P> Lines<R, P> {
     fn take_names(&mut self, header: &StringRecord) -> bool {
         let written = || header.iter().map(|name| name.trim_start_matches('\u{feff}').trim());
         let names: Vec<String> = written().map(str::to_ascii_lowercase).collect();
-        let is_known = |name: &str| name.is_empty() || self.columns.known.contains(&name);
+        let is_known = |name: &str| name.is_empty() || (self.columns.is_known)(name);
         let unknown = names.iter().zip(written()).filter(|(name, _)| !is_known(name));
         self.unknown = unknown.map(|(_, written)| written.to_owned()).take(UNKNOWN_MAX).collect();
         let complete = self.columns.needed.iter().all(|needed| names.iter().any(|name| name == needed));

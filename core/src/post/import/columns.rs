@@ -1,39 +1,36 @@
 //! Posts in CSV. The columns have the names of the fields.
 
 use csv::StringRecord;
+use serde::Deserialize as _;
+use serde_json::Value;
 
-use super::line::{FAV_RULE, Fields, Names, VIEW_RULE};
+use super::line::{Fields, Names};
 use crate::import::csv::Columns;
+use crate::import::{FieldKind, LineFields as _};
 
-/// The columns of posts.
+/// The columns of a file of posts.
 pub(super) const COLUMNS: Columns = Columns {
-    known: &["_id", "title", "url", "date", "post", "img", "end_date", "topic", "tag", "view", "fav_cnt"],
+    is_known: |name| Fields::kind(name).is_some(),
     needed: &["url"],
     missing: "the first line names the fields, and url is not among them: title,url,post,img,topic,tag,date,end_date",
 };
 
-/// Returns the fields of a line.
+/// Returns the fields of a line. An empty value is read like `null` in JSON.
 pub(super) fn fields(names: &[String], values: &StringRecord) -> Result<Fields, String> {
-    let mut fields = Fields::default();
+    let mut fields = serde_json::Map::new();
     for (name, written) in names.iter().zip(values) {
-        let value = written.trim();
-        let given = || Some(value).filter(|value| !value.is_empty()).map(str::to_owned);
-        let list = || Some(Names::split(value, &[',', ';']));
-        let count = |rule: &str| given().map(|given| given.parse().map_err(|_| rule.to_owned())).transpose();
-        match name.as_str() {
-            "_id" => fields.id = given(),
-            "title" => fields.title = given(),
-            "url" => fields.url = given(),
-            "date" => fields.date = given(),
-            "post" => fields.post = Some(written.strip_suffix('\r').unwrap_or(written).to_owned()),
-            "img" => fields.img = Some(value.to_owned()),
-            "end_date" => fields.end_date = Some(value.to_owned()),
-            "topic" => fields.topic = list(),
-            "tag" => fields.tag = list(),
-            "view" => fields.view = count(VIEW_RULE)?,
-            "fav_cnt" => fields.fav_cnt = count(FAV_RULE)?,
-            _ => {}
-        }
+        let Some(kind) = Fields::kind(name) else { continue };
+        let value = match (kind, written.trim()) {
+            (FieldKind::LongText, _) => Value::from(written.strip_suffix('\r').unwrap_or(written)),
+            (_, "") => Value::Null,
+            (FieldKind::Text, value) => Value::from(value),
+            (FieldKind::List, value) => Value::from(Names::split(value, &[',', ';']).0),
+            (FieldKind::Count, value) => {
+                let count = value.parse::<i64>();
+                Value::from(count.map_err(|_| format!("{name} is a whole number, at least 0"))?)
+            }
+        };
+        fields.insert(name.clone(), value);
     }
-    Ok(fields)
+    Fields::deserialize(Value::Object(fields)).map_err(|error| error.to_string())
 }

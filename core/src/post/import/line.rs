@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
-use crate::import::{self, FieldKind};
+use crate::import;
 use crate::post::draft::{Change, Draft};
 use crate::post::token_fields::TokenFields;
 
@@ -18,19 +18,24 @@ pub(super) const VIEW_RULE: &str = "view is a whole number, at least 0";
 pub(super) const FAV_RULE: &str = "fav_cnt is a whole number, at least 0";
 const URL_MISSING: &str = "url is missing: it identifies the post";
 
-const FIELDS: [(&str, FieldKind); 11] = [
-    ("_id", FieldKind::Text),
-    ("title", FieldKind::Text),
-    ("post", FieldKind::Text),
-    ("url", FieldKind::Text),
-    ("img", FieldKind::Text),
-    ("topic", FieldKind::List),
-    ("tag", FieldKind::List),
-    ("date", FieldKind::Text),
-    ("end_date", FieldKind::Text),
-    ("view", FieldKind::Count),
-    ("fav_cnt", FieldKind::Count),
-];
+import::fields! {
+    "_id" id: String = Text,
+    "title" title: String = Text,
+    #[serde(default, deserialize_with = "or_empty")]
+    "post" post: String = LongText,
+    "url" url: String = Text,
+    #[serde(default, deserialize_with = "or_empty")]
+    "img" img: String = Text,
+    #[serde(default, deserialize_with = "or_empty")]
+    "topic" topic: Names = List,
+    #[serde(default, deserialize_with = "or_empty")]
+    "tag" tag: Names = List,
+    "date" date: String = Text,
+    #[serde(default, deserialize_with = "or_empty")]
+    "end_date" end_date: String = Text,
+    "view" view: i64 = Count,
+    "fav_cnt" fav_cnt: i64 = Count,
+}
 
 /// A valid line.
 pub(super) struct Line {
@@ -51,7 +56,7 @@ impl Line {
     /// # Errors
     /// Returns the reason, for people.
     pub(super) fn parse(number: u64, json: &[u8]) -> Result<Self, String> {
-        let fields = import::fields(json, &FIELDS, "a post is written as {\"title\": …, \"url\": …}")?;
+        let fields = import::parse_fields(json, "a post is written as {\"title\": …, \"url\": …}")?;
         Self::new(number, fields)
     }
 
@@ -87,28 +92,6 @@ impl Line {
     }
 }
 
-/// The fields of a line. Other fields are ignored.
-#[derive(Default, serde::Deserialize)]
-pub(super) struct Fields {
-    #[serde(rename = "_id")]
-    pub(super) id: Option<String>,
-    pub(super) title: Option<String>,
-    #[serde(default, deserialize_with = "or_empty")]
-    pub(super) post: Option<String>,
-    pub(super) url: Option<String>,
-    #[serde(default, deserialize_with = "or_empty")]
-    pub(super) img: Option<String>,
-    #[serde(default, deserialize_with = "or_empty")]
-    pub(super) topic: Option<Names>,
-    #[serde(default, deserialize_with = "or_empty")]
-    pub(super) tag: Option<Names>,
-    pub(super) date: Option<String>,
-    #[serde(default, deserialize_with = "or_empty")]
-    pub(super) end_date: Option<String>,
-    pub(super) view: Option<i64>,
-    pub(super) fav_cnt: Option<i64>,
-}
-
 /// Deserializes a field that is present, where null means an empty value.
 fn or_empty<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
@@ -120,7 +103,7 @@ where
 
 /// A list of names; in JSON also a text with commas between the names.
 #[derive(Default)]
-pub(super) struct Names(Vec<String>);
+pub(super) struct Names(pub(super) Vec<String>);
 
 impl Names {
     /// Splits a text at each of the separators.
