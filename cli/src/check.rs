@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use tidings_core::account::Operator;
-use tidings_core::check::{self, CancelFlag, Checks, Context};
+use tidings_core::check::{self, CancelFlag, Checks, Context, Remedy};
 use tidings_core::{Error, StoreError};
 
 use crate::database;
@@ -105,12 +105,17 @@ fn failed(database: &Path, error: Error) -> Failure {
     }
 }
 
-/// Prints one line per check: a sign, a word, its name and its detail.
+/// Prints one line per check: a sign, a word, its name, its detail, and the command that helps.
 fn show(page: &mut Page, checks: &Checks) {
     let widest = checks.checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
     for check in &checks.checks {
         let (style, sign) = if check.ok { (Style::Plain, "✓ ok   ") } else { (Style::Bad, "✗ wrong") };
-        page.styled(style, format!("{sign}  {:widest$}  {}", readable(check.name), check.detail));
+        let command = match check.remedy {
+            None => "",
+            Some(Remedy::Repair) => ": tidings check --repair",
+            Some(Remedy::Restore) => ": tidings restore FILE",
+        };
+        page.styled(style, format!("{sign}  {:widest$}  {}{command}", readable(check.name), check.detail));
     }
 }
 

@@ -1,9 +1,10 @@
-//! Whether a database is sound, and its place fit for it; and what is kept beside rows, made from them anew.
+//! Checks a database and its environment, and repairs derived rows.
 //!
-//! A check only looks, whoever writes meanwhile, each time at one moment; it needs no service, so that it also tells
-//! what is wrong with a database that does not open any more. [`repair`] mends what follows from other rows: counters,
-//! labels and the search index. Nothing mends a damaged file: a backup does.
+//! [`check`] changes nothing. Each of its steps reads one snapshot, so other processes may write at the same time. It
+//! needs no running service, so it can also report why a database no longer opens. [`repair`] recomputes the rows that
+//! follow from other rows: counters, labels and the search index. A damaged file needs a backup.
 
+use std::fmt;
 use std::path::Path;
 
 use serde::Serialize;
@@ -23,55 +24,78 @@ mod place;
 #[cfg(test)]
 mod tests;
 
-/// What [`check`] answers.
+/// The result of [`check`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Checks {
-    /// What was looked at, in the order in which it matters.
+    /// The checks, the most important first.
     pub checks: Vec<Check>,
 }
 
-/// Something that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What it is called; names do not change.
+    /// The name of the check. Names are stable across versions.
     pub name: &'static str,
-    /// Whether it is as it should be.
+    /// Whether the check passed.
     pub ok: bool,
-    /// How it is; and when that is not well, what to do.
+    /// What the check found, and what to do if it failed.
     pub detail: String,
+    /// The remedy for a failed check, when a function of this crate provides it. `detail` ends with its name.
+    #[serde(skip)]
+    pub remedy: Option<Remedy>,
+}
+
+/// A remedy for a failed check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// [`repair`].
+    Repair,
+    /// [`restore`](crate::backup::restore).
+    Restore,
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Repair => "repair the database",
+            Self::Restore => "restore a backup",
+        })
+    }
 }
 
 impl Checks {
-    /// Whether everything is as it should be.
+    /// Returns whether every check passed.
     pub fn ok(&self) -> bool {
         self.checks.iter().all(|check| check.ok)
     }
 
-    /// Whether anything is wrong that [`repair`] mends.
+    /// Returns whether [`repair`] helps against any failed check.
     pub fn repairable(&self) -> bool {
-        let mends = |name| name == INTEGRITY || DERIVED.iter().any(|derived| derived.name == name);
-        // A fault of the search index is told as one of the file.
-        self.checks.iter().any(|check| !check.ok && mends(check.name) && check.detail.ends_with(REPAIR))
+        self.checks.iter().any(|check| check.remedy == Some(Remedy::Repair))
     }
 }
 
 impl Check {
     fn new(name: &'static str, ok: bool, detail: impl Into<String>) -> Self {
-        Self { name, ok, detail: detail.into() }
+        Self { name, ok, detail: detail.into(), remedy: None }
+    }
+
+    /// Returns a failed check that has a remedy.
+    fn failed(name: &'static str, fault: &str, remedy: Remedy) -> Self {
+        Self { name, ok: false, detail: format!("{fault}; {remedy}"), remedy: Some(remedy) }
     }
 }
 
 const INTEGRITY: &str = "integrity";
-const REPAIR: &str = "tidings check --repair";
 
-/// What a check goes by beside the database.
+/// The inputs of a check besides the database.
 #[derive(Clone, Debug)]
 pub struct Context<'a> {
-    /// The file with the key that signs tokens, where that is not beside the database.
+    /// The file with the key that signs tokens, unless it is next to the database.
     pub key: Option<&'a Path>,
-    /// How many views a like weighs: [`Feed::like_weight`](crate::config::Feed::like_weight).
+    /// The weight of a like in views: [`Feed::like_weight`](crate::config::Feed::like_weight).
     pub like_weight: f64,
-    /// Tells what lies in the future.
+    /// The current time.
     pub clock: Clock,
 }
 
@@ -81,74 +105,74 @@ impl Default for Context<'_> {
     }
 }
 
-/// Something that is kept beside the rows that it follows from.
+/// A kind of derived rows.
 struct Derived {
     name: &'static str,
-    /// How it is when it is right.
+    /// The detail of a check that passed.
     right: &'static str,
-    /// What of it is wrong.
+    /// Returns the faults.
     wrong: fn(&Inspected, &Context<'_>) -> Result<Vec<String>>,
-    /// Makes it right.
-    mend: fn(&Inspected, &Context<'_>) -> Result<()>,
+    /// Recomputes the rows.
+    repair: fn(&Inspected, &Context<'_>) -> Result<()>,
 }
 
-/// In the order in which they are mended: what follows from another one comes behind it.
+/// All kinds in the order of repair: each follows from rows of the kinds before it.
 const DERIVED: [Derived; 8] = [
     Derived {
         name: "posts",
-        right: "as many as are counted",
+        right: "their number is as counted",
         wrong: |database, _| posts::wrong_count(database),
-        mend: |database, _| posts::count(database),
+        repair: |database, _| posts::count(database),
     },
     Derived {
         name: "labels",
         right: "the topics and tags of the posts",
         wrong: |database, _| posts::wrong_labels(database),
-        mend: |database, _| posts::label(database),
+        repair: |database, _| posts::label(database),
     },
     Derived {
         name: "categories",
-        right: "each with as many posts as have the topic",
+        right: "each counts the posts of its topic",
         wrong: |database, _| posts::wrong_categories(database),
-        mend: |database, _| posts::count_categories(database),
+        repair: |database, _| posts::count_categories(database),
     },
     Derived {
         name: "likes_and_views",
-        right: "of each post at least as many as members' lists show",
+        right: "at least as many for each post as members' lists show",
         wrong: |database, _| posts::wrong_stats(database),
-        mend: |database, _| posts::raise_stats(database),
+        repair: |database, _| posts::raise_stats(database),
     },
     Derived {
         name: "popularity",
-        right: "of no post above that of its views and likes, were they all of now",
+        right: "no higher for any post than if all its views and likes were of now",
         wrong: |database, context| posts::wrong_heats(database, context.like_weight, context.clock.now()),
-        mend: |database, context| posts::bound_heats(database, context.like_weight, context.clock.now()),
+        repair: |database, context| posts::bound_heats(database, context.like_weight, context.clock.now()),
     },
     Derived {
         name: "search_index",
-        right: "holds every post and nothing else",
+        right: "contains exactly the posts",
         wrong: |database, _| posts::wrong_index(database),
-        mend: |database, _| posts::index(database),
+        repair: |database, _| posts::index(database),
     },
     Derived {
         name: "visitors",
-        right: "on each day at least as many as rows are left of",
+        right: "at least as many on each day as there are rows",
         wrong: |database, _| figures::wrong_visitors(database),
-        mend: |database, _| figures::count_visitors(database),
+        repair: |database, _| figures::count_visitors(database),
     },
     Derived {
         name: "totals",
-        right: "each the sum of its days",
+        right: "each is the sum of its days",
         wrong: |database, _| figures::wrong_totals(database),
-        mend: |database, _| figures::sum_totals(database),
+        repair: |database, _| figures::sum_totals(database),
     },
 ];
 
-/// Looks at the database at `database`, and at the file with the key that signs tokens.
-/// `progress` is told the name of what is looked at.
+/// Checks the database at `database` and the file with the key that signs tokens. Calls `progress` with the name of
+/// each check before it runs.
 ///
 /// # Errors
-/// When there is no database, or it is somebody else's; when `stop` is asked.
+/// When there is no database, it belongs to another program, or `stop` is requested.
 pub fn check(
     _: Operator,
     database: &Path,
@@ -163,17 +187,19 @@ pub fn check(
     match Inspected::open(database, stop) {
         Err(error @ (StoreError::Foreign | StoreError::Interrupted)) => return Err(error.into()),
         Err(error @ StoreError::Emptied { .. }) => {
-            checks.push(Check::new(INTEGRITY, false, error.to_string()));
+            // The text of the error ends with the remedy.
+            let remedy = Some(Remedy::Restore);
+            checks.push(Check { remedy, ..Check::new(INTEGRITY, false, error.to_string()) });
         }
-        // Looking at it needs room, too; that says nothing of the database.
+        // The check itself needs disk space, so this failure says nothing about the database.
         Err(error) if !matches!(error, StoreError::Damaged(_)) && files::is_full(database) => {
-            let what = format!("cannot be looked at, as the disk is full ({error}); make room");
+            let what = format!("cannot be checked because the disk is full ({error}); free some space");
             checks.push(Check::new(INTEGRITY, false, what));
         }
         Err(error) => checks.push(damaged(&error.to_string())),
         Ok(inspected) => {
             bytes = inspected.bytes().ok();
-            look(&inspected, context, &mut checks, progress, stop)?;
+            check_content(&inspected, context, &mut checks, progress, stop)?;
         }
     }
     progress("place");
@@ -182,11 +208,11 @@ pub fn check(
 }
 
 fn damaged(fault: &str) -> Check {
-    Check::new(INTEGRITY, false, format!("{fault}; put a backup in its place: tidings restore FILE"))
+    Check::failed(INTEGRITY, fault, Remedy::Restore)
 }
 
-/// Looks at what is in the database.
-fn look(
+/// Checks the content of the database.
+fn check_content(
     database: &Inspected,
     context: &Context<'_>,
     checks: &mut Vec<Check>,
@@ -196,10 +222,10 @@ fn look(
     checks.push(match database.integrity() {
         Err(StoreError::Interrupted) => return Err(StoreError::Interrupted.into()),
         Err(error) => damaged(&error.to_string()),
-        Ok(faults) if faults.is_empty() => Check::new(INTEGRITY, true, "SQLite finds nothing wrong"),
+        Ok(faults) if faults.is_empty() => Check::new(INTEGRITY, true, "SQLite finds no fault"),
         Ok(faults) if faults.iter().all(|fault| fault.contains("post_index")) => {
-            let what = format!("{}; make the search index anew: {REPAIR}", faults.join("; "));
-            Check::new(INTEGRITY, false, what)
+            // SQLite reports a fault of the search index as a fault of the file.
+            Check::failed(INTEGRITY, &faults.join("; "), Remedy::Repair)
         }
         Ok(faults) => damaged(&faults.join("; ")),
     });
@@ -207,7 +233,7 @@ fn look(
     checks.push(foreign_keys(database));
     let version = database.schema_version()?;
     for derived in &DERIVED {
-        // Another schema has other tables.
+        // Other versions of the schema have other tables.
         if version != SCHEMA_VERSION {
             break;
         }
@@ -215,8 +241,8 @@ fn look(
         checks.push(match (derived.wrong)(database, context) {
             Ok(wrong) if wrong.is_empty() => Check::new(derived.name, true, derived.right),
             Ok(wrong) => {
-                let what = format!("{} wrong: {}; make them right: {REPAIR}", wrong.len(), some(&wrong));
-                Check::new(derived.name, false, what)
+                let fault = format!("{} wrong: {}", wrong.len(), first_few(&wrong));
+                Check::failed(derived.name, &fault, Remedy::Repair)
             }
             Err(error) => {
                 if stop.is_set() {
@@ -231,8 +257,8 @@ fn look(
     Ok(())
 }
 
-/// The first few of a list, and how many more there are.
-fn some(list: &[String]) -> String {
+/// Returns the first three texts of a list, and an ellipsis when there are more.
+fn first_few(list: &[String]) -> String {
     const SHOWN: usize = 3;
     let mut text = list[..list.len().min(SHOWN)].join(", ");
     if list.len() > SHOWN {
@@ -243,22 +269,19 @@ fn some(list: &[String]) -> String {
 
 fn unreadable(name: &'static str, error: &Error) -> Check {
     let cause = error.detail().unwrap_or_else(|| error.to_string());
-    Check::new(name, false, format!("cannot be read: {cause}; see {INTEGRITY}"))
+    Check::new(name, false, format!("cannot be read: {cause}; see the {INTEGRITY} check"))
 }
 
 fn foreign_keys(database: &Inspected) -> Check {
     let name = "foreign_keys";
     match database.dangling() {
         Err(error) => unreadable(name, &error.into()),
-        Ok(tables) if tables.is_empty() => Check::new(name, true, "every row's others are there"),
+        Ok(tables) if tables.is_empty() => Check::new(name, true, "every reference has its row"),
         Ok(tables) => {
             let tables: Vec<String> =
                 tables.iter().map(|(table, rows)| format!("{rows} of {table}")).collect();
-            let what = format!(
-                "rows that refer to none: {}; put a backup in its place: tidings restore FILE",
-                tables.join(", ")
-            );
-            Check::new(name, false, what)
+            let fault = format!("rows whose reference has no row: {}", tables.join(", "));
+            Check::failed(name, &fault, Remedy::Restore)
         }
     }
 }
@@ -267,13 +290,13 @@ fn schema(version: i64) -> Check {
     let name = "schema";
     if version > SCHEMA_VERSION {
         let what = format!(
-            "version {version}, this program knows {SCHEMA_VERSION} and has looked at no counters: use the newer program"
+            "version {version}; this program supports {SCHEMA_VERSION} and did not check counters: use the newer program"
         );
         return Check::new(name, false, what);
     }
     if version < SCHEMA_VERSION {
         let what = format!(
-            "version {version}, counters are looked at from {SCHEMA_VERSION} on: the next start brings it there"
+            "version {version}; counters are checked from {SCHEMA_VERSION} on: the next start updates the schema"
         );
         return Check::new(name, true, what);
     }
@@ -288,16 +311,17 @@ fn journal(database: &Inspected) -> Check {
         Ok(mode) => Check::new(
             name,
             true,
-            format!("{mode}, as in a backup: the next start makes it a write-ahead log"),
+            format!("{mode}, as in a backup: the next start changes it to a write-ahead log"),
         ),
     }
 }
 
-/// Makes what follows from other rows of the database at `database` right, in small transactions, while others write
-/// it. `progress` is told the name of what is mended.
+/// Recomputes the derived rows of the database at `database` that are wrong, in small transactions, so that other
+/// processes may write meanwhile. Calls `progress` with the name of each kind of rows before it is repaired.
 ///
 /// # Errors
-/// When it cannot be opened or written; when `stop` is asked, between one thing and the next.
+/// When the database cannot be opened or written, or `stop` is requested. `stop` takes effect between two kinds of
+/// rows.
 pub fn repair(
     _: Operator,
     database: &Path,
@@ -314,7 +338,7 @@ pub fn repair(
         let is_index = derived.name == "search_index";
         if is_index && broken_index || !(derived.wrong)(&inspected, context)?.is_empty() {
             progress(derived.name);
-            (derived.mend)(&inspected, context)?;
+            (derived.repair)(&inspected, context)?;
         }
     }
     Ok(())

@@ -67,14 +67,17 @@ pub fn of_store(error: &StoreError) -> String {
             "a record that this one refers to was removed in the meantime: try again".to_owned()
         }
         StoreError::Overloaded => BUSY.to_owned(),
-        // These say themselves what to do.
-        StoreError::Newer { .. }
-        | StoreError::Zone { .. }
-        | StoreError::Replaced { .. }
-        | StoreError::Emptied { .. } => error.to_string(),
+        // The texts of these errors contain the advice.
+        StoreError::Newer { .. } | StoreError::Zone { .. } | StoreError::Replaced { saves: true, .. } => {
+            error.to_string()
+        }
+        StoreError::Emptied { .. } => format!("{error}: tidings restore FILE"),
+        StoreError::Replaced { saves: false, .. } => {
+            format!("{error} (tidings restore FILE restores a backup)")
+        }
         StoreError::Foreign => "the file is not a tidings database: name another file with --db".to_owned(),
         StoreError::Damaged(cause) => format!(
-            "the database is damaged: {cause}: tidings check says more; tidings restore FILE puts a backup in its place"
+            "the database is damaged: {cause}: tidings check reports details; tidings restore FILE restores a backup"
         ),
         StoreError::Interrupted => "the work was cancelled: start it again to finish it".to_owned(),
         StoreError::Full => {
@@ -110,6 +113,7 @@ mod tests {
             StoreError::Interrupted,
             StoreError::Full,
             StoreError::Replaced { database: file(), file: file(), fault: "was removed", saves: true },
+            StoreError::Replaced { database: file(), file: file(), fault: "was removed", saves: false },
             StoreError::Emptied { database: file(), beside: file() },
             StoreError::Other(Arc::from(Box::from("disk I/O error"))),
         ];

@@ -1,4 +1,4 @@
-//! Whether the place that a database is in is fit for it: the program, the file system, the files beside it.
+//! Checks the environment of a database: the SQLite library, the file system and the files next to the database.
 
 use std::fs;
 use std::path::Path;
@@ -9,16 +9,16 @@ use crate::account::token::{NOT_THEIRS, previous_file};
 use crate::files::{self, beside, directory, key_file};
 use crate::store::inspect;
 
-/// Below this version SQLite can, rarely, damage a write-ahead log that several processes use.
+/// The first version of SQLite without a bug that, rarely, damages a write-ahead log that several processes use.
 ///
 /// Source: <https://sqlite.org/wal.html#walresetbug>.
 const SQLITE_MIN: i32 = 3_051_003;
-/// A write-ahead log of so many bytes has not been brought into the file for long.
+/// Maximum size of the write-ahead log, in bytes. A larger one has not been copied into the database for a long time.
 const LOG_MAX: u64 = 256 << 20;
-/// Bytes that should be free, beside a tenth of the database: room for the log, and some.
+/// Bytes that should be free, in addition to a tenth of the database: space for the log, and a reserve.
 const FREE_MIN: u64 = 128 << 20;
 
-/// Looks at the place of a database of so many bytes.
+/// Checks the environment of a database of `bytes` bytes.
 pub(super) fn look(database: &Path, key: Option<&Path>, bytes: Option<u64>) -> Vec<Check> {
     let mut checks = vec![sqlite(), file_system(database), log(database)];
     #[cfg(unix)]
@@ -38,10 +38,10 @@ fn sqlite() -> Check {
 
 fn file_system(database: &Path) -> Check {
     match files::network_file_system(database) {
-        None => Check::new("file_system", true, "of this machine"),
+        None => Check::new("file_system", true, "local"),
         Some(name) => {
             let what = format!(
-                "{name}: locks between machines are not to be relied on; move the database to a disk of this machine"
+                "{name}: file locks between machines are unreliable; move the database to a local disk"
             );
             Check::new("file_system", false, what)
         }
@@ -55,13 +55,13 @@ fn log(database: &Path) -> Check {
         return Check::new("wal", true, size);
     }
     let what = format!(
-        "{size}: somebody reads without end; look for a stopped process that has the database open, or restart the \
-         server"
+        "{size}: a reader keeps it from shrinking; look for a stopped process that has the database open, or restart \
+         the server"
     );
     Check::new("wal", false, what)
 }
 
-/// Whether others than the owner and, to read, its group may do anything with the files.
+/// Checks that only the owner may write the files, and only the owner and the group may read them.
 #[cfg(unix)]
 fn permissions(database: &Path, key: Option<&Path>) -> Check {
     use std::os::unix::fs::PermissionsExt as _;
@@ -75,9 +75,9 @@ fn permissions(database: &Path, key: Option<&Path>) -> Check {
         }
     }
     if open.is_empty() {
-        return Check::new("permissions", true, "nobody else may read or write the database and the key");
+        return Check::new("permissions", true, "other users can neither read nor write the database and the key");
     }
-    Check::new("permissions", false, format!("others may read or write: {}", open.join("; ")))
+    Check::new("permissions", false, format!("other users may read or write: {}", open.join("; ")))
 }
 
 fn free_space(database: &Path, bytes: Option<u64>) -> Option<Check> {
@@ -89,10 +89,10 @@ fn free_space(database: &Path, bytes: Option<u64>) -> Option<Check> {
     if ok {
         return Some(Check::new("free_space", ok, detail));
     }
-    Some(Check::new("free_space", ok, format!("{detail}; make room: {} at least", size(needed))))
+    Some(Check::new("free_space", ok, format!("{detail}; free some space: at least {} is needed", size(needed))))
 }
 
-/// Bytes as people say them.
+/// Returns a number of bytes for people, in the largest unit that it reaches.
 fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit);

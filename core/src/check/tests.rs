@@ -227,7 +227,8 @@ fn a_damaged_file_is_told_and_not_mended() {
     bytes[middle..].fill(0x5a);
     std::fs::write(&path, &bytes).unwrap();
     let checks = look_at(&path);
-    assert!(!checks.checks[0].ok && checks.checks[0].detail.contains("tidings restore"), "{checks:#?}");
+    assert!(!checks.checks[0].ok && checks.checks[0].detail.ends_with("restore a backup"), "{checks:#?}");
+    assert!(checks.checks[0].remedy == Some(Remedy::Restore) && !checks.repairable());
     std::fs::write(&path, "Dear Ann, ".repeat(1_000)).unwrap();
     let checks = look_at(&path);
     assert!(!checks.checks[0].ok && !checks.repairable(), "{checks:#?}");

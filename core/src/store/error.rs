@@ -1,79 +1,79 @@
-//! Why the store failed.
+//! The errors of the store.
 
 use std::error::Error as StdError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why the store failed, named by meaning.
+/// A failure of the store, by its meaning for the caller.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    /// A row with this key is already there.
-    #[error("a row with this key is already there")]
+    /// A row with this key already exists.
+    #[error("a row with this key already exists")]
     Duplicate,
     /// The row refers to one that does not exist.
     #[error("the row refers to one that does not exist")]
     Dangling,
-    /// Too much is waiting to be written, another process holds the database, or the service is stopping.
-    #[error("too much is waiting for the database")]
+    /// The queue of writes is full, another process keeps the database locked, or the service is stopping.
+    #[error("the database is busy")]
     Overloaded,
     /// The database was written by a newer program.
-    #[error("the database has schema version {found}, this program knows {known}: use the newer program")]
+    #[error("the database has schema version {found}, and this program supports {known}: use the newer program")]
     Newer {
         /// The version of the file.
         found: i64,
-        /// The newest version that this program knows.
+        /// The newest version that this program supports.
         known: i64,
     },
-    /// The settings name another time zone than the one that the database's days are counted in.
+    /// The time zone of the settings is not the one that the database counts days in.
     #[error(
-        "days are counted in the time zone {counted} and cannot be cut anew in {asked}: leave the timezone setting out, \
+        "the database counts days in the time zone {counted} and cannot change to {asked}: remove the timezone setting, \
          or set it to {counted}"
     )]
     Zone {
-        /// The database's zone.
+        /// The time zone of the database.
         counted: String,
-        /// The settings' zone.
+        /// The time zone of the settings.
         asked: String,
     },
-    /// The file is a database, but not one of ours.
-    #[error("the file is no tidings database")]
+    /// The file is an SQLite database of another program.
+    #[error("the file is not a tidings database")]
     Foreign,
-    /// The file is not whole any more; what SQLite says of it.
+    /// The file is damaged. Holds SQLite's message.
     #[error("{0}")]
     Damaged(String),
-    /// The caller cancelled it.
-    #[error("it was stopped")]
+    /// The caller cancelled the operation.
+    #[error("the operation was cancelled")]
     Interrupted,
-    /// The disk has no room for what is written.
+    /// The disk is full.
     #[error("the disk is full")]
     Full,
-    /// A file of the database is no longer the one that was opened: a write would be lost.
+    /// A file of the database is no longer the one that was opened, so writes to it would be lost.
     #[error(
-        "{} {fault} while it was in use, so nothing is written: put it back under its name, or {}",
-        .file.display(), advice(database, *saves)
+        "{} {fault} while it was in use, so writes are refused: put it back under its name, or {}",
+        .file.display(), remedy(database, *saves)
     )]
     Replaced {
-        /// The database.
+        /// The path of the database.
         database: PathBuf,
-        /// The file: the database itself, or one beside it.
+        /// The file that changed: the database itself or one next to it.
         file: PathBuf,
         /// What happened to it.
         fault: &'static str,
-        /// Whether closing the database saves what was written before.
+        /// Whether closing the database saves the writes so far.
         saves: bool,
     },
-    /// The file is empty, and files beside it say that it was a database.
+    /// The file is empty, and a file next to it shows that it was a database.
     #[error(
-        "{} is empty, but {} says that it was a database: put a backup in its place with tidings restore FILE; or, to \
-         begin with a new database, remove both files", .database.display(), .beside.display()
+        "{} is empty, but {} shows that it was a database: remove both files to begin with a new database, or restore a \
+         backup", .database.display(), .beside.display()
     )]
     Emptied {
-        /// The file.
+        /// The empty file.
         database: PathBuf,
-        /// The file beside it.
+        /// The file next to it.
         beside: PathBuf,
     },
-    /// Anything else: a disk that fails, a mistake in a statement.
+    /// Any other failure: of the disk, or of a wrong statement.
     #[error("{0}")]
     Other(Arc<dyn StdError + Send + Sync>),
 }
@@ -85,15 +85,12 @@ impl StoreError {
     }
 }
 
-/// What to do when a file cannot be put back.
-fn advice(database: &Path, saves: bool) -> String {
+/// Returns what to do when the file cannot be put back.
+fn remedy(database: &Path, saves: bool) -> String {
     if saves {
-        // An ordinary stop brings the log, which is still open, into the database.
-        return "stop the program in the ordinary way, which saves what was written, and start it again"
+        // An ordinary stop copies the write-ahead log, which is still open, into the database.
+        return "stop the program in the ordinary way, which saves all earlier writes, and start it again"
             .to_owned();
     }
-    let database = database.display();
-    format!(
-        "stop the program, put a backup in the place of {database} with tidings restore FILE, and start it again"
-    )
+    format!("stop the program, restore a backup to {}, and start it again", database.display())
 }

@@ -59,7 +59,7 @@ fn a_removed_database_refuses_writes_and_is_not_recreated() {
     let database = server.database().to_owned();
     fs::remove_file(&database).unwrap();
     assert_refuses(&server, &admin, "tidings.db was removed");
-    assert!(server.log().contains("tidings restore FILE"), "{}", server.log());
+    assert!(server.log().contains("restore a backup to "), "{}", server.log());
     assert!(!database.exists(), "no empty database is created");
     assert!(server.stop().status.success());
     assert!(!database.exists() && beside(&database, "-wal").exists(), "the remaining files are left alone");
