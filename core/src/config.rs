@@ -60,7 +60,7 @@ pub struct Config {
     /// What is counted and shown of what happens.
     pub analysis: Analysis,
     /// How words are learned, and which are similar.
-    pub words: Words,
+    pub words: WordModel,
 }
 
 impl Default for Config {
@@ -82,7 +82,7 @@ impl Default for Config {
             http_verifier: HttpVerifier::default(),
             feed: Feed::default(),
             analysis: Analysis::default(),
-            words: Words::default(),
+            words: WordModel::default(),
         }
     }
 }
@@ -274,7 +274,7 @@ pub use tidings_words::NEIGHBOURS_MAX as SIMILAR_MAX;
 
 /// How words are learned, and which are similar. `words` tells how it is done.
 #[derive(Clone, Debug)]
-pub struct Words {
+pub struct WordModel {
     /// The most similar words of a token that are answered, up to [`SIMILAR_MAX`].
     pub similar: usize,
     /// How alike a word must be to be answered, 0 to 1.
@@ -296,7 +296,7 @@ pub struct Words {
     pub seed: u64,
 }
 
-impl Default for Words {
+impl Default for WordModel {
     fn default() -> Self {
         Self {
             similar: 10,

@@ -180,7 +180,7 @@ impl<L> Written<L> {
 
 /// What an import did.
 #[derive(Default)]
-pub(crate) struct Tally {
+pub(crate) struct Totals {
     pub(crate) inserted: u64,
     pub(crate) updated: u64,
     pub(crate) skipped: u64,
@@ -188,7 +188,7 @@ pub(crate) struct Tally {
     pub(crate) about: About,
 }
 
-impl Tally {
+impl Totals {
     fn done(&self) -> Done {
         let Self { inserted, updated, skipped, .. } = *self;
         Done { inserted, updated, skipped }
@@ -201,8 +201,8 @@ impl Tally {
     }
 }
 
-impl From<Tally> for MoveReport {
-    fn from(Tally { inserted, skipped, errors, about, .. }: Tally) -> Self {
+impl From<Totals> for MoveReport {
+    fn from(Totals { inserted, skipped, errors, about, .. }: Totals) -> Self {
         Self { inserted, skipped, errors, about }
     }
 }
@@ -218,7 +218,7 @@ pub(crate) fn run<K: Kind>(
     kind: K,
     items: impl Iterator<Item = io::Result<Item<K::Line>>>,
     progress: Progress<'_>,
-) -> Result<Tally> {
+) -> Result<Totals> {
     run_prepared(tidings, caller, kind, items.map(|item| item.map_err(Error::Input)), progress)
 }
 
@@ -232,24 +232,24 @@ pub(crate) fn run_prepared<K: Kind>(
     kind: K,
     items: impl Iterator<Item = Result<Item<K::Line>>>,
     progress: Progress<'_>,
-) -> Result<Tally> {
+) -> Result<Totals> {
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| identity.admin(tx).map(drop))?;
     let mut import = Import::new(tidings, identity, kind, progress);
     let read = import.read(items);
     // What was read is written, however the reading ended.
-    let (tally, stopped, finished) = import.finish();
+    let (totals, stopped, finished) = import.finish();
     let read = match read {
         // Whoever stopped it may have had the input break off.
         Err(Error::Input(_)) if stopped => Ok(()),
         read => read,
     };
     match finished.and(read) {
-        Ok(()) => Ok(tally),
+        Ok(()) => Ok(totals),
         // What went into a file that was replaced since is not there to go on from.
         Err(Error::Store(cause @ StoreError::Replaced { .. })) => Err(cause.into()),
-        Err(Error::Store(cause)) if tally.done() != Done::default() => {
-            Err(Error::Unfinished { cause, done: tally.done() })
+        Err(Error::Store(cause)) if totals.done() != Done::default() => {
+            Err(Error::Unfinished { cause, done: totals.done() })
         }
         Err(error) => Err(error),
     }
@@ -296,7 +296,7 @@ impl<'t, K: Kind> Import<'t, K> {
     }
 
     fn take(&mut self, Item { number, is_entry, bytes, line }: Item<K::Line>) -> Result<()> {
-        self.report.tally.about.are_entries |= is_entry;
+        self.report.totals.about.are_entries |= is_entry;
         match line {
             Ok(line) => {
                 self.batch.push(line);
@@ -331,9 +331,9 @@ impl<'t, K: Kind> Import<'t, K> {
     fn settle(&mut self) -> Result<()> {
         while let Some(written) = self.written.take() {
             let Written { inserted, updated, skipped, errors, left } = written.wait()?;
-            self.report.tally.inserted += inserted;
-            self.report.tally.updated += updated;
-            self.report.tally.skipped += skipped;
+            self.report.totals.inserted += inserted;
+            self.report.totals.updated += updated;
+            self.report.totals.skipped += skipped;
             self.done += inserted + updated + skipped + errors.len() as u64;
             for error in errors {
                 self.report.refuse(error);
@@ -348,7 +348,7 @@ impl<'t, K: Kind> Import<'t, K> {
     }
 
     /// Writes what has gathered: what the import did, whether it was stopped, and whether that could be written.
-    fn finish(mut self) -> (Tally, bool, Result<()>) {
+    fn finish(mut self) -> (Totals, bool, Result<()>) {
         let written = self.write_batch().and_then(|()| self.settle());
         (self.report.finish(), self.stopped, written)
     }
@@ -357,7 +357,7 @@ impl<'t, K: Kind> Import<'t, K> {
 /// The report as it grows.
 #[derive(Default)]
 struct Report {
-    tally: Tally,
+    totals: Totals,
     /// The number of lines that were left out and are not named, and the last of them.
     unnamed: u64,
     last: u64,
@@ -365,24 +365,24 @@ struct Report {
 
 impl Report {
     fn refuse(&mut self, error: LineError) {
-        self.tally.about.left_out += 1;
-        if self.tally.errors.len() < ERRORS_MAX {
-            self.tally.errors.push(error);
+        self.totals.about.left_out += 1;
+        if self.totals.errors.len() < ERRORS_MAX {
+            self.totals.errors.push(error);
         } else {
             self.unnamed += 1;
             self.last = self.last.max(error.line);
         }
     }
 
-    fn finish(mut self) -> Tally {
+    fn finish(mut self) -> Totals {
         // What the rules refuse is known before what the store does.
-        self.tally.errors.sort_by_key(|error| error.line);
+        self.totals.errors.sort_by_key(|error| error.line);
         if self.unnamed > 0 {
-            let lines = if self.tally.about.are_entries { "entries" } else { "lines" };
+            let lines = if self.totals.about.are_entries { "entries" } else { "lines" };
             let reason = format!("{} more {lines}, up to this one, were left out", self.unnamed);
-            self.tally.errors.push(LineError { line: self.last, reason });
+            self.totals.errors.push(LineError { line: self.last, reason });
         }
-        self.tally
+        self.totals
     }
 }
 

@@ -206,8 +206,8 @@ fn told(progress: &mut dyn FnMut(f64)) -> impl FnMut(f64) -> Result<(), Stopped>
 }
 
 /// The training settings of a configuration.
-fn recipe(config: &config::Words) -> Recipe {
-    let config::Words { dimensions, window, min_posts, vocabulary, corpus, seed, .. } = *config;
+fn recipe(config: &config::WordModel) -> Recipe {
+    let config::WordModel { dimensions, window, min_posts, vocabulary, corpus, seed, .. } = *config;
     Recipe { dimensions, window, min_posts, words: vocabulary, corpus, seed }
 }
 

@@ -16,7 +16,7 @@ use crate::Tidings;
 use crate::answer::LineError;
 use crate::error::{Error, Result};
 use crate::import::csv::{self, Columns};
-use crate::import::{self, About, Item, Kind, Progress, Tally, Written};
+use crate::import::{self, About, Item, Kind, Progress, Totals, Written};
 use crate::store::Tx;
 use table::RosterEntry;
 
@@ -109,7 +109,7 @@ pub fn import_roster(
     let mut lines = csv::lines(input, COLUMNS, Line::check);
     let hashed = hashed(tidings, &mut lines);
     let tally = import::run_prepared(tidings, caller, entries, hashed, progress)?;
-    let Tally { inserted, updated, skipped, errors, about } = tally.with_unknown(lines.into_unknown());
+    let Totals { inserted, updated, skipped, errors, about } = tally.with_unknown(lines.into_unknown());
     Ok(RosterReport { inserted, updated, skipped, errors, about })
 }
 

@@ -14,7 +14,7 @@ use crate::answer::LineError;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::id::ObjectId;
-use crate::import::{self, About, BATCH_TIME, Kind, Progress, Tally, Written};
+use crate::import::{self, About, BATCH_TIME, Kind, Progress, Totals, Written};
 use crate::store::Tx;
 
 mod columns;
@@ -140,7 +140,7 @@ pub fn import_as(
             import::run(tidings, caller, posts, entries, progress)
         }
     };
-    let Tally { inserted, updated, skipped, errors, about } = tally?;
+    let Totals { inserted, updated, skipped, errors, about } = tally?;
     Ok(ImportReport { inserted, updated, skipped, errors, about })
 }
 

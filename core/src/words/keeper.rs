@@ -53,7 +53,7 @@ type Neighbours = Arc<[(u32, f32)]>;
 struct Shared {
     store: Arc<Store>,
     path: PathBuf,
-    config: config::Words,
+    config: config::WordModel,
     clock: Clock,
     current: ArcSwapOption<Current>,
     /// Guards the first check of the file.
@@ -144,7 +144,7 @@ impl Current {
 
 impl ModelKeeper {
     /// Creates the model of the database at the path `database`.
-    pub(crate) fn new(store: Arc<Store>, database: &Path, config: config::Words, clock: Clock) -> Self {
+    pub(crate) fn new(store: Arc<Store>, database: &Path, config: config::WordModel, clock: Clock) -> Self {
         let shared = Shared {
             store,
             path: word_model(database),

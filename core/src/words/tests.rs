@@ -128,12 +128,12 @@ fn a_search_out_of_its_bounds_is_refused() {
 
 #[test]
 fn the_settings_bound_the_number_and_the_similarity_of_words() {
-    let words_config = config::Words { similar: 2, similarity: 0.0, ..config::Words::default() };
+    let words_config = config::WordModel { similar: 2, similarity: 0.0, ..config::WordModel::default() };
     let service = testing::service_with(Config { words: words_config, ..Config::default() });
     import(&service, 120, 1);
     train(&service, &Caller::Operator, &mut |_| {}).unwrap();
     assert_eq!(words(&service, "cargo").len(), 2);
-    let strict = config::Words { similarity: 1.0, ..config::Words::default() };
+    let strict = config::WordModel { similarity: 1.0, ..config::WordModel::default() };
     let strict =
         Tidings::builder(service.path()).config(Config { words: strict, ..Config::default() }).open();
     assert!(similar(&strict.unwrap(), "cargo").unwrap().similarity_word[0].words.is_empty());
@@ -142,7 +142,7 @@ fn the_settings_bound_the_number_and_the_similarity_of_words() {
 #[test]
 fn the_same_posts_and_seed_give_the_same_model() {
     let text = |seed: u64| {
-        let words = config::Words { seed, ..config::Words::default() };
+        let words = config::WordModel { seed, ..config::WordModel::default() };
         let service = testing::service_with(Config { words, ..Config::default() });
         import(&service, 80, 1);
         train(&service, &Caller::Operator, &mut |_| {}).unwrap();
@@ -242,7 +242,7 @@ fn loaded_vectors_replace_learned_ones_and_only_words_of_posts_are_neighbours() 
 
 #[test]
 fn the_number_of_loaded_words_without_posts_is_bounded() {
-    let words_config = config::Words { vocabulary: 1, ..config::Words::default() };
+    let words_config = config::WordModel { vocabulary: 1, ..config::WordModel::default() };
     let service = testing::service_with(Config { words: words_config, ..Config::default() });
     import(&service, 40, 1);
     let vectors = "oven 1 0\nfjord 1 0.1\nglacier 1 0.1\nharbour 1 0.2\n";
@@ -288,15 +288,15 @@ fn the_thread_retrains_after_enough_changes_and_reads_models_of_other_processes(
 
 #[test]
 fn errors_name_the_settings_that_are_out_of_their_bounds() {
-    let default = config::Words::default;
+    let default = config::WordModel::default;
     for (broken, name) in [
-        (config::Words { similar: 31, ..default() }, "similar-words"),
-        (config::Words { similarity: f64::NAN, ..default() }, "similar-words-min"),
-        (config::Words { retrain_after: -1.0, ..default() }, "words-retrain-after"),
-        (config::Words { dimensions: 0, ..default() }, "words-dimensions"),
-        (config::Words { window: 0, ..default() }, "words-window"),
-        (config::Words { vocabulary: 0, ..default() }, "words-max"),
-        (config::Words { corpus: 0, ..default() }, "words-corpus"),
+        (config::WordModel { similar: 31, ..default() }, "similar-words"),
+        (config::WordModel { similarity: f64::NAN, ..default() }, "similar-words-min"),
+        (config::WordModel { retrain_after: -1.0, ..default() }, "words-retrain-after"),
+        (config::WordModel { dimensions: 0, ..default() }, "words-dimensions"),
+        (config::WordModel { window: 0, ..default() }, "words-window"),
+        (config::WordModel { vocabulary: 0, ..default() }, "words-max"),
+        (config::WordModel { corpus: 0, ..default() }, "words-corpus"),
     ] {
         let broken = Config { words: broken, ..Config::default() };
         assert_eq!(broken.check().unwrap_err().settings, [name]);

@@ -134,7 +134,7 @@ mod tests {
     /// Returns whether a model is due after this number of changes. With `made`, a model of 100 posts exists since
     /// change 1,000.
     fn due(retrain_after: f64, made: bool, changes: i64) -> bool {
-        let words = config::Words { retrain_after, ..config::Words::default() };
+        let words = config::WordModel { retrain_after, ..config::WordModel::default() };
         let service = testing::service_with(Config { words, ..Config::default() });
         let shared = &service.words().shared;
         let source = Source::Posts(shared.recipe());
