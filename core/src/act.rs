@@ -10,7 +10,6 @@
 use std::io::BufRead;
 use std::sync::Arc;
 
-
 use crate::Tidings;
 use crate::account::{Admin, Caller, fold};
 use crate::clock;

@@ -1,13 +1,13 @@
-//! Copies of the database, and putting one in its place.
+//! Backs up and restores the database.
 //!
-//! A copy is of one moment, whatever is written meanwhile; it is written beside the file that it becomes, checked, and
-//! renamed, so that file is always a whole one: the old or the new. It is a database as any other, in one file,
-//! readable by its owner alone; the key that tokens are signed with is no part of it.
+//! A backup is one snapshot, whatever other processes write meanwhile. It is written to a temporary file next to its
+//! destination, checked, and renamed, so the destination is always complete: the old file or the new one. A backup is a
+//! normal database in one file, readable only by its owner. It does not include the key that signs tokens.
 //!
-//! A restore likewise puts the whole of a checked copy in the place of the old database, which is kept. For that nobody
-//! may have the database open, in any process: who has is told by the locks that SQLite itself keeps on the file for as
-//! long as a connection is open, which the system lets go of when a process ends, however that happens. No token from
-//! before is good any more, for what was revoked since the copy was made would be valid again.
+//! A restore replaces the whole database with a checked copy of a backup and keeps the old database under another name.
+//! No process may have the database open: SQLite holds locks on the file while a connection is open, and the system
+//! releases them when the process ends in any way. A restore ends all tokens, because tokens that were revoked after the
+//! backup would otherwise be valid again.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -31,79 +31,81 @@ mod tests;
 
 use draft::draft;
 
-/// What a copy holds.
+/// The size of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Rows, all tables together.
+    /// Rows of all tables together.
     pub rows: u64,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }
 
-/// What a restore did.
+/// The result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Restored {
-    /// What the database holds now.
+    /// The size of the restored database.
     #[serde(flatten)]
     pub report: Report,
-    /// Where the database from before is; `None` when there was none.
+    /// The new path of the old database; `None` when there was none.
     #[serde(skip)]
     pub kept: Option<PathBuf>,
 }
 
-/// Why nothing was copied or put in place: all is as it was.
+/// The error of a backup or restore, which then has changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// There is nothing to copy.
+    /// There is no database to copy.
     #[error("there is no database {0}")]
     Missing(PathBuf),
-    /// It is no database of this program.
+    /// The file is not a tidings database.
     #[error("{0} is not a tidings database")]
     Foreign(PathBuf),
-    /// It was written by a newer program.
-    #[error("{path} has schema version {found}, this program knows {SCHEMA_VERSION}: use the newer program")]
+    /// The database was written by a newer program.
+    #[error(
+        "{path} has schema version {found}, and this program supports {SCHEMA_VERSION}: use the newer program"
+    )]
     Newer {
         /// The file.
         path: PathBuf,
         /// The version of the file.
         found: i64,
     },
-    /// What was read is not whole.
+    /// The database or its copy is damaged.
     #[error("{path} is damaged: {fault}")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// SQLite's message.
         fault: String,
     },
-    /// A process has it open.
+    /// A process has the database open.
     #[error("{0} is in use by another process")]
     InUse(PathBuf),
-    /// The database would be its own copy.
+    /// The backup is the database itself or one of its files.
     #[error("{0} is the database itself, or one of its files")]
     Itself(PathBuf),
-    /// Something else would be lost.
-    #[error("{0} is there already and is no backup of tidings")]
+    /// A file that is not a backup is at the destination.
+    #[error("{0} already exists and is not a backup of tidings")]
     Occupied(PathBuf),
-    /// There is too little room for a copy.
-    #[error("{} has room for {free} bytes, and {needed} are needed", .directory.display())]
+    /// There is too little space for a copy.
+    #[error("{} has space for {free} bytes, and {needed} are needed", .directory.display())]
     NoRoom {
-        /// Where the copy would be.
+        /// The directory of the copy.
         directory: PathBuf,
         /// The bytes of the copy.
         needed: u64,
         /// The bytes that are free.
         free: u64,
     },
-    /// Whoever asked for it wanted it stopped.
-    #[error("it was stopped")]
+    /// The caller cancelled the operation.
+    #[error("the operation was cancelled")]
     Stopped,
     /// A file could not be read or written.
     #[error("{path}: {cause}")]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         cause: io::Error,
     },
     /// SQLite could not read or write a file.
@@ -119,7 +121,7 @@ pub enum BackupError {
 type Result<T, E = BackupError> = std::result::Result<T, E>;
 
 impl BackupError {
-    /// An error of the store while it worked on `path`.
+    /// Returns a function that converts an error of the store about `path`.
     fn store(path: &Path) -> impl Fn(StoreError) -> Self {
         move |cause| match cause {
             StoreError::Interrupted => Self::Stopped,
@@ -134,14 +136,14 @@ impl BackupError {
     }
 }
 
-/// Copies the database at `database` to `to`, while servers and commands read and write it.
+/// Copies the database at `database` to `to`. Other processes may read and write it meanwhile.
 ///
-/// A backup that is there is replaced, at once and only by a whole one; any other file is not. `progress` is told how
-/// far it is.
+/// An earlier backup at `to` is replaced atomically by the complete new one; any other file is left alone. `progress`
+/// receives the progress.
 ///
 /// # Errors
-/// When there is no database, no room, or a file that is no backup; when the disk fails; when what was written is not
-/// what was read; when `stop` is asked. Whatever was at `to` is still there then.
+/// When there is no database or too little space; when a file that is not a backup is at `to`; when the disk fails; when
+/// the copy differs from the database; when `stop` is requested. On error the file at `to` is unchanged.
 pub fn backup(
     _: Operator,
     database: &Path,
@@ -158,14 +160,15 @@ pub fn backup(
     Ok(report)
 }
 
-/// Puts the copy at `from` in the place of the database at `database`, which is kept under a name with the time.
+/// Replaces the database at `database` with a copy of the backup at `from`, and keeps the old database under a name with
+/// the time.
 ///
-/// The copy is checked first, and stays as it is. One of an older program is brought up to date when it is next opened.
-/// `progress` is told how far it is.
+/// The copy is checked first; the backup itself does not change. The schema of an older backup is updated when the
+/// database is next opened. `progress` receives the progress.
 ///
 /// # Errors
-/// When `from` is no whole database of ours, or newer than this program; when a process has the database open; when
-/// there is no room or the disk fails; when `stop` is asked. The database is as it was then.
+/// When `from` is damaged, not a tidings database, or newer than this program; when a process has the database open; when
+/// there is too little space or the disk fails; when `stop` is requested. On error the database is unchanged.
 pub fn restore(
     operator: Operator,
     database: &Path,
@@ -186,7 +189,7 @@ pub fn restore(
     if fs::metadata(database).is_ok_and(|about| about.len() > 0) && !is_ours(database) {
         return Err(BackupError::Foreign(database.clone()));
     }
-    // Told now rather than when all the work is done; looked at again then.
+    // An early check, before the copying; `swap::replace` checks again.
     drop(swap::lock_out(database)?);
     let draft = draft(database, source, from, progress, stop)?;
     let report = draft.finished()?;
@@ -194,13 +197,13 @@ pub fn restore(
     Ok(Restored { report, kept })
 }
 
-/// Removes the unfinished copies that killed restores left beside the database, as a later backup or restore does.
+/// Removes incomplete copies that killed restores have left next to the database, as a later backup or restore does.
 pub(crate) fn remove_strays(database: &Path) {
     let database = files::resolved(database).unwrap_or_else(|_| database.to_owned());
     draft::remove_strays(files::directory(&database));
 }
 
-/// A database that is to be copied.
+/// Opens the database that is to be copied.
 fn open(path: &Path) -> Result<Source> {
     match fs::metadata(path) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
@@ -216,7 +219,7 @@ fn open(path: &Path) -> Result<Source> {
     Source::open(path).map_err(BackupError::store(path))
 }
 
-/// The database, and then the files that belong to it.
+/// Returns the paths of the database and of the files that belong to it.
 fn files_of(database: &Path) -> [PathBuf; 7] {
     let [file, log, index, journal] = ["", "-wal", "-shm", "-journal"].map(|end| beside(database, end));
     let key = key_file(database);
@@ -224,19 +227,19 @@ fn files_of(database: &Path) -> [PathBuf; 7] {
     [file, log, index, journal, key, files::word_model(database), previous]
 }
 
-/// Whether two names are of one file, there or not.
+/// Returns whether two paths are equal or lead to the same file.
 fn same(one: &Path, other: &Path) -> bool {
     one == other || files::identity(one).is_some_and(|one| files::identity(other) == Some(one))
 }
 
-/// Whether `file` is the database at `database`, or a file that belongs to it.
+/// Returns whether `file` is the database at `database` or a file that belongs to it.
 pub(crate) fn belongs(database: &Path, file: &Path) -> bool {
-    // Where nothing can be found, nothing of ours is either.
+    // A path that cannot be resolved has no file of ours.
     let (Ok(database), Ok(file)) = (files::resolved(database), files::resolved(file)) else { return false };
     files_of(&database).iter().any(|own| same(own, &file))
 }
 
-/// Refuses a place for a backup where something else is.
+/// Refuses a destination that has a file other than a backup.
 fn replaceable(database: &Path, to: &Path) -> Result<()> {
     if belongs(database, to) {
         return Err(BackupError::Itself(to.to_owned()));
@@ -248,7 +251,7 @@ fn replaceable(database: &Path, to: &Path) -> Result<()> {
     if about.is_dir() {
         return Err(BackupError::File { path: to.to_owned(), cause: io::ErrorKind::IsADirectory.into() });
     }
-    // A log beside it is of somebody who has it open, or would be taken for the new file's.
+    // A log next to it means that a process has the file open; later SQLite would take it for the new file's log.
     if fs::exists(beside(to, "-wal")).unwrap_or(true) || fs::exists(beside(to, "-journal")).unwrap_or(true) {
         return Err(BackupError::InUse(to.to_owned()));
     }
@@ -258,7 +261,7 @@ fn replaceable(database: &Path, to: &Path) -> Result<()> {
     Err(BackupError::Occupied(to.to_owned()))
 }
 
-/// Whether the head of a file says that it is a database of this program.
+/// Returns whether a file has the header of a tidings database.
 fn is_ours(path: &Path) -> bool {
     let mut head = [0; 72];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));

@@ -329,7 +329,7 @@ pub fn repair(
     progress: &mut dyn FnMut(&'static str),
     stop: &CancelFlag,
 ) -> Result<()> {
-    let inspected = Inspected::open_to_mend(database)?;
+    let inspected = Inspected::open_for_repair(database)?;
     let broken_index = !inspected.integrity()?.is_empty();
     for derived in &DERIVED {
         if stop.is_set() {

@@ -1,7 +1,7 @@
-//! Files that are written beside the place that they are for, and given their name once they are whole.
+//! Draft files: temporary files that are written next to their destination and renamed when they are complete.
 //!
-//! A program that is killed leaves its draft behind. On Linux a draft is locked for as long as its writer lives, so the
-//! next draft for the same place removes the ones that nobody writes any more at once.
+//! A killed program leaves its draft behind. On Linux a draft is locked while its writer runs, so the next draft for the
+//! same destination removes abandoned drafts immediately.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirEntry, File};
@@ -12,18 +12,19 @@ use tempfile::NamedTempFile;
 
 use crate::files::{self, directory};
 
-/// The end of the names of drafts.
+/// The suffix of the names of drafts.
 const DRAFT: &str = ".part";
-/// Where drafts cannot be locked, one that has not changed for so long is nobody's.
+/// Age in seconds after which an unchanged draft counts as abandoned where drafts cannot be locked.
 const STRAY_S: u64 = 60 * 60;
-/// How often a draft is made again that another program took for a stray before it was locked.
+/// Maximum number of attempts to create a draft: another program may remove it as abandoned before it is locked.
 const ATTEMPTS: usize = 10;
 
-/// Makes a draft of the file `place`, which its owner alone may read and write, or everybody whom the `umask` lets;
-/// removes those that earlier programs left behind. It is removed when it is dropped.
+/// Creates a draft of the file `place`, and removes its abandoned drafts. Dropping the draft removes it.
+///
+/// If `private`, only its owner can access the draft; otherwise the `umask` decides.
 ///
 /// # Errors
-/// When no file can be made beside `place`.
+/// When no file can be created next to `place`.
 pub fn beside(place: &Path, private: bool) -> io::Result<NamedTempFile> {
     let directory = directory(place);
     let begin = beginning(place.file_name().unwrap_or_default());
@@ -48,7 +49,7 @@ pub fn beside(place: &Path, private: bool) -> io::Result<NamedTempFile> {
     Err(io::Error::other("other programs remove every draft"))
 }
 
-/// How the names of drafts of a file begin.
+/// Returns the prefix of the names of a file's drafts.
 fn beginning(name: &OsStr) -> OsString {
     let mut begin = OsString::from(".");
     begin.push(name);
@@ -56,8 +57,8 @@ fn beginning(name: &OsStr) -> OsString {
     begin
 }
 
-/// Removes those drafts in a directory that `is_meant` names and whose writers are gone. One that cannot be removed is in
-/// nobody's way.
+/// Removes the abandoned drafts in a directory for which `is_meant` returns true. Ignores errors, because a leftover draft
+/// does no harm.
 pub(crate) fn remove_strays(directory: &Path, is_meant: impl Fn(&DirEntry) -> bool) {
     let is_draft = |name: &OsStr| {
         let name = name.as_encoded_bytes();
@@ -65,7 +66,7 @@ pub(crate) fn remove_strays(directory: &Path, is_meant: impl Fn(&DirEntry) -> bo
     };
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if is_draft(&entry.file_name()) && is_meant(&entry) && is_stray(&entry, directory) {
-            // What SQLite may have left beside a draft goes first, or nothing would name it any more.
+            // SQLite's files next to a draft go first: without the draft, nothing would find them.
             for end in ["-journal", "-wal", "-shm", ""] {
                 let _ = fs::remove_file(files::beside(&entry.path(), end));
             }
@@ -74,7 +75,7 @@ pub(crate) fn remove_strays(directory: &Path, is_meant: impl Fn(&DirEntry) -> bo
 }
 
 fn is_stray(entry: &DirEntry, directory: &Path) -> bool {
-    // A link or a pipe is no draft, and opening it could wait for ever.
+    // Only a regular file is a draft; opening a pipe could block forever.
     if !entry.file_type().is_ok_and(|kind| kind.is_file()) {
         return false;
     }
@@ -84,10 +85,8 @@ fn is_stray(entry: &DirEntry, directory: &Path) -> bool {
     })
 }
 
-/// Locks a draft for as long as it is open; false when another program has locked it, `None` where it cannot be known.
-///
-/// Elsewhere than on Linux, and on file systems of other machines, this lock and SQLite's own would be in each other's
-/// way.
+/// Locks a draft until it is closed. Returns false if another program has locked it, and `None` if drafts cannot be locked:
+/// on systems other than Linux and on network file systems, where this lock and SQLite's own would conflict.
 fn lock(file: &File, directory: &Path) -> Option<bool> {
     #[cfg(target_os = "linux")]
     {
@@ -113,7 +112,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_draft_goes_with_its_writer_and_not_before() {
+    fn a_draft_is_removed_only_after_its_writer_has_ended() {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("posts.jsonl");
         let stray = dir.path().join(".posts.jsonl.abcdef.part");
@@ -124,7 +123,7 @@ mod tests {
             fs::write(file, "half").unwrap();
         }
         let living = beside(&place, true).unwrap();
-        assert!(!stray.exists() && !journal.exists(), "nobody writes it");
+        assert!(!stray.exists() && !journal.exists(), "no process writes it");
         let second = beside(&place, false).unwrap();
         assert!(living.path().exists() && second.path().exists());
         let (file, path) = living.keep().unwrap();

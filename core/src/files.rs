@@ -1,34 +1,34 @@
-//! What is done with files beside the database's own: names, modes, and what the disk says.
+//! File names, permissions, identities and locks, and the state of the disk.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The file whose name is `path`'s and this end.
+/// Appends `end` to the file name of `path`.
 pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(end);
     path.into()
 }
 
-/// The file with the signing key of a database.
+/// Returns the path of a database's file with the signing key.
 pub(crate) fn key_file(database: &Path) -> PathBuf {
     beside(database, ".key")
 }
 
-/// The file with the word model of a database.
+/// Returns the path of a database's file with the word model.
 pub(crate) fn word_model(database: &Path) -> PathBuf {
     beside(database, ".words")
 }
 
-/// The same, making files for their owner alone.
+/// Makes `options` create files that only their owner can access.
 pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
 }
 
-/// Says whether a file that is there may be written, without opening it.
+/// Checks whether an existing file is writable, without opening it.
 pub(crate) fn writable(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -40,12 +40,12 @@ pub(crate) fn writable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The directory that a file is in.
+/// Returns the directory of a file.
 pub(crate) fn directory(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The file that `path` leads to: the end of its symbolic links, whether or not there is a file.
+/// Resolves the symbolic links in `path`; the file itself need not exist.
 pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -56,18 +56,19 @@ pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// What tells a file from every other one, whatever their names; `None` where there is no file, or no telling.
+/// Returns the device and inode of a file, which are the same under all of its names; `None` if there is no file or the
+/// system has no such numbers.
 pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().and_then(|about| number(&about))
 }
 
-/// As [`identity`], of a file that is open.
+/// Does the same as [`identity`] for an open file.
 pub(crate) fn identity_of(file: &File) -> Option<(u64, u64)> {
     file.metadata().ok().and_then(|about| number(&about))
 }
 
 #[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is no number")]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have no such numbers")]
 pub(crate) fn number(about: &Metadata) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;
     Some((about.dev(), about.ino()))
@@ -78,13 +79,13 @@ pub(crate) fn number(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// Puts the names in a directory on disk: one that was just given survives a power cut.
+/// Syncs a directory, so that a new name in it survives a power failure.
 pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
-    // Elsewhere a directory cannot be opened as a file.
+    // Other systems cannot open a directory as a file.
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
 
-/// Bytes that whoever runs this may still write in the file system of `path`; `None` where it does not say.
+/// Returns the bytes that the current user may still write in the file system of `path`; `None` if it is unknown.
 pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
     #[cfg(unix)]
     {
@@ -98,28 +99,28 @@ pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
     }
 }
 
-/// With fewer free bytes in its file system nothing can be done with a database.
-const ROOM_MIN: u64 = 64 << 10;
+/// Minimum number of free bytes for work with a database; with fewer, the disk counts as full.
+const FREE_MIN: u64 = 64 << 10;
 
-/// Whether the file system of the file at `path`, there or not, has no room left.
+/// Returns whether the file system of `path` is full. The file need not exist.
 pub(crate) fn is_full(path: &Path) -> bool {
     let place = resolved(path).unwrap_or_else(|_| path.to_owned());
-    free_bytes(directory(&place)).is_some_and(|free| free < ROOM_MIN)
+    free_bytes(directory(&place)).is_some_and(|free| free < FREE_MIN)
 }
 
-/// Takes the lock of the whole file that SQLite's own locks are parts of, for as long as `file` is open: nobody, in
-/// any process, has the database open then, nor can begin to use it. False when somebody has.
+/// Locks the whole file, including the ranges of SQLite's own locks, until `file` is closed: no process has the database
+/// open, and none can start to use it. Returns false if a process has it open.
 ///
-/// The system lets go of it when the process ends, however that happens. SQLite itself must not open and close the
-/// file in this process meanwhile: the lock would go with that.
-pub(crate) fn lock_out_everybody(file: &File) -> io::Result<bool> {
+/// The system releases the lock when the process ends in any way. SQLite must not open and close the file in this process
+/// meanwhile, because that would release the lock.
+pub(crate) fn lock_exclusively(file: &File) -> io::Result<bool> {
     #[cfg(unix)]
     match rustix::fs::fcntl_lock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => Ok(false),
         Err(error) => Err(error.into()),
     }
-    // Elsewhere a file that is open cannot be replaced.
+    // On other systems an open file cannot be replaced.
     #[cfg(not(unix))]
     {
         let _ = file;
@@ -127,12 +128,11 @@ pub(crate) fn lock_out_everybody(file: &File) -> io::Result<bool> {
     }
 }
 
-/// The name of the file system that `path` is on, when it is one that other machines see as well: the locks of such
-/// are not to be relied on.
+/// Returns the name of the file system of `path` if it is a network file system, whose locks are unreliable.
 pub(crate) fn network_file_system(path: &Path) -> Option<&'static str> {
     #[cfg(target_os = "linux")]
     {
-        /// Numbers of Linux's `statfs`.
+        /// File system types of Linux's `statfs`.
         const KNOWN: [(u32, &str); 9] = [
             (0x6969, "nfs"),
             (0xff53_4d42, "cifs"),
@@ -145,12 +145,8 @@ pub(crate) fn network_file_system(path: &Path) -> Option<&'static str> {
             (0x0bd0_0bd0, "lustre"),
         ];
         let kind = rustix::fs::statfs(path).ok()?.f_type;
-        // The numbers have 32 bits, in a field whose size and sign differ between machines.
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "32 bits are all there is"
-        )]
+        // The types have 32 bits, in a field whose size and sign depend on the platform.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the types have 32 bits")]
         let kind = kind as u32;
         KNOWN.iter().find(|(number, _)| *number == kind).map(|(_, name)| *name)
     }

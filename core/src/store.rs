@@ -1,44 +1,44 @@
-//! The only way to the database: what the rest of the core can ask of it, and what it returns.
+//! The interface between the core and the database.
 //!
-//! The other modules pass [`Store::read`] or [`Store::write`] a closure, the work, and the work sees a [`Tx`]: no
-//! connection, no driver, no error code. Only `store/sqlite.rs` and the files below it name SQLite's driver. The store
-//! uses nothing of the modules above it: a work fails with any error that a [`StoreError`] converts into.
+//! The other modules pass a closure to [`Store::read`] or [`Store::write`]. The closure gets a [`Tx`] and never sees a
+//! connection, the driver or an error code: only `store/sqlite.rs` and the files below it use SQLite's driver. The store
+//! does not depend on the modules above it: a closure may return any error type that a [`StoreError`] converts into.
 //!
 //! # Reading
 //!
-//! [`Store::read`] runs its work on the caller's thread, on a connection of its own and as of one moment. Reads do not
-//! wait for writes. A read that may take long uses [`Store::read_within`], which limits its time and leaves connections
-//! to short reads.
+//! [`Store::read`] runs the closure on the caller's thread, on a separate connection, in one snapshot of the database.
+//! Reads do not wait for writes. A read that may take long uses [`Store::read_within`], which limits its time and leaves
+//! connections for short reads.
 //!
 //! # Writing
 //!
-//! - One thread writes. [`Store::write`] queues the work and returns when its changes are on disk; [`Store::submit`]
-//!   returns a [`Pending`] instead, which can be waited for or awaited. A full queue answers
-//!   [`StoreError::Overloaded`], and nothing is written.
-//! - **Group commit.** The writer runs the works that are waiting in one transaction, so one fsync serves all of them.
-//!   It answers them after the commit. Each work has a savepoint of its own: when it returns an error or panics, only
-//!   its own changes are undone.
-//! - So a work is all or nothing, sees the changes of the works before it, and may not have effects outside its
-//!   transaction that a failed commit would make wrong.
-//! - A work holds up all other writes: what takes long (hashing, parsing) is done before it.
-//! - **Deferred writes.** What must not delay an answer (counters, log lines) gathers in memory, and a [`Deferred`]
-//!   writes it with the next commit, within 200 ms: a crash loses that much of it, a clean stop nothing. In each commit
-//!   a deferred write has a [`TimeSlice`] of a few milliseconds, and continues in the next commit when that is over.
-//!   It is told afterwards whether what it wrote is on disk.
-//! - **Counters.** [`Tx::count`] is cheap: the additions of all works of a commit are summed up and written once.
+//! - One thread writes. [`Store::write`] queues the closure and returns when its changes are on disk; [`Store::submit`]
+//!   returns a [`Pending`] instead, which the caller can block on or await. When the queue is full, the result is
+//!   [`StoreError::Overloaded`] and nothing is written.
+//! - **Group commit.** The writer runs all queued writes in one transaction, so that they share one fsync, and sends the
+//!   results after the commit. Each write has its own savepoint: when it returns an error or panics, only its own changes
+//!   are rolled back.
+//! - So a write is all or nothing and sees the changes of the writes before it. It must not have effects outside its
+//!   transaction that would be wrong after a failed commit.
+//! - A write delays all other writes, so slow work (hashing, parsing) happens before it.
+//! - **Deferred writes.** Data that must not delay an answer (counters, log lines) collects in memory, and a [`Deferred`]
+//!   writes it with the next commit, within 200 ms: a crash loses up to 200 ms of it, a clean stop nothing. In each commit
+//!   a deferred write has a [`TimeSlice`] of a few milliseconds, and continues in the next commit when the time is up.
+//!   After each commit it learns whether its rows are on disk.
+//! - **Counters.** [`Tx::count`] is cheap: the store sums up all additions of a commit and writes each sum once.
 //!
 //! # Statements
 //!
-//! Statements are in the SQL that SQLite and PostgreSQL share: `$1`, `ON CONFLICT … DO UPDATE`, `RETURNING`, times as
-//! integer milliseconds that are passed in. `$1` is the first argument wherever it occurs. A statement takes exactly
-//! the arguments that it names, at most 16.
+//! Statements use the SQL that SQLite and PostgreSQL share: `$1`, `ON CONFLICT … DO UPDATE`, `RETURNING`, and arguments
+//! for times, in integer milliseconds. `$1` is the first argument wherever it occurs. A statement takes exactly the
+//! arguments that it names, at most 16.
 //!
 //! # Caches
 //!
-//! Every transaction that writes has a number, its revision, which grows in the order of commits in all processes. A
-//! work calls [`Tx::touch`] for each [`Topic`] that it changes. A cache keeps the revision of what it loaded
-//! ([`version_in`]) and is stale when [`Store::version`] is greater: at once after a commit of this process, within a
-//! quarter of a second after a commit of another one.
+//! Every writing transaction has a number, its revision, which grows in the order of commits across all processes. A
+//! write calls [`Tx::touch`] for each [`Topic`] that it changes. A cache stores the revision of the data that it loaded
+//! ([`version_in`]) and is stale when [`Store::version`] is greater: immediately after a commit of this process, within a
+//! quarter of a second after a commit of another process.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -76,9 +76,9 @@ pub(crate) use topic::{Topic, version_in};
 pub(crate) enum Arg<'a> {
     /// No value.
     Null,
-    /// A whole number; a point in time is milliseconds.
+    /// An integer; a point in time in milliseconds.
     Integer(i64),
-    /// A number.
+    /// A floating-point number.
     Real(f64),
     /// A text.
     Text(&'a str),
@@ -129,9 +129,9 @@ pub(crate) enum Value {
     Text(String),
 }
 
-/// A type that a column can be read as.
+/// A type that a column can have.
 pub(crate) trait FromValue: Sized {
-    /// The value as this type; `None` when it has another type.
+    /// Converts the value; returns `None` when it has a different type.
     fn from_value(value: &mut Value) -> Option<Self>;
 }
 
@@ -176,19 +176,19 @@ impl<T: FromValue> FromValue for Option<T> {
 pub(crate) struct Row(Vec<Value>);
 
 impl Row {
-    /// Takes column `index` (from 0) out of the row. A text is moved, not copied, so it can be taken only once.
+    /// Takes the value of column `index`, counted from 0, out of the row. A text is moved, so it can be taken only once.
     ///
     /// # Errors
-    /// When there is no such column or it holds another type: a mistake in a statement.
+    /// When the column does not exist or has a different type, which is a mistake in the statement.
     pub(crate) fn take<T: FromValue>(&mut self, index: usize) -> Result<T, StoreError> {
         self.0
             .get_mut(index)
             .and_then(T::from_value)
-            .ok_or_else(|| StoreError::other(format!("column {index} is not what the statement promised")))
+            .ok_or_else(|| StoreError::other(format!("column {index} is missing or has another type")))
     }
 }
 
-/// An open transaction: all that other modules see of the database.
+/// An open transaction, the only access that other modules have to the database.
 pub(crate) trait Tx {
     /// Runs a statement and returns its rows.
     ///
@@ -202,33 +202,33 @@ pub(crate) trait Tx {
     /// As [`Tx::rows`].
     fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError>;
 
-    /// The number of this transaction: greater than that of every earlier commit of any process. It is 0 in a
-    /// transaction that only reads.
+    /// Returns the revision of this transaction, which is greater than that of every earlier commit of any process. It is
+    /// 0 in a transaction that only reads.
     fn revision(&self) -> i64;
 
-    /// Notes that this transaction changes `topic`: caches of it become stale with the commit.
+    /// Marks `topic` as changed by this transaction: caches of it become stale with the commit.
     fn touch(&mut self, topic: Topic);
 
-    /// Adds `n` to the total of a counter and, when a `day` is given, to that day.
+    /// Adds `n` to the total of a counter and, if `day` is given, to that day.
     ///
-    /// The additions of all works of a commit are summed up and written once, with the commit.
+    /// The store sums up all additions of a commit and writes each sum once.
     fn count(&mut self, counter: i64, day: Option<i64>, n: i64);
 
     /// Adds `n` to a day of a counter that has no total.
     fn count_on(&mut self, counter: i64, day: i64, n: i64);
 
-    /// Runs a statement and returns its first row, if it has any.
+    /// Runs a statement and returns its first row, if any.
     fn row(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Option<Row>, StoreError> {
         Ok(self.rows(sql, args)?.into_iter().next())
     }
 
-    /// Runs a statement that always returns a row, and returns the first.
+    /// Runs a statement that always returns a row, and returns the first row.
     fn one(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Row, StoreError> {
         self.row(sql, args)?.ok_or_else(|| StoreError::other("the statement returned no row"))
     }
 }
 
-/// The database. When it is dropped, it writes everything that waits, deferred writes included, and closes the file.
+/// The database. Dropping it writes everything that is queued, including deferred writes, and closes the file.
 pub(crate) struct Store {
     // Declared before the readers, so that the writer's connection closes first.
     writer: writer::Writer,
@@ -240,10 +240,10 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Opens the database at `path`: creates it when there is none, and updates an older schema.
+    /// Opens the database at `path`. Creates it if it does not exist, and updates an older schema.
     ///
     /// # Errors
-    /// When the file cannot be opened or written, is not a tidings database, or is newer than the program.
+    /// When the file cannot be opened or written, is not a tidings database, or has a schema newer than the program's.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let (connection, file) = sqlite::open_and_migrate(path)?;
         // The first read creates the write-ahead log and its index.
@@ -256,11 +256,11 @@ impl Store {
         Ok(Self { writer, readers, versions, _watcher: watcher, health })
     }
 
-    /// Runs `work` in a transaction and returns once its changes are on disk; on `Err` they are undone.
+    /// Runs `work` in a transaction and returns when its changes are on disk. Rolls back if `work` returns `Err`.
     ///
     /// # Errors
-    /// The error of `work`; [`StoreError::Overloaded`] when too much is waiting; why the commit failed;
-    /// [`StoreError::Other`] when `work` panicked.
+    /// The error of `work` or of the commit; [`StoreError::Overloaded`] when the queue is full; [`StoreError::Other`] when
+    /// `work` panics.
     pub(crate) fn write<T, E>(
         &self,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E> + Send + 'static,
@@ -272,7 +272,7 @@ impl Store {
         self.submit(work).wait()
     }
 
-    /// As [`Store::write`], without waiting: the [`Pending`] has the result later.
+    /// Does the same as [`Store::write`] without blocking: the result arrives through the [`Pending`].
     pub(crate) fn submit<T, E>(
         &self,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E> + Send + 'static,
@@ -284,26 +284,26 @@ impl Store {
         self.writer.submit(work)
     }
 
-    /// Hands over a deferred write: the next commit takes it along, within 200 ms, and the caller does not wait.
+    /// Queues a deferred write, which joins the next commit, within 200 ms. The caller does not wait.
     ///
-    /// For counters and log lines, which must never delay an answer.
+    /// This is for counters and log lines, which must never delay an answer.
     ///
     /// # Errors
-    /// [`StoreError::Overloaded`] when too much is waiting: the write is dropped, and has written nothing.
+    /// [`StoreError::Overloaded`] when the queue is full: the write is dropped before it has written anything.
     pub(crate) fn defer(&self, write: impl Deferred) -> Result<(), StoreError> {
         self.writer.defer(write)
     }
 
-    /// Commits now what was deferred before, as far as one commit has time for it.
+    /// Commits the deferred writes so far immediately, as far as the time slices of one commit allow.
     pub(crate) fn flush(&self) -> Pending<(), StoreError> {
-        // It comes after the deferred writes in the queue, and a commit takes all of them along.
+        // The empty write follows the deferred writes in the queue, and its commit includes all of them.
         self.submit(|_| Ok(()))
     }
 
-    /// Runs `work` on the caller's thread, on the database as it is now.
+    /// Runs `work` on the caller's thread, on the current state of the database.
     ///
     /// # Errors
-    /// The error of `work`; why the store could not read.
+    /// The error of `work`, or the store's own when it cannot read.
     pub(crate) fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
@@ -311,11 +311,11 @@ impl Store {
         self.readers.read(work)
     }
 
-    /// As [`Store::read`], for work that may take long. Such reads use at most half of the connections, so short reads
-    /// never wait for them, and their statements are interrupted after `limit`.
+    /// Does the same as [`Store::read`] for work that may take long. Such reads use at most half of the connections, so
+    /// that short reads never wait for them, and the store interrupts their statements after `limit`.
     ///
     /// # Errors
-    /// As [`Store::read`]; [`StoreError::Overloaded`] after `limit`.
+    /// The errors of [`Store::read`]; [`StoreError::Overloaded`] after `limit`.
     pub(crate) fn read_within<T, E: From<StoreError>>(
         &self,
         limit: Duration,
@@ -324,13 +324,13 @@ impl Store {
         self.readers.read_within(limit, work)
     }
 
-    /// The revision at which `topic` last changed, as far as this process knows: it knows its own commits at once,
-    /// those of other processes within a quarter of a second. A cache of an earlier revision is stale.
+    /// Returns the revision at which `topic` last changed, as far as this process knows. It learns of its own commits
+    /// immediately, of those of other processes within a quarter of a second. A cache of an earlier revision is stale.
     pub(crate) fn version(&self, topic: Topic) -> i64 {
         self.versions.get(topic)
     }
 
-    /// The number of works in the writer's queue.
+    /// Returns the number of writes in the queue.
     pub(crate) fn waiting(&self) -> usize {
         self.writer.gauges().waiting.load(Ordering::Relaxed)
     }
@@ -340,31 +340,31 @@ impl Store {
         &self.writer.gauges().commits
     }
 
-    /// Succeeds when writes are expected to: the last commit succeeded, and the files are still the opened ones.
+    /// Checks whether writes are expected to succeed: the last commit succeeded, and the files are still the opened ones.
     ///
     /// # Errors
-    /// Why writes fail.
+    /// The reason why writes fail.
     pub(crate) fn writable(&self) -> Result<(), StoreError> {
         self.health.writable()
     }
 
-    /// The number of commits that failed since the store was opened.
+    /// Returns the number of commits that have failed since the store was opened.
     pub(crate) fn failures(&self) -> u64 {
         self.health.failures()
     }
 
-    /// The size of the write-ahead log in bytes.
+    /// Returns the size of the write-ahead log in bytes.
     pub(crate) fn wal_bytes(&self) -> u64 {
         self.readers.wal_bytes()
     }
 
-    /// The size of the database file in bytes, without the write-ahead log.
+    /// Returns the size of the database file in bytes, without the write-ahead log.
     pub(crate) fn database_bytes(&self) -> u64 {
         self.readers.database_bytes()
     }
 
-    /// Copies the write-ahead log into the file and empties it, so that no overwritten data is left; returns false when
-    /// a reader prevents it. Writes wait meanwhile, for 50 ms at most.
+    /// Copies the write-ahead log into the file and empties it, so that no overwritten data remains. Returns false when a
+    /// reader prevents it. Writes wait meanwhile, for 50 ms at most.
     ///
     /// # Errors
     /// When the store fails.
@@ -372,7 +372,7 @@ impl Store {
         self.readers.empty_wal()
     }
 
-    /// The versions of all topics, for a thread that waits until they change.
+    /// Returns the versions of all topics, for a thread that waits for changes.
     pub(crate) fn versions(&self) -> Arc<watch::Versions> {
         Arc::clone(&self.versions)
     }

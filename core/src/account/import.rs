@@ -57,16 +57,14 @@ pub fn import_members(
     progress: Progress<'_>,
 ) -> Result<MoveReport> {
     let (config, now) = (tidings.config(), tidings.now());
-    let lines =
-        import::json(input, |_, text| Line::check(config, now, import::parse_fields(text, EXAMPLE)?));
+    let lines = import::json(input, |_, text| Line::check(config, now, import::parse_fields(text, EXAMPLE)?));
     Ok(import::run(tidings, caller, Members, lines, progress)?.into())
 }
 
 /// Reads and checks the lines of an import of members, without writing them.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn read_lines(input: &[u8], config: &Config, now: Timestamp) -> import::Read {
-    let lines =
-        import::json(input, |_, text| Line::check(config, now, import::parse_fields(text, EXAMPLE)?));
+    let lines = import::json(input, |_, text| Line::check(config, now, import::parse_fields(text, EXAMPLE)?));
     import::read_all(lines, drop)
 }
 

@@ -1,4 +1,4 @@
-//! A copy on its way: written beside the file that it becomes, and checked.
+//! An unpublished copy: written to a temporary file next to its destination, and checked.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -10,15 +10,15 @@ use crate::draft_file;
 use crate::files::{self, directory};
 use crate::store::copy::{Copied, Source};
 
-/// A whole and checked copy that has no name of its own yet; it goes when it is dropped.
+/// A complete, checked copy under a temporary name. Dropping it removes the file.
 pub(super) struct Draft {
     pub(super) path: TempPath,
     rows: u64,
-    /// Says that its writer lives, for as long as it is open.
+    /// Locks the file, which shows other processes that its writer is still running.
     _lock: File,
 }
 
-/// Copies `source`, which is at `from`, to a file beside `to`, and checks it.
+/// Copies `source`, the database at `from`, to a temporary file next to `to`, and checks the copy.
 pub(super) fn draft(
     to: &Path,
     source: Source,
@@ -35,7 +35,7 @@ pub(super) fn draft(
     let (lock, path) = draft_file::beside(to, true).map_err(BackupError::file(directory))?.into_parts();
     source.copy(&path, progress, stop).map_err(BackupError::store(to))?;
     let read = source.rows().map_err(BackupError::store(from))?;
-    // Its moment ends here: as long as it is read, the write-ahead log cannot begin anew.
+    // Ends the read transaction, which keeps the write-ahead log from being reused.
     drop(source);
     progress(Step::Checking);
     let checked = Copied::open(&path).and_then(|mut copy| copy.check(stop));
@@ -46,12 +46,12 @@ pub(super) fn draft(
     if rows == read {
         return Ok(Draft { path, rows, _lock: lock });
     }
-    let fault = format!("it has {rows} rows where {read} were read");
+    let fault = format!("the copy has {rows} rows, the database {read}");
     Err(BackupError::Damaged { path: to.to_owned(), fault })
 }
 
-/// Removes the copies in a directory that were never finished and that nobody writes any more, whatever name they were
-/// for: backups often have the day in their names.
+/// Removes incomplete copies of ended processes from a directory, whatever their destinations: backups often have the
+/// date in their names, so a later backup has a different name.
 pub(super) fn remove_strays(directory: &Path) {
     draft_file::remove_strays(directory, |entry| {
         entry.file_type().is_ok_and(|kind| kind.is_file()) && is_ours(&entry.path())
@@ -59,16 +59,16 @@ pub(super) fn remove_strays(directory: &Path) {
 }
 
 impl Draft {
-    /// Puts it on disk.
+    /// Syncs the file to disk and returns its size.
     pub(super) fn finished(&self) -> Result<Report> {
         let failed = BackupError::file(&self.path);
-        // Opened to write, for not every system puts on disk what was opened to read.
+        // Opened for writing, because some systems cannot sync a file that is opened for reading.
         let file = OpenOptions::new().write(true).open(&self.path).map_err(&failed)?;
         file.sync_all().map_err(&failed)?;
         Ok(Report { rows: self.rows, bytes: file.metadata().map_err(&failed)?.len() })
     }
 
-    /// Gives it its name.
+    /// Renames the file to `to`.
     pub(super) fn becomes(self, to: &Path) -> Result<()> {
         self.path.persist(to).map_err(|e| BackupError::file(to)(e.error))?;
         files::sync_directory(directory(to)).map_err(BackupError::file(to))

@@ -1,4 +1,4 @@
-//! The moment in which one database takes the place of another.
+//! Replaces one database file with another.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -12,10 +12,10 @@ use crate::files::{self, beside, directory};
 use crate::store::StoreError;
 use crate::store::copy::{Copied, settle};
 
-/// Puts a draft in the place of a database; answers where that is now.
+/// Replaces the database with a draft, and returns the new path of the old database.
 ///
-/// Whatever happens on the way, at the database's name is the old one or the new one, whole, and never a key or a log
-/// of the other's.
+/// At every point, even after a crash, the path has a complete database, old or new, and never with a key or a log that
+/// belongs to the other.
 pub(super) fn replace(
     operator: Operator,
     database: &Path,
@@ -24,13 +24,13 @@ pub(super) fn replace(
 ) -> Result<Option<PathBuf>> {
     let failed = BackupError::store(database);
     let copy = Copied::open(&draft.path).map_err(&failed)?;
-    // With a key from the settings, which a restore cannot change, what was revoked would be good again otherwise.
+    // Needed if the key comes from the settings: a restore cannot change it, and revoked tokens would be valid again.
     copy.write(|tx| account::revoke_everybodys_tokens(tx, operator)).map_err(&failed)?;
     copy.ready().map_err(&failed)?;
     draft.finished()?;
     let lock = lock_out(database)?;
-    let kept = if lock.is_some() { Some(keep(database, clock)?) } else { None };
-    // Before the new one is there, so that no token of the old one is ever good for it.
+    let kept = if lock.is_some() { Some(link_old(database, clock)?) } else { None };
+    // The old key goes before the new database arrives, so that no old token is ever valid for it.
     for file in files_of(database).iter().skip(1) {
         remove(file)?;
     }
@@ -39,10 +39,10 @@ pub(super) fn replace(
     Ok(kept)
 }
 
-/// The lock that keeps everybody out of a database, all of which is in its file then; `None` when there is none.
+/// Locks all other users out of the database, and copies its log into the file. Returns `None` if there is no database.
 pub(super) fn lock_out(database: &Path) -> Result<Option<File>> {
     loop {
-        // What is in the log goes into the file. Where it is too damaged for that, the log is kept beside it.
+        // If the database is too damaged to take in its log, the log is kept next to it.
         let settled = match settle(database) {
             Err(StoreError::Overloaded) => return Err(BackupError::InUse(database.to_owned())),
             settled => settled.is_ok(),
@@ -51,10 +51,10 @@ pub(super) fn lock_out(database: &Path) -> Result<Option<File>> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             opened => opened.map_err(BackupError::file(database))?,
         };
-        if !files::lock_out_everybody(&file).map_err(BackupError::file(database))? {
+        if !files::lock_exclusively(&file).map_err(BackupError::file(database))? {
             return Err(BackupError::InUse(database.to_owned()));
         }
-        // Somebody may have come, written and been killed in between, or put another file there.
+        // Before the lock, another process may have written and been killed, or replaced the file.
         let log = fs::metadata(beside(database, "-wal")).map_or(0, |about| about.len());
         let is_it = files::identity_of(&file) == files::identity(database);
         if is_it && (!settled || log == 0) {
@@ -63,8 +63,8 @@ pub(super) fn lock_out(database: &Path) -> Result<Option<File>> {
     }
 }
 
-/// Gives a database, its log and its words a second name with the time, which nothing else has; answers the name.
-fn keep(database: &Path, clock: &Clock) -> Result<PathBuf> {
+/// Links a database, its log and its word model to unused names that contain the time, and returns the database's.
+fn link_old(database: &Path, clock: &Clock) -> Result<PathBuf> {
     let time = jiff::Timestamp::from_millisecond(clock.now().as_millis()).unwrap_or_default();
     let time = time.strftime(".%Y%m%dT%H%M%SZ").to_string();
     let mut kept = beside(database, &time);

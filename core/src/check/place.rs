@@ -75,7 +75,11 @@ fn permissions(database: &Path, key: Option<&Path>) -> Check {
         }
     }
     if open.is_empty() {
-        return Check::new("permissions", true, "other users can neither read nor write the database and the key");
+        return Check::new(
+            "permissions",
+            true,
+            "other users can neither read nor write the database and the key",
+        );
     }
     Check::new("permissions", false, format!("other users may read or write: {}", open.join("; ")))
 }
@@ -89,7 +93,11 @@ fn free_space(database: &Path, bytes: Option<u64>) -> Option<Check> {
     if ok {
         return Some(Check::new("free_space", ok, detail));
     }
-    Some(Check::new("free_space", ok, format!("{detail}; free some space: at least {} is needed", size(needed))))
+    Some(Check::new(
+        "free_space",
+        ok,
+        format!("{detail}; free some space: at least {} is needed", size(needed)),
+    ))
 }
 
 /// Returns a number of bytes for people, in the largest unit that it reaches.

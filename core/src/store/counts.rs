@@ -1,23 +1,23 @@
-//! Additions to counters: gathered while a transaction runs, and written once with its commit.
+//! Additions to counters: collected during a transaction and written once with its commit.
 
 use std::collections::BTreeMap;
 
 use super::{StoreError, Tx};
 
-/// The additions that a transaction makes, in the order in which they were made.
+/// The additions of a transaction, in chronological order.
 #[derive(Default)]
 pub(super) struct Additions(Vec<Addition>);
 
 struct Addition {
     counter: i64,
     day: Option<i64>,
-    /// Whether the counter's total grows as well.
+    /// Whether the addition also counts in the total.
     has_total: bool,
     n: i64,
 }
 
 impl Additions {
-    /// Adds `n` to the total of a counter and, where one is given, to a day.
+    /// Adds `n` to the total of a counter and, if given, to a day.
     pub(super) fn add(&mut self, counter: i64, day: Option<i64>, n: i64) {
         self.0.push(Addition { counter, day, has_total: true, n });
     }
@@ -31,12 +31,12 @@ impl Additions {
         self.0.len()
     }
 
-    /// Undoes all but the first `len` additions.
+    /// Removes all but the first `len` additions.
     pub(super) fn truncate(&mut self, len: usize) {
         self.0.truncate(len);
     }
 
-    /// Writes the sum for each counter and day; returns whether there were any.
+    /// Writes the sum for each counter and day. Returns false if there were no additions.
     pub(super) fn write(self, tx: &mut dyn Tx) -> Result<bool, StoreError> {
         let mut sums = BTreeMap::new();
         for Addition { counter, day, has_total, n } in self.0 {

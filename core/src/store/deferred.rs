@@ -1,26 +1,26 @@
-//! Deferred writes: written with the next commit, while nobody waits for them.
+//! Deferred writes: they join the next commit, and no caller waits for them.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 use super::{StoreError, Tx};
 
-/// A deferred write: counters, log lines and the like, gathered in memory until a commit takes them along.
+/// A deferred write: data such as counters and log lines, collected in memory until the next commit.
 ///
-/// In each commit it writes for as long as its [`TimeSlice`] lasts and leaves the rest to the next one. So however much
-/// has gathered, the writes that are waited for are held up by one time slice at most.
+/// In each commit it writes until its [`TimeSlice`] is over and leaves the rest to the next commit. So however much data
+/// has collected, it delays the writes that callers wait for by one time slice at most.
 pub(crate) trait Deferred: Send + 'static {
-    /// Writes some of what has gathered; on `Err` the store undoes what this call wrote.
+    /// Writes a part of the collected data. On `Err` the store rolls back this call.
     ///
-    /// It writes a little even when the time is over already, so that it makes progress with each commit.
+    /// An implementation writes a little even if the time is already over, so that every commit makes progress.
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError>;
 
-    /// Is told whether what the last [`Deferred::write`] wrote is on disk, before the next transaction begins.
+    /// Receives the outcome of the last [`Deferred::write`] after the commit, before the next transaction begins.
     ///
-    /// Returns `Continue` when there is more to write: the next commit takes it along, at once. Otherwise everything is
-    /// written, or nothing can be written now, and the deferred write is dropped.
+    /// Returns `Continue` when there is more to write: it joins the next commit, which follows immediately. Otherwise
+    /// everything is written, or nothing can be written now, and the store drops the deferred write.
     ///
-    /// It follows every `write` but one that panicked: that one is undone, and the deferred write is dropped.
+    /// The store calls this after every `write` except one that panicked, which it rolls back and drops.
     fn done(&mut self, written: Result<(), StoreError>) -> ControlFlow<()>;
 }
 
@@ -29,23 +29,23 @@ pub(crate) trait Deferred: Send + 'static {
 pub(crate) struct TimeSlice(Option<Instant>);
 
 impl TimeSlice {
-    /// A time slice that lasts until `end`.
+    /// Returns a time slice that lasts until `end`.
     pub(crate) fn until(end: Instant) -> Self {
         Self(Some(end))
     }
 
-    /// All the time it takes, where no other write waits.
+    /// Returns a time slice without an end, for a transaction that delays no other write.
     pub(crate) const fn unlimited() -> Self {
         Self(None)
     }
 
-    /// Whether the time is over.
+    /// Returns whether the time is over.
     pub(crate) fn is_over(self) -> bool {
         self.0.is_some_and(|end| Instant::now() >= end)
     }
 }
 
-/// A deferred write that runs `work` once, whatever becomes of it.
+/// Returns a deferred write that runs `work` once, even if the commit fails.
 #[cfg(test)]
 pub(crate) fn once(
     work: impl FnMut(&mut dyn Tx) -> Result<(), StoreError> + Send + 'static,

@@ -17,7 +17,9 @@ pub enum StoreError {
     #[error("the database is busy")]
     Overloaded,
     /// The database was written by a newer program.
-    #[error("the database has schema version {found}, and this program supports {known}: use the newer program")]
+    #[error(
+        "the database has schema version {found}, and this program supports {known}: use the newer program"
+    )]
     Newer {
         /// The version of the file.
         found: i64,

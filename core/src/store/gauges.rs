@@ -1,4 +1,4 @@
-//! What the writer measures of its own work.
+//! Measurements of the writer.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -11,7 +11,7 @@ const SIZES: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 
 pub(super) struct Gauges {
     /// Writes in the queue.
     pub(super) waiting: AtomicUsize,
-    /// Commits by the number of writes that each carried.
+    /// Commits by the number of writes in each.
     pub(super) commits: Histogram,
 }
 
@@ -24,9 +24,9 @@ impl Default for Gauges {
 }
 
 impl Gauges {
-    /// Counts a commit of `works` writes.
-    #[expect(clippy::cast_precision_loss, reason = "a commit carries far fewer than 2^52 writes")]
-    pub(super) fn committed(&self, works: usize) {
-        self.commits.observe(works as f64);
+    /// Counts a commit of this many writes.
+    #[expect(clippy::cast_precision_loss, reason = "a commit has far fewer than 2^52 writes")]
+    pub(super) fn committed(&self, writes: usize) {
+        self.commits.observe(writes as f64);
     }
 }

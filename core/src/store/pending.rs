@@ -1,12 +1,12 @@
-//! The result of a write that the caller does not have to wait for.
+//! The future result of a queued write.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::StoreError;
 
-/// The result of a write that is queued: [`Pending::wait`] blocks until it is on disk, `.await` does the same without
-/// blocking the thread, on any async runtime.
+/// The result of a queued write. [`Pending::wait`] blocks until the write is on disk; `.await` waits without blocking the
+/// thread, on any async runtime.
 ///
 /// The write happens even if this is dropped.
 #[must_use = "the write may fail: wait for its result"]
@@ -47,12 +47,12 @@ impl<T, E: From<StoreError>> Pending<T, E> {
         }
     }
 
-    /// Returns a result that is known already.
+    /// Wraps a result that is already known.
     pub(crate) fn given(result: Result<T, E>) -> Self {
         Self(Answer::Given(result))
     }
 
-    /// Returns the result that the writer sends through the other end of `receiver`.
+    /// Returns the pending result that the writer sends through the other end of `receiver`.
     pub(super) fn awaited(receiver: oneshot::Receiver<Result<T, E>>) -> Self {
         Self(Answer::Awaited(receiver))
     }
@@ -76,7 +76,7 @@ impl<T, E: From<StoreError>> Future for PendingFuture<T, E> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T, E>> {
         match &mut self.0 {
             FutureState::Known(result) => {
-                Poll::Ready(result.take().expect("a future is not polled after it has ended"))
+                Poll::Ready(result.take().expect("a future is not polled after completion"))
             }
             FutureState::Awaited(receiver) => {
                 Pin::new(receiver).poll(cx).map(|answer| answer.unwrap_or_else(|_| Err(lost().into())))
@@ -90,5 +90,5 @@ impl<T, E> Unpin for PendingFuture<T, E> {}
 
 /// The error of a write that panicked: the writer drops the sender only then.
 fn lost() -> StoreError {
-    StoreError::other("the write panicked and was undone")
+    StoreError::other("the write panicked and was rolled back")
 }

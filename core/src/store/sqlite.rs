@@ -1,4 +1,4 @@
-//! SQLite behind the door; only this file and those under it name rusqlite.
+//! The SQLite implementation of the store. Only this file and the files below it use rusqlite.
 
 use std::path::Path;
 
@@ -25,10 +25,10 @@ pub(super) use readers::LONG_READERS;
 pub(super) use readers::Readers;
 pub(super) use tx::SqliteTx;
 
-/// Marks the file as ours (`PRAGMA application_id`): "tdng".
+/// The `PRAGMA application_id` of a tidings database: "tdng".
 const APPLICATION_ID: i64 = 0x7464_6e67;
 
-/// Whether the first 72 bytes of a file say that it is a database of this program.
+/// Returns whether the first 72 bytes of a file are the header of a tidings database.
 ///
 /// Source: *Database File Format*, section 1.3, <https://sqlite.org/fileformat2.html>.
 pub(crate) fn is_head_of_ours(head: &[u8; 72]) -> bool {
@@ -37,32 +37,32 @@ pub(crate) fn is_head_of_ours(head: &[u8; 72]) -> bool {
     head.starts_with(b"SQLite format 3\0") && i64::from(u32::from_be_bytes(application)) == APPLICATION_ID
 }
 
-/// Says when another process has committed: the number changes with each commit of another connection.
+/// Returns a number that changes with each commit of another connection, in this process or another.
 pub(super) fn data_version(connection: &Connection) -> Result<i64, StoreError> {
     let mut statement = connection.prepare_cached("PRAGMA data_version")?;
     Ok(statement.query_row([], |row| row.get(0))?)
 }
 
-/// Brings the write-ahead log into the file and empties it; false when somebody is in the way.
+/// Copies the write-ahead log into the file and empties it. Returns false if another connection prevents it.
 pub(super) fn checkpoint(connection: &Connection) -> Result<bool, StoreError> {
-    let in_the_way = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
-    Ok(in_the_way.map(|in_the_way: i64| in_the_way == 0)?)
+    let blocked = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+    Ok(blocked.map(|blocked: i64| blocked == 0)?)
 }
 
-/// The revision in the database file alone, without what the write-ahead log holds.
+/// Returns the revision in the database file itself, without the write-ahead log.
 pub(super) fn revision_of_file(path: &Path) -> Result<i64, StoreError> {
     let connection = open::open_immutable(path)?;
     Ok(connection.query_row("SELECT n FROM revision", [], |row| row.get(0))?)
 }
 
-/// Leaves the files of a connection as they are when it closes: one of them is somebody else's.
+/// Makes a connection leave its files unchanged when it closes, because one of them was replaced.
 pub(super) fn abandon(connection: &Connection) {
     if let Err(error) = leave_log(connection, true) {
-        tracing::warn!(%error, "the write-ahead log cannot be left alone");
+        tracing::warn!(%error, "cannot keep SQLite from changing the write-ahead log on close");
     }
 }
 
-/// Runs `work` in a transaction of its own, on a connection that is not the writer's.
+/// Runs `work` in a transaction on a connection other than the writer's.
 fn write<T, E: From<StoreError>>(
     connection: &Connection,
     work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,

@@ -1,4 +1,4 @@
-//! Who changed what when: how caches learn of commits, this process's at once and another's soon.
+//! Notifies caches of commits: of this process immediately, of other processes soon after.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::sqlite::{self, Connection, Health, SqliteTx, data_version};
 use super::{StoreError, Topic, version_in};
 
-/// How often other processes' commits are looked for.
+/// How often the watcher looks for commits of other processes.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// In how many of these intervals a write is tried once while writes fail: a second.
+/// Number of intervals between two trial writes while writes fail: one second.
 const TRY_EVERY: u32 = 5;
 
 /// The revision at which each topic last changed.
@@ -22,21 +22,21 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// The revision at which `topic` last changed.
+    /// Returns the revision at which `topic` last changed.
     pub(crate) fn get(&self, topic: Topic) -> i64 {
         self.revisions[topic as usize].load(Ordering::Acquire)
     }
 
-    /// Says that `topics` changed at `revision`.
+    /// Records that `topics` changed at `revision`, and wakes all waiting threads.
     pub(super) fn publish(&self, topics: &[Topic], revision: i64) {
         for topic in topics {
             self.revisions[*topic as usize].fetch_max(revision, Ordering::AcqRel);
         }
-        // The lock is taken and let go there, so that nobody is between looking and waiting.
+        // `wake` takes the lock, so no thread can miss the change between its check and its wait.
         self.wake();
     }
 
-    /// Waits until `topic` has changed since `revision`, `timeout` is over, or `stopped` and woken.
+    /// Waits until `topic` has changed since `revision`, `timeout` is over, or a wake-up finds `stopped` true.
     pub(crate) fn wait_for(
         &self,
         topic: Topic,
@@ -48,20 +48,20 @@ impl Versions {
         drop(self.changed.wait_timeout_while(self.lock(), timeout, waiting));
     }
 
-    /// Sleeps for `duration`; false, and at once, when the store closes, or `stopped` and woken.
+    /// Sleeps for `duration`. Returns false early when the store closes or a wake-up finds `stopped` true.
     pub(crate) fn sleep(&self, duration: Duration, stopped: impl Fn() -> bool) -> bool {
         let sleeping = |closed: &mut bool| !*closed && !stopped();
         let slept = self.changed.wait_timeout_while(self.lock(), duration, sleeping);
         slept.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
-    /// Wakes everybody who waits here, to look whether to stop.
+    /// Wakes all waiting threads, so that they check whether to stop.
     pub(crate) fn wake(&self) {
         drop(self.lock());
         self.changed.notify_all();
     }
 
-    /// Wakes everybody who waits here, for good.
+    /// Ends all waits, now and in the future.
     fn close(&self) {
         *self.lock() = true;
         self.changed.notify_all();
@@ -72,14 +72,14 @@ impl Versions {
     }
 }
 
-/// The thread that looks for other processes' commits and at the database's files; it ends with the store.
+/// The thread that watches for commits of other processes and for changes of the database's files. Ends with the store.
 pub(super) struct Watcher {
     versions: Arc<Versions>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watcher {
-    /// Publishes what has changed up to now, and then as it changes.
+    /// Publishes the current versions and starts the thread, which publishes later changes.
     pub(super) fn start(
         connection: Connection,
         versions: Arc<Versions>,
@@ -88,7 +88,7 @@ impl Watcher {
         let mut seen = data_version(&connection)?;
         publish(&connection, &versions)?;
         let watched = Arc::clone(&versions);
-        // Another process that writes at the moment is no reason to wait.
+        // The watcher does not wait while another process writes; it tries again after the interval.
         connection.busy_timeout(Duration::ZERO)?;
         let watch = move || {
             let mut intervals = 0;
@@ -106,7 +106,7 @@ impl Watcher {
                     Ok(())
                 });
                 if let Err(error) = looked {
-                    tracing::warn!(%error, "cannot look for other processes' changes");
+                    tracing::warn!(%error, "cannot look for changes of other processes");
                 }
             }
             if health.must_abandon() {
@@ -118,7 +118,7 @@ impl Watcher {
     }
 }
 
-/// Commits nothing but a new revision, so that it is known whether writes succeed again while nobody writes.
+/// Commits only a new revision, to find out whether writes succeed again while no caller writes.
 fn try_to_write(connection: &Connection, health: &Health) {
     let tried = SqliteTx::begin_write(connection).and_then(SqliteTx::commit).and_then(|_| health.check());
     if tried.is_ok() {

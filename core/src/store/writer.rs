@@ -1,7 +1,7 @@
-//! The writing thread and its queue: it commits the works that are waiting in groups.
+//! The writing thread and its queue: the thread commits queued writes in groups.
 //!
-//! While one group is put on disk, the next gathers in the queue. So the more there is to write, the more works share
-//! a commit, and throughput does not pay one fsync for each.
+//! While one group goes to disk, the next one collects in the queue. So under load more writes share a commit and its
+//! fsync.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,9 +19,9 @@ mod group;
 
 use group::{DeferredWrites, Finished, GROUP_SIZE, Work, commit_group};
 
-/// The most works that wait in the queue; more are refused with [`StoreError::Overloaded`].
+/// Maximum number of queued writes; the store refuses more with [`StoreError::Overloaded`].
 const QUEUE: usize = 4_096;
-/// How long a deferred write waits for a commit of other writes; then it has one of its own.
+/// Maximum time that a deferred write waits for a commit of other writes; then it is committed alone.
 const DEFER_TIME: Duration = Duration::from_millis(200);
 
 enum Message {
@@ -29,14 +29,14 @@ enum Message {
     Defer(Box<dyn Deferred>),
 }
 
-/// The queue to the writing thread, and the thread.
+/// The writing thread and the sending end of its queue.
 pub(super) struct Writer {
     queue: Option<SyncSender<Message>>,
     gauges: Arc<Gauges>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The writing thread's end of the queue.
+/// The receiving end of the queue.
 struct Inbox {
     messages: Receiver<Message>,
     gauges: Arc<Gauges>,
@@ -44,7 +44,7 @@ struct Inbox {
 }
 
 impl Inbox {
-    /// The next message; waits for it, where a time is given until then.
+    /// Waits for the next message, at most until the given time.
     fn next(&self, until: Option<Instant>) -> Result<Message, RecvTimeoutError> {
         let next = match until {
             None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -53,8 +53,8 @@ impl Inbox {
         next.inspect(|_| self.taken())
     }
 
-    /// The next message, if there is one already.
-    fn next_already(&self) -> Option<Message> {
+    /// Returns the next message if one is queued.
+    fn next_queued(&self) -> Option<Message> {
         self.messages.try_recv().ok().inspect(|_| self.taken())
     }
 
@@ -93,12 +93,12 @@ impl Writer {
         let (sender, receiver) = oneshot::channel();
         let work: Work = Box::new(move |tx| {
             let result = work(tx);
-            let keep = result.is_ok();
+            let succeeded = result.is_ok();
             let answer = move |commit: Result<(), StoreError>| {
-                // Nobody is left to hear it when the caller has gone.
+                // Fails when the caller has dropped the `Pending`.
                 let _ = sender.send(result.and_then(|value| Ok(commit.map(|()| value)?)));
             };
-            Finished { keep, answer: Box::new(answer) }
+            Finished { succeeded, answer: Box::new(answer) }
         });
         match self.send(Message::Write(work)) {
             Ok(()) => Pending::awaited(receiver),
@@ -112,7 +112,7 @@ impl Writer {
 
     fn send(&self, message: Message) -> Result<(), StoreError> {
         let queue = self.queue.as_ref().ok_or(StoreError::Overloaded)?;
-        // Before it can be taken.
+        // Counted first, because the writer may take the message before `try_send` returns.
         self.gauges.waiting.fetch_add(1, Ordering::Relaxed);
         queue.try_send(message).map_err(|error| match error {
             TrySendError::Full(_) | TrySendError::Disconnected(_) => {
@@ -124,7 +124,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Lets the thread finish what is waiting.
+    /// Waits until the thread has written everything in the queue.
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
@@ -133,8 +133,8 @@ impl Drop for Writer {
     }
 }
 
-/// Commits groups until the queue closes, then the rest of the deferred writes; then brings the write-ahead log into
-/// the file.
+/// Commits groups until the queue closes, then the remaining deferred writes, and copies the write-ahead log into the
+/// file.
 fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
     let mut deferred = DeferredWrites::new();
     let mut flush_at = Instant::now();
@@ -155,7 +155,7 @@ fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
             Err(RecvTimeoutError::Disconnected) => break,
         };
         commit_group(connection, versions, first, inbox, &mut deferred);
-        // Deferred writes that have more to write have waited already.
+        // Deferred writes with more data have already waited.
         flush_at = Instant::now();
     }
     while !deferred.is_empty() {
@@ -165,8 +165,8 @@ fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
         sqlite::abandon(connection);
         return;
     }
-    // A reader in another process keeps it.
+    // Fails when a reader in another process still uses the log.
     if let Err(error) = sqlite::checkpoint(connection) {
-        tracing::warn!(%error, "the write-ahead log stays for the next start");
+        tracing::warn!(%error, "the write-ahead log remains until the next start");
     }
 }

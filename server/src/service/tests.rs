@@ -259,7 +259,9 @@ async fn a_body_that_is_not_sync_is_accepted() {
 #[test]
 fn a_setting_out_of_bounds_is_refused() {
     let tidings = testing::service();
-    let config = Config { operations: 0, ..Config::default() };
+    let config = Config { max_connections: 0, ..Config::default() };
     let refused = service::<http_body_util::Empty<Bytes>>(tidings.tidings.clone(), config).err();
-    assert!(matches!(&refused, Some(tidings_core::Error::InvalidSetting(invalid)) if invalid.settings == ["operations"]));
+    assert!(
+        matches!(&refused, Some(tidings_core::Error::InvalidSetting(invalid)) if invalid.settings == ["max-connections"])
+    );
 }

@@ -1,7 +1,7 @@
-//! Copies of a database, by SQLite's online backup.
+//! Copies of a database, made with SQLite's online backup.
 //!
-//! The copy is of one moment: the source is read in one transaction from the first page to the last, so nothing that
-//! is written meanwhile makes it begin anew, and in the write-ahead log's mode whoever reads is in no writer's way.
+//! A copy is one snapshot: the source is read in a single transaction from the first page to the last, so concurrent
+//! writes do not restart the copy, and with a write-ahead log readers do not block writers.
 
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -15,38 +15,38 @@ use super::{APPLICATION_ID, StoreError, Tx};
 use crate::cancel::CancelFlag;
 use crate::files;
 
-/// Pages that are copied in one go, 1 MiB at first; then as many as take about [`STEP_TIME`].
+/// Pages in the first step of a copy: 1 MiB. Later steps have as many as take about [`STEP_TIME`], within [`STEPS`].
 const STEP: i32 = 256;
 const STEPS: RangeInclusive<i32> = 16..=4_096;
-/// How long the disk may be busy with a step, and is left to others after it.
+/// Target duration of a step, and maximum pause after it, which leaves the disk to other processes.
 const STEP_TIME: Duration = Duration::from_millis(10);
 
-/// What a copy does at the moment.
+/// The progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// So many bytes are copied, of so many.
+    /// Copying the pages.
     Copying {
-        /// Bytes that are copied.
+        /// Bytes copied so far.
         done: u64,
         /// Bytes of the whole database.
         of: u64,
     },
-    /// What was copied is read once more.
+    /// Reading the finished copy to check it.
     Checking,
 }
 
-/// A database that is only read, as it is at one moment.
+/// A snapshot of a database, for reading.
 pub(crate) struct Source {
     connection: Connection,
-    /// Bytes of a page.
+    /// Page size in bytes.
     page: u64,
 }
 
 impl Source {
-    /// Opens the database at `path`, which has to be there, has to be ours, and is left as it is.
+    /// Opens the existing tidings database at `path` without changing it.
     ///
     /// # Errors
-    /// When it cannot be read, or is not ours.
+    /// When it cannot be read or is not a tidings database.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let connection = open_unchanged(path).map_err(|error| match error.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => StoreError::Foreign,
@@ -60,17 +60,17 @@ impl Source {
         Ok(source)
     }
 
-    /// The version of its schema.
+    /// Returns the version of the schema.
     pub(crate) fn schema_version(&self) -> Result<i64, StoreError> {
         self.pragma("user_version")
     }
 
-    /// How large it is.
+    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> Result<u64, StoreError> {
         Ok(self.pragma("page_count")?.unsigned_abs() * self.page)
     }
 
-    /// Its rows, all tables together.
+    /// Returns the number of rows of all tables together.
     pub(crate) fn rows(&self) -> Result<u64, StoreError> {
         rows(&self.connection)
     }
@@ -79,11 +79,10 @@ impl Source {
         Ok(self.connection.pragma_query_value(None, name, |row| row.get(0))?)
     }
 
-    /// Copies it over the empty file at `to`, step by step with pauses between, so that whoever writes meanwhile has
-    /// the disk as well.
+    /// Copies the database to the empty file at `to`, in steps with pauses, so that other processes can use the disk too.
     ///
     /// # Errors
-    /// When there is no room, when the disk fails, and when `stop` is asked.
+    /// When the disk is full or fails, or `stop` is requested.
     pub(crate) fn copy(
         &self,
         to: &Path,
@@ -91,7 +90,7 @@ impl Source {
         stop: &CancelFlag,
     ) -> Result<(), StoreError> {
         let mut target = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        // A copy that is not whole is thrown away, so nothing of it has to be undone, nor be on disk before the end.
+        // An incomplete copy is removed, so it needs neither a journal nor syncs.
         target.pragma_update(None, "journal_mode", "OFF")?;
         target.pragma_update(None, "synchronous", "OFF")?;
         let backup = Backup::new(&self.connection, &mut target)?;
@@ -116,11 +115,11 @@ impl Source {
     }
 }
 
-/// A copy, before anybody uses it.
+/// A finished copy that is not in use yet.
 pub(crate) struct Copied(Connection);
 
 impl Copied {
-    /// Opens the copy at `path`, as one file with nothing beside it.
+    /// Opens the copy at `path` without a write-ahead log, so that it stays a single file.
     ///
     /// # Errors
     /// When it cannot be read or written.
@@ -131,10 +130,10 @@ impl Copied {
         Ok(Self(connection))
     }
 
-    /// Its rows, all tables together, once SQLite has found nothing wrong with it.
+    /// Checks the integrity of the copy and returns the number of rows of all tables together.
     ///
     /// # Errors
-    /// When something is; when `stop` is asked.
+    /// When SQLite finds a fault, or `stop` is requested.
     pub(crate) fn check(&mut self, stop: &CancelFlag) -> Result<u64, StoreError> {
         super::inspect::stops(&mut self.0, stop)?;
         let faults = super::inspect::integrity(&self.0)?;
@@ -144,10 +143,10 @@ impl Copied {
         rows(&self.0)
     }
 
-    /// Changes it in a transaction.
+    /// Runs `work` on the copy in a transaction.
     ///
     /// # Errors
-    /// What `work` answers, and the store's own.
+    /// The error of `work`, or the store's own.
     pub(crate) fn write<E: From<StoreError>>(
         &self,
         work: impl FnOnce(&mut dyn Tx) -> Result<(), E>,
@@ -155,7 +154,7 @@ impl Copied {
         super::write(&self.0, work)
     }
 
-    /// Makes it ready to be a service's database.
+    /// Prepares the copy for use by a service: switches to a write-ahead log.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -164,10 +163,10 @@ impl Copied {
     }
 }
 
-/// Brings the write-ahead log of the database at `path` into the file, so that the file is all there is of it.
+/// Copies the write-ahead log of the database at `path` into the file, so that the file contains the whole database.
 ///
 /// # Errors
-/// `Overloaded` when it is open anywhere, in this process too; another one when it is damaged, or not there.
+/// `Overloaded` when any process, including this one, has the database open; other errors when it is damaged or missing.
 pub(crate) fn settle(path: &Path) -> Result<(), StoreError> {
     let before = files::identity(path);
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -175,7 +174,7 @@ pub(crate) fn settle(path: &Path) -> Result<(), StoreError> {
     connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
-    // In every mode of the journal this takes the lock that everybody who has it open keeps a part of.
+    // In every journal mode this needs a lock that conflicts with those of all open connections.
     connection.execute_batch("BEGIN EXCLUSIVE; COMMIT")?;
     if before != files::identity(path) {
         return Err(StoreError::Overloaded);
@@ -185,7 +184,7 @@ pub(crate) fn settle(path: &Path) -> Result<(), StoreError> {
 }
 
 fn rows(connection: &Connection) -> Result<u64, StoreError> {
-    // Not the tables that SQLite keeps for itself and for the search index.
+    // Excludes the internal tables of SQLite and of the search index.
     let sql = "SELECT name FROM pragma_table_list
                WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'";
     let mut tables = connection.prepare(sql)?;

@@ -1,8 +1,8 @@
-//! Whether the files at the database's path are still the ones that were opened.
+//! Checks that the files at the database's path are still the ones that were opened.
 //!
-//! SQLite keeps the files that it has opened. Once their names lead elsewhere, commits go to files that nobody finds
-//! again, and SQLite reports no error; a file that another program overwrites is mixed with what the write-ahead log
-//! holds. [`FileGuard::check`] is cheap enough to be asked with every commit: three `stat` and one read of 100 bytes.
+//! SQLite keeps using the files that it has opened. When they are removed or replaced, commits go to files without a
+//! name, and SQLite reports no error; when another program overwrites the database, its content mixes with that of the
+//! write-ahead log. [`FileGuard::check`] is cheap enough for every commit: three `stat` calls and one read of 100 bytes.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,10 +15,10 @@ use super::{Connection, is_head_of_ours, revision_of_file};
 use crate::files::{self, beside};
 use crate::store::StoreError;
 
-/// A device and the number of a file on it.
+/// A device number and the inode of a file.
 type Identity = (u64, u64);
 
-/// Bytes of the header of a database file.
+/// Size of the header of a database file in bytes.
 ///
 /// Source: *Database File Format*, section 1.3, <https://sqlite.org/fileformat2.html>.
 #[cfg(unix)]
@@ -26,7 +26,7 @@ const HEADER: usize = 100;
 
 /// The open file of a database, for reading its header.
 ///
-/// To close any descriptor of a file takes away the locks that SQLite has on it in this process. So stores of one file
+/// Closing any descriptor of a file releases the locks that SQLite holds on it in this process. So all stores of a file
 /// share one `DatabaseFile`, which is opened before their connections and closed after them.
 pub(in crate::store) struct DatabaseFile {
     file: File,
@@ -36,7 +36,7 @@ pub(in crate::store) struct DatabaseFile {
 static OPEN_FILES: Mutex<Vec<Weak<DatabaseFile>>> = Mutex::new(Vec::new());
 
 impl DatabaseFile {
-    /// The file at `path`, opened unless a store of this process has it open.
+    /// Returns the file at `path`. Opens it unless another store of this process has it open.
     pub(in crate::store) fn open(path: &Path) -> io::Result<Arc<Self>> {
         let mut all = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|file| file.strong_count() > 0);
@@ -59,28 +59,28 @@ impl DatabaseFile {
     }
 }
 
-/// What was opened, to be compared with what is at the path now.
+/// The identities of the opened files, for comparison with the files that are at their paths now.
 pub(in crate::store) struct FileGuard {
     path: PathBuf,
     database: Arc<DatabaseFile>,
-    /// The write-ahead log and its index.
+    /// The paths and identities of the write-ahead log and its index.
     beside: [(PathBuf, Option<Identity>); 2],
-    /// The greatest change counter that the header had.
+    /// The greatest change counter that was read from the header.
     counter: AtomicU32,
-    /// When the file was last written, and the greatest revision that it held then.
+    /// The file's modification time at the last check of its revision, and the greatest revision so far.
     written: Mutex<(Option<SystemTime>, i64)>,
-    /// Whether the file holds an older revision than it did.
+    /// Whether the revision in the file has decreased.
     is_older: AtomicBool,
 }
 
-/// What happened to a file.
+/// A way in which a file changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum Fault {
-    /// The path leads to no file.
+    /// There is no file at the path.
     Removed,
-    /// The path leads to another file.
+    /// A different file is at the path.
     Replaced,
-    /// The file was overwritten or cut short by another program.
+    /// Another program has overwritten or truncated the file.
     Overwritten,
 }
 
@@ -95,9 +95,9 @@ impl Fault {
 }
 
 impl FileGuard {
-    /// Guards the files of a connection that is open and has read.
+    /// Returns a guard for the files of a connection that has already read from the database.
     pub(in crate::store) fn new(path: &Path, database: Arc<DatabaseFile>, connection: &Connection) -> Self {
-        // SQLite puts its other files beside the end of all links.
+        // SQLite resolves symbolic links and puts its other files next to the result.
         let file = connection.path().map_or_else(|| path.to_owned(), PathBuf::from);
         let beside = ["-wal", "-shm"].map(|end| {
             let file = beside(&file, end);
@@ -114,35 +114,35 @@ impl FileGuard {
         }
     }
 
-    /// The path that the database was opened by.
+    /// Returns the path with which the database was opened.
     pub(in crate::store) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Compares the revision in the file with what it was, when the file has been written since: an older copy that is
-    /// put over it, byte by byte, may have the very header. Costs opening a connection.
+    /// Checks that the revision in the file has not decreased, if the file was written since the last check. This detects
+    /// an older copy that was written over the file and has an equal header. Opens a connection.
     pub(in crate::store) fn check_revision(&self) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = self.database.file.metadata().and_then(|about| about.modified()).ok();
-        let is_there = || compare(&self.path, self.database.identity).is_ok();
-        if changed == written.0 || !is_there() {
+        let is_in_place = || compare(&self.path, self.database.identity).is_ok();
+        if changed == written.0 || !is_in_place() {
             return;
         }
-        // While a checkpoint writes the file it may not be readable; then it is looked at again.
+        // The file may be unreadable while a checkpoint writes it; the next check tries again.
         if let Ok(revision) = revision_of_file(&self.path)
-            && is_there()
+            && is_in_place()
         {
             self.is_older.store(revision < written.1, Ordering::Release);
             *written = (changed, written.1.max(revision));
         }
     }
 
-    /// Whether every file is still the one that was opened.
+    /// Checks that every file is still the one that was opened.
     ///
     /// # Errors
     /// [`StoreError::Replaced`] with the first file that is not.
     pub(in crate::store) fn check(&self) -> Result<(), StoreError> {
-        // A checkpoint that writes the header at this moment is no fault: such a header is read again.
+        // A second read rules out a header that a checkpoint was just writing.
         let header = self.check_header().or_else(|_| self.check_header());
         let database = compare(&self.path, self.database.identity).and(header);
         database.map_err(|fault| self.error(&self.path, fault))?;
@@ -152,8 +152,8 @@ impl FileGuard {
         Ok(())
     }
 
-    /// Whether bringing the write-ahead log into the file, and removing it, could touch a file of somebody else. Where
-    /// only the log's name is gone, doing so saves what the log holds.
+    /// Returns whether copying the write-ahead log into the database, or removing it, could change a foreign file. If the
+    /// log was only removed, copying it still saves its content, and this returns false.
     pub(in crate::store) fn must_abandon(&self) -> bool {
         let header = self.check_header().or_else(|_| self.check_header());
         compare(&self.path, self.database.identity).and(header).is_err()
@@ -174,10 +174,10 @@ impl FileGuard {
         let header = match self.database.header() {
             Ok(header) => header,
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(Fault::Overwritten),
-            // Writing says more of a disk that fails.
+            // If the disk fails, the next write reports a better error.
             Err(_) => return Ok(()),
         };
-        // The change counter only grows; 2 and 2 are the versions of a file with a write-ahead log, which no backup has.
+        // The change counter only grows. The versions 2 and 2 mean a write-ahead log, which no backup has.
         let counter = u32::from_be_bytes([header[24], header[25], header[26], header[27]]);
         let seen = self.counter.load(Ordering::Acquire);
         let grew = counter.wrapping_sub(seen) < u32::MAX / 2;
@@ -197,16 +197,16 @@ impl FileGuard {
     #[expect(
         clippy::unused_self,
         clippy::unnecessary_wraps,
-        reason = "elsewhere an open file cannot be replaced"
+        reason = "on other systems an open file cannot be replaced"
     )]
     fn check_header(&self) -> Result<(), Fault> {
         Ok(())
     }
 }
 
-/// Whether `path` leads to the file with this identity.
+/// Checks that the file at `path` has this identity.
 fn compare(path: &Path, identity: Option<Identity>) -> Result<(), Fault> {
-    // Where files have no identity, one that is open cannot be replaced.
+    // On systems where files have no identity, an open file cannot be replaced.
     if identity.is_none() {
         return Ok(());
     }
@@ -215,7 +215,7 @@ fn compare(path: &Path, identity: Option<Identity>) -> Result<(), Fault> {
         Some(_) => Err(Fault::Replaced),
         None => match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Fault::Removed),
-            // A path that cannot be looked at, for want of a right, may still lead there.
+            // Without the permission to look, the file may still be in place.
             _ => Ok(()),
         },
     }

@@ -1,4 +1,4 @@
-//! Whether writes can be made: what the last ones came to, and whether the files are still there.
+//! Tracks whether writes succeed: the outcome of the last commits, and whether the files are in place.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,21 +7,21 @@ use super::guard::FileGuard;
 use crate::files;
 use crate::store::StoreError;
 
-/// What is known of writes.
+/// The state of the database's files and the outcome of its commits.
 pub(in crate::store) struct Health {
     guard: FileGuard,
-    /// Whether the files are no longer those that were opened: what follows from `state`, for the writer to read often.
+    /// Whether `state.replaced` is set: a copy that is cheap to read.
     replaced: AtomicBool,
     state: Mutex<State>,
-    /// Commits that failed.
+    /// Number of failed commits.
     failures: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
-    /// Why the files are no longer those that were opened.
+    /// The error if the files are no longer those that were opened.
     replaced: Option<StoreError>,
-    /// Why the last commit failed.
+    /// The error of the last commit if it failed.
     failing: Option<StoreError>,
 }
 
@@ -30,7 +30,7 @@ impl Health {
         Self { guard, replaced: AtomicBool::new(false), state: Mutex::default(), failures: AtomicU64::new(0) }
     }
 
-    /// How the files were when they were last looked at.
+    /// Returns the result of the last check of the files.
     ///
     /// # Errors
     /// [`StoreError::Replaced`].
@@ -41,8 +41,8 @@ impl Health {
         self.state().replaced.clone().map_or(Ok(()), Err)
     }
 
-    /// Looks at the files, and remembers how they are. Once all are back, writes are admitted again: none was
-    /// acknowledged meanwhile.
+    /// Checks the files and stores the result. When all files are back, writes are admitted again: none was acknowledged
+    /// meanwhile.
     ///
     /// # Errors
     /// [`StoreError::Replaced`].
@@ -65,19 +65,19 @@ impl Health {
         checked
     }
 
-    /// As [`Health::check`], and at what the file holds when it was written since.
+    /// Checks the files, and the revision in the database if it was written since the last check.
     pub(in crate::store) fn check_closely(&self) {
         self.guard.check_revision();
-        // It remembers what it finds, and says so.
+        // `check` stores the result and logs changes.
         let _ = self.check();
     }
 
-    /// Whether closing may not bring the write-ahead log into the file, because one of both is somebody else's.
+    /// Returns whether closing must not copy the write-ahead log into the file, because one of them was replaced.
     pub(in crate::store) fn must_abandon(&self) -> bool {
         self.guard.must_abandon()
     }
 
-    /// Remembers what a commit came to.
+    /// Records the outcome of a commit.
     pub(in crate::store) fn committed(&self, result: Result<(), &StoreError>) {
         match result {
             Ok(()) => self.succeeded(),
@@ -95,11 +95,11 @@ impl Health {
     fn failed(&self, error: &StoreError) {
         use StoreError::{Damaged, Full, Other};
         self.failures.fetch_add(1, Ordering::Relaxed);
-        // What depends on the moment or on the statement says nothing of the disk.
+        // Other errors are temporary or caused by a statement, and say nothing about the disk.
         if !matches!(error, Damaged(_) | Full | Other(_)) {
             return;
         }
-        // SQLite undoes a transaction that finds no room, and what comes next fails for the lack of it.
+        // After a full disk SQLite rolls back the transaction, and later statements fail with other errors.
         let error = if self.is_full() { Full } else { error.clone() };
         let mut state = self.state();
         if state.failing.is_none() {
@@ -109,23 +109,23 @@ impl Health {
         state.failing = Some(error);
     }
 
-    /// Whether the last commit failed and another one might succeed, so that one should be tried.
+    /// Returns whether a trial commit makes sense: the last commit failed, and another one might succeed.
     pub(in crate::store) fn needs_probe(&self) -> bool {
         let state = self.state();
         let without_room = matches!(state.failing, Some(StoreError::Full)) && self.is_full();
         state.replaced.is_none() && state.failing.is_some() && !without_room
     }
 
-    /// Whether a write can be made, as far as is known.
+    /// Checks whether writes are expected to succeed.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why they would fail.
     pub(in crate::store) fn writable(&self) -> Result<(), StoreError> {
         let state = self.state();
         state.replaced.as_ref().or(state.failing.as_ref()).map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// How many commits failed.
+    /// Returns the number of failed commits.
     pub(in crate::store) fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What SQLite says of a database, for whoever checks it.
+//! SQLite's own checks of a database, for [`crate::check`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,29 +10,29 @@ use super::open::open_unchanged;
 use super::{APPLICATION_ID, SqliteTx, StoreError, Tx};
 use crate::cancel::CancelFlag;
 
-/// Faults that are told; a damaged file has thousands.
+/// Maximum number of reported faults; a damaged file has thousands.
 const FAULTS: usize = 5;
 
-/// Steps of SQLite's virtual machine between two looks at whether to stop: some milliseconds.
+/// Steps of SQLite's virtual machine between two checks for a requested stop: a few milliseconds.
 const LOOK_EVERY: i32 = 100_000;
 
-/// A database whose whole is looked at, on a connection of its own.
+/// A connection for checking and repairing a whole database.
 pub(crate) struct Inspected(
     Connection,
-    /// The file that is held open, if it is: closed behind the connection, which loses its locks with it.
-    #[expect(dead_code, reason = "it is there to be dropped")]
+    /// The open file, which must be closed after the connection, because closing it releases the connection's locks.
+    #[expect(dead_code, reason = "only its drop matters")]
     Option<Arc<DatabaseFile>>,
 );
 
 impl Inspected {
-    /// Opens the database at `path`, which has to be there, only to look at it: what runs ends when `stop` is asked.
+    /// Opens the existing database at `path` for checking, without changing it. Statements end when `stop` is requested.
     ///
     /// # Errors
-    /// When it cannot be read, or is somebody else's.
+    /// When it cannot be read or belongs to another program.
     pub(crate) fn open(path: &Path, stop: &CancelFlag) -> Result<Self, StoreError> {
         super::refuse_emptied(path)?;
         let mut connection = open_unchanged(path)?;
-        // Each look is at a moment of its own, so that none keeps the write-ahead log from being emptied for long.
+        // Each check reads its own snapshot: a long transaction would keep the write-ahead log from being emptied.
         connection.execute_batch("COMMIT")?;
         stops(&mut connection, stop)?;
         let inspected = Self(connection, None);
@@ -42,12 +42,12 @@ impl Inspected {
         Ok(inspected)
     }
 
-    /// What is wrong with the file and the search index, the first few faults; none when they are sound.
+    /// Returns the first faults of the file and the search index.
     pub(crate) fn integrity(&self) -> Result<Vec<String>, StoreError> {
         integrity(&self.0)
     }
 
-    /// Tables with rows that refer to one that does not exist, and how many they are.
+    /// Returns the tables that have rows with a reference to a missing row, and the number of such rows.
     pub(crate) fn dangling(&self) -> Result<Vec<(String, u64)>, StoreError> {
         let sql = "SELECT \"table\", count(*) FROM pragma_foreign_key_check GROUP BY 1 ORDER BY 1";
         let mut statement = self.0.prepare(sql)?;
@@ -55,25 +55,25 @@ impl Inspected {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The version of its schema.
+    /// Returns the version of the schema.
     pub(crate) fn schema_version(&self) -> Result<i64, StoreError> {
         self.number("user_version")
     }
 
-    /// How large it is.
+    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> Result<u64, StoreError> {
         Ok(self.number("page_count")?.unsigned_abs() * self.number("page_size")?.unsigned_abs())
     }
 
-    /// How changes are kept until they are in the file: `wal` in a database that this program has opened.
+    /// Returns the journal mode: `wal` in a database that this program has opened.
     pub(crate) fn journal_mode(&self) -> Result<String, StoreError> {
         Ok(self.0.pragma_query_value(None, "journal_mode", |row| row.get(0))?)
     }
 
-    /// Runs `work` on what is committed at this moment.
+    /// Runs `work` on the currently committed state.
     ///
     /// # Errors
-    /// What `work` answers, and the store's own.
+    /// The error of `work`, or the store's own.
     pub(crate) fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
@@ -84,19 +84,19 @@ impl Inspected {
         result
     }
 
-    /// Opens the database at `path` to mend it, brought to this program's schema where needed.
+    /// Opens the database at `path` for repair, and updates an older schema.
     ///
     /// # Errors
-    /// As a store that is opened.
-    pub(crate) fn open_to_mend(path: &Path) -> Result<Self, StoreError> {
+    /// The errors of [`Store::open`](crate::store::Store::open).
+    pub(crate) fn open_for_repair(path: &Path) -> Result<Self, StoreError> {
         let (connection, file) = super::open_and_migrate(path)?;
         Ok(Self(connection, Some(file)))
     }
 
-    /// Runs `work` in a transaction of its own: nothing that others wrote is still to be counted.
+    /// Runs `work` in a writing transaction, which sees the counters of all earlier commits.
     ///
     /// # Errors
-    /// What `work` answers, and the store's own.
+    /// The error of `work`, or the store's own.
     pub(crate) fn write<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
@@ -109,18 +109,18 @@ impl Inspected {
     }
 }
 
-/// The version of SQLite in the program, as text and as a number such as 3,051,003.
+/// Returns the version of the linked SQLite as text and as a number such as 3,051,003.
 pub(crate) fn version() -> (&'static str, i32) {
     (rusqlite::version(), rusqlite::version_number())
 }
 
-/// Makes what runs on a connection end with `Interrupted` when `stop` is asked.
+/// Makes statements on a connection fail with `Interrupted` when `stop` is requested.
 pub(super) fn stops(connection: &mut Connection, stop: &CancelFlag) -> Result<(), StoreError> {
     let stop = stop.clone();
     Ok(connection.progress_handler(LOOK_EVERY, Some(move || stop.is_set()))?)
 }
 
-/// What is wrong with a database, the first few faults.
+/// Returns the first faults of a database.
 pub(super) fn integrity(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut statement = connection.prepare(&format!("PRAGMA integrity_check({FAULTS})"))?;
     let faults = statement.query_map([], |row| row.get::<_, String>(0))?;

@@ -1,4 +1,4 @@
-//! Opening a database: its settings, its schema, and that it is the file that was meant.
+//! Opens databases: the connection's settings, the schema, and the check that the file was not replaced meanwhile.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -14,7 +14,7 @@ use super::guard::DatabaseFile;
 use super::{APPLICATION_ID, StoreError};
 use crate::files::{self, beside, key_file, private, word_model};
 
-/// The schema's steps, each applied once and in order; a released one is never edited.
+/// The steps of the schema, applied once each and in order. A released step is never edited.
 const MIGRATIONS: [&str; 5] = [
     include_str!("0001_initial.sql"),
     include_str!("0002_analysis.sql"),
@@ -23,50 +23,49 @@ const MIGRATIONS: [&str; 5] = [
     include_str!("0005_names.sql"),
 ];
 
-/// The schema that this program writes: the number of its migrations.
+/// The schema version of this program: the number of its migrations.
 #[expect(clippy::cast_possible_wrap, reason = "a handful of migrations")]
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// How long a transaction waits for another process's, in tries of a millisecond.
+/// Maximum time that a transaction waits for one of another process, in attempts of a millisecond.
 ///
-/// SQLite's own wait sleeps up to 100 ms between tries and so can miss, for seconds, the short moments in
-/// which a busy writer lets go.
+/// SQLite's own wait sleeps up to 100 ms between attempts, so for seconds it can miss the short pauses of a busy writer.
 const BUSY_TRIES: i32 = 20_000;
 
-/// Memory for pages: the writer's, so that it need not read what it changes again and again, and each reader's.
+/// Page caches of the writer, which changes the same pages again and again, and of each reader.
 const WRITER_CACHE_KIB: i64 = 32 << 10;
 const READER_CACHE_KIB: i64 = 4 << 10;
 
-/// Pages of the write-ahead log after which the writer brings it into the file: 16 MiB, so that pages which change
-/// often are brought there once for many changes.
+/// Pages of the write-ahead log after which the writer copies it into the file: 16 MiB, so that a page that changes often
+/// is copied once for many changes.
 const CHECKPOINT_PAGES: i64 = 4_096;
 
-/// A connection as every process opens it. It makes no file: one that is missing was removed.
+/// Opens a connection with the settings that all connections share. Does not create the file: a missing file was removed.
 pub(in crate::store) fn open(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
     let mut connection = Connection::open_with_flags(path, flags)?;
-    wait_patiently(&mut connection)?;
+    wait_for_locks(&mut connection)?;
     connection.set_prepared_statement_cache_capacity(256);
-    // Or every cached statement with a join or a limit is planned anew at each use, for the values bound to it.
+    // Otherwise SQLite plans cached statements with a join or a limit again for the values of each use.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    // What is deleted or written over does not stay in its page, which is written anyway.
+    // Overwrites deleted content with zeros in pages that are written anyway.
     connection.pragma_update(None, "secure_delete", "FAST")?;
     connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
     Ok(connection)
 }
 
-/// Makes a connection wait while another process holds the database.
-pub(super) fn wait_patiently(connection: &mut Connection) -> rusqlite::Result<()> {
+/// Makes a connection wait while another process keeps the database locked.
+pub(super) fn wait_for_locks(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_handler(Some(|tries| {
         std::thread::sleep(Duration::from_millis(1));
         tries < BUSY_TRIES
     }))
 }
 
-/// A connection that refuses to write.
+/// Opens a read-only connection.
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     let connection = open(path)?;
     connection.pragma_update(None, "query_only", true)?;
@@ -74,12 +73,12 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// The first connection: makes the file, readable by its owner alone, and brings its schema up to date.
+/// Opens the first connection of a store: creates the file, readable only by its owner, and updates the schema.
 ///
-/// While it waited for its turn, a restore may have put another file in the place of the one it opened: then it begins
-/// anew. Once it has had its turn none can, for the connection keeps a lock as long as it is open.
+/// A restore may replace the file while this function waits for a lock; then it starts again with the new file. Later no
+/// restore can, because the connection holds a lock until it is closed.
 ///
-/// The file is also held open, from before until after all connections.
+/// Also returns the open file, which must be closed after all connections.
 pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<(Connection, Arc<DatabaseFile>), StoreError> {
     loop {
         refuse_emptied(path)?;
@@ -88,14 +87,14 @@ pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<(Connection, Arc
         let before = files::identity(path);
         let mut connection = open(path)?;
         leave_log(&connection, true)?;
-        let is_meant = || before == files::identity(path);
-        if !migrate(&mut connection, is_meant)? {
+        let is_current = || before == files::identity(path);
+        if !migrate(&mut connection, is_current)? {
             continue;
         }
-        // A file that had another journal was nobody's for a moment.
+        // Changing the journal mode releases the lock briefly, so the file may have been replaced.
         leave_log(&connection, true)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
-        if is_meant() {
+        if is_current() {
             leave_log(&connection, false)?;
             connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
             connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
@@ -104,18 +103,18 @@ pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<(Connection, Arc
     }
 }
 
-/// Whether the last connection of a file to close leaves the log alone: it goes by the file's name, so that one whose
-/// file has lost the name to another would take that one's.
+/// Sets whether closing the last connection leaves the write-ahead log unchanged. SQLite finds the log by its name, so
+/// after a replacement it would remove the log of the new file.
 pub(super) fn leave_log(connection: &Connection, leave: bool) -> Result<(), StoreError> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, leave)?;
     Ok(())
 }
 
-/// Brings the schema up to date, unless the file turns out to be another one than was meant.
-fn migrate(connection: &mut Connection, is_meant: impl Fn() -> bool) -> Result<bool, StoreError> {
+/// Updates the schema. Returns false, without changes, if the file was replaced before the transaction began.
+fn migrate(connection: &mut Connection, is_current: impl Fn() -> bool) -> Result<bool, StoreError> {
     let begin = rusqlite::TransactionBehavior::Immediate;
     let tx = connection.transaction_with_behavior(begin)?;
-    if !is_meant() {
+    if !is_current() {
         return Ok(false);
     }
     leave_log(&tx, false)?;
@@ -139,12 +138,12 @@ fn migrate(connection: &mut Connection, is_meant: impl Fn() -> bool) -> Result<b
     Ok(true)
 }
 
-/// Refuses an empty file in the place of what was a database, which would silently become a new one; and one that is
-/// missing beside its write-ahead log, which SQLite would remove.
+/// Refuses an empty file that was a database, which would silently become a new database, and a missing file whose
+/// write-ahead log exists, which SQLite would remove.
 pub(super) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
     let has = |file: &Path| fs::metadata(file).is_ok_and(|about| about.len() > 0);
     let path = &files::resolved(path).unwrap_or_else(|_| path.to_owned());
-    // Asked before the database's length: another process that makes the database makes these files later.
+    // Checked before the size of the database, because a process that creates a database creates these files later.
     let traces = [beside(path, "-wal"), key_file(path), word_model(path)].into_iter().find(|file| has(file));
     let Some(beside) = traces else { return Ok(()) };
     let is_log = beside == files::beside(path, "-wal");
@@ -155,10 +154,10 @@ pub(super) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
     if emptied { Err(StoreError::Emptied { database: path.clone(), beside }) } else { Ok(()) }
 }
 
-/// Makes the file for its owner alone; SQLite gives the files beside it the same mode.
+/// Creates the file, accessible only to its owner; SQLite gives the files next to it the same mode.
 ///
-/// One that is there is not opened, only asked about: to close it again would take the locks away that other
-/// connections of this process have on it.
+/// Does not open an existing file, because closing it would release the locks of this process's other connections. Only
+/// checks that it is writable.
 fn make_private(path: &Path) -> Result<(), StoreError> {
     let made = match files::writable(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -169,22 +168,22 @@ fn make_private(path: &Path) -> Result<(), StoreError> {
     made.map_err(|e| StoreError::other(format!("cannot open {} for writing: {e}", path.display())))
 }
 
-/// Opens a database to read it, in a transaction that has begun, and changes nothing of it.
+/// Opens a database for reading without changing it, and begins a transaction.
 pub(super) fn open_unchanged(path: &Path) -> rusqlite::Result<Connection> {
     let begin = |mut connection: Connection| -> rusqlite::Result<Connection> {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         connection.pragma_update(None, "query_only", true)?;
-        wait_patiently(&mut connection)?;
+        wait_for_locks(&mut connection)?;
         connection.execute_batch("BEGIN")?;
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok(connection)
     };
     loop {
         let before = files::identity(path);
-        // Not only to read where more is allowed, or the last one to close it leaves its log behind.
+        // Opened for writing if possible: the last connection to close cannot remove the log if it is read-only.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let failed = match Connection::open_with_flags(path, flags).and_then(begin) {
-            // As with the first connection, a restore may have come before.
+            // As in `open_and_migrate`, a restore may have replaced the file.
             Ok(connection) if before == files::identity(path) => {
                 connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
                 return Ok(connection);
@@ -192,25 +191,25 @@ pub(super) fn open_unchanged(path: &Path) -> rusqlite::Result<Connection> {
             Ok(_) => continue,
             Err(error) => error,
         };
-        // In a place that may only be read SQLite cannot make the files that readers of a write-ahead log share. Where
-        // there is no such log the file is all there is, and nobody writes it.
-        let no_place =
+        // In a read-only directory SQLite cannot create the index of the write-ahead log. If there is no log, the file is
+        // complete and no process writes to it.
+        let is_read_only =
             matches!(failed.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
-        if !no_place || !path.is_file() || fs::exists(beside(path, "-wal")).unwrap_or(true) {
+        if !is_read_only || !path.is_file() || fs::exists(beside(path, "-wal")).unwrap_or(true) {
             return Err(failed);
         }
         return open_immutable(path).and_then(begin);
     }
 }
 
-/// Opens a database file as it is, without its write-ahead log and without locks.
+/// Opens a database file without its write-ahead log and without locks.
 pub(super) fn open_immutable(path: &Path) -> rusqlite::Result<Connection> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     Connection::open_with_flags(immutable(path), flags)
 }
 
-/// The address of a file that does not change.
+/// Returns the URI of a file for SQLite that tells it that the file does not change.
 fn immutable(path: &Path) -> String {
     const SPECIAL: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#').add(b'"');
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -1,4 +1,4 @@
-//! The connections that read.
+//! A pool of connections for reading.
 
 use std::path::{Path, PathBuf};
 use std::sync::{self, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,25 +11,25 @@ use super::{SqliteTx, abandon, checkpoint, open, open_to_read};
 use crate::files::beside;
 use crate::store::{StoreError, Tx};
 
-/// How long emptying the write-ahead log may keep writers waiting for those who still read it.
+/// Maximum time that writers wait for readers of the write-ahead log while it is emptied.
 const EMPTY_WAL_WAIT: Duration = Duration::from_millis(50);
 
-/// Connections that read at the same time; a further reader waits for one.
+/// Maximum number of concurrent reads; further reads wait for a connection.
 const READERS: usize = 8;
-/// Those of them that long reads may take, so that there is always one for a short read.
+/// Maximum number of concurrent long reads, which leaves connections for short reads.
 pub(in crate::store) const LONG_READERS: usize = READERS / 2;
-/// Steps of SQLite's virtual machine between two looks at the time that a long read has left: a small part of a
-/// millisecond.
+/// Steps of SQLite's virtual machine between two checks of a long read's time limit: a small fraction of a millisecond.
 const STEPS: i32 = 1_000;
 
-/// The connections that read: opened as they are needed, kept for the next.
+/// The pool: opens connections on demand and keeps them for later reads.
 pub(in crate::store) struct Readers {
     path: PathBuf,
     health: sync::Arc<Health>,
     pool: Mutex<Pool>,
     returned: Condvar,
-    /// Long reads that run, and that one of them has ended.
+    /// The number of running long reads.
     long: Mutex<usize>,
+    /// Signals that a long read has ended.
     long_ended: Condvar,
 }
 
@@ -63,7 +63,7 @@ impl Readers {
         result
     }
 
-    /// As [`crate::store::Store::read_within`].
+    /// Implements [`crate::store::Store::read_within`].
     pub(in crate::store) fn read_within<T, E: From<StoreError>>(
         &self,
         limit: Duration,
@@ -85,20 +85,20 @@ impl Readers {
         result
     }
 
-    /// Bytes of the file.
+    /// Returns the size of the database file in bytes.
     pub(in crate::store) fn database_bytes(&self) -> u64 {
         std::fs::metadata(&self.path).map_or(0, |file| file.len())
     }
 
-    /// Bytes of the write-ahead log beside the file.
+    /// Returns the size of the write-ahead log in bytes.
     pub(in crate::store) fn wal_bytes(&self) -> u64 {
         std::fs::metadata(beside(&self.path, "-wal")).map_or(0, |file| file.len())
     }
 
-    /// As [`crate::store::Store::empty_wal`], on a connection of its own.
+    /// Implements [`crate::store::Store::empty_wal`] on a separate connection.
     pub(in crate::store) fn empty_wal(&self) -> Result<bool, StoreError> {
         let connection = self.open(open)?;
-        // Most of the work, while others write.
+        // This does most of the work and does not block writers.
         connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
         connection.busy_timeout(EMPTY_WAL_WAIT)?;
         checkpoint(&connection)
@@ -110,7 +110,7 @@ impl Readers {
             if let Some(connection) = pool.idle.pop() {
                 return Ok(connection);
             }
-            // Once the file is no longer at its path, the connections that are open are all there are.
+            // After the file has been replaced, no further connections can be opened.
             if pool.open < READERS && (pool.open == 0 || self.health.last_check().is_ok()) {
                 pool.open += 1;
                 drop(pool);
@@ -120,7 +120,7 @@ impl Readers {
         }
     }
 
-    /// Opens a further connection, to the file that the others have open and to no other.
+    /// Opens another connection, and checks that it is to the same file as the others.
     fn open(
         &self,
         open: impl FnOnce(&Path) -> Result<Connection, StoreError>,
@@ -144,11 +144,11 @@ impl Drop for Readers {
     }
 }
 
-/// A long read that runs.
+/// A running long read, counted until it is dropped.
 struct LongRead<'r>(&'r Readers);
 
 impl<'r> LongRead<'r> {
-    /// Waits until there is a reader that a long read may take.
+    /// Waits until another long read may run.
     fn begin(readers: &'r Readers) -> Self {
         let running = readers.long.lock().unwrap_or_else(PoisonError::into_inner);
         let all = readers.long_ended.wait_while(running, |running| *running >= LONG_READERS);
@@ -164,7 +164,7 @@ impl Drop for LongRead<'_> {
     }
 }
 
-/// A connection on loan: given back when dropped, thrown away when the work on it panicked.
+/// A borrowed connection. Dropping it returns the connection to the pool, or closes it during a panic.
 struct Lease<'r> {
     readers: &'r Readers,
     connection: Option<Connection>,

@@ -6,14 +6,14 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use crate::store::counts::Additions;
 use crate::store::{Arg, Row, StoreError, Topic, Tx, Value, topic};
 
-/// The names of arguments in statements; no statement has more.
+/// The names of arguments in statements. A statement has at most these.
 const NAMES: [&str; 16] =
     ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15", "$16"];
 
 /// An open transaction on one connection.
 pub(in crate::store) struct SqliteTx<'c> {
     connection: &'c Connection,
-    /// Whether an interrupted statement means that the time for reading is over.
+    /// Whether an interrupted statement means that the time limit of a read is over.
     is_limited: bool,
     revision: i64,
     touched: Vec<Topic>,
@@ -28,8 +28,8 @@ impl<'c> SqliteTx<'c> {
         Ok(tx)
     }
 
-    /// As [`SqliteTx::begin`], on a connection whose statements are interrupted when a time limit is over: they fail
-    /// with [`StoreError::Overloaded`].
+    /// Begins a transaction that reads, on a connection that interrupts statements after a time limit: they fail with
+    /// [`StoreError::Overloaded`].
     pub(in crate::store) fn begin_limited(connection: &'c Connection) -> Result<Self, StoreError> {
         Ok(Self { is_limited: true, ..Self::begin(connection)? })
     }
@@ -58,7 +58,7 @@ impl<'c> SqliteTx<'c> {
         Ok(tx)
     }
 
-    /// What the failure of a statement means.
+    /// Converts the error of a statement: past the time limit an interruption means overload.
     fn meaning_of(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Interrupted if self.is_limited => StoreError::Overloaded,
@@ -66,17 +66,17 @@ impl<'c> SqliteTx<'c> {
         }
     }
 
-    /// The number of additions to counters so far.
+    /// Returns the number of additions to counters so far.
     pub(in crate::store) fn additions(&self) -> usize {
         self.additions.len()
     }
 
-    /// Undoes all but the first `len` additions to counters.
+    /// Removes all but the first `len` additions to counters.
     pub(in crate::store) fn truncate_additions(&mut self, len: usize) {
         self.additions.truncate(len);
     }
 
-    /// Puts everything on disk; returns the topics that it touched.
+    /// Commits, and returns the topics that the transaction touched.
     pub(in crate::store) fn commit(mut self) -> Result<Vec<Topic>, StoreError> {
         match self.finish() {
             Ok(()) => Ok(self.touched),
@@ -98,12 +98,12 @@ impl<'c> SqliteTx<'c> {
         self.run("COMMIT", &[]).map(drop)
     }
 
-    /// Undoes everything. It fails only when SQLite has undone it already.
+    /// Rolls back. An error is ignored: it means that SQLite has already rolled back.
     pub(in crate::store) fn rollback(mut self) {
         let _ = self.run("ROLLBACK", &[]);
     }
 
-    /// Whether the transaction is open: when the disk is full, SQLite itself undoes it.
+    /// Returns whether the transaction is open: when the disk is full, SQLite rolls it back.
     pub(in crate::store) fn is_open(&self) -> bool {
         !self.connection.is_autocommit()
     }

@@ -1,4 +1,4 @@
-//! One commit of the writer: the works that are waiting and the deferred writes, in one transaction.
+//! One commit of the writer: the queued writes and the deferred writes, in one transaction.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,20 +9,20 @@ use crate::store::sqlite::{Connection, SqliteTx};
 use crate::store::watch::Versions;
 use crate::store::{Arg, Deferred, Row, StoreError, TimeSlice, Topic, Tx};
 
-/// The most works of one commit, and the time it has for them: the first of them waits no longer than that.
+/// Limits on the writes of one commit: their number, and the time for them. The first one waits at most that long.
 pub(super) const GROUP_SIZE: usize = 1_024;
 const GROUP_TIME: Duration = Duration::from_millis(20);
-/// The part of that time that is kept for deferred writes. They have it even when one work took all of the time.
+/// The part of that time that is reserved for deferred writes. They have it even if one write used all of the time.
 const DEFERRED_TIME: Duration = Duration::from_millis(5);
 
-/// What is run for a write: it returns its outcome, which is not on disk yet.
+/// A queued write. It returns its outcome, which is not on disk yet.
 pub(super) type Work = Box<dyn FnOnce(&mut dyn Tx) -> Finished + Send>;
 
-/// The outcome of a work that is not on disk yet.
+/// The outcome of a write that is not on disk yet.
 pub(super) struct Finished {
-    /// Whether what it wrote is committed; else it is undone.
-    pub(super) keep: bool,
-    /// Answers the caller, given the outcome of the commit.
+    /// Whether its changes are committed rather than rolled back.
+    pub(super) succeeded: bool,
+    /// Sends the caller the result, given the outcome of the commit.
     pub(super) answer: Answer,
 }
 
@@ -31,9 +31,9 @@ type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 /// The deferred writes that wait for a commit.
 pub(super) type DeferredWrites = Vec<Box<dyn Deferred>>;
 
-/// Commits `first`, the works behind it in the queue and the deferred writes; answers the works.
+/// Commits `first`, the writes after it in the queue and the deferred writes, and sends the callers their results.
 ///
-/// Deferred writes that have more to write are in `deferred` afterwards.
+/// Afterwards `deferred` contains the deferred writes that have more data.
 pub(super) fn commit_group(
     connection: &Connection,
     versions: &Versions,
@@ -58,14 +58,14 @@ pub(super) fn commit_group(
     let mut answers = Vec::new();
     let mut next = first;
     while let Some(work) = next {
-        answers.extend(group.run_work(work));
+        answers.extend(group.run_write(work));
         next = None;
         while next.is_none()
             && group.broken.is_none()
             && answers.len() < GROUP_SIZE
-            && began.elapsed() < time_of_works(deferred)
+            && began.elapsed() < time_of_writes(deferred)
         {
-            match inbox.next_already() {
+            match inbox.next_queued() {
                 Some(Message::Write(work)) => next = Some(work),
                 Some(Message::Defer(write)) => deferred.push(write),
                 None => break,
@@ -74,7 +74,7 @@ pub(super) fn commit_group(
     }
     let time = TimeSlice::until((began + GROUP_TIME).max(Instant::now() + DEFERRED_TIME));
     let mut batch = Vec::new();
-    // All of them, even when the time is over: each component defers one write at a time, and then writes only a little.
+    // All of them run even when the time is over: each component defers one write at a time, which then writes little.
     for write in deferred.drain(..) {
         batch.extend(group.run_deferred(write, time));
     }
@@ -89,30 +89,30 @@ pub(super) fn commit_group(
     }
 }
 
-/// The time that the works of a group have together.
-fn time_of_works(deferred: &DeferredWrites) -> Duration {
+/// Returns the time for the queued writes of a group.
+fn time_of_writes(deferred: &DeferredWrites) -> Duration {
     if deferred.is_empty() { GROUP_TIME } else { GROUP_TIME.saturating_sub(DEFERRED_TIME) }
 }
 
-/// The transaction of a group. Each work runs in a savepoint of its own, so one that fails undoes nothing of the others.
+/// The transaction of a group. Each write runs in its own savepoint, so a failed write does not affect the others.
 struct Group<'c> {
     tx: SqliteTx<'c>,
     /// Whether there is anything to commit.
     kept: bool,
-    /// Why SQLite has undone the whole transaction, if it has.
+    /// The error with which SQLite has rolled back the whole transaction.
     broken: Option<StoreError>,
 }
 
 impl Group<'_> {
-    /// Runs a work; returns what answers it, unless it was answered here or panicked.
-    fn run_work(&mut self, work: Work) -> Option<Answer> {
+    /// Runs a write. Returns the function that sends its result, unless the write was refused here or panicked.
+    fn run_write(&mut self, work: Work) -> Option<Answer> {
         if let Err(error) = self.begin_savepoint() {
             refuse(work, &error);
             return None;
         }
         self.run(|tx| {
             let finished = work(tx);
-            (finished.keep, finished.answer)
+            (finished.succeeded, finished.answer)
         })
     }
 
@@ -139,7 +139,8 @@ impl Group<'_> {
         self.tx.run("SAVEPOINT work", &[]).map(drop).inspect_err(|error| self.broken = Some(error.clone()))
     }
 
-    /// Runs `work` in the savepoint that was begun for it, which it says whether to keep. `None` when it panicked.
+    /// Runs `work` in the open savepoint and releases it; rolls it back if `work` returns false. Returns `None` if `work`
+    /// panicked.
     fn run<T>(&mut self, work: impl FnOnce(&mut SqliteTx<'_>) -> (bool, T)) -> Option<T> {
         let additions = self.tx.additions();
         let finished = catch_unwind(AssertUnwindSafe(|| work(&mut self.tx)));
@@ -152,17 +153,17 @@ impl Group<'_> {
         if let Err(error) = undone.and_then(|_| self.tx.run("RELEASE work", &[])) {
             self.broken = Some(error);
         } else if !self.tx.is_open() {
-            self.broken = Some(StoreError::other("the transaction was undone"));
+            self.broken = Some(StoreError::other("the transaction was rolled back"));
         }
         if finished.is_err() {
-            // Dropped with the work, the sender tells its caller.
-            tracing::error!("a write panicked and was undone");
+            // The sender was dropped with the closure, which gives the caller an error.
+            tracing::error!("a write panicked and was rolled back");
         }
         Some(finished.ok()?.1)
     }
 
-    /// Puts what is kept on disk, and publishes what has changed.
-    fn commit(self, inbox: &Inbox, versions: &Versions, works: usize) -> Result<(), StoreError> {
+    /// Commits the successful writes and publishes the changed topics.
+    fn commit(self, inbox: &Inbox, versions: &Versions, writes: usize) -> Result<(), StoreError> {
         let Self { tx, kept, broken } = self;
         let revision = tx.revision();
         let committed = match broken {
@@ -170,10 +171,10 @@ impl Group<'_> {
                 tx.rollback();
                 Err(error)
             }
-            // A commit to a file that has just lost its path is not acknowledged.
+            // A commit to a file that was just replaced is not acknowledged.
             None if kept => {
                 let committed = tx.commit().and_then(|topics| inbox.health.check().map(|()| topics));
-                committed.inspect(|_| inbox.gauges.committed(works))
+                committed.inspect(|_| inbox.gauges.committed(writes))
             }
             // Nothing to keep, so no fsync.
             None => {
@@ -210,12 +211,12 @@ impl Tx for RefusingTx<'_> {
     fn count_on(&mut self, _: i64, _: i64, _: i64) {}
 }
 
-/// Answers a work for which there is no transaction, by running it on one that refuses every statement.
+/// Answers a write for which there is no transaction, by running it in one that refuses every statement.
 fn refuse(work: Work, error: &StoreError) {
     (work(&mut RefusingTx(error)).answer)(Err(error.clone()));
 }
 
-/// As [`refuse`], for a deferred write, which is dropped.
+/// Does the same as [`refuse`] for a deferred write, and drops it.
 fn refuse_deferred(mut write: Box<dyn Deferred>, error: &StoreError) {
     let refused = write.write(&mut RefusingTx(error), TimeSlice::unlimited());
     let _ = write.done(refused.and_then(|()| Err(error.clone())));
