@@ -1,4 +1,4 @@
-//! The answer of an operation as the one JSON object that HTTP and `--json` both send.
+//! Encodes the answer of an operation as a JSON object, the same for HTTP and `--json`.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::id::ObjectId;
 
-/// `{"result": "success", …}`: the fields of `T` behind the result.
+/// `{"result": "success", …}`: the result, followed by the fields of `T`.
 #[derive(Serialize)]
 struct Success<'a, T> {
     result: &'a str,
@@ -22,7 +22,7 @@ struct Failure<'a> {
     result: &'a str,
 }
 
-/// The object of an operation that succeeded, with the fields of `body`; `()` adds none.
+/// Returns the object of a successful operation, with the fields of `body`; `()` adds none.
 ///
 /// ```
 /// #[derive(serde::Serialize)]
@@ -35,17 +35,18 @@ pub fn success<T: Serialize>(body: &T) -> Vec<u8> {
     encode(&Success { result: "success", body })
 }
 
-/// The object of an operation whose result is another than success, with the fields of `body`.
+/// Returns the object of an operation with this `result` text and the fields of `body`.
 pub fn with_result<T: Serialize>(result: &str, body: &T) -> Vec<u8> {
     encode(&Success { result, body })
 }
 
-/// The object of an operation that was refused with this `result` text.
+/// Returns the object of a refused operation with this `result` text.
 pub fn refusal(result: &str) -> Vec<u8> {
     encode(&Failure { result })
 }
 
-/// The object of an operation that failed; of an import that ended early, with what is kept of it.
+/// Returns the object of a failed operation. For an import that failed after a part was written, it has the numbers of
+/// written records.
 pub fn failure(error: &Error) -> Vec<u8> {
     match error {
         Error::Unfinished { done, .. } => with_result(&error.to_string(), done),
@@ -53,27 +54,27 @@ pub fn failure(error: &Error) -> Vec<u8> {
     }
 }
 
-/// What inserting something answers.
+/// The answer of an operation that inserts a record.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Inserted {
-    /// The id of what was inserted.
+    /// The id of the new record.
     #[serde(rename = "_id")]
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub id: ObjectId,
 }
 
-/// A line of an import that was left out, and why.
+/// A refused line of an import.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LineError {
     /// The line's number, from 1; in a JSON array, the element's.
     pub line: u64,
-    /// What is wrong with it.
+    /// The reason, for people.
     pub reason: String,
 }
 
-/// An answer that is encoded once and sent often.
+/// An encoded answer that is sent many times.
 #[derive(Debug)]
 pub struct Encoded {
     json: Bytes,
@@ -81,29 +82,29 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// Keeps a complete answer.
+    /// Wraps a complete JSON object.
     pub fn new(json: impl Into<Bytes>) -> Self {
         Self { json: json.into(), compressed: OnceLock::new() }
     }
 
-    /// The JSON object.
+    /// Returns the JSON object.
     pub fn json(&self) -> &Bytes {
         &self.json
     }
 
-    /// Whether it has been compressed.
+    /// Returns whether the compressed form exists.
     pub fn is_compressed(&self) -> bool {
         self.compressed.get().is_some()
     }
 
-    /// The JSON object as `compress` makes it smaller; it is asked once.
+    /// Returns the compressed JSON object. Calls `compress` only the first time.
     pub fn compressed(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes {
         self.compressed.get_or_init(|| compress(&self.json))
     }
 }
 
 fn encode<T: Serialize>(object: &T) -> Vec<u8> {
-    serde_json::to_vec(object).expect("the answers' types have text keys and nothing that fails")
+    serde_json::to_vec(object).expect("the types of answers have text keys and serialise without errors")
 }
 
 #[cfg(test)]
@@ -112,7 +113,7 @@ mod tests {
     use crate::error::Outcome;
 
     #[test]
-    fn nothing_to_add_leaves_the_result_alone() {
+    fn an_answer_without_fields_has_only_the_result() {
         assert_eq!(success(&()), br#"{"result":"success"}"#);
         assert_eq!(failure(&Outcome::CheckPw.into()), br#"{"result":"check pw"}"#);
     }

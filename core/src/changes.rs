@@ -1,30 +1,30 @@
-//! What has changed, for whoever shows it live: asking costs the database nothing.
+//! Change counters for programs that show live data. Reading them does not access the database.
 
 use crate::Tidings;
 use crate::store::Topic;
 
-/// When each part last changed, as numbers that only grow.
+/// For each part of the data, a number that grows whenever the part changes.
 ///
-/// This process's own changes show at once, another's within a quarter of a second. Whoever compares this with an
-/// earlier one knows which parts to read anew.
+/// Changes of this process show immediately, those of other processes within a quarter of a second. A program compares
+/// this with an earlier value to find out which parts to read again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Posts, their views and likes.
+    /// Posts with their views and likes.
     pub posts: i64,
     /// Notices.
     pub notices: i64,
     /// Feedback.
     pub feedback: i64,
-    /// Who is a member, and what administrators see and set of them.
+    /// Members and the data that administrators see and set.
     pub members: i64,
-    /// What is counted; the access log is written along with it.
+    /// Counters; the access log is written together with them.
     pub counts: i64,
-    /// What is searched.
+    /// Search terms.
     pub terms: i64,
 }
 
 impl Changes {
-    /// As they are now.
+    /// Returns the current numbers.
     pub fn of(tidings: &Tidings) -> Self {
         let version = |topic| tidings.store().version(topic);
         Self {
@@ -46,7 +46,7 @@ mod tests {
     use crate::{admin, analysis, feedback, notice, post, profile, search};
 
     #[test]
-    fn each_act_shows_in_its_own_part() {
+    fn each_operation_changes_only_the_parts_that_it_writes() {
         let service = service();
         let mut before = Changes::of(&service);
         let mut changed = |what: &str| {

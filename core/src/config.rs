@@ -1,6 +1,6 @@
 //! The settings of the service, each with its default.
 //!
-//! `table` has the name, the help and the bounds of each. What only the HTTP server needs is set there.
+//! `table` has the name, the help and the bounds of each. The HTTP server has further settings.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -33,33 +33,32 @@ pub struct Config {
     pub nickname_length: Bounds,
     /// Days that an access token lasts.
     pub token_days: u32,
-    /// The key that signs tokens, at least [`Secret::BYTES_MIN`] bytes; `None`: the one in `token_key_file`.
+    /// The key that signs tokens, at least [`Secret::BYTES_MIN`] bytes; `None` means the key in `token_key_file`.
     pub token_key: Option<Secret>,
-    /// The file with that key; `None`: the one beside the database.
+    /// The file with that key; `None` means the file next to the database.
     pub token_key_file: Option<PathBuf>,
-    /// A second key, whose tokens are good but which signs none: the one that was signed with before, or the one to
-    /// come. `None`: the one in `token_key_previous_file`.
+    /// A second key, which does not sign tokens but whose tokens are accepted: the previous or the next signing key.
+    /// `None` means the key in `token_key_previous_file`.
     pub token_key_previous: Option<Secret>,
-    /// The file with that key; `None`: the one whose name is that of the file with the key and `.previous`, if any.
+    /// The file with that key; `None` means the signing key's file name with `.previous` appended, if that file exists.
     pub token_key_previous_file: Option<PathBuf>,
-    /// Whether the most common passwords are refused for every member who sets one; for administrators they always
-    /// are.
+    /// Whether the most common passwords are refused for all members. They are always refused for administrators.
     pub refuse_common_passwords: bool,
-    /// Callers that may wait for a password hash beside those that one core each works for.
+    /// Maximum number of callers that wait for a password hash. Each core computes one hash at a time.
     pub hash_queue: usize,
-    /// How long a search, or another query that may take long, is worked on; then it is `overloaded`.
+    /// Time limit of a search or another long query, which then fails with `overloaded`.
     pub query_timeout: Duration,
-    /// Whether failed sign-ins make the next ones wait.
+    /// Whether failed sign-ins delay the next ones.
     pub sign_in_slowing: bool,
-    /// What decides which ids belong to university members.
+    /// How the service decides which ids belong to university members.
     pub verifier: Verifier,
     /// The address that [`Verifier::Http`] asks.
     pub http_verifier: HttpVerifier,
-    /// How the feeds are ranked.
+    /// The ranking of the feeds.
     pub feed: Feed,
-    /// What is counted and shown of what happens.
+    /// The settings of analytics.
     pub analysis: Analysis,
-    /// How words are learned, and which are similar.
+    /// The settings of the word model.
     pub words: WordModel,
 }
 
@@ -110,28 +109,28 @@ impl Config {
     }
 }
 
-/// The least and the most characters of a text, both included.
+/// The minimum and maximum length of a text in characters, both inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// The least.
+    /// The minimum.
     pub min: usize,
-    /// The most.
+    /// The maximum.
     pub max: usize,
 }
 
 impl Bounds {
-    /// Whether `text` has a length within the bounds, in Unicode characters.
+    /// Returns whether the length of `text`, in Unicode characters, is within the bounds.
     pub fn hold(self, text: &str) -> bool {
         (self.min..=self.max).contains(&text.chars().count())
     }
 }
 
-/// Bytes that are never shown, and wiped after use.
+/// Secret bytes, which `Debug` does not show and which are wiped after use.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub Zeroizing<Vec<u8>>);
 
 impl Secret {
-    /// The fewest bytes of a key that signs tokens: as many as the hash of HS256 has.
+    /// Minimum length of a key that signs tokens, in bytes: the length of an HS256 hash.
     ///
     /// Source: RFC 7518 section 3.2.
     pub const BYTES_MIN: usize = 32;
@@ -172,27 +171,26 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What is counted and shown of what happens.
+/// The settings of analytics.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// The zone whose days and hours are counted; `None`: the database's own, UTC in a new one. A database in
-    /// which days are counted in another zone is refused.
+    /// The time zone of the counted days and hours; `None` means the database's zone, which is UTC in a new database. A
+    /// database that has counted days in a different zone is refused.
     pub timezone: Option<Zone>,
-    /// Days that the lines of the access log are kept.
+    /// Days until a line of the access log is removed.
     pub log_days: u32,
-    /// How many lines of the access log a client may add in a second, over time, beside a burst of 24,576; `None`: as
-    /// many as it likes. What it asks for beyond that is counted, but has no line. A client is an address, of IPv6
-    /// its first 64 bits.
+    /// Access log lines per second and client, after a burst of 24,576; `None` means any number. Further requests are
+    /// counted without a line. A client is an IPv4 address or the first 64 bits of an IPv6 address.
     pub log_lines_per_client: Option<NonZeroU32>,
-    /// Whether everybody may read the access log.
+    /// Whether all callers may read the access log.
     pub public_logs: bool,
-    /// How many characters of a student number all but administrators see; `None`: all.
+    /// The number of leading characters of a student number that callers other than administrators see; `None` means all.
     pub student_num_chars: Option<usize>,
-    /// Terms that are left out of what is searched most.
+    /// Terms that never appear among the most searched.
     pub trend_blocklist: Vec<String>,
-    /// How many visitors must have searched a term before it is shown there. The guests of one network (IPv4 /24, IPv6
-    /// /48) count as three at most on a day; the last 24 hours touch two days, so from 7 on no single client makes a
-    /// trend.
+    /// Minimum number of visitors that must have searched a term before it appears there. The guests of one network (IPv4
+    /// /24, IPv6 /48) count as at most three per day. The last 24 hours span two days, so with at least 7 no single client
+    /// can make a trend.
     pub trend_min_visitors: usize,
 }
 
@@ -210,16 +208,16 @@ impl Default for Analysis {
     }
 }
 
-/// How the feeds are ranked. `newsfeed::ranking` has the formulas.
+/// The ranking of the feeds. `newsfeed::ranking` documents the formulas.
 #[derive(Clone, Debug)]
 pub struct Feed {
-    /// The newest posts that feeds are made of. The memory they take is bounded by this.
+    /// Number of the newest posts in the feeds. This bounds the memory of the feeds.
     pub posts: usize,
-    /// Days in which the weight of an act halves for the popular feed.
+    /// Days after which the weight of an act in the popular feed has halved.
     pub popular_half_life_days: f64,
-    /// How many views a like weighs there.
+    /// The weight of a like in the popular feed, in views.
     pub like_weight: f64,
-    /// How interest is measured.
+    /// The measurement of interest.
     pub interest: Interest,
     /// Share of measured interest in the score of a post recommended to a member …
     pub interest_weight: f64,
@@ -227,30 +225,29 @@ pub struct Feed {
     pub novel_weight: f64,
     /// … of how recent it is among the posts of its topics …
     pub recent_weight: f64,
-    /// … and of its popularity. For guests this and `fresh_weight` are all there is.
+    /// … and of its popularity. The score for a guest has only this share and that of `fresh_weight`.
     pub popular_weight: f64,
     /// Share of freshness in the score of a post recommended to a guest.
     pub fresh_weight: f64,
-    /// Acts of a member since a post came at which it is half as new to them.
+    /// Acts of a member since the publication of a post after which it is half as new to them.
     pub novel_half_life_acts: f64,
-    /// Later posts of its topics at which a post is half as recent.
+    /// Later posts of its topics after which a post is half as recent.
     pub recent_half_life_posts: f64,
-    /// Days before the store's newest post at which freshness has halved.
+    /// Days before the newest post at which freshness has halved.
     pub fresh_half_life_days: f64,
-    /// How many of ten recommended posts in a row may share a topic or a site, 1 to 10, as long as there are
-    /// others. To a member for whom more of their acts were about it, more: up to 9.
+    /// How many of ten consecutive recommended posts may share a topic or a site, 1 to 10, as long as there are other posts.
+    /// For a member with a larger share of acts on that topic or site, the limit is higher, up to 9.
     pub diverse_max: usize,
-    /// Random noise in the score of a recommended post, 0 (none) to 1: how far the feed explores. It is
-    /// another one each day.
+    /// Random noise in the score of a recommended post, 0 (none) to 1, which makes the feed explore. It changes every day.
     pub exploration: f64,
 }
 
-/// How a member's interest is measured from what they did.
+/// The measurement of a member's interest from their acts.
 #[derive(Clone, Debug)]
 pub struct Interest {
-    /// Acts that a member's own recommendations need; below that they see what guests see.
+    /// Minimum number of acts for a member's own recommendations; with fewer, they see the recommendations for guests.
     pub min_acts: usize,
-    /// Days in which the weight of an act halves.
+    /// Days after which the weight of an act has halved.
     pub half_life_days: f64,
     /// Weight of a like …
     pub like_weight: f64,
@@ -260,39 +257,39 @@ pub struct Interest {
     pub search_weight: f64,
     /// … and of an opened topic feed.
     pub open_weight: f64,
-    /// Share of the topics in how alike two posts are …
+    /// Share of the topics in the similarity of two posts …
     pub topic_share: f64,
     /// … of the tags …
     pub tag_share: f64,
     /// … of the words …
     pub word_share: f64,
-    /// … and of what the words mean, by the word model.
+    /// … and of the meaning of the words, by the word model.
     pub meaning_share: f64,
 }
 
 pub use tidings_words::NEIGHBOURS_MAX as SIMILAR_MAX;
 
-/// How words are learned, and which are similar. `words` tells how it is done.
+/// The settings of the word model. The module `words` documents the model.
 #[derive(Clone, Debug)]
 pub struct WordModel {
-    /// The most similar words of a token that are answered, up to [`SIMILAR_MAX`].
+    /// Maximum number of similar words in an answer, up to [`SIMILAR_MAX`].
     pub similar: usize,
-    /// How alike a word must be to be answered, 0 to 1.
+    /// Minimum similarity of a word in an answer, 0 to 1.
     pub similarity: f64,
-    /// The share of posts that must have changed for the words to be learned again; 0: never of its own accord.
+    /// The share of posts that must have changed before the model is trained again; 0 means never automatically.
     pub retrain_after: f64,
-    /// Dimensions of the vectors; fewer where there are few words.
+    /// Dimensions of the vectors; fewer if there are few words.
     pub dimensions: usize,
-    /// How many words on each side of one are its company.
+    /// The number of words on each side of a word that are its context.
     pub window: usize,
-    /// In how many posts a word must stand to be learned; fewer where there are few posts.
+    /// Minimum number of posts that contain a word of the model; fewer if there are few posts.
     pub min_posts: u32,
-    /// The most words that are learned, the most frequent.
+    /// Maximum number of words in the model, which are the most frequent ones.
     pub vocabulary: usize,
-    /// The most words of text that are read, those of the newest posts. The memory of learning is bounded by this and
-    /// by `vocabulary`.
+    /// Maximum number of words of text for training, taken from the newest posts. This and `vocabulary` bound the memory of
+    /// training.
     pub corpus: usize,
-    /// The same posts and the same seed give the same vectors.
+    /// The seed of the training: the same posts and the same seed give the same vectors.
     pub seed: u64,
 }
 

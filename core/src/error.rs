@@ -1,21 +1,20 @@
-//! Why an operation is refused, each with the `result` text that its answer carries.
+//! The errors of operations, each with the `result` text of its answer.
 //!
-//! The core knows texts, never HTTP statuses or exit statuses: the server and the command line each map
-//! [`Error`] to theirs in one place.
+//! The core does not know HTTP statuses or exit statuses: the server and the command line each map [`Error`] to theirs in
+//! one place.
 
 use crate::config;
 use crate::store::StoreError;
 
-/// What every operation answers.
+/// The result of an operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The answer of an operation that does not wait for the disk: it comes once the operation's write is on disk.
+/// The future result of an operation that does not wait until its write is on disk.
 pub type Pending<T, E = Error> = crate::store::Pending<T, E>;
 
-/// The failures the interface documents, each with its `result` text to the letter.
+/// The failures that the interface documents, each with its exact `result` text.
 ///
-/// Clients match on these texts in their success handler, so spelling and case may not change. The same
-/// condition has other texts in other operations, so an operation names its own.
+/// Clients compare these texts, so spelling and case must not change. The text for a condition depends on the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Outcome {
     /// An id, a password or a nickname breaks its length condition (`sign_up`, `change_pw`).
@@ -52,22 +51,22 @@ pub enum Outcome {
     /// `push_blacklist`, `pop_blacklist`, `remove_notice`).
     #[error("Not found")]
     NotFound,
-    /// The token is nobody's (`get_userinfo`); lower case, unlike the one above.
+    /// No member has the token (`get_userinfo`). The text is in lower case, unlike [`Self::NotFound`].
     #[error("not found")]
     UserNotFound,
-    /// The token or the number of the list is unusable (`get_specific_userinfo`, feedback).
+    /// The token or the number of the list is invalid (`get_specific_userinfo`, feedback).
     #[error("bad request")]
     BadRequest,
-    /// The caller is no administrator (the documented administrators' operations).
+    /// The caller is not an administrator (the documented operations of administrators).
     #[error("Not admin")]
     NotAdmin,
-    /// The feedback could not be taken.
+    /// The feedback was not accepted.
     #[error("fail")]
     Fail,
 }
 
 impl Outcome {
-    /// Every documented failure, for tables and tests.
+    /// All documented failures, for tables and tests.
     pub const ALL: [Self; 15] = [
         Self::WrongUserInfo,
         Self::CheckPw,
@@ -87,18 +86,18 @@ impl Outcome {
     ];
 }
 
-/// The lines that an import wrote before it failed.
+/// The records that an import wrote before it failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Done {
-    /// Lines that were new.
+    /// The number of new records.
     pub inserted: u64,
-    /// Lines that changed an existing record.
+    /// The number of records that existed and have changed.
     pub updated: u64,
-    /// Lines whose record existed already.
+    /// The number of records that already existed unchanged.
     pub skipped: u64,
 }
 
-/// Why an operation was refused. `Display` is the `result` text of the answer.
+/// The error of an operation. `Display` writes the `result` text of the answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A failure that the interface documents.
@@ -113,25 +112,25 @@ pub enum Error {
     /// The caller is a member, but the operation is for administrators or for another member.
     #[error("Not admin")]
     Forbidden,
-    /// The thing that the operation names does not exist.
+    /// The record that the operation names does not exist.
     #[error("Not found")]
     NotFound,
-    /// The act would leave no administrator who can sign in.
+    /// The operation would leave no administrator who can sign in.
     #[error("last administrator")]
     LastAdministrator,
     /// Another post has the url.
     #[error("already url")]
     DuplicateUrl,
-    /// Too many requests of the client, or too many failed sign-ins; try again after so many seconds.
+    /// The client has sent too many requests or has failed to sign in too often.
     #[error("too many requests")]
     TooManyRequests {
-        /// Whole seconds until the next one is looked at, at least 1.
+        /// Whole seconds until the next request is processed, at least 1.
         retry_after_s: u64,
     },
     /// A bounded queue is full, or the service is shutting down; nothing was written.
     #[error("overloaded")]
     Overloaded,
-    /// The store failed in an operation whose document gives this its own text.
+    /// The store failed in an operation for which the interface documents a specific text.
     #[error("{result}")]
     Failed {
         /// The operation's text: `sign_up fail` or `fail`.
@@ -143,23 +142,23 @@ pub enum Error {
     /// The store failed; the cause is for the log, never for the caller.
     #[error("internal error")]
     Store(#[source] StoreError),
-    /// What an import reads could not be read to its end; what came before it is kept. Who handed it in knows
-    /// more of the cause: a file that fails, a body that is too large.
+    /// The input of an import could not be read to its end; the records before are written. The caller that supplied the
+    /// input knows more about the cause, such as a failing file or a body that is too large.
     #[error("internal error")]
     Input(#[source] std::io::Error),
-    /// The store failed in the midst of an import: what came before it is kept, and importing again goes on from there.
+    /// The store failed during an import. The records before are written, and importing again continues from there.
     #[error("internal error")]
     Unfinished {
         /// The cause, for the log.
         #[source]
         cause: StoreError,
-        /// What is kept.
+        /// The written records.
         done: Done,
     },
     /// The service cannot be opened with these settings.
     #[error(transparent)]
     InvalidSetting(#[from] config::Invalid),
-    /// The service itself failed: a key that cannot be written, a random source that does not answer.
+    /// The service itself failed, for example because it cannot write a key.
     #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -174,7 +173,7 @@ impl From<StoreError> for Error {
 }
 
 impl Error {
-    /// What was wrong, for people: the rule that was broken or the cause in the log, where there is one.
+    /// Returns details for people, if any: the broken rule, or the cause for the log.
     pub fn detail(&self) -> Option<String> {
         match self {
             Self::BadRequest(rule) => Some((*rule).to_owned()),
@@ -187,8 +186,7 @@ impl Error {
         }
     }
 
-    /// This error, where the document names the operation's own text for a token that fails or is no
-    /// administrator's.
+    /// Replaces `bad token` and `Not admin` with the text that the interface documents for the operation.
     pub(crate) fn unless_authorised(self, text: Outcome) -> Self {
         match self {
             Self::BadToken | Self::Forbidden => Self::Documented(text),
@@ -196,7 +194,7 @@ impl Error {
         }
     }
 
-    /// This error, where the document names the operation's own text for an internal one.
+    /// Gives an error of the store the text that the interface documents for the operation.
     pub(crate) fn if_failed(self, result: &'static str) -> Self {
         match self {
             Self::Store(cause) => Self::Failed { result, cause },
@@ -210,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_that_is_too_busy_overloads_the_service_and_every_other_failure_keeps_its_meaning() {
+    fn a_busy_store_means_overloaded_and_other_failures_of_it_stay_what_they_are() {
         assert!(matches!(StoreError::Overloaded.into(), Error::Overloaded));
         assert!(matches!(StoreError::Interrupted.into(), Error::Store(StoreError::Interrupted)));
         assert!(matches!(StoreError::Full.into(), Error::Store(StoreError::Full)));

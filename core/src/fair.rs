@@ -2,7 +2,7 @@
 //!
 //! [`FairQueue`] holds work that waits for a thread. Each turn goes to the next operation, within it to the next network,
 //! and within that to the next client, whose oldest entry is served. So an operation, a network or a client with a
-//! thousand entries waits no shorter than one with a single entry, and delays it by one turn.
+//! thousand entries is served no faster than one with a single entry, and delays it by one turn.
 //!
 //! A network is the first 24 bits of an IPv4 address and the first 48 bits of an IPv6 address, which is the least that is
 //! routed on the internet: one customer can seldom choose addresses of several networks. A client is an address, of
@@ -16,7 +16,7 @@ use crate::client::Client;
 #[cfg(test)]
 mod tests;
 
-/// The bits of an address that tell networks apart.
+/// The number of leading bits of an address that identify its network.
 const NETWORK_BITS_V4: u32 = 24;
 const NETWORK_BITS_V6: u32 = 48;
 
@@ -41,7 +41,7 @@ impl Network {
 
 /// A bounded queue whose operations (`O`), networks and clients take turns.
 ///
-/// All its methods take time in proportion to the number of entries at most; none blocks.
+/// Its methods take at most linear time in the number of entries and never block.
 ///
 /// ```
 /// use std::net::IpAddr;
@@ -67,18 +67,18 @@ pub struct FairQueue<O, T> {
     next: u64,
 }
 
-/// What became of an entry that was pushed.
+/// The outcome of adding an entry.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Pushed<O, T> {
-    /// It waits.
+    /// The entry is in the queue.
     Waiting(Ticket<O>),
-    /// It waits, in the place of the entry that is given back.
+    /// The entry is in the queue and has displaced the returned one.
     Displaced(Ticket<O>, T),
-    /// The queue is full; the entry is given back.
+    /// The queue is full and returns the entry.
     Refused(T),
 }
 
-/// Names an entry that waits.
+/// Identifies an entry in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket<O> {
     operation: O,
@@ -95,7 +95,7 @@ struct Entry<T> {
 /// The clients of a network, each with its entries, the oldest first.
 type Clients<T> = Ring<Client, VecDeque<Entry<T>>>;
 
-/// What takes turns: by key, the next first. None of them is empty.
+/// Lines that take turns, by key, the next one first. None of them is empty.
 #[derive(Debug)]
 struct Ring<K, Q>(VecDeque<(K, Q)>);
 
@@ -158,7 +158,7 @@ impl<K: Copy + Eq, Q: Line> Ring<K, Q> {
         self.0.iter().position(|(other, _)| *other == key)
     }
 
-    /// The line of a key; a new one takes the last turn.
+    /// Returns the line of a key. A new line has the last turn.
     fn line(&mut self, key: K) -> &mut Q {
         let place = self.place(key).unwrap_or_else(|| {
             self.0.push_back((key, Q::default()));
@@ -167,7 +167,7 @@ impl<K: Copy + Eq, Q: Line> Ring<K, Q> {
         &mut self.0[place].1
     }
 
-    /// Takes something out of the line at `place`, which goes when it is empty then.
+    /// Takes an entry out of the line at `place`, and removes the line if it is then empty.
     fn take<T>(&mut self, place: usize, take: impl FnOnce(&mut Q) -> Option<T>) -> Option<T> {
         let line = &mut self.0.get_mut(place)?.1;
         let taken = take(line);
@@ -179,31 +179,31 @@ impl<K: Copy + Eq, Q: Line> Ring<K, Q> {
 }
 
 impl<O: Copy + Eq, T> FairQueue<O, T> {
-    /// An empty queue for at most `capacity` entries.
+    /// Returns an empty queue for at most `capacity` entries.
     pub fn new(capacity: usize) -> Self {
         Self { operations: Ring::default(), capacity, len: 0, next: 0 }
     }
 
-    /// Sets how many entries may wait from now on; those that wait stay.
+    /// Changes the capacity. Entries in the queue stay.
     pub fn set_capacity(&mut self, capacity: usize) {
         self.capacity = capacity;
     }
 
-    /// How many entries wait.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether none waits.
+    /// Returns whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Adds an entry.
     ///
-    /// In a full queue one has to go: the newest entry of the client with most entries, in the network that has most
-    /// entries of one operation. Of several such networks it is one of the operation with most entries. The new entry is
-    /// refused only where the choice falls on itself: it belongs to the client, network and operation that fill the queue.
+    /// A full queue displaces the newest entry of the client with the most entries, in the network that has the most
+    /// entries of one operation; of several such networks, one of the operation with the most entries. The new entry is
+    /// refused only if it is the displaced one: it belongs to the client, network and operation that fill the queue.
     pub fn push(&mut self, operation: O, client: Client, item: T) -> Pushed<O, T> {
         if self.capacity == 0 {
             return Pushed::Refused(item);
@@ -224,14 +224,14 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
         }
     }
 
-    /// Takes the entry whose turn it is.
+    /// Removes and returns the entry whose turn it is.
     pub fn pop(&mut self) -> Option<T> {
         let item = self.operations.pop()?;
         self.len -= 1;
         Some(item)
     }
 
-    /// Takes an entry out of the queue, unless it has left already.
+    /// Removes and returns an entry, unless it has already left the queue.
     pub fn remove(&mut self, ticket: &Ticket<O>) -> Option<T> {
         let Ticket { operation, client, number } = *ticket;
         let network = Network::of(client);
@@ -247,7 +247,7 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
         Some(entry.item)
     }
 
-    /// Takes the entry that has to go out of a queue which the entry of `ticket` has overfilled.
+    /// Removes and returns the entry that the entry of `ticket` displaces.
     fn displace(&mut self, ticket: &Ticket<O>) -> Option<Entry<T>> {
         let (mut most, mut gives_way) = ((0, 0, false), None);
         for (operation, (name, networks)) in self.operations.0.iter().enumerate() {
@@ -263,7 +263,7 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
         let (operation, network) = gives_way?;
         let entry = self.operations.take(operation, |networks| {
             networks.take(network, |clients| {
-                // Of several clients with as many entries it is the one with the newest.
+                // Among clients with equally many entries, the one with the newest entry.
                 let newest = |entries: &VecDeque<Entry<T>>| entries.back().map(|entry| entry.number);
                 let lengths = clients.0.iter().map(|(_, entries)| (entries.len(), newest(entries)));
                 let (place, _) = lengths.enumerate().max_by_key(|(_, order)| *order)?;

@@ -1,6 +1,6 @@
-//! The parsers of the core, for the fuzz targets: each reads bytes, and panics where what it read breaks a promise.
+//! Entry points for the fuzz targets: each function parses bytes, and panics when the result breaks a guarantee.
 //!
-//! No part of the library's interface; it is there with the feature `fuzzing` alone.
+//! They are not part of the library's interface and exist only with the feature `fuzzing`.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -20,35 +20,35 @@ pub use crate::import::Read;
 /// The time of tests, 2023-11-14T22:13:20Z.
 const NOW: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 const KEY: &[u8] = b"a key of thirty-two bytes exactly";
-/// Whom the only tokens belong to that are signed with the key of the tests.
+/// The member of all tokens that are signed with the key of the tests.
 const MEMBER: &str = "ann";
 
 fn keys() -> &'static Keys {
     static KEYS: OnceLock<Keys> = OnceLock::new();
     let config = || Config { token_key: Some(Secret(KEY.to_vec().into())), ..Config::default() };
     KEYS.get_or_init(|| {
-        // No file is looked at where the key is given.
+        // With a key in the settings, no file is read.
         Keys::open(&config(), Path::new(""), Clock::fixed(NOW)).expect("the key is long enough")
     })
 }
 
-/// A service without posts, for parsers that ask one.
+/// Returns a service without posts, for parsers that need one.
 fn service() -> &'static Tidings {
     static SERVICE: OnceLock<(tempfile::TempDir, Tidings)> = OnceLock::new();
     let (_, tidings) = SERVICE.get_or_init(|| {
-        let directory = tempfile::tempdir().expect("there is room for files");
+        let directory = tempfile::tempdir().expect("there is space for files");
         let opened = Tidings::builder(directory.path().join("fuzz.db")).clock(Clock::fixed(NOW)).open();
         (directory, opened.expect("a new database opens"))
     });
     tidings
 }
 
-/// A token that is good.
+/// Returns a valid token.
 pub fn good_token() -> String {
     keys().sign(MEMBER, 7, NOW).expect("a token is signed")
 }
 
-/// An access token: one that is good says what a good one was signed to say.
+/// Parses an access token. A valid one must have the content that was signed.
 pub fn token(bytes: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(bytes) else { return false };
     let Some(claims) = keys().verify(text) else { return false };
@@ -59,12 +59,12 @@ pub fn token(bytes: &[u8]) -> bool {
     true
 }
 
-/// The text of a password hash.
+/// Parses a password hash.
 pub fn password_hash(bytes: &[u8]) -> bool {
     str::from_utf8(bytes).is_ok_and(account::password::is_hash)
 }
 
-/// A point in time, which is the same when it is written and read again.
+/// Parses a point in time, which must survive being written and parsed again.
 pub fn date(bytes: &[u8]) -> bool {
     let read = str::from_utf8(bytes).ok().and_then(Timestamp::parse);
     let Some(time) = read else { return false };
@@ -72,7 +72,7 @@ pub fn date(bytes: &[u8]) -> bool {
     true
 }
 
-/// An object id, which is written as it was read, in lower case.
+/// Parses an object id, which must be written as the same text in lower case.
 pub fn object_id(bytes: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(bytes) else { return false };
     let Some(id) = ObjectId::parse(text) else { return false };
@@ -80,7 +80,7 @@ pub fn object_id(bytes: &[u8]) -> bool {
     true
 }
 
-/// The `next` of a page, which is written as it was read.
+/// Parses the `next` of a page, which must be written as the same text.
 pub fn next(bytes: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(bytes) else { return false };
     let Some(again) = newsfeed::next::rewritten(text) else { return false };
@@ -88,7 +88,7 @@ pub fn next(bytes: &[u8]) -> bool {
     true
 }
 
-/// A search and its tokens: none is empty or holds a blank, and a term is its own term.
+/// Parses a search. No token may be empty or contain a blank, and a term must be its own term.
 pub fn search(bytes: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(bytes) else { return false };
     for token in tokens::tokens(text) {
@@ -99,43 +99,43 @@ pub fn search(bytes: &[u8]) -> bool {
     search::Search::new(text).is_ok()
 }
 
-/// Posts in one of the formats of an import; each is the same when it is exported and read again.
+/// Parses an import of posts in one of its formats. Each post must survive being exported and parsed again.
 pub fn posts(format: Format, bytes: &[u8]) -> Read {
     let _ = Format::of("", bytes);
     post::import::read_lines(format, bytes)
 }
 
-/// Members to be imported.
+/// Parses an import of members.
 pub fn members(bytes: &[u8]) -> Read {
     account::import::read_lines(bytes, &Config::default(), NOW)
 }
 
-/// Acts to be imported.
+/// Parses an import of acts.
 pub fn acts(bytes: &[u8]) -> Read {
     act::read_lines(service(), bytes)
 }
 
-/// A roster to be imported.
+/// Parses a roster.
 pub fn roster(bytes: &[u8]) -> Read {
     account::roster::read_lines(bytes)
 }
 
-/// The file of a word model.
+/// Parses the file of a word model.
 pub fn word_model(bytes: &[u8]) -> bool {
     file::reread(bytes)
 }
 
-/// Vectors as text, and the file of the model that they make.
+/// Parses vectors as text, and the file of the resulting model.
 pub fn vectors(bytes: &[u8]) -> Option<Vec<u8>> {
     text_form::reread(bytes)
 }
 
-/// A database file, or a backup, as `check` and `backup` read it. Whether a backup of it could be made.
+/// Runs `check` and `backup` on a database file. Returns whether the backup succeeded.
 pub fn database(bytes: &[u8], directory: &Path) -> bool {
     let (file, copy) = (directory.join("given.db"), directory.join("copy.db"));
     std::fs::write(&file, bytes).expect("there is room for files");
     let stop = backup::CancelFlag::default();
-    let operator = account::Caller::Operator.operator().expect("the operator is the operator");
+    let operator = account::Caller::Operator.operator().expect("the caller is the operator");
     let _ = check::check(operator, &file, &check::Context::default(), &mut |_| (), &stop);
     let copied = backup::backup(operator, &file, &copy, &mut |_| (), &stop).is_ok();
     for end in ["", "-wal", "-shm", "-journal"] {
@@ -145,7 +145,7 @@ pub fn database(bytes: &[u8], directory: &Path) -> bool {
     copied
 }
 
-/// The file of a new database with a post in it.
+/// Returns the file of a new database with one post.
 pub fn small_database(directory: &Path) -> Vec<u8> {
     let file = directory.join("small.db");
     let tidings = Tidings::builder(&file).clock(Clock::fixed(NOW)).open().expect("a new database opens");
@@ -157,5 +157,5 @@ pub fn small_database(directory: &Path) -> Vec<u8> {
     };
     post::insert(&tidings, &account::Caller::Operator, &draft).expect("a post is written");
     drop(tidings);
-    std::fs::read(file).expect("the file is there")
+    std::fs::read(file).expect("the file exists")
 }

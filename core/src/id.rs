@@ -10,8 +10,8 @@ use crate::store::{Arg, FromValue, Value};
 
 /// The `_id` of a post, a notice or a feedback.
 ///
-/// Four bytes of seconds since 1970, five random bytes of the process, three of a counter, so that ids sort
-/// by the second they were made in and no two processes make the same.
+/// Four bytes of seconds since 1970, five random bytes of the process, and three of a counter: ids sort by the second of
+/// their creation, and no two processes create the same.
 ///
 /// Source of the layout: the BSON specification, `ObjectId`.
 ///
@@ -26,7 +26,7 @@ use crate::store::{Arg, FromValue, Value};
 pub struct ObjectId([u8; 12]);
 
 impl ObjectId {
-    /// A new id, made at the clock's present second.
+    /// Returns a new id with the current second of the clock.
     pub fn new(clock: &Clock) -> Self {
         static PROCESS: OnceLock<[u8; 5]> = OnceLock::new();
         static COUNTER: OnceLock<AtomicU32> = OnceLock::new();
@@ -42,7 +42,7 @@ impl ObjectId {
         Self(id)
     }
 
-    /// Reads an id; `None` for anything but 24 hex digits. Upper-case digits are taken too.
+    /// Parses an id of 24 hex digits in lower or upper case. Returns `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.as_bytes();
         if text.len() != 24 {
@@ -113,10 +113,10 @@ impl PostKey {
     pub(crate) const MAX: Self = Self(i64::MAX);
 }
 
-/// Bytes that nobody can guess.
+/// Returns unpredictable bytes.
 ///
-/// The operating system's random source failing is not something to go on from: ids and keys made without
-/// it would be guessable.
+/// # Panics
+/// When the operating system's random source fails: without it, ids and keys would be predictable.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system has a random source");

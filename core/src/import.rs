@@ -1,8 +1,8 @@
-//! What imports share: records are read one after another, written in batches, and reported.
+//! The common part of all imports: reads records one after another, writes them in batches, and reports the result.
 //!
-//! A kind of import (`Kind`) says what a record may be and how a batch is written. While one batch is written,
-//! the next gathers; what is written lets others write in between, so an import that ends early, or is stopped,
-//! leaves what came before, and doing it again goes on from there.
+//! Each kind of import implements `Kind`, which parses records and writes batches. While one batch is written, the next
+//! one is read. Other writes run between batches, so an import that fails or is stopped leaves the batches that it has
+//! written, and running it again continues from there.
 
 use std::fmt;
 use std::io::{self, BufRead};
@@ -25,61 +25,60 @@ mod records;
 
 use records::{Record, Records};
 
-/// The most bytes of a line, or of an element of an array.
+/// Maximum size of a line or of an array element, in bytes.
 pub const LINE_MAX: usize = 1 << 20;
-/// The most lines that a report names; of those beyond it says how many there are.
+/// Maximum number of lines that a report lists; of further ones it contains the number.
 pub const ERRORS_MAX: usize = 1_000;
 
-/// The most bytes of text that are written together: what bounds the memory of an import.
+/// Maximum size of a batch in bytes of text, which bounds the memory of an import.
 const BATCH_BYTES: usize = 512 << 10;
-/// How long an import writes before others who wait to write have their turn. The index and the disk come on
-/// top of it, with about as much again.
+/// Maximum time that a batch writes before other writes have their turn. The search index and the disk add about as much
+/// again.
 pub(crate) const BATCH_TIME: Duration = Duration::from_millis(15);
 
-/// Is told how many records were dealt with, batch by batch, and says whether to go on.
+/// A callback that receives the number of processed records after each batch and returns whether to continue.
 pub type Progress<'p> = &'p mut dyn FnMut(u64) -> ControlFlow<()>;
 
-/// The progress of an import that nobody watches and nobody stops.
+/// A [`Progress`] that ignores the number and never stops the import.
 pub fn to_the_end(_: u64) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// What an import of things that never change did.
+/// The result of an import of records that never change.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MoveReport {
-    /// What was new.
+    /// The number of new records.
     pub inserted: u64,
-    /// What was known already.
+    /// The number of records that already existed.
     pub skipped: u64,
-    /// Lines that were left out, the first 1,000 of them, in order; when there are more, a last entry says how
-    /// many.
+    /// The first 1,000 refused lines, in order; if there are more, a last entry has their number.
     pub errors: Vec<LineError>,
-    /// What is told to people besides.
+    /// Further information for people.
     #[serde(skip)]
     pub about: About,
 }
 
-/// What is told of an import to people besides.
+/// Further information about an import, for people.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// How many lines were left out, with those that are not named.
+    /// The number of refused lines, including those that are not listed.
     pub left_out: u64,
-    /// Whether lines are numbered as entries are, of a JSON array or a feed, from 1.
+    /// Whether line numbers count the entries of a JSON array or a feed, from 1.
     pub are_entries: bool,
-    /// The first of the columns that CSV has and that are not read, as they are written.
+    /// The first ignored columns of a CSV file, as written there.
     pub unknown_columns: Vec<String>,
 }
 
-/// What is imported, and how it is written.
+/// A kind of import, which writes its batches.
 ///
-/// What it holds goes to the writing thread, so it may not be the service itself.
+/// The value moves to the writing thread, so it must not contain the service itself.
 pub(crate) trait Kind: Send + Sync + 'static {
-    /// A line that keeps the rules.
+    /// A valid line.
     type Line: Send + 'static;
-    /// The most lines that are written together.
+    /// Maximum number of lines in a batch.
     const BATCH: usize;
 
-    /// Writes lines, for the administrator who imports them.
+    /// Writes a batch on behalf of an administrator.
     ///
     /// # Errors
     /// When the store fails.
@@ -91,18 +90,18 @@ pub(crate) trait Kind: Send + Sync + 'static {
     ) -> Result<Written<Self::Line>>;
 }
 
-/// A record as it was read.
+/// A record of the input.
 pub(crate) struct Item<L> {
-    /// The number of its line, from 1; in an array or a feed, its own.
+    /// The number of its line, from 1; in an array or a feed, of the entry.
     pub(crate) number: u64,
-    /// Whether it is numbered as an element of an array or a feed.
+    /// Whether it is an entry of an array or a feed.
     pub(crate) is_entry: bool,
     pub(crate) bytes: usize,
-    /// What it holds, or what is wrong with it, for people.
+    /// The parsed line, or the fault, for people.
     pub(crate) line: Result<L, String>,
 }
 
-/// The records of `input`: one JSON object a line, or one JSON array of them, which the first byte tells.
+/// Returns the records of `input`, which is one JSON object per line or one JSON array; the first byte decides.
 pub(crate) fn json<L>(
     input: impl BufRead,
     mut parse: impl FnMut(u64, &[u8]) -> Result<L, String>,
@@ -128,23 +127,23 @@ pub(crate) fn json<L>(
     })
 }
 
-/// How many items an input has, and how many of them keep the rules.
+/// The numbers of all and of valid items in an input.
 #[cfg(feature = "fuzzing")]
 #[derive(Debug, Default)]
 pub struct Read {
     /// All items.
     pub items: usize,
-    /// Those that keep the rules.
+    /// Valid items.
     pub good: usize,
 }
 
-/// Reads items to their end and hands on those that keep the rules.
+/// Reads all items and passes the valid ones to `take`.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn read_all<L>(items: impl Iterator<Item = io::Result<Item<L>>>, mut take: impl FnMut(L)) -> Read {
     let mut read = Read::default();
     for item in items {
         read.items += 1;
-        match item.expect("memory can be read to its end").line {
+        match item.expect("reading from memory does not fail").line {
             Ok(line) => {
                 read.good += 1;
                 take(line);
@@ -155,13 +154,13 @@ pub(crate) fn read_all<L>(items: impl Iterator<Item = io::Result<Item<L>>>, mut 
     read
 }
 
-/// What a batch did.
+/// The result of a batch.
 pub(crate) struct Written<L> {
     pub(crate) inserted: u64,
     pub(crate) updated: u64,
     pub(crate) skipped: u64,
     pub(crate) errors: Vec<LineError>,
-    /// What its time did not suffice for.
+    /// The lines that did not fit into the batch's time.
     pub(crate) left: Vec<L>,
 }
 
@@ -172,13 +171,13 @@ impl<L> Default for Written<L> {
 }
 
 impl<L> Written<L> {
-    /// Leaves a line out.
+    /// Reports a refused line.
     pub(crate) fn refuse(&mut self, line: u64, reason: impl Into<String>) {
         self.errors.push(LineError { line, reason: reason.into() });
     }
 }
 
-/// What an import did.
+/// The totals of an import.
 #[derive(Default)]
 pub(crate) struct Totals {
     pub(crate) inserted: u64,
@@ -194,7 +193,7 @@ impl Totals {
         Done { inserted, updated, skipped }
     }
 
-    /// With the columns that were not read.
+    /// Sets the ignored columns.
     pub(crate) fn with_unknown(mut self, columns: Vec<String>) -> Self {
         self.about.unknown_columns = columns;
         self
@@ -207,11 +206,11 @@ impl From<Totals> for MoveReport {
     }
 }
 
-/// Imports items, which come from an input.
+/// Imports the items of an input.
 ///
 /// # Errors
 /// `bad token`, `Not admin`; [`Error::Input`] when the input cannot be read to its end; [`Error::Unfinished`] when the
-/// store fails after a part of it was written; `overloaded`.
+/// store fails after a part was written; `overloaded`.
 pub(crate) fn run<K: Kind>(
     tidings: &Tidings,
     caller: &Caller,
@@ -222,10 +221,10 @@ pub(crate) fn run<K: Kind>(
     run_prepared(tidings, caller, kind, items.map(|item| item.map_err(Error::Input)), progress)
 }
 
-/// As [`run`], of items that were worked on after they were read.
+/// Does the same as [`run`] for items that were processed after reading.
 ///
 /// # Errors
-/// As [`run`], and those of the items.
+/// The errors of [`run`] and of the items.
 pub(crate) fn run_prepared<K: Kind>(
     tidings: &Tidings,
     caller: &Caller,
@@ -237,16 +236,16 @@ pub(crate) fn run_prepared<K: Kind>(
     tidings.store().read(|tx| identity.admin(tx).map(drop))?;
     let mut import = Import::new(tidings, identity, kind, progress);
     let read = import.read(items);
-    // What was read is written, however the reading ended.
+    // Writes the last batch even after a read error.
     let (totals, stopped, finished) = import.finish();
     let read = match read {
-        // Whoever stopped it may have had the input break off.
+        // A caller that stops the import may also have closed the input.
         Err(Error::Input(_)) if stopped => Ok(()),
         read => read,
     };
     match finished.and(read) {
         Ok(()) => Ok(totals),
-        // What went into a file that was replaced since is not there to go on from.
+        // Records that went into a replaced file are lost, so the import cannot continue from there.
         Err(Error::Store(cause @ StoreError::Replaced { .. })) => Err(cause.into()),
         Err(Error::Store(cause)) if totals.done() != Done::default() => {
             Err(Error::Unfinished { cause, done: totals.done() })
@@ -255,7 +254,7 @@ pub(crate) fn run_prepared<K: Kind>(
     }
 }
 
-/// An import on its way.
+/// A running import.
 struct Import<'t, K: Kind> {
     tidings: &'t Tidings,
     identity: Identity,
@@ -310,7 +309,7 @@ impl<'t, K: Kind> Import<'t, K> {
         if self.batch.len() >= K::BATCH || self.bytes >= BATCH_BYTES { self.write_batch() } else { Ok(()) }
     }
 
-    /// Hands over what has gathered, once the batch before it is written.
+    /// Submits the current batch after the previous one is written.
     fn write_batch(&mut self) -> Result<()> {
         self.settle()?;
         let batch = std::mem::take(&mut self.batch);
@@ -327,7 +326,7 @@ impl<'t, K: Kind> Import<'t, K> {
         }));
     }
 
-    /// Waits until the batch that was handed over is written, all of it.
+    /// Waits until the submitted batch is completely written.
     fn settle(&mut self) -> Result<()> {
         while let Some(written) = self.written.take() {
             let Written { inserted, updated, skipped, errors, left } = written.wait()?;
@@ -339,7 +338,7 @@ impl<'t, K: Kind> Import<'t, K> {
                 self.report.refuse(error);
             }
             self.stopped |= (self.progress)(self.done).is_break();
-            // Before any other batch, or two lines of one thing could change places.
+            // Submitted before any other batch, so that lines about the same record stay in order.
             if !left.is_empty() {
                 self.submit(left);
             }
@@ -347,19 +346,20 @@ impl<'t, K: Kind> Import<'t, K> {
         Ok(())
     }
 
-    /// Writes what has gathered: what the import did, whether it was stopped, and whether that could be written.
+    /// Writes the last batch. Returns the totals, whether the import was stopped, and the result of the writing.
     fn finish(mut self) -> (Totals, bool, Result<()>) {
         let written = self.write_batch().and_then(|()| self.settle());
         (self.report.finish(), self.stopped, written)
     }
 }
 
-/// The report as it grows.
+/// The totals so far.
 #[derive(Default)]
 struct Report {
     totals: Totals,
-    /// The number of lines that were left out and are not named, and the last of them.
+    /// The number of refused lines that are not listed.
     unnamed: u64,
+    /// The number of the last of those lines.
     last: u64,
 }
 
@@ -375,7 +375,7 @@ impl Report {
     }
 
     fn finish(mut self) -> Totals {
-        // What the rules refuse is known before what the store does.
+        // Parsing reports its errors before the store reports those of earlier lines.
         self.totals.errors.sort_by_key(|error| error.line);
         if self.unnamed > 0 {
             let lines = if self.totals.about.are_entries { "entries" } else { "lines" };

@@ -1,10 +1,10 @@
 //! Keyed hashes, and the maps that may use an unkeyed one.
 //!
-//! A client that knows how a map hashes can choose keys that collide, and each look-up then compares all of them. So a
-//! map whose keys a client chooses is a [`std`] map, which hashes with `SipHash` under a random key. The two
-//! exceptions have a type alias here that gives the reason; `clippy.toml` refuses unkeyed hashing elsewhere.
+//! A client that knows the hash of a map can choose keys that collide, and each look-up then compares all of them. So a
+//! map with keys from clients is a [`std`] map, which uses `SipHash` with a random key. The exceptions have type aliases
+//! here with their reasons; `clippy.toml` forbids unkeyed hashing elsewhere.
 
-#![expect(clippy::disallowed_types, reason = "this is where the unkeyed types get their names")]
+#![expect(clippy::disallowed_types, reason = "the aliases of the unkeyed types are defined here")]
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -12,37 +12,36 @@ use std::sync::LazyLock;
 
 use crate::id::random;
 
-/// A map whose keys this program gives, such as keys of rows, positions, days and templates, or keys that are set
-/// once by the operator or in the source: its hash is quick and has no key, as no stranger has a say in what collides.
+/// A map whose keys this program assigns, such as row keys, positions, days and templates, or that the operator or the
+/// source code sets once. Its fast hash has no key, because clients cannot choose colliding keys.
 ///
-/// Strangers may well *look* for keys that they make up: each look goes through the keys of one place only, and these
-/// are spread as they happen to be.
+/// Clients may *look up* keys of their choice: that compares only the keys of one bucket, which they cannot fill.
 pub(crate) type OwnMap<K, V> = rustc_hash::FxHashMap<K, V>;
 
-/// As [`OwnMap`], a set.
+/// A set with the properties of [`OwnMap`].
 pub(crate) type OwnSet<K> = rustc_hash::FxHashSet<K>;
 
-/// A hasher without a key, for numbers that are to be the same in every process and are no place of a map. Each use says
-/// what collisions cost.
+/// A hasher without a key, for numbers that must be the same in every process and are not used in maps. Each use
+/// documents the effect of collisions.
 pub(crate) type Unkeyed = rustc_hash::FxHasher;
 
-/// A map over numbers that follow from what strangers write, such as the hash of a word, where `SipHash` would be most
-/// of the work: feeds add up and look up millions of them. One multiplication, under a random key.
+/// A map over numbers that depend on texts of clients, such as hashes of words. Feeds look up millions of them, and
+/// `SipHash` would dominate the time, so the hash is one multiplication with a random key.
 ///
-/// An attacker who measures single look-ups to the nanosecond might learn the key; over a network that is not possible.
+/// An attacker could learn the key only by measuring single look-ups to the nanosecond, which is impossible over a network.
 pub(crate) type NumberMap<K, V> = HashMap<K, V, Keyed>;
 
-/// A hash under the random key of this process: it means nothing elsewhere and is not to be stored.
+/// Returns a hash with the random key of this process. It differs in other processes, so it must not be stored.
 pub(crate) fn hash(value: impl Hash) -> u64 {
     static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     STATE.hash_one(value)
 }
 
-/// Makes the hashers of a [`NumberMap`].
+/// Builds the hashers of a [`NumberMap`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keyed {
     start: u64,
-    /// Odd, so that no bit is multiplied away.
+    /// Odd, so that the multiplication loses no bits.
     factor: u64,
 }
 
@@ -64,7 +63,7 @@ impl BuildHasher for Keyed {
     }
 }
 
-/// Hashes numbers by the two halves of a product, as wyhash does.
+/// Hashes numbers by combining the halves of a product, like wyhash.
 #[derive(Debug)]
 pub(crate) struct NumberHasher {
     state: u64,
@@ -105,13 +104,12 @@ mod tests {
 
     use super::*;
 
-    /// Of the places of a map with 2^16 of them, how many these hashes go to.
-    fn places(hashes: impl Iterator<Item = u64>) -> usize {
+    /// Returns the number of distinct buckets for these hashes in a map with 2^16 buckets.
+    fn buckets(hashes: impl Iterator<Item = u64>) -> usize {
         hashes.map(|hash| hash & 0xffff).collect::<HashSet<_>>().len()
     }
 
-    /// Numbers that are made to stand in one place of a map which hashes without a key: those that it hashes to a
-    /// multiple of 2^16.
+    /// Returns numbers that share one bucket of a map without a key: their hashes are multiples of 2^16.
     fn crafted() -> Vec<u64> {
         let numbers: Vec<u64> =
             (0..1 << 24).filter(|n| FxBuildHasher.hash_one(n).trailing_zeros() >= 16).take(200).collect();
@@ -120,17 +118,17 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_made_to_collide_without_a_key_do_not_with_one() {
+    fn numbers_that_collide_without_a_key_do_not_collide_with_one() {
         let crafted = crafted();
-        assert_eq!(places(crafted.iter().map(|n| FxBuildHasher.hash_one(n))), 1);
-        // Of 200 in 65,536 places, three tenths of a pair collide by chance.
+        assert_eq!(buckets(crafted.iter().map(|n| FxBuildHasher.hash_one(n))), 1);
+        // Of 200 numbers in 65,536 buckets, 0.3 pairs collide by chance.
         let spread = crafted.len() * 9 / 10;
-        assert!(places(crafted.iter().map(|n| Keyed::default().hash_one(n))) > spread);
-        assert!(places(crafted.iter().map(hash)) > spread);
+        assert!(buckets(crafted.iter().map(|n| Keyed::default().hash_one(n))) > spread);
+        assert!(buckets(crafted.iter().map(hash)) > spread);
     }
 
     #[test]
-    fn another_key_is_another_hash() {
+    fn a_different_key_gives_a_different_hash() {
         let other = Keyed { start: Keyed::default().start ^ 1 << 40, ..Keyed::default() };
         assert_ne!(other.hash_one(7_u32), Keyed::default().hash_one(7_u32));
         assert_eq!(hash("a"), hash("a"));

@@ -1,9 +1,9 @@
 //! Every operation of tidings: accounts, analytics, notices, feedback, posts, search and newsfeeds over one SQLite
 //! file.
 //!
-//! [`Tidings`] is the handle: open it with a path, clone it freely, hand it to the operations, which are
-//! functions read with their module. There is no HTTP, no terminal and no runtime here: the server, the
-//! command line and your own program call the same functions, and no rule of the service stands elsewhere.
+//! [`Tidings`] is the handle: open it with a path, clone it freely, and pass it to the operations, which are functions of
+//! the modules. This crate has no HTTP, no terminal and no runtime: the server, the command line and other programs call
+//! the same functions, and all rules of the service are here.
 //!
 //! ```
 //! use tidings_core::account::{self, Caller, SignUp};
@@ -15,7 +15,7 @@
 //! let form = SignUp { id: "ann".into(), pw: pw.clone(), pw_check: pw, nickname: "Ann".into() };
 //! let token = account::sign_up(&tidings, &form)?.access_token;
 //!
-//! // Who may read the database file is its administrator; Ann is not, yet.
+//! // The operator, who has access to the database file, may publish notices; Ann is not an administrator yet.
 //! let draft = notice::Draft {
 //!     title: Some("Library".into()),
 //!     post: Some("Open until ten.".into()),
@@ -34,7 +34,7 @@
 //!
 //! [`Tidings::start`] is for a service that runs for long. It opens the database and starts everything that works in
 //! the background: the feed index, the word model, analytics, and retention. A server, a command and an embedder call
-//! the same function; `tidings_server::serve` and `tidings_server::service` start a handle that was only opened.
+//! the same function; `tidings_server::serve` and `tidings_server::service` start a handle that is only open.
 //! [`Tidings::builder`] does either with other settings. The background work stops, and the database closes, when the
 //! last clone of the handle is dropped.
 //!
@@ -51,7 +51,7 @@
 //! let service = Tidings::builder(&database).config(config).start()?;
 //! assert!(Stats::of(&service).feeds_age_ms.is_some());
 //!
-//! // A second handle on the same file, as a command in another process has it.
+//! // A second handle on the same file, such as that of a command in another process.
 //! let command = Tidings::open(&database)?;
 //! assert!(Stats::of(&command).feeds_age_ms.is_none());
 //! assert_eq!(notice::list(&command, &Caller::Nobody)?.notices().len(), 0);
@@ -66,8 +66,8 @@
 //!
 //! - An operation that returns [`Pending`] has queued a write and does not wait for the disk. [`Pending::wait`] blocks
 //!   until the write is on disk; `.await` does the same on any async runtime without blocking a thread.
-//! - A `try_` function, such as [`notice::try_list`], never blocks: it answers from memory, or returns `None` when only
-//!   the database knows the answer. The function without the prefix then has to be called.
+//! - A `try_` function, such as [`notice::try_list`], never blocks: it answers from memory, or returns `None` when the
+//!   answer needs the database. The caller then calls the function without the prefix.
 //!
 //! An async program calls these two kinds directly, and every other operation on a thread that may block.
 //!
@@ -89,44 +89,44 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The slices
+//! # Modules
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | [`account`] | members, signing up and in, tokens, who the caller is, university verification |
 //! | [`admin`] | administrators, the blacklist |
-//! | [`profile`] | what a member sees and sets of their own: names, lists, interest measurement |
+//! | [`profile`] | a member's own data: names, lists, interest measurement |
 //! | [`notice`] | administrators' notices |
 //! | [`main_info`] | the two lines of the front page |
-//! | [`feedback`] | what members write to the administrators |
+//! | [`feedback`] | messages from members to the administrators |
 //! | [`post`] | posts, their import, views and likes |
 //! | [`search`] | search over posts, search records |
 //! | [`newsfeed`] | the popular, topic and recommended feeds |
-//! | [`act`] | what members did elsewhere, before they moved in |
+//! | [`act`] | the import of members' acts from another system |
 //! | [`analysis`] | access log, counters, reports |
-//! | `demo` | fictitious data to try everything with; needs the feature `demo` |
+//! | `demo` | fictitious data for demonstrations; needs the feature `demo` |
 //! | [`words`] | the word model: similar words |
-//! | [`backup`] | copies of the database, and putting one in its place |
-//! | [`draft_file`] | files that are given their name once they are whole |
-//! | [`check`] | whether a database is sound, and counting anew what is not |
+//! | [`backup`] | backups of the database, and restoring them |
+//! | [`draft_file`] | files that are renamed when they are complete |
+//! | [`check`] | checks of a database, and repair of derived rows |
 //!
-//! # Who may do what
+//! # Permissions
 //!
-//! An operation takes a [`Caller`](account::Caller) and checks, inside its transaction, what that caller may do:
+//! An operation takes a [`Caller`](account::Caller) and checks the caller's permissions inside its transaction:
 //!
-//! - **Anybody** may search, read feeds, posts and reports, sign up and sign in. An operation that gives every caller
+//! - **All callers** may search, read feeds, posts and reports, sign up and sign in. An operation that gives every caller
 //!   the same answer ([`search::run`], [`newsfeed::popular`], [`post::get`]) takes no caller.
 //! - **Members** act on their own account and lists.
 //! - **Administrators** publish, read feedback and the access log, and blacklist members.
 //! - **The operator** ([`Caller::Operator`](account::Caller::Operator)) is the person who may read the database file.
 //!   The operator has every right of an administrator, and also appoints administrators, sets passwords, lists
-//!   members, imports the roster and trains words. Nobody is the operator over HTTP. [`backup`] and [`check`] work on a
-//!   file rather than on a [`Tidings`], so they take the proof itself, [`Operator`](account::Operator).
+//!   members, imports the roster and trains words. No HTTP request has the operator's rights. [`backup`] and [`check`] work on a
+//!   file rather than on a [`Tidings`], so they take the authority itself, [`Operator`](account::Operator).
 //!
 //! The functions that run the service are not operations and take no caller: [`newsfeed::warm`], [`words::follow`],
 //! [`analysis::record`], [`stats`], [`changes`].
 //!
-//! Below them stand the store, [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],
+//! The modules above use the store, [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],
 //! [`changes`], [`fair`] and [`answer`].
 
 use std::path::{Path, PathBuf};
@@ -188,7 +188,7 @@ use store::Store;
 pub struct Tidings(Arc<Inner>);
 
 struct Inner {
-    // Declared first, so that the threads that keep them stop before the store closes.
+    // Declared first, so that their threads stop before the store closes.
     feeds: newsfeed::Feeds,
     analysis: analysis::State,
     words: Arc<words::ModelKeeper>,
@@ -218,7 +218,7 @@ impl Tidings {
     /// a service needs in the background.
     ///
     /// # Errors
-    /// As [`Builder::start`].
+    /// The errors of [`Builder::start`].
     pub fn start(path: impl AsRef<Path>) -> Result<Self> {
         Self::builder(path).start()
     }
@@ -229,15 +229,15 @@ impl Tidings {
         Builder { path, config: Config::default(), clock: Clock::system(), verifier: None }
     }
 
-    /// The file with the signing key of the database at `path`, when it is there and the database is not: then the
-    /// database was probably removed by mistake. Opening makes a new one, which goes on with the key.
+    /// Returns the file with the signing key of the database at `path` if the file exists and the database does not: the
+    /// database was probably removed by mistake. Opening it creates a new database, which uses this key.
     pub fn key_without_database(path: impl AsRef<Path>) -> Option<PathBuf> {
         let path = path.as_ref();
         let key = files::key_file(path);
         (key.exists() && matches!(path.try_exists(), Ok(false))).then_some(key)
     }
 
-    /// Starts the background work of a service, as [`Builder::start`] does, on a handle that was only opened.
+    /// Starts the background work of a service, as [`Builder::start`] does, on a handle that is only open.
     ///
     /// Blocks while the posts are loaded. Calling it again has no effect.
     ///
@@ -253,27 +253,27 @@ impl Tidings {
         words::start(self)
     }
 
-    /// The settings in force.
+    /// Returns the settings in force.
     pub fn config(&self) -> &Config {
         &self.0.config
     }
 
-    /// The clock in use.
+    /// Returns the clock in use.
     pub fn clock(&self) -> &Clock {
         &self.0.clock
     }
 
-    /// Whether `file` is the database or one of the files that belong to it, by whatever name: what writes anything
-    /// else there destroys it.
+    /// Returns whether `file` is the database or one of the files that belong to it, under any of its names. A program must
+    /// not write to such a file.
     pub fn owns(&self, file: &Path) -> bool {
         backup::belongs(&self.0.path, file)
     }
 
-    /// Whether the service can answer and write: asks the database for something small, and what the last writes came
-    /// to. While they fail, one is tried every second.
+    /// Checks that the service can read and write: runs a small query and returns the outcome of the last writes. While
+    /// writes fail, the store tries one every second.
     ///
     /// # Errors
-    /// When it cannot.
+    /// When reads or writes fail.
     pub fn ready(&self) -> Result<()> {
         self.store().writable()?;
         self.store().read(|tx| {
@@ -327,8 +327,8 @@ impl Tidings {
     }
 }
 
-/// Replaces an error with [`StoreError::Full`] when the disk of the database at `path` is full: the errors that SQLite
-/// and the system report then depend on the file that could not grow.
+/// Replaces an error with [`StoreError::Full`] if the disk of the database at `path` is full. Otherwise the error would
+/// depend on the file that could not grow.
 fn full_or(path: &Path, error: Error) -> Error {
     match error {
         Error::Store(StoreError::Other(_)) if files::is_full(path) => StoreError::Full.into(),
@@ -336,7 +336,7 @@ fn full_or(path: &Path, error: Error) -> Error {
     }
 }
 
-/// Opens or starts a [`Tidings`] with settings of one's own.
+/// Opens or starts a [`Tidings`] with other settings.
 pub struct Builder {
     path: PathBuf,
     config: Config,
@@ -345,21 +345,21 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// With these settings.
+    /// Sets the settings.
     #[must_use]
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// With this clock.
+    /// Sets the clock.
     #[must_use]
     pub fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
         self
     }
 
-    /// With a university verifier of one's own in place of the one that the settings name.
+    /// Sets a university verifier, which replaces the one in the settings.
     #[must_use]
     pub fn verifier(mut self, verifier: impl Verifier + 'static) -> Self {
         self.verifier = Some(Box::new(verifier));
@@ -368,23 +368,23 @@ impl Builder {
 
     /// Opens the database, for a program that runs a few operations and ends.
     ///
-    /// Each operation loads what it needs; nothing works in the background.
+    /// Each operation loads the data that it needs; no thread runs in the background.
     ///
     /// # Errors
-    /// [`Error::InvalidSetting`] when a setting is out of its bounds; else as [`Tidings::open`].
+    /// [`Error::InvalidSetting`] when a setting is out of bounds, and the errors of [`Tidings::open`].
     pub fn open(self) -> Result<Tidings> {
         let path = self.path.clone();
         self.opened().map_err(|error| full_or(&path, error))
     }
 
     /// Opens the database and starts everything that a service needs in the background: the feed index, the word
-    /// model, analytics and retention. It also removes the unfinished copies that killed restores left beside the
-    /// database.
+    /// model, analytics and retention. It also removes incomplete copies that killed restores have left next
+    /// to the database.
     ///
     /// Returns once the posts are loaded. The background work stops when the last clone of the handle is dropped.
     ///
     /// # Errors
-    /// As [`Tidings::open`]; when the database cannot be written, or the system refuses a thread.
+    /// The errors of [`Builder::open`]; when the database cannot be written, or the system refuses a thread.
     pub fn start(self) -> Result<Tidings> {
         backup::remove_strays(&self.path);
         let tidings = self.open()?;

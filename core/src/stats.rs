@@ -19,7 +19,7 @@ pub struct Stats {
     pub crawled: u64,
     /// Commits that failed since the database was opened.
     pub commits_failed: u64,
-    /// Whether writes can be made, as far as is known: the last one succeeded, and the database's files are in place.
+    /// Whether writes are expected to succeed: the last one did, and the database's files are in place.
     pub writable: bool,
     /// Bytes of the database file, without the write-ahead log.
     pub database_bytes: u64,
@@ -51,8 +51,7 @@ impl Stats {
     }
 }
 
-/// Returns the histogram `commit_works` of the commits since the database was opened, by the number of writes that each
-/// carried.
+/// Returns the histogram `commit_works` of the commits since the database was opened, by the number of writes in each.
 ///
 /// The histogram is live: register a clone of it once.
 pub fn commits(tidings: &Tidings) -> &Histogram {
@@ -68,7 +67,7 @@ mod tests {
     use crate::testing::service;
 
     #[test]
-    fn the_state_follows_what_the_service_does() {
+    fn the_state_reflects_the_operations_of_the_service() {
         let service = service();
         let before = Stats::of(&service);
         let counted = || (commits(&service).get_sample_count(), commits(&service).get_sample_sum());

@@ -1,4 +1,4 @@
-//! What the slices' unit tests share: a service on a database of its own, and a clock that stands still.
+//! Helpers of the unit tests: a service with a temporary database and a fixed clock.
 
 use tempfile::TempDir;
 
@@ -9,10 +9,10 @@ use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
 use crate::id::PostKey;
 
-/// 2026-11-20T08:36:00Z, when tests take place.
+/// The time in tests: 2026-11-20T08:36:00Z.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
 
-/// The proof that the operator acts.
+/// Returns the authority of the operator.
 pub(crate) fn operator() -> Operator {
     Caller::Operator.operator().unwrap()
 }
@@ -22,10 +22,10 @@ pub(crate) fn posts(keys: impl IntoIterator<Item = i64>) -> Vec<PostKey> {
     keys.into_iter().map(PostKey::new).collect()
 }
 
-/// A service whose database goes when it is dropped.
+/// A service whose database is removed when it is dropped.
 pub(crate) struct Service {
     pub(crate) tidings: Tidings,
-    // Dropped after the service has closed it.
+    // Declared last, so that the service closes the database before the directory is removed.
     pub(crate) dir: TempDir,
 }
 
@@ -37,17 +37,17 @@ impl std::ops::Deref for Service {
     }
 }
 
-/// A new service with default settings.
+/// Returns a new service with default settings.
 pub(crate) fn service() -> Service {
     service_with(Config::default())
 }
 
-/// A new service with these settings.
+/// Returns a new service with these settings.
 pub(crate) fn service_with(config: Config) -> Service {
     service_at(NOW, config)
 }
 
-/// A new service at some time with these settings.
+/// Returns a new service at the time `now` with these settings.
 pub(crate) fn service_at(now: Timestamp, config: Config) -> Service {
     let dir = tempfile::tempdir().unwrap();
     let builder = Tidings::builder(dir.path().join("test.db")).config(config).clock(Clock::fixed(now));
@@ -55,7 +55,7 @@ pub(crate) fn service_at(now: Timestamp, config: Config) -> Service {
 }
 
 impl Service {
-    /// The same database at the same time, opened by another process: nothing in memory is older than it.
+    /// Closes the database and opens it again at the same time with the same settings, so that all caches are empty.
     pub(crate) fn reopened(self) -> Self {
         let Self { tidings, dir } = self;
         let (config, clock) = (tidings.config().clone(), tidings.clock().clone());
@@ -64,19 +64,19 @@ impl Service {
         Self { tidings: builder.open().unwrap(), dir }
     }
 
-    /// The database file.
+    /// Returns the path of the database.
     pub(crate) fn path(&self) -> std::path::PathBuf {
         self.dir.path().join("test.db")
     }
 
-    /// A new member, by the right of a token.
+    /// Creates a member and returns them as a caller with a token.
     pub(crate) fn member(&self, id: &str) -> Caller {
         let pw = format!("password of {id}");
         let form = SignUp { id: id.into(), pw: pw.clone(), pw_check: pw, nickname: id.into() };
         Caller::token(account::sign_up(self, &form).unwrap().access_token)
     }
 
-    /// A new member who is an administrator, by the right of a token.
+    /// Creates an administrator and returns them as a caller with a token.
     pub(crate) fn admin(&self, id: &str) -> Caller {
         let caller = self.member(id);
         admin::grant(self, &Caller::Operator, id).unwrap();

@@ -1,4 +1,4 @@
-//! A time zone by its IANA name.
+//! Time zones.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,12 +18,12 @@ use jiff::tz::TimeZone;
 pub struct Zone(TimeZone);
 
 impl Zone {
-    /// The IANA name of the zone.
+    /// Returns the IANA name of the zone.
     pub fn name(&self) -> &str {
         self.0.iana_name().unwrap_or("UTC")
     }
 
-    /// The rules of the zone.
+    /// Returns the rules of the zone.
     pub(crate) const fn rules(&self) -> &TimeZone {
         &self.0
     }
@@ -44,7 +44,7 @@ impl fmt::Debug for Zone {
 
 /// The text is not the name of a time zone.
 #[derive(Debug, thiserror::Error)]
-#[error("no time zone has this name: it is one like Asia/Seoul or Europe/Berlin")]
+#[error("no time zone has this name: use a name such as Asia/Seoul or Europe/Berlin")]
 pub struct UnknownZone;
 
 impl FromStr for Zone {

@@ -14,72 +14,71 @@ mod table;
 
 pub use table::SETTINGS;
 
-/// A campus behind one address: 500 sign up in the first minute of a course, and 3,600 more in each hour.
+/// Enough for a campus behind one address: 500 sign-ups in the first minute of a course, and 3,600 per hour after that.
 const SIGN_UPS: NonZeroU32 = NonZeroU32::new(60).expect("not zero");
 const SIGN_UP_BURST: NonZeroU32 = NonZeroU32::new(500).expect("not zero");
-/// 20,000 people behind one address who make 36 requests of the kind in the busiest hour each: nine searches with their
-/// similar words, their sites and their log entry, or a device and 35 views of posts.
+/// Enough for 20,000 people behind one address who each send 36 such requests in the busiest hour: nine searches with
+/// their similar words, sites and search records, or a device and 35 views of posts.
 const SEARCHES: NonZeroU32 = NonZeroU32::new(12_000).expect("not zero");
 const GUEST_WRITES: NonZeroU32 = NonZeroU32::new(12_000).expect("not zero");
 
 /// The settings of the server. Those of the service itself are in [`tidings_core::config`].
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The prefix that everything is served under.
+    /// The path prefix of all routes.
     pub base_path: BasePath,
-    /// The origins whose pages may read answers; none means any.
+    /// The origins whose pages may read answers; empty means all origins.
     pub cors_origins: Vec<Origin>,
-    /// The proxies whose `X-Forwarded-For` is believed.
+    /// The proxies whose `X-Forwarded-For` header the server trusts.
     pub trust_proxy: Vec<IpNet>,
-    /// Requests that a client may make in a second; `None` means as many as it likes.
+    /// Maximum number of requests per second and client; `None` means any number.
     pub rate_limit: Option<NonZeroU32>,
-    /// Sign-ups that a client may make in a minute, after `sign_up_burst` that are free; `None` means as many as it
-    /// likes. A client is an address, of IPv6 its first 64 bits.
+    /// Maximum number of sign-ups per minute and client after a burst of `sign_up_burst`; `None` means any number. A client
+    /// is an IPv4 address or the first 64 bits of an IPv6 address.
     pub sign_up_limit: Option<NonZeroU32>,
-    /// Sign-ups that a client may make at once.
+    /// Sign-ups that a client may send at once.
     pub sign_up_burst: NonZeroU32,
-    /// Searches that a client may make in a minute, and as many at once; `None` means as many as it likes. Asking for
+    /// Maximum number of searches per minute and client, which is also the burst; `None` means any number. A request for
     /// similar words counts as a search.
     pub search_limit: Option<NonZeroU32>,
-    /// What a client may write in a minute without being signed in, and as much at once; `None` means as much as it
-    /// likes.
+    /// Maximum number of writes per minute and client without a member's token, which is also the burst; `None` means any
+    /// number.
     pub guest_write_limit: Option<NonZeroU32>,
-    /// Whether each failed sign-in writes a line with the client's address to the log.
+    /// Whether the server logs each failed sign-in with the client's address.
     pub log_auth_failures: bool,
-    /// Whether what is answered is written to the access log, and its visitors are counted. Views, likes,
-    /// searches and devices always are.
+    /// Whether the server writes answered requests to the access log and counts their visitors. Views, likes, searches and
+    /// devices are always counted.
     pub analytics: bool,
-    /// Where metrics are served for whoever watches over the server; `None`: nowhere.
+    /// The address on which the server serves metrics for monitoring; `None` means nowhere.
     pub metrics_listen: Option<SocketAddr>,
     /// Whether `/openapi.json` and `/docs` are served.
     pub docs: bool,
-    /// The most bytes of a body.
+    /// Maximum size of a body in bytes.
     pub body_limit: usize,
-    /// The most bytes of all bodies that are held at once; more are refused with `overloaded`.
+    /// Maximum total size in bytes of all bodies in memory; the server refuses more with `overloaded`.
     pub bodies_limit: usize,
-    /// The most bytes of an import, which is read as a stream.
+    /// Maximum size of an import in bytes. Imports are read as streams.
     pub import_limit: usize,
-    /// How long the head of a request may take to arrive, from its first byte; of a connection's first
-    /// request, from the connection.
+    /// Time limit for the head of a request, from its first byte; for the first request, from the start of the connection.
     pub header_timeout: Duration,
-    /// How long a body may take to arrive; of an import, each next piece of it.
+    /// Time limit for a body; in an import, for each piece of it.
     pub body_timeout: Duration,
-    /// How long a connection may wait for its next request, or for its client to take something of a response.
+    /// Maximum time that a connection waits for its next request, or for its client to read more of a response.
     pub idle_timeout: Duration,
-    /// How long a shutdown waits for what is running.
+    /// Maximum time that a shutdown waits for running requests.
     pub shutdown_timeout: Duration,
-    /// Connections that are open at once, fewer where the limit of open files asks for it. When they are used up, the
-    /// longest idle ones are closed for the next ones.
+    /// Maximum number of open connections, lower if the limit of open files requires it. Beyond it, the server closes the
+    /// connections that have been idle longest.
     pub max_connections: usize,
-    /// Connections of one IPv4 address or IPv6 /64 that are open at once, nine tenths of all at most; `None`: three
-    /// quarters of all. Trusted proxies have no such bound.
+    /// Maximum number of open connections of one IPv4 address or IPv6 /64, at most nine tenths of all; `None` means three
+    /// quarters of all. Trusted proxies have no such limit.
     pub max_connections_per_address: Option<usize>,
-    /// The most bytes of all responses that clients have not taken yet. Beyond it, the connections are closed that
-    /// hold most of them.
+    /// Maximum total size in bytes of responses that clients have not read yet. Beyond it, the server closes the connections
+    /// with the most unread bytes.
     pub responses_limit: usize,
-    /// Operations that work on the database at once …
+    /// Maximum number of operations that use the database at once …
     pub operations: usize,
-    /// … and those that may wait for one of these to end. More are refused with `overloaded`.
+    /// … and maximum number of operations that wait for them. The server refuses more with `overloaded`.
     pub operation_queue: usize,
 }
 
@@ -124,7 +123,7 @@ impl Config {
     }
 }
 
-/// The prefix that everything is served under: empty, or `/` and names between slashes.
+/// The path prefix of all routes: empty, or `/` and names separated by slashes.
 ///
 /// ```
 /// use tidings_server::BasePath;
@@ -137,7 +136,7 @@ impl Config {
 pub struct BasePath(String);
 
 impl BasePath {
-    /// The prefix, without a slash at its end.
+    /// Returns the prefix without a trailing slash.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -164,12 +163,12 @@ impl FromStr for BasePath {
         if names.split('/').all(plain) {
             Ok(Self(format!("/{names}")))
         } else {
-            Err(InvalidText("a base path is names of letters, digits and - . _ ~ between slashes"))
+            Err(InvalidText("a base path is names of letters, digits and - . _ ~, separated by slashes"))
         }
     }
 }
 
-/// Where a page comes from, as browsers send it: scheme, host and, where it is not the usual one, port.
+/// The origin of a page, as browsers send it: scheme, host and, unless it is the default, port.
 ///
 /// ```
 /// use tidings_server::Origin;
@@ -183,7 +182,7 @@ impl FromStr for BasePath {
 pub struct Origin(HeaderValue);
 
 impl Origin {
-    /// As it stands in the header of a request.
+    /// Returns the value of the `Origin` header.
     pub(crate) fn header(&self) -> HeaderValue {
         self.0.clone()
     }
@@ -191,7 +190,7 @@ impl Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.to_str().expect("made of ASCII letters, digits and punctuation"))
+        f.write_str(self.0.to_str().expect("an origin has only ASCII letters, digits and punctuation"))
     }
 }
 
@@ -213,7 +212,7 @@ impl FromStr for Origin {
     }
 }
 
-/// The text is not a base path or an origin. Holds the rule.
+/// The error for a text that is not a base path or an origin. Holds the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidText(&'static str);

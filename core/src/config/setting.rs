@@ -1,7 +1,7 @@
-//! What a setting is: a name, a help text, a form with bounds, and a field of a configuration.
+//! Describes settings: each has a name, a help text, a form with bounds, and a field of a configuration.
 //!
-//! Each crate that has a configuration has one table of its settings. The flags, the environment variables, the keys
-//! of the TOML file, `tidings config`, the documentation and the validation are derived from these tables.
+//! Each crate with a configuration has one table of its settings. Flags, environment variables, the keys of the TOML file,
+//! `tidings config`, the documentation and the validation derive from these tables.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ pub struct Group<C: 'static> {
 
 /// A setting of the configuration `C`.
 pub struct Setting<C> {
-    /// What can be said about the setting without a configuration.
+    /// The part of the description that does not depend on the configuration.
     pub about: About,
     field: Field<C>,
 }
@@ -35,9 +35,9 @@ pub struct About {
     pub help: &'static str,
     /// The form and the bounds of a value.
     pub form: Form,
-    /// What a value is called in the help: `N`, `FILE`.
+    /// The placeholder of the value in the help, such as `N` or `FILE`.
     pub placeholder: &'static str,
-    /// The default in words, where it is not a value.
+    /// The default in words, if it is not a value.
     pub unset: &'static str,
 }
 
@@ -56,7 +56,7 @@ pub enum Form {
     WholeOrOff(u64),
     /// A number from the first to the second bound.
     Number(f64, f64),
-    /// Any text, which the setting itself reads.
+    /// Any text, which the field's setter parses.
     Text,
     /// Several texts; in one text, they are separated by commas.
     List,
@@ -83,7 +83,7 @@ pub enum Value {
 
 /// Reads and writes one field of the configuration `C`. Made by [`field!`](crate::field).
 pub struct Field<C> {
-    /// Returns the value of the field; `None` where it is not set.
+    /// Returns the value of the field; `None` if it is not set.
     pub get: fn(&C) -> Option<Value>,
     /// Sets the field.
     ///
@@ -96,7 +96,7 @@ pub struct Field<C> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {rule}", settings[0])]
 pub struct Invalid {
-    /// The name of the setting, and of those that the rule relates it to.
+    /// The names of the setting and of the settings that the rule relates it to.
     pub settings: Vec<&'static str>,
     /// The rule.
     pub rule: String,
@@ -111,7 +111,7 @@ impl Invalid {
 const OFF: &str = "off";
 
 impl<C> Setting<C> {
-    /// A setting whose value is written to `field`.
+    /// Returns a setting that is stored in `field`.
     pub const fn new(name: &'static str, form: Form, field: Field<C>, help: &'static str) -> Self {
         let placeholder = match form {
             Form::Whole(..) | Form::WholeOrOff(_) => "N",
@@ -121,21 +121,21 @@ impl<C> Setting<C> {
         Self { about: About { name, help, form, placeholder, unset: "" }, field }
     }
 
-    /// Changes what a value is called in the help.
+    /// Sets the placeholder of the value in the help.
     #[must_use]
     pub const fn takes(mut self, placeholder: &'static str) -> Self {
         self.about.placeholder = placeholder;
         self
     }
 
-    /// Says in words what the default is.
+    /// Sets the default in words.
     #[must_use]
     pub const fn unset(mut self, words: &'static str) -> Self {
         self.about.unset = words;
         self
     }
 
-    /// Returns the value in `config`; `None` where it is not set.
+    /// Returns the value in `config`; `None` if it is not set.
     pub fn get(&self, config: &C) -> Option<Value> {
         (self.field.get)(config)
     }
@@ -143,7 +143,7 @@ impl<C> Setting<C> {
     /// Sets the value in `config`.
     ///
     /// # Errors
-    /// When the value is out of its bounds, or the setting cannot read it.
+    /// When the value is out of bounds or cannot be parsed.
     pub fn set(&self, config: &mut C, value: &Value) -> Result<(), Invalid> {
         let set = self.about.form.check(value).and_then(|()| (self.field.set)(config, value));
         set.map_err(|rule| Invalid::new(&[self.about.name], rule))
@@ -165,12 +165,12 @@ pub fn check<C>(table: &[Group<C>], config: &C) -> Result<(), Invalid> {
 }
 
 impl About {
-    /// The environment variable of the setting.
+    /// Returns the name of the setting's environment variable.
     pub fn variable(&self) -> String {
         format!("TIDINGS_{}", self.name.replace('-', "_").to_uppercase())
     }
 
-    /// The help with the bounds in it.
+    /// Returns the help text, with the bounds filled in.
     pub fn help(&self) -> String {
         let (min, max) = match self.form {
             Form::Whole(min, max) => (min.to_string(), max.to_string()),
@@ -182,10 +182,10 @@ impl About {
 }
 
 impl Form {
-    /// Reads a value from a text, as a flag or an environment variable gives it. Bounds are not checked.
+    /// Parses the text of a flag or an environment variable. Does not check bounds.
     ///
     /// # Errors
-    /// Why the text is not of this form.
+    /// The reason why the text does not have this form.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         let whole = || text.parse().map(Value::Whole).map_err(|e: std::num::ParseIntError| e.to_string());
         let word = |words: &[&str]| {
@@ -224,7 +224,7 @@ impl Form {
         if within { Ok(()) } else { Err(format!("must be {}", self.bounds())) }
     }
 
-    /// The values that are allowed, in words; empty where that depends on the setting.
+    /// Returns the allowed values in words; empty if they depend on the setting.
     pub fn bounds(&self) -> String {
         match self {
             Self::Flag => "true or false".to_owned(),
@@ -237,7 +237,7 @@ impl Form {
         }
     }
 
-    /// Writes a value as [`Form::parse`] reads it. A secret is masked.
+    /// Returns the text that [`Form::parse`] reads as this value. Masks a secret.
     pub fn text(&self, value: &Value) -> String {
         match value {
             Value::Bool(on) if *self == Self::Switch => if *on { "on" } else { OFF }.to_owned(),
@@ -252,23 +252,23 @@ impl Form {
     }
 }
 
-/// What is shown in the place of a secret.
+/// The text that is shown instead of a secret.
 pub const MASK: &str = "***";
 
 /// A type that a field of a configuration can have.
 pub trait FieldType: Sized {
-    /// Returns the value as a setting's; `None` where there is none.
+    /// Converts to the value of a setting; `None` if it is not set.
     fn to_value(&self) -> Option<Value>;
 
-    /// Reads the value of a setting.
+    /// Converts from the value of a setting.
     ///
     /// # Errors
     /// The rule that the value breaks.
     fn from_value(value: &Value) -> Result<Self, String>;
 }
 
-/// Reads and writes a field of a configuration, named by its path: `field!(Config, feed.posts)`. The type of the field
-/// implements [`FieldType`](crate::config::setting::FieldType).
+/// Returns the accessors of a field of a configuration, given by its path: `field!(Config, feed.posts)`. The type of the
+/// field implements [`FieldType`](crate::config::setting::FieldType).
 #[macro_export]
 macro_rules! field {
     ($config:ty, $($path:ident).+) => {
@@ -282,7 +282,7 @@ macro_rules! field {
     };
 }
 
-/// What to say of a value of another form, which only a program can give.
+/// Returns the error for a value of a different form, which only a program can set.
 pub(super) fn another_form<T>() -> Result<T, String> {
     Err("the value has another form".to_owned())
 }
@@ -337,7 +337,7 @@ impl FieldType for usize {
     }
 }
 
-/// Whole seconds. A part of a second counts as a whole one.
+/// Stored in whole seconds, rounded up.
 impl FieldType for Duration {
     fn to_value(&self) -> Option<Value> {
         self.as_secs().saturating_add((self.subsec_nanos() > 0).into()).to_value()
@@ -388,7 +388,7 @@ impl<T: FieldType> FieldType for Option<T> {
     }
 }
 
-/// Reads a value that is a text.
+/// Parses a value that is a text.
 ///
 /// # Errors
 /// The rule that the text breaks.

@@ -8,11 +8,11 @@ use crate::field;
 
 mod feeds;
 
-/// No bound but that of the type.
+/// The maximum of the type, for settings without another bound.
 const ANY: u64 = u32::MAX as u64;
-/// More characters than any text may have.
+/// An upper bound on the characters of any text.
 const CHARACTERS: Form = Form::Whole(1, 1_000_000);
-/// The longest that a request may be worked on, in seconds.
+/// Maximum time limit of a request, in seconds.
 const TIMEOUT: Form = Form::Whole(1, 3_600);
 
 /// The settings of the service.
@@ -197,7 +197,7 @@ const ANALYTICS: &[Setting<Config>] = &[
         "trend-blocklist",
         Form::Text,
         Field {
-            // The terms do not say which file they came from.
+            // The configuration contains the terms, not the name of their file.
             get: |_: &Config| None,
             set: |config: &mut Config, value| {
                 let path: String = super::setting::parse(value)?;

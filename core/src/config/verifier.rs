@@ -9,10 +9,10 @@ use ureq::http::Uri;
 
 use super::setting::{FieldType, Invalid, Value, parse};
 
-/// What decides which ids belong to university members.
+/// The source that decides which ids belong to university members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verifier {
-    /// Nothing: `sign_in_up` is always `api error`.
+    /// No source: `sign_in_up` always answers `api error`.
     None,
     /// The roster in the database. `sign_up` refuses its ids.
     Roster,
@@ -38,20 +38,20 @@ impl FieldType for Verifier {
     fn from_value(value: &Value) -> Result<Self, String> {
         let all = [Self::None, Self::Roster, Self::Http];
         let found = all.into_iter().find(|verifier| verifier.to_value().as_ref() == Some(value));
-        found.ok_or_else(|| "there is no such verifier".to_owned())
+        found.ok_or_else(|| "must be none, roster or http".to_owned())
     }
 }
 
-/// An address that verifies university members. It is asked with `POST {id, pw}`.
+/// A university's HTTP interface that verifies members. The service sends it `POST {id, pw}`.
 #[derive(Clone, Debug)]
 pub struct HttpVerifier {
-    /// The address, http or https; empty where there is none.
+    /// The address, http or https; empty if it is not set.
     pub url: String,
     /// Whether passwords may be sent unencrypted to another machine.
     pub allow_plain_http: bool,
-    /// How long an answer may take.
+    /// The timeout of an answer.
     pub timeout: Duration,
-    /// The ids that the address answers for; `sign_up` refuses them. `None`: no ids.
+    /// The ids of university members, which `sign_up` refuses. `None` means no ids.
     pub school_ids: Option<IdPattern>,
 }
 
@@ -67,7 +67,7 @@ impl Default for HttpVerifier {
 }
 
 impl HttpVerifier {
-    /// Checks that the address can be asked, and that passwords are sent to it encrypted unless that is allowed.
+    /// Checks that the address is valid, and that the service sends passwords encrypted unless plain HTTP is allowed.
     pub(super) fn check(&self) -> Result<(), Invalid> {
         if self.url.is_empty() {
             return Err(Invalid::new(
@@ -75,7 +75,7 @@ impl HttpVerifier {
                 "the http verifier needs a verifier-url",
             ));
         }
-        // As the client reads it.
+        // Parsed in the same way as by the HTTP client.
         let url = self.url.parse().ok().filter(|url: &Uri| {
             matches!(url.scheme_str(), Some("http" | "https"))
                 && url.host().is_some_and(|host| !host.is_empty())
@@ -93,12 +93,12 @@ impl HttpVerifier {
     }
 }
 
-/// Whether what is sent to an address is unencrypted.
+/// Returns whether requests to an address are unencrypted.
 pub(crate) fn is_plain_http(url: &Uri) -> bool {
     url.scheme_str() == Some("http")
 }
 
-/// Whether an address is of the machine that asks.
+/// Returns whether an address is on this machine.
 pub(super) fn is_of_this_machine(url: &Uri) -> bool {
     let host = url.host().unwrap_or_default();
     let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
@@ -122,7 +122,7 @@ pub struct IdPattern {
 }
 
 impl IdPattern {
-    /// Whether the pattern matches the whole of `id`.
+    /// Returns whether the pattern matches the whole of `id`.
     pub fn matches(&self, id: &str) -> bool {
         self.regex.is_match(id)
     }

@@ -1,4 +1,4 @@
-//! The records of CSV, under a line that names the columns.
+//! Reads the records of CSV whose first line names the columns.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};
@@ -8,9 +8,9 @@ use csv::{ByteRecord, ReaderBuilder, StringRecord, Terminator};
 
 use super::{Item, LINE_MAX};
 
-/// What the csv reader takes at a time.
+/// Buffer size of the CSV reader, in bytes.
 const CHUNK: usize = 64 << 10;
-/// How many columns are told to be unknown.
+/// Maximum number of unknown columns that a report lists.
 const UNKNOWN_MAX: usize = 10;
 
 const TOO_LONG: &str = "it is longer than 1 MiB, or a quote in it is not closed: what follows is not read";
@@ -26,20 +26,20 @@ pub(crate) struct Columns {
     pub(crate) missing: &'static str,
 }
 
-/// The records of an input, each with the number of the line that it begins on, as `parse` makes them of the names of
-/// the columns, in lower case, and its values.
+/// The records of an input. `parse` receives the number of a record's first line, the names of the columns in lower case,
+/// and the values.
 pub(crate) struct Lines<R, P> {
     reader: csv::Reader<Metered<R>>,
     read: Rc<Cell<usize>>,
     columns: Columns,
     parse: P,
-    /// The name of each column; none before the first line.
+    /// The names of the columns; `None` before the first line is read.
     names: Option<Vec<String>>,
     unknown: Vec<String>,
     ended: bool,
 }
 
-/// The records of `input`.
+/// Returns the records of `input`.
 pub(crate) fn lines<R, P, L>(input: R, columns: Columns, parse: P) -> Lines<R, P>
 where
     R: BufRead,
@@ -51,14 +51,14 @@ where
         .flexible(true)
         .buffer_capacity(CHUNK)
         .has_headers(false)
-        // So that it is known where each record ended; the other half of a line's end is taken off by `parse`.
+        // Makes the position after each record exact. `parse` removes the `\r` of a line end.
         .terminator(Terminator::Any(b'\n'))
         .from_reader(input);
     Lines { reader, read, columns, parse, names: None, unknown: Vec::new(), ended: false }
 }
 
 impl<R, P> Lines<R, P> {
-    /// The columns that are not read, as the first line writes them; the first of them, where there are many.
+    /// Returns the first ignored columns, as written in the first line.
     pub(crate) fn into_unknown(self) -> Vec<String> {
         self.unknown
     }
@@ -94,7 +94,7 @@ impl<R: Read, P> Lines<R, P> {
                 continue;
             }
             let bytes = record.as_slice().len();
-            // The line on which it began: not the csv reader's, which counts blank lines before it in.
+            // The record's first line. The number of the CSV reader may be that of a blank line before it.
             let lines = record.as_slice().split(|byte| *byte == b'\n').count();
             let number = self.reader.position().line().saturating_sub(lines as u64).max(1);
             let line = match (StringRecord::from_byte_record(std::mem::take(&mut record)), &self.names) {
@@ -113,7 +113,7 @@ impl<R: Read, P> Lines<R, P> {
         Ok(None)
     }
 
-    /// Takes the names of the columns; says whether those are among them that are needed.
+    /// Stores the names of the columns. Returns whether all required columns are present.
     fn take_names(&mut self, header: &StringRecord) -> bool {
         let written = || header.iter().map(|name| name.trim_start_matches('\u{feff}').trim());
         let names: Vec<String> = written().map(str::to_ascii_lowercase).collect();
@@ -137,8 +137,8 @@ impl<R: Read, P> Lines<R, P> {
     }
 }
 
-/// An input that says how much was read of it, and breaks off when that is too much for one record. It ends with a
-/// line break, whether it did or not.
+/// An input that counts the bytes read since the last record and fails when one record is too long. Adds a line break at
+/// the end of the input if it is missing.
 struct Metered<R> {
     input: R,
     read: Rc<Cell<usize>>,

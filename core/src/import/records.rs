@@ -1,11 +1,10 @@
-//! The records of an import, one after another, in bounded memory: the lines of NDJSON, or the elements of one
-//! JSON array.
+//! Splits the input of an import into records, in bounded memory: the lines of NDJSON, or the elements of a JSON array.
 
 use std::io::{self, BufRead, Chain, Cursor, ErrorKind, Read};
 
 use super::LINE_MAX;
 
-/// UTF-8's byte order mark, which some programs put before a text.
+/// The byte order mark of UTF-8, which some programs write before a text.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 const TOO_LONG: &str = "it is longer than 1 MiB: shorten its texts";
@@ -13,16 +12,16 @@ const MISSING: &str = "there is nothing where an element should be: remove a com
 const NOT_CLOSED: &str = "the input ends within the array: its end is lost, or a ] is missing";
 const MORE: &str = "there is more after the ] that closes the array: put everything into one array";
 
-/// Cuts an input into records.
+/// Splits an input into records.
 pub(super) struct Records<R> {
     input: Chain<Cursor<Vec<u8>>, R>,
     form: Form,
-    /// Of the record that was read last.
+    /// The number of the last record.
     number: u64,
     are_elements: bool,
 }
 
-/// What comes next.
+/// The state of the input.
 #[derive(Clone, Copy)]
 enum Form {
     Unknown,
@@ -32,17 +31,17 @@ enum Form {
     Nothing,
 }
 
-/// What stands in a record's place.
+/// The outcome of reading a record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Record {
-    /// A text, which may be JSON.
+    /// The text of a record, which may be JSON.
     Text,
-    /// None that can be read, for this reason.
+    /// An unreadable record, with the reason.
     Broken(&'static str),
 }
 
 impl<R: BufRead> Records<R> {
-    /// The records of `input`; a byte order mark before them is no part of them.
+    /// Returns the records of `input`. Skips a byte order mark at its start.
     ///
     /// # Errors
     /// When the input cannot be read.
@@ -60,13 +59,13 @@ impl<R: BufRead> Records<R> {
         })
     }
 
-    /// Whether they are the elements of an array: known once one was read.
+    /// Returns whether the records are the elements of an array. This is known after the first record.
     pub(super) fn are_elements(&self) -> bool {
         self.are_elements
     }
 
-    /// Reads the next record into `text`: its number, from 1, and what it is; `None` at the end. Blank lines
-    /// are counted, but are no records.
+    /// Reads the next record into `text`. Returns its number, from 1, and the outcome; `None` at the end. Blank lines are
+    /// counted and skipped.
     ///
     /// # Errors
     /// When the input cannot be read.
@@ -87,7 +86,7 @@ impl<R: BufRead> Records<R> {
         }
     }
 
-    /// Goes to the first byte that is not blank, which tells the form.
+    /// Skips to the first non-blank byte, which determines the form.
     fn find_form(&mut self) -> io::Result<Form> {
         let first = self.skip_blank()?;
         if first != Some(b'[') {
@@ -99,7 +98,7 @@ impl<R: BufRead> Records<R> {
         Ok(Form::Element)
     }
 
-    /// Goes to the next byte that is not blank, and counts the lines that it passes.
+    /// Skips to the next non-blank byte and counts the lines that it passes.
     fn skip_blank(&mut self) -> io::Result<Option<u8>> {
         loop {
             let chunk = match self.input.fill_buf() {
@@ -150,8 +149,8 @@ impl<R: BufRead> Records<R> {
         Ok(Some((self.number, record)))
     }
 
-    /// Reads up to the comma or the bracket that ends an element: what comes after it, and whether the element
-    /// is in `text`, or too long for it.
+    /// Reads up to the comma or bracket that ends an element. Returns the state after it, and whether the element fits
+    /// into `text`.
     fn read_element(&mut self, text: &mut Vec<u8>) -> io::Result<(Form, bool)> {
         let (mut depth, mut in_string, mut escaped, mut fits) = (0_u64, false, false, true);
         loop {
@@ -201,7 +200,7 @@ mod tests {
 
     use super::*;
 
-    /// The records of `input`, read `chunk` bytes at a time.
+    /// Returns the records of `input`, read `chunk` bytes at a time.
     fn records(input: &[u8], chunk: usize) -> Vec<(u64, Result<String, &'static str>)> {
         let mut records = Records::new(BufReader::with_capacity(chunk, input)).unwrap();
         let (mut text, mut found) = (Vec::new(), Vec::new());
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_numbered_and_may_hold_anything() {
+    fn elements_are_numbered_and_may_contain_any_json() {
         for chunk in [1, 2, 3, 5, 100] {
             let found = records(b" \n [{\"a\": \"],[\\\"\"},\n [1, [2]] , 3] \n", chunk);
             assert_eq!(found, [text(1, "{\"a\": \"],[\\\"\"}"), text(2, "[1, [2]]"), text(3, "3")]);
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_that_are_none_say_where() {
+    fn malformed_arrays_name_the_faulty_element() {
         assert_eq!(records(b"[", 9), [(1, Err(NOT_CLOSED))]);
         assert_eq!(records(b"[{1}, {2", 9), [text(1, "{1}"), (2, Err(NOT_CLOSED))]);
         assert_eq!(
@@ -255,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_1_mib_is_read_and_a_longer_one_passed_over() {
+    fn a_record_of_1_mib_is_read_and_a_longer_one_is_skipped() {
         for (chunk, most) in [(4_096, LINE_MAX), (LINE_MAX * 2, LINE_MAX)] {
             let (fits, long) = ("a".repeat(most), "a".repeat(most + 1));
             let found = records(format!("{fits}\n{long}\nb\n{fits}\n{long}").as_bytes(), chunk);
