@@ -1,4 +1,4 @@
-//! `tidings config`: the settings in force, and where each comes from.
+//! `tidings config`: shows the settings in force and the source of each.
 
 use std::process::ExitCode;
 
@@ -21,12 +21,12 @@ struct Answer {
 #[derive(Serialize)]
 struct Setting {
     name: &'static str,
-    /// `null` where there is none.
+    /// `null` if the setting has no value.
     value: Json,
     source: Source,
 }
 
-/// Where a setting comes from.
+/// The source of a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Source {
@@ -59,7 +59,7 @@ impl Source {
 pub(crate) fn run(global: &Global, given: Settings) -> Result<ExitCode, Failure> {
     operator(global)?;
     let settings = given.complete(global.config.as_deref())?;
-    // Settings that break a rule are refused as by `serve`.
+    // Refuses settings that break a rule, like `serve`.
     settings.own()?;
     settings.core()?;
     settings.server()?;
@@ -82,7 +82,7 @@ fn all(global: &Global, settings: &Settings) -> Vec<Setting> {
         value: file.map_or(Json::Null, |path| path.display().to_string().into()),
         source: Source::of(settings.source_of_config()),
     };
-    // Those that are no flags of this command first.
+    // First the settings without a flag of this command.
     let (flags, others): (Vec<_>, Vec<_>) = ENTRIES.iter().partition(|entry| entry.is_flag());
     let entries = others.into_iter().chain(flags).map(|entry| {
         let given = settings.given(entry.about.name);
@@ -106,14 +106,14 @@ fn json(form: Form, value: &Value) -> Json {
     }
 }
 
-/// Masks the password that an address may hold.
+/// Masks the password in an address.
 fn mask_password(text: String) -> String {
     let Ok(mut url) = Url::parse(&text) else { return text };
-    // An address that can have no password has none.
+    // `set_password` fails only for an address that cannot have a password.
     if url.password().is_some() && url.set_password(Some(MASK)).is_ok() { url.to_string() } else { text }
 }
 
-/// A value as people read it.
+/// Returns a value for people.
 fn shown(value: &Json) -> String {
     match value {
         Json::Null => String::new(),

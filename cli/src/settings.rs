@@ -1,6 +1,6 @@
-//! The settings: a flag, else its `TIDINGS_…` variable, else the TOML file, else the default.
+//! Reads the settings. A flag takes precedence over its `TIDINGS_…` variable, then the TOML file, then the default.
 //!
-//! What settings there are is in three tables: those of the core, of the server and of the command line (`own`).
+//! Three tables define the settings: those of the core, the server and the command line (`own`).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,17 +24,17 @@ pub(crate) use own::{LogFormat, Own};
 /// A setting of one of the tables.
 pub(crate) struct Entry {
     pub(crate) about: About,
-    /// The heading in the help.
+    /// The heading of its group in the help.
     heading: &'static str,
     pub(crate) default: Option<Value>,
 }
 
-/// The database's flag, which every command has.
+/// The name of the flag for the database, which every command has.
 pub(crate) const DB: &str = "db";
 
-/// Every setting, in the order in which they are listed.
+/// All settings in the order of the help.
 pub(crate) static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
-    /// Settings that are listed before one of another table.
+    /// Settings that the help lists before a setting of a different table.
     const BEFORE: [(&str, &str); 3] = [
         ("query-timeout", "max-connections"),
         ("log-format", "log-auth-failures"),
@@ -43,7 +43,7 @@ pub(crate) static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     let mut entries = entries_of(own::SETTINGS);
     entries.extend(entries_of(tidings_server::SETTINGS));
     entries.extend(entries_of(SETTINGS));
-    // The core has settings under every heading.
+    // The table of the core has every heading.
     entries.sort_by_key(|entry| SETTINGS.iter().position(|group| group.heading == entry.heading));
     for (name, other) in BEFORE {
         let position = |entries: &[Entry], name| entries.iter().position(|entry| entry.about.name == name);
@@ -62,12 +62,12 @@ fn entries_of<C: Default>(table: &[Group<C>]) -> Vec<Entry> {
 }
 
 impl Entry {
-    /// Whether `serve` and `config` have a flag for it.
+    /// Returns whether `serve` and `config` have a flag for the setting.
     pub(crate) fn is_flag(&self) -> bool {
         self.about.name != DB && self.about.form != Form::Secret
     }
 
-    /// The help, with the default.
+    /// Returns the help with the default.
     pub(crate) fn help(&self) -> String {
         let help = self.about.help();
         match self.default_in_words() {
@@ -76,7 +76,7 @@ impl Entry {
         }
     }
 
-    /// The default as people read it; `None` where it is to do nothing.
+    /// Returns the default for people; `None` for a flag that is off.
     fn default_in_words(&self) -> Option<String> {
         match &self.default {
             None => Some(self.about.unset.to_owned()).filter(|words| !words.is_empty()),
@@ -86,18 +86,18 @@ impl Entry {
     }
 }
 
-/// The help of a setting, with its default.
+/// Returns the help of a setting with its default.
 pub(crate) fn help(name: &str) -> String {
     ENTRIES.iter().find(|entry| entry.about.name == name).map(Entry::help).unwrap_or_default()
 }
 
-/// The settings that are given, by their names; the others have their defaults.
+/// The settings that are set, by name; all others have their defaults.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     given: BTreeMap<&'static str, Given>,
     /// The TOML file that was read.
     file: PathBuf,
-    /// Where the name of the TOML file comes from.
+    /// The source of the TOML file's name.
     config: Option<Source>,
 }
 
@@ -107,22 +107,21 @@ pub(crate) struct Given {
     pub(crate) source: Source,
 }
 
-/// Where a setting comes from.
+/// The source of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Flag,
     Environment,
-    /// The line of the TOML file.
+    /// The TOML file, with the line.
     File(usize),
 }
 
 impl Settings {
-    /// Adds the settings of the environment, for a command that has no flags for them, and then those of the TOML
-    /// file, where they are not given yet.
+    /// Adds unset settings from the environment, for a command without flags for them, and then from the TOML file.
     ///
     /// # Errors
-    /// When the file cannot be read, or has an unknown key or a value of another form, with its line; when a variable
-    /// has a value of another form.
+    /// When the file cannot be read or has an unknown key or a value of the wrong form, with its line; when a variable has
+    /// a value of the wrong form.
     pub(crate) fn complete(mut self, file: Option<&Path>) -> Result<Self, Failure> {
         let (path, in_file) = file::read(file)?;
         for (name, given) in flags::from_environment()?.into_iter().chain(in_file) {
@@ -131,12 +130,12 @@ impl Settings {
         Ok(Self { file: path, ..self })
     }
 
-    /// The setting, where it is given.
+    /// Returns the value and the source of a setting if it is set.
     pub(crate) fn given(&self, name: &str) -> Option<&Given> {
         self.given.get(name)
     }
 
-    /// The database that they name.
+    /// Returns the path of the database.
     pub(crate) fn database(&self) -> PathBuf {
         match self.given(DB) {
             Some(Given { value: Value::Text(path), .. }) => path.into(),
@@ -144,15 +143,15 @@ impl Settings {
         }
     }
 
-    /// Where the name of the TOML file comes from, if it was named.
+    /// Returns the source of the TOML file's name, if it was named.
     pub(crate) fn source_of_config(&self) -> Option<Source> {
         self.config
     }
 
-    /// The settings of the core. The files with token keys are read, since the database need not be there yet.
+    /// Returns the settings of the core. Also checks the files with token keys, because the database may not exist yet.
     ///
     /// # Errors
-    /// When a setting breaks a rule, with its place.
+    /// When a setting breaks a rule, with its source.
     pub(crate) fn core(&self) -> Result<Config, Failure> {
         let config = self.apply(SETTINGS, |_| true)?;
         config.check().map_err(|invalid| self.refuse(&invalid))?;
@@ -167,28 +166,28 @@ impl Settings {
         Ok(config)
     }
 
-    /// The settings of the core that have one of these names; the others have their defaults.
+    /// Returns the settings of the core with only the named ones set; all others have their defaults.
     ///
     /// # Errors
-    /// As [`Settings::core`].
+    /// The errors of [`Settings::core`].
     pub(crate) fn core_with(&self, names: &[&str]) -> Result<Config, Failure> {
         self.apply(SETTINGS, |name| names.contains(&name))
     }
 
-    /// The settings of the server.
+    /// Returns the settings of the server.
     ///
     /// # Errors
-    /// As [`Settings::core`].
+    /// The errors of [`Settings::core`].
     pub(crate) fn server(&self) -> Result<tidings_server::Config, Failure> {
         let config: tidings_server::Config = self.apply(tidings_server::SETTINGS, |_| true)?;
         config.check().map_err(|invalid| self.refuse(&invalid))?;
         Ok(config)
     }
 
-    /// The settings of the command line.
+    /// Returns the settings of the command line.
     ///
     /// # Errors
-    /// As [`Settings::core`].
+    /// The errors of [`Settings::core`].
     pub(crate) fn own(&self) -> Result<Own, Failure> {
         self.apply(own::SETTINGS, |_| true)
     }
@@ -205,7 +204,7 @@ impl Settings {
         Ok(config)
     }
 
-    /// The failure of a setting that breaks a rule, with the place of the first one concerned that is given.
+    /// Returns the failure of a setting that breaks a rule, with the source of the first setting in the rule that is set.
     fn refuse(&self, invalid: &Invalid) -> Failure {
         let place = invalid.settings.iter().find_map(|name| {
             Some(match self.given(name)?.source {

@@ -3,6 +3,8 @@
 //! The core does not know HTTP statuses or exit statuses: the server and the command line each map [`Error`] to theirs in
 //! one place.
 
+use serde::Serialize;
+
 use crate::config;
 use crate::store::StoreError;
 
@@ -161,6 +163,17 @@ pub enum Error {
     /// The service itself failed, for example because it cannot write a key.
     #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// The records that an import wrote before it failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Done {
+    /// The number of new records.
+    pub inserted: u64,
+    /// The number of records that existed and have changed.
+    pub updated: u64,
+    /// The number of records that already existed unchanged.
+    pub skipped: u64,
 }
 
 impl From<StoreError> for Error {

@@ -1,4 +1,4 @@
-//! The OpenAPI document, and the page to read and try it. Both come out of the binary: no network is needed.
+//! The OpenAPI document and a page for reading and trying it. Both are part of the binary and need no other host.
 
 use std::borrow::Cow;
 use std::future::ready;
@@ -123,7 +123,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 )]
 struct Document;
 
-/// What holds for every operation, said once.
+/// The part of the document that is common to all operations.
 struct Common;
 
 impl Modify for Common {
@@ -178,7 +178,7 @@ fn complete(operation: &mut Operation) {
     }
 }
 
-/// The OpenAPI 3.1 document of the API with these settings of the service and of the server, as JSON.
+/// Returns the OpenAPI 3.1 document of the API with these settings of the service and of the server, as JSON.
 pub fn openapi(core: &config::Config, server: &Config) -> String {
     let mut document = Document::openapi();
     Limits::new(core, server).write(&mut document);
@@ -188,13 +188,13 @@ pub fn openapi(core: &config::Config, server: &Config) -> String {
     document.to_pretty_json().expect("the document is JSON")
 }
 
-/// The document and its page, where they are wanted.
+/// Returns the routes of the document and its page, if they are enabled.
 pub(crate) fn routes(core: &config::Config, config: &Config) -> Vec<Route> {
     if !config.docs {
         return Vec::new();
     }
     let document = Arc::new(Encoded::new(openapi(core, config)));
-    // Relative to the page, so that it is found behind a proxy that cuts a prefix, too.
+    // A path relative to the page also works behind a proxy that removes a prefix.
     let page = Page::from("../openapi.json").validator_url("none").persist_authorization(false);
     let (page, files) = (Arc::new(page.clone()), Arc::new(page));
     let routes = [
@@ -210,14 +210,14 @@ pub(crate) fn routes(core: &config::Config, config: &Config) -> Vec<Route> {
     routes.map(|route| route.public().unrecorded()).into()
 }
 
-/// The page, and the files it is made of.
+/// The paths of the page and of its files.
 const PAGE: &str = "/docs/";
 const PAGE_FILES: &str = "/docs/{file}";
 
-/// The script that starts the page …
+/// The script that starts the page.
 const INITIALIZER: &str = "swagger-initializer.js";
-/// … and also removes the token that the page of earlier versions left in the browser's storage. It lasts 30 days, so
-/// it may still be valid.
+/// An addition to that script: removes the token that the page of earlier versions stored in the browser. It may still be
+/// valid for 30 days.
 const FORGET_TOKEN: &[u8] = b"\nlocalStorage.removeItem(\"authorized\");\n";
 
 /// This document
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_page_and_its_files_come_out_of_the_binary() {
+    async fn the_page_and_its_files_are_part_of_the_binary() {
         let service = service();
         let way = service.call(request("GET", "/docs")).await;
         assert_eq!((way.status().as_u16(), header(&way, "location")), (308, "docs/"));
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn both_are_closed_where_they_are_not_wanted() {
+    async fn the_document_and_the_page_can_be_disabled() {
         let (service, config) = (service(), Config { docs: false, ..Config::default() });
         for path in ["/openapi.json", "/docs", "/docs/", "/docs/index.html"] {
             assert_eq!(service.answer(&config, request("GET", path)).await.status(), 404, "{path}");

@@ -1,4 +1,4 @@
-//! `docs/settings.md`, which is derived from the tables of settings.
+//! Generates `docs/settings.md` from the tables of settings.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The TOML file.
+//! Reads the TOML file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,22 +9,22 @@ use tidings_core::config::setting::{Form, Value};
 use super::{ENTRIES, Entry, Given, Source};
 use crate::failure::Failure;
 
-/// The TOML file that is read where none is named.
+/// The name of the default TOML file.
 const FILE: &str = "tidings.toml";
-/// How similar a key must be to a known one, 0 to 1, to be taken for it; clap asks the same of flags.
+/// Minimum similarity of an unknown key to a suggested one, 0 to 1. Clap uses the same value for flags.
 const SIMILAR: f64 = 0.7;
 
-/// The TOML file that is in force: the one named, else the default one, if it exists.
+/// Returns the TOML file in force: the named one, or the default one if it exists.
 pub(crate) fn found(named: Option<&Path>) -> Option<PathBuf> {
     named.map(Path::to_owned).or_else(|| Path::new(FILE).exists().then(|| PathBuf::from(FILE)))
 }
 
 type InFile = Vec<(&'static str, Given)>;
 
-/// Reads the settings of the TOML file, and says which file that is.
+/// Reads the settings of the TOML file, and returns its path with them.
 ///
 /// # Errors
-/// When the file cannot be read, or has an unknown key or a value of another form, with its line.
+/// When the file cannot be read or has an unknown key or a value of the wrong form, with its line.
 pub(super) fn read(named: Option<&Path>) -> Result<(PathBuf, InFile), Failure> {
     let path = named.unwrap_or(Path::new(FILE)).to_owned();
     let given = match std::fs::read_to_string(&path) {
@@ -62,7 +62,7 @@ fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
     Ok(given)
 }
 
-/// Reads a value of this form.
+/// Converts a value to this form.
 ///
 /// # Errors
 /// The rule that the value breaks.
@@ -93,7 +93,7 @@ fn value(form: Form, json: &Json) -> Result<Value, String> {
     Err(rule.to_owned())
 }
 
-/// The known key that was probably meant.
+/// Returns the known key that was probably meant.
 fn nearest(key: &str, known: impl Iterator<Item = &'static Entry>) -> Option<&'static str> {
     let known = known.map(|entry| (strsim::jaro(key, entry.about.name), entry.about.name));
     let similar = known.filter(|(similarity, _)| *similarity > SIMILAR);
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// Values of every kind that TOML has, and what is none.
+    /// Values of every TOML type, and invalid ones.
     const VALUES: [&str; 24] = [
         "true",
         "[]",
@@ -148,7 +148,7 @@ mod tests {
         (key, between, value).prop_map(|(key, between, value)| format!("{key}{between}{value}\n"))
     }
 
-    /// A value as the file has it.
+    /// Returns a value in TOML syntax.
     fn toml(name: &str, value: &Value) -> toml::Value {
         let form = ENTRIES.iter().find(|entry| entry.about.name == name).unwrap().about.form;
         match value {

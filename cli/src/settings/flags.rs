@@ -1,4 +1,4 @@
-//! The flags of the settings, and their environment variables.
+//! Defines the flags and the environment variables of the settings.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -84,9 +84,9 @@ impl FromArgMatches for Settings {
     }
 }
 
-/// Where clap has an argument from, if it has one.
+/// Returns the source of an argument, if it is set.
 fn source(matches: &ArgMatches, argument: &str) -> Option<Source> {
-    // `value_source` panics where there is no such argument.
+    // `value_source` panics if the command has no such argument.
     matches.try_contains_id(argument).ok()?;
     match matches.value_source(argument)? {
         ValueSource::CommandLine => Some(Source::Flag),
@@ -95,10 +95,10 @@ fn source(matches: &ArgMatches, argument: &str) -> Option<Source> {
     }
 }
 
-/// The settings that the environment gives, for a command that has no flags for them, and secrets.
+/// Returns the settings in the environment, for a command without flags for them and for secrets.
 ///
 /// # Errors
-/// When a variable has a value of another form.
+/// When a variable has a value of the wrong form.
 pub(super) fn from_environment() -> Result<Vec<(&'static str, Given)>, Failure> {
     let matches = Settings::augment_args(Command::new("tidings")).try_get_matches_from(["tidings"]);
     let settings = matches.and_then(|matches| Settings::from_arg_matches(&matches)).map_err(|refused| {
@@ -114,7 +114,7 @@ pub(super) fn from_environment() -> Result<Vec<(&'static str, Given)>, Failure> 
     Ok(given)
 }
 
-/// What is wrong with a `TIDINGS_…` variable, if clap refused its value and not that of a flag.
+/// Returns the message about a `TIDINGS_…` variable, if clap refused its value rather than that of a flag.
 pub(crate) fn wrong_variable(refused: &clap::Error) -> Option<String> {
     let (flag, message) = as_variable(refused)?;
     let is_flag = |argument: &str| {
@@ -124,7 +124,7 @@ pub(crate) fn wrong_variable(refused: &clap::Error) -> Option<String> {
     (!given).then_some(message)
 }
 
-/// The flag of the setting whose value clap refused, and what is wrong with it as its variable.
+/// Returns the flag of the setting whose value clap refused, and the message about its variable.
 fn as_variable(refused: &clap::Error) -> Option<(String, String)> {
     let text = |kind| match refused.get(kind) {
         Some(ContextValue::String(text)) => Some(text),

@@ -10,7 +10,7 @@ use super::DB;
 
 /// The settings of the command line.
 pub(crate) struct Own {
-    /// Where `serve` listens.
+    /// The address on which `serve` listens.
     pub(crate) listen: SocketAddr,
     pub(crate) log_format: LogFormat,
     /// The database file.
@@ -41,7 +41,7 @@ pub(super) static SETTINGS: &[Group<Own>] = &[Group {
     ],
 }];
 
-/// The form of the log.
+/// The format of the log.
 #[derive(Clone, Copy)]
 pub(crate) enum LogFormat {
     Text,

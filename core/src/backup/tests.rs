@@ -31,7 +31,7 @@ fn titles(database: &Path) -> Vec<String> {
     list.notices().iter().map(|notice| notice.title.to_string()).collect()
 }
 
-/// The names in a directory.
+/// Returns the file names in a directory.
 fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let mut names: Vec<String> =
@@ -40,7 +40,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// A service that is closed: its directory, the database with one notice, and a copy of it.
+/// Returns the directory of a closed service, its database with one notice, and a backup of it.
 fn closed() -> (tempfile::TempDir, PathBuf, PathBuf) {
     let Service { tidings, dir } = service();
     notice(&tidings, "one");
@@ -51,7 +51,7 @@ fn closed() -> (tempfile::TempDir, PathBuf, PathBuf) {
 }
 
 #[test]
-fn a_copy_holds_one_moment_of_a_database_that_is_written_meanwhile() {
+fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
     let service = service();
     let text = "x".repeat(20_000);
     let draft = |n: u64| Draft { title: Some(n.to_string()), post: Some(text.clone()), activation: None };
@@ -86,7 +86,7 @@ fn a_copy_holds_one_moment_of_a_database_that_is_written_meanwhile() {
             let count = list.notices().len() as u64;
             assert!((before..=after).contains(&count), "{before} {count} {after}");
             let numbers: Vec<u64> = list.notices().iter().map(|n| n.title.parse().unwrap()).collect();
-            assert!(numbers.iter().rev().copied().eq(0..count), "every one up to that moment");
+            assert!(numbers.iter().rev().copied().eq(0..count), "all notices up to the snapshot");
         }
         over.store(true, Ordering::Relaxed);
     });
@@ -95,7 +95,7 @@ fn a_copy_holds_one_moment_of_a_database_that_is_written_meanwhile() {
 }
 
 #[test]
-fn a_copy_is_one_private_file_that_replaces_an_older_one_and_nothing_else() {
+fn a_backup_is_one_private_file_and_replaces_only_an_older_backup() {
     let (dir, database, file) = closed();
     let before = names(dir.path());
     assert_eq!(before, ["copy.db", "test.db", "test.db.key"], "no log, no draft");
@@ -130,7 +130,7 @@ fn a_copy_is_one_private_file_that_replaces_an_older_one_and_nothing_else() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_followed() {
+fn symbolic_links_are_followed() {
     use std::os::unix::fs::symlink;
     let (dir, database, file) = closed();
     let (link, there) = (dir.path().join("link.db"), dir.path().join("there.db"));
@@ -145,7 +145,7 @@ fn links_are_followed() {
 }
 
 #[test]
-fn what_cannot_be_copied_leaves_the_older_copy_and_nothing_else() {
+fn a_failed_backup_leaves_the_older_one_and_no_other_file() {
     let (dir, database, file) = closed();
     let before = fs::read(&file).unwrap();
     let stop = CancelFlag::default();
@@ -160,28 +160,28 @@ fn what_cannot_be_copied_leaves_the_older_copy_and_nothing_else() {
 }
 
 #[test]
-fn what_a_killed_copy_has_left_goes_with_a_later_one() {
+fn a_later_backup_removes_the_files_of_a_killed_one() {
     let (dir, database, file) = closed();
     let (old, new) = (dir.path().join(".copy.db.abcdef.part"), dir.path().join(".copy.db.ghijkl.part"));
     for draft in [&old, &new] {
         fs::write(draft, "half").unwrap();
     }
     let yesterdays = dir.path().join(".copy-1.db.abcdef.part");
-    let somebody_elses = dir.path().join(".film.abcdef.part");
+    let foreign = dir.path().join(".film.abcdef.part");
     fs::copy(&database, &yesterdays).unwrap();
-    fs::write(&somebody_elses, "half a film").unwrap();
+    fs::write(&foreign, "half a film").unwrap();
     #[expect(clippy::disallowed_methods, reason = "files have the system's time")]
     let long_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
     File::options().write(true).open(&old).unwrap().set_modified(long_ago).unwrap();
     let writer = File::open(&new).unwrap();
     rustix::fs::flock(&writer, rustix::fs::FlockOperation::LockExclusive).unwrap();
     copy(&database, &file).unwrap();
-    assert!(!old.exists(), "nobody writes it any more");
-    assert!(new.exists(), "somebody is at it");
+    assert!(!old.exists(), "no process writes it any more");
+    assert!(new.exists(), "a process is writing it");
     drop(writer);
     copy(&database, &file).unwrap();
     assert!(!new.exists(), "its writer is gone");
-    assert!(!yesterdays.exists() && somebody_elses.exists());
+    assert!(!yesterdays.exists() && foreign.exists());
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_restore_keeps_the_old_database_and_ends_every_token() {
     );
     assert_eq!(titles(&database), ["one"]);
     assert_ne!(fs::read(key_file(&database)).unwrap(), key);
-    // Not even with the old key, which a setting may have given.
+    // Not even with the old key, which may come from a setting.
     fs::write(key_file(&database), &key).unwrap();
     let tidings = Tidings::open(&database).unwrap();
     let asked = crate::profile::user_info(&tidings, &ann);
@@ -215,19 +215,19 @@ fn a_restore_keeps_the_old_database_and_ends_every_token() {
     account::sign_in(&tidings, "ann", "password of ann", None).unwrap();
     drop(tidings);
     assert_eq!(titles(&kept), ["two", "one"]);
-    // Once more at the same second, and back to what was kept.
+    // Restores again in the same second, from the kept database.
     let again = put(&database, &kept).unwrap();
     assert_eq!(again.kept, Some(dir.path().join("test.db.20261120T083600Z-2")));
     assert_eq!(titles(&database), ["two", "one"]);
 }
 
 #[test]
-fn nothing_is_put_in_the_place_of_a_database_that_is_open() {
+fn an_open_database_is_not_replaced() {
     let (_dir, database, file) = closed();
     let open = Tidings::open(&database).unwrap();
     let refused = put(&database, &file);
     assert!(matches!(refused, Err(BackupError::InUse(_))), "{refused:?}");
-    // Its locks are still there.
+    // The failed attempt has not released its locks.
     assert!(matches!(put(&database, &file), Err(BackupError::InUse(_))));
     notice(&open, "two");
     drop(open);
@@ -236,7 +236,7 @@ fn nothing_is_put_in_the_place_of_a_database_that_is_open() {
 }
 
 #[test]
-fn what_is_no_whole_copy_is_not_put_in_place() {
+fn an_incomplete_or_foreign_file_is_not_restored() {
     let (dir, database, file) = closed();
     let path = |name: &str| dir.path().join(name);
     let before = fs::read(&database).unwrap();
@@ -258,7 +258,7 @@ fn what_is_no_whole_copy_is_not_put_in_place() {
         fs::write(path(name), content).unwrap();
         let refused = put(&database, &path(name));
         assert!(refused.is_err(), "{name}");
-        assert_eq!(fs::read(path(name)).unwrap(), content, "left as it is");
+        assert_eq!(fs::read(path(name)).unwrap(), content, "it is unchanged");
     }
     assert!(matches!(put(&database, &path("newer.db")), Err(BackupError::Newer { found: 7_777, .. })));
     assert!(matches!(put(&database, &path("none.db")), Err(BackupError::Missing(_))));
@@ -269,7 +269,7 @@ fn what_is_no_whole_copy_is_not_put_in_place() {
 }
 
 #[test]
-fn a_damaged_database_is_kept_as_it_is_and_gives_way() {
+fn a_damaged_database_is_replaced_and_kept_unchanged() {
     let (dir, database, file) = closed();
     let mut damaged = fs::read(&database).unwrap();
     damaged[100..4_096].fill(0x5a);
@@ -282,7 +282,7 @@ fn a_damaged_database_is_kept_as_it_is_and_gives_way() {
 }
 
 #[test]
-fn a_copy_is_put_where_there_was_no_database() {
+fn a_backup_is_restored_where_there_was_no_database() {
     let (dir, _, file) = closed();
     let elsewhere = dir.path().join("elsewhere.db");
     assert_eq!(put(&elsewhere, &file).unwrap().kept, None);
@@ -291,7 +291,7 @@ fn a_copy_is_put_where_there_was_no_database() {
 }
 
 #[test]
-fn posts_are_found_in_what_was_restored() {
+fn a_restored_database_can_be_searched() {
     let (dir, database, _) = closed();
     let tidings = Tidings::open(&database).unwrap();
     let draft = post::Draft {

@@ -72,7 +72,7 @@ fn kept(tidings: &Tidings) -> Vec<String> {
 }
 
 #[test]
-fn a_sound_database_is_said_to_be_so_while_it_is_used() {
+fn a_sound_database_passes_all_checks_while_it_is_used() {
     let service = lively();
     let checks = look_at(&service.path());
     assert!(checks.ok(), "{checks:#?}");
@@ -101,7 +101,7 @@ fn a_sound_database_is_said_to_be_so_while_it_is_used() {
 }
 
 #[test]
-fn each_counter_that_is_wrong_is_told_and_made_right_again() {
+fn wrong_derived_rows_are_reported_and_repaired() {
     let service = lively();
     let path = service.path();
     let before = kept(&service);
@@ -132,7 +132,7 @@ fn each_counter_that_is_wrong_is_told_and_made_right_again() {
 }
 
 #[test]
-fn visitors_are_at_least_as_many_as_there_are_rows_of() {
+fn visitors_are_at_least_as_many_as_their_rows() {
     let service = lively();
     change(
         &service,
@@ -173,7 +173,7 @@ fn likes_and_views_that_lists_do_not_show_stay_counted() {
 }
 
 #[test]
-fn popularity_that_lies_in_the_future_is_lowered_to_what_is_possible() {
+fn popularity_from_the_future_is_lowered_to_the_possible_maximum() {
     let service = lively();
     let heats = || {
         let read = |tx: &mut dyn Tx| tx.rows("SELECT heat FROM post_stats ORDER BY post", &[]);
@@ -181,7 +181,7 @@ fn popularity_that_lies_in_the_future_is_lowered_to_what_is_possible() {
         rows.into_iter().map(|mut row| row.take::<f64>(0).unwrap()).collect::<Vec<_>>()
     };
     let before = heats();
-    // As after acts of a clock that was 300 days ahead, and a few minutes of another machine.
+    // As after acts with a clock 300 days ahead, and with one a few minutes ahead.
     change(
         &service,
         &[
@@ -194,17 +194,17 @@ fn popularity_that_lies_in_the_future_is_lowered_to_what_is_possible() {
     mend(&service.path());
     assert_eq!(wrong(&service.path()), [] as [&str; 0]);
     let after = heats();
-    assert!((after[1] - before[1]).abs() < 1e-6, "a view and a like, which are of now");
+    assert!((after[1] - before[1]).abs() < 1e-6, "a view and a like at the current time");
     assert!((after[2] - before[2] - 0.0001).abs() < 1e-6);
     assert_eq!((after[0], after[3], after[4]), (before[0], before[3], before[4]));
 }
 
 #[test]
-fn a_search_index_that_is_broken_is_made_anew() {
+fn a_broken_search_index_is_rebuilt() {
     let Service { tidings, dir } = lively();
     drop(tidings);
     let path = dir.path().join("test.db");
-    // SQLite lets nobody do this who has not asked for it.
+    // SQLite forbids this in its default, defensive mode.
     let broken = rusqlite::Connection::open(&path).unwrap();
     broken.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false).unwrap();
     broken.execute_batch("DELETE FROM post_index_data WHERE id > 10").unwrap();
@@ -218,7 +218,7 @@ fn a_search_index_that_is_broken_is_made_anew() {
 }
 
 #[test]
-fn a_damaged_file_is_told_and_not_mended() {
+fn a_damaged_file_is_reported_and_not_repaired() {
     let Service { tidings, dir } = lively();
     drop(tidings);
     let path = dir.path().join("test.db");
@@ -235,7 +235,7 @@ fn a_damaged_file_is_told_and_not_mended() {
 }
 
 #[test]
-fn where_there_is_no_database_none_is_made() {
+fn a_check_does_not_create_a_missing_database() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("none.db");
     assert!(check(operator(), &path, &context(), &mut |_| {}, &CancelFlag::default()).is_err());
@@ -244,7 +244,7 @@ fn where_there_is_no_database_none_is_made() {
 
 #[cfg(unix)]
 #[test]
-fn files_that_others_may_read_are_named_with_what_to_do() {
+fn files_that_other_users_can_read_are_reported_with_the_remedy() {
     use std::os::unix::fs::PermissionsExt as _;
     let service = lively();
     let key = key_file_of(&service);

@@ -40,7 +40,7 @@ impl<T, E: From<StoreError>> Pending<T, E> {
 
     /// Returns the result if it is known without waiting.
     #[cfg(test)]
-    pub(super) fn given_already(self) -> Result<Result<T, E>, Self> {
+    pub(super) fn known(self) -> Result<Result<T, E>, Self> {
         match self.0 {
             Answer::Given(result) => Ok(result),
             awaited @ Answer::Awaited(_) => Err(Self(awaited)),

@@ -1,4 +1,4 @@
-//! What the door promises, tried on a database with a table of its own.
+//! Tests of the guarantees of the store, on a database with an extra table.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ fn insert(tx: &mut dyn Tx, n: i64) -> Result<u64, StoreError> {
     tx.run("INSERT INTO number (n) VALUES ($1)", &[n.into()])
 }
 
-/// Why a work of these tests fails.
+/// The error of the closures in these tests.
 #[derive(Debug)]
 enum Failure {
     Refused,
@@ -43,10 +43,10 @@ fn numbers(store: &Store) -> Vec<i64> {
 }
 
 #[test]
-fn a_write_that_fails_is_undone_and_spoils_no_neighbour() {
+fn a_failed_write_is_rolled_back_without_affecting_other_writes() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
-    // Held until all are queued, so that they stand behind each other in a commit.
+    // The first write blocks until all are queued, so that they share a commit.
     let (go, wait) = channel::<()>();
     let first = store.submit(move |tx| {
         wait.recv().unwrap();
@@ -59,7 +59,7 @@ fn a_write_that_fails_is_undone_and_spoils_no_neighbour() {
     let duplicate = store.submit(|tx| insert(tx, 1));
     let panicked = store.submit(|tx| {
         insert(tx, 3)?;
-        assert!(tx.revision() < 0, "a mistake in a work");
+        assert!(tx.revision() < 0, "a mistake in a write");
         Ok::<_, StoreError>(())
     });
     let last = store.submit(|tx| insert(tx, 4));
@@ -72,7 +72,7 @@ fn a_write_that_fails_is_undone_and_spoils_no_neighbour() {
 }
 
 #[test]
-fn a_row_that_refers_to_none_is_dangling_and_names_bind_wherever_they_stand() {
+fn a_reference_to_a_missing_row_is_dangling_and_arguments_bind_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     let sql = "INSERT INTO number (half, n) VALUES ($2, $1)";
@@ -109,7 +109,7 @@ fn a_statement_runs_only_with_exactly_its_arguments() {
 }
 
 #[test]
-fn a_read_sees_one_moment_and_cannot_write() {
+fn a_read_sees_one_snapshot_and_cannot_write() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     store
@@ -126,7 +126,7 @@ fn a_read_sees_one_moment_and_cannot_write() {
 }
 
 #[test]
-fn a_full_queue_refuses_and_everything_taken_is_written_in_few_commits() {
+fn a_full_queue_refuses_writes_and_accepted_writes_share_few_commits() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     let (go, wait) = channel::<()>();
@@ -137,7 +137,7 @@ fn a_full_queue_refuses_and_everything_taken_is_written_in_few_commits() {
     let (mut taken, mut refused) = (Vec::new(), 0);
     for n in 0..10_000 {
         let pending = store.submit(move |tx| insert(tx, n));
-        match pending.given_already() {
+        match pending.known() {
             Ok(Err(error)) => {
                 assert!(matches!(error, StoreError::Overloaded));
                 refused += 1;
@@ -159,7 +159,7 @@ fn a_full_queue_refuses_and_everything_taken_is_written_in_few_commits() {
 }
 
 #[test]
-fn what_is_refused_is_not_committed() {
+fn a_refused_write_is_not_committed() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     let revision =
@@ -180,7 +180,7 @@ fn what_is_refused_is_not_committed() {
 }
 
 #[test]
-fn two_processes_write_the_same_file_without_a_word_of_it_being_locked() {
+fn two_processes_write_the_same_file_without_lock_errors() {
     let dir = tempfile::tempdir().unwrap();
     let stores = [open(&dir), open(&dir)];
     std::thread::scope(|scope| {
@@ -196,7 +196,7 @@ fn two_processes_write_the_same_file_without_a_word_of_it_being_locked() {
 }
 
 #[test]
-fn a_change_is_known_at_once_here_and_soon_elsewhere() {
+fn a_change_is_known_at_once_here_and_soon_in_other_processes() {
     let dir = tempfile::tempdir().unwrap();
     let (here, elsewhere) = (open(&dir), open(&dir));
     let revision = here
@@ -210,7 +210,11 @@ fn a_change_is_known_at_once_here_and_soon_elsewhere() {
     assert_eq!(elsewhere.read(|tx| version_in(tx, Topic::Notices)).unwrap(), revision);
     elsewhere.versions().wait_for(Topic::Notices, 0, Duration::from_secs(10), || false);
     assert_eq!(elsewhere.version(Topic::Notices), revision);
-    assert_eq!(open(&dir).version(Topic::Notices), revision, "one that opens later knows it from the start");
+    assert_eq!(
+        open(&dir).version(Topic::Notices),
+        revision,
+        "a store that opens later knows it from the start"
+    );
 }
 
 #[test]
@@ -234,7 +238,7 @@ fn more_readers_than_connections_wait_for_each_other() {
 }
 
 #[test]
-fn a_newer_database_and_one_that_is_not_ours_are_refused_and_left_alone() {
+fn newer_and_foreign_databases_are_refused_and_not_changed() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("other.db");
     drop(Store::open(&path).unwrap());
@@ -270,13 +274,13 @@ fn a_closed_store_stops_its_threads_at_once() {
     let began = Instant::now();
     drop(store);
     assert!(began.elapsed() < Duration::from_secs(5));
-    assert!(!dir.path().join("test.db-wal").exists(), "the log is brought into the file");
+    assert!(!dir.path().join("test.db-wal").exists(), "the log was copied into the file");
 }
 
-/// Whoever waits for a file that is about to lose its name has opened it already.
+/// A store that waits for a lock has already opened the file that is then replaced.
 #[cfg(target_os = "linux")]
 #[test]
-fn who_waits_while_a_file_is_replaced_opens_the_new_one_and_harms_neither() {
+fn a_store_that_waits_while_its_file_is_replaced_opens_the_new_file() {
     let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for (dir, n) in [(&dir, 1), (&other, 2)] {
         open(dir).write(move |tx| insert(tx, n)).unwrap();
@@ -309,7 +313,7 @@ fn who_waits_while_a_file_is_replaced_opens_the_new_one_and_harms_neither() {
 const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
 
 #[test]
-fn a_long_read_is_given_up_after_its_time_and_its_connection_goes_on() {
+fn a_long_read_is_interrupted_after_its_limit_and_its_connection_is_reused() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     let unlimited = store.read_within(Duration::from_millis(20), |tx| tx.rows(ENDLESS, &[]));
@@ -336,7 +340,7 @@ fn long_reads_leave_connections_for_short_ones() {
             threads.spawn(move || {
                 store.read_within(Duration::from_secs(60), |_| {
                     started.send(()).unwrap();
-                    // Ends when there is nobody to wait for.
+                    // Returns when the sender is dropped.
                     let _ = released.lock().unwrap().recv();
                     Ok::<_, StoreError>(())
                 })
@@ -353,7 +357,7 @@ fn long_reads_leave_connections_for_short_ones() {
 }
 
 #[test]
-fn a_failure_of_the_store_keeps_its_meaning_on_its_way_to_the_caller() {
+fn errors_of_the_store_reach_the_caller_unchanged() {
     use StoreError::{Duplicate, Full, Interrupted, Overloaded};
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);

@@ -1,8 +1,8 @@
-//! The limits in the OpenAPI document: those of the core, and those of the settings in force.
+//! The limits in the OpenAPI document: the constants of the core and the settings in force.
 //!
-//! Descriptions name them in braces, as `{pw} characters`. A range in the description of a field or a parameter also
-//! bounds its schema: the length of a text, the value of a number; of a list, the first range is that of its length
-//! and the second that of its elements.
+//! Descriptions name limits in braces, as in `{pw} characters`. A range in the description of a field or a parameter also
+//! bounds its schema: the length of a text or the value of a number. In a list, the first range bounds the length and the
+//! second one the elements.
 
 use std::fmt::Display;
 
@@ -14,14 +14,14 @@ use utoipa::openapi::{OpenApi, RefOr, Schema};
 
 use crate::config::Config;
 
-/// A limit that descriptions name.
+/// A limit that descriptions can name.
 enum Limit {
-    /// From the first to the second number.
+    /// The range from the first to the second number.
     Range(usize, usize),
     Text(String),
 }
 
-/// The limits by the names that descriptions have for them.
+/// The limits by their names in descriptions.
 pub(super) struct Limits(Vec<(&'static str, Limit)>);
 
 impl Limits {
@@ -93,7 +93,7 @@ impl Limits {
         }
     }
 
-    /// Puts the limits into a description, and returns its ranges in their order.
+    /// Replaces the names in a description with the limits, and returns its ranges in order.
     fn resolve(&self, description: Option<&mut String>) -> Vec<(usize, usize)> {
         let Some(description) = description else { return Vec::new() };
         let mut ranges = Vec::new();
@@ -121,7 +121,7 @@ fn description(schema: &mut Schema) -> Option<&mut String> {
     }
 }
 
-/// Bounds a schema by the first range, and its elements by the others.
+/// Bounds a schema by the first range and its elements by the other ranges.
 fn bound(schema: &mut Schema, ranges: &[(usize, usize)]) {
     let [(min, max), others @ ..] = ranges else { return };
     match schema {
@@ -159,7 +159,7 @@ fn in_words(min: usize, max: usize) -> String {
     if min == 0 { format!("up to {max}") } else { format!("{min} to {max}") }
 }
 
-/// A number with commas between its thousands.
+/// Returns a number with commas between groups of three digits.
 fn grouped(n: usize) -> String {
     let digits = n.to_string();
     let groups: Vec<&str> =
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn every_limit_is_named_and_no_name_is_left() {
+    fn every_limit_is_used_and_every_name_is_replaced() {
         let limits = Limits::new(&config::Config::default(), &Config::default());
         let document = document(&config::Config::default(), &Config::default());
         let mut values = vec![&document];

@@ -1,7 +1,6 @@
-//! What the OpenAPI document says of every answer. Nothing here is ever made: the answers themselves are the
-//! core's.
+//! Types that describe answers in the OpenAPI document. They are never constructed: the core has the real answers.
 
-#![expect(dead_code, reason = "read by the derives alone")]
+#![expect(dead_code, reason = "only the derives use the fields")]
 
 use utoipa::{IntoResponses, ToSchema};
 
