@@ -187,7 +187,7 @@ mod tests {
     fn limits_are_those_of_the_settings_in_force() {
         let core = config::Config {
             password_length: Bounds { min: 12, max: 1_000 },
-            words: config::Words { similar: 7, ..config::Words::default() },
+            words: config::WordModel { similar: 7, ..config::WordModel::default() },
             ..config::Config::default()
         };
         let server = Config { import_limit: 1_000, ..Config::default() };
