@@ -88,17 +88,6 @@ impl Outcome {
     ];
 }
 
-/// The records that an import wrote before it failed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Done {
-    /// The number of new records.
-    pub inserted: u64,
-    /// The number of records that existed and have changed.
-    pub updated: u64,
-    /// The number of records that already existed unchanged.
-    pub skipped: u64,
-}
-
 /// The error of an operation. `Display` writes the `result` text of the answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
