@@ -124,7 +124,7 @@ fn find(session: &Session, id: &str) -> Result<notice::Notice, Failure> {
 }
 
 fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
-    let reader = if all { &session.caller } else { &Caller::Nobody };
+    let reader = if all { &session.caller } else { &Caller::Guest };
     let notices = notice::list(&session.tidings, reader)?;
     session.out.list(&notices, notices.notices(), |page| {
         let columns = [

@@ -79,7 +79,7 @@ impl Traffic {
             path => path.to_owned(),
         };
         let address = IpAddr::V4(Ipv4Addr::from(u32::try_from(self.next(2_000)).unwrap_or_default()));
-        let caller = member.map_or(&Caller::Nobody, |n| &self.members[n]);
+        let caller = member.map_or(&Caller::Guest, |n| &self.members[n]);
         let user_agent = b"okhttp/4.12.0";
         let communication =
             Communication { caller, operation, path: &path, status: 200, address, user_agent };
@@ -190,7 +190,7 @@ fn record_paths_with_name(tidings: &Tidings, member: &str, times: u64) {
     for n in 0..times {
         let path = format!("/get_log_user/{member}/{n}");
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let caller = &Caller::Nobody;
+        let caller = &Caller::Guest;
         let communication =
             Communication { caller, operation, path: &path, status: 200, address, user_agent: b"" };
         analysis::record(tidings, &communication);
@@ -278,7 +278,7 @@ fn day_of_visitors(visitors: u32) -> u64 {
     let operation = Operation::new("GET", "/get_device");
     for n in 0..VISITORS {
         let address = IpAddr::V4(Ipv4Addr::from(n % visitors));
-        let (caller, path) = (&Caller::Nobody, "/get_device");
+        let (caller, path) = (&Caller::Guest, "/get_device");
         let communication = Communication { caller, operation, path, status: 200, address, user_agent: b"" };
         analysis::record(&tidings, &communication);
         if n % 4_000 == 0 {

@@ -53,7 +53,7 @@ pub(crate) const REMOVED: &str = "removed";
 pub enum Caller {
     /// A guest: a caller without a token.
     #[default]
-    Nobody,
+    Guest,
     /// The bearer of a token.
     Token(Token),
     /// The member with this id, named by the operator instead of by a token.
@@ -106,7 +106,7 @@ impl Caller {
     /// expiry.
     pub(crate) fn identify(&self, tidings: &Tidings) -> Identity {
         match self {
-            Self::Nobody => Identity::Nobody,
+            Self::Guest => Identity::Guest,
             Self::Operator => Identity::Operator,
             Self::Member(id) => Identity::Named { folded: fold(id), token: None },
             Self::Token(token) => match token.claims(tidings) {
@@ -114,7 +114,7 @@ impl Caller {
                     folded: fold(&claims.sub),
                     token: Some((claims.generation, token.clone())),
                 },
-                None => Identity::Nobody,
+                None => Identity::Guest,
             },
         }
     }
@@ -123,7 +123,7 @@ impl Caller {
     ///
     /// The check does not read the database, so the token may have been revoked.
     pub fn is_signed(&self, tidings: &Tidings) -> bool {
-        !matches!(self.identify(tidings), Identity::Nobody)
+        !matches!(self.identify(tidings), Identity::Guest)
     }
 
     /// Returns the identity of the caller of a finished request, without reading the database.
@@ -154,7 +154,7 @@ pub(crate) enum ResolvedCaller {
 impl fmt::Debug for Caller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nobody => f.write_str("Nobody"),
+            Self::Guest => f.write_str("Guest"),
             Self::Token(_) => f.write_str("Token([secret])"),
             Self::Member(id) => f.debug_tuple("Member").field(id).finish(),
             Self::Operator => f.write_str("Operator"),

@@ -300,7 +300,7 @@ mod tests {
         let service = service();
         let (ann, _) = (service.member("ann"), service.member("ben"));
         grant(&service, &Caller::Operator, "ben").unwrap();
-        for caller in [&Caller::Nobody, &Caller::token("forged"), &Caller::Member("gone".into())] {
+        for caller in [&Caller::Guest, &Caller::token("forged"), &Caller::Member("gone".into())] {
             assert_eq!(refusal(check(&service, caller)), "Not admin", "{caller:?}");
             assert_eq!(refusal(remove_user(&service, caller, "ben")), "Not admin", "{caller:?}");
             assert_eq!(refusal(blacklist(&service, caller)), "bad token", "{caller:?}");

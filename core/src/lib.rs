@@ -23,7 +23,7 @@
 //! };
 //! assert_eq!(notice::insert(&tidings, &Caller::token(token), &draft).unwrap_err().to_string(), "Not admin");
 //! notice::insert(&tidings, &Caller::Operator, &draft)?;
-//! assert_eq!(notice::list(&tidings, &Caller::Nobody)?.notices().len(), 1);
+//! assert_eq!(notice::list(&tidings, &Caller::Guest)?.notices().len(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -54,7 +54,7 @@
 //! // A second handle on the same file, such as that of a command in another process.
 //! let command = Tidings::open(&database)?;
 //! assert!(Stats::of(&command).feeds_age_ms.is_none());
-//! assert_eq!(notice::list(&command, &Caller::Nobody)?.notices().len(), 0);
+//! assert_eq!(notice::list(&command, &Caller::Guest)?.notices().len(), 0);
 //!
 //! drop(service);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -84,7 +84,7 @@
 //! }
 //!
 //! assert!(notice::try_list(&tidings).is_none());
-//! let list = notice::list(&tidings, &Caller::Nobody)?;
+//! let list = notice::list(&tidings, &Caller::Guest)?;
 //! assert_eq!(notice::try_list(&tidings).map(|kept| kept.notices().len()), Some(list.notices().len()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -133,7 +133,7 @@ mod tests {
         let service = service();
         let (ben, good) = (service.member("ben"), draft(Some("Welcome"), None));
         for draft in [&good, &Draft::default()] {
-            assert!(matches!(update(&service, &Caller::Nobody, draft), Err(Error::BadToken)));
+            assert!(matches!(update(&service, &Caller::Guest, draft), Err(Error::BadToken)));
             assert!(matches!(update(&service, &Caller::token("forged"), draft), Err(Error::BadToken)));
             assert!(matches!(update(&service, &ben, draft), Err(Error::Forbidden)));
         }

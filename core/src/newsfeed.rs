@@ -86,7 +86,7 @@ pub fn topic(tidings: &Tidings, caller: &Caller, name: &str, page: &Page<'_>) ->
     let order = reader.index.topic(&name);
     let first = reader.index.topic_page(&name, reader.now);
     let answer = reader.page(page, &[FeedKind::topic(&name)], order, first)?;
-    if page.next.is_none() && !matches!(caller, Caller::Nobody) && !answer.items().is_empty() {
+    if page.next.is_none() && !matches!(caller, Caller::Guest) && !answer.items().is_empty() {
         let tags = commonest_tags(answer.items().iter().map(|item| &**item));
         record(tidings, caller, name, tags, reader.now)?;
     }
@@ -167,7 +167,7 @@ impl<'t> Reader<'t> {
 
     /// Returns a page of the caller's own feed; `None` if the caller is not a member.
     fn personal(&self, caller: &Caller, page: &Page<'_>) -> Result<Option<FeedPage>> {
-        if matches!(caller, Caller::Nobody | Caller::Operator) {
+        if matches!(caller, Caller::Guest | Caller::Operator) {
             return Ok(None);
         }
         let shared = &self.tidings.feeds().shared;

@@ -68,7 +68,7 @@ impl Call {
 
     /// Returns whether the request has no token.
     pub(crate) fn is_guest(&self) -> bool {
-        matches!(self.caller, Caller::Nobody)
+        matches!(self.caller, Caller::Guest)
     }
 
     /// Returns the parameters of the path, as many as its template has.
@@ -269,7 +269,7 @@ fn is_auth_failure(error: &Error) -> bool {
 /// Returns the caller: a guest if there is no `Authorization` header; the bearer of an invalid token if the header does
 /// not contain a bearer token.
 pub(crate) fn caller(headers: &HeaderMap) -> Caller {
-    token(headers).map_or(Caller::Nobody, Caller::token)
+    token(headers).map_or(Caller::Guest, Caller::token)
 }
 
 /// Returns the bearer token, or an empty one if the header does not contain any.

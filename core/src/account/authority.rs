@@ -22,7 +22,7 @@ use crate::store::{StoreError, Tx};
 #[derive(Clone)]
 pub(crate) enum Identity {
     /// A guest, or a caller with an invalid token.
-    Nobody,
+    Guest,
     /// The member with this folded id. With a token, the token's generation and the token itself.
     Named { folded: String, token: Option<(i64, Token)> },
     /// The operator.
@@ -73,7 +73,7 @@ impl Identity {
         tidings: &Tidings,
         read: impl FnOnce(&Admin<'_>) -> T + Send,
     ) -> Result<Option<T>> {
-        if matches!(self, Self::Nobody) {
+        if matches!(self, Self::Guest) {
             return Ok(None);
         }
         tidings.store().read(|tx| match self.admin(tx) {
@@ -205,7 +205,7 @@ mod tests {
         let (ann, ben) = (service.admin("ann"), service.member("ben"));
         let before = admin::list(&service, &Caller::Operator).unwrap();
         let as_ann = Caller::Member("ann".into());
-        for caller in [&ann, &as_ann, &ben, &Caller::token("forged"), &Caller::Nobody] {
+        for caller in [&ann, &as_ann, &ben, &Caller::token("forged"), &Caller::Guest] {
             let pw = String::from("password of cid");
             let form = SignUp { id: "cid".into(), pw: pw.clone(), pw_check: pw, nickname: "Cid".into() };
             let vectors = b"1 2\nlibrary 1 0\n";
@@ -248,7 +248,7 @@ mod tests {
         };
         assert!(is_admin(&ann) && is_admin(&Caller::Member("ANN".into())) && is_admin(&Caller::Operator));
         let member = service.member("cid");
-        assert!(!is_admin(&member) && !is_admin(&Caller::Nobody) && !is_admin(&Caller::token("forged")));
+        assert!(!is_admin(&member) && !is_admin(&Caller::Guest) && !is_admin(&Caller::token("forged")));
         admin::revoke(&service, &Caller::Operator, "ann").unwrap();
         assert!(!is_admin(&ann));
         admin::grant(&service, &Caller::Operator, "ann").unwrap();

@@ -322,7 +322,7 @@ mod tests {
     fn only_administrators_import_and_a_stopped_import_can_be_continued() {
         let service = testing::service();
         let ann = service.member("ann");
-        for (caller, refused) in [(Caller::Nobody, "bad token"), (ann, "Not admin")] {
+        for (caller, refused) in [(Caller::Guest, "bad token"), (ann, "Not admin")] {
             let error = import_members(&service, &caller, &b""[..], &mut to_the_end).unwrap_err();
             assert_eq!(error.to_string(), refused);
         }

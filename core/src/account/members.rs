@@ -294,7 +294,7 @@ mod tests {
         for other in ["ben", "nobody"] {
             assert_eq!(text(ann.on_behalf_of(&service, other)), "Not admin", "{other}");
         }
-        for caller in [&ben, &Caller::Nobody, &Caller::Member("gone".into())] {
+        for caller in [&ben, &Caller::Guest, &Caller::Member("gone".into())] {
             assert_eq!(text(caller.on_behalf_of(&service, "ben")), "bad token", "{caller:?}");
         }
     }

@@ -142,7 +142,7 @@ fn reports(service: &Service) -> Value {
         "days": day(60),
         "realtime": analysis::realtime(service).unwrap(),
         "popular": feed(newsfeed::popular(service, &page).unwrap()),
-        "guests": feed(newsfeed::recommended(service, &Caller::Nobody, &page).unwrap()),
+        "guests": feed(newsfeed::recommended(service, &Caller::Guest, &page).unwrap()),
     });
     for id in MEMBERS {
         let caller = Caller::Member(id.to_owned());
@@ -290,7 +290,7 @@ fn each_bad_line_is_reported_and_the_others_are_imported() {
     let about = About { left_out: bad.len() as u64, ..About::default() };
     let imported = import(&service, &Caller::Operator, lines.as_bytes(), &mut to_the_end).unwrap();
     assert_eq!(imported, MoveReport { inserted: 1, skipped: 0, errors: errors.collect(), about });
-    for (caller, refused) in [(Caller::Nobody, "bad token"), (Caller::Member("ann".into()), "Not admin")] {
+    for (caller, refused) in [(Caller::Guest, "bad token"), (Caller::Member("ann".into()), "Not admin")] {
         let error = import(&service, &caller, lines.as_bytes(), &mut to_the_end).unwrap_err();
         assert_eq!(error.to_string(), refused);
     }

@@ -377,7 +377,7 @@ mod tests {
         assert!(failed.is_err());
         let current = trends.current(service.store(), NOW).unwrap();
         assert_eq!(current.ranking, [("rust".to_owned(), searches)]);
-        crate::search::log(&service, &Caller::Nobody, None, "rust").wait().unwrap();
+        crate::search::log(&service, &Caller::Guest, None, "rust").wait().unwrap();
         assert_eq!(trends.current(service.store(), NOW).unwrap().ranking[0].1, searches + 1);
     }
 }

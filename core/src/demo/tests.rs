@@ -80,7 +80,7 @@ fn every_report_and_feed_has_data() {
     let popular = feed(&newsfeed::popular(&service, &page).unwrap());
     let recommended = feed(&newsfeed::recommended(&service, &keen, &page).unwrap());
     assert!(popular[0]["view"].as_i64() > Some(3), "{}", popular[0]);
-    assert_ne!(recommended, feed(&newsfeed::recommended(&service, &Caller::Nobody, &page).unwrap()));
+    assert_ne!(recommended, feed(&newsfeed::recommended(&service, &Caller::Guest, &page).unwrap()));
     assert!(!analysis::realtime(&service).unwrap().search_realtime.is_empty());
     let devices = analysis::devices(&service).unwrap();
     assert!(devices.mobile > devices.tablet && devices.tablet > 0, "{devices:?}");

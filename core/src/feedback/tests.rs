@@ -50,7 +50,7 @@ fn callers_who_are_not_members_send_no_feedback() {
     let service = service();
     let gone = service.member("gone");
     crate::profile::remove_mine(&service, &gone).unwrap();
-    for caller in [&Caller::Nobody, &Caller::token("forged"), &gone, &Caller::Operator] {
+    for caller in [&Caller::Guest, &Caller::token("forged"), &gone, &Caller::Operator] {
         for (notice, draft) in [(None, draft(None, "p")), (Some("no id"), Draft::default())] {
             let refused = send(&service, caller, notice, &draft);
             assert!(matches!(refused, Err(Error::Documented(Outcome::BadRequest))), "{caller:?}");
@@ -137,7 +137,7 @@ fn administrators_mark_feedback_as_done_or_open() {
     for id in ["", "no id", "65f0a0000000000000000000"] {
         assert!(matches!(set_activation(&service, &ann, id, 0), Err(Error::NotFound)), "{id}");
     }
-    for caller in [&Caller::Nobody, &Caller::token("forged")] {
+    for caller in [&Caller::Guest, &Caller::token("forged")] {
         assert!(matches!(list(&service, caller), Err(Error::BadToken)));
         assert!(matches!(set_activation(&service, caller, &one, 2), Err(Error::BadToken)));
     }
@@ -191,7 +191,7 @@ fn open_feedback_is_paged_among_feedback_that_is_done() {
     assert_eq!(pages(false), (vec![1_000, 51], "oldest".to_owned()));
     assert!(matches!(browse(&service, &ann, true, Some("x")), Err(Error::NotFound)));
     assert!(matches!(browse(&service, &ben, true, None), Err(Error::Forbidden)));
-    assert!(matches!(browse(&service, &Caller::Nobody, true, None), Err(Error::BadToken)));
+    assert!(matches!(browse(&service, &Caller::Guest, true, None), Err(Error::BadToken)));
 }
 
 #[test]

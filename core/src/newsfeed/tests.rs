@@ -126,16 +126,16 @@ fn invalid_limits_and_nexts_are_bad_requests() {
     ] {
         assert!(matches!(popular(&service, &page), Err(Error::BadRequest(_))), "{page:?}");
     }
-    let elsewhere = recommended(&service, &Caller::Nobody, &Page { next, ..Page::default() });
+    let elsewhere = recommended(&service, &Caller::Guest, &Page { next, ..Page::default() });
     assert!(matches!(elsewhere, Err(Error::BadRequest(_))), "the next of another feed");
 }
 
 #[test]
 fn the_next_of_a_topic_is_invalid_for_other_topics_also_after_changes() {
     let service = stocked();
-    let first = json(topic(&service, &Caller::Nobody, "cats", &Page { limit: Some(10), ..Page::default() }));
+    let first = json(topic(&service, &Caller::Guest, "cats", &Page { limit: Some(10), ..Page::default() }));
     let page = |name| {
-        topic(&service, &Caller::Nobody, name, &Page { next: first["next"].as_str(), ..Page::default() })
+        topic(&service, &Caller::Guest, name, &Page { next: first["next"].as_str(), ..Page::default() })
     };
     for passed in [false, true] {
         if passed {
@@ -159,9 +159,7 @@ fn a_next_is_valid_for_ten_minutes_after_the_order_changed() {
     let service = stocked();
     let next = json(popular(&service, &Page::default()))["next"].as_str().unwrap().to_owned();
     let again = || popular(&service, &Page { next: Some(&next), ..Page::default() });
-    post::view(&service, &Caller::Nobody, &ids(&json(popular(&service, &Page::default())))[0])
-        .wait()
-        .unwrap();
+    post::view(&service, &Caller::Guest, &ids(&json(popular(&service, &Page::default())))[0]).wait().unwrap();
     followed(&service);
     service.clock().advance(10 * 60_000);
     // A change of the date neither expires a page nor extends its life.
@@ -185,10 +183,10 @@ fn a_like_weighs_three_views_in_the_popular_feed() {
     let posts = ids(&json(popular(&service, &Page::default())));
     post::like(&service, &reader, &posts[10]).wait().unwrap();
     for _ in 0..2 {
-        post::view(&service, &Caller::Nobody, &posts[20]).wait().unwrap();
+        post::view(&service, &Caller::Guest, &posts[20]).wait().unwrap();
     }
     for _ in 0..4 {
-        post::view(&service, &Caller::Nobody, &posts[30]).wait().unwrap();
+        post::view(&service, &Caller::Guest, &posts[30]).wait().unwrap();
     }
     followed(&service);
     let now = json(popular(&service, &Page::default()));
@@ -201,12 +199,12 @@ fn a_view_before_the_clock_was_set_back_counts_as_one_view() {
     let service = stocked();
     let posts = ids(&json(popular(&service, &Page::default())));
     service.clock().advance(300 * DAY_MS);
-    post::view(&service, &Caller::Nobody, &posts[40]).wait().unwrap();
+    post::view(&service, &Caller::Guest, &posts[40]).wait().unwrap();
     followed(&service);
     assert_eq!(ids(&json(popular(&service, &Page::default())))[0], posts[40]);
     service.clock().advance(-300 * DAY_MS);
     for _ in 0..2 {
-        post::view(&service, &Caller::Nobody, &posts[20]).wait().unwrap();
+        post::view(&service, &Caller::Guest, &posts[20]).wait().unwrap();
     }
     followed(&service);
     assert_eq!(ids(&json(popular(&service, &Page::default())))[..2], [posts[20].clone(), posts[40].clone()]);
@@ -232,13 +230,13 @@ fn the_first_page_of_a_topic_with_posts_is_recorded_for_a_member() {
 fn the_recommended_feed_follows_likes_and_leaves_out_seen_posts() {
     let service = stocked();
     let reader = service.member("reader");
-    let guests = json(recommended(&service, &Caller::Nobody, &Page::default()));
+    let guests = json(recommended(&service, &Caller::Guest, &Page::default()));
     assert_eq!(
         json(recommended(&service, &reader, &Page::default())),
         guests,
         "nothing is known of them yet"
     );
-    let cats: Vec<String> = ids(&json(topic(&service, &Caller::Nobody, "cats", &Page::default())));
+    let cats: Vec<String> = ids(&json(topic(&service, &Caller::Guest, "cats", &Page::default())));
     for id in &cats[..3] {
         post::like(&service, &reader, id).wait().unwrap();
     }
@@ -251,7 +249,7 @@ fn the_recommended_feed_follows_likes_and_leaves_out_seen_posts() {
     assert_eq!((pages.len(), distinct(&pages)), (196, 196), "all but the seen ones");
     profile::reset_measurement(&service, &reader).unwrap();
     followed(&service);
-    let guests = json(recommended(&service, &Caller::Nobody, &Page::default()));
+    let guests = json(recommended(&service, &Caller::Guest, &Page::default()));
     assert_eq!(json(recommended(&service, &reader, &Page::default())), guests, "measured from now on only");
 }
 
@@ -260,7 +258,7 @@ fn two_interests_of_a_member_share_the_feed_in_proportion() {
     let service = stocked();
     let reader = service.member("reader");
     for (name, likes) in [("cats", 8), ("rust", 8)] {
-        for id in &ids(&json(topic(&service, &Caller::Nobody, name, &Page::default())))[..likes] {
+        for id in &ids(&json(topic(&service, &Caller::Guest, name, &Page::default())))[..likes] {
             post::like(&service, &reader, id).wait().unwrap();
         }
     }

@@ -43,15 +43,15 @@ fn everybody_reads_notices_newest_first() {
     insert(&service, &ann, &draft("same moment", "b")).unwrap();
     service.clock().advance(1_000);
     insert(&service, &Caller::Operator, &draft("later", &"한".repeat(20_000))).unwrap();
-    for caller in [&Caller::Nobody, &Caller::token("forged"), &ben, &ann] {
+    for caller in [&Caller::Guest, &Caller::token("forged"), &ben, &ann] {
         assert_eq!(titles(&service, caller), ["later", "same moment", "café 🦀"]);
     }
-    let json = serde_json::to_string(&get(&service, &Caller::Nobody, &first.to_string()).unwrap()).unwrap();
+    let json = serde_json::to_string(&get(&service, &Caller::Guest, &first.to_string()).unwrap()).unwrap();
     let expected = format!(
         r#"{{"notice_list":{{"_id":"{first}","title":"café 🦀","post":"one\n\ttwo\r\n","view":1,"date":"2026-11-20T08:36:00.000Z","activation":1}}}}"#
     );
     assert_eq!(json, expected);
-    let list = list(&service, &Caller::Nobody).unwrap();
+    let list = list(&service, &Caller::Guest).unwrap();
     assert_eq!(list.answer().json(), &answer::success(&list));
     assert!(list.answer().json().starts_with(br#"{"result":"success","notice_list":[{"_id":""#));
 }
@@ -93,7 +93,7 @@ fn only_administrators_change_notices() {
     let service = service();
     let (ben, id) = (service.member("ben"), insert_as_operator(&service, &draft("t", "p")));
     let before = stored(&service);
-    for caller in [&Caller::Nobody, &Caller::token("forged"), &ben] {
+    for caller in [&Caller::Guest, &Caller::token("forged"), &ben] {
         for draft in [&draft("new", "new"), &Draft::default()] {
             let refused = [
                 insert(&service, caller, draft).map(|_| ()),
@@ -114,7 +114,7 @@ fn only_administrators_change_notices() {
 fn an_update_changes_the_given_fields_but_not_the_date_and_the_views() {
     let service = service();
     let (ann, id) = (service.admin("ann"), insert_as_operator(&service, &draft("t", "p")));
-    get(&service, &Caller::Nobody, &id).unwrap();
+    get(&service, &Caller::Guest, &id).unwrap();
     service.clock().advance(1_000);
     let steps = [
         (Draft { title: Some("new".into()), ..Draft::default() }, ("new", "p", 1)),
@@ -158,7 +158,7 @@ fn only_administrators_see_hidden_notices() {
     let (ann, ben) = (service.admin("ann"), service.member("ben"));
     let hidden = insert_as_operator(&service, &Draft { activation: Some(0), ..draft("hidden", "p") });
     let shown = insert_as_operator(&service, &draft("shown", "p"));
-    for caller in [&Caller::Nobody, &Caller::token("forged"), &ben] {
+    for caller in [&Caller::Guest, &Caller::token("forged"), &ben] {
         assert_eq!(titles(&service, caller), ["shown"]);
         assert!(matches!(get(&service, caller, &hidden), Err(Error::NotFound)));
         get(&service, caller, &shown).unwrap();
@@ -173,7 +173,7 @@ fn only_administrators_see_hidden_notices() {
     let views: Vec<i64> = list(&service, &ann).unwrap().notices().iter().map(|n| n.view).collect();
     assert_eq!(views, [3, 2]);
     update(&service, &ann, &hidden, &activation(1)).unwrap();
-    assert_eq!(titles(&service, &Caller::Nobody), ["shown", "hidden"]);
+    assert_eq!(titles(&service, &Caller::Guest), ["shown", "hidden"]);
 }
 
 #[test]
@@ -181,12 +181,12 @@ fn reads_from_memory_return_only_current_notices() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "p"));
     assert!(try_list(&service).is_none() && try_get(&service, &id).is_none());
-    list(&service, &Caller::Nobody).unwrap();
+    list(&service, &Caller::Guest).unwrap();
     assert_eq!(try_list(&service).unwrap().notices().len(), 1);
     assert_eq!(try_get(&service, &id).unwrap().unwrap().notice_list.view, 1);
     update(&service, &Caller::Operator, &id, &draft("new", "new")).unwrap();
     assert!(try_list(&service).is_none() && try_get(&service, &id).is_none());
-    assert_eq!(titles(&service, &Caller::Nobody), ["new"]);
+    assert_eq!(titles(&service, &Caller::Guest), ["new"]);
     // Writes of other slices and views do not invalidate the cache.
     service.member("ben");
     flush(&service);
@@ -196,24 +196,24 @@ fn reads_from_memory_return_only_current_notices() {
 #[test]
 fn notices_of_another_process_appear_soon() {
     let service = service();
-    assert_eq!(titles(&service, &Caller::Nobody), Vec::<String>::new());
+    assert_eq!(titles(&service, &Caller::Guest), Vec::<String>::new());
     let other = another_process(&service);
     let id = insert_as_operator(&other, &draft("from there", "p"));
     let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
-    while titles(&service, &Caller::Nobody).is_empty() && std::time::Instant::now() < until {
+    while titles(&service, &Caller::Guest).is_empty() && std::time::Instant::now() < until {
         thread::yield_now();
     }
-    assert_eq!(get(&service, &Caller::Nobody, &id).unwrap().notice_list.view, 1);
+    assert_eq!(get(&service, &Caller::Guest, &id).unwrap().notice_list.view, 1);
 }
 
 #[test]
 fn the_encoded_list_is_shared_until_a_view_is_counted() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "p"));
-    let encoded = || Arc::clone(list(&service, &Caller::Nobody).unwrap().answer());
+    let encoded = || Arc::clone(list(&service, &Caller::Guest).unwrap().answer());
     let first = encoded();
     assert!(Arc::ptr_eq(&first, &encoded()));
-    get(&service, &Caller::Nobody, &id).unwrap();
+    get(&service, &Caller::Guest, &id).unwrap();
     let second = encoded();
     assert!(!Arc::ptr_eq(&first, &second) && Arc::ptr_eq(&second, &encoded()));
     let has_views = |json: &[u8], views: &str| str::from_utf8(json).unwrap().contains(views);
@@ -225,11 +225,11 @@ fn views_are_written_soon_or_with_the_next_commit() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "p"));
     for views in 1..=3 {
-        assert_eq!(get(&service, &Caller::Nobody, &id).unwrap().notice_list.view, views);
+        assert_eq!(get(&service, &Caller::Guest, &id).unwrap().notice_list.view, views);
     }
     flush(&service);
     assert_eq!(stored(&service)[0].view, 3);
-    get(&service, &Caller::Nobody, &id).unwrap();
+    get(&service, &Caller::Guest, &id).unwrap();
     let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
     while stored(&service)[0].view < 4 && std::time::Instant::now() < until {
         thread::sleep(std::time::Duration::from_millis(20));
@@ -241,10 +241,10 @@ fn views_are_written_soon_or_with_the_next_commit() {
 fn views_of_two_processes_add_up_and_stopping_loses_none() {
     let service = service();
     let id = insert_as_operator(&service, &draft("t", "p"));
-    let read = |tidings: &Tidings| get(tidings, &Caller::Nobody, &id).unwrap().notice_list.view;
+    let read = |tidings: &Tidings| get(tidings, &Caller::Guest, &id).unwrap().notice_list.view;
     let other = another_process(&service);
     // Both processes have read the notices before any view is written.
-    assert_eq!(titles(&service, &Caller::Nobody), titles(&other, &Caller::Nobody));
+    assert_eq!(titles(&service, &Caller::Guest), titles(&other, &Caller::Guest));
     assert_eq!((read(&service), read(&other), read(&other)), (1, 1, 2));
     drop(other);
     // The views of the other process appear after a change of a notice; pending views here are neither lost nor counted
@@ -291,13 +291,13 @@ fn concurrent_views_changes_and_commits_count_each_view_once() {
         let watch = scope.spawn(move || {
             let mut last = 0;
             while !done.load(Ordering::Relaxed) {
-                let told = get(tidings, &Caller::Nobody, id).unwrap().notice_list.view;
-                let views = list(tidings, &Caller::Nobody).unwrap().notices()[0].view;
+                let told = get(tidings, &Caller::Guest, id).unwrap().notice_list.view;
+                let views = list(tidings, &Caller::Guest).unwrap().notices()[0].view;
                 assert!(last < told && told <= views, "{last}, {told}, {views}");
                 last = views;
             }
         });
-        let read = || (0..READS).map(|_| get(tidings, &Caller::Nobody, id).unwrap().notice_list.view);
+        let read = || (0..READS).map(|_| get(tidings, &Caller::Guest, id).unwrap().notice_list.view);
         let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(move || read().collect::<Vec<_>>())).collect();
         let views: Vec<_> = readers.into_iter().flat_map(|reader| reader.join().unwrap()).collect();
         done.store(true, Ordering::Relaxed);
@@ -310,7 +310,7 @@ fn concurrent_views_changes_and_commits_count_each_view_once() {
     views.dedup();
     assert_eq!(views.len(), READERS * READS, "no two reads were told the same count");
     flush(tidings);
-    let shown = list(tidings, &Caller::Nobody).unwrap().notices()[0].view;
+    let shown = list(tidings, &Caller::Guest).unwrap().notices()[0].view;
     assert_eq!(tidings.notice_cache().reload(tidings.store()).shown().notices()[0].view, shown);
     assert_eq!(stored(&service)[0].view, shown);
 }

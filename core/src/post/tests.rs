@@ -79,7 +79,7 @@ fn only_administrators_insert_update_and_remove() {
     let (ann, before) = (service.member("ann"), rows(&service));
     let url = draft("b", "https://example.com/2");
     for (caller, text) in
-        [(Caller::Nobody, "bad token"), (Caller::token("forged"), "bad token"), (ann, "Not admin")]
+        [(Caller::Guest, "bad token"), (Caller::token("forged"), "bad token"), (ann, "Not admin")]
     {
         // The right is checked before anything else.
         let refused = [
@@ -136,7 +136,7 @@ fn a_bad_draft_is_refused_and_nothing_is_written() {
 fn an_update_changes_the_given_fields_or_writes_nothing() {
     let service = testing::service();
     let id = insert_one(&service, "1");
-    view(&service, &Caller::Nobody, &id).wait().unwrap();
+    view(&service, &Caller::Guest, &id).wait().unwrap();
     let before = row(&service, &id);
     let change = Draft { post: Some("Cargo.".into()), topic: Some(vec!["a".into()]), ..Draft::default() };
     update(&service, &Caller::Operator, &id, &change).unwrap();
@@ -159,7 +159,7 @@ fn an_unknown_post_is_not_found() {
             get(&service, id).map(drop),
             update(&service, &Caller::Operator, id, &change),
             remove(&service, &Caller::Operator, id),
-            view(&service, &Caller::Nobody, id).wait(),
+            view(&service, &Caller::Guest, id).wait(),
             like(&service, &ann, id).wait(),
             unlike(&service, &ann, id).wait(),
         ];
@@ -222,7 +222,7 @@ fn views_of_guests_and_members_count_and_members_have_a_list() {
     let service = testing::service();
     let id = insert_one(&service, "1");
     let ann = service.member("ann");
-    for caller in [&Caller::Nobody, &Caller::token("forged"), &ann, &ann] {
+    for caller in [&Caller::Guest, &Caller::token("forged"), &ann, &ann] {
         service.clock().advance(1);
         view(&service, caller, &id).wait().unwrap();
     }
@@ -255,7 +255,7 @@ fn a_like_counts_once_and_taking_it_back_restores_the_heat() {
         assert_eq!((after.fav, after.view), (0, 1));
         assert!(after.heat.zip(viewed.heat).is_some_and(|(one, other)| (one - other).abs() < 1e-6));
     }
-    for caller in [Caller::Nobody, Caller::Operator, Caller::token("forged")] {
+    for caller in [Caller::Guest, Caller::Operator, Caller::token("forged")] {
         for id in [&*id, "x"] {
             assert!(matches!(like(&service, &caller, id).wait(), Err(Error::BadToken)));
             assert!(matches!(unlike(&service, &caller, id).wait(), Err(Error::BadToken)));
@@ -268,7 +268,7 @@ fn one_guest_does_not_make_a_post_popular_and_every_view_is_counted() {
     let service = testing::service();
     let (gamed, liked) = (insert_one(&service, "1"), insert_one(&service, "2"));
     let guest = |address: [u8; 4], agent: &str| Guest::new(&service, address.into(), agent.as_bytes());
-    let seen = |id: &str, guest| view_from(&service, &Caller::Nobody, Some(guest), id).wait().unwrap();
+    let seen = |id: &str, guest| view_from(&service, &Caller::Guest, Some(guest), id).wait().unwrap();
     let views =
         |id: &str| (row(&service, id).view, Decay::new(3.0).worth(row(&service, id).heat, NOW).round());
     for _ in 0..560 {
@@ -295,7 +295,7 @@ fn acts_dated_in_the_future_keep_no_post_on_top() {
     // Not tokens, because they would expire.
     let [ann, ben] = ["ann", "ben"].map(|id| Caller::Member(id.into()));
     service.clock().advance(300 * DAY_MS);
-    view(&service, &Caller::Nobody, &first).wait().unwrap();
+    view(&service, &Caller::Guest, &first).wait().unwrap();
     like(&service, &ann, &first).wait().unwrap();
     service.clock().advance(-300 * DAY_MS);
     let worth = |id: &str| Decay::new(3.0).worth(row(&service, id).heat, NOW);
@@ -307,7 +307,7 @@ fn acts_dated_in_the_future_keep_no_post_on_top() {
     // The post has only a view and a like, whatever their dates. Feeds limit the heat before it is corrected in the
     // store.
     for _ in 0..5 {
-        view(&service, &Caller::Nobody, &second).wait().unwrap();
+        view(&service, &Caller::Guest, &second).wait().unwrap();
     }
     assert_eq!(popular(), second);
     assert!(worth(&first) > 1e9, "dated in the future");
@@ -347,7 +347,7 @@ fn feed_rows_are_first_the_newest_posts_and_then_the_changes() {
     let changed_since = |since: i64| service.store().read(|tx| changed(tx, since, 3)).unwrap();
     let now = since();
     assert_eq!(changed_since(now), []);
-    view(&service, &Caller::Nobody, &ids[3]).wait().unwrap();
+    view(&service, &Caller::Guest, &ids[3]).wait().unwrap();
     let title = Draft { title: Some("new".into()), ..Draft::default() };
     update(&service, &Caller::Operator, &ids[1], &title).unwrap();
     let found = changed_since(now);

@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(changes_of(&service), 1);
         let tags = Draft { tag: Some(vec!["news".into()]), ..Draft::default() };
         post::update(&service, &Caller::Operator, &id, &tags).unwrap();
-        post::view(&service, &Caller::Nobody, &id).wait().unwrap();
+        post::view(&service, &Caller::Guest, &id).wait().unwrap();
         assert_eq!(changes_of(&service), 1);
         let title = Draft { title: Some("Two".into()), ..Draft::default() };
         post::update(&service, &Caller::Operator, &id, &title).unwrap();

@@ -156,7 +156,7 @@ fn searches_are_logged_for_all_and_listed_for_members() {
     log(&service, &ann, None, " The  Rust\tBook").wait().unwrap();
     service.clock().advance(1);
     log(&service, &ann, None, "도서관은").wait().unwrap();
-    log(&service, &Caller::Nobody, None, "rust").wait().unwrap();
+    log(&service, &Caller::Guest, None, "rust").wait().unwrap();
     log(&service, &Caller::token("forged"), None, "rust").wait().unwrap();
     assert!(
         log(&service, &ann, None, " ").wait().is_err()
@@ -186,7 +186,7 @@ fn searches_are_logged_for_all_and_listed_for_members() {
 #[test]
 fn only_a_member_has_a_list_of_searches() {
     let service = testing::service();
-    for caller in [Caller::Nobody, Caller::Operator, Caller::token("forged")] {
+    for caller in [Caller::Guest, Caller::Operator, Caller::token("forged")] {
         assert!(matches!(lately(&service, &caller, 0), Err(Error::BadToken)));
     }
     let ann = service.member("ann");

@@ -98,7 +98,7 @@ fn a_password_change_and_sign_out_all_revoke_older_tokens() {
     assert_eq!(text(change(&first, "wrong horse", "a new horse", "a new horse")), "incorrect pw");
     assert_eq!(text(change(&first, PW, "short", "short")), "wrong user info");
     assert_eq!(text(change(&first, PW, "a new horse", "another")), "check pw");
-    assert_eq!(text(change(&Caller::Nobody, PW, "a new horse", "a new horse")), "bad token");
+    assert_eq!(text(change(&Caller::Guest, PW, "a new horse", "a new horse")), "bad token");
     let second = Caller::token(change(&first, PW, "a new horse", "a new horse").unwrap().access_token);
     assert_eq!(text(id_of(&service, &first)), "not found");
     assert_eq!(id_of(&service, &second).unwrap(), "ann");
@@ -300,9 +300,9 @@ fn a_members_data_is_what_they_signed_up_with_and_changed() {
     profile::change_nickname(&service, &caller, "Anna").unwrap();
     profile::update_auto_login(&service, &caller, 1).unwrap();
     assert_eq!(text(profile::change_nickname(&service, &caller, "")), "rewrite_nickname");
-    assert_eq!(text(profile::change_nickname(&service, &Caller::Nobody, "Anna")), "No member");
+    assert_eq!(text(profile::change_nickname(&service, &Caller::Guest, "Anna")), "No member");
     assert_eq!(text(profile::update_auto_login(&service, &caller, 2)), "bad request");
-    assert_eq!(text(profile::update_auto_login(&service, &Caller::Nobody, 1)), "bad token");
+    assert_eq!(text(profile::update_auto_login(&service, &Caller::Guest, 1)), "bad token");
     let info = serde_json::to_value(profile::user_info(&service, &caller).unwrap()).unwrap();
     let expected = serde_json::json!({
         "user_id": "ann", "user_name": "Anna", "user_major": "", "nickname": "Anna", "user_nickname": "Anna",

@@ -19,7 +19,7 @@ fn held() -> (Service, Arc<Journal>) {
 /// Records a request of the guest with this address and user agent.
 fn visit(service: &Service, from: u32, user_agent: &str) {
     let communication = Communication {
-        caller: &Caller::Nobody,
+        caller: &Caller::Guest,
         operation: Operation::new("GET", "/get_device"),
         path: "/get_device",
         status: 200,

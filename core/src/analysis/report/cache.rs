@@ -287,7 +287,7 @@ mod tests {
         });
         assert_eq!(inserted.unwrap(), 60_000);
         let reports = &service.analysis().reports;
-        let ask = |days| answer(&service, &Caller::Nobody, Question::DaysAgo(days));
+        let ask = |days| answer(&service, &Caller::Guest, Question::DaysAgo(days));
         let held = reports.large.lock().unwrap();
         assert!(matches!(ask(300), Err(Error::Overloaded)));
         assert!(ask(200).is_ok(), "the report is not large");

@@ -19,7 +19,7 @@ fn service_with_lines() -> Service {
     let (ann, ben) = (service.member("Ann"), service.member("ben"));
     service.communicate(&ann, 0, "GET", "/get_post/{post_obi}", "/get_post/1");
     service.clock().advance(60_000);
-    service.visit(&Caller::Nobody, 1);
+    service.visit(&Caller::Guest, 1);
     service.clock().advance(60_000);
     service.communicate(&ben, 0, "GET", "/get_post/{post_obi}", "/get_post/2");
     service.settle();
@@ -70,7 +70,7 @@ fn a_path_that_names_a_removed_member_is_not_found_by_the_id() {
     let service = service();
     service.member("Ann");
     let user = "/get_log_user/{user_id}/{limit}";
-    service.communicate(&Caller::Nobody, 1, "GET", user, "/get_log_user/%41NN/5");
+    service.communicate(&Caller::Guest, 1, "GET", user, "/get_log_user/%41NN/5");
     service.settle();
     let of = |path: &str| {
         let filter = LogFilter { path: Some(path.to_owned()), ..LogFilter::default() };
@@ -152,5 +152,5 @@ fn administrators_read_all_lines_and_members_their_own() {
     assert!(matches!(browse(&service, &ann, &of("ben"), None, 9), Err(Error::Forbidden)));
     assert!(matches!(browse(&service, &ann, &of("nobody"), None, 9), Err(Error::Forbidden)));
     assert!(matches!(browse(&service, &ann, &filter, None, 9), Err(Error::Forbidden)));
-    assert!(matches!(browse(&service, &Caller::Nobody, &filter, None, 9), Err(Error::BadToken)));
+    assert!(matches!(browse(&service, &Caller::Guest, &filter, None, 9), Err(Error::BadToken)));
 }

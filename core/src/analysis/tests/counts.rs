@@ -38,11 +38,11 @@ fn a_visitor_is_a_member_or_a_guest_by_address_and_user_agent() {
     let service = service();
     let ann = service.member("ann");
     for from in [1, 2, 2] {
-        service.visit(&Caller::Nobody, from);
+        service.visit(&Caller::Guest, from);
         // A member counts once, whatever the address.
         service.visit(&again(&ann), from);
     }
-    service.communicate_as(&Caller::Nobody, 2, "curl/8.5.0", ("GET", "/get_device", "/get_device", 200));
+    service.communicate_as(&Caller::Guest, 2, "curl/8.5.0", ("GET", "/get_device", "/get_device", 200));
     service.communicate_as(
         &Caller::token("forged"),
         2,
@@ -59,7 +59,7 @@ fn a_visitor_is_a_member_or_a_guest_by_address_and_user_agent() {
 fn a_declared_crawler_counts_as_communication_but_not_as_visitor() {
     let service = service();
     let bot = "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)";
-    service.communicate_as(&Caller::Nobody, 1, bot, ("GET", "/get_device", "/get_device", 200));
+    service.communicate_as(&Caller::Guest, 1, bot, ("GET", "/get_device", "/get_device", 200));
     // A member counts as a visitor, whatever the user agent.
     service.communicate_as(&service.member("ann"), 1, bot, ("GET", "/get_device", "/get_device", 200));
     let figures = service.figures();
@@ -76,7 +76,7 @@ fn a_gap_of_half_an_hour_ends_a_visit() {
     for wait in [0, minutes(30) - 1, minutes(30) - 1, minutes(30), minutes(1)] {
         service.clock().advance(wait);
         service.visit(&again(&ann), 1);
-        service.visit(&Caller::Nobody, 1);
+        service.visit(&Caller::Guest, 1);
         // The result does not depend on whether requests are written together or one by one.
         if wait % 2 == 0 {
             service.settle();
@@ -96,12 +96,12 @@ fn each_day_starts_at_the_zones_midnight() {
     let ann = service.member("ann");
     start(&service).unwrap();
     service.visit(&ann, 1);
-    service.visit(&Caller::Nobody, 1);
+    service.visit(&Caller::Guest, 1);
     service.clock().advance(1_000);
     service.visit(&again(&ann), 1);
-    service.visit(&Caller::Nobody, 1);
+    service.visit(&Caller::Guest, 1);
     service.settle();
-    let days = days_ago(&service, &Caller::Nobody, 1).unwrap().analysis;
+    let days = days_ago(&service, &Caller::Guest, 1).unwrap().analysis;
     let [before, after] = [&days[0], &days[1]];
     assert_eq!((before.date.as_str(), hours(before)), ("2026-11-20", vec![(23, 2)]));
     assert_eq!((after.date.as_str(), hours(after)), ("2026-11-21", vec![(0, 2)]));
@@ -117,7 +117,7 @@ fn each_day_starts_at_the_zones_midnight() {
 fn guests_keep_their_number_after_a_restart_but_not_on_the_next_day() {
     let service = service();
     start(&service).unwrap();
-    service.visit(&Caller::Nobody, 1);
+    service.visit(&Caller::Guest, 1);
     service.settle();
     let open = |now| {
         let tidings = Tidings::builder(service.path()).clock(Clock::fixed(now)).open().unwrap();
@@ -152,7 +152,7 @@ fn acts_are_counted_in_their_own_transaction() {
     let (a, b) = (post(&service, "a"), post(&service, "b"));
     post::view(&service, &ann, &a).wait().unwrap();
     post::view(&service, &ann, &a).wait().unwrap();
-    post::view(&service, &Caller::Nobody, &b).wait().unwrap();
+    post::view(&service, &Caller::Guest, &b).wait().unwrap();
     for _ in 0..2 {
         post::like(&service, &ann, &a).wait().unwrap();
         post::like(&service, &ben, &a).wait().unwrap();
@@ -160,10 +160,10 @@ fn acts_are_counted_in_their_own_transaction() {
         post::unlike(&service, &ben, &a).wait().unwrap();
     }
     search::log(&service, &ann, None, "rust").wait().unwrap();
-    search::log(&service, &Caller::Nobody, None, "rust").wait().unwrap();
+    search::log(&service, &Caller::Guest, None, "rust").wait().unwrap();
     for refused in [
         post::view(&service, &ann, "6560c1a2ffeeddccbbaa0001"),
-        post::like(&service, &Caller::Nobody, &a),
+        post::like(&service, &Caller::Guest, &a),
         search::log(&service, &ann, None, ""),
     ] {
         refused.wait().unwrap_err();
@@ -200,16 +200,16 @@ fn figures_over_days_are_sums_averages_and_maxima() {
     let service = service();
     for visitors in [1, 4, 0, 2] {
         for from in 0..visitors {
-            service.visit(&Caller::Nobody, from);
+            service.visit(&Caller::Guest, from);
         }
         service.settle();
         service.clock().advance(DAY_MS);
     }
-    service.visit(&Caller::Nobody, 1);
+    service.visit(&Caller::Guest, 1);
     let figures = service.figures();
     assert_eq!((figures.total_visitor, figures.today_visitor, figures.highest_day_visitor), (8, 1, 4));
     assert_eq!(figures.day_avg_visitor, 1, "8 on 5 days");
-    let days = days_ago(&service, &Caller::Nobody, 5).unwrap().analysis;
+    let days = days_ago(&service, &Caller::Guest, 5).unwrap().analysis;
     let days: Vec<(&str, i64)> = days.iter().map(|day| (&day.date[5..], day.today_visitor)).collect();
     assert_eq!(days, [("11-19", 0), ("11-20", 1), ("11-21", 4), ("11-22", 0), ("11-23", 2), ("11-24", 1)]);
 }
@@ -217,12 +217,12 @@ fn figures_over_days_are_sums_averages_and_maxima() {
 #[test]
 fn reports_check_the_number_of_days_and_the_date() {
     let service = service();
-    assert_eq!(days_ago(&service, &Caller::Nobody, 366).unwrap().analysis.len(), 367);
+    assert_eq!(days_ago(&service, &Caller::Guest, 366).unwrap().analysis.len(), 367);
     for days in [-1, 367, i64::MIN, i64::MAX] {
-        assert!(matches!(days_ago(&service, &Caller::Nobody, days), Err(Error::BadRequest(_))));
+        assert!(matches!(days_ago(&service, &Caller::Guest, days), Err(Error::BadRequest(_))));
     }
     let date =
-        |year, month, d| day(&service, &Caller::Nobody, year, month, d).map(|d| d.analysis.date.clone());
+        |year, month, d| day(&service, &Caller::Guest, year, month, d).map(|d| d.analysis.date.clone());
     assert_eq!(date(2024, 2, 29).unwrap(), "2024-02-29");
     assert_eq!(date(1, 1, 1).unwrap(), "0001-01-01");
     assert_eq!(date(9_999, 12, 31).unwrap(), "9999-12-31");
@@ -240,7 +240,7 @@ fn student_numbers_are_truncated_and_added_up_except_for_administrators() {
     for id in ["2019001", "2019002", "2020001", "guests"] {
         service.visit(&service.member(id), 1);
     }
-    service.visit(&Caller::Nobody, 1);
+    service.visit(&Caller::Guest, 1);
     let removed = service.member("2019003");
     service.visit(&removed, 1);
     service.settle();
@@ -251,16 +251,16 @@ fn student_numbers_are_truncated_and_added_up_except_for_administrators() {
     };
     let truncated = ["2019 2", "2020 1", "gues 1", "guest 1", "removed 1"];
     let whole = ["2019001 1", "2019002 1", "2020001 1", "guest 1", "guests 1", "removed 1"];
-    assert_eq!(shown(&Caller::Nobody), truncated);
+    assert_eq!(shown(&Caller::Guest), truncated);
     assert_eq!(shown(&service.member("2021001")), truncated);
     assert_eq!(shown(&root), whole);
     assert_eq!(shown(&Caller::Operator), whole);
     // An answer that is cached for one caller is not shown to a caller with other permissions.
     let question = Question::Day(2026, 11, 20);
     let long = answer(&service, &root, question).unwrap();
-    let short = answer(&service, &Caller::Nobody, question).unwrap();
+    let short = answer(&service, &Caller::Guest, question).unwrap();
     assert!(long.json().len() > short.json().len());
-    assert!(Arc::ptr_eq(&short, &try_answer(&service, &Caller::Nobody, question).unwrap()));
+    assert!(Arc::ptr_eq(&short, &try_answer(&service, &Caller::Guest, question).unwrap()));
     assert!(try_answer(&service, &root, question).is_none());
 }
 
@@ -273,7 +273,7 @@ fn visits_of_removed_members_are_added_up_on_past_days_too() {
     service.settle();
     service.clock().advance(DAY_MS);
     let yesterday = || {
-        let day = days_ago(&service, &Caller::Nobody, 1).unwrap().analysis.remove(0);
+        let day = days_ago(&service, &Caller::Guest, 1).unwrap().analysis.remove(0);
         students(&day).into_iter().map(|(num, count)| format!("{num} {count}")).collect::<Vec<_>>()
     };
     assert_eq!(yesterday(), ["ann 1", "ben 1"]);
@@ -288,13 +288,13 @@ fn visits_of_removed_members_are_added_up_on_past_days_too() {
 #[test]
 fn a_request_counts_on_its_own_day_even_if_written_later() {
     let service = service();
-    service.visit(&Caller::Nobody, 1);
+    service.visit(&Caller::Guest, 1);
     service.clock().advance(DAY_MS);
-    let yesterday = || days_ago(&service, &Caller::Nobody, 1).unwrap().analysis[0].today_visitor;
+    let yesterday = || days_ago(&service, &Caller::Guest, 1).unwrap().analysis[0].today_visitor;
     assert_eq!(yesterday(), 1);
     // A request from the last millisecond of the day, written on the next day.
     service.clock().advance(-DAY_MS);
-    service.visit(&Caller::Nobody, 2);
+    service.visit(&Caller::Guest, 2);
     service.clock().advance(DAY_MS);
     assert_eq!(yesterday(), 2);
 }
@@ -303,7 +303,7 @@ fn a_request_counts_on_its_own_day_even_if_written_later() {
 fn answers_are_cached_until_something_is_counted_or_the_day_changes() {
     let service = service();
     let id = post(&service, "a");
-    let ask = |question| answer(&service, &Caller::Nobody, question).unwrap();
+    let ask = |question| answer(&service, &Caller::Guest, question).unwrap();
     let questions = [
         Question::Summary,
         Question::DaysAgo(3),
@@ -312,25 +312,25 @@ fn answers_are_cached_until_something_is_counted_or_the_day_changes() {
         Question::Realtime,
     ];
     for question in questions {
-        assert!(try_answer(&service, &Caller::Nobody, question).is_none());
+        assert!(try_answer(&service, &Caller::Guest, question).is_none());
         let first = ask(question);
         assert!(Arc::ptr_eq(&first, &ask(question)));
-        assert!(Arc::ptr_eq(&first, &try_answer(&service, &Caller::Nobody, question).unwrap()));
+        assert!(Arc::ptr_eq(&first, &try_answer(&service, &Caller::Guest, question).unwrap()));
     }
-    post::view(&service, &Caller::Nobody, &id).wait().unwrap();
-    assert!(try_answer(&service, &Caller::Nobody, Question::Summary).is_none());
+    post::view(&service, &Caller::Guest, &id).wait().unwrap();
+    assert!(try_answer(&service, &Caller::Guest, Question::Summary).is_none());
     assert!(str::from_utf8(ask(Question::Summary).json()).unwrap().contains(r#""total_view":1"#));
-    search::log(&service, &Caller::Nobody, None, "Rust").wait().unwrap();
+    search::log(&service, &Caller::Guest, None, "Rust").wait().unwrap();
     let trends = ask(Question::Realtime);
     assert_eq!(trends.json(), &br#"{"result":"success","search_realtime":[["rust",1]]}"#[..]);
     let days = ask(Question::DaysAgo(0));
     service.clock().advance(DAY_MS);
     for question in questions {
-        assert!(try_answer(&service, &Caller::Nobody, question).is_none(), "{question:?}");
+        assert!(try_answer(&service, &Caller::Guest, question).is_none(), "{question:?}");
     }
     assert_ne!(ask(Question::DaysAgo(0)).json(), days.json());
     for wrong in [Question::DaysAgo(367), Question::Day(2026, 2, 30)] {
-        assert!(matches!(answer(&service, &Caller::Nobody, wrong), Err(Error::BadRequest(_))));
+        assert!(matches!(answer(&service, &Caller::Guest, wrong), Err(Error::BadRequest(_))));
     }
 }
 
@@ -364,9 +364,9 @@ fn addresses_and_user_agents_are_never_on_disk() {
     let service = service();
     start(&service).unwrap();
     for from in 100..110 {
-        service.visit(&Caller::Nobody, from);
+        service.visit(&Caller::Guest, from);
         let guest = Guest::new(&service, Ipv4Addr::new(203, 0, 113, from).into(), AGENT.as_bytes());
-        search::log(&service, &Caller::Nobody, Some(guest), "rust").wait().unwrap();
+        search::log(&service, &Caller::Guest, Some(guest), "rust").wait().unwrap();
     }
     service.settle();
     let mut read = 0;
@@ -389,7 +389,7 @@ fn a_truncated_student_number_never_reads_guest_or_removed() {
         let service = service_with(config);
         service.visit(&service.member(id), 1);
         service.settle();
-        let day = day(&service, &Caller::Nobody, 2026, 11, 20).unwrap().analysis;
+        let day = day(&service, &Caller::Guest, 2026, 11, 20).unwrap().analysis;
         assert_eq!(students(&day), [(shown, 1)]);
     }
 }
@@ -400,7 +400,7 @@ fn an_event_committed_after_midnight_counts_on_the_day_before() {
     let service = service_at(midnight - 1, Config::default());
     let (tidings, clock) = (service.tidings.clone(), service.clock().clone());
     let yesterday = |tidings: &Tidings| {
-        let day = day(tidings, &Caller::Nobody, 2026, 11, 20).unwrap().analysis;
+        let day = day(tidings, &Caller::Guest, 2026, 11, 20).unwrap().analysis;
         day.today_view
     };
     let before = service.store().write(move |tx| {
@@ -430,7 +430,7 @@ fn a_replaced_day_key_is_nowhere_on_disk() {
     };
     let first = keys();
     assert_eq!((first.len(), on_disk(&first)), (2, 2));
-    service.visit(&Caller::Nobody, 1);
+    service.visit(&Caller::Guest, 1);
     service.settle();
     service.clock().advance(2 * DAY_MS);
     retention::delete_expired(service.analysis());

@@ -8,8 +8,8 @@ const HOUR_MS: i64 = 60 * 60 * 1_000;
 /// Counts one of each: Ann and a guest visit, a guest views the post, Ann likes it and searches.
 fn act(service: &Service, ann: &Caller, post: &str) {
     service.visit(&again(ann), 0);
-    service.visit(&Caller::Nobody, 1);
-    crate::post::view(service, &Caller::Nobody, post).wait().unwrap();
+    service.visit(&Caller::Guest, 1);
+    crate::post::view(service, &Caller::Guest, post).wait().unwrap();
     crate::post::like(service, ann, post).wait().unwrap();
     crate::post::unlike(service, ann, post).wait().unwrap();
     crate::search::log(service, ann, None, "rust").wait().unwrap();
@@ -59,7 +59,7 @@ fn today_is_compared_with_yesterday_at_the_same_time() {
 fn yesterdays_current_hour_counts_by_the_share_that_has_passed() {
     let service = service();
     for _ in 0..10 {
-        crate::search::log(&service, &Caller::Nobody, None, "rust").wait().unwrap();
+        crate::search::log(&service, &Caller::Guest, None, "rust").wait().unwrap();
     }
     // 08:36 yesterday; 08:30 today.
     service.clock().advance(24 * HOUR_MS - 6 * 60_000);
@@ -73,7 +73,7 @@ fn a_period_adds_up_its_days() {
     act(&service, &ann, &post);
     service.clock().advance(24 * HOUR_MS);
     act(&service, &ann, &post);
-    service.visit(&Caller::Nobody, 2);
+    service.visit(&Caller::Guest, 2);
     service.settle();
     let of = |first, last| period(&service, &Caller::Operator, first, last).unwrap();
     let both = of("2026-11-19", "2026-11-21");
@@ -132,7 +132,7 @@ fn the_share_of_an_hour_follows_the_wall_clock() {
         let at = Timestamp::parse(&format!("2026-11-20T{quarter}:00Z")).unwrap();
         let service = crate::testing::service_at(at, config);
         for _ in 0..8 {
-            crate::search::log(&service, &Caller::Nobody, None, "rust").wait().unwrap();
+            crate::search::log(&service, &Caller::Guest, None, "rust").wait().unwrap();
         }
         // The searches were at 09:15 yesterday; it is 09:15 today.
         service.clock().advance(24 * HOUR_MS);

@@ -21,7 +21,7 @@ fn all(service: &Service) -> Vec<String> {
 fn a_line_has_the_caller_the_time_the_request_and_the_status() {
     let service = service();
     let ann = service.member("Ann");
-    service.visit(&Caller::Nobody, 1);
+    service.visit(&Caller::Guest, 1);
     service.clock().advance(1);
     service.communicate_as(
         &ann,
@@ -67,12 +67,12 @@ fn only_administrators_read_the_log_of_others() {
         assert_eq!(refused(log_user(&service, &ben, other, 1)), "Not admin");
         assert_eq!(refused(log_user_date(&service, &ben, other, DAY, 1)), "Not admin");
     }
-    for caller in [Caller::Nobody, Caller::token("forged")] {
+    for caller in [Caller::Guest, Caller::token("forged")] {
         assert_eq!(refused(log_date(&service, &caller, DAY, 1)), "bad token");
         assert_eq!(refused(log_user(&service, &caller, "ann", 1)), "bad token");
     }
     // Permission is checked before the window and the limit.
-    assert_eq!(refused(log_date(&service, &Caller::Nobody, Window::default(), -1)), "bad token");
+    assert_eq!(refused(log_date(&service, &Caller::Guest, Window::default(), -1)), "bad token");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_public_log_is_readable_by_every_caller() {
     config.analysis.public_logs = true;
     let service = service_with(config);
     service.member("ann");
-    for caller in [Caller::Nobody, Caller::token("forged")] {
+    for caller in [Caller::Guest, Caller::token("forged")] {
         assert!(log_date(&service, &caller, DAY, 1).is_ok());
         assert!(log_user(&service, &caller, "ann", 1).is_ok());
         assert!(matches!(log_user(&service, &caller, "nobody", 1), Err(Error::NotFound)));
@@ -138,7 +138,7 @@ fn windows_reach_back_from_now_and_limits_hold() {
 fn at_most_the_thousand_newest_lines_are_returned() {
     let service = service();
     for _ in 0..1_100 {
-        service.visit(&Caller::Nobody, 1);
+        service.visit(&Caller::Guest, 1);
         service.clock().advance(1);
     }
     service.settle();
@@ -212,7 +212,7 @@ fn made_up_methods_are_stored_as_other_and_long_paths_truncated() {
     let feed = Operation::new("GET", "/get_newsfeed_of_topic/{category_name}").by("BREW");
     let path = format!("/get_newsfeed_of_topic/{}", "도".repeat(1_000));
     let communication = Communication {
-        caller: &Caller::Nobody,
+        caller: &Caller::Guest,
         operation: feed,
         path: &path,
         status: 405,
@@ -228,7 +228,7 @@ fn made_up_methods_are_stored_as_other_and_long_paths_truncated() {
 fn waiting_records_are_written_at_a_clean_stop() {
     let service = service();
     for _ in 0..100 {
-        service.visit(&Caller::Nobody, 1);
+        service.visit(&Caller::Guest, 1);
     }
     let path = service.path();
     let Service { tidings, dir } = service;
@@ -242,11 +242,11 @@ fn waiting_records_are_written_at_a_clean_stop() {
 fn a_report_includes_all_earlier_requests_while_reports_are_rare() {
     let service = service();
     for n in 1..=10 {
-        service.visit(&Caller::Nobody, 1);
+        service.visit(&Caller::Guest, 1);
         assert_eq!(summary(&service).unwrap().analysis.communication_avg, n);
     }
     for _ in 0..100 {
-        service.visit(&Caller::Nobody, 1);
+        service.visit(&Caller::Guest, 1);
         summary(&service).unwrap();
     }
     let revision = service.store().write(|tx| Ok::<_, crate::StoreError>(tx.revision())).unwrap();
@@ -259,16 +259,16 @@ fn lines_of_a_full_millisecond_continue_in_the_next() {
     let service = service();
     for _ in 0..2 {
         for _ in 0..10_000 {
-            service.visit(&Caller::Nobody, 1);
+            service.visit(&Caller::Guest, 1);
         }
         service.settle();
     }
     // Lines with later times exist, as if another process had written them.
     service.clock().advance(1_000);
-    service.visit(&Caller::Nobody, 1);
+    service.visit(&Caller::Guest, 1);
     service.settle();
     service.clock().advance(-1_000);
-    service.visit(&Caller::Nobody, 1);
+    service.visit(&Caller::Guest, 1);
     let lines = service.figures().communication_avg;
     let held: i64 = service.store().read(|tx| tx.one("SELECT count(*) FROM log", &[])?.take(0)).unwrap();
     assert_eq!((lines, held), (20_002, 20_002));
@@ -279,12 +279,12 @@ fn old_lines_are_deleted_with_their_requests() {
     let mut config = config::Config::default();
     config.analysis.log_days = 7;
     let service = service_with(config);
-    service.communicate(&Caller::Nobody, 1, "GET", "/get_post/{post_obi}", "/get_post/1");
+    service.communicate(&Caller::Guest, 1, "GET", "/get_post/{post_obi}", "/get_post/1");
     service.settle();
     for _ in 0..9 {
         service.clock().advance(DAY_MS);
         for _ in 0..700 {
-            service.visit(&Caller::Nobody, 1);
+            service.visit(&Caller::Guest, 1);
         }
         service.settle();
     }
@@ -300,7 +300,7 @@ fn old_lines_are_deleted_with_their_requests() {
     assert_eq!(counts(), (8 * 700, 1));
     assert_eq!(service.figures().communication_avg, 1 + 9 * 700, "counters stay");
     // A deleted request is inserted again.
-    service.communicate(&Caller::Nobody, 1, "GET", "/get_post/{post_obi}", "/get_post/1");
+    service.communicate(&Caller::Guest, 1, "GET", "/get_post/{post_obi}", "/get_post/1");
     assert_eq!(all(&service)[0], "guest GET /get_post/1 200");
 }
 
@@ -342,7 +342,7 @@ fn a_failed_commit_neither_loses_nor_mixes_up_lines() {
     let service = service();
     let feed = |name: &str| {
         let path = format!("/get_newsfeed_of_topic/{name}");
-        service.communicate(&Caller::Nobody, 1, "GET", "/get_newsfeed_of_topic/{category_name}", &path);
+        service.communicate(&Caller::Guest, 1, "GET", "/get_newsfeed_of_topic/{category_name}", &path);
         service.clock().advance(1);
     };
     for name in ["a", "a", "b", "b"] {

@@ -86,7 +86,7 @@ fn a_flood_of_new_paths_costs_a_bounded_number_of_statements() {
 fn a_flood_of_paths_is_logged_as_templates_and_spares_other_operations() {
     let service = service();
     let topic = |name: &str| {
-        service.communicate(&Caller::Nobody, 1, "GET", TOPIC, &format!("/get_newsfeed_of_topic/{name}"));
+        service.communicate(&Caller::Guest, 1, "GET", TOPIC, &format!("/get_newsfeed_of_topic/{name}"));
     };
     topic("cats");
     for n in 0..5_000 {
@@ -98,7 +98,7 @@ fn a_flood_of_paths_is_logged_as_templates_and_spares_other_operations() {
     topic("dogs");
     topic("cats");
     service.communicate(
-        &Caller::Nobody,
+        &Caller::Guest,
         1,
         "GET",
         "/get_post/{post_obi}",
@@ -131,7 +131,7 @@ fn paths_made_up_to_collide_do_not_collide() {
     assert!(pairs.len() > 4, "{pairs:?}");
     let service = service();
     for path in &pairs {
-        service.communicate(&Caller::Nobody, 1, "GET", TOPIC, path);
+        service.communicate(&Caller::Guest, 1, "GET", TOPIC, path);
     }
     service.settle();
     let sql = "SELECT count(*), count(DISTINCT hash) FROM request";
@@ -146,7 +146,7 @@ fn paths_made_up_to_collide_do_not_collide() {
 #[test]
 fn each_database_hashes_paths_with_its_own_permanent_key() {
     let hashed = |service: &Service| -> (i64, i64) {
-        service.visit(&Caller::Nobody, 1);
+        service.visit(&Caller::Guest, 1);
         service.settle();
         let sql = "SELECT hash, (SELECT count(*) FROM request) FROM request";
         let read = service.store().read(|tx| {
@@ -189,13 +189,13 @@ fn a_database_from_before_the_hash_key_keeps_its_lines() {
     let tidings = Tidings::builder(&path).config(config).clock(Clock::fixed(NOW)).open().unwrap();
     let service = Service { tidings, dir };
     for _ in 0..2 {
-        service.communicate(&Caller::Nobody, 1, "GET", TOPIC, topic);
+        service.communicate(&Caller::Guest, 1, "GET", TOPIC, topic);
     }
     assert_eq!(paths(&service), [topic; 3]);
     assert_eq!(rows(&service, "request"), 2, "the old row and a new one, which is found");
     // The old row is deleted with its lines.
     service.clock().advance(9 * DAY_MS);
-    service.communicate(&Caller::Nobody, 1, "GET", TOPIC, topic);
+    service.communicate(&Caller::Guest, 1, "GET", TOPIC, topic);
     service.settle();
     retention::delete_expired(service.analysis());
     assert_eq!((rows(&service, "request"), rows(&service, "log")), (1, 1));

@@ -27,15 +27,15 @@ fn pairs(pairs: &[(&str, i64)]) -> Vec<(String, i64)> {
 fn terms_are_ranked_by_count_then_by_last_search() {
     let service = service();
     for term in ["rust", "Go", " RUST ", "c", "go", "zig", "C", "ｒｕｓｔ"] {
-        search(&service, &Caller::Nobody, term);
+        search(&service, &Caller::Guest, term);
     }
     // All in one millisecond: the last one written is the newest.
     assert_eq!(ranking(&service), pairs(&[("c", 2), ("go", 2), ("rust", 2), ("ｒｕｓｔ", 1), ("zig", 1)]));
     service.clock().advance(1);
-    search(&service, &Caller::Nobody, "zig");
+    search(&service, &Caller::Guest, "zig");
     assert_eq!(ranking(&service)[0], ("zig".to_owned(), 2));
     for n in 0..20 {
-        search(&service, &Caller::Nobody, &format!("term {n}"));
+        search(&service, &Caller::Guest, &format!("term {n}"));
     }
     assert_eq!(ranking(&service).len(), 10);
 }
@@ -43,16 +43,16 @@ fn terms_are_ranked_by_count_then_by_last_search() {
 #[test]
 fn a_search_counts_for_24_hours_to_the_millisecond() {
     let service = service();
-    search(&service, &Caller::Nobody, "early");
+    search(&service, &Caller::Guest, "early");
     service.clock().advance(HOUR);
-    search(&service, &Caller::Nobody, "late");
-    search(&service, &Caller::Nobody, "early");
+    search(&service, &Caller::Guest, "late");
+    search(&service, &Caller::Guest, "early");
     service.clock().advance(23 * HOUR - 1);
     assert_eq!(ranking(&service), pairs(&[("early", 2), ("late", 1)]));
-    let cached = answer(&service, &Caller::Nobody, Question::Realtime).unwrap();
-    assert!(Arc::ptr_eq(&cached, &try_answer(&service, &Caller::Nobody, Question::Realtime).unwrap()));
+    let cached = answer(&service, &Caller::Guest, Question::Realtime).unwrap();
+    assert!(Arc::ptr_eq(&cached, &try_answer(&service, &Caller::Guest, Question::Realtime).unwrap()));
     service.clock().advance(1);
-    assert!(try_answer(&service, &Caller::Nobody, Question::Realtime).is_none());
+    assert!(try_answer(&service, &Caller::Guest, Question::Realtime).is_none());
     assert_eq!(ranking(&service), pairs(&[("early", 1), ("late", 1)]));
     service.clock().advance(HOUR);
     assert!(ranking(&service).is_empty());
@@ -70,16 +70,16 @@ fn blocked_terms_and_terms_of_few_visitors_are_left_out() {
         search(&service, &ann, "mine");
         search(&service, &ben, "ours");
         search(&service, &ann, "ours");
-        search::log(&service, &Caller::Nobody, Some(guest(1)), "guests").wait().unwrap();
+        search::log(&service, &Caller::Guest, Some(guest(1)), "guests").wait().unwrap();
     }
-    for caller in [&ann, &ben, &Caller::Nobody] {
+    for caller in [&ann, &ben, &Caller::Guest] {
         search(&service, caller, "bad word");
     }
     assert!(ranking(&service).is_empty());
     service.clock().advance(HOUR);
-    search::log(&service, &Caller::Nobody, Some(guest(1)), "ours").wait().unwrap();
-    search::log(&service, &Caller::Nobody, Some(guest(2)), "guests").wait().unwrap();
-    search::log(&service, &Caller::Nobody, Some(guest(3)), "guests").wait().unwrap();
+    search::log(&service, &Caller::Guest, Some(guest(1)), "ours").wait().unwrap();
+    search::log(&service, &Caller::Guest, Some(guest(2)), "guests").wait().unwrap();
+    search::log(&service, &Caller::Guest, Some(guest(3)), "guests").wait().unwrap();
     assert_eq!(ranking(&service), pairs(&[("ours", 11), ("guests", 7)]));
     // When the early searches no longer count, too few visitors are left.
     service.clock().advance(23 * HOUR);
@@ -89,10 +89,10 @@ fn blocked_terms_and_terms_of_few_visitors_are_left_out() {
 #[test]
 fn searches_from_before_the_start_and_of_other_processes_count() {
     let service = service();
-    search(&service, &Caller::Nobody, "before");
+    search(&service, &Caller::Guest, "before");
     let other = Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap();
     assert_eq!(ranking(&other), pairs(&[("before", 1)]));
-    search(&service, &Caller::Nobody, "meanwhile");
+    search(&service, &Caller::Guest, "meanwhile");
     let versions = other.store().versions();
     let version = service.store().version(crate::store::Topic::Terms);
     versions.wait_for(crate::store::Topic::Terms, version - 1, std::time::Duration::from_secs(10), || false);
@@ -102,9 +102,9 @@ fn searches_from_before_the_start_and_of_other_processes_count() {
 #[test]
 fn searches_that_no_longer_count_are_deleted() {
     let service = service();
-    search(&service, &Caller::Nobody, "old");
+    search(&service, &Caller::Guest, "old");
     service.clock().advance(25 * HOUR);
-    search(&service, &Caller::Nobody, "new");
+    search(&service, &Caller::Guest, "new");
     retention::delete_expired(service.analysis());
     let terms = service.store().read(|tx| tx.rows("SELECT term FROM term", &[])).unwrap();
     assert_eq!(terms.into_iter().map(|mut row| row.take::<String>(0).unwrap()).collect::<Vec<_>>(), ["new"]);
@@ -112,7 +112,7 @@ fn searches_that_no_longer_count_are_deleted() {
     service.clock().advance(26 * HOUR);
     retention::delete_expired(service.analysis());
     assert!(ranking(&service).is_empty());
-    search(&service, &Caller::Nobody, "newest");
+    search(&service, &Caller::Guest, "newest");
     assert_eq!(ranking(&service), pairs(&[("newest", 1)]));
     assert_eq!(service.figures().search_count, 3, "deleted searches stay counted");
 }
@@ -134,7 +134,7 @@ proptest! {
             // Six guests of one network, and three guests of three other networks.
             let guest = Guest(Some(VisitorNumber::guest(-1 - i64::from(from))), Network(u32::from(from.saturating_sub(5))));
             let term = format!("term {term}");
-            search::log(&service, &Caller::Nobody, Some(guest), &term).wait().unwrap();
+            search::log(&service, &Caller::Guest, Some(guest), &term).wait().unwrap();
             searches.push((service.clock().now(), n, term, from));
             if !reads {
                 continue;
@@ -172,7 +172,7 @@ fn one_address_with_many_user_agents_cannot_make_a_trend() {
     let service = service_with(config);
     let search = |address: [u8; 4], agent: &str, term: &str| {
         let guest = Guest::new(&service, address.into(), agent.as_bytes());
-        search::log(&service, &Caller::Nobody, Some(guest), term).wait().unwrap();
+        search::log(&service, &Caller::Guest, Some(guest), term).wait().unwrap();
     };
     for n in 0..200 {
         search([203, 0, 113, n], &format!("agent {}", n % 25), "gamed");
@@ -224,12 +224,12 @@ fn searches_of_crawlers_are_counted_but_make_no_trend() {
     let service = service_with(config);
     let guest = |from| Guest::new(&service, Ipv4Addr::new(203, 0, 113, from).into(), b"");
     let crawler = Guest::new(&service, Ipv4Addr::LOCALHOST.into(), b"Googlebot/2.1");
-    search::log(&service, &Caller::Nobody, Some(crawler), "crawled").wait().unwrap();
+    search::log(&service, &Caller::Guest, Some(crawler), "crawled").wait().unwrap();
     for guest in [Some(guest(1)), Some(crawler), None] {
-        search::log(&service, &Caller::Nobody, guest, "one").wait().unwrap();
+        search::log(&service, &Caller::Guest, guest, "one").wait().unwrap();
     }
     assert!(ranking(&service).is_empty(), "an unknown visitor does not count as a visitor");
-    search::log(&service, &Caller::Nobody, Some(guest(2)), "one").wait().unwrap();
+    search::log(&service, &Caller::Guest, Some(guest(2)), "one").wait().unwrap();
     assert_eq!(ranking(&service), pairs(&[("one", 3)]));
     assert_eq!(service.figures().search_count, 5);
 }

@@ -24,7 +24,7 @@ fn notice(tidings: &Tidings) -> String {
 }
 
 fn read(tidings: &Tidings, id: &str) -> i64 {
-    notice::get(tidings, &Caller::Nobody, id).unwrap().notice_list.view
+    notice::get(tidings, &Caller::Guest, id).unwrap().notice_list.view
 }
 
 /// Returns the views of every notice in the database.
@@ -162,7 +162,7 @@ fn views_for_which_the_store_has_no_room_are_written_with_the_next_flush() {
     let service = service();
     let id = notice(&service);
     // The notice is cached before the store is full.
-    notice::list(&service, &Caller::Nobody).unwrap();
+    notice::list(&service, &Caller::Guest).unwrap();
     let (go, wait) = channel::<()>();
     let held = service.store().submit(move |_| {
         wait.recv().unwrap();

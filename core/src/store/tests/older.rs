@@ -97,14 +97,14 @@ fn a_database_of_each_earlier_version_keeps_its_posts_and_serves_feeds() {
         assert_eq!(titles(&popular), ["Whale", "Crab", "Oven"], "from version {version}");
         let counts = |page: &FeedPage| page.posts().map(|post| (post.view, post.fav_cnt)).collect::<Vec<_>>();
         assert_eq!(counts(&popular), [(4, 1), (1, 0), (0, 0)], "from version {version}");
-        let sea = newsfeed::topic(&service, &Caller::Nobody, "sea", &first).unwrap();
+        let sea = newsfeed::topic(&service, &Caller::Guest, "sea", &first).unwrap();
         assert_eq!(titles(&sea).len(), 2, "from version {version}");
         let recommended = newsfeed::recommended(&service, &ben, &first).unwrap();
         assert_eq!(titles(&recommended), ["Oven"], "without the viewed posts, from version {version}");
         let found = search::run(&service, "whales whale", 10).unwrap().search_result;
         assert_eq!(found[0].post.title, "Whale", "from version {version}");
         assert_eq!(post::categories(&service).unwrap().categories.len(), 2, "from version {version}");
-        assert_eq!(notice::list(&service, &Caller::Nobody).unwrap().notices()[0].view, 3);
+        assert_eq!(notice::list(&service, &Caller::Guest).unwrap().notices()[0].view, 3);
     }
 }
 

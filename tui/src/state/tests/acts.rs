@@ -293,7 +293,7 @@ fn the_log_is_filtered_and_followed() {
     stage.sees("401");
     stage.sees_not("/get_popularity_newsfeed");
     stage.keys(&["Enter"]);
-    data::asks(&stage.service.tidings, &Caller::Nobody, 3, "/insert_post", 401);
+    data::asks(&stage.service.tidings, &Caller::Guest, 3, "/insert_post", 401);
     stage.tick(1_000);
     tidings_core::analysis::insert_device(&stage.service.tidings, "pc").wait().unwrap();
     stage.tick(1_000);
@@ -320,7 +320,7 @@ fn a_followed_log_shows_the_newest_line_unless_another_line_is_selected() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
     let more = |stage: &mut Stage, path| {
         for from in 0..40 {
-            data::asks(&stage.service.tidings, &Caller::Nobody, from, path, 200);
+            data::asks(&stage.service.tidings, &Caller::Guest, from, path, 200);
         }
         tidings_core::analysis::insert_device(&stage.service.tidings, "pc").wait().unwrap();
         stage.tick(1_000);

@@ -67,7 +67,7 @@ pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
     clock.advance(-28 * DAY_MS);
     for day in 0..27_u8 {
         for from in 0..4 + day * 2 / 3 + [0, 5, 7, 6, 4, 1, 0][usize::from(day) % 7] {
-            asks(tidings, &Caller::Nobody, from, "/get_popularity_newsfeed", 200);
+            asks(tidings, &Caller::Guest, from, "/get_popularity_newsfeed", 200);
         }
         clock.advance(DAY_MS);
     }
@@ -97,13 +97,13 @@ pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
     for hour in 0..33_u8 {
         clock.advance(end - clock.now() - DAY_MS - 8 * HOUR_MS - 36 * 60_000 + i64::from(hour) * HOUR_MS);
         for from in 0..hour % 24 {
-            asks(tidings, &Caller::Nobody, from, "/get_popularity_newsfeed", 200);
+            asks(tidings, &Caller::Guest, from, "/get_popularity_newsfeed", 200);
             clock.advance(1_000);
         }
         if hour % 3 == 0 {
             asks(tidings, &ben, 0, "/get_userinfo", 200);
             post::view(tidings, &ben, &posts[usize::from(hour) % 3]).wait().unwrap();
-            post::view(tidings, &Caller::Nobody, &posts[0]).wait().unwrap();
+            post::view(tidings, &Caller::Guest, &posts[0]).wait().unwrap();
             search::log(tidings, &ben, None, ["도서관", "library hours", "exam"][usize::from(hour) / 3 % 3])
                 .wait()
                 .unwrap();
@@ -114,7 +114,7 @@ pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
     }
     post::like(tidings, &ben, &posts[1]).wait().unwrap();
     asks(tidings, &ann, 0, "/insert_notice", 200);
-    asks(tidings, &Caller::Nobody, 9, "/insert_notice", 401);
+    asks(tidings, &Caller::Guest, 9, "/insert_notice", 401);
     clock.advance(end - clock.now());
     // Its commit follows those of the recorded requests.
     analysis::insert_device(tidings, "pc").wait().unwrap();

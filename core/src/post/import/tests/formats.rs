@@ -225,7 +225,7 @@ fn an_export_can_be_cancelled_and_is_for_administrators() {
     let ann = service.member("ann");
     let mut nothing = |_: &[u8], _| panic!("nothing is handed on");
     assert!(matches!(export(&service, &ann, &mut nothing), Err(Error::Forbidden)));
-    assert!(matches!(export(&service, &Caller::Nobody, &mut nothing), Err(Error::BadToken)));
+    assert!(matches!(export(&service, &Caller::Guest, &mut nothing), Err(Error::BadToken)));
 }
 
 #[test]
