@@ -208,7 +208,7 @@ mod tests {
         assert!(words.as_str().unwrap().contains("at most 7 words"), "{words}");
         let import = &document["paths"]["/import_posts"]["post"];
         let description = import["description"].as_str().unwrap().replace('\n', " ");
-        assert!(description.contains("at most 1,000 bytes"), "{import}");
+        assert!(description.contains("up to 1,000 bytes"), "{import}");
         let too_large =
             |path: &str| document["paths"][path]["post"]["responses"]["413"]["description"].clone();
         assert_eq!(too_large("/import_posts"), "`payload too large`: the body has more than 1,000 bytes.");

@@ -121,8 +121,10 @@ fn a_damaged_database_is_reported_and_another_kind_of_file_is_refused() {
     let damaged = tidings(directory.path(), &["check", "--json"], "");
     assert_eq!(damaged.status, 1, "{damaged:?}");
     assert_eq!(failed_checks(&damaged)[0], "integrity");
-    assert!(damaged.stdout.contains("tidings restore"), "{damaged:?}");
+    assert!(damaged.stdout.contains("restore a backup"), "{damaged:?}");
     assert!(!damaged.stdout.contains("panicked"));
+    let for_people = tidings(directory.path(), &["check"], "");
+    assert!(for_people.stdout.contains("tidings restore"), "{for_people:?}");
 
     Connection::open(path("other.db")).unwrap().execute_batch("CREATE TABLE member (x)").unwrap();
     for (name, says) in [("none.db", "none.db"), ("other.db", "not a tidings database")] {
