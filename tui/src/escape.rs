@@ -15,7 +15,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, is_unsafe)
 }
 
-/// Returns a text that may have several lines: line breaks stay, everything else is escaped as in [`line`].
+/// Returns a text that may have several lines: line breaks stay, everything else is escaped as in [`line()`].
 pub fn block(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n' && is_unsafe(c))
 }
