@@ -68,7 +68,7 @@ impl Traffic {
 
     /// Records a communication of the rare member, or else of a guest or a frequent member.
     fn communicate(&mut self, tidings: &Tidings, is_rare: bool) {
-        // Half of the communications are of guests.
+        // Half of the communications come from guests.
         let member = self.next(MEMBERS as u64 * 2);
         let member =
             if is_rare { Some(MEMBERS) } else { usize::try_from(member).ok().filter(|n| *n < MEMBERS) };

@@ -43,7 +43,7 @@ pub struct Failure {
     pub input: Vec<u8>,
     /// The file name: the target, the seed and the number of the input, or the name of the regression.
     pub name: String,
-    /// The reason of the failure.
+    /// The reason for the failure.
     pub reason: String,
 }
 

@@ -127,7 +127,7 @@ fn a_nickname_has_1_to_30_characters_without_control_characters_and_not_only_spa
 #[test]
 fn lengths_are_counted_after_composition_and_composed_texts_are_the_same() {
     let server = Server::start();
-    // 30 characters composed, 60 as sent; a password that is 8 as sent and 4 composed.
+    // Composition shortens ann's nickname from 60 to 30 characters, and bob's password from 8 to 4.
     assert_eq!(sign_up(&server, "ann", "cafe\u{301} cafe\u{301}", &"e\u{301}".repeat(30)), "200 success");
     assert_eq!(sign_up(&server, "bob", &"e\u{301}".repeat(4), "x"), "200 wrong user info");
     assert_eq!(sign_up(&server, "bob", PASSWORD, &"e\u{301}".repeat(31)), "200 wrong user info");

@@ -149,7 +149,7 @@ fn an_interrupted_import_reports_its_progress_and_resumes_when_repeated() {
         import.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = import.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
-        // Until the import no longer reads.
+        // Write until the import stops reading.
         let mut n = 0;
         while writeln!(stdin, "{{\"id\": \"member-{n}\"}}").is_ok() {
             n += 1;

@@ -267,7 +267,7 @@ fn opening_a_topic_feed_adds_it_to_the_members_list() {
     import(&server, &posts, 4);
     let ann = server.member("ann");
     let opened = || ann.get("/get_specific_userinfo/4").succeeded().list("newsfeed_list").to_vec();
-    // These add nothing: another feed, an unknown topic, a page after the first, an invalid token.
+    // None of these is recorded: another feed, an unknown topic, a page after the first, an invalid token.
     let _ = feed(&ann, "/get_popularity_newsfeed");
     let _ = feed(&ann, "/get_recommendation_newsfeed");
     let _ = feed(&ann, "/get_newsfeed_of_topic/unknown");

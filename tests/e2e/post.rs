@@ -317,7 +317,7 @@ fn only_administrators_change_posts() {
         assert_eq!(ann.get(&format!("/remove_post/{id}")).said(), "403 Not admin");
     }
     assert_eq!(ann.post("/insert_post", sample::post("mine")).said(), "403 Not admin");
-    // When the feed shows a later post, it would show the refused ones as well.
+    // Once the feed shows a later post, it would also show the refused posts.
     let other = insert(&admin, sample::post("other"));
     wait_until("the feed shows the next post", || all(&server).len() > 1);
     assert_eq!(all(&server), [before, vec![get(&server, &other)]].concat());

@@ -47,7 +47,7 @@ pub(crate) struct Against {
 pub(crate) struct Turns {
     /// The number of turns in a measurement; odd, so that there is a median.
     count: u32,
-    /// How long a turn measures each thing.
+    /// The time for which a turn measures the server, and each baseline.
     slice: Duration,
     /// The time left for repeating disturbed turns, shared by clones.
     patience: Rc<Cell<Duration>>,

@@ -53,7 +53,7 @@ fn others() -> Option<u64> {
         let Some(number) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
             continue;
         };
-        // A process may exit meanwhile; its parent then has its ticks.
+        // A process may exit during the scan; its parent then has its ticks.
         let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
         let Some((parent, used)) = parent_and_ticks(&stat) else { continue };
         if number != me && parent != me && parent != SYSTEM {

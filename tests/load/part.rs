@@ -40,7 +40,7 @@ pub(crate) enum Part {
     SignIn,
     /// The analytics reports, read while nothing changes
     Analytics,
-    /// Guest feeds with access log and counters, compared with neither
+    /// Guest feeds with access log and counters, compared with feeds without them
     Counting,
     /// Words similar to three tokens, in a large word model
     SimilarWords,

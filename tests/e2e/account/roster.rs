@@ -77,7 +77,7 @@ fn an_interrupted_roster_import_resumes_when_repeated() {
     let writer = std::thread::spawn(move || {
         let _ = stdin.write_all(b"id,name,password\n");
         let mut n = 0;
-        // Until the import no longer reads.
+        // Write until the import stops reading.
         while stdin.write_all(line(n).as_bytes()).is_ok() {
             n += 1;
         }

@@ -172,13 +172,13 @@ struct University {
 
 /// How the verifier responds.
 enum Behaviour {
-    /// With status 200 and this JSON body.
+    /// Responds with status 200 and this JSON body.
     Json(Value),
-    /// With this status, these header lines and this body.
+    /// Responds with this status, these header lines and this body.
     Response(u16, &'static str, &'static [u8]),
-    /// It reads the request and never responds.
+    /// Reads the request and never responds.
     Silent,
-    /// With one byte at a time, without end.
+    /// Sends one byte at a time, without end.
     Trickle,
 }
 

@@ -224,7 +224,7 @@ fn a_full_disk_leaves_the_previous_backup_and_no_partial_file() {
     assert_eq!(names(directory.path()), before);
     assert_eq!(fs::read(directory.path().join("copy.db")).unwrap(), copy);
 
-    // A disk whose free space is too small from the beginning.
+    // The free space of this disk is too small from the start.
     let small = tempfile::tempdir().unwrap();
     let place = small.path().display();
     let script = format!(

@@ -1,4 +1,4 @@
-//! What each command prints for people without a terminal: untruncated, without colour, and with its exit status.
+//! The output of each command without a terminal: untruncated, without colour, and with its exit status.
 
 use std::fmt::Write as _;
 

@@ -138,7 +138,7 @@ fn two_servers_on_one_file_count_together() {
     let _ = ann.get(&format!("/post_like/{id}")).succeeded();
     let _ = there(&ann).get(&format!("/post_like/{id}")).succeeded();
     let _ = there(&ann).post("/search_logging", json!({ "search": "rust" })).succeeded();
-    // The other server knows it within one second; on a busy machine the test may try again.
+    // The other server counts the search within one second; on a busy machine the test may try again.
     let mut searched = 1;
     wait_until("a search appears in the other server's trends within a second", || {
         let began = Instant::now();
@@ -156,7 +156,7 @@ fn two_servers_on_one_file_count_together() {
         wait_until("the counts of both servers are added up", || {
             let figures = figures(server);
             let names = ["total_view", "total_fav", "search_count", "today_visitor"];
-            // The named guest, the guest without a name who signs up and reads, admin, and ann.
+            // The visitors are the guest with a user agent, the guest without one, admin and ann.
             names.map(|name| figures[name].clone()) == [3, 1, searched, 4].map(Value::from)
         });
         let devices = server.anyone().get("/get_device").succeeded().body;

@@ -2,8 +2,8 @@
 //!
 //! The test records all writes, syncs and responses of a server and some commands in a journal while several clients
 //! use them. For many moments it reconstructs the disk as a power cut may leave it (`journal.rs`): with none, all, or
-//! some sectors of the unsynced data. Each such database must open, be sound, and hold everything that had been
-//! acknowledged by then.
+//! some sectors of the unsynced data. Each such database must open, be sound, and hold every write that was
+//! acknowledged before the power cut.
 //!
 //! The suite tests some of the moments. To test a power cut after every record of the journal:
 //!

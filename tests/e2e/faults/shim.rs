@@ -34,7 +34,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// Returns the faults of the change with this number, one for each way to fail.
+    /// Returns the faults of the change with this number, one for each way in which it can fail.
     pub(super) fn each(at: u64) -> [Self; 6] {
         let of = |how, lasts| Self { at, how, lasts };
         [

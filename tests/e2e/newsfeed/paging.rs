@@ -157,7 +157,7 @@ fn a_next_belongs_to_its_feed_and_its_member() {
         ("/get_newsfeed_of_topic/unknown", [&topic, &popular, &recommended]),
         ("/get_recommendation_newsfeed", [&popular, &topic, &anns]),
     ];
-    // With the current orders, and after an import has replaced them.
+    // Checks the current orders, and the orders after an import has replaced the feed index.
     for posts in [60, 61] {
         if posts == 61 {
             import(&server, &[post(60)], 61);

@@ -22,7 +22,7 @@ pub(super) fn reports(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     reports.iter().map(|path| read(world, turns, &path[1..], path, REPORT_RATIO)).collect()
 }
 
-/// Compares guest feeds of two servers with the same posts, one of which neither logs nor counts requests.
+/// Compares guest feeds of two servers with the same posts, one of which does not log or count requests.
 pub(super) fn counting(program: &Program, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
     let file = program.directory.join("posts.jsonl");
     fs::write(&file, data::posts(posts))?;

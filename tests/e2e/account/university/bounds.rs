@@ -1,4 +1,4 @@
-//! Bounds of what is sent to the verifier, and of what it may return.
+//! The bounds of requests to the verifier and of its responses.
 
 use serde_json::json;
 use tidings_tests::{command, run};

@@ -49,7 +49,7 @@ fn a_killed_backup_leaves_the_previous_one_whole() {
     for round in 0..12_u32 {
         let begun = Instant::now();
         let mut backup = spawn(tidings_command(&database, &["backup", "copy.db"]));
-        // Kills at the start in round 0; later once the partial file exists and `round` times 15 ms have passed.
+        // Kills at the start in round 0, later once the partial file exists and 15 ms per round have passed.
         busy_wait(&mut backup, || round == 0 || partial_files(directory.path()) > 0);
         busy_wait(&mut backup, || begun.elapsed() >= Duration::from_millis(15) * round);
         backup.kill().unwrap();
@@ -87,7 +87,7 @@ fn a_killed_restore_leaves_the_old_database_or_the_new_one() {
         let begun = Instant::now();
         let mut restore = spawn(tidings_command(&database, &["restore", "copy.db", "--yes"]));
         match round % 4 {
-            // At the start, during the copy, when the kept old database appears, and after a growing delay.
+            // Kills at the start, during the copy, when the kept old database appears, or after a growing delay.
             0 => {}
             1 => busy_wait(&mut restore, || partial_files(directory.path()) > 0),
             2 => {
