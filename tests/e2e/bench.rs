@@ -41,9 +41,9 @@ fn server_with_posts_and_acts() -> Server {
 fn the_recommended_ranking_beats_the_baselines() {
     let server = server_with_posts_and_acts();
     let output = server.cli(["bench", "feed", "--at", "2025-03-11", "--json"]).succeeded();
-    // The recommended feed ranks the post that is read next first. The newest post is about cats, the second newest about
-    // dogs. The most popular unread posts are the five of the other member, whose rare words also occur in posts
-    // that were read.
+    // The recommended feed ranks the post that is read next first. The newest post is about cats, the second newest
+    // about dogs. The most popular unread posts are the five of the other member, whose rare words also occur in
+    // posts that were read.
     insta::assert_json_snapshot!(output.json(), @r#"
     {
       "at": "2025-03-11T00:00:00.000Z",

@@ -209,7 +209,7 @@ fn drive_all(address: SocketAddr, drivers: Vec<Driver>, length: Option<Duration>
     let limit = length.unwrap_or_default() + ANSWER_TIMEOUT;
     runtime
         .block_on(async { tokio::time::timeout(limit, local).await })
-        .map_err(|_| "no answer for a minute")?;
+        .map_err(|_| "no response for a minute")?;
     let busy = processor_time().saturating_sub(used).as_secs_f64();
     Ok(busy / started.elapsed().as_secs_f64())
 }

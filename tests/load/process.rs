@@ -62,7 +62,7 @@ fn give(child: &mut Child, input: &[u8]) -> Result<()> {
 }
 
 fn read_address(child: &mut Child) -> Result<SocketAddr> {
-    let stdout = child.stdout.take().ok_or("a server without output")?;
+    let stdout = child.stdout.take().ok_or("the standard output of the server is not piped")?;
     let mut lines = BufReader::new(stdout);
     let mut line = String::new();
     while lines.read_line(&mut line)? > 0 {

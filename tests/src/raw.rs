@@ -65,14 +65,14 @@ fn line(reader: &mut impl BufRead) -> Option<String> {
         Ok(0) => return None,
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return None,
-        Err(error) => panic!("no answer: {error}"),
+        Err(error) => panic!("no response: {error}"),
     }
-    Some(line.strip_suffix("\r\n").expect("a whole line").to_owned())
+    Some(line.strip_suffix("\r\n").expect("the line is complete").to_owned())
 }
 
 fn exactly(reader: &mut impl BufRead, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
-    reader.read_exact(&mut bytes).expect("as many bytes as announced");
+    reader.read_exact(&mut bytes).expect("the body is complete");
     bytes
 }
 

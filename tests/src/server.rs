@@ -159,7 +159,7 @@ impl Server {
             self.stop();
         }
         if let Err(log) = self.try_restart() {
-            panic!("the server did not get ready; its log:\n{log}");
+            panic!("the server did not become ready; its log:\n{log}");
         }
     }
 
