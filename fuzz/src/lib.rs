@@ -18,7 +18,7 @@
 //! tries these files first.
 //!
 //! The parser of the settings file belongs to the command line, which is not a library, so its test is in
-//! `cli/src/settings/layers.rs`.
+//! `cli/src/settings/file.rs`.
 
 pub mod examples;
 pub mod mutate;

@@ -16,7 +16,7 @@ pub struct Target {
     pub run: fn(&[u8]) -> bool,
     /// Tokens that are inserted into inputs.
     pub dictionary: &'static [&'static str],
-    /// The relative cost of an input: a run with a fixed number of inputs divides that number by the cost.
+    /// The relative cost of an input; `tests/short.rs` divides its number of inputs by it.
     pub cost: u64,
     examples: fn() -> Vec<Vec<u8>>,
 }
