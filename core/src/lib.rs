@@ -64,7 +64,7 @@
 //!
 //! Operations block the calling thread unless their signature says otherwise:
 //!
-//! - An operation that returns [`Pending`] has queued a write and does not wait for the disk. [`Pending::wait`] blocks
+//! - An operation that returns [`Pending`] has queued a write and does not wait for the disk. `Pending::wait` blocks
 //!   until the write is on disk; `.await` does the same on any async runtime without blocking a thread.
 //! - A `try_` function, such as [`notice::try_list`], never blocks: it answers from memory, or returns `None` when the
 //!   answer needs the database. The caller then calls the function without the prefix.
@@ -123,7 +123,7 @@
 //!   members, imports the roster and trains words. No HTTP request has the operator's rights. [`backup`] and [`check`] work on a
 //!   file rather than on a [`Tidings`], so they take the authority itself, [`Operator`](account::Operator).
 //!
-//! The functions that run the service are not operations and take no caller: [`newsfeed::warm`], [`words::follow`],
+//! The functions that run the service are not operations and take no caller: [`Tidings::start`],
 //! [`analysis::record`], [`stats`], [`changes`].
 //!
 //! The modules above use the store, [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],

@@ -12,7 +12,7 @@ use super::StoreError;
 #[must_use = "the write may fail: wait for its result"]
 pub struct Pending<T, E>(Answer<T, E>);
 
-/// The future of a [`Pending`].
+/// The future of a `Pending`.
 #[must_use = "futures do nothing unless polled"]
 pub struct PendingFuture<T, E>(FutureState<T, E>);
 
