@@ -1,8 +1,8 @@
 //! Backs up and restores the database.
 //!
-//! A backup is one snapshot, whatever other processes write meanwhile. It is written to a temporary file next to its
-//! destination, checked, and renamed, so the destination is always complete: the old file or the new one. A backup is a
-//! normal database in one file, readable only by its owner. It does not include the key that signs tokens.
+//! A backup is one snapshot, even if other processes write while it is made. It is written to a temporary file next to
+//! its destination, checked, and renamed, so the destination is always complete: the old file or the new one. A backup
+//! is a normal database in one file, readable only by its owner. It does not include the key that signs tokens.
 //!
 //! A restore replaces the whole database with a checked copy of a backup and keeps the old database under another name.
 //! No process may have the database open: SQLite holds locks on the file while a connection is open, and the system
@@ -51,7 +51,7 @@ pub struct Restored {
     pub kept: Option<PathBuf>,
 }
 
-/// The error of a backup or restore, which then has changed nothing.
+/// The error of a failed backup or restore, which has changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// There is no database to copy.
@@ -136,7 +136,7 @@ impl BackupError {
     }
 }
 
-/// Copies the database at `database` to `to`. Other processes may read and write it meanwhile.
+/// Copies the database at `database` to `to`. Other processes may read and write it during the copy.
 ///
 /// An earlier backup at `to` is replaced atomically by the complete new one; any other file is left alone. `progress`
 /// receives the progress.
@@ -197,7 +197,8 @@ pub fn restore(
     Ok(Restored { report, kept })
 }
 
-/// Removes incomplete copies that killed restores have left next to the database, as a later backup or restore does.
+/// Removes incomplete copies that killed restores have left next to the database. A later backup or restore does the
+/// same.
 pub(crate) fn remove_strays(database: &Path) {
     let database = files::resolved(database).unwrap_or_else(|_| database.to_owned());
     draft::remove_strays(files::directory(&database));
@@ -234,12 +235,12 @@ fn same(one: &Path, other: &Path) -> bool {
 
 /// Returns whether `file` is the database at `database` or a file that belongs to it.
 pub(crate) fn belongs(database: &Path, file: &Path) -> bool {
-    // A path that cannot be resolved has no file of ours.
+    // If a path cannot be resolved, it does not name one of these files.
     let (Ok(database), Ok(file)) = (files::resolved(database), files::resolved(file)) else { return false };
     files_of(&database).iter().any(|own| same(own, &file))
 }
 
-/// Refuses a destination that has a file other than a backup.
+/// Refuses a destination at which there is a file other than a backup.
 fn replaceable(database: &Path, to: &Path) -> Result<()> {
     if belongs(database, to) {
         return Err(BackupError::Itself(to.to_owned()));
@@ -251,7 +252,7 @@ fn replaceable(database: &Path, to: &Path) -> Result<()> {
     if about.is_dir() {
         return Err(BackupError::File { path: to.to_owned(), cause: io::ErrorKind::IsADirectory.into() });
     }
-    // A log next to it means that a process has the file open; later SQLite would take it for the new file's log.
+    // A log next to the file means that a process has it open. SQLite would later use this log for the new file.
     if fs::exists(beside(to, "-wal")).unwrap_or(true) || fs::exists(beside(to, "-journal")).unwrap_or(true) {
         return Err(BackupError::InUse(to.to_owned()));
     }

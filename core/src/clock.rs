@@ -1,8 +1,8 @@
 //! Points in time, and the clock that tests can set.
 //!
-//! [`Timestamp`] is a date and a time of day. [`Monotonic`] is for waits and ages: it does not change when the system's
-//! date is set. Neither converts to the other. The difference of two points of either kind is an `i64` of milliseconds,
-//! negative when the second is later; sums and differences saturate at the ends of the range.
+//! [`Timestamp`] is a date and a time of day. [`Monotonic`] measures waits and ages: it does not change when the
+//! system's date is set. Neither converts to the other. The difference of two points of either kind is an `i64` of
+//! milliseconds, negative when the second is later; sums and differences saturate at the ends of the range.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -70,7 +70,8 @@ impl Timestamp {
     }
 }
 
-/// Writes RFC 3339, UTC, with milliseconds. A time outside the years 0 to 9999 is shown as the nearest within them.
+/// Writes RFC 3339, UTC, with milliseconds. A time outside the years 0 to 9999 is shown as the nearest time within
+/// them.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = (*self).clamp(Self::RFC3339_MIN, Self::RFC3339_MAX);
@@ -86,7 +87,7 @@ impl serde::Serialize for Timestamp {
     }
 }
 
-/// A point in time by the monotonic clock: milliseconds since an unspecified moment of this process.
+/// A point in monotonic time: milliseconds since an unspecified moment of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Monotonic(i64);
 
@@ -96,13 +97,13 @@ impl Monotonic {
         Self(ms)
     }
 
-    /// Returns the milliseconds since the unspecified moment, to be kept in an atomic or packed.
+    /// Returns the milliseconds since the unspecified moment, for storage in an atomic or a packed value.
     pub(crate) const fn as_millis(self) -> i64 {
         self.0
     }
 }
 
-/// Implements the arithmetic of the module's documentation.
+/// Implements the arithmetic that the module documentation describes.
 macro_rules! arithmetic {
     ($point:ty) => {
         impl Add<i64> for $point {
@@ -140,7 +141,7 @@ macro_rules! arithmetic {
 arithmetic!(Timestamp);
 arithmetic!(Monotonic);
 
-/// A source of the present time: the system's, or one that stands still until it is moved.
+/// A source of the current time: the system clock, or a fixed clock that changes only when it is set.
 ///
 /// ```
 /// use tidings_core::clock::{Clock, Timestamp};
@@ -153,7 +154,7 @@ arithmetic!(Monotonic);
 #[derive(Clone, Debug, Default)]
 pub struct Clock(Option<Arc<Fixed>>);
 
-/// A clock that tests move.
+/// A clock that tests set.
 #[derive(Debug)]
 struct Fixed {
     now: AtomicI64,
@@ -166,12 +167,12 @@ impl Clock {
         Self(None)
     }
 
-    /// Returns a clock that shows `now` until it is moved. Its clones show the same time.
+    /// Returns a clock that shows `now` until it is advanced or set. Its clones share the time.
     pub fn fixed(now: Timestamp) -> Self {
         Self(Some(Arc::new(Fixed { now: AtomicI64::new(now.0), monotonic: AtomicI64::new(0) })))
     }
 
-    /// Lets `ms` milliseconds pass on a fixed clock; the system's clock is not ours to move.
+    /// Advances a fixed clock by `ms` milliseconds.
     pub fn advance(&self, ms: i64) {
         if let Some(fixed) = &self.0 {
             fixed.now.fetch_add(ms, Ordering::SeqCst);
@@ -179,15 +180,15 @@ impl Clock {
         }
     }
 
-    /// Sets the date of a fixed clock `ms` milliseconds forward, or back where negative, as an administrator or a
-    /// time server does with a system's: no time passes.
+    /// Sets the date of a fixed clock forward by `ms` milliseconds, or back if negative, as an administrator or a time
+    /// server sets a system clock. The monotonic time does not change.
     pub fn set_by(&self, ms: i64) {
         if let Some(fixed) = &self.0 {
             fixed.now.fetch_add(ms, Ordering::SeqCst);
         }
     }
 
-    /// Returns the present time.
+    /// Returns the current time.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system")]
     pub fn now(&self) -> Timestamp {
         Timestamp(match &self.0 {
@@ -196,7 +197,7 @@ impl Clock {
         })
     }
 
-    /// Returns the present time by the monotonic clock: it never goes back, and setting the date does not change it.
+    /// Returns the current monotonic time, which never decreases and does not change when the date is set.
     ///
     /// ```
     /// use tidings_core::clock::{Clock, Timestamp};

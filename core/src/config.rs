@@ -48,9 +48,9 @@ pub struct Config {
     pub hash_queue: usize,
     /// Time limit of a search or another long query, which then fails with `overloaded`.
     pub query_timeout: Duration,
-    /// Whether failed sign-ins delay the next ones.
+    /// Whether failed sign-ins delay later sign-ins.
     pub sign_in_slowing: bool,
-    /// How the service decides which ids belong to university members.
+    /// The source that decides which ids belong to university members.
     pub verifier: Verifier,
     /// The address that [`Verifier::Http`] asks.
     pub http_verifier: HttpVerifier,

@@ -1,12 +1,12 @@
 //! A bounded queue that serves operations, networks and clients in turn.
 //!
-//! [`FairQueue`] holds work that waits for a thread. Each turn goes to the next operation, within it to the next network,
-//! and within that to the next client, whose oldest entry is served. So an operation, a network or a client with a
-//! thousand entries is served no faster than one with a single entry, and delays it by one turn.
+//! [`FairQueue`] holds work that waits for a thread. Each turn goes to the next operation, within it to the next
+//! network, and within that to the next client, whose oldest entry is served. So an operation, a network or a client
+//! with a thousand entries is served no faster than one with a single entry, and delays the other by one turn only.
 //!
-//! A network is the first 24 bits of an IPv4 address and the first 48 bits of an IPv6 address, which is the least that is
-//! routed on the internet: one customer can seldom choose addresses of several networks. A client is an address, of
-//! IPv6 its first 64 bits ([`Client`]).
+//! A network is the first 24 bits of an IPv4 address and the first 48 bits of an IPv6 address, the longest prefixes
+//! that are routed on the internet: a customer can rarely choose addresses in several networks. A client is an IPv4
+//! address or the first 64 bits of an IPv6 address ([`Client`]).
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -95,7 +95,7 @@ struct Entry<T> {
 /// The clients of a network, each with its entries, the oldest first.
 type Clients<T> = Ring<Client, VecDeque<Entry<T>>>;
 
-/// Lines that take turns, by key, the next one first. None of them is empty.
+/// Lines that take turns, each with its key; the next to be served is first. No line is empty.
 #[derive(Debug)]
 struct Ring<K, Q>(VecDeque<(K, Q)>);
 
@@ -158,7 +158,7 @@ impl<K: Copy + Eq, Q: Line> Ring<K, Q> {
         self.0.iter().position(|(other, _)| *other == key)
     }
 
-    /// Returns the line of a key. A new line has the last turn.
+    /// Returns the line of a key. A new line is served last.
     fn line(&mut self, key: K) -> &mut Q {
         let place = self.place(key).unwrap_or_else(|| {
             self.0.push_back((key, Q::default()));
@@ -201,9 +201,10 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
 
     /// Adds an entry.
     ///
-    /// A full queue displaces the newest entry of the client with the most entries, in the network that has the most
-    /// entries of one operation; of several such networks, one of the operation with the most entries. The new entry is
-    /// refused only if it is the displaced one: it belongs to the client, network and operation that fill the queue.
+    /// If the queue is full, it displaces an entry: it selects the network that has the most entries of one operation,
+    /// in it the client with the most entries, and displaces the newest entry of that client. If several networks have
+    /// equally many entries, the operation with the most entries decides. The new entry is refused only if it would
+    /// itself be displaced, because its client, network and operation fill the queue.
     pub fn push(&mut self, operation: O, client: Client, item: T) -> Pushed<O, T> {
         if self.capacity == 0 {
             return Pushed::Refused(item);
@@ -231,7 +232,7 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
         Some(item)
     }
 
-    /// Removes and returns an entry, unless it has already left the queue.
+    /// Removes and returns an entry; returns `None` if it has already left the queue.
     pub fn remove(&mut self, ticket: &Ticket<O>) -> Option<T> {
         let Ticket { operation, client, number } = *ticket;
         let network = Network::of(client);

@@ -1,4 +1,4 @@
-//! What rows are told apart by. An *id* is public: an [`ObjectId`] has 24 lower-case hex digits. A *key* is internal: the
+//! The identifiers of rows. An *id* is public: an [`ObjectId`] has 24 lower-case hex digits. A *key* is internal: the
 //! number of a row, which the interface never shows.
 
 use std::fmt;
@@ -70,7 +70,7 @@ macro_rules! key {
                 Self(key)
             }
 
-            /// Returns the number, for a column that holds other numbers, too.
+            /// Returns the number, for a column that also contains other numbers.
             pub(crate) const fn as_i64(self) -> i64 {
                 self.0
             }

@@ -27,13 +27,13 @@ use records::{Record, Records};
 
 /// Maximum size of a line or of an array element, in bytes.
 pub const LINE_MAX: usize = 1 << 20;
-/// Maximum number of lines that a report lists; of further ones it contains the number.
+/// Maximum number of lines that a report lists; it contains only the number of further ones.
 pub const ERRORS_MAX: usize = 1_000;
 
 /// Maximum size of a batch in bytes of text, which bounds the memory of an import.
 const BATCH_BYTES: usize = 512 << 10;
-/// Maximum time that a batch writes before other writes have their turn. The search index and the disk add about as much
-/// again.
+/// Maximum time that a batch spends on its rows before it lets other writes run. The search index and the disk add
+/// approximately the same time.
 pub(crate) const BATCH_TIME: Duration = Duration::from_millis(15);
 
 /// A callback that receives the number of processed records after each batch and returns whether to continue.
@@ -461,7 +461,7 @@ impl FieldKind {
 /// Reads the fields of a line, which is a JSON object. `example` is a text about its form, for errors.
 ///
 /// # Errors
-/// The fault, so that a person can correct it.
+/// A description of the fault, with which a person can correct it.
 pub(crate) fn parse_fields<F: LineFields>(json: &[u8], example: &str) -> Result<F, String> {
     let json = json.trim_ascii();
     // Serde would also accept an array of the values.

@@ -1,8 +1,8 @@
 //! Keyed hashes, and the maps that may use an unkeyed one.
 //!
-//! A client that knows the hash of a map can choose keys that collide, and each look-up then compares all of them. So a
-//! map with keys from clients is a [`std`] map, which uses `SipHash` with a random key. The exceptions have type aliases
-//! here with their reasons; `clippy.toml` forbids unkeyed hashing elsewhere.
+//! A client that knows the hash function of a map can choose keys that collide, and each look-up then compares all of
+//! them. So a map with keys from clients is a [`std`] map, which uses `SipHash` with a random key. The exceptions have
+//! type aliases here with their reasons; `clippy.toml` forbids unkeyed hashing elsewhere.
 
 #![expect(clippy::disallowed_types, reason = "the aliases of the unkeyed types are defined here")]
 
@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 
 use crate::id::random;
 
-/// A map whose keys this program assigns, such as row keys, positions, days and templates, or that the operator or the
-/// source code sets once. Its fast hash has no key, because clients cannot choose colliding keys.
+/// A map whose keys are assigned by this program, such as row keys, positions, days and templates, or are set once by
+/// the operator or the source code. Its fast hash has no key, because clients cannot choose colliding keys.
 ///
 /// Clients may *look up* keys of their choice: that compares only the keys of one bucket, which they cannot fill.
 pub(crate) type OwnMap<K, V> = rustc_hash::FxHashMap<K, V>;
@@ -41,7 +41,7 @@ pub(crate) fn hash(value: impl Hash) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keyed {
     start: u64,
-    /// Odd, so that the multiplication loses no bits.
+    /// The multiplier. It is odd, so that the multiplication loses no bits.
     factor: u64,
 }
 
@@ -63,7 +63,7 @@ impl BuildHasher for Keyed {
     }
 }
 
-/// Hashes numbers by combining the halves of a product, like wyhash.
+/// A hasher that combines the halves of a product, like wyhash.
 #[derive(Debug)]
 pub(crate) struct NumberHasher {
     state: u64,

@@ -21,10 +21,10 @@
 //! - So a write is all or nothing and sees the changes of the writes before it. It must not have effects outside its
 //!   transaction that would be wrong after a failed commit.
 //! - A write delays all other writes, so slow work (hashing, parsing) happens before it.
-//! - **Deferred writes.** Data that must not delay an answer (counters, log lines) collects in memory, and a [`Deferred`]
-//!   writes it with the next commit, within 200 ms: a crash loses up to 200 ms of it, a clean stop nothing. In each commit
-//!   a deferred write has a [`TimeSlice`] of a few milliseconds, and continues in the next commit when the time is up.
-//!   After each commit it learns whether its rows are on disk.
+//! - **Deferred writes.** Data that must not delay an answer (counters, log lines) collects in memory, and a
+//!   [`Deferred`] writes it with the next commit, within 200 ms: a crash loses up to 200 ms of data, and a clean stop
+//!   loses nothing. In each commit a deferred write has a [`TimeSlice`] of a few milliseconds, and continues in the
+//!   next commit when the time is up. After each commit it learns whether its rows are on disk.
 //! - **Counters.** [`Tx::count`] is cheap: the store sums up all additions of a commit and writes each sum once.
 //!
 //! # Statements
@@ -176,7 +176,8 @@ impl<T: FromValue> FromValue for Option<T> {
 pub(crate) struct Row(Vec<Value>);
 
 impl Row {
-    /// Takes the value of column `index`, counted from 0, out of the row. A text is moved, so it can be taken only once.
+    /// Takes the value of column `index`, counted from 0, out of the row. A text is moved, so a second call returns an
+    /// error.
     ///
     /// # Errors
     /// When the column does not exist or has a different type, which is a mistake in the statement.
@@ -294,7 +295,7 @@ impl Store {
         self.writer.defer(write)
     }
 
-    /// Commits the deferred writes so far immediately, as far as the time slices of one commit allow.
+    /// Commits the current deferred writes immediately, as far as the time slices of one commit allow.
     pub(crate) fn flush(&self) -> Pending<(), StoreError> {
         // The empty write follows the deferred writes in the queue, and its commit includes all of them.
         self.submit(|_| Ok(()))
@@ -325,7 +326,8 @@ impl Store {
     }
 
     /// Returns the revision at which `topic` last changed, as far as this process knows. It learns of its own commits
-    /// immediately, of those of other processes within a quarter of a second. A cache of an earlier revision is stale.
+    /// immediately, and of the commits of other processes within a quarter of a second. A cache of an earlier revision
+    /// is stale.
     pub(crate) fn version(&self, topic: Topic) -> i64 {
         self.versions.get(topic)
     }
@@ -363,8 +365,8 @@ impl Store {
         self.readers.database_bytes()
     }
 
-    /// Copies the write-ahead log into the file and empties it, so that no overwritten data remains. Returns false when a
-    /// reader prevents it. Writes wait meanwhile, for 50 ms at most.
+    /// Copies the write-ahead log into the file and empties it, so that no overwritten data remains. Returns false when
+    /// a reader prevents it. Blocks writes for at most 50 ms.
     ///
     /// # Errors
     /// When the store fails.

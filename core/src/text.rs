@@ -1,4 +1,4 @@
-//! The rules that texts of several modules share: composition, length, control characters.
+//! The rules for texts of several modules: normalization, length and control characters.
 //!
 //! Texts are stored in NFC, so equal letters are equal texts no matter how they were typed. Lengths are in characters
 //! of that form. A text that breaks its rule is refused, never repaired.
@@ -11,13 +11,14 @@ use crate::config::Bounds;
 /// bytes. Longer texts are refused without reading their characters.
 const COMPOSED_FROM_BYTES: usize = 16;
 
-/// Returns a text of one line in its stored form; `None` if its length is out of bounds, it has a control character, or
-/// it is blank although it may not be empty.
+/// Returns a text of one line in its stored form. Returns `None` if its length is out of bounds, it contains a control
+/// character, or it is blank although an empty text is not allowed.
 pub(crate) fn line(text: &str, bounds: Bounds) -> Option<String> {
     checked(text, bounds, |c| !c.is_control())
 }
 
-/// Returns a text of several lines in its stored form; as [`line()`], but tabs and line breaks are allowed.
+/// Returns a text of several lines in its stored form, under the rules of [`line()`], except that tabs and line breaks
+/// are allowed.
 pub(crate) fn block(text: &str, bounds: Bounds) -> Option<String> {
     checked(text, bounds, |c| !c.is_control() || matches!(c, '\t' | '\n' | '\r'))
 }
@@ -50,7 +51,7 @@ mod tests {
         assert_eq!(line("\u{1112}\u{1161}\u{11ab}", ONE_TO_FIVE).as_deref(), Some("한"));
         assert_eq!(line("🦀🦀🦀🦀🦀", ONE_TO_FIVE).as_deref(), Some("🦀🦀🦀🦀🦀"));
         assert_eq!(line("🦀🦀🦀🦀🦀🦀", ONE_TO_FIVE), None);
-        // U+FB2C is one character that composes to three.
+        // The NFC of U+FB2C has three characters.
         assert_eq!(line("\u{fb2c}\u{fb2c}", ONE_TO_FIVE), None);
     }
 

@@ -41,8 +41,8 @@ import::fields! {
 /// Only the id is required; the rule for ids is that of [`sign_up`](super::sign_up). The default nickname is the name,
 /// cut to the allowed length, or else the id. `password_hash` is an Argon2 PHC string, or PBKDF2 or scrypt as Werkzeug
 /// writes them: the member signs in with the same password as before, and the first sign-in replaces the hash by one of
-/// ours. A member without a hash cannot sign in until the operator sets a password. `name` and `major` are what the
-/// university verified; `date` is the date when the member signed up, by default now.
+/// ours. A member without a hash cannot sign in until the operator sets a password. `name` and `major` are the values
+/// that the university verified; `date` is the date when the member signed up, the current time by default.
 ///
 /// Existing members are skipped and do not change; ids are compared without case. A line that breaks a rule is reported
 /// and does not stop the import. The input is read and written as by [`crate::post::import`].

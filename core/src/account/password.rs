@@ -1,4 +1,4 @@
-//! Password hashing with Argon2id, at most one hash per core at a time. Hashes of other systems can be checked, too
+//! Password hashing with Argon2id, at most one hash per core at a time. It also checks hashes of other systems
 //! (`stored`).
 //!
 //! Callers that wait for a core take turns by purpose and by network ([`crate::fair`]): a flood of sign-ups delays a
@@ -84,7 +84,7 @@ pub(crate) enum Check {
     Wrong,
     /// The password is right.
     Right,
-    /// The password is right, and its hash should be replaced because it is not made with today's parameters.
+    /// The password is right, and its hash should be replaced because it was not made with the current parameters.
     RightButOld,
 }
 

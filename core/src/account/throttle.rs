@@ -201,7 +201,7 @@ impl Throttle {
 }
 
 fn wait(ms: i64) -> Error {
-    // No wait is longer than documented, even if the clock misbehaves.
+    // No wait is longer than documented, even if the clock is wrong.
     let seconds = u64::try_from(ms.min(CLIENT_WINDOW_MS)).unwrap_or_default().div_ceil(1_000);
     Error::TooManyRequests { retry_after_s: seconds.max(1) }
 }

@@ -98,8 +98,8 @@ impl Keys {
     /// needed.
     ///
     /// # Errors
-    /// An internal error if a key file cannot be read or created, everybody may write it, or a key is shorter than 32
-    /// bytes.
+    /// An internal error if a key file cannot be read or created, every user of the machine may write it, or a key is
+    /// shorter than 32 bytes.
     pub(crate) fn open(config: &Config, database: &Path, clock: Clock) -> Result<Self> {
         let file = |path: &Option<PathBuf>| path.clone().map(Source::File);
         let given = |secret: &Option<Secret>| secret.clone().map(Source::Given);

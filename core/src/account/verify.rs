@@ -137,7 +137,7 @@ impl Verifier for Roster {
         client: Option<Client>,
     ) -> Result<Result<Verdict, VerifyError>> {
         let entry = tidings.store().read(|tx| table::find(tx, &fold(id)))?;
-        // A hash is checked for an unknown id, too, so that the time of the answer does not reveal which ids are known.
+        // A hash is also checked for an unknown id, so that the time of the answer does not reveal which ids are known.
         let turn = Turn::new(Purpose::SignInUp, client);
         let stored = entry.as_ref().map(|entry| entry.password.as_str());
         let check = tidings.hasher().check(turn, password, stored)?;

@@ -35,7 +35,7 @@ pub(super) fn draft(
     let (lock, path) = draft_file::beside(to, true).map_err(BackupError::file(directory))?.into_parts();
     source.copy(&path, progress, stop).map_err(BackupError::store(to))?;
     let read = source.rows().map_err(BackupError::store(from))?;
-    // Ends the read transaction, which keeps the write-ahead log from being reused.
+    // Ends the read transaction, which prevents the write-ahead log from being reused.
     drop(source);
     progress(Step::Checking);
     let checked = Copied::open(&path).and_then(|mut copy| copy.check(stop));
@@ -50,8 +50,8 @@ pub(super) fn draft(
     Err(BackupError::Damaged { path: to.to_owned(), fault })
 }
 
-/// Removes incomplete copies of ended processes from a directory, whatever their destinations: backups often have the
-/// date in their names, so a later backup has a different name.
+/// Removes incomplete copies of ended processes from a directory, for all destinations: backups often have the date in
+/// their names, so a later backup has a different name.
 pub(super) fn remove_strays(directory: &Path) {
     draft_file::remove_strays(directory, |entry| {
         entry.file_type().is_ok_and(|kind| kind.is_file()) && is_ours(&entry.path())

@@ -14,8 +14,8 @@ use crate::store::copy::{Copied, settle};
 
 /// Replaces the database with a draft, and returns the new path of the old database.
 ///
-/// At every point, even after a crash, the path has a complete database, old or new, and never with a key or a log that
-/// belongs to the other.
+/// At every point, even after a crash, there is a complete database at the path, old or new, and never together with
+/// the key or the log of the other.
 pub(super) fn replace(
     operator: Operator,
     database: &Path,
@@ -30,7 +30,7 @@ pub(super) fn replace(
     draft.finished()?;
     let lock = lock_out(database)?;
     let kept = if lock.is_some() { Some(link_old(database, clock)?) } else { None };
-    // The old key goes before the new database arrives, so that no old token is ever valid for it.
+    // The old key is removed before the new database is in place, so that no old token is ever valid for it.
     for file in files_of(database).iter().skip(1) {
         remove(file)?;
     }
@@ -39,10 +39,10 @@ pub(super) fn replace(
     Ok(kept)
 }
 
-/// Locks all other users out of the database, and copies its log into the file. Returns `None` if there is no database.
+/// Locks the database exclusively, and copies its log into the file. Returns `None` if there is no database.
 pub(super) fn lock_out(database: &Path) -> Result<Option<File>> {
     loop {
-        // If the database is too damaged to take in its log, the log is kept next to it.
+        // If the database is so damaged that its log cannot be copied into it, the log stays next to it.
         let settled = match settle(database) {
             Err(StoreError::Overloaded) => return Err(BackupError::InUse(database.to_owned())),
             settled => settled.is_ok(),

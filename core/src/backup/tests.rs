@@ -207,7 +207,7 @@ fn a_restore_keeps_the_old_database_and_ends_every_token() {
     );
     assert_eq!(titles(&database), ["one"]);
     assert_ne!(fs::read(key_file(&database)).unwrap(), key);
-    // Not even with the old key, which may come from a setting.
+    // The token is invalid even with the old key, which may come from a setting.
     fs::write(key_file(&database), &key).unwrap();
     let tidings = Tidings::open(&database).unwrap();
     let asked = crate::profile::user_info(&tidings, &ann);

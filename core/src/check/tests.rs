@@ -20,12 +20,12 @@ fn mend(database: &Path) {
     repair(operator(), database, &context(), &mut |_| {}, &CancelFlag::default()).unwrap();
 }
 
-/// The names of what is not as it should be.
+/// Returns the names of the failed checks.
 fn wrong(database: &Path) -> Vec<&'static str> {
     look_at(database).checks.iter().filter(|check| !check.ok).map(|check| check.name).collect()
 }
 
-/// A service with some of everything: posts with topics and tags, likes, views, visitors.
+/// Returns a service with posts that have topics and tags, likes, views and visitors.
 fn lively() -> Service {
     let service = service();
     let ann = service.member("ann");
@@ -54,7 +54,7 @@ fn change(tidings: &Tidings, statements: &'static [&'static str]) {
     tidings.store().write(work).unwrap();
 }
 
-/// What is kept beside rows.
+/// Returns the derived data of all rows.
 fn kept(tidings: &Tidings) -> Vec<String> {
     let read = |sql: &str| {
         let rows = tidings.store().read(|tx| tx.rows(sql, &[])).unwrap();

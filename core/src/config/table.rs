@@ -10,7 +10,7 @@ mod feeds;
 
 /// The maximum of the type, for settings without another bound.
 const ANY: u64 = u32::MAX as u64;
-/// An upper bound on the characters of any text.
+/// Maximum number of characters of any text.
 const CHARACTERS: Form = Form::Whole(1, 1_000_000);
 /// Maximum time limit of a request, in seconds.
 const TIMEOUT: Form = Form::Whole(1, 3_600);

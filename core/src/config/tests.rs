@@ -1,4 +1,4 @@
-//! Which settings make sense.
+//! Tests of the validation of settings.
 
 use super::*;
 use crate::Tidings;

@@ -52,7 +52,8 @@ fn the_network_that_fills_the_queue_gives_way_with_its_newest() {
     assert_eq!(queue.push("up", of(1, 1), 3), Pushed::Refused(3));
     assert!(matches!(queue.push("up", of(2, 1), 4), Pushed::Displaced(_, 2)));
     assert!(matches!(queue.push("in", of(1, 1), 5), Pushed::Displaced(_, 1)));
-    // Each has one: the operation with most gives way, and the newcomer is one of it.
+    // Each network has one entry: the operation with the most entries loses one, and the new entry is one of its
+    // entries.
     assert_eq!(queue.push("up", of(3, 1), 6), Pushed::Refused(6));
     assert!(matches!(queue.push("in", of(3, 1), 7), Pushed::Displaced(..) | Pushed::Refused(7)));
     assert_eq!(queue.len(), 3);
@@ -94,7 +95,7 @@ fn an_entry_that_is_removed_leaves_its_place() {
     assert!(matches!(FairQueue::new(0).push("in", of(1, 1), 1), Pushed::Refused(1)));
 }
 
-/// An entry as its fairness is judged: operation, network, client and number.
+/// The operation, network, client and number of an entry.
 type Known = (u8, u8, u8, u32);
 
 proptest! {
@@ -131,7 +132,7 @@ proptest! {
                 let older = waiting.iter().any(|o| (o.0, o.1, o.2) == line && o.3 < entry.3);
                 prop_assert!(!older, "a client's entries leave in their order");
                 passed.remove(&line);
-                // Of the same operation and network another client's turn has passed by those that wait.
+                // The other clients of this operation and network that wait have been passed over once more.
                 let others = waiting.iter().filter(|o| (o.0, o.1) == (line.0, line.1) && o.2 != line.2);
                 let others: BTreeSet<_> = others.map(|o| (o.0, o.1, o.2)).collect();
                 for other in others {

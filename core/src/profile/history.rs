@@ -124,7 +124,7 @@ pub(crate) struct Acts {
     pub(crate) opened: Vec<(String, Timestamp)>,
 }
 
-/// Notes that the acts that the member's interest is measured from have changed.
+/// Records that the acts from which the member's interest is measured have changed.
 pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
     let revision = tx.revision();
     tx.run("UPDATE member SET acts_revision = $2 WHERE key = $1", &[member.key.into(), revision.into()])?;
@@ -169,7 +169,7 @@ pub(crate) fn date_like(
     acted(tx, member)
 }
 
-/// Takes a like back; when it was given, or `None` when there was none.
+/// Removes a like and returns its date; returns `None` if the member does not like the post.
 pub(crate) fn unlike(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -181,7 +181,7 @@ pub(crate) fn unlike(
     row.take(0).map(Some)
 }
 
-/// Records a view. Of several views of a post, only the latest is kept.
+/// Records a view. Of several views of a post, only the latest is stored.
 pub(crate) fn view(
     tx: &mut dyn Tx,
     member: &Member<'_>,

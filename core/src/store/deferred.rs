@@ -7,18 +7,18 @@ use super::{StoreError, Tx};
 
 /// A deferred write: data such as counters and log lines, collected in memory until the next commit.
 ///
-/// In each commit it writes until its [`TimeSlice`] is over and leaves the rest to the next commit. So however much data
-/// has collected, it delays the writes that callers wait for by one time slice at most.
+/// In each commit it writes until its [`TimeSlice`] is over and leaves the rest to the next commit. So it delays the
+/// writes that callers wait for by at most one time slice, however much data it has collected.
 pub(crate) trait Deferred: Send + 'static {
     /// Writes a part of the collected data. On `Err` the store rolls back this call.
     ///
-    /// An implementation writes a little even if the time is already over, so that every commit makes progress.
+    /// An implementation writes a small part even if the time is already over, so that every commit makes progress.
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError>;
 
     /// Receives the outcome of the last [`Deferred::write`] after the commit, before the next transaction begins.
     ///
     /// Returns `Continue` when there is more to write: it joins the next commit, which follows immediately. Otherwise
-    /// everything is written, or nothing can be written now, and the store drops the deferred write.
+    /// the store drops the deferred write, because all its data is written or none can be written now.
     ///
     /// The store calls this after every `write` except one that panicked, which it rolls back and drops.
     fn done(&mut self, written: Result<(), StoreError>) -> ControlFlow<()>;

@@ -10,7 +10,7 @@ pub enum StoreError {
     /// A row with this key already exists.
     #[error("a row with this key already exists")]
     Duplicate,
-    /// The row refers to one that does not exist.
+    /// The row refers to a row that does not exist.
     #[error("the row refers to one that does not exist")]
     Dangling,
     /// The queue of writes is full, another process keeps the database locked, or the service is stopping.
@@ -26,7 +26,7 @@ pub enum StoreError {
         /// The newest version that this program supports.
         known: i64,
     },
-    /// The time zone of the settings is not the one that the database counts days in.
+    /// The time zone in the settings differs from the one in which the database counts days.
     #[error(
         "the database counts days in the time zone {counted} and cannot change to {asked}: remove the timezone setting, \
          or set it to {counted}"
@@ -57,9 +57,9 @@ pub enum StoreError {
     Replaced {
         /// The path of the database.
         database: PathBuf,
-        /// The file that changed: the database itself or one next to it.
+        /// The file that changed: the database itself or a file next to it.
         file: PathBuf,
-        /// What happened to it.
+        /// The way in which it changed.
         fault: &'static str,
         /// Whether closing the database saves the writes so far.
         saves: bool,

@@ -101,7 +101,7 @@ fn a_statement_runs_only_with_exactly_its_arguments() {
             );
         }
     }
-    // More than there are names for.
+    // More arguments than there are names.
     let sql = format!("SELECT {}", names(17));
     assert!((0..=17).all(|given| matches!(run(&sql, &args[..given]), Err(StoreError::Other(_)))));
     assert!(matches!(run("SELECT $1, $3", &args[..2]), Err(StoreError::Other(_))), "a number is left out");
@@ -277,7 +277,7 @@ fn a_closed_store_stops_its_threads_at_once() {
     assert!(!dir.path().join("test.db-wal").exists(), "the log was copied into the file");
 }
 
-/// A store that waits for a lock has already opened the file that is then replaced.
+/// A store that waits for a lock has already opened the file, which is then replaced.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_store_that_waits_while_its_file_is_replaced_opens_the_new_file() {

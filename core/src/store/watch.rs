@@ -1,4 +1,4 @@
-//! Notifies caches of commits: of this process immediately, of other processes soon after.
+//! Notifies caches of commits: of this process immediately, of other processes within a quarter of a second.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -88,7 +88,7 @@ impl Watcher {
         let mut seen = data_version(&connection)?;
         publish(&connection, &versions)?;
         let watched = Arc::clone(&versions);
-        // The watcher does not wait while another process writes; it tries again after the interval.
+        // If another process is writing, the watcher does not wait; it tries again after the interval.
         connection.busy_timeout(Duration::ZERO)?;
         let watch = move || {
             let mut intervals = 0;
@@ -118,7 +118,7 @@ impl Watcher {
     }
 }
 
-/// Commits only a new revision, to find out whether writes succeed again while no caller writes.
+/// Commits a new revision without other changes, to find out whether writes succeed again while no caller writes.
 fn try_to_write(connection: &Connection, health: &Health) {
     let tried = SqliteTx::begin_write(connection).and_then(SqliteTx::commit).and_then(|_| health.check());
     if tried.is_ok() {

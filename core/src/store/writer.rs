@@ -1,7 +1,7 @@
 //! The writing thread and its queue: the thread commits queued writes in groups.
 //!
-//! While one group goes to disk, the next one collects in the queue. So under load more writes share a commit and its
-//! fsync.
+//! While one group is written to disk, the next one collects in the queue. So under load more writes share a commit and
+//! its fsync.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -44,7 +44,7 @@ struct Inbox {
 }
 
 impl Inbox {
-    /// Waits for the next message, at most until the given time.
+    /// Waits for the next message until the given time.
     fn next(&self, until: Option<Instant>) -> Result<Message, RecvTimeoutError> {
         let next = match until {
             None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),

@@ -172,7 +172,7 @@ fn affordable(memory_kib: u64, work_kib: u64) -> Result<(), &'static str> {
     if memory_kib <= MEMORY_KIB_MAX && work_kib <= WORK_KIB_MAX { Ok(()) } else { Err(COSTLY) }
 }
 
-/// Parses a number above 0 that consists of digits only.
+/// Parses a number above 0 that consists only of digits.
 fn number(text: &str) -> Option<u64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| digits && *number > 0)

@@ -4,7 +4,7 @@ use super::RosterMember;
 use crate::account::Operator;
 use crate::store::{StoreError, Tx};
 
-/// What the roster says about a university member.
+/// The roster's entry of a university member.
 #[derive(PartialEq, Eq)]
 pub(in crate::account) struct RosterEntry {
     /// The member's name.

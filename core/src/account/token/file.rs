@@ -40,7 +40,7 @@ impl Stamp {
 /// Reads the key from a file; `None` if there is no file.
 ///
 /// # Errors
-/// An internal error if the file cannot be read, is too short, or everybody may write it.
+/// An internal error if the file cannot be read, is too short, or every user of the machine may write it.
 pub(super) fn read(path: &Path) -> Result<Option<Secret>> {
     let failed =
         |e: &io::Error| Error::Internal(format!("cannot read the token key {}: {e}", path.display()).into());
@@ -63,10 +63,11 @@ pub(super) fn read(path: &Path) -> Result<Option<Secret>> {
     Ok(Some(Secret(key)))
 }
 
-/// Logs a warning if others than the owner and the group may read a key, because its readers can sign in as any member.
+/// Logs a warning if users other than the owner and the group may read a key, because its readers can sign in as any
+/// member.
 ///
 /// # Errors
-/// An internal error if everybody may write the key.
+/// An internal error if every user of the machine may write the key.
 #[cfg(unix)]
 fn look(path: &Path, about: &Metadata) -> Result<()> {
     use std::os::unix::fs::MetadataExt as _;

@@ -15,7 +15,7 @@ use super::{APPLICATION_ID, StoreError, Tx};
 use crate::cancel::CancelFlag;
 use crate::files;
 
-/// Pages in the first step of a copy: 1 MiB. Later steps have as many as take about [`STEP_TIME`], within [`STEPS`].
+/// Pages in the first step of a copy: 1 MiB. The size of later steps is adjusted to [`STEP_TIME`], within [`STEPS`].
 const STEP: i32 = 256;
 const STEPS: RangeInclusive<i32> = 16..=4_096;
 /// Target duration of a step, and maximum pause after it, which leaves the disk to other processes.

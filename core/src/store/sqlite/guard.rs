@@ -36,7 +36,7 @@ pub(in crate::store) struct DatabaseFile {
 static OPEN_FILES: Mutex<Vec<Weak<DatabaseFile>>> = Mutex::new(Vec::new());
 
 impl DatabaseFile {
-    /// Returns the file at `path`. Opens it unless another store of this process has it open.
+    /// Returns the file at `path`. Shares it with other stores of this process that have it open; otherwise opens it.
     pub(in crate::store) fn open(path: &Path) -> io::Result<Arc<Self>> {
         let mut all = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|file| file.strong_count() > 0);
@@ -119,8 +119,8 @@ impl FileGuard {
         &self.path
     }
 
-    /// Checks that the revision in the file has not decreased, if the file was written since the last check. This detects
-    /// an older copy that was written over the file and has an equal header. Opens a connection.
+    /// Checks that the revision in the file has not decreased, if the file was written since the last check. This
+    /// detects that the file was overwritten with an older copy that has an equal header. Opens a connection.
     pub(in crate::store) fn check_revision(&self) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = self.database.file.metadata().and_then(|about| about.modified()).ok();
@@ -142,7 +142,7 @@ impl FileGuard {
     /// # Errors
     /// [`StoreError::Replaced`] with the first file that is not.
     pub(in crate::store) fn check(&self) -> Result<(), StoreError> {
-        // A second read rules out a header that a checkpoint was just writing.
+        // The first read may have seen a header that a checkpoint was writing, so this reads it again.
         let header = self.check_header().or_else(|_| self.check_header());
         let database = compare(&self.path, self.database.identity).and(header);
         database.map_err(|fault| self.error(&self.path, fault))?;
@@ -152,8 +152,8 @@ impl FileGuard {
         Ok(())
     }
 
-    /// Returns whether copying the write-ahead log into the database, or removing it, could change a foreign file. If the
-    /// log was only removed, copying it still saves its content, and this returns false.
+    /// Returns whether copying the write-ahead log into the database, or removing it, could change a foreign file.
+    /// Returns false if the log was only removed, because copying it then saves its content.
     pub(in crate::store) fn must_abandon(&self) -> bool {
         let header = self.check_header().or_else(|_| self.check_header());
         compare(&self.path, self.database.identity).and(header).is_err()
@@ -174,10 +174,10 @@ impl FileGuard {
         let header = match self.database.header() {
             Ok(header) => header,
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(Fault::Overwritten),
-            // If the disk fails, the next write reports a better error.
+            // If the disk fails, the next write reports a more precise error.
             Err(_) => return Ok(()),
         };
-        // The change counter only grows. The versions 2 and 2 mean a write-ahead log, which no backup has.
+        // The change counter only grows. The version bytes 2 and 2 mean write-ahead log mode, which no backup has.
         let counter = u32::from_be_bytes([header[24], header[25], header[26], header[27]]);
         let seen = self.counter.load(Ordering::Acquire);
         let grew = counter.wrapping_sub(seen) < u32::MAX / 2;
@@ -215,7 +215,7 @@ fn compare(path: &Path, identity: Option<Identity>) -> Result<(), Fault> {
         Some(_) => Err(Fault::Replaced),
         None => match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Fault::Removed),
-            // Without the permission to look, the file may still be in place.
+            // If access is denied, the file may still be in place.
             _ => Ok(()),
         },
     }

@@ -19,7 +19,7 @@ pub(in crate::store) struct Health {
 
 #[derive(Default)]
 struct State {
-    /// The error if the files are no longer those that were opened.
+    /// The error if the files are no longer the ones that were opened.
     replaced: Option<StoreError>,
     /// The error of the last commit if it failed.
     failing: Option<StoreError>,
@@ -41,8 +41,8 @@ impl Health {
         self.state().replaced.clone().map_or(Ok(()), Err)
     }
 
-    /// Checks the files and stores the result. When all files are back, writes are admitted again: none was acknowledged
-    /// meanwhile.
+    /// Checks the files and stores the result. When all files are in place again, writes are admitted again. No write
+    /// was acknowledged in between.
     ///
     /// # Errors
     /// [`StoreError::Replaced`].
@@ -95,7 +95,7 @@ impl Health {
     fn failed(&self, error: &StoreError) {
         use StoreError::{Damaged, Full, Other};
         self.failures.fetch_add(1, Ordering::Relaxed);
-        // Other errors are temporary or caused by a statement, and say nothing about the disk.
+        // Other errors are temporary or caused by a statement, so they do not indicate a problem of the disk.
         if !matches!(error, Damaged(_) | Full | Other(_)) {
             return;
         }
@@ -109,7 +109,7 @@ impl Health {
         state.failing = Some(error);
     }
 
-    /// Returns whether a trial commit makes sense: the last commit failed, and another one might succeed.
+    /// Returns whether to try a commit: the last commit failed, and the next one might succeed.
     pub(in crate::store) fn needs_probe(&self) -> bool {
         let state = self.state();
         let without_room = matches!(state.failing, Some(StoreError::Full)) && self.is_full();

@@ -1,4 +1,5 @@
-//! Opens databases: the connection's settings, the schema, and the check that the file was not replaced meanwhile.
+//! Opens databases: configures the connection, updates the schema, and checks that the file was not replaced while it
+//! was being opened.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -27,12 +28,12 @@ const MIGRATIONS: [&str; 5] = [
 #[expect(clippy::cast_possible_wrap, reason = "a handful of migrations")]
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// Maximum time that a transaction waits for one of another process, in attempts of a millisecond.
+/// Maximum time that a transaction waits for a transaction of another process, in attempts of one millisecond.
 ///
 /// SQLite's own wait sleeps up to 100 ms between attempts, so for seconds it can miss the short pauses of a busy writer.
 const BUSY_TRIES: i32 = 20_000;
 
-/// Page caches of the writer, which changes the same pages again and again, and of each reader.
+/// Page cache sizes of the writer, which changes the same pages repeatedly, and of each reader.
 const WRITER_CACHE_KIB: i64 = 32 << 10;
 const READER_CACHE_KIB: i64 = 4 << 10;
 
@@ -40,13 +41,14 @@ const READER_CACHE_KIB: i64 = 4 << 10;
 /// is copied once for many changes.
 const CHECKPOINT_PAGES: i64 = 4_096;
 
-/// Opens a connection with the settings that all connections share. Does not create the file: a missing file was removed.
+/// Opens a connection with the settings that all connections share. Fails if the file is missing, because it was then
+/// removed.
 pub(in crate::store) fn open(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::default().difference(OpenFlags::SQLITE_OPEN_CREATE);
     let mut connection = Connection::open_with_flags(path, flags)?;
     wait_for_locks(&mut connection)?;
     connection.set_prepared_statement_cache_capacity(256);
-    // Otherwise SQLite plans cached statements with a join or a limit again for the values of each use.
+    // Otherwise SQLite plans a cached statement that has a join or a limit again for every set of values.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
@@ -75,8 +77,8 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
 
 /// Opens the first connection of a store: creates the file, readable only by its owner, and updates the schema.
 ///
-/// A restore may replace the file while this function waits for a lock; then it starts again with the new file. Later no
-/// restore can, because the connection holds a lock until it is closed.
+/// A restore may replace the file while this function waits for a lock; the function then starts again with the new
+/// file. After it returns, no restore can replace the file, because the connection holds a lock until it is closed.
 ///
 /// Also returns the open file, which must be closed after all connections.
 pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<(Connection, Arc<DatabaseFile>), StoreError> {
@@ -138,8 +140,8 @@ fn migrate(connection: &mut Connection, is_current: impl Fn() -> bool) -> Result
     Ok(true)
 }
 
-/// Refuses an empty file that was a database, which would silently become a new database, and a missing file whose
-/// write-ahead log exists, which SQLite would remove.
+/// Refuses an empty file that was a database, because it would silently become a new database. Refuses a missing file
+/// whose write-ahead log exists, because SQLite would remove the log.
 pub(super) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
     let has = |file: &Path| fs::metadata(file).is_ok_and(|about| about.len() > 0);
     let path = &files::resolved(path).unwrap_or_else(|_| path.to_owned());
@@ -180,7 +182,8 @@ pub(super) fn open_unchanged(path: &Path) -> rusqlite::Result<Connection> {
     };
     loop {
         let before = files::identity(path);
-        // Opened for writing if possible: the last connection to close cannot remove the log if it is read-only.
+        // Opened for writing if possible, because a read-only connection cannot remove the log when it is the last one
+        // to close.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let failed = match Connection::open_with_flags(path, flags).and_then(begin) {
             // As in `open_and_migrate`, a restore may have replaced the file.
@@ -209,7 +212,7 @@ pub(super) fn open_immutable(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(immutable(path), flags)
 }
 
-/// Returns the URI of a file for SQLite that tells it that the file does not change.
+/// Returns the URI with which SQLite opens a file as immutable.
 fn immutable(path: &Path) -> String {
     const SPECIAL: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#').add(b'"');
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -11,7 +11,7 @@ use super::{SqliteTx, abandon, checkpoint, open, open_to_read};
 use crate::files::beside;
 use crate::store::{StoreError, Tx};
 
-/// Maximum time that writers wait for readers of the write-ahead log while it is emptied.
+/// Maximum time that emptying the write-ahead log blocks writers while it waits for readers.
 const EMPTY_WAL_WAIT: Duration = Duration::from_millis(50);
 
 /// Maximum number of concurrent reads; further reads wait for a connection.
@@ -21,7 +21,7 @@ pub(in crate::store) const LONG_READERS: usize = READERS / 2;
 /// Steps of SQLite's virtual machine between two checks of a long read's time limit: a small fraction of a millisecond.
 const STEPS: i32 = 1_000;
 
-/// The pool: opens connections on demand and keeps them for later reads.
+/// A pool that opens connections on demand and reuses them for later reads.
 pub(in crate::store) struct Readers {
     path: PathBuf,
     health: sync::Arc<Health>,
@@ -120,7 +120,7 @@ impl Readers {
         }
     }
 
-    /// Opens another connection, and checks that it is to the same file as the others.
+    /// Opens another connection, and checks that it has opened the same file as the others.
     fn open(
         &self,
         open: impl FnOnce(&Path) -> Result<Connection, StoreError>,

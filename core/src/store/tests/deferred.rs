@@ -1,4 +1,4 @@
-//! Deferred writes beside other writes and at a clean stop.
+//! Deferred writes together with other writes and at a clean stop.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ fn deferred_writes_are_on_disk_after_a_clean_stop() {
     assert_eq!(numbers(&open(&dir)), [1, 2]);
 }
 
-/// A deferred write of many numbers: one in each commit, for which it takes all of its time.
+/// A deferred write of many numbers: it writes one in each commit, and uses its whole time slice for it.
 struct Many {
     next: i64,
     goes_on: Box<dyn Fn(i64) -> bool + Send>,

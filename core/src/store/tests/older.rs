@@ -53,7 +53,7 @@ const VERSIONS: [(&str, &str); 4] = [
     (include_str!("../sqlite/0004_paths.sql"), ""),
 ];
 
-/// Makes a database as it was when the schema had this version.
+/// Creates a database with this version of the schema.
 fn make(path: &Path, version: usize) {
     let connection = rusqlite::Connection::open(path).unwrap();
     for (step, rows) in &VERSIONS[..version] {

@@ -7,13 +7,13 @@ use tempfile::TempDir;
 use super::super::{Store, StoreError};
 use super::{insert, numbers, open};
 
-/// A store whose directory is looked at from outside.
+/// Opens a store whose files the test can replace; also returns its directory and the path of the database.
 fn replaceable() -> (TempDir, Store, std::path::PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     store.write(|tx| insert(tx, 1)).unwrap();
     let path = dir.path().join("test.db");
-    // Opens a connection that reads: once a file has lost its path, there are no further ones.
+    // Opens a reading connection in advance: after the file is replaced, no connection can be opened.
     assert_eq!(numbers(&store), [1]);
     (dir, store, path)
 }
@@ -109,7 +109,7 @@ fn an_older_copy_that_is_put_over_a_file_is_found_soon() {
     store.health.check_closely();
     assert!(store.writable().is_ok());
     let put = |bytes: &[u8]| {
-        // Long enough for the time of the file to be another one.
+        // Writes until the file's modification time changes.
         let before = std::fs::metadata(&path).unwrap().modified().unwrap();
         while std::fs::metadata(&path).unwrap().modified().unwrap() == before {
             std::fs::write(&path, bytes).unwrap();

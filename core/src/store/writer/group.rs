@@ -9,10 +9,10 @@ use crate::store::sqlite::{Connection, SqliteTx};
 use crate::store::watch::Versions;
 use crate::store::{Arg, Deferred, Row, StoreError, TimeSlice, Topic, Tx};
 
-/// Limits on the writes of one commit: their number, and the time for them. The first one waits at most that long.
+/// Limits on the number and the duration of the writes of one commit. The first write waits at most this long.
 pub(super) const GROUP_SIZE: usize = 1_024;
 const GROUP_TIME: Duration = Duration::from_millis(20);
-/// The part of that time that is reserved for deferred writes. They have it even if one write used all of the time.
+/// The part of that time that is reserved for deferred writes, even if a single write has used all of the time.
 const DEFERRED_TIME: Duration = Duration::from_millis(5);
 
 /// A queued write. It returns its outcome, which is not on disk yet.
@@ -20,7 +20,7 @@ pub(super) type Work = Box<dyn FnOnce(&mut dyn Tx) -> Finished + Send>;
 
 /// The outcome of a write that is not on disk yet.
 pub(super) struct Finished {
-    /// Whether its changes are committed rather than rolled back.
+    /// Whether its changes are committed; otherwise they are rolled back.
     pub(super) succeeded: bool,
     /// Sends the caller the result, given the outcome of the commit.
     pub(super) answer: Answer,
@@ -74,7 +74,8 @@ pub(super) fn commit_group(
     }
     let time = TimeSlice::until((began + GROUP_TIME).max(Instant::now() + DEFERRED_TIME));
     let mut batch = Vec::new();
-    // All of them run even when the time is over: each component defers one write at a time, which then writes little.
+    // All of them run even when the time is over. Each component defers at most one write, which then writes only a
+    // small part.
     for write in deferred.drain(..) {
         batch.extend(group.run_deferred(write, time));
     }
@@ -211,7 +212,7 @@ impl Tx for RefusingTx<'_> {
     fn count_on(&mut self, _: i64, _: i64, _: i64) {}
 }
 
-/// Answers a write for which there is no transaction, by running it in one that refuses every statement.
+/// Answers a write without a transaction, by running it in one that refuses every statement.
 fn refuse(work: Work, error: &StoreError) {
     (work(&mut RefusingTx(error)).answer)(Err(error.clone()));
 }
