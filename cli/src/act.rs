@@ -12,7 +12,7 @@ use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Act {
-    /// Import views, likes, searches and opened newsfeeds from another system; they count on the days of their dates
+    /// Import views, likes, searches and opened newsfeeds from another system; each counts on the day of its date
     #[command(
         after_help = "Lines:\n  {\"id\": \"ann\", \"type\": \"view\", \"url\": \"https://…\", \"date\": \"2024-03-01T09:00:00Z\"}\n  \
                       {\"id\": \"ann\", \"type\": \"search\", \"search\": \"…\", \"date\": \"…\"}\n\
@@ -20,7 +20,7 @@ pub(crate) enum Act {
                       Example: tidings act import acts.jsonl"
     )]
     Import {
-        /// The file with one JSON object a line or one JSON array, or - for standard input
+        /// The file with one JSON object per line or one JSON array, or - for standard input
         file: PathBuf,
     },
 }

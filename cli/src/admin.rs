@@ -55,7 +55,7 @@ pub(crate) fn run(session: &Session, command: &Admin) -> Result<ExitCode, Failur
     }
 }
 
-/// Grants or revokes administrator rights, and reports it.
+/// Grants or revokes administrator rights, and reports the result.
 fn change(
     session: &Session,
     id: &str,

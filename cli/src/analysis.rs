@@ -23,14 +23,14 @@ pub(crate) enum Analysis {
         #[arg(value_name = "YYYY-MM-DD")]
         date: Option<String>,
     },
-    /// Show each day since some days ago
+    /// Show each day from a number of days ago until today
     #[command(after_help = "Example: tidings analysis days 30")]
     Days {
         /// How many days ago, 0 to 366
         #[arg(value_name = "N")]
         days: i64,
     },
-    /// Show how often apps reported each device, or report one
+    /// Show how often apps reported each device, or report a device
     #[command(after_help = "Example: tidings analysis device mobile")]
     Device {
         /// The device to report
@@ -56,7 +56,7 @@ pub(crate) struct LogArgs {
     /// Only the last N hours
     #[arg(long, value_name = "N", group = "window", value_parser = clap::value_parser!(u32).range(1..))]
     hours: Option<u32>,
-    /// The most lines, up to 1000 without --ndjson [default: 100, with --ndjson all]
+    /// The maximum number of lines, up to 1000 without --ndjson [default: 100, with --ndjson all]
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
 }
@@ -118,7 +118,7 @@ impl LogArgs {
     }
 }
 
-/// Prints the log line by line, however long it is.
+/// Prints the log line by line, without a limit on its length.
 fn all_of_log(session: &Session, args: &LogArgs) -> Result<ExitCode, Failure> {
     let Session { tidings, caller, .. } = session;
     let since = Some(analysis::since(tidings, args.window())?);

@@ -21,7 +21,7 @@ pub(crate) struct Cli {
 /// Parses the arguments.
 ///
 /// # Errors
-/// When they are wrong, or when they ask for help or the version.
+/// When the arguments are invalid, or when they ask for help or the version.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
     let choice = match color() {
         Color::Auto => ColorChoice::Auto,
@@ -46,7 +46,7 @@ pub(crate) enum Command {
     /// Open the administrators' terminal UI
     #[command(after_help = "Example: tidings tui --db campus.db")]
     Tui(tui::Screens),
-    /// Fill an empty database with generated members, posts and weeks of traffic, for trying things out
+    /// Fill an empty database with generated members, posts and weeks of traffic, to try tidings out
     #[command(after_help = "Example: tidings --db demo.db demo --days 60")]
     Demo(demo::Demo),
     /// Manage members
@@ -79,10 +79,10 @@ pub(crate) enum Command {
     /// Show the figures of the traffic, and the access log
     #[command(subcommand)]
     Analysis(analysis::Analysis),
-    /// Manage the roster of the university, whose members sign in by its verification
+    /// Manage the roster of the university, which verifies the sign-ins of its members
     #[command(subcommand)]
     Roster(roster::Roster),
-    /// Manage the word model, which knows the similar words of posts
+    /// Manage the word model, which finds similar words
     #[command(subcommand)]
     Words(words::Words),
     /// Measure the quality of the recommended feed on the database
@@ -91,7 +91,7 @@ pub(crate) enum Command {
     /// Copy the database to a file while servers and commands use it
     #[command(after_help = "Example: tidings backup /backups/tidings-$(date +%F).db")]
     Backup(backup::Backup),
-    /// Replace the database by a backup, keeping the old database
+    /// Replace the database with a backup, keeping the old database
     #[command(after_help = "Example: tidings restore /backups/tidings-2026-11-20.db")]
     Restore(backup::Restore),
     /// Check the integrity of the database, its files and its disk

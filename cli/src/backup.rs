@@ -1,4 +1,4 @@
-//! `tidings backup` and `tidings restore`: copying the database, and replacing it by a copy.
+//! `tidings backup` and `tidings restore`: copy the database, and replace it with a copy.
 
 use std::fs;
 use std::io::{ErrorKind, IsTerminal as _};
@@ -69,7 +69,7 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Resul
     })
 }
 
-/// Returns what a restore will do, for the question before it.
+/// Returns a description of what the restore will do, for the confirmation question.
 fn question(database: &Path, file: &Path) -> String {
     let size = |path: &Path| fs::metadata(path).map(|about| HumanBytes(about.len()).to_string());
     let (old, new) = (database.display(), file.display());
@@ -86,7 +86,7 @@ fn figures(report: &Report) -> String {
     format!("{} rows, {}, checked", number(report.rows), HumanBytes(report.bytes))
 }
 
-/// The work that failed.
+/// The operation that failed.
 #[derive(Clone, Copy)]
 enum Work {
     Backup,

@@ -43,7 +43,7 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
     // A check that changes nothing needs no handler for Ctrl-C.
     let mut checks = check(&CancelFlag::default())?;
     if *repair {
-        // Scripts need --yes even if nothing is wrong, so that a missing --yes shows on the first run.
+        // Scripts need --yes even if nothing is wrong, so that a missing --yes is noticed on the first run.
         let what = if checks.repairable() { format!(": {}", wrong(&checks)) } else { String::new() };
         if checks.repairable() || out.is_for_programs() || !crate::output::is_interactive() {
             confirm(&out, *yes, &format!("repair {}{what}", database.display()))?;
@@ -105,7 +105,8 @@ fn failed(database: &Path, error: Error) -> Failure {
     }
 }
 
-/// Prints one line per check: a sign, a word, its name, its detail, and the command that helps.
+/// Prints one line per check: a sign, a word, the name of the check, its details, and the command that repairs the
+/// fault.
 fn show(page: &mut Page, checks: &Checks) {
     let widest = checks.checks.iter().map(|check| check.name.len()).max().unwrap_or_default();
     for check in &checks.checks {
@@ -119,7 +120,7 @@ fn show(page: &mut Page, checks: &Checks) {
     }
 }
 
-/// Returns the name of a check as people write it.
+/// Returns the displayed name of a check.
 fn readable(name: &str) -> String {
     name.replace('_', " ")
 }

@@ -82,7 +82,7 @@ fn all(global: &Global, settings: &Settings) -> Vec<Setting> {
         value: file.map_or(Json::Null, |path| path.display().to_string().into()),
         source: Source::of(settings.source_of_config()),
     };
-    // First the settings without a flag of this command.
+    // The settings without a flag of this command come first.
     let (flags, others): (Vec<_>, Vec<_>) = ENTRIES.iter().partition(|entry| entry.is_flag());
     let entries = others.into_iter().chain(flags).map(|entry| {
         let given = settings.given(entry.about.name);
@@ -113,7 +113,7 @@ fn mask_password(text: String) -> String {
     if url.password().is_some() && url.set_password(Some(MASK)).is_ok() { url.to_string() } else { text }
 }
 
-/// Returns a value for people.
+/// Returns a value as people read it.
 fn shown(value: &Json) -> String {
     match value {
         Json::Null => String::new(),

@@ -11,7 +11,7 @@ use crate::settings::Settings;
 
 /// Opens an existing database with these settings. A mistyped path must not create a new database.
 pub(crate) fn open(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
-    // Another error than a missing file is reported by the opening itself.
+    // Any error other than a missing file is reported when the database is opened.
     if matches!(path.try_exists(), Ok(false)) {
         return Err(no_database(path));
     }
@@ -46,7 +46,8 @@ pub(crate) fn path_of(global: &Global) -> Result<PathBuf, Failure> {
     Ok(path(global, &settings))
 }
 
-/// Returns the path of the database: the flag or variable, else the TOML file's, else the default.
+/// Returns the path of the database: from the flag or the variable, otherwise from the TOML file, otherwise the
+/// default.
 pub(crate) fn path(global: &Global, settings: &Settings) -> PathBuf {
     global.db.clone().unwrap_or_else(|| settings.database())
 }

@@ -1,4 +1,4 @@
-//! `tidings demo`: generates data for trying things out.
+//! `tidings demo`: generates data to try tidings out.
 
 use std::process::ExitCode;
 

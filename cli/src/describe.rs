@@ -46,7 +46,7 @@ pub(crate) fn man(global: &Global, Man { dir }: &Man, command: Command) -> Resul
     })
 }
 
-/// Returns the directory in a form that `man` takes for a file and not for the name of a page.
+/// Returns the directory in a form that `man` reads as a path and not as the name of a page.
 fn shown(dir: &Path) -> String {
     let path = dir.display();
     if dir.is_absolute() || dir.starts_with(".") || dir.starts_with("..") {
@@ -61,7 +61,7 @@ pub(crate) fn openapi(global: &Global) -> Result<ExitCode, Failure> {
     let settings = Settings::default().complete(global.config.as_deref())?;
     let mut document = tidings_server::openapi(&settings.core()?, &settings.server()?);
     let mut out = std::io::stdout().lock();
-    // Only on a terminal: files and pipes get the same bytes as from the server.
+    // A line break is added on a terminal only: files and pipes get exactly the bytes that the server sends.
     if out.is_terminal() {
         document.push('\n');
     }

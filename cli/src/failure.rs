@@ -1,4 +1,4 @@
-//! Why a command failed: its message and its exit status.
+//! The failure of a command: its message and its exit status.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(crate) struct Failure {
 
 /// The operation was refused.
 pub(crate) const REFUSED: u8 = 1;
-/// The command line, or a setting, is wrong.
+/// The command line or a setting is invalid.
 pub(crate) const USAGE: u8 = 2;
 /// The database or the system failed.
 const SYSTEM: u8 = 3;
@@ -25,7 +25,7 @@ const SYSTEM: u8 = 3;
 pub(crate) const INTERRUPTED: u8 = 130;
 
 impl Failure {
-    /// Returns the failure of a wrong command line or setting.
+    /// Returns the failure of an invalid command line or setting.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), status: USAGE, json: answer::refusal("bad request") }
     }
@@ -46,7 +46,7 @@ impl Failure {
         Self { message: message.into(), status: INTERRUPTED, json: answer::refusal("interrupted") }
     }
 
-    /// Returns the failure to change something that another process uses.
+    /// Returns the failure of a change to a file that another process uses.
     pub(crate) fn in_use(message: impl Into<String>) -> Self {
         Self { message: message.into(), status: SYSTEM, json: answer::failure(&Error::Overloaded) }
     }
@@ -116,7 +116,7 @@ pub(crate) fn no_database(path: &Path) -> Failure {
 pub(crate) fn cannot_open(path: &Path, error: &Error) -> Failure {
     let message = format!("cannot open the database {}: {}", path.display(), advice(error));
     match error {
-        // The setting is wrong, and the database is fine.
+        // The setting is invalid; the database is intact.
         Error::Store(StoreError::Zone { .. }) => Failure::usage(message),
         _ => Failure::system(message),
     }

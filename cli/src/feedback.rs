@@ -1,4 +1,4 @@
-//! `tidings feedback`: what members write to the administrators.
+//! `tidings feedback`: messages from members to the administrators.
 
 use std::process::ExitCode;
 

@@ -15,13 +15,13 @@ pub(crate) struct Global {
         value_name = "PATH"
     )]
     pub(crate) db: Option<PathBuf>,
-    /// A TOML file with settings [default: ./tidings.toml, if there is one]
+    /// A TOML file with settings [default: ./tidings.toml, if it exists]
     #[arg(long, global = true, env = "TIDINGS_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Print one JSON object, as HTTP would send it
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Print the elements of a list as one JSON object a line, as soon as each is available
+    /// Print the elements of a list as one JSON object per line, each as soon as it is available
     #[arg(long, global = true, conflicts_with = "json")]
     pub(crate) ndjson: bool,
     /// Act as this member, with only the member's rights

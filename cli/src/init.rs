@@ -24,12 +24,12 @@ pub(crate) struct Init {
 
 #[derive(Serialize)]
 struct Answer {
-    /// The administrator; `""` if none was made.
+    /// The administrator; `""` if the command made none.
     admin: String,
 }
 
 pub(crate) fn run(session: &Session, args: &Init) -> Result<ExitCode, Failure> {
-    // Before anybody is asked for an id or a password.
+    // This fails before the command asks for an id or a password.
     session.caller.operator().map_err(refused_to_members)?;
     let asked = match &args.admin {
         None if is_interactive() && !session.out.is_for_programs() => {

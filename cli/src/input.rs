@@ -46,7 +46,7 @@ pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Failure {
     Failure::system(format!("cannot read {}: {error}", file.display()))
 }
 
-/// The most bytes read of a text: more than any valid text has.
+/// The maximum number of bytes read of a text: more than any valid text has.
 const TEXT_MAX: u64 = 4 << 20;
 
 /// A text, given as an argument or in a file.

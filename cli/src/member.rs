@@ -1,4 +1,4 @@
-//! `tidings member`: what members do, and how the operator manages them.
+//! `tidings member`: the accounts of members, for members themselves and for the operator.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -96,7 +96,7 @@ pub(crate) enum Member {
                       Example: tidings member import members.jsonl"
     )]
     Import {
-        /// The file with one JSON object a line or one JSON array, or - for standard input
+        /// The file with one JSON object per line or one JSON array, or - for standard input
         file: PathBuf,
     },
 }
@@ -181,7 +181,8 @@ fn give_password(session: &Session, id: &str, password: &Password) -> Result<Exi
 
 fn remove(session: &Session, id: &str, yes: bool) -> Result<ExitCode, Failure> {
     let Session { tidings, out, caller } = session;
-    // Members may remove themselves, administrators any member. The command asks only if it may do the work.
+    // Members may remove themselves, and administrators may remove any member. The command asks only if the caller
+    // has this right.
     let themselves = match caller {
         Caller::Operator => None,
         acting => acting.on_behalf_of(tidings, id).ok(),

@@ -1,4 +1,4 @@
-//! `tidings notice`: what administrators publish.
+//! `tidings notice`: the administrators' announcements.
 
 use std::process::ExitCode;
 
@@ -135,7 +135,7 @@ fn list(session: &Session, all: bool) -> Result<ExitCode, Failure> {
         ];
         let mut table = Table::new(columns);
         for notice in notices.notices() {
-            // The mark is part of the title, which is never left out.
+            // The mark is part of the title, because that column is never omitted.
             let (mark, style) = if notice.activation == Visibility::Shown {
                 ("", Style::Plain)
             } else {

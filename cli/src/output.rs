@@ -50,7 +50,7 @@ pub(crate) enum Style {
 }
 
 impl Output {
-    /// Returns the output that the options ask for.
+    /// Returns the output that the options select.
     pub(crate) fn new(global: &Global) -> Self {
         let form = match (global.json, global.ndjson) {
             (true, _) => Form::Json,
@@ -190,8 +190,8 @@ pub(crate) fn stream(produce: impl FnOnce(&mut Lines) -> Result<(), Failure>) ->
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints a paged list element by element: `limit` elements, or all of them. `fetch` returns a page of at most so many
-/// elements that begins at a position, and the position of the next page.
+/// Prints a paged list element by element: `limit` elements, or all of them. `fetch` takes a position and a maximum
+/// number of elements, and returns that page and the position of the next one.
 ///
 /// # Errors
 /// The failures of `fetch`; when the output cannot be written.

@@ -12,8 +12,8 @@ use zeroize::Zeroizing;
 
 use crate::failure::{Failure, INTERRUPTED};
 
-/// The source of a password when the command cannot ask. Other users could read an argument, so a password is never
-/// one.
+/// The source of a password when the command cannot ask. No argument takes a password, because other users can read
+/// the arguments of a process.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub(crate) struct Password {
@@ -25,7 +25,7 @@ pub(crate) struct Password {
     password_file: Option<PathBuf>,
 }
 
-/// The most bytes read of a password: more than four for each of the most characters.
+/// The maximum number of bytes read of a password: more than four for each character of the longest one.
 const BYTES_MAX: u64 = 64 << 10;
 
 /// Reads a member's password from the source in `args`, or asks for it.
@@ -77,8 +77,8 @@ fn prompt(text: &str) -> Result<Zeroizing<String>, Failure> {
     rpassword::prompt_password(text).map(Zeroizing::new).map_err(failed)
 }
 
-/// Lets the prompt restore the terminal on Ctrl-C before the program ends. Without a prompt, Ctrl-C ends the program a
-/// moment later.
+/// Lets the prompt restore the terminal on Ctrl-C before the program ends. Without a prompt, Ctrl-C ends the program
+/// after a short delay.
 fn delay_interrupt() {
     const MOMENT: Duration = Duration::from_millis(500);
     let ended = ctrlc::set_handler(|| {
@@ -111,7 +111,7 @@ impl EchoOff {
 #[cfg(unix)]
 impl Drop for EchoOff {
     fn drop(&mut self) {
-        // A terminal that is gone needs no restoring.
+        // A terminal that is gone need not be restored.
         let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
     }
 }

@@ -111,7 +111,7 @@ pub(crate) fn run(session: &Session, command: &Post) -> Result<ExitCode, Failure
         Post::List(options) => show::list(session, options),
         Post::Show { id } => show::one(session, id),
         Post::Remove { id, yes } => {
-            // The command asks only if it may do the work.
+            // The command asks only if the caller may remove the post.
             admin::check(tidings, caller)?;
             let found = post::get(tidings, id).map_err(missing(id))?;
             session.confirm(*yes, &format!("remove the post \"{}\"", found.post.shown.title))?;

@@ -37,7 +37,8 @@ struct Interrupted<'a, T> {
 }
 
 impl Watch {
-    /// Starts counting `things`. From now on Ctrl-C asks the work to stop, and ends the process if it does not.
+    /// Starts counting `things`. From now on Ctrl-C asks the work to stop, and ends the process if the work does not
+    /// stop in time.
     pub(crate) fn start(things: &str) -> Self {
         let template = format!("{{spinner}} {{human_pos}} {things}, {{rate}}");
         let then = "what is counted here is saved; run the command again to continue";
@@ -60,7 +61,7 @@ impl Watch {
             std::process::exit(INTERRUPTED.into());
         });
         if let Err(error) = handled {
-            // Without a handler the signal ends the process; committed batches stay.
+            // If no handler can be installed, the signal ends the process; the committed batches stay.
             tracing::debug!(%error, "the signal cannot be handled");
         }
         if !std::io::stderr().is_terminal() {
@@ -99,7 +100,7 @@ impl Watch {
         if self.is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Prints the answer, and whether the work was interrupted.
+    /// Prints the answer, and reports whether the work was interrupted.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -115,7 +116,7 @@ impl Watch {
         }
         if out.is_for_programs() {
             let object = serde_json::to_vec(&Interrupted { result: "interrupted", body });
-            out.object(&object.expect("a report has text keys and nothing that fails"))?;
+            out.object(&object.expect("the keys of a report are text, and no value fails to serialize"))?;
         } else {
             out.answer(body, people)?;
         }

@@ -20,7 +20,7 @@ pub(crate) enum Search {
         /// Only posts of this topic or tag
         #[arg(long, value_name = "C", allow_hyphen_values = true)]
         category: Option<String>,
-        /// The most posts, 1 to 300
+        /// The maximum number of posts, 1 to 300
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: i64,
     },
@@ -42,7 +42,7 @@ pub(crate) enum Search {
     /// Show a member's searches, newest first
     #[command(after_help = "Example: tidings --as ann search recent --limit 10")]
     Recent {
-        /// The most searches, 1 to 300
+        /// The maximum number of searches, 1 to 300
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: i64,
     },

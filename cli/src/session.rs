@@ -25,7 +25,7 @@ impl Session {
     /// Opens the database that the options name.
     ///
     /// # Errors
-    /// When the database does not exist or does not open; when `--as` names no member, or one who may not act.
+    /// When the database does not exist or does not open; when `--as` names an unknown member or one who may not act.
     pub(crate) fn open(global: &Global) -> Result<Self, Failure> {
         Self::with(global, database::open)
     }
@@ -33,7 +33,7 @@ impl Session {
     /// Opens the database as [`Session::open`] does, creating it if it does not exist.
     ///
     /// # Errors
-    /// When it does not open; when `--as` names no member, or one who may not act.
+    /// When it does not open; when `--as` names an unknown member or one who may not act.
     pub(crate) fn create(global: &Global) -> Result<Self, Failure> {
         Self::with(global, database::create)
     }
@@ -84,7 +84,7 @@ impl Session {
     }
 }
 
-/// The proof that the operator gave a command that opens no session.
+/// Returns the proof that the operator gave a command that opens no session.
 ///
 /// # Errors
 /// `Not admin` when `--as` names a member.
@@ -93,7 +93,7 @@ pub(crate) fn operator(global: &Global) -> Result<Operator, Failure> {
     caller.operator().map_err(refused_to_members)
 }
 
-/// Advises a caller named with `--as` whom the core refused an operation of the operator's.
+/// Adds advice to the refusal when a caller named with `--as` tries an operation that only the operator has.
 pub(crate) fn refused_to_members(error: Error) -> Failure {
     match error {
         Error::Forbidden => {

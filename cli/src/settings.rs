@@ -91,7 +91,7 @@ pub(crate) fn help(name: &str) -> String {
     ENTRIES.iter().find(|entry| entry.about.name == name).map(Entry::help).unwrap_or_default()
 }
 
-/// The settings that are set, by name; all others have their defaults.
+/// The settings that have been set, by name; all others have their defaults.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     given: BTreeMap<&'static str, Given>,

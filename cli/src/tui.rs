@@ -15,7 +15,7 @@ use crate::settings::Settings;
 /// The options of the terminal UI.
 #[derive(Debug, Args)]
 pub(crate) struct Screens {
-    /// Leave the mouse to the terminal, which then selects text with it
+    /// Leave the mouse to the terminal, for selecting text
     #[arg(long, env = "TIDINGS_NO_MOUSE", num_args = 0..=1, default_missing_value = "true")]
     no_mouse: Option<bool>,
 }
@@ -39,7 +39,8 @@ pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failur
     }
     let settings = Settings::default().complete(global.config.as_deref())?;
     let database = database::path(global, &settings);
-    // Opened, not started: the first frame does not wait for the posts, and the screens need no background work.
+    // The database is opened without background work, which the screens do not need, so the first frame does not wait
+    // for the posts to load.
     let tidings = database::open(&database, &settings)?;
     let options = Options {
         database,

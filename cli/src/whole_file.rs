@@ -1,4 +1,5 @@
-//! A file that appears only when it is complete: it is written beside its path and then renamed.
+//! A file that appears only when it is complete: it is written to a temporary file in the same directory and then
+//! renamed.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
@@ -16,9 +17,9 @@ pub(crate) struct WholeFile {
 }
 
 enum Out {
-    /// A temporary file beside the path.
+    /// A temporary file in the same directory.
     Beside(BufWriter<NamedTempFile>),
-    /// The file itself: a pipe or a device cannot be replaced.
+    /// The file itself, because a pipe or a device cannot be replaced.
     There(BufWriter<File>),
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The size of a chunk in bytes.
 const CHUNK: usize = 1 << 16;
-/// How long a request to stop can go unnoticed.
+/// The maximum delay before a request to stop is noticed.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// An input that a separate thread reads.

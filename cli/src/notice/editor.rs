@@ -14,8 +14,8 @@ use crate::session::Session;
 /// Opens `notice` in the editor and saves the changes.
 ///
 /// # Errors
-/// A usage failure without a terminal. When the editor fails or the new text breaks a rule; the text is then kept in a
-/// file, which the failure names.
+/// A usage failure without a terminal. When the editor fails or the new text breaks a rule; the failure then names
+/// the file that still has the text.
 pub(super) fn edit(session: &Session, notice: &Notice) -> Result<ExitCode, Failure> {
     if session.out.is_for_programs() || !is_interactive() || !std::io::stdout().is_terminal() {
         let hint =
@@ -74,7 +74,7 @@ fn changes(notice: &Notice, written: &str) -> Draft {
     }
 }
 
-/// Keeps the file of the editor. Returns a message with its path.
+/// Makes the editor's file permanent. Returns a message with its path.
 fn keep(file: NamedTempFile) -> String {
     match file.keep() {
         Ok((_, path)) => format!("What you wrote is kept in {}", path.display()),

@@ -5,7 +5,7 @@ pub(super) fn bar(value: i64, most: i64, cells: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let share = |n: i64| u64::try_from(n).unwrap_or_default();
     let whole = (cells as u64) * 8;
-    // A small number is still visible.
+    // Even a small number is visible.
     let eighths = match share(value) * whole / share(most).max(1) {
         0 if value > 0 => 1,
         eighths => eighths.min(whole),

@@ -10,15 +10,15 @@ use super::{Style, paint};
 
 /// The cells between two columns.
 const GAP: u16 = 2;
-/// The fewest and the most cells of the longest bar.
+/// The minimum and the maximum width of the longest bar, in cells.
 const BAR: (usize, usize) = (4, 60);
-/// The cells of a line with bars when the output is not a terminal.
+/// The width of a line with bars, in cells, when the output is not a terminal.
 const LINE: usize = 80;
-/// The cells that a text keeps before an optional column is left out.
+/// The minimum width of a text, in cells; optional columns are left out to reach it.
 const TEXT_MIN: usize = 14;
-/// The cells that a text keeps before an id or a date is cut.
+/// The minimum width of a text, in cells; ids and dates are cut to reach it.
 const TEXT_LEAST: usize = 6;
-/// The fewest cells of an optional text; a shorter one would say too little.
+/// The minimum width of an optional text, in cells; a shorter text would not be useful.
 const OPTIONAL_MIN: usize = 24;
 
 /// A column of a table.
@@ -165,7 +165,7 @@ impl Table {
         move |cell| bar(number(cell), most, cells)
     }
 
-    /// Returns the fewest cells that a column needs.
+    /// Returns the minimum width of a column, in cells.
     fn needed(&self, n: usize) -> usize {
         match self.columns[n].kind {
             Kind::Text if self.columns[n].optional => self.width(n).min(OPTIONAL_MIN),
@@ -186,7 +186,7 @@ impl Table {
         cells.map(|cells| cells + usize::from(GAP)).sum::<usize>() <= width + usize::from(GAP)
     }
 
-    /// Returns the cells of a column whose texts are not cut.
+    /// Returns the width in cells of a column whose texts are not cut.
     fn width(&self, n: usize) -> usize {
         let cells = self.rows.iter().map(|(_, cells)| cells[n].width());
         cells.max().unwrap_or_default().max(self.columns[n].name.width())

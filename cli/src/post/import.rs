@@ -1,4 +1,4 @@
-//! `tidings post import`: many posts at once.
+//! `tidings post import`: imports many posts at once.
 
 use std::io::BufRead as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::session::Session;
 /// The format of a file of posts.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Format {
-    /// One JSON object a line, or one JSON array
+    /// One JSON object per line, or one JSON array
     Jsonl,
     /// Comma-separated values after a line with the names of the fields
     Csv,

@@ -1,4 +1,4 @@
-//! `tidings post list` and `show`.
+//! `tidings post list` and `tidings post show`: the posts.
 
 use std::process::ExitCode;
 

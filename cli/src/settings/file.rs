@@ -93,7 +93,7 @@ fn value(form: Form, json: &Json) -> Result<Value, String> {
     Err(rule.to_owned())
 }
 
-/// Returns the known key that was probably meant.
+/// Returns the known key that the user probably meant.
 fn nearest(key: &str, known: impl Iterator<Item = &'static Entry>) -> Option<&'static str> {
     let known = known.map(|entry| (strsim::jaro(key, entry.about.name), entry.about.name));
     let similar = known.filter(|(similarity, _)| *similarity > SIMILAR);
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// Values of every TOML type, and invalid ones.
+    /// Values of every TOML type, and invalid values.
     const VALUES: [&str; 24] = [
         "true",
         "[]",
@@ -163,7 +163,7 @@ mod tests {
     }
 
     proptest! {
-        /// By hand with as many files as `PROPTEST_CASES` says.
+        /// `PROPTEST_CASES` sets the number of files for a longer run by hand.
         #[test]
         fn any_file_is_read_or_refused_by_its_name(lines in prop::collection::vec(line(), 0..6)) {
             let (text, path) = (lines.concat(), Path::new("here.toml"));

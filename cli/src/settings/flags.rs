@@ -75,7 +75,7 @@ impl FromArgMatches for Settings {
             let given = value.and_then(|value| Some(Given { value, source: source(matches, name)? }));
             self.given.extend(given.map(|given| (name, given)));
         }
-        // Options of every command.
+        // These are options of every command.
         if let (Ok(Some(path)), Some(source)) = (matches.try_get_one::<PathBuf>(DB), source(matches, DB)) {
             self.given.insert(DB, Given { value: Value::Text(path.display().to_string()), source });
         }
@@ -130,7 +130,7 @@ fn as_variable(refused: &clap::Error) -> Option<(String, String)> {
         Some(ContextValue::String(text)) => Some(text),
         _ => None,
     };
-    // Such as `--pw-min <N>`.
+    // clap names the argument in this form: `--pw-min <N>`.
     let flag = text(ContextKind::InvalidArg)?.split(' ').next()?;
     let value = text(ContextKind::InvalidValue)?;
     let entry = ENTRIES.iter().find(|entry| Some(entry.about.name) == flag.strip_prefix("--"))?;
