@@ -57,9 +57,9 @@ import::fields! {
 /// `type` (`view`, `like`, `search` or `newsfeed`), `date`, and depending on the type `url`, `search` or
 /// `newsfeed_name`. Other fields are ignored.
 ///
-/// An act that was imported before is skipped. Of several likes of a post by a member, the earliest counts; a
-/// later one is skipped. Acts before the member's last reset of the measurement are counted, but not listed. The tags of
-/// an opened newsfeed are those that the present posts would have given it at that time.
+/// An act that was imported before is skipped. Of several likes of a post by a member, the earliest counts; a later one
+/// is skipped. Acts before the member's last reset of the measurement are counted, but not listed. The tags of an
+/// opened newsfeed are computed from the current posts as of that time.
 ///
 /// A line that breaks a rule, or names an unknown member or post, is reported, and the import continues. Input and
 /// output work as in [`crate::post::import`].

@@ -1,6 +1,6 @@
-//! Types of two states that JSON and the database represent as `activation`, 0 or 1.
+//! Types with two states, which JSON and the database represent as `activation`, 0 or 1.
 
-/// Defines a type of two states, first the one for 0. JSON and the database contain the number.
+/// Defines a type with two states; the state for 0 is first. JSON and the database contain the number.
 macro_rules! activation {
     ($(#[$doc:meta])* $name:ident { $(#[$zero_doc:meta])* $zero:ident, $(#[$one_doc:meta])* $one:ident }) => {
         $(#[$doc])*

@@ -164,7 +164,7 @@ pub fn backup(
 /// the time.
 ///
 /// The copy is checked first; the backup itself does not change. The schema of an older backup is updated when the
-/// database is next opened. `progress` receives the progress.
+/// database is next opened. `progress` is called with the progress.
 ///
 /// # Errors
 /// When `from` is damaged, not a tidings database, or newer than this program; when a process has the database open; when

@@ -38,7 +38,7 @@ pub struct Check {
     pub name: &'static str,
     /// Whether the check passed.
     pub ok: bool,
-    /// What the check found, and what to do if it failed.
+    /// The result of the check in words, and the remedy if it failed.
     pub detail: String,
     /// The remedy for a failed check, when a function of this crate provides it. `detail` ends with its name.
     #[serde(skip)]
@@ -69,7 +69,7 @@ impl Checks {
         self.checks.iter().all(|check| check.ok)
     }
 
-    /// Returns whether [`repair`] helps against any failed check.
+    /// Returns whether [`repair`] is the remedy for any failed check.
     pub fn repairable(&self) -> bool {
         self.checks.iter().any(|check| check.remedy == Some(Remedy::Repair))
     }
@@ -191,7 +191,7 @@ pub fn check(
             let remedy = Some(Remedy::Restore);
             checks.push(Check { remedy, ..Check::new(INTEGRITY, false, error.to_string()) });
         }
-        // The check itself needs disk space, so this failure says nothing about the database.
+        // The check itself needs disk space, so this failure does not indicate a fault of the database.
         Err(error) if !matches!(error, StoreError::Damaged(_)) && files::is_full(database) => {
             let what = format!("cannot be checked because the disk is full ({error}); free some space");
             checks.push(Check::new(INTEGRITY, false, what));
@@ -317,7 +317,7 @@ fn journal(database: &Inspected) -> Check {
 }
 
 /// Recomputes the derived rows of the database at `database` that are wrong, in small transactions, so that other
-/// processes may write meanwhile. Calls `progress` with the name of each kind of rows before it is repaired.
+/// processes can write in between. Calls `progress` with the name of each kind of rows before it is repaired.
 ///
 /// # Errors
 /// When the database cannot be opened or written, or `stop` is requested. `stop` takes effect between two kinds of

@@ -1,10 +1,11 @@
-//! The origin of a request, as limits count it.
+//! Identifies the client of a request, for limits per client.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 /// A client: an IPv4 address or the first 64 bits of an IPv6 address.
 ///
-/// A provider usually gives one customer at least 64 bits of IPv6, so the rest of the address does not tell customers apart.
+/// A provider usually gives one customer at least 64 bits of IPv6, so the rest of the address does not distinguish
+/// customers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Client(IpAddr);
 

@@ -172,7 +172,7 @@ impl Clock {
         Self(Some(Arc::new(Fixed { now: AtomicI64::new(now.0), monotonic: AtomicI64::new(0) })))
     }
 
-    /// Advances a fixed clock by `ms` milliseconds.
+    /// Advances a fixed clock by `ms` milliseconds. Does nothing on the system clock.
     pub fn advance(&self, ms: i64) {
         if let Some(fixed) = &self.0 {
             fixed.now.fetch_add(ms, Ordering::SeqCst);

@@ -1,6 +1,6 @@
 //! Demo data: fictitious members and posts, and their acts over some weeks, for trying out feeds and reports.
 //!
-//! The data depends on a seed and on the present time, at which it ends: the same seed and time give the same members,
+//! The data depends on a seed and on the current time, at which it ends: the same seed and time give the same members,
 //! posts, acts and figures. It is written like imported data: the acts by the import of acts ([`crate::act`]), the
 //! requests with their past times.
 
@@ -55,7 +55,7 @@ pub struct Size {
     pub members: u32,
     /// The number of posts, 1 to 100,000.
     pub posts: u32,
-    /// The number of days of traffic, including the present day, 1 to 366.
+    /// The number of days of traffic, including the current day, 1 to 366.
     pub days: u32,
 }
 
@@ -127,7 +127,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
         }
     }
     match words::learn(tidings, &mut |_| ()) {
-        // A server that has the database open will learn the words.
+        // A server that has the database open learns the words itself.
         Ok(_) | Err(Error::Overloaded) => Ok(demo),
         Err(error) => Err(error),
     }

@@ -66,7 +66,7 @@ pub(crate) fn remove_strays(directory: &Path, is_meant: impl Fn(&DirEntry) -> bo
     };
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         if is_draft(&entry.file_name()) && is_meant(&entry) && is_stray(&entry, directory) {
-            // SQLite's files next to a draft go first: without the draft, nothing would find them.
+            // Removes SQLite's files next to a draft first, because they are found only through the draft.
             for end in ["-journal", "-wal", "-shm", ""] {
                 let _ = fs::remove_file(files::beside(&entry.path(), end));
             }

@@ -133,8 +133,8 @@ pub enum Error {
     /// The store failed; the cause is for the log, never for the caller.
     #[error("internal error")]
     Store(#[source] StoreError),
-    /// The input of an import could not be read to its end; the records before are written. The caller that supplied the
-    /// input knows more about the cause, such as a failing file or a body that is too large.
+    /// The input of an import could not be read to its end; the records before are written. The cause is known to the
+    /// caller that supplied the input, for example a failing file or a body that is too large.
     #[error("internal error")]
     Input(#[source] std::io::Error),
     /// The store failed during an import. The records before are written, and importing again continues from there.

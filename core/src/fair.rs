@@ -202,9 +202,9 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
     /// Adds an entry.
     ///
     /// If the queue is full, it displaces an entry: it selects the network that has the most entries of one operation,
-    /// in it the client with the most entries, and displaces the newest entry of that client. If several networks have
-    /// equally many entries, the operation with the most entries decides. The new entry is refused only if it would
-    /// itself be displaced, because its client, network and operation fill the queue.
+    /// in it the client with the most entries, and displaces the newest entry of that client. Of several networks with
+    /// equally many entries, it selects one of the operation with the most entries. The new entry is refused only if it
+    /// would itself be displaced, because its client, network and operation fill the queue.
     pub fn push(&mut self, operation: O, client: Client, item: T) -> Pushed<O, T> {
         if self.capacity == 0 {
             return Pushed::Refused(item);

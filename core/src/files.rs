@@ -108,11 +108,11 @@ pub(crate) fn is_full(path: &Path) -> bool {
     free_bytes(directory(&place)).is_some_and(|free| free < FREE_MIN)
 }
 
-/// Locks the whole file, including the ranges of SQLite's own locks, until `file` is closed: no process has the database
-/// open, and none can start to use it. Returns false if a process has it open.
+/// Locks the whole file, including the ranges of SQLite's own locks, until `file` is closed. While the lock is held, no
+/// process has the database open and none can open it. Returns false if a process has it open.
 ///
-/// The system releases the lock when the process ends in any way. SQLite must not open and close the file in this process
-/// meanwhile, because that would release the lock.
+/// The system releases the lock when the process ends in any way. While the lock is held, SQLite must not open and
+/// close the file in this process, because that would release the lock.
 pub(crate) fn lock_exclusively(file: &File) -> io::Result<bool> {
     #[cfg(unix)]
     match rustix::fs::fcntl_lock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {

@@ -32,7 +32,7 @@
 //! [`Tidings::open`] is for a program that runs a few operations and ends, such as a command: each operation loads
 //! what it needs when it first needs it, and no thread works in the background.
 //!
-//! [`Tidings::start`] is for a service that runs for long. It opens the database and starts everything that works in
+//! [`Tidings::start`] is for a service that runs permanently. It opens the database and starts everything that works in
 //! the background: the feed index, the word model, analytics, and retention. A server, a command and an embedder call
 //! the same function; `tidings_server::serve` and `tidings_server::service` start a handle that is only open.
 //! [`Tidings::builder`] does either with other settings. The background work stops, and the database closes, when the
@@ -205,8 +205,8 @@ struct Inner {
 }
 
 impl Tidings {
-    /// Opens the database at `path` with default settings and creates it if it does not exist. Starts nothing in the
-    /// background.
+    /// Opens the database at `path` with default settings and creates it if it does not exist. Starts no background
+    /// work.
     ///
     /// # Errors
     /// When the file cannot be opened, is not a tidings database, or was written by a newer program.

@@ -50,8 +50,8 @@ pub struct Page<'a> {
     pub limit: Option<i64>,
     /// The [`FeedPage::next`] of the previous page; `None` for the first page.
     pub next: Option<&'a str>,
-    /// Whether a `next` whose order is no longer known continues the current order from the same place, instead of
-    /// failing. It is for a process that ends between two pages, such as a command.
+    /// Whether a `next` whose order is no longer cached continues the current order from the same place instead of
+    /// failing. This is for processes that end between two pages, such as a command.
     pub resumes: bool,
 }
 
@@ -64,7 +64,8 @@ pub(crate) fn start(tidings: &Tidings) -> Result<()> {
     Ok(())
 }
 
-/// Returns popular posts: by views and likes, whose weight decreases with age; posts without any follow, newest first.
+/// Returns popular posts, ordered by views and likes, whose weight decreases with age. Posts without views and likes
+/// follow, newest first.
 ///
 /// # Errors
 /// `bad request` for a limit that is out of its bounds, and for a `next` that is invalid or has expired.
@@ -127,7 +128,7 @@ pub fn recommended(tidings: &Tidings, caller: &Caller, page: &Page<'_>) -> Resul
     reader.page(page, &[FeedKind::Recommended], Some(&feed.order), Some(&feed.first))
 }
 
-/// The index and the time that one request is answered from.
+/// The index and the time on which the answer to a request is based.
 struct Reader<'t> {
     tidings: &'t Tidings,
     index: Arc<FeedIndex>,

@@ -1,4 +1,4 @@
-//! Notices: texts that administrators publish to everybody.
+//! Notices: texts that administrators publish for all callers.
 //!
 //! All notices are cached in memory (`notice/cache.rs`), so that reading them needs no database access. This is
 //! possible because only administrators write them, so they are few, and their length is bounded. Views are also
@@ -35,7 +35,7 @@ activation! {
     Visibility {
         /// Administrators only.
         Hidden,
-        /// Everybody.
+        /// All callers.
         Shown
     }
 }
@@ -264,7 +264,7 @@ pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
 /// An error of the store.
 pub fn list(tidings: &Tidings, caller: &Caller) -> Result<NoticeList> {
     let snapshot = tidings.notice_cache().snapshot(tidings.store())?;
-    // The caller matters only if a notice is hidden.
+    // The identity of the caller is relevant only if a notice is hidden.
     if snapshot.has_hidden()
         && let Some(all) = caller.identify(tidings).if_admin(tidings, |admin| snapshot.all(admin))?
     {
@@ -273,7 +273,8 @@ pub fn list(tidings: &Tidings, caller: &Caller) -> Result<NoticeList> {
     Ok(snapshot.shown())
 }
 
-/// Returns what [`list`] answers a guest, or `None` when only the database knows it. Never blocks.
+/// Returns the answer of [`list`] for a guest, or `None` if the notices are not in memory or are out of date. Never
+/// blocks.
 pub fn try_list(tidings: &Tidings) -> Option<NoticeList> {
     Some(tidings.notice_cache().snapshot_in_memory(tidings.store())?.shown())
 }
@@ -295,7 +296,8 @@ pub fn get(tidings: &Tidings, caller: &Caller, id: &str) -> Result<OneNotice> {
     read(tidings, &snapshot, found)
 }
 
-/// Does what [`get`] does for a guest, or returns `None` when only the database knows the notices. Never blocks.
+/// Does the same as [`get`] for a guest, or returns `None` if the notices are not in memory or are out of date. Never
+/// blocks.
 pub fn try_get(tidings: &Tidings, id: &str) -> Option<Result<OneNotice>> {
     let snapshot = tidings.notice_cache().snapshot_in_memory(tidings.store())?;
     let found = ObjectId::parse(id).and_then(|id| snapshot.find_shown(id));

@@ -176,8 +176,8 @@ impl<T: FromValue> FromValue for Option<T> {
 pub(crate) struct Row(Vec<Value>);
 
 impl Row {
-    /// Takes the value of column `index`, counted from 0, out of the row. A text is moved, so a second call returns an
-    /// error.
+    /// Takes the value of column `index`, counted from 0, out of the row. A text is moved, so it can be taken only
+    /// once.
     ///
     /// # Errors
     /// When the column does not exist or has a different type, which is a mistake in the statement.

@@ -139,7 +139,7 @@ pub fn train(tidings: &Tidings, caller: &Caller, progress: &mut dyn FnMut(f64)) 
     learn(tidings, progress)
 }
 
-/// Does what [`train`] does without checking the caller, for the demo data.
+/// Does the same as [`train`] without checking the caller, for the demo data.
 pub(crate) fn learn(tidings: &Tidings, progress: &mut dyn FnMut(f64)) -> Result<WordsReport> {
     let started = Instant::now();
     let current = tidings.words().train(&mut told(progress))?;
@@ -160,11 +160,11 @@ pub fn export(tidings: &Tidings, caller: &Caller, out: impl Write) -> Result<Wor
     Ok(report(started, current.model.words().len()))
 }
 
-/// Replaces the model by vectors in the text form of word2vec, fastText or `GloVe`.
+/// Replaces the model with vectors in the text form of word2vec, fastText or `GloVe`.
 ///
-/// Words are converted to lower case, and only words that are one token are used. All words of posts are kept; of the
-/// others, the first ones, as many as a model may have. Only words of posts are neighbours, and these are determined
-/// again when enough posts have changed.
+/// Words are converted to lower case, and only words that are one token are used. All words of posts are loaded; of the
+/// other words, only the first ones, up to the maximum size of a model. Only words of posts are neighbours, and these
+/// are determined again when enough posts have changed.
 ///
 /// # Errors
 /// `bad request` if the input has a different form; [`Error::Input`] if it cannot be read to its end; otherwise the

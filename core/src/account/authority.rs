@@ -1,4 +1,4 @@
-//! Proofs of authority: what an operation must hold to act for a member, as an administrator or as the operator.
+//! Proofs of authority, which an operation needs to act for a member, as an administrator or as the operator.
 //!
 //! Public data needs no proof. A [`Member`] acts on their own account, an [`Admin`] is a member with a flag or the
 //! operator, and the [`Operator`] is the person who may read the database file. Only the checks in this module make

@@ -98,7 +98,7 @@ impl Hasher {
     /// Hashes a password with a new random salt and returns the PHC string.
     ///
     /// # Errors
-    /// `overloaded` if the queue is full of callers whose turn comes before this one's.
+    /// `overloaded` if the queue is full of callers that are served before this one.
     pub(crate) fn hash(&self, turn: Turn, password: &str) -> Result<String> {
         let password = normalised(password);
         let _permit = self.permit(turn)?;

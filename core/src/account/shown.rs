@@ -138,7 +138,7 @@ fn is_indic(chars: &[char], at: usize) -> bool {
     let mut before = chars[..at].iter().rev().skip_while(|c| is_mark(**c) && !is_virama(**c));
     match before.next() {
         Some(c) if is_virama(*c) => before.find(|c| !is_mark(**c)).is_some_and(|c| is_letter(*c)),
-        // In Bengali and Kannada, a joiner comes before the virama of the first consonant.
+        // In Bengali and Kannada, a joiner precedes the virama of the first consonant.
         Some(c) => is_letter(*c) && chars.get(at + 1).is_some_and(|c| is_virama(*c)),
         None => false,
     }

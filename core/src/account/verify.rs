@@ -77,7 +77,7 @@ pub trait Verifier: Send + Sync {
     /// university's system.
     fn verify(&self, tidings: &Tidings, id: &str, password: &str) -> Result<Result<Verdict, VerifyError>>;
 
-    /// Does what [`Verifier::verify`] does, for an attempt of `client`. A verifier that works on this machine lets
+    /// Does the same as [`Verifier::verify`] for an attempt of `client`. A verifier that works on this machine lets
     /// clients take turns.
     ///
     /// # Errors

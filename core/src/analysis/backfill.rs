@@ -24,7 +24,7 @@ pub(crate) struct PastRequest {
 pub(crate) enum Requester {
     /// The member with this key.
     Member(MemberKey),
-    /// A guest with a number from 1 on, valid for one day.
+    /// A guest with a number, 1 or greater, valid for one day.
     Guest(i64),
     Crawler,
 }

@@ -1,7 +1,7 @@
 //! Reads the access log page by page, filtered by member, path and time.
 //!
 //! A page reads a bounded range of the log, whatever the filter and the length of the log. If few lines match, a page
-//! may contain few lines or none; it says where the next page begins.
+//! may contain few lines or none; its `next` is the position of the next page.
 
 use super::LogEntry;
 use super::log::{self, LogAccess, first_key};

@@ -16,7 +16,7 @@ use crate::zone::Zone;
 pub(crate) struct Calendar {
     local_time: LocalTime,
     clock: Clock,
-    /// Whether something is known to be counted, so that the zone cannot change.
+    /// Whether anything is known to be counted, so that the zone cannot change.
     zone_is_fixed: AtomicBool,
 }
 

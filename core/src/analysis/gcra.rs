@@ -35,7 +35,7 @@ impl Gcra {
         Self { burst, interval: seconds * SECOND_MS * MICROS_OF_MS }
     }
 
-    /// Takes one request at `at`. Returns whether it is allowed.
+    /// Charges one request at the time `at`, and returns whether it is allowed.
     pub(super) fn take(self, state: &mut GcraState, at: Timestamp) -> bool {
         let now = at.as_millis().saturating_mul(MICROS_OF_MS);
         let mut until = state.0.max(now);

@@ -1,8 +1,8 @@
 //! Gathers records of answered requests in memory and writes them to the log and the counters with deferred writes.
 //!
 //! The first record in the queue hands a deferred write to the store. The next commit writes all records queued by
-//! then: the lines in one pass, and one change per visitor and counter. Records that one commit has no time for are
-//! written with the next.
+//! then: the lines in one pass, and one change per visitor and counter. Records for which a commit has no time are
+//! written with the next one.
 //!
 //! During a flood some communications get no line ([`Queue::push`]). All of them are counted.
 
@@ -91,7 +91,7 @@ impl Journal {
             self.defer(store);
         }
         if must_flush {
-            // Nothing waits for this commit.
+            // No caller waits for this commit.
             drop(store.flush());
         }
     }
@@ -126,13 +126,13 @@ impl Journal {
         (self.exact_until.load(Ordering::Relaxed) - now.as_millis()).clamp(0, EXACT_BURST * EXACT_INTERVAL_MS)
     }
 
-    /// Waits for a commit of the queued records, or of the thousands of them that one commit has time for.
+    /// Waits for a commit of the queued records; if they are too many for one commit, of the first few thousand.
     ///
     /// # Errors
     /// When the store fails.
     pub(super) fn settle(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
         let now = self.calendar.monotonic();
-        // Two concurrent reports may count as one; this does no harm.
+        // Two concurrent reports may count as one, which is harmless.
         let until = now + self.exact_debt(now) + EXACT_INTERVAL_MS;
         self.exact_until.store(until.as_millis(), Ordering::Relaxed);
         self.flush(store);
@@ -185,7 +185,7 @@ impl Drop for Journal {
 /// The deferred write of the queued records. At most one exists at a time.
 struct DeferredRecords {
     journal: Arc<Journal>,
-    /// Whether this write will take the queued records; meanwhile the journal defers no other write.
+    /// Whether this write will take the queued records. While it is true, the journal defers no other write.
     is_expected: bool,
     /// The records that this write took.
     batch: Vec<Record>,

@@ -1,4 +1,4 @@
-//! Days and hours in a time zone. Pure: no store, no clock.
+//! Days and hours in a time zone, computed without a store or a clock.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const FIRST: Date = Date::constant(1970, 1, 1);
 pub(crate) struct LocalHour {
     /// The calendar day, as the number of days since 1970-01-01.
     pub(crate) day: i64,
-    /// The hour that a wall clock shows, 0 to 23.
+    /// The local hour, 0 to 23.
     pub(crate) hour: u8,
 }
 
@@ -60,7 +60,7 @@ impl LocalTime {
         LocalHour { day: wall.div_euclid(DAY_MS), hour }
     }
 
-    /// Returns how many milliseconds have passed since the full hour on a wall clock.
+    /// Returns the milliseconds since the last full hour of local time.
     pub(crate) fn ms_into_hour(&self, at: Timestamp) -> i64 {
         let at = at.clamp(Timestamp::RFC3339_MIN, Timestamp::RFC3339_MAX);
         (at + self.offset(at)).as_millis().rem_euclid(HOUR_MS)

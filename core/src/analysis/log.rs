@@ -66,7 +66,7 @@ pub(super) struct Entry {
     pub(super) request: i64,
 }
 
-/// Returns the times of a member's requests from `from` to before `until`, as far as the log reaches back.
+/// Returns the times of a member's requests from `from` to before `until` that are still in the log.
 pub(crate) fn times(
     tx: &mut dyn Tx,
     member: &Member<'_>,
@@ -78,7 +78,7 @@ pub(crate) fn times(
     rows.into_iter().map(|mut row| Ok(line_time(row.take(0)?))).collect()
 }
 
-/// Appends lines, which must be in the order of time.
+/// Appends lines, which must be in chronological order.
 pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry]) -> Result<(), StoreError> {
     const SQL: [&str; 2] = [
         "INSERT INTO log (key, member, request) VALUES ($1, $2, $3)",
@@ -99,7 +99,7 @@ pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry]) -> Result<(), StoreError>
     Ok(())
 }
 
-/// Assigns free keys to lines that come in the order of time.
+/// Assigns free keys to lines in chronological order.
 struct FreeKeys {
     /// The greatest key in the log before the first line.
     last: i64,

@@ -26,7 +26,7 @@ pub(crate) fn count_visitors(database: &Inspected) -> Result<()> {
     })
 }
 
-/// Returns a text for each total that is not the sum of its days.
+/// Returns a description of each total that is not the sum of its days.
 pub(crate) fn wrong_totals(database: &Inspected) -> Result<Vec<String>> {
     let totals = database.read(|tx| sql::totals(tx))?;
     let wrong =
@@ -64,8 +64,8 @@ mod sql {
         tx.rows(sql, &[(Counter::Visitor as i64).into()])?.into_iter().map(day).collect()
     }
 
-    /// Returns counters with a wrong total, that total, and the sum of their days. Counters without days are left out,
-    /// and so are those of hours, which have no total.
+    /// Returns counters with a wrong total, that total, and the sum of their days. Leaves out counters without days,
+    /// and counters of hours, which have no total.
     pub(super) fn totals(tx: &mut dyn Tx) -> Result<Vec<(i64, i64, i64)>, StoreError> {
         let sql = "SELECT counter, sum(total), sum(days) FROM (
                        SELECT counter, n AS total, 0 AS days FROM total_count

@@ -1,4 +1,4 @@
-//! Deletes expired data in the background, in batches that hold the writer for a few milliseconds only.
+//! Deletes expired data in the background, in batches that occupy the writer for only a few milliseconds.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use crate::store::{Store, StoreError, Tx};
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// The interval until the next run if a reader prevented emptying the write-ahead log.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
-/// The target duration of a batch, its commit included. The size of the next batch is adjusted to it.
+/// The target duration of a batch, including its commit. The size of the next batch is adjusted to it.
 const BATCH_TIME: Duration = Duration::from_millis(10);
 /// The bounds of the number of rows in a batch.
 const BATCH: std::ops::RangeInclusive<u64> = 16..=2_000;
@@ -131,7 +131,7 @@ impl Janitor {
         Ok(())
     }
 
-    /// Deletes everything that has expired. If one kind of data cannot be deleted, the others still are.
+    /// Deletes all expired data. If deleting one kind of data fails, the other kinds are still deleted.
     ///
     /// # Errors
     /// The first error.
@@ -157,7 +157,7 @@ impl Janitor {
             .try_for_each(|day| self.in_batches(move |tx, limit| visitor::delete_guests(tx, day, limit)))
     }
 
-    /// Calls `work` with the number of rows to process until it returns that no rows are left.
+    /// Calls `work` with the number of rows to process until no rows are left.
     fn in_batches(
         &self,
         work: impl Fn(&mut dyn Tx, u64) -> Result<bool, StoreError> + Copy + Send + 'static,

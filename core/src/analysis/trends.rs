@@ -131,7 +131,7 @@ impl Term {
         self.change(visitor, |visitors| visitors - usize::from(is_last), -i64::from(counted));
     }
 
-    /// Changes the number of visitors with `visitors`, and adds `more` to the number of searches that count.
+    /// Updates the number of visitors by calling `visitors`, and adds `more` to the number of searches that count.
     fn change(&mut self, visitor: VisitorNumber, visitors: impl Fn(usize) -> usize, more: i64) {
         let Some(network) = Network::of_searcher(visitor) else {
             self.distinct = visitors(self.distinct);

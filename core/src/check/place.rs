@@ -9,13 +9,13 @@ use crate::account::token::{NOT_THEIRS, previous_file};
 use crate::files::{self, beside, directory, key_file};
 use crate::store::inspect;
 
-/// The first version of SQLite without a bug that, rarely, damages a write-ahead log that several processes use.
+/// The first version of SQLite without a rare bug that damages a write-ahead log shared by several processes.
 ///
 /// Source: <https://sqlite.org/wal.html#walresetbug>.
 const SQLITE_MIN: i32 = 3_051_003;
 /// Maximum size of the write-ahead log, in bytes. A larger one has not been copied into the database for a long time.
 const LOG_MAX: u64 = 256 << 20;
-/// Bytes that should be free, in addition to a tenth of the database: space for the log, and a reserve.
+/// Bytes that should be free in addition to a tenth of the size of the database, for the log and as a reserve.
 const FREE_MIN: u64 = 128 << 20;
 
 /// Checks the environment of a database of `bytes` bytes.
@@ -100,7 +100,7 @@ fn free_space(database: &Path, bytes: Option<u64>) -> Option<Check> {
     ))
 }
 
-/// Returns a number of bytes for people, in the largest unit that it reaches.
+/// Formats a number of bytes for people, in the largest unit in which it is at least 1.
 fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit);

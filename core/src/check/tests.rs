@@ -7,7 +7,7 @@ use crate::store::Tx;
 use crate::testing::{NOW, Service, operator, service};
 use crate::{Tidings, search};
 
-/// At the time of the tests' services.
+/// Returns a context with the time of the test services.
 fn context() -> Context<'static> {
     Context { clock: Clock::fixed(NOW), ..Context::default() }
 }

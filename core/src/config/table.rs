@@ -8,11 +8,11 @@ use crate::field;
 
 mod feeds;
 
-/// The maximum of the type, for settings without another bound.
+/// The maximum of a setting without a specific upper bound.
 const ANY: u64 = u32::MAX as u64;
-/// Maximum number of characters of any text.
+/// The form of a length in characters.
 const CHARACTERS: Form = Form::Whole(1, 1_000_000);
-/// Maximum time limit of a request, in seconds.
+/// The form of a time limit in seconds.
 const TIMEOUT: Form = Form::Whole(1, 3_600);
 
 /// The settings of the service.

@@ -154,7 +154,7 @@ impl<'t> Traffic<'t> {
         Ok(script)
     }
 
-    /// Returns a time of a day, more often in a busy hour.
+    /// Returns a random time of a day; busy hours are more likely.
     fn moment(&mut self, begins: Timestamp, ends: Timestamp) -> Timestamp {
         let random = &mut self.world.random;
         let mut left = share(random) * HOURS.iter().sum::<f32>();
@@ -235,7 +235,7 @@ impl<'t> Traffic<'t> {
         Ok(())
     }
 
-    /// Lets some time pass. Returns false when the visit is over.
+    /// Advances the time of the visit. Returns false when the visit is over.
     fn wait(&mut self, visit: &mut Visit<'_>) -> bool {
         visit.at += between(&mut self.world.random, 4 * SECOND_MS, 150 * SECOND_MS);
         visit.at < visit.until

@@ -1,4 +1,4 @@
-//! The members and posts of the demo data. It needs neither store nor clock.
+//! The members and posts of the demo data, generated without a store or a clock.
 
 use std::fmt::Write as _;
 

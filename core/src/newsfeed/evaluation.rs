@@ -39,7 +39,7 @@ const RANKINGS: [&str; 4] = ["recommended", "newest", "popular", "tf-idf"];
 /// The error if no member can be evaluated.
 const NO_MEMBERS: &str = "no member liked or viewed an earlier post after that time";
 
-/// The share of reading the acts in the whole work.
+/// The fraction of the progress that reading the acts takes.
 const READING: f64 = 0.3;
 
 /// The result of [`evaluate`].

@@ -11,7 +11,7 @@ use crate::keyed::{NumberMap, Unkeyed};
 /// A kind in the lowest bits, and the hash of a name.
 pub(super) type Feature = u32;
 
-/// The kind of name that a feature stands for.
+/// The kind of name that a feature represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Topic,

@@ -20,8 +20,8 @@ use crate::words::ModelKeeper;
 
 /// The time for which the thread gathers changes before it updates the index.
 const GATHER: Duration = Duration::from_millis(400);
-/// The index is loaded completely when the clock was set back by more than this: further than a clock is usually
-/// adjusted.
+/// The index is loaded completely when the clock was set back by more than this. Ordinary clock adjustments are
+/// smaller.
 const SET_BACK_MS: i64 = 60 * SECOND_MS;
 
 /// The feeds of a service: the current index, and the thread that replaces it.
@@ -99,7 +99,7 @@ impl Drop for Feeds {
 }
 
 impl Shared {
-    /// Replaces the index by one that shows the committed posts.
+    /// Replaces the index with one that shows the committed posts.
     fn update(&self) -> Result<()> {
         let before = self.index.load_full();
         let now = self.clock.now();

@@ -17,7 +17,7 @@ impl Next {
         format!("{:016x}{:08x}{:03x}", self.order, self.place, self.limit)
     }
 
-    /// Reads what [`Next::write`] wrote; `None` for any other text.
+    /// Parses the text that [`Next::write`] returned; returns `None` for any other text.
     pub(super) fn read(text: &str) -> Option<Self> {
         let digits = |range: std::ops::Range<usize>| {
             let digits = text.get(range)?;

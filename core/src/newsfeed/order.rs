@@ -34,9 +34,8 @@ impl FeedKind {
 
 /// The keys of a feed's posts, from the first to the last: the head, then the tail without the keys in `skip`.
 ///
-/// Views and likes change the order constantly, and each order is cached for as long as a reader may continue it. To
-/// save memory, the orders of a few seconds share one tail; each has only its own head, the part that a first page can
-/// show.
+/// Views and likes change the order constantly, and each order is cached as long as a reader may continue it. To save
+/// memory, the orders of a few seconds share one tail; each has only its own head, the part that a first page can show.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) id: u64,

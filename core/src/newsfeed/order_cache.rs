@@ -13,7 +13,8 @@ use crate::keyed::OwnMap;
 const LIFETIME_MS: i64 = 10 * 60 * SECOND_MS;
 /// The approximate maximum memory of all cached orders; beyond it, the oldest orders are dropped early.
 const BYTES_MAX: usize = 64 << 20;
-/// The maximum number of cached orders of a member: each act of the member makes a new order, and few are continued.
+/// The maximum number of cached orders of a member. Each act of the member creates a new order, and few orders are
+/// continued.
 const ORDERS_OF_MEMBER: usize = 8;
 
 /// The orders that are no longer current but can still be continued.

@@ -33,7 +33,7 @@ pub(super) struct Personal {
     pub(super) first: FeedPage,
 }
 
-/// The cached feeds by member, the least recently used of which are dropped.
+/// An LRU cache of feeds by member.
 pub(super) struct Personals(Mutex<LruCache<MemberKey, Arc<Personal>>>);
 
 impl Default for Personals {
@@ -127,7 +127,7 @@ pub(super) fn recommend(
     Some(diverse.into_iter().map(|at| index.key(at)).collect())
 }
 
-/// Returns the novelty of each post, by position, to a member who acted at these times, the latest first.
+/// Returns the novelty of each post, by position, for a member with acts at these times, the latest first.
 fn novelty(index: &FeedIndex, times: &[Timestamp], config: &Feed) -> Vec<f32> {
     let mut novelty = Vec::with_capacity(index.len());
     for (acts, time) in times.iter().enumerate() {

@@ -24,7 +24,7 @@ use crate::keyed::Unkeyed;
 
 /// The number of consecutive posts that diversity considers.
 pub(super) const WINDOW: usize = 10;
-/// The number of posts of the ranking that are searched for one that can come next.
+/// The number of posts of the ranking that are searched for one that fits the next place.
 const LOOK_AHEAD: usize = 200;
 
 /// Returns the freshness of a post relative to the newest of the store, from 0 to 1: it halves with every
@@ -39,7 +39,7 @@ pub(super) fn freshness(config: &Feed, newest: Timestamp, date: Timestamp) -> f6
 /// with every `novel_half_life_acts`.
 ///
 /// Source: the exposure of Liang, Charlin, `McInerney` and Blei, *Modeling user exposure in recommendation*, WWW 2016;
-/// here, the acts of a member tell when the member was exposed to posts.
+/// here, a member's acts show when the member was exposed to posts.
 pub(super) fn novelty(config: &Feed, acts: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a few thousand at most")]
     let acts = acts as f64;
@@ -75,8 +75,8 @@ pub(super) fn noise(member: MemberKey, post: PostKey, day: i64) -> f64 {
 /// Reorders a ranking so that no label fills a window of ten posts while other posts are available.
 ///
 /// `labels` returns the labels of a post: topics and site. A post waits while one of its labels occurs `max` times
-/// among the nine preceding posts; the best waiting post that fits comes next. A label that all posts share has no
-/// limit. Only the first `length` places are filled.
+/// among the nine preceding posts; the best waiting post that fits takes the next place. A label that all posts share
+/// has no limit. Only the first `length` places are filled.
 ///
 /// This is the greedy re-ranking of Carbonell and Goldstein, *The use of MMR, diversity-based reranking for reordering
 /// documents and producing summaries*, SIGIR 1998, with a hard limit in place of a penalty.
@@ -107,8 +107,8 @@ pub(super) fn diversify<'l>(
         } else {
             next_that_fits(&mut rest, &mut waiting, fits)
         };
-        // If nothing fits, the best post comes next, and the search pauses for some places, because it would fail
-        // again.
+        // If no post fits, the best post takes the next place, and the search pauses for some places, because it would
+        // fail again.
         let next = found.or_else(|| {
             let best = waiting.pop_front();
             if let Some(best) = best.filter(|_| paused == 0) {

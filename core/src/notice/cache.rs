@@ -39,7 +39,7 @@ impl NoticeCache {
         }
     }
 
-    /// Returns the current notices if they are in memory.
+    /// Returns the notices in memory if they are up to date.
     pub(super) fn snapshot_in_memory(&self, store: &Store) -> Option<Arc<Snapshot>> {
         let snapshot = self.snapshot.load_full()?;
         (store.version(Topic::Notices) <= snapshot.revision).then_some(snapshot)

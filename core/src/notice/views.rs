@@ -2,9 +2,9 @@
 //!
 //! The count of a notice is the number of its views in this process; it only grows. [`FlushState`] has how many of them
 //! the database holds, and a notice shows `stored - flushed + counted`. Both are read under the lock of the state, and
-//! never between the statements of a flush and the outcome of its commit ([`ViewCounter::settled`]). So they are of the
-//! same moment, and each view is either in `stored` or in `counted - flushed`. A flush that fails changes nothing: its
-//! views are written with the next one.
+//! never between the statements of a flush and the outcome of its commit ([`ViewCounter::settled`]). So both describe
+//! the same state, and each view is either in `stored` or in `counted - flushed`. A flush that fails changes nothing:
+//! its views are written with the next one.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -26,7 +26,7 @@ pub(super) struct ViewCounter {
     flushed: Condvar,
     /// Incremented on every view.
     generation: AtomicU64,
-    /// Whether a flush is deferred that has not read the counts yet.
+    /// Whether a deferred flush has not read the counts yet.
     is_deferred: AtomicBool,
 }
 
@@ -36,8 +36,8 @@ pub(super) struct FlushState {
     counts: BTreeMap<ObjectId, Count>,
     /// Whether a flush has run its statements and awaits the outcome of the commit.
     is_committing: bool,
-    /// The notice at which the next flush begins if the last one had no time for all notices, so that each gets its
-    /// turn.
+    /// The notice at which the next flush begins if the last one had no time for all notices, so that every notice is
+    /// eventually flushed.
     next: Option<ObjectId>,
 }
 
@@ -56,7 +56,7 @@ impl ViewCounter {
         self.generation.fetch_add(1, Ordering::Release);
         // A flush resets the flag before it reads the counts: it has this view, or the flag is false here.
         if !self.is_deferred.swap(true, Ordering::AcqRel) && store.defer(Flush::new(self)).is_err() {
-            // Too many writes are waiting: the next view tries again.
+            // The queue of writes is full; the next view tries again.
             self.is_deferred.store(false, Ordering::Release);
         }
         counted

@@ -34,7 +34,7 @@ const COLUMNS: &str =
     "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date,
                        s.view, s.fav, s.heat";
 
-/// Returns the posts that changed after the revision `since`, newest first. Views and likes are changes, too. If
+/// Returns the posts that changed after the revision `since`, newest first. Views and likes also count as changes. If
 /// `since` is 0, returns the newest posts, at most `posts`.
 ///
 /// # Errors

@@ -19,10 +19,10 @@ use crate::store::{Store, StoreError, Topic, Tx};
 /// The weight of a view.
 pub(crate) const VIEW_WEIGHT: f64 = 1.0;
 
-/// The minimum half-life, one minute: with a shorter one, rounding errors dominate.
+/// The minimum half-life, one minute: with a shorter half-life, rounding errors dominate.
 const HALF_LIFE_MIN_DAYS: f64 = 1.0 / (24.0 * 60.0);
 
-/// The remaining share of a sum counts as nothing if it is less than this number of rounding errors.
+/// A remaining share of a sum counts as zero if it is less than this number of rounding errors.
 const ROUNDINGS: f64 = 4_096.0;
 
 /// The rate at which acts lose their weight.

@@ -90,7 +90,7 @@ pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
 }
 
 /// Returns the posts that match best, at most `num`, each with its relevance above 0. Posts whose end date is not after
-/// `now` are left out; with a `category`, posts without this topic or tag are, too.
+/// `now` are left out; with a `category`, posts without this topic or tag are also left out.
 ///
 /// The relevance is BM25, the sum over the words of the query of `idf · f · (k + 1) / (f + k · (1 - b + b · l))`, where
 /// `f` is the number of occurrences of the word in the post, each in the title counted four times, `l` is the length of

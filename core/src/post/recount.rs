@@ -1,7 +1,7 @@
 //! Checks and repairs the data that is derived from posts and from members' lists.
 //!
 //! Some of it cannot be recomputed completely. The counts of likes and views include those of guests, imports and
-//! removed members, so the lists of members only give a minimum. The acts behind a heat are not stored, so a heat is
+//! removed members, so the lists of members give only a minimum. The acts behind a heat are not stored, so a heat is
 //! only lowered to the possible maximum.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -323,7 +323,8 @@ mod sql {
     }
 
     pub(super) fn raise_stats(tx: &mut dyn Tx, wrong: &Wrong) -> Result<(), StoreError> {
-        // The lists are ordered by member, so each count reads all of them; few posts are ever wrong.
+        // The lists are ordered by member, so each count reads all of them. This is acceptable because few posts are
+        // wrong.
         let sql = "INSERT INTO post_stats (post, view, fav, heat, revision)
                    SELECT key, (SELECT count(*) FROM viewed WHERE post = $1),
                           (SELECT count(*) FROM liked WHERE post = $1), NULL, $2

@@ -154,7 +154,7 @@ pub(super) fn insert(
         post.into(),
     ];
     tx.run(sql, &args)?;
-    // Not with RETURNING, because SQLite then writes a statement journal: an import took 20 % longer.
+    // Does not use RETURNING, because SQLite would write a statement journal, which made an import 20 % slower.
     let key: PostKey = tx.one("SELECT key FROM post WHERE id = $1", &[new.id.into()])?.take(0)?;
     let sql = "INSERT INTO post_stats (post, view, fav, heat, revision) VALUES ($1, $2, $3, NULL, $4)";
     let revision = tx.revision();

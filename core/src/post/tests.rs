@@ -81,7 +81,7 @@ fn only_administrators_insert_update_and_remove() {
     for (caller, text) in
         [(Caller::Guest, "bad token"), (Caller::token("forged"), "bad token"), (ann, "Not admin")]
     {
-        // The right is checked before anything else.
+        // Authorization is checked before anything else.
         let refused = [
             insert(&service, &caller, &url).map(drop),
             insert(&service, &caller, &Draft::default()).map(drop),
@@ -292,7 +292,7 @@ fn acts_dated_in_the_future_keep_no_post_on_top() {
     let service = testing::service();
     let (first, second) = (insert_one(&service, "1"), insert_one(&service, "2"));
     let _ = (service.member("ann"), service.member("ben"));
-    // Not tokens, because they would expire.
+    // Callers named by the operator, because tokens would expire.
     let [ann, ben] = ["ann", "ben"].map(|id| Caller::Member(id.into()));
     service.clock().advance(300 * DAY_MS);
     view(&service, &Caller::Guest, &first).wait().unwrap();

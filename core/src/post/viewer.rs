@@ -23,7 +23,7 @@ const PERIOD_S: u32 = 60 * 60;
 /// The maximum number of views of a post by guests of one network that count in a period: enough for a campus behind
 /// one address, and a bound for a client that sends many user agents.
 const NETWORK_VIEWS: u32 = 30;
-/// The maximum number of entries of a generation. A hash table of this size takes about 4.5 MB, and there are two.
+/// The maximum number of entries of a generation. Each of the two generations takes about 4.5 MB.
 const ENTRIES: usize = 7 << 15;
 
 /// The viewer of a post.
@@ -71,7 +71,7 @@ impl Viewers {
         let (own, network) = match viewer {
             Viewer::Operator => return true,
             Viewer::Member(key) => (self.hash(b'm', post, key), None),
-            // Views of crawlers show no interest.
+            // Views of crawlers do not indicate interest.
             Viewer::Guest(guest) if guest.is_crawler() => return false,
             Viewer::Guest(guest) => {
                 (self.hash(b'g', post, guest.number()), Some(self.hash(b'n', post, guest.network())))

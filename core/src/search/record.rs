@@ -55,7 +55,7 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
     })
 }
 
-/// A search that keeps its rule, as it is recorded.
+/// A valid search in the form in which it is recorded.
 #[derive(Clone)]
 pub(crate) struct Search {
     /// The search as the caller wrote it.

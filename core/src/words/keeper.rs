@@ -71,7 +71,7 @@ struct Turn {
     _lock: Option<File>,
 }
 
-/// Why no model was made.
+/// The reason why no model was made.
 pub(super) enum Ended {
     /// The work was cancelled.
     Stopped,
@@ -198,8 +198,8 @@ impl ModelKeeper {
         self.make(go, |shared, go| shared.learn(go))
     }
 
-    /// Makes, writes and uses a model of the words and vectors that `read` returns; its argument tells which words
-    /// occur in posts.
+    /// Makes, writes and uses a model of the words and vectors that `read` returns; its argument returns whether a word
+    /// occurs in posts.
     ///
     /// # Errors
     /// The errors of [`WordModel::train`] and of `read`.

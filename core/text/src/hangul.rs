@@ -101,7 +101,7 @@ fn fits(stem: &str, after: After) -> bool {
     let mut letters = stem.chars().rev();
     let Some(last) = letters.next() else { return false };
     if !is_syllable(last) {
-        return true; // `rust를`: the letters of a foreign word do not tell its sound.
+        return true; // `rust를`: the spelling of a foreign word does not determine its final sound.
     }
     // Syllables are ordered by their 28 finals: 0 is none, 8 is ㄹ (Unicode standard, section 3.12).
     let ending = (u32::from(last) - u32::from('가')) % 28;

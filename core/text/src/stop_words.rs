@@ -1,4 +1,4 @@
-//! English stop words: function words, which say nothing about the topic of a text.
+//! English stop words: function words, which carry no information about the topic of a text.
 
 #![expect(clippy::disallowed_types, reason = "the keys are the words of this file")]
 

@@ -55,8 +55,8 @@ pub fn each(text: &str, mut take: impl FnMut(&str)) {
     if lower.is_ascii() {
         return plain(&lower, &mut take);
     }
-    // A token never spans a blank, and neither folding nor UAX #29 looks across one. So a foreign letter slows down its
-    // own word, not the whole text.
+    // A token never spans a blank, and neither folding nor UAX #29 looks across one. So a letter outside ASCII and
+    // Hangul slows down only its own word, not the whole text.
     for piece in lower.split_ascii_whitespace() {
         if piece.is_ascii() || piece.chars().all(|c| c.is_ascii() || hangul::is_syllable(c)) {
             plain(piece, &mut take);

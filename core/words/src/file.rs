@@ -129,8 +129,8 @@ pub fn read(input: impl Read, length: u64) -> io::Result<Model> {
     Ok(Model::restore(Origin { source, posts, changes, made }, words, shown, vectors, near))
 }
 
-/// Reads a model, with its own checksum and then with the right one. Asserts that a model can be used, and that writing
-/// it again gives the same bytes. Returns whether the input was a model.
+/// Reads a model twice, first with its own checksum, then with the correct one. Asserts that a model can be used, and
+/// that writing it again gives the same bytes. Returns whether the input was a model.
 #[cfg(feature = "fuzzing")]
 pub fn reread(bytes: &[u8]) -> bool {
     let mut summed = bytes.to_vec();
@@ -289,7 +289,7 @@ mod tests {
         }
     }
 
-    /// Neither damage nor a missing end makes the reader panic.
+    /// Damaged and truncated files do not make the reader panic.
     #[test]
     fn a_damaged_or_truncated_file_is_refused() {
         let whole = bytes(&model(&["rust", "cargo", "crab"], 4, Source::File));

@@ -1,4 +1,4 @@
-//! Word mathematics of tidings: a model of which words are similar, learned from texts.
+//! The word model of tidings: the similarity of words, learned from texts.
 //!
 //! Words that occur in similar contexts have similar meanings. [`learn`] counts how often words occur near each other
 //! in a [`Corpus`], compares the counts with chance (`ppmi`), and reduces that large sparse matrix to a few hundred
@@ -6,7 +6,7 @@
 //! of the words. The [`Model`] stores the nearest words of each word (`near`), and derives those of an unknown or
 //! misspelled word from the words with similar spelling (`subword`).
 //!
-//! Nothing here reads posts or a database: the caller fills the corpus, and keeps the model in a [`mod@file`]. The
+//! This crate reads no posts and no database: the caller fills the corpus, and stores the model in a [`mod@file`]. The
 //! same corpus and [`Recipe`] give the same model on every machine.
 
 mod corpus;

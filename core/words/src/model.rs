@@ -10,7 +10,8 @@ use crate::subword::{self, Subwords};
 use crate::vectors::{Vectors, product, similarity};
 use crate::{Go, Recipe, Stopped};
 
-/// The exponent of the similarity in the weight of a lender's vector: the most similar words count by far the most.
+/// The exponent of the similarity in the weight of a lender's vector: the most similar words have by far the greatest
+/// weight.
 const LENT_POWER: i32 = 4;
 /// The number of the nearest words found so far whose own neighbours are searched as well.
 const EXPANDED: usize = 10;

@@ -179,7 +179,7 @@ impl Search {
     }
 }
 
-/// Sorts and truncates to the nearest words; of equally near words, the more frequent one comes first.
+/// Sorts and truncates to the nearest words; of equally near words, the more frequent one is first.
 fn truncate_to_best(best: &mut Vec<(i32, u32)>) {
     best.sort_unstable_by_key(|(product, word)| (std::cmp::Reverse(*product), *word));
     best.truncate(NEIGHBOURS_MAX);

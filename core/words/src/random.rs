@@ -1,9 +1,9 @@
-//! Pseudo-random numbers that depend on a seed alone, not on the machine.
+//! Pseudo-random numbers that depend only on a seed, not on the machine.
 
 /// A generator of pseudo-random numbers.
 ///
-/// The word model, the demo data, the fuzz driver and the tests rely on the exact sequence of a seed, so it never
-/// changes. It is not suitable for secrets.
+/// The word model, the demo data, the fuzz driver and the tests rely on the exact sequence of a seed, so the generator
+/// must not change. It is not suitable for secrets.
 ///
 /// Source: `SplitMix64`, Steele, Lea and Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014.
 #[derive(Clone, Debug)]

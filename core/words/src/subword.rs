@@ -3,7 +3,7 @@
 //! The subwords of a word are its sequences of a few characters, with a mark before the first and after the last
 //! character: with two to four characters, those of `cats` are `<c`, `ca`, `<ca`, `cats`, … The similarity of two words
 //! is the cosine of their subwords, weighted by inverse document frequency. So `webasembly` finds `webassembly`, and
-//! `게임들은` finds `게임`, because common endings weigh least.
+//! `게임들은` finds `게임`, because common endings have the lowest weight.
 //!
 //! Source: the subwords are those of Bojanowski, Grave, Joulin and Mikolov, *Enriching word vectors with subword
 //! information*, TACL 5, 2017. There, each subword learns a vector. Here, the vectors of words come from counts, and an
@@ -18,14 +18,14 @@ use rustc_hash::FxHasher;
 
 /// The lengths of subwords in most scripts.
 const LETTERS: RangeInclusive<usize> = 2..=4;
-/// The lengths of subwords in scripts whose characters are syllables or words: a Hangul syllable says as much as two
-/// letters. Subwords made of parts of syllables were tried; they match words with equal endings only, such as `먹었다` and
-/// `죽었다`.
+/// The lengths of subwords in scripts whose characters are syllables or words: a Hangul syllable carries as much
+/// information as two letters. Subwords of parts of syllables gave worse results: they match words that have only their
+/// endings in common, such as `먹었다` and `죽었다`.
 const SYLLABLES: RangeInclusive<usize> = 1..=3;
 /// The first character of Hangul; Kana and Han follow it.
 const FIRST_HANGUL: char = '\u{1100}';
 
-/// The minimum similarity of the most similar known word. A smaller one is chance.
+/// The minimum similarity of the most similar known word. A smaller similarity is accidental.
 const SIMILARITY_MIN: f32 = 0.4;
 /// The minimum similarity of the other words.
 const LENDER_MIN: f32 = 0.2;

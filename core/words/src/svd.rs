@@ -23,7 +23,7 @@ pub(crate) struct Truncated {
 /// Computes the truncated singular value decomposition of `matrix` with at most this rank.
 ///
 /// Products with random vectors give the range of the matrix; the small problem within that range is solved exactly.
-/// The result depends on the matrix and the seed only.
+/// The result depends only on the matrix and the seed.
 ///
 /// Source: Halko, Martinsson and Tropp, *Finding structure with randomness*, SIAM Review 53(2), 2011, algorithms 4.4
 /// and 5.1.

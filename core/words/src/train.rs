@@ -9,7 +9,7 @@ use crate::svd::{Truncated, truncated};
 use crate::vectors::Vectors;
 use crate::{Go, Recipe, Stopped, part};
 
-/// The exponent of the singular values in the vectors: of 0, ½ and 1, the middle one finds the most topical neighbours.
+/// The exponent of the singular values in the vectors: of 0, ½ and 1, the exponent ½ finds the most topical neighbours.
 ///
 /// Source: Levy, Goldberg and Dagan (see `ppmi`), section 3.3.
 const EIGENVALUE_POWER: f64 = 0.5;

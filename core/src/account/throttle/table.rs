@@ -16,7 +16,8 @@ pub(super) trait State: Default {
     fn worth(&self, now: Monotonic) -> Option<Worth>;
 }
 
-/// The importance of a state: whether the client has to wait now, the number of failures, and the time of the last one.
+/// The importance of a state: whether the client has to wait now, the number of failures, and the time of the last
+/// failure.
 pub(super) type Worth = (bool, u8, Monotonic);
 
 #[derive(Default)]

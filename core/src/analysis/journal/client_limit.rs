@@ -1,4 +1,4 @@
-//! Limits the log lines of each client, so that one client can neither fill the queue nor the disk.
+//! Limits the log lines of each client, so that one client can fill neither the queue nor the disk.
 
 use std::num::NonZeroU32;
 

@@ -29,7 +29,7 @@ pub(in crate::analysis) struct Written {
     pub(super) crawled: u64,
 }
 
-/// Writes records, which must be in the order of time: at least a few hundred, then until the time slice is over.
+/// Writes records, which must be in chronological order: at least a few hundred, and more until the time slice is over.
 ///
 /// # Errors
 /// When the store fails.

@@ -120,7 +120,7 @@ impl RequestKeys {
     ) -> Result<i64, StoreError> {
         let LoggedRequest { operation, path, status, at } = request;
         let Some(path) = path else { return self.of_template(tx, request, today) };
-        // Paths that name a member are not cached: an id changes its owner when the member is removed, possibly by
+        // Paths that name a member are not cached, because an id can pass to a new member after a removal, possibly by
         // another process.
         if !operation.names
             && let Some(key) = self.known.key(tx, operation, status, path, today)?

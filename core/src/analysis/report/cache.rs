@@ -1,8 +1,8 @@
 //! A cache of reports.
 //!
-//! Encoded answers are cached until something is counted or the day changes. Days that are over are cached too, so that
-//! a report of many days reads only the current day from the database. Answers that are too large for the cache are
-//! made one at a time.
+//! Encoded answers are cached until something is counted or the day changes. Past days are also cached, so that a
+//! report of many days reads only the current day from the database. Answers that are too large for the cache are made
+//! one at a time.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -230,7 +230,7 @@ impl FinishedDays {
 
     /// Returns a cached day, unless the cache is older than this version.
     fn get(&mut self, day: i64, version: i64, first_open: i64) -> Option<Arc<Day>> {
-        // If the clock was set back, days that were over can be open again.
+        // If the clock was set back, past days can be open again.
         if self.version < version || first_open < self.first_open {
             *self = Self::new(version, first_open);
         }

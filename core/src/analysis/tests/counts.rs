@@ -1,4 +1,4 @@
-//! Visitors, acts and the reports made of them.
+//! Tests of visitors, acts and the reports on them.
 
 use super::*;
 use crate::config::Config;

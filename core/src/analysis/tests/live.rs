@@ -5,7 +5,7 @@ use crate::testing::{NOW, service};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 
-/// Counts one of each: Ann and a guest visit, a guest views the post, Ann likes it and searches.
+/// Records visits of Ann and of a guest, a view of the post by a guest, and a like and a search by Ann.
 fn act(service: &Service, ann: &Caller, post: &str) {
     service.visit(&again(ann), 0);
     service.visit(&Caller::Guest, 1);

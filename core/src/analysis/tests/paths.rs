@@ -1,4 +1,4 @@
-//! Paths that clients make up.
+//! Tests of paths that clients invent.
 
 use std::collections::HashMap;
 
@@ -119,7 +119,7 @@ fn a_flood_of_paths_is_logged_as_templates_and_spares_other_operations() {
 
 #[test]
 fn paths_made_up_to_collide_do_not_collide() {
-    // A hash that everyone can compute.
+    // A hash without a secret key, which clients can compute.
     let unkeyed = |path: &str| SipHasher13::new_with_key(&[0; 16]).hash(path.as_bytes()) >> 32;
     let (mut made, mut pairs) = (HashMap::new(), Vec::new());
     for n in 0..300_000 {

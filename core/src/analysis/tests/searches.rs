@@ -81,7 +81,7 @@ fn blocked_terms_and_terms_of_few_visitors_are_left_out() {
     search::log(&service, &Caller::Guest, Some(guest(2)), "guests").wait().unwrap();
     search::log(&service, &Caller::Guest, Some(guest(3)), "guests").wait().unwrap();
     assert_eq!(ranking(&service), pairs(&[("ours", 11), ("guests", 7)]));
-    // When the early searches no longer count, too few visitors are left.
+    // When the early searches no longer count, too few visitors remain.
     service.clock().advance(23 * HOUR);
     assert!(ranking(&service).is_empty());
 }

@@ -30,7 +30,7 @@ struct VisitorDay {
 }
 
 impl Visits {
-    /// Adds a request. The requests of one visitor must be added in the order of time.
+    /// Adds a request. The requests of one visitor must be added in chronological order.
     pub(crate) fn add(&mut self, visitor: VisitorNumber, at: Timestamp, LocalHour { day, hour }: LocalHour) {
         let requests =
             self.0.entry((day, visitor)).or_insert(VisitorDay { first: at, last: at, gaps: 0, hours: 0 });
@@ -94,7 +94,8 @@ fn last_hour(hours: i64) -> u8 {
 /// Adds requests of a member, at the times `new`, to a day that may be in the past. `known` has the times of the
 /// member's requests in the log.
 ///
-/// Unlike the requests of [`Visits`] they may come in any order: one between two visits may join them into one visit.
+/// Unlike the requests of [`Visits`], they may be in any order: a request between two visits may join them into one
+/// visit.
 ///
 /// # Errors
 /// When the store fails.
@@ -115,7 +116,7 @@ pub(crate) fn add_past(
         calendar.count_in(tx, Counter::Visitor, first_of_day, 1)?;
         calendar.count_in(tx, Counter::MemberVisitor, first_of_day, 1)?;
     } else if in_hour(first_hour(known_hours)) != first_of_day {
-        // The member now came in an earlier hour.
+        // The member's first hour is now an earlier one.
         calendar.count_in(tx, Counter::Visitor, in_hour(first_hour(known_hours)), -1)?;
         calendar.count_in(tx, Counter::Visitor, first_of_day, 1)?;
     }

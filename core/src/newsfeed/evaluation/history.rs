@@ -16,7 +16,7 @@ const PAGE: i64 = 20_000;
 /// The tables of acts on posts.
 const TABLES: [&str; 2] = ["liked", "viewed"];
 
-/// Returns the time with a fifth of all likes and views at or after it; `None` if there are no likes and views.
+/// Returns the time at or after which a fifth of all likes and views happened; `None` if there are no likes and views.
 pub(super) fn fifth_from_last(store: &Store) -> Result<Option<Timestamp>> {
     store.read(|tx| {
         let count = "SELECT (SELECT count(*) FROM liked) + (SELECT count(*) FROM viewed)";

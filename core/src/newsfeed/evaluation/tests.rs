@@ -72,7 +72,7 @@ fn seen_posts_and_newer_posts_are_not_relevant() {
     let at = service.clock().now().to_string();
     let nobody = |at: &str| matches!(evaluated(&service, Some(at)), Err(Error::BadRequest(_)));
     assert!(nobody(&at));
-    // An act on a seen post, and a post that is newer than the moment.
+    // An act on a seen post, and a post that is newer than the split.
     post::like(&service, &reader, &cats[0]).wait().unwrap();
     let later = insert(&service, "later", "cats", service.clock().now() + 1);
     post::view(&service, &reader, &later).wait().unwrap();
@@ -87,13 +87,14 @@ fn popularity_is_as_of_the_split_and_without_history_the_guests_feed_is_used() {
     service.clock().advance(DAY_MS);
     let at = service.clock().now().to_string();
     post::like(&service, &late, &dogs[3]).wait().unwrap();
-    // This post became popular after the moment.
+    // This post became popular after the split.
     for caller in [&early, &late] {
         post::like(&service, caller, &cats[4]).wait().unwrap();
     }
     let evaluation = evaluated(&service, Some(&at)).unwrap();
     assert_eq!(evaluation.members, 2);
-    // For the member `late`, both posts are relevant, and one is first: 1 of 1 + 1/log2(3). For `early`, none is.
+    // For the member `late`, both posts are relevant and one is first, which gives 1 of 1 + 1/log2(3). For `early`, no
+    // ranked post is relevant.
     let popular = row(&evaluation, "popular").ndcg10;
     assert!((popular - metrics::rounded(0.5 / (1.0 + 1.0 / 3_f64.log2()))).abs() < 1e-9, "{evaluation:?}");
     assert!(row(&evaluation, "recommended").recall30 > 0.0, "{evaluation:?}");

@@ -66,7 +66,7 @@ fn a_view_is_shown_exactly_once_before_during_and_after_its_commit() {
     thread::scope(|threads| {
         let load = threads.spawn(|| loaded(&service));
         commit.send(()).unwrap();
-        // The third view may have been flushed, too.
+        // The third view may also have been flushed.
         let (shown, stored) = load.join().unwrap();
         assert!(shown == 3 && stored >= 2, "{shown}, {stored}");
     });

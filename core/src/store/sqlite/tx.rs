@@ -6,7 +6,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use crate::store::counts::Additions;
 use crate::store::{Arg, Row, StoreError, Topic, Tx, Value, topic};
 
-/// The names of arguments in statements. A statement can have no others.
+/// The names of the arguments of a statement, which has at most 16.
 const NAMES: [&str; 16] =
     ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15", "$16"];
 

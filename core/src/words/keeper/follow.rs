@@ -64,7 +64,7 @@ impl Shared {
         }
         let Some(_turn) = self.turn() else { return Ok(()) };
         let started = Instant::now();
-        // A failure is logged once, not with each check; the next change leads to another attempt.
+        // A failure is logged once, not at every check. The next change triggers another attempt.
         debounce.is_due = false;
         let model = self.next(&mut |_| if self.is_stopped() { Err(Stopped) } else { Ok(()) })?;
         let (words, posts) = (model.words().len(), model.origin.posts);

@@ -24,7 +24,7 @@ use crate::store::{StoreError, Tx};
 /// The interval between two counts of the table's rows; in between, inserted rows are added.
 const COUNT_MS: i64 = 10 * 60 * SECOND_MS;
 
-/// The kind of answer to a request, which tells how many requests like it can exist.
+/// The kind of answer to a request, which determines how many such requests can exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum AnswerKind {
     /// Success, for the id of an existing post or member.

@@ -13,14 +13,14 @@ const GENERATION_MAX: usize = 16_384;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StoredRequest {
     pub(super) key: i64,
-    /// The last day of use, as the table says.
+    /// The last day of use that the table holds.
     pub(super) used: i64,
 }
 
 /// The keys of recent requests.
 ///
 /// There are two generations. When the young one is full, it becomes the old one, and the requests of the old one that
-/// were not used in the meantime are dropped. So a frequent request stays cached, however many others come.
+/// were not used in the meantime are dropped. So a frequent request stays cached, however many other requests follow.
 #[derive(Default)]
 pub(super) struct KeyCache {
     young: Generation,
