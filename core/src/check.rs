@@ -116,7 +116,7 @@ struct Derived {
     repair: fn(&Inspected, &Context<'_>) -> Result<()>,
 }
 
-/// All kinds in the order of repair: each follows from rows of the kinds before it.
+/// All kinds in the order of repair. The rows of a kind may depend on rows of the kinds before it.
 const DERIVED: [Derived; 8] = [
     Derived {
         name: "posts",

@@ -189,7 +189,7 @@ impl Clock {
     }
 
     /// Returns the current time.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system")]
+    #[expect(clippy::disallowed_methods, reason = "the only place that reads the system clock")]
     pub fn now(&self) -> Timestamp {
         Timestamp(match &self.0 {
             None => jiff::Timestamp::now().as_millisecond(),

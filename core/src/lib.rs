@@ -29,14 +29,14 @@
 //!
 //! # Opening and starting
 //!
-//! [`Tidings::open`] is for a program that runs a few operations and ends, such as a command: each operation loads
-//! what it needs when it first needs it, and no thread works in the background.
+//! [`Tidings::open`] is for a program that runs a few operations and ends, such as a command: each operation loads the
+//! data that it needs on first use, and no thread runs in the background.
 //!
-//! [`Tidings::start`] is for a service that runs permanently. It opens the database and starts everything that works in
-//! the background: the feed index, the word model, analytics, and retention. A server, a command and an embedder call
-//! the same function; `tidings_server::serve` and `tidings_server::service` start a handle that is only open.
-//! [`Tidings::builder`] does either with other settings. The background work stops, and the database closes, when the
-//! last clone of the handle is dropped.
+//! [`Tidings::start`] is for a service that runs permanently. It opens the database and starts the background work: the
+//! feed index, the word model, analytics, and retention. A server, a command and an embedder call the same function;
+//! `tidings_server::serve` and `tidings_server::service` start a handle that is only open. [`Tidings::builder`] does
+//! either with other settings. The background work stops, and the database closes, when the last clone of the handle is
+//! dropped.
 //!
 //! ```
 //! use tidings_core::Tidings;
@@ -214,8 +214,8 @@ impl Tidings {
         Self::builder(path).open()
     }
 
-    /// Opens the database at `path` with default settings, creates it if it does not exist, and starts everything that
-    /// a service needs in the background.
+    /// Opens the database at `path` with default settings, creates it if it does not exist, and starts the background
+    /// work of a service.
     ///
     /// # Errors
     /// The errors of [`Builder::start`].
@@ -377,9 +377,8 @@ impl Builder {
         self.opened().map_err(|error| full_or(&path, error))
     }
 
-    /// Opens the database and starts everything that a service needs in the background: the feed index, the word
-    /// model, analytics and retention. It also removes incomplete copies that killed restores have left next
-    /// to the database.
+    /// Opens the database and starts the background work of a service: the feed index, the word model, analytics and
+    /// retention. It also removes incomplete copies that killed restores have left next to the database.
     ///
     /// Returns once the posts are loaded. The background work stops when the last clone of the handle is dropped.
     ///

@@ -47,7 +47,7 @@ impl Visibility {
     }
 }
 
-/// Returns the length of a title or a text as its bounds count it: in characters of the NFC form.
+/// Returns the length of a title or a text in characters of its NFC form, which is the unit of its bounds.
 ///
 /// ```
 /// use tidings_core::notice::{TITLE, length};

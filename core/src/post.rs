@@ -211,8 +211,8 @@ pub fn categories(tidings: &Tidings) -> Result<Categories> {
     Ok(Categories { categories: tidings.store().read(sql::categories)? })
 }
 
-/// Counts a view like [`view_from`], for callers that cannot tell guests apart, such as the command line: each view
-/// that is not a member's counts for the popularity of the post.
+/// Counts a view like [`view_from`], for callers that cannot tell guests apart, such as the command line: every view
+/// that is not by a member counts for the popularity of the post.
 ///
 /// # Errors
 /// `Not found`; `overloaded`.

@@ -89,8 +89,8 @@ pub struct MemberEntry {
     pub date: Timestamp,
 }
 
-/// Returns a page of members. A member who signs up between two pages is on a later page if their id comes after the
-/// last id so far.
+/// Returns a page of members. A member who signs up between two pages is on a later page if their id is after the last
+/// listed id.
 ///
 /// A page is read along the index of ids; a search also reads the members that it skips.
 ///

@@ -31,8 +31,8 @@ pub struct RosterReport {
     pub updated: u64,
     /// The number of members whose entry did not change.
     pub skipped: u64,
-    /// The first 1,000 lines that were skipped because of an error, in order. If there are more, a last entry says
-    /// how many.
+    /// The first 1,000 lines that were skipped because of an error, in order. If there are more, a last entry has their
+    /// number.
     pub errors: Vec<LineError>,
     /// Details of the import for people, not part of the JSON.
     #[serde(skip)]
@@ -73,7 +73,8 @@ struct Line {
     name: String,
     major: String,
     password: Zeroizing<String>,
-    /// The password's hash, `""` until [`Line::hash`] has run: the roster's hash if it is of the same password.
+    /// The hash of the password; `""` until [`Line::hash`] has run. If the roster's hash is of the same password, it is
+    /// reused.
     hash: String,
 }
 

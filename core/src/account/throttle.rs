@@ -227,7 +227,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Records a success, which forgets the failures of the pair.
+    /// Records a success and removes the failures of the pair.
     pub(crate) fn succeeded(self) {
         let mut memory = self.throttle.lock();
         let now = self.throttle.clock.monotonic();

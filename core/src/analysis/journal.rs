@@ -269,9 +269,9 @@ impl Deferred for DeferredRecords {
 }
 
 impl Drop for DeferredRecords {
-    /// Lets the next write take over the queued records when this write was dropped, because the store was overloaded
-    /// or the write failed. The records that a panicking write had taken are lost, because they could make the next
-    /// write panic too.
+    /// Leaves the queued records to the next write if this write is dropped because the store is overloaded or the
+    /// write has failed. The records that a panicking write had taken are lost, because they could also make the next
+    /// write panic.
     fn drop(&mut self) {
         let mut queue = self.journal.queue();
         if self.is_expected {

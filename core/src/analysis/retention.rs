@@ -176,7 +176,7 @@ impl Janitor {
     }
 }
 
-/// Deletes all expired data at once.
+/// Deletes all expired data immediately.
 #[cfg(test)]
 pub(super) fn delete_expired(analysis: &State) {
     let janitor = Janitor::new(analysis, Arc::default());

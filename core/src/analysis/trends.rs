@@ -19,9 +19,9 @@ use crate::keyed::OwnMap;
 use crate::store::{Store, StoreError, Topic, Tx, version_in};
 use tidings_text::tokens;
 
-/// How long a search counts in trends.
+/// The time for which a search counts in trends.
 pub(crate) const WINDOW_MS: i64 = DAY_MS;
-/// How long the store keeps a search after that.
+/// The time for which the store retains a search after that.
 const LATE_MS: i64 = 60 * 60 * SECOND_MS;
 /// The maximum number of terms in the ranking.
 const RANKING_MAX: usize = 10;

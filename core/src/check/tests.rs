@@ -181,7 +181,7 @@ fn popularity_from_the_future_is_lowered_to_the_possible_maximum() {
         rows.into_iter().map(|mut row| row.take::<f64>(0).unwrap()).collect::<Vec<_>>()
     };
     let before = heats();
-    // As after acts with a clock 300 days ahead, and with one a few minutes ahead.
+    // The state after acts with a clock that was 300 days ahead, and with one that was a few minutes ahead.
     change(
         &service,
         &[

@@ -66,7 +66,7 @@ impl World {
         let begins = local_time.day_start(first_day);
         let year = date_text(today).get(..4).and_then(|year| year.parse().ok()).unwrap_or(2026);
         let people = (0..size.members).map(|n| Person::new(&mut random, n, year, begins, now)).collect();
-        // Posts begin as many days before the traffic as the traffic lasts.
+        // The oldest posts precede the traffic by as many days as the traffic lasts.
         let mut dates: Vec<Timestamp> =
             (0..size.posts).map(|_| now - between(&mut random, 0, 2 * days * DAY_MS)).collect();
         dates.sort_unstable();

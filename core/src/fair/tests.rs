@@ -8,7 +8,7 @@ fn client(address: &str) -> Client {
     address.parse::<IpAddr>().unwrap().into()
 }
 
-/// Client `n` of network `network`.
+/// Returns client `n` of network `network`.
 fn of(network: u8, n: u8) -> Client {
     IpAddr::from([198, 51, network, n]).into()
 }

@@ -71,7 +71,8 @@ impl Item {
             }),
         };
         let mut item = Self { key, view, likes, json: Box::default(), end_date, heat, about };
-        let json = serde_json::to_string(&item.post()).expect("a post has text keys and nothing that fails");
+        let json =
+            serde_json::to_string(&item.post()).expect("a post has text keys and serialises without errors");
         item.json = json.into();
         item
     }

@@ -108,7 +108,7 @@ impl Shared {
             let (revision, removed) = (version_in(tx, Topic::Posts)?, feed_rows::removed(tx, since)?);
             // When a post leaves a full index, an older post takes its place, so the index is loaded completely.
             let full = before.as_ref().is_some_and(|before| before.len() >= self.config.posts);
-            // Heats are bounded by the current time, so they are loaded again when the clock was set back.
+            // The current time bounds the heats, so they are loaded again when the clock was set back.
             let is_set_back =
                 now + SET_BACK_MS < Timestamp::from_millis(self.updated.load(Ordering::Relaxed));
             let since = if full && !removed.is_empty() || is_set_back { 0 } else { since };

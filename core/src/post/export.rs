@@ -45,8 +45,8 @@ struct Line {
 /// receives one or more complete lines, and the number of posts exported so far including these; it can cancel the
 /// export.
 ///
-/// An export that is imported into an empty database and exported again is the same to the byte. Posts that are
-/// inserted or removed during the export may or may not be part of it.
+/// Importing an export into an empty database and exporting it again gives the same bytes. Posts that are inserted or
+/// removed during the export may or may not be part of it.
 ///
 /// # Errors
 /// `bad token`, `Not admin`.

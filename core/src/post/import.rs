@@ -152,7 +152,7 @@ pub(crate) fn read_lines(format: Format, input: &[u8]) -> import::Read {
         let Line { change, id, view, fav, .. } = line;
         let Ok(content) = change.into_new(now) else { return };
         let written = content.exported(id.as_deref(), view, fav);
-        let json = serde_json::to_vec(&written).expect("texts and numbers");
+        let json = serde_json::to_vec(&written).expect("texts and numbers serialise without errors");
         let read = Line::parse(1, &json).unwrap_or_else(|reason| panic!("{reason}: {written}"));
         assert_eq!((read.id, read.view, read.fav), (id, view, fav), "{written}");
         assert_eq!(read.change.into_new(now).ok().as_ref(), Some(&content), "{written}");

@@ -255,7 +255,7 @@ fn trim(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<(), StoreEr
 
 /// Returns a list of texts in the form in which it is stored.
 pub(crate) fn json_list(list: &[String]) -> String {
-    serde_json::to_string(list).expect("a list of texts is JSON")
+    serde_json::to_string(list).expect("a list of texts serialises without errors")
 }
 
 /// Returns the liked posts, newest first.

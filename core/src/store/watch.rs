@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::sqlite::{self, Connection, Health, SqliteTx, data_version};
 use super::{StoreError, Topic, version_in};
 
-/// How often the watcher looks for commits of other processes.
+/// The interval between two checks for commits of other processes.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// Number of intervals between two trial writes while writes fail: one second.
 const TRY_EVERY: u32 = 5;

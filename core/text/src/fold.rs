@@ -1,4 +1,4 @@
-//! Case and compatibility folding: it makes different spellings of a word the same text.
+//! Case and compatibility folding, which converts different spellings of a word to the same text.
 
 use std::borrow::Cow;
 

@@ -15,7 +15,7 @@ use crate::{Go, Recipe, Stopped};
 const LENT_POWER: i32 = 4;
 /// The number of the nearest words found so far whose own neighbours are searched as well.
 const EXPANDED: usize = 10;
-/// The minimum number of occurrences after which a Korean word that always has an apparent particle is taken for a word
+/// The minimum number of occurrences at which a Korean word that always ends with an apparent particle counts as a word
 /// without a particle.
 const ALWAYS_INFLECTED: u32 = 10;
 

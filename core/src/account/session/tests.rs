@@ -1,4 +1,4 @@
-//! Sign-up, sign-in and sign-out.
+//! Tests of sign-up, sign-in and sign-out.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, TcpListener};

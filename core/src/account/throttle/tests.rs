@@ -1,4 +1,4 @@
-//! Waits after failed sign-ins, and the memory for failures.
+//! Tests of the waits after failed sign-ins, and of the memory for failures.
 
 use std::net::IpAddr;
 

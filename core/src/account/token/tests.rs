@@ -1,4 +1,4 @@
-//! Valid and invalid tokens, and the replacement of keys.
+//! Tests of valid and invalid tokens, and of the replacement of keys.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Writing records in several time slices, and floods.
+//! Tests of writing records in several time slices, and of floods.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Instant;

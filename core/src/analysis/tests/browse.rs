@@ -1,4 +1,4 @@
-//! Reading the log page by page.
+//! Tests of reading the log page by page.
 
 use super::*;
 use crate::store::Tx;

@@ -1,4 +1,4 @@
-//! Live figures of the current day, and periods of days.
+//! Tests of the live figures of the current day, and of periods of days.
 
 use super::*;
 use crate::testing::{NOW, service};

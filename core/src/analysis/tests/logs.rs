@@ -1,4 +1,4 @@
-//! The access log.
+//! Tests of the access log.
 
 use super::*;
 use crate::testing::{NOW, service, service_with};

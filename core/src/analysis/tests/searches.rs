@@ -1,4 +1,4 @@
-//! Trends: the most searched terms of the last 24 hours.
+//! Tests of trends: the most searched terms of the last 24 hours.
 
 use proptest::prelude::*;
 

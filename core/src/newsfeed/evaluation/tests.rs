@@ -1,4 +1,4 @@
-//! Evaluations of stores for which the result of each ranking is known.
+//! Tests of evaluations on stores for which the result of each ranking is known.
 
 use super::*;
 use crate::account::Caller;

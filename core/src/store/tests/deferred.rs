@@ -1,4 +1,4 @@
-//! Deferred writes together with other writes and at a clean stop.
+//! Tests of deferred writes together with other writes and at a clean stop.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};

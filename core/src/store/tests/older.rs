@@ -1,4 +1,4 @@
-//! Databases made by older versions of the program: they open, keep their data, and serve feeds and lists.
+//! Tests with databases of older versions of the program: they open, retain their data, and serve feeds and lists.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Files of a database that are removed, replaced or overwritten while it is open.
+//! Tests of removing, replacing and overwriting the files of a database while it is open.
 
 use std::time::{Duration, Instant};
 

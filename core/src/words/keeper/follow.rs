@@ -8,7 +8,7 @@ use super::{Ended, READING, Shared};
 use crate::post::texts;
 use crate::store::Topic;
 
-/// How often the thread checks the file and the posts.
+/// The interval between two checks of the file and the posts.
 const CHECK: Duration = Duration::from_secs(1);
 /// The maximum number of checks to wait while posts keep changing: the model is learned once an import is complete.
 const CHECKS_MAX: u32 = 60;

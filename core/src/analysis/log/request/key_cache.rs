@@ -19,8 +19,9 @@ pub(super) struct StoredRequest {
 
 /// The keys of recent requests.
 ///
-/// There are two generations. When the young one is full, it becomes the old one, and the requests of the old one that
-/// were not used in the meantime are dropped. So a frequent request stays cached, however many other requests follow.
+/// There are two generations. When the young one is full, it becomes the old one, and the requests of the former old
+/// one that were not used in the meantime are dropped. So a frequent request stays cached, however many other requests
+/// follow.
 #[derive(Default)]
 pub(super) struct KeyCache {
     young: Generation,
