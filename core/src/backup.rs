@@ -138,8 +138,8 @@ impl BackupError {
 
 /// Copies the database at `database` to `to`. Other processes may read and write it during the copy.
 ///
-/// An earlier backup at `to` is replaced atomically by the complete new one; any other file is left alone. `progress`
-/// receives the progress.
+/// An earlier backup at `to` is replaced atomically by the complete new one; any other file is left unchanged.
+/// `progress` is called with the progress.
 ///
 /// # Errors
 /// When there is no database or too little space; when a file that is not a backup is at `to`; when the disk fails; when

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct CancelFlag(Arc<AtomicBool>);
 
 impl CancelFlag {
-    /// Requests cancellation. The work ends soon and leaves nothing half done.
+    /// Requests cancellation. The work ends soon and leaves a consistent state.
     pub fn set(&self) {
         self.0.store(true, Ordering::Release);
     }

@@ -5,8 +5,8 @@ use crate::store::Topic;
 
 /// For each part of the data, a number that grows whenever the part changes.
 ///
-/// Changes of this process show immediately, those of other processes within a quarter of a second. A program compares
-/// this with an earlier value to find out which parts to read again.
+/// Changes of this process are visible immediately, and changes of other processes within a quarter of a second. A
+/// program compares this with an earlier value to find out which parts to read again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Posts with their views and likes.

@@ -46,7 +46,7 @@ pub fn beside(place: &Path, private: bool) -> io::Result<NamedTempFile> {
             return Ok(draft);
         }
     }
-    Err(io::Error::other("other programs remove every draft"))
+    Err(io::Error::other("other programs removed every draft"))
 }
 
 /// Returns the prefix of the names of a file's drafts.
@@ -129,7 +129,7 @@ mod tests {
         let (file, path) = living.keep().unwrap();
         drop(file);
         drop(beside(&place, true).unwrap());
-        assert!(!path.exists(), "its writer is gone");
+        assert!(!path.exists(), "its writer has ended");
         assert!(second.path().exists() && others.iter().all(|file| file.exists()));
     }
 }

@@ -94,7 +94,7 @@ pub enum Error {
     /// A failure that the interface documents.
     #[error(transparent)]
     Documented(#[from] Outcome),
-    /// The input breaks a rule; nothing was written. Holds the rule, for people.
+    /// The input breaks a rule, and nothing was written. Contains the rule, for people.
     #[error("bad request")]
     BadRequest(&'static str),
     /// The token is missing, malformed, expired or revoked.

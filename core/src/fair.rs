@@ -264,7 +264,7 @@ impl<O: Copy + Eq, T> FairQueue<O, T> {
         let (operation, network) = gives_way?;
         let entry = self.operations.take(operation, |networks| {
             networks.take(network, |clients| {
-                // Among clients with equally many entries, the one with the newest entry.
+                // Of several clients with equally many entries, selects the one with the newest entry.
                 let newest = |entries: &VecDeque<Entry<T>>| entries.back().map(|entry| entry.number);
                 let lengths = clients.0.iter().map(|(_, entries)| (entries.len(), newest(entries)));
                 let (place, _) = lengths.enumerate().max_by_key(|(_, order)| *order)?;

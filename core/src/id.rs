@@ -10,8 +10,8 @@ use crate::store::{Arg, FromValue, Value};
 
 /// The `_id` of a post, a notice or a feedback.
 ///
-/// Four bytes of seconds since 1970, five random bytes of the process, and three of a counter: ids sort by the second of
-/// their creation, and no two processes create the same.
+/// Four bytes of seconds since 1970, five random bytes of the process, and three of a counter: ids sort by the second
+/// of their creation, and no two processes create the same id.
 ///
 /// Source of the layout: the BSON specification, `ObjectId`.
 ///

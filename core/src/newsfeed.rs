@@ -159,7 +159,7 @@ impl<'t> Reader<'t> {
             });
         };
         let shared = &self.tidings.feeds().shared;
-        let next = Next::read(next).ok_or(Error::BadRequest("next is not one that a page gave"))?;
+        let next = Next::read(next).ok_or(Error::BadRequest("next is not from a previous page"))?;
         let order = shared.orders.find(next, kinds, current, self.tidings.clock().monotonic());
         let order = order.or_else(|| current.filter(|_| page.resumes).map(Arc::clone));
         let order = order.ok_or(Error::BadRequest("next has expired: begin again with the first page"))?;

@@ -185,7 +185,7 @@ impl Row {
         self.0
             .get_mut(index)
             .and_then(T::from_value)
-            .ok_or_else(|| StoreError::other(format!("column {index} is missing or has another type")))
+            .ok_or_else(|| StoreError::other(format!("column {index} is missing or has a different type")))
     }
 }
 

@@ -95,7 +95,7 @@ impl Caller {
     }
 }
 
-/// Proof that the operator is acting, who may read the database file.
+/// Proof that the operator is acting: the person who may read the database file.
 ///
 /// Operations on a file take this proof where those on a [`Tidings`] take a [`Caller`]. Only [`Caller::operator`] makes
 /// it, and a call of an operation without its caller does not compile:
@@ -158,7 +158,7 @@ impl Deref for Member<'_> {
     }
 }
 
-/// A member's row, as a transaction read it. It proves nothing about the caller.
+/// A member's row, as a transaction read it. It is not a proof of the caller's identity.
 #[derive(Clone, Debug)]
 pub(crate) struct MemberRecord {
     pub(crate) key: MemberKey,

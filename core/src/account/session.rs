@@ -117,7 +117,7 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
     if check == Check::RightButOld {
         let (key, generation) = (stored.key, stored.generation);
         match tidings.hasher().hash(Turn::new(Purpose::Rehash, client), pw) {
-            // Does nothing if the password has changed since it was checked.
+            // Has no effect if the password has changed since it was checked.
             Ok(password) => {
                 tidings.store().write(move |tx| sql::set_password(tx, key, generation, &password))?;
             }

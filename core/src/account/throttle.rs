@@ -140,7 +140,8 @@ struct Memory {
     pairs: Pairs,
     clients: Clients,
     /// The number of attempts in progress per pair. They count as failures until they end, because otherwise many
-    /// simultaneous attempts could begin before the first one fails. There are at most as many as worker threads.
+    /// simultaneous attempts could begin before the first one fails. Their number is at most that of the worker
+    /// threads.
     running: OwnMap<u64, u32>,
 }
 

@@ -94,8 +94,8 @@ struct Set {
 const LOOK_MS: i64 = 1_000;
 
 impl Keys {
-    /// Opens the keys that the settings name, or else those next to the database, where a first key is created if
-    /// needed.
+    /// Opens the keys that the settings name, or else the keys next to the database. Creates the first key there if
+    /// none exists.
     ///
     /// # Errors
     /// An internal error if a key file cannot be read or created, every user of the machine may write it, or a key is
@@ -193,7 +193,7 @@ impl Keys {
                 let cause = error.detail().unwrap_or_else(|| error.to_string());
                 tracing::error!(
                     cause,
-                    "the token keys have changed and cannot be read: the earlier ones stay in use"
+                    "the token keys have changed and cannot be read: the earlier keys remain in use"
                 );
                 // The files are not read again until they change again.
                 self.set.store(set.at(stamps).into());

@@ -63,7 +63,7 @@ pub enum Verdict {
     },
 }
 
-/// The university did not answer; holds the cause, for the log.
+/// The university did not answer. Contains the cause, for the log.
 #[derive(Debug, thiserror::Error)]
 #[error("the university verification failed: {0}")]
 pub struct VerifyError(pub String);

@@ -119,7 +119,7 @@ impl<'a> Writer<'a> {
         Ok(self.posts.get_mut(url).and_then(Option::as_mut))
     }
 
-    /// Applies a new act. Returns false if it changes nothing, because it is a like of a post that was liked earlier.
+    /// Applies a new act. Returns false if it has no effect because it is a like of a post that was liked earlier.
     fn apply(&mut self, tx: &mut dyn Tx, member: &Member<'_>, at: Timestamp, act: &Act) -> Result<bool> {
         let calendar = &self.acts.calendar;
         // A reset removes earlier acts from the lists.

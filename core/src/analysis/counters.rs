@@ -38,8 +38,8 @@ pub(crate) enum Counter {
 }
 
 impl Counter {
-    /// Returns whether events are also counted by the hours of each day, so that one day can be compared with another
-    /// up to the same time.
+    /// Returns whether events are also counted by the hours of each day, so that two days can be compared up to the
+    /// same time of day.
     pub(crate) const fn is_hourly(self) -> bool {
         matches!(
             self,

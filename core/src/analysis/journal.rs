@@ -27,9 +27,9 @@ pub(super) use write::write;
 
 /// The queue length at which the journal requests a commit at once.
 const FLUSH_AT: usize = 4_096;
-/// The number of consecutive reports that include everything answered before them …
+/// The number of consecutive reports that include all communications answered before them …
 const EXACT_BURST: i64 = 16;
-/// … and the time after which one more does.
+/// … and the time after which one more report does.
 const EXACT_INTERVAL_MS: i64 = 100;
 
 /// A communication to be written.

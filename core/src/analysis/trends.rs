@@ -61,7 +61,7 @@ pub(super) struct CurrentTrends {
 
 #[derive(Default)]
 struct RecentSearches {
-    /// The key of the last search read, and the version of the store at that time; `i64::MIN` if not everything was
+    /// The key of the last search read, and the version of the store at that time; `i64::MIN` if not all searches were
     /// read.
     read: Option<(i64, i64)>,
     /// By date and key.

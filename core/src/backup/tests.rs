@@ -98,7 +98,7 @@ fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
 fn a_backup_is_one_private_file_and_replaces_only_an_older_backup() {
     let (dir, database, file) = closed();
     let before = names(dir.path());
-    assert_eq!(before, ["copy.db", "test.db", "test.db.key"], "no log, no draft");
+    assert_eq!(before, ["copy.db", "test.db", "test.db.key"], "neither a log nor a draft remains");
     let tidings = Tidings::open(&database).unwrap();
     notice(&tidings, "two");
     let report = copy(&database, &file).unwrap();
@@ -176,11 +176,11 @@ fn a_later_backup_removes_the_files_of_a_killed_one() {
     let writer = File::open(&new).unwrap();
     rustix::fs::flock(&writer, rustix::fs::FlockOperation::LockExclusive).unwrap();
     copy(&database, &file).unwrap();
-    assert!(!old.exists(), "no process writes it any more");
+    assert!(!old.exists(), "no process writes it anymore");
     assert!(new.exists(), "a process is writing it");
     drop(writer);
     copy(&database, &file).unwrap();
-    assert!(!new.exists(), "its writer is gone");
+    assert!(!new.exists(), "its writer has ended");
     assert!(!yesterdays.exists() && foreign.exists());
 }
 

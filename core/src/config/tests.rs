@@ -46,7 +46,7 @@ fn a_database_is_not_opened_with_a_setting_that_breaks_a_rule() {
     ] {
         assert_eq!(invalid, rule);
     }
-    assert!(!path.exists(), "nothing is made");
+    assert!(!path.exists(), "no file is created");
 }
 
 #[test]

@@ -167,7 +167,7 @@ impl<'t> Traffic<'t> {
         begins + hour * length + between(random, 0, length)
     }
 
-    /// Computes how much each post that exists by the end of a day attracts readers on that day.
+    /// Computes the attraction to readers on a day of each post that exists by the end of the day.
     fn measure_pulls(&mut self, begins: Timestamp, until: Timestamp) {
         self.pulls = vec![Vec::new(); SUBJECTS.len() + 1];
         for (at, post) in self.world.posts.iter().enumerate().filter(|(_, post)| post.date < until) {

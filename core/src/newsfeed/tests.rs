@@ -244,13 +244,21 @@ fn the_recommended_feed_follows_likes_and_leaves_out_seen_posts() {
     let own = json(recommended(&service, &reader, &Page::default()));
     assert!(cats[..4].iter().all(|seen| !ids(&own).contains(seen)));
     let cats_in = |page: &Value| titles(page)[..10].iter().filter(|title| title.starts_with("cats")).count();
-    assert_eq!((cats_in(&own), cats_in(&guests) <= 4), (9, true), "as many as leave room for another");
+    assert_eq!(
+        (cats_in(&own), cats_in(&guests) <= 4),
+        (9, true),
+        "nine of ten: one place is for a different topic"
+    );
     let pages = all(|page| recommended(&service, &reader, page), 30);
-    assert_eq!((pages.len(), distinct(&pages)), (196, 196), "all but the seen ones");
+    assert_eq!((pages.len(), distinct(&pages)), (196, 196), "all posts but the seen ones");
     profile::reset_measurement(&service, &reader).unwrap();
     followed(&service);
     let guests = json(recommended(&service, &Caller::Guest, &Page::default()));
-    assert_eq!(json(recommended(&service, &reader, &Page::default())), guests, "measured from now on only");
+    assert_eq!(
+        json(recommended(&service, &reader, &Page::default())),
+        guests,
+        "earlier acts no longer count"
+    );
 }
 
 #[test]
@@ -317,7 +325,7 @@ fn with_a_model_posts_with_similar_words_are_recommended() {
         Tidings::builder(service.path()).config(config).clock(service.clock().clone()).open().unwrap();
     post::like(&service, &reader, &posts[0]).wait().unwrap();
     let own = || titles(&json(recommended(&service, &reader, &Page::default())));
-    assert_eq!(own(), ["bark leash", "meow kitten"], "nothing speaks for one or the other but their dates");
+    assert_eq!(own(), ["bark leash", "meow kitten"], "without the words, only the dates decide");
     let vectors = "purr 1 0.1\nwhisker 1 0\nmeow 0.9 0.1\nkitten 1 0.2\nbark -0.1 1\nleash 0 1\n";
     crate::words::load(&service, &Caller::Operator, vectors.as_bytes(), &mut |_| {}).unwrap();
     let began = std::time::Instant::now();

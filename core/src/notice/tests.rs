@@ -308,7 +308,7 @@ fn concurrent_views_changes_and_commits_count_each_view_once() {
     });
     views.sort_unstable();
     views.dedup();
-    assert_eq!(views.len(), READERS * READS, "no two reads were told the same count");
+    assert_eq!(views.len(), READERS * READS, "no two reads returned the same count");
     flush(tidings);
     let shown = list(tidings, &Caller::Guest).unwrap().notices()[0].view;
     assert_eq!(tidings.notice_cache().reload(tidings.store()).shown().notices()[0].view, shown);

@@ -57,7 +57,7 @@ pub struct SearchRecord {
     /// The similar words that were added to the search.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub similarity_split: TokenList,
-    /// When.
+    /// The time of the search.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
 }
@@ -71,7 +71,7 @@ pub struct NewsfeedAccess {
     /// The most common tags of the posts on its first page.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>))]
     pub tag: JsonList,
-    /// When.
+    /// The time when the member opened the feed.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub date: Timestamp,
 }

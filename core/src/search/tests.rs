@@ -99,7 +99,7 @@ fn a_search_in_a_category_finds_only_its_posts() {
     let service = service();
     assert_eq!(titles(in_category(&service, "language", "rust", 10)), ["Notes"]);
     assert_eq!(titles(in_category(&service, "campus", "rust", 10)), ["Rust club"]);
-    assert_eq!(titles(in_category(&service, "2026", "cargo", 10)).len(), 2, "a tag is a category, too");
+    assert_eq!(titles(in_category(&service, "2026", "cargo", 10)).len(), 2, "a tag is also a category");
     assert!(titles(in_category(&service, "unknown", "rust", 10)).is_empty());
 }
 

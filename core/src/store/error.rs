@@ -11,7 +11,7 @@ pub enum StoreError {
     #[error("a row with this key already exists")]
     Duplicate,
     /// The row refers to a row that does not exist.
-    #[error("the row refers to one that does not exist")]
+    #[error("the row refers to a row that does not exist")]
     Dangling,
     /// The queue of writes is full, another process keeps the database locked, or the service is stopping.
     #[error("the database is busy")]
@@ -40,7 +40,7 @@ pub enum StoreError {
     /// The file is an SQLite database of another program.
     #[error("the file is not a tidings database")]
     Foreign,
-    /// The file is damaged. Holds SQLite's message.
+    /// The file is damaged. Contains SQLite's message.
     #[error("{0}")]
     Damaged(String),
     /// The caller cancelled the operation.

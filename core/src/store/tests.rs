@@ -117,7 +117,7 @@ fn a_read_sees_one_snapshot_and_cannot_write() {
             let count = |tx: &mut dyn Tx| tx.one("SELECT count(*) FROM number", &[])?.take::<i64>(0);
             assert_eq!(count(tx)?, 0);
             store.write(|tx| insert(tx, 1))?;
-            assert_eq!(count(tx)?, 0, "as it was when the read began");
+            assert_eq!(count(tx)?, 0, "the snapshot from the start of the read");
             assert!(insert(tx, 2).is_err());
             Ok::<_, StoreError>(())
         })
@@ -142,7 +142,7 @@ fn a_full_queue_refuses_writes_and_accepted_writes_share_few_commits() {
                 assert!(matches!(error, StoreError::Overloaded));
                 refused += 1;
             }
-            Ok(Ok(_)) => panic!("answered before it was written"),
+            Ok(Ok(_)) => panic!("the result was known before the commit"),
             Err(pending) => taken.push(pending),
         }
     }
@@ -350,7 +350,7 @@ fn long_reads_leave_connections_for_short_ones() {
             starts.recv().unwrap();
         }
         assert!(numbers(&store).is_empty(), "a short read has a connection");
-        assert!(starts.try_recv().is_err(), "one long read too many waits");
+        assert!(starts.try_recv().is_err(), "a long read beyond the limit waits");
         drop(release);
         starts.recv().unwrap();
     });

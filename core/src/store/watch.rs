@@ -106,7 +106,7 @@ impl Watcher {
                     Ok(())
                 });
                 if let Err(error) = looked {
-                    tracing::warn!(%error, "cannot look for changes of other processes");
+                    tracing::warn!(%error, "cannot check for changes of other processes");
                 }
             }
             if health.must_abandon() {

@@ -113,7 +113,7 @@ fn without_a_model_nothing_is_similar() {
     assert!(similar(&service, "the !?").unwrap().similarity_word.is_empty());
     assert!(matches!(export(&service, &Caller::Operator, Vec::new()), Err(Error::NotFound)));
     let report = train(&service, &Caller::Operator, &mut |_| {}).unwrap();
-    assert_eq!(report.words, 0, "no posts, no words");
+    assert_eq!(report.words, 0, "no words without posts");
     assert!(words(&service, "rust").is_empty());
 }
 

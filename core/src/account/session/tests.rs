@@ -65,7 +65,7 @@ fn sign_in_reveals_the_blacklist_only_with_the_right_password() {
     assert_eq!(text(sign_in(&service, "ann", PW, None)), "blacklist user");
     assert_eq!(text(id_of(&service, &token)), "not found");
     crate::admin::pop_blacklist(&service, &Caller::Operator, "ann").unwrap();
-    assert_eq!(text(id_of(&service, &token)), "not found", "older tokens stay dead");
+    assert_eq!(text(id_of(&service, &token)), "not found", "older tokens remain revoked");
     assert_eq!(text(sign_in(&service, "ann", PW, None)), "success");
 }
 

@@ -116,7 +116,7 @@ mod tests {
         }
         let kept: Vec<u64> = (0..8).filter(|key| table.get(*key, NOW).is_some()).collect();
         assert_eq!(kept, [1, 2, 3, 4, 5, 6, 7], "the flood replaces one entry only");
-        assert!(table.get(999, NOW).is_some(), "the newest is remembered");
+        assert!(table.get(999, NOW).is_some(), "the newest entry is stored");
     }
 
     #[test]

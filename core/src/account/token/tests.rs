@@ -98,7 +98,7 @@ fn replacing_a_key_while_several_processes_run_signs_no_member_out() {
     for keys in [&one, &two, &open()] {
         assert!(keys.verify(&new).is_some() && keys.verify(&old).is_some());
     }
-    // An invalid key file changes nothing.
+    // An invalid key file has no effect.
     fs::write(&next, b"short").unwrap();
     fs::rename(&next, &key).unwrap();
     assert!(one.verify("a.b.c").is_none());

@@ -123,7 +123,7 @@ impl Queue {
         self.records.len()
     }
 
-    /// Returns whether there is anything to write.
+    /// Returns whether anything waits to be written.
     pub(super) fn has_pending(&self) -> bool {
         !self.records.is_empty() || !self.unlogged.is_empty()
     }

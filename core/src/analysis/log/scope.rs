@@ -11,8 +11,8 @@ pub(in crate::analysis) struct LogAccess<'a>(Option<&'a str>);
 
 impl<'a> LogAccess<'a> {
     /// Checks that the caller may read the lines of `of`, a folded id, or all lines if it is `None`. An administrator
-    /// may read everything, a member their own lines. If the settings make logs public, every caller may read
-    /// everything.
+    /// may read all lines, and a member their own lines. If the settings make logs public, every caller may read all
+    /// lines.
     ///
     /// # Errors
     /// `bad token`; `Not admin` unless the lines are the member's own.
@@ -54,7 +54,7 @@ pub(in crate::analysis) struct LogScope {
 }
 
 impl LogScope {
-    /// Returns whose lines these are: those of a member, of guests or of removed members; `None` for all lines.
+    /// Returns the owner of the lines: a member, the guests or the removed members; `None` for all lines.
     pub(super) const fn member(self) -> Option<LogMember> {
         self.member
     }

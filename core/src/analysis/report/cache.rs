@@ -43,7 +43,7 @@ pub(super) struct OpenDays {
     pub(super) first_open: i64,
 }
 
-/// The validity of a report: until something of its topic changes, and within a period of time.
+/// The validity of a report: until its topic changes, and within a period of time.
 #[derive(Clone, Copy)]
 pub(super) struct Validity {
     pub(super) topic: Topic,

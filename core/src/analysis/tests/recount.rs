@@ -159,7 +159,7 @@ proptest! {
         // This process reads what the other one counted.
         service.tidings = open();
 
-        // A recount that uses nothing of the service.
+        // A recount that is independent of the service.
         let mut days: BTreeMap<String, Recount> = BTreeMap::new();
         for (client, act, at) in &events {
             let day = days.entry(at.date().to_string()).or_default();

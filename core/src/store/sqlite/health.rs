@@ -56,7 +56,10 @@ impl Health {
         match &checked {
             Err(error) if state.replaced.is_none() => tracing::error!("{error}"),
             Ok(()) if state.replaced.is_some() => {
-                tracing::warn!(database = %self.guard.path().display(), "the database's files are back: writes go on");
+                tracing::warn!(
+                    database = %self.guard.path().display(),
+                    "the database's files are in place again: writes continue"
+                );
             }
             _ => {}
         }
@@ -104,7 +107,7 @@ impl Health {
         let mut state = self.state();
         if state.failing.is_none() {
             let database = self.guard.path().display();
-            tracing::error!(%database, "writes fail, and are tried again every second: {error}");
+            tracing::error!(%database, "writes fail and are retried every second: {error}");
         }
         state.failing = Some(error);
     }

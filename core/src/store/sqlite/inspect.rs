@@ -20,7 +20,7 @@ const LOOK_EVERY: i32 = 100_000;
 pub(crate) struct Inspected(
     Connection,
     /// The open file, which must be closed after the connection, because closing it releases the connection's locks.
-    #[expect(dead_code, reason = "only its drop matters")]
+    #[expect(dead_code, reason = "held only to be closed after the connection")]
     Option<Arc<DatabaseFile>>,
 );
 

@@ -56,7 +56,7 @@ impl Readers {
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
     ) -> Result<T, E> {
         let lease = Lease { readers: self, connection: Some(self.take()?) };
-        let connection = lease.connection.as_ref().expect("the lease was just made with one");
+        let connection = lease.connection.as_ref().expect("a new lease has a connection");
         let mut tx = SqliteTx::begin(connection)?;
         let result = work(&mut tx);
         tx.rollback();
@@ -71,7 +71,7 @@ impl Readers {
     ) -> Result<T, E> {
         let _share = LongRead::begin(self);
         let mut lease = Lease { readers: self, connection: Some(self.take()?) };
-        let connection = lease.connection.as_mut().expect("the lease was just made with one");
+        let connection = lease.connection.as_mut().expect("a new lease has a connection");
         let began = Instant::now();
         connection
             .progress_handler(STEPS, Some(move || began.elapsed() >= limit))

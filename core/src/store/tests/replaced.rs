@@ -35,10 +35,10 @@ fn a_file_that_loses_its_path_takes_no_write_until_it_has_it_again() {
         refused(&store);
         std::fs::write(&file, "another file").unwrap();
         refused(&store);
-        assert_eq!(numbers(&store), [1], "readers go on, and see nothing of it");
+        assert_eq!(numbers(&store), [1], "readers are unaffected");
         std::fs::rename(&away, &file).unwrap();
         store.write(|tx| tx.run("DELETE FROM number WHERE n > 1", &[])).unwrap();
-        assert!(store.writable().is_ok(), "nobody has to write again for it");
+        assert!(store.writable().is_ok(), "writable without another write");
     }
     let second = Store::open(&path).unwrap();
     drop(store);
@@ -63,20 +63,20 @@ fn a_file_that_loses_its_path_while_a_work_runs_does_not_acknowledge_it() {
 #[test]
 fn a_commit_that_fails_is_remembered_until_one_succeeds_though_nobody_writes() {
     let (_dir, store, _) = replaceable();
-    assert!(!store.health.needs_probe(), "nothing is tried while all is well");
+    assert!(!store.health.needs_probe(), "no trial commit while writes succeed");
     for passing in [StoreError::Overloaded, StoreError::Duplicate] {
         store.health.committed(Err(&passing));
-        assert!(store.writable().is_ok(), "{passing} says nothing of the disk");
+        assert!(store.writable().is_ok(), "{passing} does not indicate a fault of the disk");
     }
     store.health.committed(Err(&StoreError::Full));
     let began = Instant::now();
     while let Err(error) = store.writable() {
         assert!(matches!(error, StoreError::Full), "{error:?}");
-        assert!(began.elapsed() < Duration::from_secs(60), "nobody tries again");
+        assert!(began.elapsed() < Duration::from_secs(60), "no trial commit in time");
         std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(store.failures(), 3);
-    assert_eq!(numbers(&store), [1], "what was tried wrote nothing");
+    assert_eq!(numbers(&store), [1], "the trial commit wrote nothing");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_file_that_is_overwritten_takes_no_write_and_is_left_as_it_is() {
     std::fs::write(&path, &bytes).unwrap();
     drop(store);
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
-    assert!(dir.path().join("test.db-wal").exists(), "what is left is left");
+    assert!(dir.path().join("test.db-wal").exists(), "the log is not removed");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn an_older_copy_that_is_put_over_a_file_is_found_soon() {
     store.write(|tx| tx.run("UPDATE number SET n = 2", &[])).unwrap();
     assert!(store.empty_wal().unwrap());
     let newer = std::fs::read(&path).unwrap();
-    assert!(older.len() == newer.len() && older[..100] == newer[..100], "the header tells nothing");
+    assert!(older.len() == newer.len() && older[..100] == newer[..100], "the headers are equal");
     store.health.check_closely();
     assert!(store.writable().is_ok());
     let put = |bytes: &[u8]| {

@@ -72,7 +72,7 @@ impl Shared {
             tracing::warn!(path = %self.path.display(), %error, "the word model cannot be written");
         }
         self.swap(model);
-        tracing::info!(words, posts, seconds = started.elapsed().as_secs_f32(), "the word model is new");
+        tracing::info!(words, posts, seconds = started.elapsed().as_secs_f32(), "the word model was updated");
         Ok(())
     }
 

@@ -28,8 +28,8 @@ pub(super) struct KeyCache {
     old: Generation,
 }
 
-/// The keys of the outer map are operations, which clients cannot make up; those of the inner map are paths, which they
-/// can.
+/// The keys of the outer map are operations, which clients cannot invent. The keys of the inner map are paths, which
+/// clients can invent.
 #[derive(Default)]
 struct Generation {
     keys: OwnMap<(Operation, u16), HashMap<Box<str>, StoredRequest>>,

@@ -223,7 +223,7 @@ fn an_export_can_be_cancelled_and_is_for_administrators() {
     let stopped = export(&service, &Caller::Operator, &mut |_, _| ControlFlow::Break(())).unwrap();
     assert!((1..250).contains(&stopped.posts));
     let ann = service.member("ann");
-    let mut nothing = |_: &[u8], _| panic!("nothing is handed on");
+    let mut nothing = |_: &[u8], _| panic!("no line is exported");
     assert!(matches!(export(&service, &ann, &mut nothing), Err(Error::Forbidden)));
     assert!(matches!(export(&service, &Caller::Guest, &mut nothing), Err(Error::BadToken)));
 }
