@@ -85,7 +85,7 @@ pub fn realtime(tidings: &Tidings) -> Result<Realtime> {
     Ok(Realtime { search_realtime: current.ranking })
 }
 
-/// Returns the complete JSON answer to a query.
+/// Returns the complete JSON answer to a question.
 ///
 /// # Errors
 /// Those of the report's own function; `overloaded` if the answer is very large and another large answer is being made
