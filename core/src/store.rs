@@ -304,7 +304,7 @@ impl Store {
     /// Runs `work` on the caller's thread, on the current state of the database.
     ///
     /// # Errors
-    /// The error of `work`, or the store's own when it cannot read.
+    /// The error of `work`, or an error of the store when it cannot read.
     pub(crate) fn read<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,

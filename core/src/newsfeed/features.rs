@@ -43,8 +43,8 @@ impl Kind {
 
 /// Returns the feature of a name, regardless of case.
 ///
-/// It is the same in every process, so that all processes give the same feeds. A user who creates names with equal
-/// hashes only makes them count as one name; the maps of features are keyed ([`NumberMap`]).
+/// It is the same in every process, so that all processes give the same feeds. Names with equal hashes count as one
+/// name, which does no other harm, because the maps of features are keyed ([`NumberMap`]).
 pub(super) fn feature(kind: Kind, name: &str) -> Feature {
     let mut hasher = Unkeyed::default();
     name.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));

@@ -151,8 +151,8 @@ pub(crate) fn raise_stats(database: &Inspected) -> Result<()> {
 /// The tolerated difference between the clocks of machines, in milliseconds.
 const SKEW_MS: i64 = 60 * 60 * SECOND_MS;
 
-/// Returns the ids of posts whose heat is greater than if all their acts happened at `now`, because some acts have
-/// dates in the future.
+/// Returns the ids of posts whose heat is greater than it would be if all their acts had happened at `now`, because
+/// some acts have dates in the future.
 pub(crate) fn wrong_heats(database: &Inspected, like_weight: f64, now: Timestamp) -> Result<Vec<String>> {
     database.read(|tx| Ok(hot(tx, like_weight, now)?.into_iter().map(|hot| hot.id).collect()))
 }

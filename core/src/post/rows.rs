@@ -37,7 +37,7 @@ pub(super) struct New<'p> {
 pub(super) struct DerivedChanges {
     index: Vec<Indexing>,
     categories: BTreeMap<String, i64>,
-    /// The change of the number of posts.
+    /// The change in the number of posts.
     posts: i64,
 }
 

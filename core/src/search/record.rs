@@ -1,4 +1,4 @@
-//! Recording searches, and the recorded searches of members.
+//! Records searches, and returns the recorded searches of members.
 
 use std::sync::Arc;
 

@@ -198,8 +198,8 @@ impl ModelKeeper {
         self.make(go, |shared, go| shared.learn(go))
     }
 
-    /// Makes, writes and uses a model of the words and vectors that `read` returns; its argument returns whether a word
-    /// occurs in posts.
+    /// Makes, writes and uses a model of the words and vectors that `read` returns. `read` receives the corpus, which
+    /// contains the words of posts.
     ///
     /// # Errors
     /// The errors of [`WordModel::train`] and of `read`.
