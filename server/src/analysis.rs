@@ -23,7 +23,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Answers a report, from memory if it is cached.
+/// Answers with a report, from memory if it is cached.
 async fn report(call: Call, question: Question) -> Answer {
     if let Some(cached) = analysis::try_answer(call.tidings(), call.caller(), question) {
         return call.encoded(cached).await;
@@ -37,8 +37,8 @@ async fn report(call: Call, question: Question) -> Answer {
 /// The most frequent searches
 ///
 /// At most ten terms of the last 24 hours with their counts, most frequent first; of equally frequent terms, the most
-/// recent first. A visitor's searches of a term count at most five times, those of the guests of one network at most 100
-/// times.
+/// recent first. For each term, the searches of one visitor count at most five times, and those of the guests of one
+/// network at most 100 times.
 #[utoipa::path(
     get,
     path = "/get_search_realtime",

@@ -1,7 +1,7 @@
 //! The application: one warp filter in front of the routing table, and the state that requests share.
 //!
-//! warp parses a request and carries its response. The operation is found by one lookup in the table, instead of
-//! sixty warp filters and the rejections of all that do not match. `Allow` comes from the same table.
+//! warp parses a request and carries its response. One lookup in the table finds the operation; sixty warp filters
+//! would each reject the requests that they do not match. `Allow` comes from the same table.
 
 use std::convert::Infallible;
 use std::error::Error as StdError;
@@ -45,9 +45,9 @@ pub(crate) struct App {
     pub(crate) lanes: Lanes,
     pub(crate) rate_limit: Option<RateLimit>,
     limits: Limits,
-    /// Set if metrics are served.
+    /// The metrics, if they are served.
     pub(crate) metrics: Option<Metrics>,
-    /// A permit for each byte that the bodies of all requests may take together.
+    /// One permit for each byte of the memory that the bodies of all requests share.
     pub(crate) bodies: Semaphore,
     stopping: AtomicBool,
     table: Table,
@@ -109,7 +109,7 @@ impl App {
         !self.config.cors_origins.is_empty()
     }
 
-    /// Marks the server as shutting down: it is not ready for more requests.
+    /// Marks the server as shutting down; from then on it is not ready.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
     }
@@ -137,7 +137,7 @@ impl App {
             }
         };
         let peer = peer.map(|peer| peer.0);
-        // Requests to unknown paths and methods count, too.
+        // Requests to unknown paths and methods also count against the limit.
         let allowed = self.count(path, peer, &headers);
         let found = match self.table.find(path) {
             Ok(found) => found,
@@ -336,7 +336,7 @@ mod tests {
         };
         let id = tidings_core::notice::insert(&service.tidings, &admin, &draft).unwrap().id;
         for path in ["/get_all_notice".to_owned(), format!("/get_notice/{id}")] {
-            // The first request may have to ask the database.
+            // The first request may have to read the database.
             service.call(request("GET", &path)).await;
             let packed = service.call(with(request("GET", &path), "accept-encoding", "gzip")).await;
             let mut json = String::new();

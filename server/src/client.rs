@@ -7,16 +7,16 @@ use ipnet::IpNet;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Returns the address of a request's client. A request without a peer address was made by a program that mounts the
-/// service and does not tell addresses; its client is the local host.
+/// Returns the address of a request's client. A request without a peer address comes from a program that mounts the
+/// service and does not provide addresses; its client is the local host.
 pub(crate) fn of(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     address(peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), headers, trusted)
 }
 
 /// Returns the client's address: the peer's, or the one that trusted proxies name.
 ///
-/// Each proxy appends the address that it was reached from to `X-Forwarded-For`, so only the entries of trusted
-/// proxies can be believed. The search goes from the right, past the addresses of trusted proxies, to the first other
+/// Each proxy appends the address of its own client to `X-Forwarded-For`, so only the entries of trusted proxies are
+/// reliable. The search starts at the right, skips the addresses of trusted proxies, and returns the first other
 /// address.
 pub(crate) fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
@@ -27,7 +27,7 @@ pub(crate) fn address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> I
     let lines = headers.get_all(FORWARDED_FOR).iter().rev();
     let hops = lines.flat_map(|line| line.as_bytes().rsplit(|b| *b == b','));
     for hop in hops {
-        // The proxy before did not write an unreadable entry, so that proxy is the client.
+        // An invalid entry ends the search, and the trusted proxy that sent it counts as the client.
         let Some(address) = read_address(hop) else { break };
         client = address;
         if !is_trusted(&client) {

@@ -1,4 +1,5 @@
-//! The settings that only the server needs, each with its default. `table` has the name, the help and the bounds of each.
+//! The settings that only the server needs, each with its default. The module `table` has the name, the help and the
+//! bounds of each.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -49,7 +50,7 @@ pub struct Config {
     /// Whether the server writes answered requests to the access log and counts their visitors. Views, likes, searches and
     /// devices are always counted.
     pub analytics: bool,
-    /// The address on which the server serves metrics for monitoring; `None` means nowhere.
+    /// The address on which the server serves metrics for monitoring; `None` means that it serves none.
     pub metrics_listen: Option<SocketAddr>,
     /// Whether `/openapi.json` and `/docs` are served.
     pub docs: bool,
@@ -76,9 +77,9 @@ pub struct Config {
     /// Maximum total size in bytes of responses that clients have not read yet. Beyond it, the server closes the connections
     /// with the most unread bytes.
     pub responses_limit: usize,
-    /// Maximum number of operations that use the database at once …
+    /// Maximum number of operations that use the database at once.
     pub operations: usize,
-    /// … and maximum number of operations that wait for them. The server refuses more with `overloaded`.
+    /// Maximum number of operations that wait to use the database. The server refuses more with `overloaded`.
     pub operation_queue: usize,
 }
 
@@ -212,7 +213,7 @@ impl FromStr for Origin {
     }
 }
 
-/// The error for a text that is not a base path or an origin. Holds the rule.
+/// The error for a text that is not a base path or an origin. It contains the rule that the text breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidText(&'static str);

@@ -22,9 +22,9 @@ pub(crate) struct Connection {
     opened: Instant,
     begun: AtomicUsize,
     running: AtomicUsize,
-    /// Requests that wait for more of their body.
+    /// The number of requests that wait for more of their body.
     awaiting: AtomicUsize,
-    /// Requests whose response the client is reading.
+    /// The number of requests whose response the client is reading.
     answering: AtomicUsize,
     abandoned: AtomicUsize,
     progress: AtomicUsize,
@@ -75,7 +75,8 @@ impl Connection {
     }
 
     /// Counts a request whose client did not wait for its response. Returns whether the client has abandoned most of
-    /// its requests: each may go on working after its stream has ended, so no bound on streams applies to it.
+    /// its requests. Such a request may still be running after its stream has ended, so the limit on streams does not
+    /// apply to it.
     pub(crate) fn abandon(&self) -> bool {
         let abandoned = self.abandoned.fetch_add(1, Ordering::Relaxed) + 1;
         abandoned > ABANDONED && abandoned > self.begun() / 2
@@ -93,7 +94,7 @@ impl Connection {
         self.running.load(Ordering::Relaxed) <= waiting
     }
 
-    /// Returns whether the requests arrive by HTTP/2; known from the first request on.
+    /// Returns whether the requests arrive by HTTP/2. This is known once the first request has arrived.
     pub(crate) fn is_http2(&self) -> bool {
         self.is_http2.load(Ordering::Relaxed)
     }

@@ -1,8 +1,8 @@
-//! The open connections: their limits, and which of them close to make room for others.
+//! Limits the number of open connections, and chooses the connections to close when a new one needs room.
 //!
 //! A new connection seldom waits: when all permits are taken, the server closes connections of the network that has
-//! most, beginning with those that have waited longest for their client. Opening and closing a connection take the
-//! lock; a request takes it only when the memory for responses is used up.
+//! the most, starting with the connections that have waited longest for their client. Opening and closing a
+//! connection acquires the lock; a request acquires it only when the memory for responses is used up.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -25,10 +25,10 @@ use bounds::{Bounds, Groups};
 
 /// The time without progress after which the connection of a running request may be closed for another connection.
 const STALLED: Duration = Duration::from_secs(10);
-/// Pause between two searches for connections to close when the first found none.
+/// The pause after a search that found no connection to close.
 const REST: Duration = Duration::from_millis(5);
-/// Weight of the time that a guest's connection has been idle, relative to a member's. Guests do not simply close
-/// first: a guest who has just connected would lose the connection to members who are idle.
+/// Weight of the time that a guest's connection has been idle, relative to a member's. If guests' connections always
+/// closed first, a guest who has just connected would lose the connection to idle members.
 const GUEST_WEIGHT: u32 = 8;
 /// Bytes of responses that a connection may hold while the server frees memory.
 const SMALL: usize = 256 * 1024;
@@ -51,11 +51,11 @@ struct Entries {
     next: u64,
     addresses: HashMap<IpAddr, usize>,
     networks: HashMap<IpAddr, usize>,
-    /// The last time that a search of all connections found none to close.
+    /// When a search of all connections last found none to close.
     none_of_all: Option<Instant>,
-    /// The last time that a search of one address or network found none to close.
+    /// When a search of one address or network last found none to close.
     none_of_share: Option<Instant>,
-    /// The last time that the server freed memory of responses.
+    /// When the server last freed memory of responses.
     freed: Option<Instant>,
 }
 
@@ -68,13 +68,13 @@ struct Entry {
 /// The reason to refuse a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// All permits are held by connections that work on a request: wait until one closes.
+    /// All permits are held by connections that are processing a request. The caller waits until one closes.
     Full,
-    /// Its address or network has as many connections as it may have, and all of them work on a request.
+    /// Its address or network has reached its limit, and all of its connections are processing a request.
     Share,
 }
 
-/// The right to have a connection open, returned when this is dropped.
+/// The permit to have a connection open, returned when it is dropped.
 pub(crate) struct ConnectionPermit {
     connections: Arc<Connections>,
     key: u64,
@@ -159,8 +159,8 @@ impl Connections {
         Ok(ConnectionPermit { connections: Arc::clone(self), key, connection, is_scarce })
     }
 
-    /// Charges a response to its connection. If the memory for responses is used up, closes connections that hold
-    /// more of it.
+    /// Charges a response to its connection. If the memory for responses is used up, the connections that hold more
+    /// of it are closed.
     ///
     /// Returns `None` when the memory is used up and this connection holds much of it.
     pub(crate) fn charge(
@@ -202,7 +202,7 @@ impl Entries {
         Some(entry)
     }
 
-    /// Closes connections; their permits are free immediately.
+    /// Closes connections. Their permits are available immediately.
     fn close_all(&mut self, keys: &[u64]) {
         for key in keys {
             if let Some(entry) = self.remove(*key) {
@@ -222,7 +222,7 @@ impl Entries {
         found
     }
 
-    /// Does the same within one address or network.
+    /// Closes idle connections of one address or network. Returns whether there were any.
     fn close_idle_of(&mut self, batch: usize, is_of: impl Fn(Groups) -> bool) -> bool {
         let now = Instant::now();
         let may_look = self.none_of_share.is_none_or(|then| now >= then + REST);
@@ -259,9 +259,9 @@ impl Entries {
         true
     }
 
-    /// If all connections together hold more than `limit` bytes of responses, closes those that hold most, of the
-    /// networks that hold most, until the others hold seven eighths of it. Returns whether `charged` may keep what
-    /// it holds.
+    /// Frees memory if all connections together hold more than `limit` bytes of responses. Closes the connections
+    /// that hold the most, in the networks that hold the most, until the others hold at most seven eighths of
+    /// `limit`. Returns whether `charged` may keep its responses.
     fn free_memory(&mut self, limit: usize, charged: &Arc<Connection>, now: Instant) -> bool {
         // Closing connections have not freed their memory yet.
         if self.freed.is_some_and(|then| now < then + REST) {

@@ -13,7 +13,7 @@ use crate::config::Origin;
 use crate::reply::ORIGIN_ONLY;
 use crate::security;
 
-/// The time for which a browser may cache the response to a preflight: a day, more than any browser does.
+/// The time for which a browser may cache the response to a preflight: one day, longer than any browser does.
 const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns the CORS layer for the allowed origins; an empty list allows all.
@@ -34,8 +34,8 @@ pub(crate) fn layer(origins: &[Origin]) -> CorsLayer {
     }
 }
 
-/// Adds the headers that the layer does not set to the response to a preflight. Shared caches do not store it, so it
-/// varies by the origin only.
+/// Completes the response to a preflight with the headers that the layer does not set. Shared caches do not store
+/// this response, so it varies by the origin only.
 pub(crate) fn complete_preflight(headers: &mut HeaderMap, names_origin: bool) {
     if names_origin {
         headers.insert(VARY, ORIGIN_ONLY);
@@ -43,8 +43,8 @@ pub(crate) fn complete_preflight(headers: &mut HeaderMap, names_origin: bool) {
     security::secure(headers);
 }
 
-/// Returns whether an `OPTIONS` request is a preflight. The layer would answer every other `OPTIONS` request as a
-/// preflight, too.
+/// Returns whether an `OPTIONS` request is a preflight. The layer itself would treat every `OPTIONS` request as a
+/// preflight.
 pub(crate) fn is_preflight(headers: &HeaderMap) -> bool {
     headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }

@@ -1,4 +1,5 @@
-//! The OpenAPI document and a page for reading and trying it. Both are part of the binary and need no other host.
+//! The OpenAPI document, and a page for reading it and trying the operations. Both are part of the binary and load
+//! nothing from other hosts.
 
 use std::borrow::Cow;
 use std::future::ready;
@@ -109,15 +110,15 @@ const FORM: &str = "application/x-www-form-urlencoded";
         docs,
     ),
     tags(
-        (name = "account", description = "Members: signing up and in, what they see and set of their own"),
-        (name = "admin", description = "For administrators: members, the blacklist"),
-        (name = "notice", description = "What administrators tell everybody"),
-        (name = "feedback", description = "What members tell the administrators"),
-        (name = "post", description = "Posts, their views and likes"),
-        (name = "search", description = "Finding posts, and words like those searched for"),
-        (name = "newsfeed", description = "Posts as members read them"),
-        (name = "analysis", description = "What is counted of what happens, and the access log"),
-        (name = "server", description = "What watches over the server, and this document"),
+        (name = "account", description = "Members: sign-up, sign-in, their own data and settings"),
+        (name = "admin", description = "For administrators: the members and the blacklist"),
+        (name = "notice", description = "Announcements by administrators"),
+        (name = "feedback", description = "Messages from members to the administrators"),
+        (name = "post", description = "Posts, with their views and likes"),
+        (name = "search", description = "Searching posts, and similar words"),
+        (name = "newsfeed", description = "Lists of posts for members and guests"),
+        (name = "analysis", description = "Statistics of the traffic, and the access log"),
+        (name = "server", description = "Health checks, and this document"),
     ),
     modifiers(&Common),
 )]
@@ -139,7 +140,7 @@ impl Modify for Common {
     }
 }
 
-/// Adds the form beside the JSON body, and the failures that any operation of its kind may have.
+/// Adds the form as an alternative to the JSON body, and the failures that every operation of this kind can have.
 fn complete(operation: &mut Operation) {
     let mut failures = vec![
         ("429", "`too many requests`; `Retry-After` says when to try again."),
@@ -168,7 +169,8 @@ fn complete(operation: &mut Operation) {
         ));
     }
     if let Some(RefOr::T(done)) = operation.responses.responses.get_mut("200") {
-        done.description = "What was asked for; or a failure that the operation names.".into();
+        done.description =
+            "The answer of the operation, or one of the failures that its description lists.".into();
     }
     for (status, description) in failures {
         let result =
@@ -216,18 +218,18 @@ const PAGE_FILES: &str = "/docs/{file}";
 
 /// The script that starts the page.
 const INITIALIZER: &str = "swagger-initializer.js";
-/// An addition to that script: removes the token that the page of earlier versions stored in the browser. It may still be
-/// valid for 30 days.
+/// An addition to that script. It removes the token that the page of earlier versions stored in the browser, which
+/// may still be valid for 30 days.
 const FORGET_TOKEN: &[u8] = b"\nlocalStorage.removeItem(\"authorized\");\n";
 
-/// This document
+/// Returns this document
 #[utoipa::path(get, path = "/openapi.json", tag = "server", responses((status = 200, body = serde_json::Value)))]
 fn openapi_json(call: &Call, document: &Arc<Encoded>) -> Reply {
     Reply::encoded(document, call.accepts_gzip())
 }
 
-/// A page to read this document and to try the operations
-#[utoipa::path(get, path = "/docs", tag = "server", responses((status = 308, description = "The way to `/docs/`.")))]
+/// Shows a page for reading this document and trying the operations
+#[utoipa::path(get, path = "/docs", tag = "server", responses((status = 308, description = "Redirects to `/docs/`.")))]
 async fn docs(_: Call) -> Answer {
     Ok(Reply::moved(HeaderValue::from_static("docs/")))
 }

@@ -12,7 +12,7 @@ use crate::route::Route;
 
 pub(crate) fn routes() -> Vec<Route> {
     vec![
-        // The interface has one path for removing a notice and for feedback on it; only the method differs.
+        // Removing a notice and sending feedback on it have the same path; only the method differs.
         Route::post("/remove_notice/{notice_obi}", notice_feedback).counts_as(Counted::Write),
         Route::post("/send_feedback", send_feedback).counts_as(Counted::Write),
         Route::get("/get_all_feedback", get_all_feedback),
@@ -92,7 +92,7 @@ pub(crate) async fn get_all_feedback(call: Call) -> Answer {
     security(("token" = [])),
     params(
         ("feedback_obi" = String, Path, description = "The `_id` of the feedback"),
-        ("activation" = i64, Path, description = "0 done, 1 open"),
+        ("activation" = i64, Path, description = "0 for done, 1 for open"),
     ),
     responses((status = 200, body = docs::Done), docs::Administrators, docs::Missing),
 )]

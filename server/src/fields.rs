@@ -57,7 +57,7 @@ pub(crate) fn media_type(content_type: &HeaderValue) -> &[u8] {
 }
 
 trait OrBadRequest<T> {
-    /// Replaces the error by `bad request` with this rule; the parser's message is dropped.
+    /// Replaces the error with `bad request` and this rule; the parser's message is dropped.
     fn or_bad_request(self, rule: &'static str) -> Result<T, Error>;
 }
 
@@ -72,7 +72,8 @@ fn form<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
         .or_bad_request("a field is missing or has the wrong type, or the form is not UTF-8")
 }
 
-/// Deserializes a form as a struct. Only the values of its fields are kept, and those without escapes are not copied.
+/// Deserializes a form as a struct. Only the values of its fields are stored, and values without escapes are not
+/// copied.
 struct Form<'a>(&'a [u8]);
 
 impl<'de> Deserializer<'de> for Form<'_> {

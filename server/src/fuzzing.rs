@@ -1,6 +1,6 @@
 //! The parsers of the server, for the fuzz targets: each reads bytes and panics if the result violates an invariant.
 //!
-//! Not part of the public interface; available with the feature `fuzzing` only.
+//! This module is not part of the public interface and needs the feature `fuzzing`.
 
 use std::net::IpAddr;
 use std::sync::OnceLock;
@@ -34,7 +34,7 @@ impl Fields {
     }
 }
 
-/// Reads the path of a request; a match has as many parameters as its template.
+/// Reads the path of a request. A match has as many parameters as its template.
 pub fn path(bytes: &[u8]) -> bool {
     static TABLE: OnceLock<Table> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
@@ -79,7 +79,7 @@ fn headers(name: &HeaderName, bytes: &[u8]) -> HeaderMap {
     values.map(|value| (name.clone(), value)).collect()
 }
 
-/// Reads `Authorization` headers; a token is part of the only header.
+/// Reads `Authorization` headers. A token is a part of the header, of which there is only one.
 pub fn authorization(bytes: &[u8]) -> bool {
     let headers = headers(&AUTHORIZATION, bytes);
     let token = request::token(&headers);
@@ -114,7 +114,7 @@ pub fn accept_encoding(bytes: &[u8]) -> bool {
     accepts
 }
 
-/// Reads settings, which are the same when they are written and read again.
+/// Reads settings, and checks that writing and reading them again changes nothing.
 pub fn settings(bytes: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(bytes) else { return false };
     let base = text.parse::<BasePath>();

@@ -76,11 +76,11 @@ pub(crate) struct Lanes {
 
 impl Lanes {
     /// Returns lanes for `operations` concurrent operations on the database and `queue` waiting ones, for
-    /// `hash_queue` passwords that wait to be hashed, and for members of the university that `verifier` checks.
+    /// `hash_queue` passwords that wait to be hashed, and for sign-ins of university members that `verifier` checks.
     pub(crate) fn new(operations: usize, queue: usize, hash_queue: usize, verifier: Verifier) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        // The core hashes one password per core at a time; as many other jobs read or write before and after their
-        // hash.
+        // The service hashes one password per CPU core at a time. The same number of jobs can read or write before or
+        // after hashing.
         let passwords = Arc::new(FairPool::new(2 * cores, hash_queue, || {}));
         let university = match verifier {
             // These jobs wait for another system and use no core.
@@ -100,7 +100,7 @@ impl Lanes {
         }
     }
 
-    /// Returns the number of waiting jobs in each lane, by the label in `/metrics`.
+    /// Returns the number of waiting jobs in each lane, with the lane's label in `/metrics`.
     pub(crate) fn waiting(&self) -> [(&'static str, usize); 7] {
         let Self { read, store, query, codec, sign_in, sign_up: _, change_pw: _, university, import } = self;
         let lanes = [
@@ -147,7 +147,7 @@ impl Lane {
         Self::Fair(Arc::new(FairPool::new(threads, queue, begin)), Kind::Any)
     }
 
-    /// Does the same as [`Lane::run_for`] on behalf of the server itself.
+    /// Runs work of the server itself, as [`Lane::run_for`] does for a client.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -155,12 +155,13 @@ impl Lane {
         self.run_for(IpAddr::from(Ipv4Addr::LOCALHOST).into(), work).await
     }
 
-    /// Runs `work` of `client` outside the async threads, and to its end even if the caller stops waiting.
+    /// Runs `work` of `client` outside the async threads, and completes it even if the caller stops waiting.
     ///
     /// In a fair lane, work that has not begun when the caller stops waiting is dropped.
     ///
     /// # Errors
-    /// The errors of `work`; `overloaded` when the lane is full, in a fair lane of work that comes before this.
+    /// The errors of `work`; `overloaded` when the lane is full; in a fair lane, when it is full of work that comes
+    /// before this work.
     pub(crate) async fn run_for<T: Send + 'static>(
         &self,
         client: Client,
@@ -172,7 +173,7 @@ impl Lane {
                 let place = Arc::clone(places).try_acquire_owned().map_err(|_| Error::Overloaded)?;
                 let turn = Arc::clone(running).acquire_owned().await.map_err(|_| Error::Overloaded)?;
                 let done = tokio::task::spawn_blocking(move || {
-                    // The permits are returned when the work has ended, even if the client is gone by then.
+                    // The permits are returned when the work ends, even if the client has disconnected.
                     let _held = (place, turn);
                     work()
                 });

@@ -16,8 +16,9 @@ use tidings_core::{Error, Result};
 
 use crate::config::Config;
 
-/// The maximum number of clients that a limit stores. Another client replaces the least recently seen one, whose limit
-/// then starts again: no limit is effective against an unlimited number of addresses, and memory has to be bounded.
+/// The maximum number of clients that a limit stores. Beyond it, a new client replaces the least recently seen one,
+/// whose limit then starts again. This bounds memory; no limit is effective against an unlimited number of addresses
+/// anyway.
 const CLIENTS: NonZeroUsize = NonZeroUsize::new(65_536).expect("not zero");
 
 /// The limit that applies to a request in addition to the general one.
@@ -69,7 +70,7 @@ impl Limits {
         }
     }
 
-    /// Does the same as [`RateLimit::sweep`] for all limits.
+    /// Calls [`RateLimit::sweep`] for all limits.
     pub(crate) fn sweep(&self) {
         let Self { sign_ups, searches, guest_writes } = self;
         [sign_ups, searches, guest_writes].into_iter().flatten().for_each(RateLimit::sweep);
@@ -86,12 +87,12 @@ impl RateLimit {
     /// The period of [`RateLimit::sweep`].
     pub(crate) const SWEEP: Duration = Duration::from_secs(1);
 
-    /// Returns a limit of `limit` requests a second.
+    /// Returns a limit of `limit` requests per second.
     pub(crate) fn per_second(limit: NonZeroU32) -> Self {
         Self::new(Quota::per_second(limit))
     }
 
-    /// Returns a limit of `limit` requests a minute, after a burst of `burst` requests.
+    /// Returns a limit of `limit` requests per minute, after a burst of `burst` requests.
     pub(crate) fn per_minute(limit: NonZeroU32, burst: NonZeroU32) -> Self {
         Self::new(Quota::per_minute(limit).allow_burst(burst))
     }
@@ -102,7 +103,7 @@ impl RateLimit {
 }
 
 impl<C: Clock + Clone> RateLimit<C> {
-    /// Returns a limit by `clock` that remembers at most `most` clients.
+    /// Returns a limit that reads the time from `clock` and stores at most `most` clients.
     fn with(quota: Quota, most: NonZeroUsize, clock: C) -> Self {
         let limiter = RateLimiter::new(quota, ClientStates::new(most), clock.clone());
         Self { limiter, clock }
@@ -119,7 +120,7 @@ impl<C: Clock + Clone> RateLimit<C> {
         })
     }
 
-    /// Removes clients that have their whole burst again.
+    /// Removes the clients whose whole burst is available again.
     pub(crate) fn sweep(&self) {
         self.limiter.retain_recent();
     }
@@ -160,7 +161,7 @@ impl StateStore for ClientStates {
 }
 
 impl ShrinkableKeyedStateStore<Client> for ClientStates {
-    /// Removes clients from the least recently seen on, up to the first one whose state still matters.
+    /// Removes clients, least recently seen first, up to the first one whose state still matters.
     fn retain_recent(&self, drop_below: Nanos) {
         let mut clients = self.lock();
         while clients.peek_lru().is_some_and(|(_, due)| *due <= drop_below) {

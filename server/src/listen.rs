@@ -1,4 +1,4 @@
-//! The server: accepts connections, a bounded number at a time, and shuts down gracefully.
+//! The server: accepts a bounded number of connections and shuts down gracefully.
 //!
 //! warp's own server has no timeouts and no limits, so this module runs the service on hyper's connections itself.
 
@@ -53,14 +53,14 @@ const CONNECTION_UNSENT: usize = 4 * 1024 * 1024;
 /// The socket's send buffer, in bytes. Linux doubles it to include its own bookkeeping, and a guest's feed fits in
 /// it. Without this setting the system would buffer up to 4 MiB for each connection.
 const SEND_BUFFER: usize = 128 * 1024;
-/// The listen backlog, as far as the system allows it. Beyond it the system drops the first packets of connections,
-/// and clients send them again only a second later.
+/// The listen backlog, as far as the system allows it. Beyond it, the system drops the first packets of connections,
+/// which clients send again only after a second.
 const BACKLOG: i32 = 4_096;
 /// Pause in accepting when the system has no resources for another connection.
 const REST: Duration = Duration::from_millis(200);
 /// The interval at which a waiting connection asks for a permit again.
 const AGAIN: Duration = Duration::from_millis(100);
-/// The timeout of the first request's head while permits are scarce.
+/// The timeout for the head of the first request while permits are scarce.
 const SCARCE_HEADER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Answers requests on `listener` until `shutdown` completes, then closes the listener, lets running requests end,
@@ -198,7 +198,7 @@ fn listen_on(listener: std::net::TcpListener) -> io::Result<TcpListener> {
 
 fn hyper(streams: StreamExecutor) -> Builder<StreamExecutor> {
     let mut hyper = Builder::new(streams);
-    // `TimeoutStream` has the timeout of a head.
+    // `TimeoutStream` has the timeout for the head of a request.
     hyper.http1().header_read_timeout(None).max_buf_size(HEAD_MAX);
     hyper
         .http2()
@@ -235,8 +235,8 @@ impl Acceptor {
                 }
                 Err(Refused::Full) => {
                     self.waiting = Some((socket, peer));
-                    // Try again after a connection has closed, or after a while, when a client may have been idle for
-                    // long enough.
+                    // Try again when a connection closes, or after an interval, because a client may by now have been
+                    // idle for long enough.
                     let _ = timeout(AGAIN, self.connections.closed()).await;
                 }
             }
@@ -249,7 +249,7 @@ async fn accept(listener: &TcpListener) -> (TcpStream, IpAddr) {
     loop {
         match listener.accept().await {
             Ok((socket, peer)) => {
-                // Responses are written whole, so waiting to fill a packet would only delay them.
+                // Each response is written at once, so waiting to fill a packet would only delay it.
                 let _ = socket.set_nodelay(true);
                 let _ = SockRef::from(&socket).set_send_buffer_size(SEND_BUFFER);
                 return (socket, peer.ip());

@@ -39,9 +39,9 @@ const CONNECTIONS: usize = 16;
 /// Counts answered requests.
 pub(crate) struct Metrics {
     registry: Registry,
-    /// By method, path and result.
+    /// The number of requests, by method, path and result.
     requests: IntCounterVec,
-    /// By method and path.
+    /// The latency of requests, by method and path.
     durations: HistogramVec,
 }
 

@@ -25,7 +25,7 @@ use crate::route::Route;
 const DEPRECATED: HeaderValue = HeaderValue::from_static("@1795132800");
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 
-#[expect(deprecated, reason = "the operation is, its handler is not")]
+#[expect(deprecated, reason = "the operation is deprecated, not its handler")]
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/get_recommendation_newsfeed", get_recommendation_newsfeed).public(),
@@ -46,7 +46,7 @@ pub(crate) struct PageFields {
 
 /// A page of a newsfeed.
 #[derive(ToSchema)]
-#[expect(dead_code, reason = "the core answers it encoded")]
+#[expect(dead_code, reason = "the core returns the encoded answer")]
 pub(crate) struct Newsfeed {
     /// The posts.
     newsfeed: Vec<Post>,
@@ -74,7 +74,7 @@ pub(crate) async fn get_recommendation_newsfeed(call: Call) -> Answer {
 
 /// Returns popular posts
 ///
-/// Ranked by views and likes, which weigh less as they age.
+/// Ranked by views and likes; recent ones count more.
 #[utoipa::path(
     get,
     path = "/get_popularity_newsfeed",
@@ -83,7 +83,7 @@ pub(crate) async fn get_recommendation_newsfeed(call: Call) -> Answer {
     responses((status = 200, body = docs::Success<Newsfeed>)),
 )]
 pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
-    // All callers get the same feed, so it comes from memory for members, too.
+    // All callers get the same feed, so members also get it from memory.
     let page = call.parameters::<PageFields>()?;
     let feed = newsfeed::popular(call.tidings(), &page.page())?;
     Ok(Reply::encoded(feed.answer(), call.accepts_gzip()))
@@ -127,7 +127,7 @@ pub(crate) async fn get_topic_newsfeed(mut call: Call) -> Answer {
 }
 
 async fn topic(call: Call, name: String) -> Answer {
-    // Opening it is recorded for a member, which waits for the disk.
+    // A member's opening of the feed is recorded, which waits for the disk.
     let feed = move |tidings: &_, caller: &_, page: &Page<'_>| newsfeed::topic(tidings, caller, &name, page);
     answer(call, |lanes| &lanes.store, feed).await
 }

@@ -70,7 +70,7 @@ pub(crate) struct NoticeFields {
     title: Option<String>,
     /// {notice-text} characters.
     post: Option<String>,
-    /// 1 for shown, 0 for hidden, visible to administrators only. 1 if a new notice does not set it.
+    /// 1 for shown; 0 for hidden, which only administrators see. 1 by default for a new notice.
     activation: Option<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! Posts: administrators write and import them, members view and like them.
+//! Posts, which administrators write and import, and members view and like.
 
 use std::pin::pin;
 
@@ -112,7 +112,7 @@ pub(crate) struct PostFields {
     topic: Option<Vec<String>>,
     /// The tags, {post-names}, each of {post-name} characters.
     tag: Option<Vec<String>>,
-    /// The date of publication, RFC 3339; the current time if a new post does not set it.
+    /// The date of publication, RFC 3339; the current time by default for a new post.
     date: Option<String>,
     /// The date from which the post is hidden, RFC 3339; `""` for never.
     end_date: Option<String>,
@@ -196,8 +196,8 @@ pub(crate) async fn import_posts(mut call: Call) -> Answer {
         move |tidings, caller| post::import(tidings, caller, reader, &mut tidings_core::import::to_the_end),
     );
     let mut import = pin!(import);
-    // A caller who may not import is refused before the body arrives, so the import may end before the feeding
-    // future.
+    // A caller who may not import is refused before the body arrives, so the import may end before the future that
+    // feeds it.
     let arrived = tokio::select! {
         imported = &mut import => return imported,
         arrived = feed => arrived,

@@ -57,7 +57,7 @@ impl Reply {
         }
     }
 
-    /// Returns bytes of any content type, compressed if there are many and `gzip` is set.
+    /// Returns a body of any content type, compressed if it is large and `gzip` is set.
     pub(crate) fn bytes(body: Bytes, content_type: HeaderValue, gzip: bool) -> Self {
         if body.len() < WORTH_COMPRESSING {
             Self::plain(body, content_type)
@@ -91,7 +91,7 @@ impl Reply {
         Self::empty(body).with(CONTENT_TYPE, content_type)
     }
 
-    /// Returns a response without headers, with capacity for those to come.
+    /// Returns a response without headers, with capacity for the headers that are added later.
     fn empty(body: Bytes) -> Self {
         let mut response = Response::new(body.into());
         *response.headers_mut() = security::headers();
@@ -101,7 +101,7 @@ impl Reply {
 
 const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
 
-/// What a response depends on besides its path, for caches.
+/// The properties of a request that its response depends on besides the path, for caches.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Scope {
     /// The operation answers all guests alike and changes nothing.
@@ -147,10 +147,10 @@ pub(crate) enum Refusal {
     /// The operation failed.
     #[error(transparent)]
     Operation(#[from] Error),
-    /// The path has no operation with this method. Holds the methods that it has.
+    /// The path has no operation with this method. Contains the methods that it has.
     #[error("method not allowed")]
     MethodNotAllowed(HeaderValue),
-    /// The body is over the limit.
+    /// The body exceeds the limit.
     #[error("payload too large")]
     PayloadTooLarge,
     /// The operation does not read bodies of this content type.

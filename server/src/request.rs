@@ -1,4 +1,4 @@
-//! A request as its handler sees it.
+//! The request that a handler receives.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const READ_AT_ONCE: usize = 16 * 1024;
 /// The largest response, in bytes, that is compressed on an async thread.
 const COMPRESSED_AT_ONCE: usize = 8 * 1024;
 
-/// A request to an operation, and what its handler can do with it.
+/// A request to an operation, with the methods that its handler uses.
 pub(crate) struct Call {
     app: Arc<App>,
     caller: Caller,
@@ -84,8 +84,8 @@ impl Call {
 
     /// Returns the parameters of the path as [`Call::segments`] does, for parameters that are ids.
     ///
-    /// A parameter that is not UTF-8 gets U+FFFD in its place, which no id contains, so each operation answers it
-    /// like any unknown id.
+    /// In a parameter that is not UTF-8, U+FFFD replaces the invalid bytes. No id contains this character, so each
+    /// operation treats the parameter as an unknown id.
     pub(crate) fn ids<const N: usize>(&mut self) -> [String; N] {
         let text = |segment: Vec<u8>| String::from_utf8_lossy(&segment).into_owned();
         let texts: Vec<String> = std::mem::take(&mut self.segments).into_iter().map(text).collect();
@@ -216,7 +216,7 @@ impl Call {
         self.run_in(lane, |tidings, caller, gzip| Ok(Reply::success(&work(tidings, caller)?, gzip))).await
     }
 
-    /// Runs an operation whose result is a response already, or is not the response yet.
+    /// Runs an operation in a lane, and returns its result unchanged.
     pub(crate) async fn run_in<T: Send + 'static>(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane,
@@ -240,7 +240,7 @@ impl Call {
             && let Err(Refusal::Operation(error)) = &answer
             && is_auth_failure(error)
         {
-            // Tools that block addresses parse this line: its words may not change.
+            // Tools that block addresses parse this line, so its text must not change.
             tracing::warn!(client = %address, reason = %error, "sign-in failed");
         }
         answer
@@ -272,7 +272,7 @@ pub(crate) fn caller(headers: &HeaderMap) -> Caller {
     token(headers).map_or(Caller::Guest, Caller::token)
 }
 
-/// Returns the bearer token, or an empty one if the header does not contain any.
+/// Returns the bearer token; empty if the header does not contain one.
 pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     match (values.next(), values.next()) {

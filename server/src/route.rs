@@ -1,8 +1,8 @@
 //! The routing table: for each path its methods, for each method its handler.
 //!
-//! A request takes one lookup, regardless of the number of operations: first its path (404), then its method (405 with
-//! `Allow`). Token and body are read only afterwards. `Allow` lists the methods of the same table, and a test
-//! compares the table with the OpenAPI document.
+//! A request takes one lookup, regardless of the number of operations. The path is checked first (404), then the
+//! method (405 with `Allow`). Token and body are read only afterwards. `Allow` lists the methods of the same table,
+//! and a test compares the table with the OpenAPI document.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;

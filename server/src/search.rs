@@ -1,4 +1,4 @@
-//! Search over posts, and the record of searches.
+//! Searching posts, and recording searches.
 
 use serde::Deserialize;
 use tidings_core::Tidings;

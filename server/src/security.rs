@@ -9,9 +9,9 @@ use http::{HeaderMap, HeaderValue};
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
-/// The policy of data: a browser that shows it loads and runs nothing.
+/// The policy for data: a browser that shows the response loads and runs nothing.
 const DATA_POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-/// The policy of the API page. Scripts, styles and requests come from the server itself; the style sheet of Swagger
+/// The policy for the API page. Scripts, styles and requests come from the server itself; the style sheet of Swagger
 /// UI has images as `data:` URLs. The hash is that of the `<style>` in its logo, the only inline style. After an
 /// update of Swagger UI, open the page in a browser: its console names what the policy blocks.
 pub(crate) const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
@@ -33,7 +33,7 @@ pub(crate) fn headers() -> HeaderMap {
     HeaderMap::with_capacity(HEADERS)
 }
 
-/// Adds the headers of every response. A content security policy that is set already stays.
+/// Adds the headers of every response. An existing content security policy is not replaced.
 pub(crate) fn secure(headers: &mut HeaderMap) {
     headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     headers.insert(REFERRER_POLICY, NO_REFERRER);

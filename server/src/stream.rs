@@ -29,7 +29,7 @@ pub(crate) fn current() -> Option<Arc<StreamState>> {
     STREAM.try_with(Arc::clone).ok()
 }
 
-/// The progress of a stream's response.
+/// The progress of the response on a stream.
 #[derive(Debug)]
 pub(crate) struct StreamState {
     /// The frames that hyper has taken, plus one for the response itself.
@@ -46,7 +46,7 @@ impl StreamState {
         Arc::new(Self { taken, held, released: Notify::new() })
     }
 
-    /// Records that the response exists, or that hyper has taken a frame of it.
+    /// Records that the response has been created, or that hyper has taken a frame of it.
     pub(crate) fn add_progress(&self) {
         self.taken.fetch_add(1, Ordering::Relaxed);
     }
@@ -66,8 +66,8 @@ impl StreamState {
         self.released.notify_one();
     }
 
-    /// Completes when nothing of the response was taken for `idle`, after at most twice that time. A request that is
-    /// still running has other limits.
+    /// Completes when no part of the response has been taken for `idle`; at the latest after twice that time. A
+    /// request that is still running has other limits.
     async fn stalled(&self, idle: Duration) {
         let mut before = 0;
         loop {
@@ -106,12 +106,12 @@ impl StreamExecutor {
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
     fn execute(&self, stream: F) {
         let Self { connection, connections, idle } = self.clone();
-        // Without memory for it the stream is dropped, which resets it.
+        // If there is no memory for the stream, it is dropped, which resets it.
         let Some(charge) = connections.charge(&connection, STREAM_COST, None) else { return };
         let state = StreamState::new();
         tokio::spawn(STREAM.scope(Arc::clone(&state), async move {
             let _charge = charge;
-            // Boxed, to be dropped before the rest: that resets the stream and frees its memory.
+            // The future is boxed so that it can be dropped first, which resets the stream and frees its memory.
             let mut stream = Box::pin(stream);
             let is_stalled = tokio::select! {
                 biased;
@@ -154,7 +154,7 @@ mod tests {
         (executor, connection, Arc::clone(connections.unsent()))
     }
 
-    /// Records when it is dropped.
+    /// A value that records when it is dropped.
     struct Dropped(Arc<Mutex<Option<Instant>>>);
 
     impl Drop for Dropped {
@@ -171,7 +171,7 @@ mod tests {
         executor.execute(async move {
             let _dropped = dropped;
             let stream = current().unwrap();
-            // The request takes longer than a response may go without progress.
+            // The request runs for longer than a response may go without progress.
             sleep(3 * IDLE).await;
             for _ in 0..3 {
                 stream.add_progress();

@@ -1,4 +1,4 @@
-//! Refuses request targets without a path, and requests with several `Host` headers.
+//! Refuses requests without a path in their target, and requests with several `Host` headers.
 
 use http::header::HOST;
 use http::{HeaderValue, Method, Request};

@@ -14,7 +14,7 @@ use tower::ServiceExt as _;
 use crate::app::App;
 use crate::config::Config;
 
-/// A service with a database that is removed when it is dropped.
+/// A service with its own database, which is removed when the service is dropped.
 pub(crate) struct Service {
     pub(crate) tidings: Tidings,
     // Dropped after the database is closed.

@@ -19,13 +19,13 @@ use crate::connection::Connection;
 /// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
-    /// For the head of a request.
+    /// The timeout for the head of a request.
     pub(crate) header: Duration,
-    /// For everything else that the server waits for the client to do.
+    /// The timeout for everything else that the client has to do.
     pub(crate) idle: Duration,
 }
 
-/// What a connection waits for.
+/// The event that a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waiting {
     /// The next request; the time starts when the last one ended.
@@ -141,8 +141,8 @@ impl<S: Discard> TimeoutStream<S> {
     /// Returns the timeout error from `end` on, and wakes the task at `end`.
     fn wait_until(&mut self, cx: &mut Context<'_>, end: Instant) -> Poll<io::Error> {
         while Instant::now() < end {
-            // A timer that is already set may fire too early, which is rarer than setting it for each request would
-            // be.
+            // A timer that is already set may fire too early, but this costs less than setting the timer for each
+            // request.
             if self.timer.is_elapsed() || self.timer.deadline() > end {
                 self.timer.as_mut().reset(end);
             }
@@ -156,7 +156,7 @@ impl<S: Discard> TimeoutStream<S> {
         io::ErrorKind::TimedOut.into()
     }
 
-    /// Handles the result of a write: the client may read nothing for a while.
+    /// Handles the result of a write, and records whether the client has stopped reading.
     fn on_written<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         let now = Instant::now();
         if written.is_ready() {

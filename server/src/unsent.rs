@@ -30,7 +30,7 @@ impl UnsentBytes {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Charges bytes to the total, to a connection, and to the stream whose end waits for them.
+    /// Charges bytes to the total, to a connection, and to the stream, which ends only when they are released.
     pub(crate) fn charge(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
@@ -46,7 +46,7 @@ impl UnsentBytes {
     }
 }
 
-/// Charged bytes, until this is dropped.
+/// Charged bytes. Dropping this value releases them.
 #[derive(Debug)]
 pub(crate) struct Charge {
     total: Arc<UnsentBytes>,

@@ -16,7 +16,7 @@ use crate::reply::Refusal;
 
 /// The maximum number of chunks of a body that wait for the operation to read them.
 const CHUNKS: usize = 16;
-/// The maximum size of an unused body that the server still reads, in bytes, and the time for reading it.
+/// The maximum size in bytes of an unused body that the server reads and discards, and the maximum time for this.
 const LINGER_BYTES: usize = 64 * 1024 * 1024;
 const LINGER_TIME: Duration = Duration::from_secs(10);
 
@@ -45,8 +45,8 @@ impl Upload {
         Self { chunks: Some(Box::pin(chunks)), length, keeps_sending, taken: 0 }
     }
 
-    /// Reads the whole body. Also returns its share of `budget`, the bytes that all bodies together may take, to be
-    /// held as long as the body.
+    /// Reads the whole body. Also returns permits of `budget`, the memory that all bodies share, which the caller
+    /// holds as long as the body.
     ///
     /// # Errors
     /// `payload too large` over `limit` bytes: immediately if the head announces it, otherwise once they have
@@ -80,7 +80,7 @@ impl Upload {
     /// together with the operation.
     ///
     /// The future fails as [`Upload::whole`] does, but `time` applies to each chunk. The reader then fails as well,
-    /// so that an operation never takes a part of a body for all of it.
+    /// so that an operation never mistakes a part of a body for the whole body.
     pub(crate) fn reader(
         mut self,
         limit: usize,
@@ -119,7 +119,7 @@ impl Upload {
         }
     }
 
-    /// Drops a body that does not arrive.
+    /// Discards the body, and returns the refusal of a body that did not arrive.
     fn lost(&mut self) -> Refusal {
         self.chunks = None;
         Error::BadRequest("the body did not arrive").into()
@@ -130,7 +130,7 @@ impl Drop for Upload {
     /// Reads and discards the rest of an HTTP/1 request for a short time.
     ///
     /// Such a client may read the response only after it has sent the body. Closing a connection with unread bytes
-    /// resets it, which can destroy a response on its way.
+    /// resets it, which can destroy a response in transit.
     fn drop(&mut self) {
         let Some(mut chunks) = self.chunks.take().filter(|_| self.keeps_sending) else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };

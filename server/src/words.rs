@@ -15,10 +15,10 @@ pub(crate) fn routes() -> Vec<Route> {
 
 /// Returns similar words from posts for each token of a search
 ///
-/// `[{"token": [{"word": 0.83}, …]}, …]` in the order of the tokens: for each token at most {similar-words} words with their
-/// similarity, from {similarity} to 1, most similar first; the settings can change both bounds. For a token that is in no
-/// post, such as a misspelled or inflected word, the words with a similar spelling are used; without any, its list is
-/// empty.
+/// `[{"token": [{"word": 0.83}, …]}, …]` in the order of the tokens: for each token at most {similar-words} words
+/// with their similarity, from {similarity} to 1, most similar first; the settings can change both bounds. For a
+/// token that no post contains, such as a misspelled or inflected word, the words with a similar spelling are used;
+/// if there are none, the list is empty.
 #[utoipa::path(
     post,
     path = "/get_similarity_words",

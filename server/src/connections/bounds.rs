@@ -6,11 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) total: usize,
-    /// Of one IPv4 address or IPv6 /64.
+    /// The limit of one IPv4 address or IPv6 /64.
     pub(super) address: usize,
-    /// Of one IPv4 /24 or IPv6 /48.
+    /// The limit of one IPv4 /24 or IPv6 /48.
     pub(super) network: usize,
-    /// Of all clients together, before each new connection closes idle ones.
+    /// The number of connections of all clients from which each new connection closes idle ones.
     pub(super) relaxed: usize,
 }
 
@@ -23,7 +23,7 @@ impl Bounds {
     }
 }
 
-/// The groups that a client's connection counts in.
+/// The address and the network that a client's connection counts towards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Groups {
     pub(super) address: IpAddr,

@@ -1,4 +1,4 @@
-//! Which connections close to make room for others.
+//! Tests which connections close to make room for others.
 
 use tokio::time::advance;
 
@@ -26,7 +26,7 @@ async fn a_new_connection_replaces_the_longest_idle_one_of_the_largest_network()
         advance(Duration::from_secs(1)).await;
         many.push(admit(&format!("192.0.2.{host}")));
     }
-    // The first connection works on a request; the second is a member's.
+    // The first connection is processing a request; the second is a member's.
     let running = many[0].connection.begin(false);
     many[1].connection.set_signed_in();
     let closing = |permit: &ConnectionPermit| permit.connection.is_closing();

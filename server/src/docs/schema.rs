@@ -1,18 +1,19 @@
-//! Types that describe answers in the OpenAPI document. They are never constructed: the core has the real answers.
+//! Types that describe answers in the OpenAPI document. They are never constructed: the server sends the answers of
+//! the core.
 
 #![expect(dead_code, reason = "only the derives use the fields")]
 
 use utoipa::{IntoResponses, ToSchema};
 
-/// An answer with nothing but its result.
+/// An answer that has only its result.
 #[derive(ToSchema)]
 pub(crate) struct Done {
-    /// `success`, or what went wrong.
+    /// `success`, or the failure.
     #[schema(example = "success")]
     result: String,
 }
 
-/// The answer of an operation that was done.
+/// The answer of a successful operation.
 #[derive(ToSchema)]
 pub(crate) struct Success<T> {
     /// `success`.
@@ -22,7 +23,7 @@ pub(crate) struct Success<T> {
     body: T,
 }
 
-/// The answer of an operation that names failures: these have a result and nothing else.
+/// The answer of an operation that lists its failures. A failure has only a result.
 #[derive(ToSchema)]
 #[serde(untagged)]
 pub(crate) enum Outcome<T> {
@@ -30,7 +31,7 @@ pub(crate) enum Outcome<T> {
     Failure(Done),
 }
 
-/// For members.
+/// The failures of an operation for members.
 #[derive(IntoResponses)]
 pub(crate) enum Members {
     /// `bad token`: missing, malformed, expired or revoked.
@@ -38,7 +39,7 @@ pub(crate) enum Members {
     BadToken(Done),
 }
 
-/// For administrators.
+/// The failures of an operation for administrators.
 #[derive(IntoResponses)]
 pub(crate) enum Administrators {
     /// `bad token`: missing, malformed, expired or revoked.
@@ -49,7 +50,7 @@ pub(crate) enum Administrators {
     NotAdmin(Done),
 }
 
-/// Of something that may not exist.
+/// The failure of an operation on an object that may not exist.
 #[derive(IntoResponses)]
 pub(crate) enum Missing {
     /// `Not found`.
@@ -57,15 +58,15 @@ pub(crate) enum Missing {
     NotFound(Done),
 }
 
-/// Of an administrator who may be the last one.
+/// The failure of an operation that would leave the service without an administrator.
 #[derive(IntoResponses)]
 pub(crate) enum LastAdministrator {
-    /// `last administrator`: nobody would be left to administer.
+    /// `last administrator`: the service must have at least one administrator.
     #[response(status = 409)]
     LastAdministrator(Done),
 }
 
-/// Of a post whose url another may have.
+/// The failure of an operation that sets the url of a post.
 #[derive(IntoResponses)]
 pub(crate) enum DuplicateUrl {
     /// `already url`: another post has the url.

@@ -1,8 +1,8 @@
-//! Reads the fields of an operation from a JSON object, without a copy of the rest of it.
+//! Reads the fields of an operation from a JSON object, without copying the rest of the object.
 //!
-//! The parser goes through the object once. It remembers the bytes of each field's value, which are read as the
-//! field's type afterwards, and keeps nothing of other values. The whole object has to be JSON as `serde_json` reads
-//! it: UTF-8, numbers in range, at most 128 levels deep.
+//! The parser reads the object once. It stores the bytes of each field's value, which are then parsed as the field's
+//! type, and discards all other values. The whole object has to be JSON as `serde_json` reads it: UTF-8, numbers in
+//! range, at most 128 levels deep.
 
 use std::fmt;
 
@@ -115,8 +115,8 @@ impl Visitor<'_> for Key {
     }
 }
 
-/// A value that is checked and not kept. Unlike serde's `IgnoredAny` it checks depth, number range and UTF-8, as for
-/// a value that is kept.
+/// A value that is checked and discarded. Unlike serde's `IgnoredAny`, it has the same checks of depth, number range
+/// and UTF-8 as a value that is stored.
 struct Skipped;
 
 impl<'de> Deserialize<'de> for Skipped {

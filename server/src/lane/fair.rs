@@ -13,7 +13,8 @@ use super::panicked;
 /// A job that counts itself as ended and then sends its own result.
 type Job = Box<dyn FnOnce(&Shared) + Send>;
 
-/// The kinds of work that take turns on the threads of a pool, before networks and clients do.
+/// The kinds of work that take turns on the threads of a pool. Within each kind, networks and then clients take
+/// turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The only kind of work in a lane.
@@ -63,11 +64,11 @@ impl FairPool {
         self.shared.lock().waiting.len()
     }
 
-    /// Runs `work` when its turn comes. If the caller stops waiting, work that has not begun leaves the queue; work
-    /// that has begun runs to its end.
+    /// Runs `work` when its turn comes. If the caller stops waiting, work that has not begun is removed from the
+    /// queue, and work that has begun is completed.
     ///
     /// # Errors
-    /// The errors of `work`; `overloaded` when the queue is full and the waiting jobs come before this one.
+    /// The errors of `work`; `overloaded` when the queue is full and all waiting jobs come before this one.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         kind: Kind,
@@ -77,8 +78,8 @@ impl FairPool {
         let (answer, answered) = oneshot::channel();
         let job = Box::new(move |shared: &Shared| {
             let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(panicked()));
-            // Before the result is sent: the caller may send another request immediately, which has to find the
-            // thread free.
+            // This is done before the result is sent, because the caller may send another request immediately and
+            // must find the thread idle.
             shared.lock().running -= 1;
             let _ = answer.send(result);
         });
@@ -90,7 +91,7 @@ impl FairPool {
         answer.unwrap_or(Err(Error::Overloaded))
     }
 
-    /// Returns how many jobs wait and how many run.
+    /// Returns the numbers of waiting and of running jobs.
     #[cfg(test)]
     pub(super) fn load(&self) -> (usize, usize) {
         let state = self.shared.lock();

@@ -1,4 +1,4 @@
-//! The server as well-behaved and hostile clients see it.
+//! Tests of the server with well-behaved and hostile clients.
 
 use std::net::SocketAddr;
 

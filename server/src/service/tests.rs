@@ -1,4 +1,4 @@
-//! The service mounted in another program, called over HTTP.
+//! Tests of the service mounted in another program and called over HTTP.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -206,7 +206,7 @@ async fn the_database_closes_when_the_last_service_is_dropped() {
     let log = dir.path().join("test.db-wal");
     assert!(log.exists());
     host.stop().await;
-    // The connection's task may drop its clone of the service a moment later.
+    // The connection's task may drop its clone of the service slightly later.
     let closed = async {
         while log.exists() {
             tokio::task::yield_now().await;
