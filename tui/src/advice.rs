@@ -1,7 +1,7 @@
-//! What to tell people about an error: what is wrong, or what they can do about it.
+//! The advice on each error: what is wrong, or what the user can do about it.
 //!
-//! The command line prints the advice behind the `result` text; the terminal UI shows it alone. Neither match has a
-//! `_` arm: a new error does not compile until it has its advice.
+//! The command line prints the advice after the `result` text; the terminal UI shows only the advice. The matches
+//! have no `_` arm, so a new error without advice does not compile.
 
 use tidings_core::import::Done;
 use tidings_core::{Error, Outcome, StoreError};
@@ -67,7 +67,7 @@ pub fn of_store(error: &StoreError) -> String {
             "a record that this one refers to was removed in the meantime: try again".to_owned()
         }
         StoreError::Overloaded => BUSY.to_owned(),
-        // The texts of these errors contain the advice.
+        // The messages of these errors already contain the advice.
         StoreError::Newer { .. } | StoreError::Zone { .. } | StoreError::Replaced { saves: true, .. } => {
             error.to_string()
         }

@@ -1,8 +1,8 @@
 //! Drafts of notices, saved to disk while an administrator writes: closing the terminal or stopping the program or the
 //! machine loses at most the text typed since the last tick.
 //!
-//! The directory `<database>.drafts` beside the database holds one file per draft, readable by its owner only. A draft
-//! is deleted when it is published or discarded.
+//! The directory `<database>.drafts`, next to the database, contains one file per draft, which only its owner can
+//! read. A draft is deleted when it is published or discarded.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::problem::Problem;
 
-/// A draft as it is stored. Files contain the names of its fields, so they must not change.
+/// A draft as it is stored. The files contain the names of the fields, so the names must not change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SavedDraft {
     /// The draft's name, which is also the name of its file.
@@ -26,8 +26,7 @@ pub(crate) struct SavedDraft {
     pub(crate) post: String,
     /// Whether the notice will be shown once it is published.
     pub(crate) shown: bool,
-    /// When the draft was saved.
-    /// In the file: milliseconds since 1970, UTC.
+    /// When the draft was saved. The file has milliseconds since 1970, UTC.
     #[serde(with = "millis")]
     pub(crate) date: Timestamp,
 }
@@ -52,7 +51,7 @@ mod millis {
 #[derive(Clone, Debug)]
 pub(crate) struct Drafts {
     directory: PathBuf,
-    /// The last change to each draft, so that a change that arrives late from another thread overwrites nothing newer.
+    /// The last change to each draft, so that a delayed change from another thread does not overwrite a newer one.
     latest: Arc<Mutex<HashMap<String, Latest>>>,
 }
 
@@ -72,7 +71,8 @@ impl Drafts {
     }
 
     fn file(&self, key: &str) -> PathBuf {
-        // The program chooses the keys, but a key read from a file must not name a file elsewhere.
+        // The program chooses the keys, but a key that was read from a file must not name a file outside the
+        // directory.
         let safe: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
         self.directory.join(safe + ".json")
     }
@@ -120,7 +120,7 @@ impl Drafts {
         }
     }
 
-    /// Returns every draft, the last saved first. Files that are not drafts are skipped.
+    /// Returns every draft, most recently saved first. Files that are not drafts are skipped.
     ///
     /// # Errors
     /// When the directory cannot be read.

@@ -1,4 +1,4 @@
-//! The work that the screens request. It runs off the thread that draws and makes the only calls to the core and to
+//! The work that the screens request. It does not run on the thread that draws. Only effects call the core or access
 //! files.
 
 use tidings_core::Tidings;
@@ -17,7 +17,7 @@ mod query;
 
 pub(crate) use act::Act;
 
-/// What effects work on.
+/// The data that effects use.
 #[derive(Clone)]
 pub(crate) struct Service {
     pub(crate) tidings: Tidings,
@@ -35,7 +35,7 @@ pub(crate) enum Effect {
     Copy(String),
     /// Suspends the program.
     Suspend,
-    /// Redraws the whole terminal, whatever it shows now.
+    /// Redraws the whole terminal.
     Redraw,
     /// Ends the program.
     Quit,
@@ -70,7 +70,7 @@ pub(crate) struct Overview {
 pub(crate) struct Health {
     pub(crate) database_bytes: u64,
     pub(crate) wal_bytes: u64,
-    /// Writes of this process that have not been committed yet.
+    /// The number of writes of this process that have not been committed yet.
     pub(crate) waiting: usize,
     /// The number of the last transaction that changed anything that the screens show.
     pub(crate) revision: i64,
@@ -88,11 +88,11 @@ pub(crate) struct PostRow {
     pub(crate) end_date: Option<Timestamp>,
     pub(crate) view: i64,
     pub(crate) fav: i64,
-    /// Its rank in the popular feed, from 1; or how well it matches the search, in percent.
+    /// The post's rank in the popular feed, from 1, or its similarity to the search in percent.
     pub(crate) place: usize,
 }
 
-/// The text of a post and the fields that the list does not have.
+/// The text of a post, and the fields that the list lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PostText {
     pub(crate) id: String,
@@ -123,7 +123,7 @@ pub(crate) struct Figures {
     pub(crate) terms: Vec<(String, i64)>,
 }
 
-/// The data of a member beyond what the list has.
+/// The data of a member that the list lacks.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) id: String,

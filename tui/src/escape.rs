@@ -1,7 +1,7 @@
 //! Escaping of untrusted text for a terminal.
 //!
 //! Members write most of the texts that administrators read. A character that would move the cursor, change colours,
-//! reorder a line or hide in it is printed as an escape such as `\u{1b}`.
+//! reorder a line or be invisible is printed as an escape such as `\u{1b}`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -20,8 +20,8 @@ pub fn block(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n' && is_unsafe(c))
 }
 
-/// Whether a character is a control character, a line separator, a mark that changes the direction of text (Unicode's
-/// `Bidi_Control` property), or a byte order mark, which is invisible.
+/// Returns whether a character is a control character, a line separator, a mark that changes the direction of text
+/// (Unicode's `Bidi_Control` property), or a byte order mark, which is invisible.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(

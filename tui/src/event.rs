@@ -16,7 +16,7 @@ pub(crate) enum Event {
     Paste(String),
     /// The mouse was used.
     Mouse(MouseEvent),
-    /// The terminal now has so many columns and rows.
+    /// The terminal was resized to these numbers of columns and rows.
     Resize(u16, u16),
     /// Time has passed: the current time, and the current versions of the data.
     Tick { now: Timestamp, changes: Changes },
@@ -28,6 +28,6 @@ pub(crate) enum Event {
     Suspend,
     /// The program continues after a suspension (SIGCONT).
     Resume,
-    /// The system asks the program to end (SIGTERM, SIGHUP or SIGINT), or the terminal is gone.
+    /// The system asks the program to end (SIGTERM, SIGHUP or SIGINT), or the terminal has disappeared.
     Stop,
 }

@@ -1,9 +1,9 @@
-//! The key bindings: one table each for all screens, for lists, for scrolling, for the editor and for each screen. The
-//! handling of keys, the list that `?` opens and the footer all read these tables.
+//! The key bindings: a table for all screens, one each for lists, scrolling and the editor, and one for each screen.
+//! Key handling, the help and the footer all read these tables.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What a key does.
+/// The action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Quit,
@@ -82,7 +82,7 @@ impl Chord {
         Self(event.code, held & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT))
     }
 
-    /// Returns the name of the chord as help prints it.
+    /// Returns the name of the chord in the help.
     pub(crate) fn name(self) -> String {
         let name = match self.0 {
             KeyCode::Char(' ') => "Space".to_owned(),
@@ -106,14 +106,14 @@ impl Chord {
     }
 }
 
-/// Keys that do the same, and what they do.
+/// An action and the keys that are bound to it.
 #[derive(Debug)]
 pub(crate) struct Binding {
     pub(crate) chords: &'static [Chord],
     pub(crate) action: Action,
-    /// What the keys do, for the help.
+    /// The description of the action, for the help.
     pub(crate) help: &'static str,
-    /// The same in a word, for the footer; `""` keeps the binding out of the footer.
+    /// The description in one word, for the footer; `""` excludes the binding from the footer.
     pub(crate) short: &'static str,
 }
 
@@ -126,21 +126,21 @@ const fn binding(
     Binding { chords, action, help, short }
 }
 
-/// A table of bindings under a title.
+/// A table of bindings with a title.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) title: &'static str,
     pub(crate) keys: &'static [Binding],
 }
 
-/// Returns the action of a key by the first table that binds it.
+/// Returns the action of a key in the first table that binds it.
 pub(crate) fn find(tables: &[&'static Table], event: &KeyEvent) -> Option<Action> {
     let chord = Chord::of(event);
     let mut keys = tables.iter().flat_map(|table| table.keys);
     keys.find(|binding| binding.chords.contains(&chord)).map(|binding| binding.action)
 }
 
-/// On every screen, unless text is being typed.
+/// The keys of every screen, except while text is being typed.
 pub(crate) static GLOBAL: Table = Table {
     title: "Everywhere",
     keys: &[
@@ -161,7 +161,7 @@ pub(crate) static GLOBAL: Table = Table {
     ],
 };
 
-/// In a list or a text.
+/// The keys in a list or a text.
 pub(crate) static SCROLL: Table = Table {
     title: "Moving",
     keys: &[
@@ -177,7 +177,7 @@ pub(crate) static SCROLL: Table = Table {
     ],
 };
 
-/// In a list whose items have a text.
+/// The keys in a list whose items have a text.
 pub(crate) static LIST: Table = Table {
     title: "Reading",
     keys: &[
@@ -191,7 +191,7 @@ pub(crate) static LIST: Table = Table {
     ],
 };
 
-/// While a line is being typed.
+/// The keys while a line is being typed.
 pub(crate) static INPUT: Table = Table {
     title: "Typing",
     keys: &[
@@ -205,7 +205,7 @@ pub(crate) static INPUT: Table = Table {
     ],
 };
 
-/// In the help.
+/// The keys in the help.
 pub(crate) static HELP: Table = Table {
     title: "Help",
     keys: &[
@@ -223,7 +223,7 @@ pub(crate) static HELP: Table = Table {
     ],
 };
 
-/// While a question is open.
+/// The keys while a question is open.
 pub(crate) static QUESTION: Table =
     Table { title: "Question", keys: &[binding(&[key(KeyCode::Esc), ch('n')], Action::No, "no", "no")] };
 
@@ -336,7 +336,7 @@ pub(crate) static LOG: Table = Table {
 mod tests {
     use super::*;
 
-    /// The tables that apply together.
+    /// Returns the combinations of tables that apply at the same time.
     fn together() -> Vec<Vec<&'static Table>> {
         vec![
             vec![&OVERVIEW, &GLOBAL],

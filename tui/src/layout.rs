@@ -1,5 +1,5 @@
-//! The layout of the frame around the screens: where the tabs, the screen and the footer are, for drawing and for the
-//! mouse.
+//! The layout of the frame around the screens: the areas of the tabs, the screen and the footer, for drawing and for
+//! the mouse.
 
 use ratatui::layout::Rect;
 
@@ -83,7 +83,7 @@ pub(crate) fn hint(binding: &Binding) -> String {
     format!("{key} {}", binding.short)
 }
 
-/// Returns the lines of the help: the text, and whether it is a title.
+/// Returns the lines of the help: the text of each, and whether it is a title.
 pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
     let mut lines = Vec::new();
     for table in tables {
@@ -99,7 +99,7 @@ pub(crate) fn help(tables: &[&'static Table]) -> Vec<(String, bool)> {
     lines
 }
 
-/// Returns how many lines of help a terminal with so many rows shows.
+/// Returns the number of help lines that a terminal with `rows` rows shows.
 pub(crate) fn help_lines(rows: u16) -> usize {
     usize::from(rows.saturating_sub(4))
 }

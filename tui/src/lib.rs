@@ -1,10 +1,10 @@
 //! The administrators' terminal UI of tidings: today's traffic, notices, feedback, members, posts, analytics and the
 //! log, directly on the database.
 //!
-//! State, effects and drawing are separate. `state.rs` decides what follows from an event and knows no terminal, store
-//! or clock. `effect.rs` makes the only calls to the core, on threads of their own that send their answers back.
-//! `view.rs` and the screens' `draw` read the state and change nothing. This file is the loop between them. The rules
-//! of the service are all in the core.
+//! State, effects and drawing are separate. `state.rs` decides what follows from an event and uses no terminal, store
+//! or clock. `effect.rs` makes all calls to the core, on separate threads that send the answers back. `view.rs` and
+//! the screens' `draw` read the state and change nothing. This file contains the event loop. All rules of the service
+//! are in the core.
 //!
 //! The command line shares [`escape`], [`number`] and [`advice`].
 
@@ -50,20 +50,20 @@ use state::State;
 use terminal::TerminalGuard;
 use theme::Theme;
 
-/// The time between checks for changes. The core learns of another process's changes within 250 ms, so with the time
-/// to load them they show within a second.
+/// The time between checks for changes. The core notices the changes of another process within 250 ms, so they are
+/// loaded and shown within a second.
 const TICK: Duration = Duration::from_millis(500);
 /// The time between ticks while a progress indicator is shown.
 const QUICK_TICK: Duration = Duration::from_millis(100);
-/// How often the thread that reads keys checks whether it should stop.
+/// The interval at which the thread that reads keys checks whether it should stop.
 const KEYS_WAIT: Duration = Duration::from_millis(250);
-/// The longest that the program waits for running changes when the system asks it to end.
+/// The maximum time that the program waits for running changes when the system asks it to end.
 const STOP_MAX: Duration = Duration::from_secs(5);
 
 /// Options of the terminal UI.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The database file; drafts are saved beside it.
+    /// The database file; drafts are saved next to it.
     pub database: PathBuf,
     /// Whether the program handles clicks and the wheel; otherwise the terminal selects text with the mouse.
     pub mouse: bool,
@@ -96,7 +96,7 @@ pub fn run(tidings: &Tidings, options: &Options) -> io::Result<()> {
     ended
 }
 
-/// The loop and its data.
+/// The event loop and its data.
 struct App {
     state: State,
     service: Service,
@@ -130,7 +130,7 @@ impl App {
             if self.handle(event, guard)? || self.stop.is_some_and(|stop| Instant::now() >= stop) {
                 return Ok(());
             }
-            // Events that arrived in the meantime, such as pasted text key by key, share one drawing.
+            // All events that have arrived, such as text pasted key by key, share one drawing.
             while let Ok(event) = events.try_recv() {
                 if self.handle(event, guard)? {
                     return Ok(());
@@ -194,7 +194,7 @@ impl App {
     fn save_drafts(&mut self) {
         for effect in self.state.update(Event::Stop) {
             if let Effect::Act(act) = effect {
-                // No terminal is left to report a failure on.
+                // There is no terminal on which to report a failure.
                 let _ = act.run(&self.service);
             }
         }
@@ -212,7 +212,7 @@ impl App {
     }
 }
 
-/// The thread that reads keys, the mouse and the size of the terminal.
+/// The thread that reads keys, mouse events and resizes of the terminal.
 struct KeyReader {
     stop: Arc<AtomicBool>,
     /// Disconnects when the thread has ended.
@@ -289,7 +289,7 @@ fn forward_signals(send: &Sender<Event>) -> io::Result<impl Drop + use<>> {
     Ok(followed)
 }
 
-/// Systems other than Unix have no such signals.
+/// Does nothing, because only Unix has these signals.
 #[cfg(not(unix))]
 fn forward_signals(_: &Sender<Event>) -> io::Result<()> {
     Ok(())

@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Formatting of numbers for people.
 
 /// Returns a number with its thousands grouped: `1,234,567`.
 ///

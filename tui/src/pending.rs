@@ -32,7 +32,7 @@ impl Pending {
         self.since.is_some()
     }
 
-    /// Whether a request has been pending for so long that the screen should show it.
+    /// Returns whether a request has been pending long enough for the screen to show it.
     pub(crate) fn is_slow(&self, now: Timestamp) -> bool {
         self.since.is_some_and(|since| now - since >= SLOW_MS)
     }

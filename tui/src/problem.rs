@@ -1,10 +1,10 @@
-//! Failures as the screens show them.
+//! The failures that the screens show.
 
 use tidings_core::Error;
 
 use crate::advice::advice;
 
-/// Why something failed, in a sentence or two for people.
+/// The cause of a failure, in one or two sentences for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) text: String,

@@ -25,12 +25,12 @@ pub(crate) mod notices;
 pub(crate) mod overview;
 pub(crate) mod posts;
 
-/// What all screens share.
+/// The context that all screens share.
 #[derive(Clone, Debug)]
 pub(crate) struct Ctx {
     /// The current time.
     pub(crate) now: Timestamp,
-    /// The time zone of the counted days, used for all times that are shown.
+    /// The time zone in which days are counted and all times are shown.
     pub(crate) zone: TimeZone,
     /// Columns and rows of the terminal.
     pub(crate) size: (u16, u16),
@@ -76,7 +76,7 @@ impl Ctx {
     }
 }
 
-/// What a screen requests of the frame.
+/// The requests of a screen to the frame.
 #[derive(Debug, Default)]
 pub(crate) struct Out {
     pub(crate) effects: Vec<Effect>,
@@ -100,7 +100,7 @@ impl Out {
         self.message = Some(Message { text: text.into(), tone: Tone::Note });
     }
 
-    /// Shows that something succeeded.
+    /// Shows a message of success.
     pub(crate) fn done(&mut self, text: impl Into<String>) {
         self.message = Some(Message { text: text.into(), tone: Tone::Done });
     }
@@ -109,7 +109,7 @@ impl Out {
         self.message = Some(Message { text: problem.text.clone(), tone: Tone::Failed });
     }
 
-    /// Copies a text to the clipboard and shows that.
+    /// Copies a text to the clipboard and confirms it.
     pub(crate) fn copy(&mut self, what: &str, text: String) {
         self.done(format!("Copied {what}."));
         self.effects.push(Effect::Copy(text));
@@ -131,7 +131,7 @@ pub(crate) enum Tone {
     Failed,
 }
 
-/// What to open on another screen.
+/// A target to open on another screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
     /// The log with this filter.
@@ -160,7 +160,7 @@ pub(crate) struct Choice {
     pub(crate) then: Then,
 }
 
-/// What a choice does.
+/// The effect of a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Then {
     /// Makes a change.
@@ -180,7 +180,7 @@ impl Question {
 
 /// A screen.
 pub(crate) trait Screen {
-    /// Returns the tables of the keys that apply now, in the order in which they are searched.
+    /// Returns the tables of the keys that currently apply, in search order.
     fn keys(&self) -> Vec<&'static Table>;
 
     /// Whether unbound keys are typed into a field of the screen.
@@ -188,7 +188,7 @@ pub(crate) trait Screen {
         false
     }
 
-    /// Requests what the screen shows where it has changed. Called on each tick and when the screen is opened.
+    /// Requests the shown data that has changed. Called on each tick and when the screen is opened.
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out);
 
     /// Handles an action. Returns whether it was one of the screen's.
@@ -209,7 +209,7 @@ pub(crate) trait Screen {
     /// Handles the end of a change, whether it succeeded or failed.
     fn acted(&mut self, _: &Act, _: Result<(), &Problem>, _: &Ctx, _: &mut Out) {}
 
-    /// Whether a request takes noticeably long.
+    /// Returns whether a request is taking noticeably long.
     fn is_slow(&self, now: Timestamp) -> bool;
 
     /// Cancels the pending requests. Returns whether there were any.

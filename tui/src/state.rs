@@ -1,4 +1,4 @@
-//! The state of all screens, and what follows from an event. It knows no terminal, store or clock.
+//! The state of all screens, and its changes by events. It uses no terminal, store or clock.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::widget::input::Input;
 
 mod input;
 
-/// What covers a screen.
+/// An overlay on a screen.
 #[derive(Debug)]
 pub(crate) enum Overlay {
     /// The list of keys.
@@ -52,7 +52,7 @@ pub(crate) struct State {
     analytics: Analytics,
     log: Log,
     changes: Changes,
-    /// The running changes: what each does, and since when.
+    /// The running changes: the description of each, and when it started.
     running: Vec<(&'static str, Timestamp)>,
     /// Whether the program ends when no change is running.
     quitting: bool,
@@ -109,7 +109,7 @@ impl State {
         let current = self.current;
         let (screens, ctx) = self.screens();
         let mut screens = screens.into_iter();
-        (screens.nth(current).expect("as many screens as titles"), ctx)
+        (screens.nth(current).expect("there are as many screens as titles"), ctx)
     }
 
     /// Every screen, in the order of the tabs.
@@ -136,12 +136,12 @@ impl State {
         self.ctx.now.as_millis().div_euclid(60_000)
     }
 
-    /// Whether something takes noticeably long.
+    /// Returns whether an operation is taking noticeably long.
     pub(crate) fn is_slow(&self) -> bool {
         self.progress().is_some()
     }
 
-    /// What takes noticeably long, as a text with an animation.
+    /// Returns the description of an operation that is taking noticeably long, with an animation.
     pub(crate) fn progress(&self) -> Option<String> {
         const FRAMES: [&str; 8] = ["⣾", "⣽", "⣻", "⢿", "⡿", "⣟", "⣯", "⣷"];
         let now = self.ctx.now;
@@ -156,7 +156,7 @@ impl State {
         Some(format!("{} {what}", FRAMES[frame]))
     }
 
-    /// The tables in which a key is looked up now.
+    /// Returns the tables in which a key is currently looked up.
     pub(crate) fn tables(&self) -> Vec<&'static Table> {
         match &self.overlay {
             Some(overlay) => vec![overlay.keys()],
@@ -172,12 +172,12 @@ impl State {
         tables
     }
 
-    /// The tables that the help lists.
+    /// Returns the tables that the help lists.
     pub(crate) fn help_tables(&self) -> Vec<&'static Table> {
         self.screen_tables()
     }
 
-    /// Requests what the first screen shows.
+    /// Requests the data of the first screen.
     pub(crate) fn start(&mut self, changes: Changes) -> Vec<Effect> {
         let mut out = Out::default();
         self.changes = changes;
@@ -224,7 +224,7 @@ impl State {
         screen.refresh(&changes, ctx, out);
     }
 
-    /// Handles what a screen requested of the frame. Returns the effects that are left.
+    /// Handles the requests of a screen to the frame. Returns the remaining effects.
     fn settle(&mut self, mut out: Out) -> Vec<Effect> {
         if let Some(message) = out.message.take() {
             self.message = Some(message);
@@ -303,7 +303,7 @@ impl State {
                     Some(Question::yes_or_no(text, "Its current content will be lost.", "overwrite it", act));
             }
             (Err(problem), _) => {
-                // A draft that is not saved must not be lost: the program goes on.
+                // An unsaved draft must not be lost, so the program continues.
                 self.quitting &= !matches!(act, Act::SaveDraft(_));
                 out.complain(problem);
             }

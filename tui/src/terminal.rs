@@ -1,4 +1,4 @@
-//! The terminal: taken over at the start and always restored.
+//! Control of the terminal, which is taken over at the start and always restored.
 
 use std::io::{self, Stdout, Write as _, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +54,7 @@ impl TerminalGuard {
         self.restore()
     }
 
-    /// Takes over the terminal again, whatever another program changed on it.
+    /// Takes over the terminal again, after another program may have changed its modes.
     ///
     /// # Errors
     /// When it is gone.
@@ -82,7 +82,7 @@ fn take(mouse: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Restores the terminal. If it is gone, errors do not matter.
+/// Restores the terminal, and ignores errors of a terminal that is gone.
 fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let _ = execute!(stdout(), Print(MOUSE_OFF), DisableBracketedPaste, LeaveAlternateScreen, Show);
@@ -91,7 +91,8 @@ fn give_back() {
     }
 }
 
-/// Restores the terminal before the message of a panic is printed. A panic in an effect shows on the screen instead.
+/// Restores the terminal before the message of a panic is printed. A panic in an effect is shown on the screen
+/// instead.
 fn give_back_on_panic() {
     let drawing: ThreadId = thread::current().id();
     let before = std::panic::take_hook();

@@ -1,4 +1,4 @@
-//! Text on a screen: on one line, cut and wrapped by the terminal columns that it takes, not by its characters.
+//! Formatting of text for the screen: joining, cutting and wrapping it. Widths are terminal columns, not characters.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,8 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Returns a text in exactly so many columns: cut with `…`, or padded with spaces after it (before it if `right`).
+/// Returns a text in exactly `columns` columns: cut with `…`, or padded with spaces at the end (at the start if
+/// `right`).
 pub(crate) fn fit(text: &str, columns: usize, right: bool) -> String {
     let text = line(text);
     let cut = cut(&text, columns);
@@ -29,7 +30,7 @@ pub(crate) fn fit(text: &str, columns: usize, right: bool) -> String {
     if right { blanks + &cut } else { cut.into_owned() + &blanks }
 }
 
-/// Returns a text in at most so many columns, cut with `…`.
+/// Returns a text in at most `columns` columns, cut with `…`.
 pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     if text.width() <= columns {
         return Cow::Borrowed(text);
@@ -47,7 +48,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &text[..end]))
 }
 
-/// Wraps a text at so many columns: at spaces, next to wide characters and, where a word is longer than a line, within
+/// Wraps a text at `columns` columns: at spaces, next to wide characters and, if a word is longer than a line, within
 /// the word.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);

@@ -1,5 +1,5 @@
 //! Styles: the terminal's own sixteen colours, which are readable on light and on dark backgrounds, or no colours if
-//! `NO_COLOR` is set. A word or a sign always repeats what a colour says.
+//! `NO_COLOR` is set. A word or a sign always repeats the meaning of a colour.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -49,7 +49,7 @@ impl Theme {
         self.ink(Color::Red).add_modifier(Modifier::BOLD)
     }
 
-    /// What needs an administrator's attention.
+    /// Items that need an administrator's attention.
     pub(crate) const fn attention(self) -> Style {
         self.ink(Color::Magenta)
     }

@@ -1,4 +1,4 @@
-//! Drawing the frame around the screens: the tabs, the footer, help and questions. It reads the state and changes
+//! Draws the frame around the screens: the tabs, the footer, help and questions. It reads the state and changes
 //! nothing.
 
 use ratatui::Frame;
@@ -12,7 +12,7 @@ use crate::state::{Overlay, State};
 use crate::text::{cut, line, width, wrap};
 use crate::theme::Theme;
 
-/// Draws everything.
+/// Draws the frame, the open screen and its overlay.
 pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < LEAST.0 || area.height < LEAST.1 {
@@ -112,7 +112,7 @@ fn draw_message(message: &Message, foot: Rect, buf: &mut Buffer, ctx: &Ctx) {
     }
 }
 
-/// Draws an empty box in the middle, with at most so many columns and rows. Returns the area within it.
+/// Draws an empty box in the middle, with at most `columns` columns and `rows` rows. Returns the area within it.
 fn dialog(title: &str, area: Rect, columns: u16, rows: u16, buf: &mut Buffer, ctx: &Ctx) -> Rect {
     let (wide, high) = (columns.min(area.width), rows.min(area.height));
     let place = Rect {

@@ -1,4 +1,4 @@
-//! Changes by the core, or to files.
+//! Changes to the database or to files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -70,7 +70,7 @@ pub(crate) enum Act {
 }
 
 impl Act {
-    /// What the change does, shown while it runs.
+    /// Returns a description of the change, which is shown while it runs.
     pub(crate) const fn doing(&self) -> &'static str {
         match self {
             Self::SaveNotice { .. }
@@ -85,7 +85,7 @@ impl Act {
         }
     }
 
-    /// The message when the change has succeeded; `None` when the screen shows the result by itself.
+    /// Returns the message for a successful change; `None` when the screen itself shows the result.
     pub(crate) fn done(&self) -> Option<String> {
         Some(match self {
             Self::SaveNotice { target: None, title, shown: true, .. } => format!("Published “{title}”."),
@@ -115,7 +115,7 @@ impl Act {
 }
 
 impl Act {
-    /// Makes the change. A panic is a problem like any other.
+    /// Makes the change. A panic is returned as a problem.
     pub(crate) fn run(&self, service: &Service) -> Result<(), Problem> {
         let result = catch_unwind(AssertUnwindSafe(|| self.change(service)));
         result.unwrap_or_else(|panic| Err(panicked(&*panic)))

@@ -12,13 +12,13 @@ use tidings_core::{Tidings, feedback, newsfeed, post, profile, search};
 use super::{Answer, Figures, Health, Member, Overview, PostRow, PostText, Query, Service, panicked};
 use crate::problem::Problem;
 
-/// Lines of a page of the log.
+/// The number of lines in a page of the log.
 const LOG_LINES: i64 = 200;
-/// The most lines of the log on the overview.
+/// The maximum number of log lines on the overview.
 const OVERVIEW_LINES: i64 = 60;
-/// The most posts listed of the popular feed and of a search.
+/// The maximum number of posts listed from the popular feed or a search.
 const POSTS: i64 = 300;
-/// The most lines of the log shown of a member.
+/// The maximum number of log lines shown for a member.
 const MEMBER_LINES: i64 = 300;
 
 impl Query {
@@ -66,7 +66,7 @@ impl Query {
         }
     }
 
-    /// Asks the core. A panic is a problem like any other.
+    /// Runs the query. A panic is returned as a problem.
     pub(crate) fn run(self, service: &Service) -> Answer {
         let again = self.clone();
         let answer = catch_unwind(AssertUnwindSafe(|| self.answer(service)));
@@ -126,7 +126,11 @@ fn find(tidings: &Tidings, text: &str) -> Result<Vec<PostRow>, Problem> {
     let found = search::run(tidings, text, POSTS)?.search_result;
     let row = |hit: search::PostHit| PostRow {
         // A similarity is between 0 and 1.
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 100")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the value is from 0 to 100"
+        )]
         place: (hit.similarity * 100.0).round() as usize,
         id: hit.post.id,
         title: hit.post.title,

@@ -35,7 +35,7 @@ pub(crate) struct Analytics {
     filter: Input,
     typing: Option<Typing>,
     go_to: Input,
-    /// What is wrong with the typed days.
+    /// The error in the typed days.
     mistake: Option<&'static str>,
     /// The version of the counters that was requested last.
     seen: Option<i64>,
@@ -50,7 +50,7 @@ enum Typing {
 
 /// The lengths of ranges that the key `w` cycles through, in days.
 const WIDTHS: [i32; 4] = [1, 7, 30, 365];
-/// Lines above the table.
+/// The number of lines above the table.
 const ABOVE: u16 = 2;
 
 impl Analytics {
@@ -152,7 +152,7 @@ impl Screen for Analytics {
     }
 
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        // Past days rarely change: they are loaded again on request only.
+        // Past days rarely change, so they are loaded again on request only.
         let live = self.days.is_none_or(|days| days.last >= Self::today(ctx));
         let due = self.seen.is_none() || (live && self.seen != Some(changes.counts));
         if due && !self.pending.is_waiting() {

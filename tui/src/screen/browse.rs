@@ -1,4 +1,4 @@
-//! The screens that browse a list: the keys, the mouse and the filter that they handle in the same way.
+//! The common behaviour of the screens that browse a list: keys, the mouse and the filter.
 
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
@@ -14,30 +14,30 @@ use crate::problem::Problem;
 use crate::sheet::Sheet;
 use crate::widget::browser::{Browser, Handled, Item};
 
-/// A screen that browses a list. It is a [`Screen`] by the implementation below.
+/// A screen that browses a list. The blanket implementation below makes it a [`Screen`].
 pub(crate) trait Browse {
     type Item: Item;
 
-    /// The screen's own keys, which precede those of every list.
+    /// Returns the screen's own keys, which take precedence over those of every list.
     const KEYS: &'static Table;
 
     fn list(&self) -> &Browser<Self::Item>;
 
     fn list_mut(&mut self) -> &mut Browser<Self::Item>;
 
-    /// Returns the text of an item in at most so many columns.
+    /// Returns the text of an item, in at most `columns` columns.
     fn text(&self, item: &Self::Item, columns: usize, ctx: &Ctx) -> Vec<Line<'static>>;
 
-    /// Requests what the screen shows where it has changed; see [`Screen::refresh`].
+    /// Requests the shown data that has changed; see [`Screen::refresh`].
     fn load_changed(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out);
 
-    /// Requests what the screen shows, changed or not.
+    /// Requests all shown data, even if it has not changed.
     fn reload(&mut self, ctx: &Ctx, out: &mut Out);
 
-    /// Lists what the changed filter finds.
+    /// Lists the items that the changed filter matches.
     fn filter_changed(&mut self, ctx: &Ctx, out: &mut Out);
 
-    /// Requests what the selected item needs, after the selection may have moved.
+    /// Requests the data of the selected item, because the selection may have moved.
     fn selection_changed(&mut self, _: &Ctx, _: &mut Out) {}
 
     /// Handles an action that only this screen has. Returns false for every other action.
@@ -46,7 +46,7 @@ pub(crate) trait Browse {
     /// Returns the listed items as a table to export.
     fn sheet(&self, ctx: &Ctx) -> Sheet;
 
-    /// Returns what the copy key copies of an item: its name and its text.
+    /// Returns the name and the text that the copy key copies from an item.
     fn copied(item: &Self::Item) -> (&'static str, String);
 
     /// Handles the answer to a request; see [`Screen::answer`].
@@ -55,7 +55,7 @@ pub(crate) trait Browse {
     /// Handles the end of a change; see [`Screen::acted`].
     fn changed(&mut self, _: &Act, _: Result<(), &Problem>, _: &Ctx, _: &mut Out) {}
 
-    /// Whether a pending request takes noticeably long.
+    /// Returns whether a pending request is taking noticeably long.
     fn waits_long(&self, now: Timestamp) -> bool;
 
     /// Cancels the pending requests. Returns whether there were any.

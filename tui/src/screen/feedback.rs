@@ -35,7 +35,7 @@ pub(crate) struct Feedback {
     pending: Pending,
     list: Browser<Entry>,
     notices: Vec<Notice>,
-    /// Whether done items are listed, too.
+    /// Whether done items are also listed.
     all: bool,
     /// The type that is listed; `None` for all types.
     kind: Option<String>,
@@ -71,7 +71,7 @@ impl Feedback {
         self.list.arrange(keeps, |_, _| std::cmp::Ordering::Equal);
     }
 
-    /// Selects the next type; after the last, all types.
+    /// Selects the next type; after the last type, selects all types.
     fn next_kind(&mut self) {
         let mut kinds: Vec<&str> = self.list.items().iter().map(|item| item.kind.as_str()).collect();
         kinds.sort_unstable();

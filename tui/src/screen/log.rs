@@ -1,4 +1,4 @@
-//! The access log: newest first, filtered by member, path and time, and followed as it grows.
+//! The access log: newest first, filtered by member, path and time, and updated as it grows.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -21,7 +21,7 @@ use crate::widget::table::{Cell, Column};
 
 mod filter;
 
-/// The most lines kept while older lines are loaded.
+/// The maximum number of lines in memory while older lines are loaded.
 const LINES_MAX: usize = 20_000;
 
 /// A line and its identifier.
@@ -55,7 +55,7 @@ pub(crate) struct Log {
     looked_to: Option<Timestamp>,
     follow: bool,
     seen: i64,
-    /// What is wrong with the typed filter.
+    /// The error in the typed filter.
     mistake: Option<&'static str>,
 }
 
@@ -83,7 +83,7 @@ const COLUMNS: [Column; 5] = [
     Column::new("Code", 4).right(),
 ];
 
-/// Columns of a narrow table: the time without the date.
+/// The columns of a narrow table, with the time but not the date.
 const NARROW: [Column; 4] = [
     Column::new("Time", 8),
     Column::new("Member", 8),
@@ -99,7 +99,7 @@ impl Log {
         self.list.type_filter();
     }
 
-    /// Sets the filter and loads what it finds.
+    /// Sets the filter and loads the matching lines.
     pub(crate) fn look_for(&mut self, text: &str, ctx: &Ctx, out: &mut Out) {
         self.list.filter = Input::new(text);
         self.load(None, ctx, out);
@@ -128,7 +128,7 @@ impl Log {
         }
         self.list.set(rows, |_| true, |_, _| std::cmp::Ordering::Equal);
         if at_top && !self.further {
-            // A selection on the newest line stays on the newest line.
+            // If the newest line is selected, the selection moves to the new newest line.
             self.list.select_first();
         }
     }

@@ -1,4 +1,4 @@
-//! Members: searching them, showing what is known of them, and administering them.
+//! Members: searching them, showing their data, and administering them.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -50,7 +50,7 @@ pub(crate) struct Members {
     /// Whether the shown member may have changed. The old data stays visible until the new data is loaded.
     stale: bool,
     view: View,
-    /// The versions of the members, and of the counters of what members do, that were requested last.
+    /// The versions of the members, and of the counters of their acts, that were requested last.
     seen: (i64, i64),
 }
 
@@ -62,15 +62,15 @@ const COLUMNS: [Column; 5] = [
     Column::new("State", 13),
 ];
 
-/// Members loaded at a time.
+/// The number of members loaded at a time.
 const PAGE: usize = 200;
-/// The most members that are loaded again when something changes; a longer list is loaded again on request only.
+/// The maximum number of members that are loaded again after a change; a longer list is loaded again on request only.
 const PAGES: usize = 1_000;
 
 impl Members {
     fn load(&mut self, after: Option<String>, ctx: &Ctx, out: &mut Out) {
         let search = self.list.filter.text().trim().to_owned();
-        // As many as are listed now, so that the list does not shrink.
+        // As many members as are listed now are loaded, so that the list does not shrink.
         let same = after.is_none() && self.listed.as_deref() == Some(search.as_str());
         let limit = if same { self.list.items().len().clamp(PAGE, PAGES) } else { PAGE };
         self.listed = Some(search.clone());
@@ -78,7 +78,7 @@ impl Members {
         out.effect(self.pending.request(ctx.now, Query::Members { search, after, limit }));
     }
 
-    /// Requests the data of the selected member where it is visible, and missing or stale.
+    /// Requests the data of the selected member if it is visible and is missing or stale.
     fn load_member(&mut self, ctx: &Ctx, out: &mut Out) {
         let Some(entry) = self.list.selected() else { return };
         let there = self.member.as_ref().is_some_and(|member| member.id == entry.user_id);
@@ -98,7 +98,7 @@ impl Members {
         }
     }
 
-    /// Shows a view of the selected member, opening it where it is closed.
+    /// Shows a view of the selected member, and opens the member if necessary.
     fn show(&mut self, view: View) {
         self.view = view;
         if !self.list.reading() && self.list.selected().is_some() {

@@ -32,7 +32,7 @@ impl Notices {
         self.editor.as_ref().is_some_and(Editor::is_changed)
     }
 
-    /// Saves the draft in the editor, if it has changed since it was saved last.
+    /// Saves the draft in the editor if it has changed since the last save.
     pub(crate) fn save_draft(&mut self, now: Timestamp, out: &mut Out) {
         if let Some(draft) = self.editor.as_mut().and_then(|editor| editor.take_draft(now)) {
             out.act(Act::SaveDraft(draft));

@@ -21,7 +21,7 @@ pub(crate) struct Overview {
     before: Option<Health>,
     /// The versions and the minute of the requested data.
     seen: Option<(Changes, i64)>,
-    /// How many lines the log is scrolled by.
+    /// The number of lines by which the log is scrolled.
     scroll: usize,
 }
 
@@ -48,7 +48,7 @@ impl Screen for Overview {
     }
 
     fn refresh(&mut self, changes: &Changes, ctx: &Ctx, out: &mut Out) {
-        // The comparison with yesterday moves on every minute.
+        // The comparison with yesterday changes every minute.
         let seen = Some((*changes, ctx.now.as_millis() / MINUTE_MS));
         if self.seen != seen && !self.pending.is_waiting() {
             self.seen = seen;
@@ -146,7 +146,7 @@ impl Areas {
         Self { figures, hours, month, terms, devices, health, log }
     }
 
-    /// Small terminals show the figures, the hours as far as they fit, and the log if there is room.
+    /// Returns the areas on a small terminal: the figures, as many hours as fit, and the log if there is room.
     fn narrow(area: Rect) -> Self {
         let figures = Rect { height: area.height.min(5), ..area };
         let rest = Rect { y: figures.bottom(), height: area.height - figures.height, ..area };

@@ -54,7 +54,7 @@ const FEED: [Column; 6] = [
     Column::new("State", 7).from(76),
 ];
 const FOUND: [Column; 6] = [Column::new("Fit", 4).right(), FEED[1], FEED[2], FEED[3], FEED[4], FEED[5]];
-/// The minimum time between two requests for the list: every like changes the posts.
+/// The minimum time between two requests for the list, because every like changes the posts.
 const READ_EVERY_MS: i64 = 900;
 
 impl Posts {
@@ -68,7 +68,7 @@ impl Posts {
         out.effect(self.pending.request(ctx.now, query));
     }
 
-    /// Requests the text of the selected post where it is visible, and missing or stale.
+    /// Requests the text of the selected post if it is visible and is missing or stale.
     fn load_post(&mut self, ctx: &Ctx, out: &mut Out) {
         let Some(row) = self.list.selected() else { return };
         let there = self.post.as_ref().is_some_and(|post| post.id == row.id);

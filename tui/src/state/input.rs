@@ -1,4 +1,4 @@
-//! Keys, the mouse and pasted text: they go to the overlay, to the frame or to the screen.
+//! Dispatches keys, mouse events and pasted text to the overlay, the frame or the screen.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use crate::screen::{Choice, Out, Question, Then};
 use crate::sheet::Sheet;
 use crate::widget::input::Input;
 
-/// Rows that one turn of the wheel scrolls.
+/// The number of rows that one turn of the wheel scrolls.
 const WHEEL: usize = 3;
 
 impl State {
     pub(super) fn key(&mut self, key: KeyEvent, out: &mut Out) {
         self.message = None;
         if self.ctx.size.0 < layout::LEAST.0 || self.ctx.size.1 < layout::LEAST.1 {
-            // The terminal is too small to show what other keys would do.
+            // The terminal is too small to show the effect of other keys.
             match keys::find(&[&keys::GLOBAL], &key) {
-                // It is too small for a question, too: quitting saves the draft.
+                // The terminal is also too small for a question, so quitting saves the draft without asking.
                 Some(Action::Quit) => {
                     self.notices.save_draft(self.ctx.now, out);
                     self.quitting = true;

@@ -1,5 +1,5 @@
-//! The screens as a user sees them: keys go in, effects run on a real database with a fixed clock, and the drawn
-//! screen comes out.
+//! Tests of the screens from a user's view: they press keys, run effects on a real database with a fixed clock, and
+//! check the drawn screen.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ mod svg;
 /// 2026-11-20T08:36:00Z, the time of the tests.
 const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
 
-/// The screens on a database of their own.
+/// The screens on their own database.
 struct Stage {
     state: State,
     service: Service,
@@ -171,7 +171,7 @@ impl Stage {
     }
 }
 
-/// Replaces what differs between runs in an answer.
+/// Replaces the parts of an answer that differ between runs.
 fn steady(mut event: Event) -> Event {
     if let Event::Loaded { answer: Answer::Overview(Ok(overview)), .. } = &mut event {
         let at = overview.health.at;
@@ -181,7 +181,8 @@ fn steady(mut event: Event) -> Event {
     event
 }
 
-/// Returns a buffer as text. A wide character appears once, and all ids, which are random, are the same.
+/// Returns a buffer as text. A wide character appears once, and all ids, which are random, are replaced by the same
+/// id.
 fn lines(buffer: &Buffer) -> String {
     let area = buffer.area;
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A filtered list with a cursor, beside or behind the text of the selected item.
+//! A filtered list with a cursor, next to the text of the selected item or covered by it.
 
 use crossterm::event::KeyEvent;
 use ratatui::buffer::Buffer;
@@ -13,7 +13,7 @@ use crate::keys::Action;
 use crate::text;
 use crate::theme::Theme;
 
-/// The width from which the list and the text are shown beside each other.
+/// The width from which the list and the text are shown side by side.
 const BESIDE: u16 = 100;
 
 /// An item of a list.
@@ -21,16 +21,16 @@ pub(crate) trait Item {
     /// The identifier: the selection stays on the item with the same identifier.
     fn id(&self) -> &str;
 
-    /// Whether the item contains a text, given in lower case.
+    /// Returns whether the item contains a text, given in lower case.
     fn holds(&self, text: &str) -> bool;
 }
 
-/// Whether any of some texts contains another text, given in lower case.
+/// Returns whether any of the texts contains another text, given in lower case.
 pub(crate) fn any_holds(texts: &[&str], text: &str) -> bool {
     texts.iter().any(|one| one.to_lowercase().contains(text))
 }
 
-/// What is shown when no item matches the filter.
+/// The text that is shown when no item matches the filter.
 pub(crate) const NO_MATCH: &str = "Nothing matches the filter. Esc clears it.";
 
 /// Whether a browser handled an action.
@@ -38,7 +38,7 @@ pub(crate) const NO_MATCH: &str = "Nothing matches the filter. Esc clears it.";
 pub(crate) enum Handled {
     No,
     Yes,
-    /// The action changed the text of the filter: the list must follow.
+    /// The action changed the text of the filter, so the list must be updated.
     FilterChanged,
 }
 
@@ -78,7 +78,7 @@ impl<T> Default for Browser<T> {
 }
 
 impl<T: Item> Browser<T> {
-    /// Replaces the items and lists those that `keeps` accepts and the filter finds, in the given order.
+    /// Replaces the items, and lists in the given order the items that `keeps` accepts and the filter matches.
     pub(crate) fn set(
         &mut self,
         items: Vec<T>,
@@ -197,7 +197,7 @@ impl<T: Item> Browser<T> {
         }
     }
 
-    /// Handles an action within `area`, where the text of the selected item has so many lines.
+    /// Handles an action within `area`, where the text of the selected item has `lines` lines.
     pub(crate) fn act(&mut self, action: Action, area: Rect, lines: usize) -> Handled {
         let areas = self.areas(area);
         let page = if self.reading { areas.text.height } else { areas.list.height.saturating_sub(HEAD) };
@@ -243,7 +243,7 @@ impl<T: Item> Browser<T> {
         if self.filter.key(key) { Handled::FilterChanged } else { Handled::Yes }
     }
 
-    /// Selects the clicked row; opens it if it is selected already.
+    /// Selects the clicked row, or opens it if it is already selected.
     pub(crate) fn click(&mut self, at: Position, area: Rect) {
         let areas = self.areas(area);
         if areas.list.contains(at) && at.y >= areas.list.y + HEAD {
@@ -315,20 +315,20 @@ impl<T: Item> Browser<T> {
     }
 }
 
-/// More rows than any list has.
+/// A number of rows that no list exceeds.
 const ALL: isize = isize::MAX;
 
-/// What a browser shows, and how.
+/// The content of a browser, and its presentation.
 pub(crate) struct Appearance<'l, T> {
     pub(crate) theme: Theme,
     /// The line above the list.
     pub(crate) head: String,
-    /// Why the list could not be loaded, shown instead of the head.
+    /// The reason why the list could not be loaded, shown instead of the head.
     pub(crate) problem: Option<String>,
-    /// What is shown instead of an empty list.
+    /// The text that is shown instead of an empty list.
     pub(crate) empty: &'l str,
     pub(crate) columns: &'l [Column],
     pub(crate) row: &'l dyn Fn(&T) -> Vec<Cell>,
-    /// Returns the text of an item in so many columns.
+    /// Returns the text of an item in the given number of columns.
     pub(crate) text: &'l dyn Fn(&T, usize) -> Vec<Line<'static>>,
 }

@@ -1,4 +1,4 @@
-//! Bars: vertical ones in eighths of a line, horizontal ones in halves of a column.
+//! Vertical bars in eighths of a line, and horizontal bars in halves of a column.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -15,8 +15,8 @@ pub(crate) fn pitch(width: u16, n: u16) -> u16 {
     width.checked_div(n).unwrap_or(1).max(1)
 }
 
-/// Vertical bars. A bar of the value `most` has the full height. Each is `wide` columns wide; the first begins at
-/// `offset`, each next one `pitch` columns further.
+/// Vertical bars. A bar of the value `most` has the full height. Each bar is `wide` columns wide. The first begins at
+/// `offset`, and each of the others begins `pitch` columns after the previous one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bars<'v> {
     pub(crate) values: &'v [i64],

@@ -21,13 +21,13 @@ impl Cursor {
         self.selected = row;
     }
 
-    /// Moves the selection by so many rows, but not beyond the ends.
+    /// Moves the selection by `by` rows, but not beyond the ends.
     pub(crate) fn step(&mut self, by: isize, len: usize) {
         let from = self.selected(len).unwrap_or_default();
         self.selected = from.saturating_add_signed(by).min(len.saturating_sub(1));
     }
 
-    /// Returns the visible rows of a list of `len` rows in so many lines.
+    /// Returns the visible rows of a list of `len` rows in `lines` lines.
     pub(crate) fn view(&self, len: usize, lines: usize) -> Range<usize> {
         let selected = self.selected(len).unwrap_or_default();
         let lowest = (selected + 1).saturating_sub(lines);
@@ -36,7 +36,7 @@ impl Cursor {
         first..(first + lines).min(len)
     }
 
-    /// Remembers the visible rows, so that they stay while the selection moves within them.
+    /// Stores the visible rows, so that the list does not scroll while the selection moves within them.
     pub(crate) fn settle(&mut self, len: usize, lines: usize) {
         self.first = self.view(len, lines).start;
     }

@@ -1,16 +1,16 @@
 //! Stepping through the values of an enum.
 
-/// An enum whose values are stepped through in a circle.
+/// An enum whose values can be stepped through cyclically.
 pub(crate) trait Cycle: Copy + PartialEq + 'static {
     /// The values in order.
     const ALL: &'static [Self];
 
-    /// Returns the next value; after the last, the first.
+    /// Returns the next value; the first value follows the last.
     fn next(self) -> Self {
         step(self, 1)
     }
 
-    /// Returns the previous value; before the first, the last.
+    /// Returns the previous value; the last value precedes the first.
     fn previous(self) -> Self {
         step(self, Self::ALL.len() - 1)
     }

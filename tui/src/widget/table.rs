@@ -56,7 +56,7 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Lines of the head.
+/// The number of lines of the head.
 pub(crate) const HEAD: u16 = 1;
 
 /// Draws a table of `len` rows, scrolled so that the selected row is visible.

@@ -4,7 +4,7 @@ use jiff::ToSpan as _;
 use jiff::civil::Date;
 use tidings_core::analysis::PERIOD_MAX;
 
-/// Examples of what can be typed.
+/// Examples of valid input.
 pub(super) const HINT: &str = "2026-11-20, 2026-11-01..2026-11-20, 30d";
 const NO_DAYS: &str = "Days look like 2026-11-20, 2026-11-01..2026-11-20 or 30d.";
 const TOO_MANY: &str = "A range has at most 366 days and starts with its first day.";
@@ -38,7 +38,7 @@ impl Days {
     /// Parses typed days: one day, two days separated by two dots, or the number of days up to today.
     ///
     /// # Errors
-    /// What is wrong, for people.
+    /// A message for people that says what is wrong.
     pub(super) fn parse(text: &str, today: Date) -> Result<Self, &'static str> {
         let text = text.trim();
         let date = |text: &str| text.trim().parse::<Date>().map_err(|_| NO_DAYS);

@@ -1,4 +1,4 @@
-//! Drawing the figures.
+//! Draws the figures.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -15,7 +15,7 @@ use crate::widget::chart::bar;
 use crate::widget::cycle::Cycle as _;
 use crate::widget::table::{self, Cell};
 
-/// The most columns that the days take.
+/// The maximum number of columns for the days.
 pub(super) const DAYS_WIDE: u16 = 30;
 
 /// Returns the areas of the names of the views, to the right of the days.
@@ -81,7 +81,7 @@ impl Analytics {
         let days = self.days.map(named).unwrap_or_default();
         buf.set_stringn(area.x, area.y, &days, area.width.into(), Theme::strong());
         let views = views(area, self.days);
-        // When not all names fit, only the current view's is shown.
+        // When not all names fit, only the name of the current view is shown.
         let fit = views.iter().all(|(rect, view)| usize::from(rect.width) == view.name().len() + 2);
         if fit {
             for (rect, view) in views {

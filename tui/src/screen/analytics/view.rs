@@ -118,7 +118,7 @@ impl View {
         }
     }
 
-    /// What is shown instead of an empty table.
+    /// Returns the text that is shown instead of an empty table.
     pub(super) const fn empty(self) -> &'static str {
         match self {
             Self::Students => "There were no visits.",

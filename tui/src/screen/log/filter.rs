@@ -7,7 +7,7 @@ use tidings_core::clock::Timestamp;
 
 use crate::screen::Ctx;
 
-/// Examples of what can be typed.
+/// Examples of valid input.
 pub(super) const HINT: &str = "ann  /path  2h  7d  2026-11-20  14:30  14:00-15:30";
 const TWICE: &str = "One member, one path and one time, separated by spaces.";
 const NO_TIME: &str = "A time looks like 30m, 2h, 7d, 2026-11-20, 14:30 or 14:00-15:30.";
@@ -15,7 +15,7 @@ const NO_TIME: &str = "A time looks like 30m, 2h, 7d, 2026-11-20, 14:30 or 14:00
 /// Parses a typed filter.
 ///
 /// # Errors
-/// What is wrong, for people.
+/// A message for people that says what is wrong.
 pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
     let mut filter = LogFilter::default();
     for word in text.split_whitespace() {
@@ -29,7 +29,7 @@ pub(super) fn parse(text: &str, ctx: &Ctx) -> Result<LogFilter, &'static str> {
             set(&mut filter.member, word.trim_start_matches('@').to_owned())?;
         }
     }
-    // A path of only a slash, such as while typing, matches every path.
+    // A path that is only a slash, as when the user starts typing one, matches every path.
     filter.path = filter.path.filter(|path| path != "/");
     Ok(filter)
 }

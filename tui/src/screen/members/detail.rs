@@ -1,4 +1,4 @@
-//! The data of a member, one view at a time.
+//! Shows the data of a member, one view at a time.
 
 use ratatui::text::{Line, Span};
 use tidings_core::account::MemberEntry;
@@ -58,7 +58,7 @@ pub(super) fn text(
     let mut tabs: Vec<Span<'static>> = Vec::new();
     let wide: usize = View::ALL.iter().map(|view| view.name().len() + 1).sum();
     for &one in View::ALL {
-        // When not all names fit, only the current view's is shown.
+        // When not all names fit, only the name of the current view is shown.
         if one == view {
             tabs.push(Span::styled(one.name(), Theme::selected()));
             tabs.push(Span::raw(" "));
@@ -87,7 +87,7 @@ pub(super) fn text(
     lines
 }
 
-/// Returns labels and values.
+/// Returns lines of labels and values.
 fn about(entry: &MemberEntry, member: &Member, view: View, ctx: &Ctx) -> Vec<(String, String)> {
     let lists = &member.lists;
     let when = |at| fit(&ctx.stamp(at), 17, false);

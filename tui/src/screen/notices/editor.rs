@@ -23,7 +23,7 @@ const SLOW_MS: i64 = 300;
 
 /// The notice in the editor.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one thing of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "the flags are independent of each other")]
 pub(super) struct Editor {
     /// The draft's name.
     key: String,
@@ -89,7 +89,7 @@ fn area_of(text: &str, wrap: WrapMode) -> TextArea<'static> {
 }
 
 impl Editor {
-    /// Opens a notice, or a new one; resumes `draft` if there is one.
+    /// Opens an existing or a new notice, with the text of `draft` if it is set.
     pub(super) fn of(notice: Option<&Notice>, draft: Option<&SavedDraft>, now: Timestamp) -> Self {
         let before = notice.map_or_else(
             || Text { title: String::new(), post: String::new(), shown: true },
@@ -147,7 +147,7 @@ impl Editor {
         Some(SavedDraft { key: self.key.clone(), notice: self.notice.clone(), title, post, shown, date: now })
     }
 
-    #[expect(clippy::unused_self, reason = "which keys there are may come to depend on it")]
+    #[expect(clippy::unused_self, reason = "the keys may depend on the editor's state in the future")]
     pub(super) fn keys(&self) -> Vec<&'static Table> {
         vec![&keys::EDITOR]
     }
@@ -188,7 +188,7 @@ impl Editor {
                 self.preview = !self.preview;
                 self.scroll = 0;
             }
-            // While the notice is being saved it cannot be changed.
+            // The notice cannot be changed while it is being saved.
             Action::Toggle | Action::CutText | Action::PasteText if self.saving.is_some() => {}
             Action::Toggle => {
                 self.shown = !self.shown;
@@ -372,7 +372,7 @@ impl Editor {
     }
 
     /// Draws a field, with a cursor if it has the focus.
-    #[expect(clippy::unused_self, reason = "it reads as one of a kind")]
+    #[expect(clippy::unused_self, reason = "consistent with the other drawing methods")]
     fn draw_field(&self, field: &TextArea<'static>, area: Rect, buf: &mut Buffer, focused: bool) {
         if area.width == 0 || area.height == 0 {
             return;
@@ -386,7 +386,7 @@ impl Editor {
         }
     }
 
-    /// Draws the lengths and their limits, or why the notice was not saved.
+    /// Draws the lengths and their limits, or the reason why the notice was not saved.
     fn draw_foot(&self, area: Rect, buf: &mut Buffer, ctx: &Ctx, title: &str, post: &str) {
         if let Some(problem) = &self.problem {
             return put(area, buf, &format!("✗ {} The draft is kept.", problem.text), ctx.theme.bad());

@@ -1,4 +1,4 @@
-//! Drawing the overview.
+//! Draws the overview.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

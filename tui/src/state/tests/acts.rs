@@ -1,4 +1,4 @@
-//! What keys do.
+//! Tests of the effects of keys.
 
 use tidings_core::account::{self, Caller, MemberQuery};
 use tidings_core::feedback::FeedbackState;

@@ -1,4 +1,4 @@
-//! No typed text is lost.
+//! Tests that no typed text is lost.
 
 use super::*;
 

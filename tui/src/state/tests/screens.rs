@@ -1,4 +1,5 @@
-//! Snapshots of every screen, empty, full and with wide text, at three sizes; and every screen is drawn at every size.
+//! Snapshots of every screen, empty, full and with wide text, at three sizes. Another test draws every screen at
+//! every size.
 
 use super::*;
 
@@ -90,7 +91,8 @@ fn each_screen_is_drawn_at_every_size() {
             stage.keys(&["Esc", "Esc", "Esc", "k", "Esc", &(screen + 1).to_string()]);
             stage.keys(keys);
             stage.tick(0);
-            // All combinations would take minutes; each of these keys still meets every screen and every size.
+            // Testing all combinations would take minutes, so the test covers each key with every screen and with
+            // every size.
             let step = if n == 0 { 1 } else { 7 };
             for (columns, rows) in sizes.iter().skip((screen + n) % step).step_by(step) {
                 draw(&mut stage, *columns, *rows);
@@ -130,7 +132,7 @@ fn without_colours_no_cell_has_one() {
     }
 }
 
-/// The screens in the README, drawn as a terminal would draw them; `cargo insta review` renews them.
+/// The screens in the README, drawn as a terminal would draw them; `cargo insta review` updates them.
 #[test]
 fn the_readme_shows_the_screens_as_they_are() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);

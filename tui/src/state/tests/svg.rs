@@ -67,7 +67,7 @@ fn draw(svg: &mut String, cell: &Cell, (x, y): (usize, usize), cells: usize) {
     }
 }
 
-/// Returns which part of its cell a block fills: left, top, width and height.
+/// Returns the part of its cell that a block character fills: left, top, width and height.
 fn block(symbol: &str) -> Option<(usize, usize, usize, usize)> {
     let upright = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
     if symbol == "░" {
