@@ -26,7 +26,7 @@ pub(crate) enum Analysis {
     /// Show each day from a number of days ago until today
     #[command(after_help = "Example: tidings analysis days 30")]
     Days {
-        /// How many days ago, 0 to 366
+        /// The number of days, 0 to 366
         #[arg(value_name = "N")]
         days: i64,
     },

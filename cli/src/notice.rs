@@ -67,7 +67,7 @@ pub(crate) struct Edit {
     title: Option<String>,
     #[command(flatten)]
     post: Text,
-    /// 1 to show it to everybody, 0 to hide it
+    /// 1 to show it to all readers, 0 to hide it
     #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(i64).range(0..=1))]
     activation: Option<i64>,
 }
@@ -114,7 +114,7 @@ impl Edit {
     }
 }
 
-/// Returns a notice for an administrator who will change it. This counts no view.
+/// Returns a notice for an administrator to edit, without counting a view.
 fn find(session: &Session, id: &str) -> Result<notice::Notice, Failure> {
     let Session { tidings, caller, .. } = session;
     admin::check(tidings, caller)?;

@@ -63,17 +63,17 @@ impl Output {
         Self { form, colour, colour_errors, width }
     }
 
-    /// Whether the answer is JSON, so that the command must not ask questions.
+    /// Returns whether the answer is JSON, in which case the command must not ask questions.
     pub(crate) fn is_for_programs(&self) -> bool {
         self.form != Form::Page
     }
 
-    /// Whether the answer is one JSON object.
+    /// Returns whether the answer is one JSON object.
     pub(crate) fn is_json(&self) -> bool {
         self.form == Form::Json
     }
 
-    /// Whether the answer is every element of a list, line by line: see [`stream`].
+    /// Returns whether the answer is every element of a list, line by line: see [`stream`].
     pub(crate) fn streams(&self) -> bool {
         self.form == Form::Lines
     }
@@ -261,7 +261,7 @@ pub(crate) fn paint(text: &str, style: Style, colour: bool) -> String {
     if colour { format!("{ansi}{text}{ansi:#}") } else { text.to_owned() }
 }
 
-/// Whether the command can ask the user.
+/// Returns whether the command can ask the user.
 pub(crate) fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
@@ -278,7 +278,7 @@ pub(crate) fn colours(when: Color, terminal: bool) -> bool {
     }
 }
 
-/// Returns whether the output still has a reader: false when the pipe is closed.
+/// Returns whether the output still has a reader; false when the pipe is closed.
 pub(crate) fn has_reader(written: std::io::Result<()>) -> Result<bool, Failure> {
     match written {
         Ok(()) => Ok(true),

@@ -17,7 +17,7 @@ use crate::failure::{Failure, INTERRUPTED};
 use crate::input;
 use crate::output::{Output, Page, note};
 
-/// How long the work may take to stop before the process ends anyway.
+/// The maximum time that the work may take to stop before the process ends anyway.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Shows the progress of work that is done in batches, and stops it on Ctrl-C.
@@ -124,7 +124,7 @@ impl Watch {
         Ok(ExitCode::from(INTERRUPTED))
     }
 
-    /// Whether the user pressed Ctrl-C.
+    /// Returns whether the user pressed Ctrl-C.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }

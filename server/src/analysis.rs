@@ -34,7 +34,7 @@ async fn report(call: Call, question: Question) -> Answer {
     call.run_in(|lanes| &lanes.store, made).await
 }
 
-/// The most frequent searches
+/// Returns the most frequent searches
 ///
 /// At most ten terms of the last 24 hours with their counts, most frequent first; of equally frequent terms, the most
 /// recent first. For each term, the searches of one visitor count at most five times, and those of the guests of one
@@ -49,7 +49,7 @@ pub(crate) async fn get_search_realtime(call: Call) -> Answer {
     report(call, Question::Realtime).await
 }
 
-/// The access log of a period
+/// Returns the access log of a period
 ///
 /// Newest first. Exactly one of `months`, `days` and `hours` is above 0. For administrators, unless the settings make
 /// the log public.
@@ -72,7 +72,7 @@ pub(crate) async fn get_log_date(mut call: Call) -> Answer {
     call.query(move |tidings, caller| analysis::log_date(tidings, caller, window, limit)).await
 }
 
-/// The access log of a member
+/// Returns the access log of a member
 ///
 /// Newest first. `guest` gives the lines of all guests, `removed` those of removed members. For administrators and
 /// the member, unless the settings make the log public.
@@ -93,7 +93,7 @@ pub(crate) async fn get_log_user(mut call: Call) -> Answer {
     call.query(move |tidings, caller| analysis::log_user(tidings, caller, &user_id, limit)).await
 }
 
-/// The access log of a member in a period
+/// Returns the access log of a member in a period
 ///
 /// Combines `/get_log_user/{user_id}/{limit}` and `/get_log_date/{months}/{days}/{hours}/{limit}`.
 #[utoipa::path(
@@ -120,7 +120,7 @@ fn window([months, days, hours]: [String; 3]) -> Result<Window> {
     Ok(Window { months: number(&months)?, days: number(&days)?, hours: number(&hours)? })
 }
 
-/// The totals of all days
+/// Returns the totals of all days
 #[utoipa::path(
     get,
     path = "/get_analysis",
@@ -131,7 +131,7 @@ pub(crate) async fn get_analysis(call: Call) -> Answer {
     report(call, Question::Summary).await
 }
 
-/// The figures of each day from a number of days ago until today, oldest first
+/// Returns the figures of each day from a number of days ago until today, oldest first
 #[utoipa::path(
     get,
     path = "/get_everyday_analysis_days_ago/{days}",
@@ -145,7 +145,7 @@ pub(crate) async fn get_everyday_analysis_days_ago(mut call: Call) -> Answer {
     report(call, Question::DaysAgo(days)).await
 }
 
-/// The figures of one day
+/// Returns the figures of one day
 #[utoipa::path(
     get,
     path = "/get_everyday_analysis_specific_days/{year}/{month}/{day}",
@@ -176,7 +176,7 @@ pub(crate) async fn insert_device(mut call: Call) -> Answer {
     Reply::written(analysis::insert_device(call.tidings(), &device)).await
 }
 
-/// The number of counted devices of each type
+/// Returns the number of counted devices of each type
 #[utoipa::path(
     get,
     path = "/get_device",

@@ -44,10 +44,10 @@ pub(crate) enum Lane {
         /// The maximum number of waiting jobs, in addition to the running ones.
         waiting: usize,
     },
-    /// Short work that seldom waits, on one thread for each core. A thread takes the next job without sleeping in
+    /// Short work that seldom waits, on one thread for each CPU core. A thread takes the next job without sleeping in
     /// between: waking one of many idle threads for each job costs more than the job.
     Short(crossbeam_channel::Sender<Job>),
-    /// Work that keeps a core busy, on a few threads of its own, in a queue that is fair to networks and clients.
+    /// Work that occupies a CPU core, on a few dedicated threads, with a queue that is fair to networks and clients.
     Fair(Arc<FairPool>, Kind),
 }
 

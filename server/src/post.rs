@@ -41,7 +41,7 @@ pub(crate) async fn get_post(mut call: Call) -> Answer {
     call.read(move |tidings, _| post::get(tidings, &id)).await
 }
 
-/// Lists the categories that have posts, the largest first
+/// Lists the categories that have posts, largest first
 #[utoipa::path(
     get,
     path = "/get_categories",

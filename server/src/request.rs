@@ -20,7 +20,7 @@ use crate::reply::{Answer, Refusal, Reply};
 use crate::request_record::user_agent;
 use crate::upload::{Upload, UploadReader};
 
-/// The largest body, in bytes, that is parsed on an async thread: handing it to another thread would take longer than
+/// The largest body, in bytes, that is parsed on an async thread: moving it to another thread would take longer than
 /// parsing it. Larger bodies are parsed in a lane.
 const READ_AT_ONCE: usize = 16 * 1024;
 

@@ -22,7 +22,7 @@ type Handler = Box<dyn Fn(Call) -> Pin<Box<dyn Future<Output = Answer> + Send>> 
 pub(crate) struct Route {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
-    /// Whether it answers all guests alike and changes nothing.
+    /// Whether the operation answers all guests alike and changes nothing.
     pub(crate) is_public: bool,
     /// The limit that applies to its requests.
     pub(crate) counted: Counted,

@@ -28,7 +28,7 @@ pub(crate) struct SearchFields {
     pub(crate) search: String,
 }
 
-/// Records a search, for a member also in their list
+/// Records a search; a member's search is also added to the member's list
 #[utoipa::path(
     post,
     path = "/search_logging",
@@ -82,7 +82,7 @@ pub(crate) async fn category_search(mut call: Call) -> Answer {
     call.query(move |tidings, _| search::in_category(tidings, &category, &search, num)).await
 }
 
-/// Returns the web sites of matching posts, the one with most matches first
+/// Returns the web sites of matching posts, the site with the most matches first
 #[utoipa::path(
     post,
     path = "/domain_search",

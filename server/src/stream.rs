@@ -97,7 +97,7 @@ pub(crate) struct StreamExecutor {
 }
 
 impl StreamExecutor {
-    /// Returns an executor that ends streams whose client reads nothing of a response for `idle`.
+    /// Returns an executor that ends the streams whose client reads no part of a response for `idle`.
     pub(crate) fn new(connection: &Arc<Connection>, connections: &Arc<Connections>, idle: Duration) -> Self {
         Self { connection: Arc::clone(connection), connections: Arc::clone(connections), idle }
     }

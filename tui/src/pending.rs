@@ -5,7 +5,7 @@ use tidings_core::clock::Timestamp;
 use crate::effect::{Effect, Query};
 use crate::problem::Problem;
 
-/// How long a request may take before the screen shows that it is running, in milliseconds.
+/// The time after which the screen shows that a request is running, in milliseconds.
 const SLOW_MS: i64 = 300;
 
 /// The latest request and its state.
@@ -15,7 +15,7 @@ pub(crate) struct Pending {
     number: u64,
     /// When the request was made; `None` when none is pending.
     since: Option<Timestamp>,
-    /// Why the last request failed.
+    /// The failure of the last request.
     problem: Option<Problem>,
 }
 
@@ -27,7 +27,7 @@ impl Pending {
         Effect::Load { number: self.number, query }
     }
 
-    /// Whether a request is pending.
+    /// Returns whether a request is pending.
     pub(crate) const fn is_waiting(&self) -> bool {
         self.since.is_some()
     }
@@ -61,7 +61,7 @@ impl Pending {
         }
     }
 
-    /// Why the last request failed.
+    /// Returns the failure of the last request.
     pub(crate) const fn problem(&self) -> Option<&Problem> {
         self.problem.as_ref()
     }

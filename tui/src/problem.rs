@@ -8,7 +8,7 @@ use crate::advice::advice;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) text: String,
-    /// Whether a file could not be created because it already exists.
+    /// Whether the cause is that the file to create already exists.
     pub(crate) exists: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Exporting a table to a file: as JSON if the name of the file ends in `.json`, otherwise as CSV.
+//! Exports a table to a file: as JSON if the name of the file ends in `.json`, otherwise as CSV.
 //!
 //! Members write most of the texts. In CSV, a text that a spreadsheet would run as a formula is prefixed with an
 //! apostrophe, so such a file is for people; JSON contains every text unchanged.
@@ -53,9 +53,9 @@ fn csv_text(sheet: &Sheet) -> Result<Vec<u8>, Error> {
     writer.into_inner().map_err(|error| Error::other(error.to_string()))
 }
 
-/// Returns a text as a cell, with an apostrophe before what a spreadsheet would run as a formula.
+/// Returns a text as a cell, prefixed with an apostrophe if a spreadsheet would run it as a formula.
 ///
-/// Source: OWASP, *CSV Injection*. Excel reads the fullwidth signs of East Asian languages like the ASCII ones.
+/// Source: OWASP, *CSV Injection*. Excel treats the fullwidth signs of East Asian languages like the ASCII signs.
 fn cell(text: &str) -> Cow<'_, str> {
     const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     if text.starts_with(FORMULA) { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }

@@ -14,7 +14,7 @@ pub(crate) struct Options {
     /// Only members whose id, nickname or verified name contains this
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     search: Option<String>,
-    /// How many, 1 to 1000 [default: 100, with --ndjson all]
+    /// The maximum number, 1 to 1000 [default: 100, with --ndjson all]
     #[arg(long, value_name = "N")]
     limit: Option<i64>,
     /// Only members after this id

@@ -30,11 +30,11 @@ pub(crate) struct Column {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Never cut, such as an id.
+    /// Text that is never cut, such as an id.
     Whole,
-    /// Never cut, and aligned to the right.
+    /// Text that is never cut and is aligned to the right.
     Number,
-    /// Cut with an ellipsis if it does not fit.
+    /// Text that is cut with an ellipsis if it does not fit.
     Text,
     /// A number, drawn as a bar.
     Bar,
@@ -91,7 +91,7 @@ impl Table {
         self.rows.push((style, cells.map(fit).into()));
     }
 
-    /// Whether it has no rows.
+    /// Returns whether the table has no rows.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -175,8 +175,8 @@ impl Table {
         }
     }
 
-    /// Whether `width` leaves room for a part of each text once all optional columns are left out and the others are
-    /// uncut.
+    /// Returns whether `width` leaves room for a part of each text once all optional columns are left out and the
+    /// others are uncut.
     fn least(&self, width: usize) -> bool {
         let kept = (0..self.columns.len()).filter(|&n| !self.columns[n].optional);
         let cells = kept.map(|n| match self.columns[n].kind {

@@ -15,7 +15,7 @@ pub(crate) struct ListOptions {
     /// Only posts of this topic or tag
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     topic: Option<String>,
-    /// How many, 1 to 1000 [default: 100, with --ndjson all]
+    /// The maximum number, 1 to 1000 [default: 100, with --ndjson all]
     #[arg(long, value_name = "N")]
     limit: Option<i64>,
     /// Continue after the page that returned this as its next

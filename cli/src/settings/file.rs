@@ -9,7 +9,7 @@ use tidings_core::config::setting::{Form, Value};
 use super::{ENTRIES, Entry, Given, Source};
 use crate::failure::Failure;
 
-/// The name of the default TOML file.
+/// The path of the default TOML file.
 const FILE: &str = "tidings.toml";
 /// Minimum similarity of an unknown key to a suggested one, 0 to 1. Clap uses the same value for flags.
 const SIMILAR: f64 = 0.7;

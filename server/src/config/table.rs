@@ -11,7 +11,7 @@ use super::{BasePath, Config, IpNet, Origin};
 
 const ANY: u64 = u32::MAX as u64;
 
-/// Reads and writes a limit, of which `None` is 0.
+/// Reads and writes a limit; 0 represents `None`.
 macro_rules! limit {
     ($name:ident) => {
         Field {
@@ -158,7 +158,7 @@ fn at_least_one(value: &Value) -> Result<NonZeroU32, String> {
     NonZeroU32::new(u32::from_value(value)?).ok_or_else(|| "must be at least 1".to_owned())
 }
 
-/// A list as a value; `None` where it is empty.
+/// Returns a list as a value; `None` if it is empty.
 fn list(items: &[impl ToString]) -> Option<Value> {
     (!items.is_empty()).then(|| Value::List(items.iter().map(ToString::to_string).collect()))
 }

@@ -22,7 +22,7 @@ use crate::testing::{self, outcome, request};
 
 const MOUNT: &str = "/tidings";
 
-/// How the host program passes the path on.
+/// The way in which the host program passes the path to the service.
 #[derive(Clone, Copy)]
 enum Prefix {
     Kept,

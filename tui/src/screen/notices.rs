@@ -27,7 +27,7 @@ pub(crate) struct Notices {
 }
 
 impl Notices {
-    /// Whether the editor holds changes that are not saved.
+    /// Returns whether the editor contains unsaved changes.
     pub(crate) fn unsaved(&self) -> bool {
         self.editor.as_ref().is_some_and(Editor::is_changed)
     }

@@ -119,17 +119,17 @@ impl<T: Item> Browser<T> {
         }
     }
 
-    /// All items, listed or not.
+    /// Returns all items, including those that are not listed.
     pub(crate) fn items(&self) -> &[T] {
         &self.items
     }
 
-    /// The listed items.
+    /// Returns the listed items.
     pub(crate) fn listed(&self) -> impl Iterator<Item = &T> {
         self.listed.iter().map(|i| &self.items[*i])
     }
 
-    /// Whether the first row is selected in the list.
+    /// Returns whether the list is shown with its first row selected, or is empty.
     pub(crate) fn is_at_top(&self) -> bool {
         !self.reading && self.cursor.selected(self.listed.len()).is_none_or(|row| row == 0)
     }
@@ -145,12 +145,12 @@ impl<T: Item> Browser<T> {
         self.reading = false;
     }
 
-    /// The number of items listed after the selected one.
+    /// Returns the number of items listed after the selected one.
     pub(crate) fn behind(&self) -> usize {
         self.cursor.selected(self.listed.len()).map_or(0, |row| self.listed.len() - 1 - row)
     }
 
-    /// The selected item.
+    /// Returns the selected item.
     pub(crate) fn selected(&self) -> Option<&T> {
         self.cursor.selected(self.listed.len()).map(|row| &self.items[self.listed[row]])
     }
@@ -165,12 +165,12 @@ impl<T: Item> Browser<T> {
         place.is_some()
     }
 
-    /// Whether the filter is being typed.
+    /// Returns whether the filter is being typed.
     pub(crate) const fn typing(&self) -> bool {
         self.typing
     }
 
-    /// Whether the text of the selected item is open.
+    /// Returns whether the text of the selected item is open.
     pub(crate) const fn reading(&self) -> bool {
         self.reading
     }

@@ -27,12 +27,12 @@ impl Input {
         Self(area)
     }
 
-    /// The text.
+    /// Returns the text.
     pub(crate) fn text(&self) -> &str {
         self.0.lines().first().map_or("", String::as_str)
     }
 
-    /// Whether the text is empty.
+    /// Returns whether the text is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.text().is_empty()
     }

@@ -18,7 +18,7 @@ use crate::screen::{Choice, Ctx, Out, Question, Then, reading};
 use crate::text::{cut, width};
 use crate::theme::Theme;
 
-/// How long saving may take before the screen shows that it is running, in milliseconds.
+/// The time after which the screen shows that saving is running, in milliseconds.
 const SLOW_MS: i64 = 300;
 
 /// The notice in the editor.
@@ -128,7 +128,7 @@ impl Editor {
         Text { title: self.title.lines().join(" "), post: self.post.lines().join("\n"), shown: self.shown }
     }
 
-    /// Whether the text differs from the notice before the change.
+    /// Returns whether the text differs from the notice before the change.
     pub(super) fn is_changed(&self) -> bool {
         self.text() != self.before
     }
