@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// The documentation lists the exit statuses.
+    /// The documentation lists these exit statuses.
     #[test]
     fn refusals_end_with_1_and_failures_of_the_system_with_3() {
         for outcome in Outcome::ALL {

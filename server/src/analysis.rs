@@ -195,7 +195,7 @@ mod tests {
     use crate::config::Config;
     use crate::testing::{Service, by, header, json, outcome, post, request, service, with};
 
-    /// The lines of the log so far, oldest first.
+    /// Returns the lines of the log so far, oldest first.
     fn lines(service: &Service) -> Vec<String> {
         let window = Window { days: 1, ..Window::default() };
         let log = analysis::log_date(&service.tidings, &Caller::Operator, window, 1_000).unwrap().log;

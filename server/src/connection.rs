@@ -99,7 +99,7 @@ impl Connection {
         self.is_http2.load(Ordering::Relaxed)
     }
 
-    /// A number that changes whenever a part of a request's or a response's body moves.
+    /// Returns a number that changes whenever a part of the body of a request or a response is transferred.
     pub(crate) fn progress(&self) -> usize {
         self.progress.load(Ordering::Relaxed)
     }

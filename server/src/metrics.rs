@@ -88,7 +88,7 @@ fn page(app: &App) -> prometheus::Result<String> {
     TextEncoder::new().encode_to_string(&families)
 }
 
-/// The values that are read for each page.
+/// Returns the gauges, which are read for each page.
 #[expect(clippy::cast_precision_loss, reason = "a gauge needs no more than 52 bits")]
 fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
     let gauges = Registry::new_custom(Some(NAMESPACE.to_owned()), None)?;
@@ -125,7 +125,7 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
     Ok(gauges)
 }
 
-/// The counters of the core.
+/// Returns the counters of the core.
 fn counters(stats: &Stats) -> prometheus::Result<Registry> {
     let counters = Registry::new_custom(Some(NAMESPACE.to_owned()), None)?;
     for (name, help, value) in [

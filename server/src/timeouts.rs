@@ -34,7 +34,7 @@ enum Waiting {
     Head,
     /// The response to a request: the rest of its body, its processing, and the client reading the response. In
     /// HTTP/1 the time starts again whenever a byte is read or written; in HTTP/2, where bytes may belong to any
-    /// frame, whenever a part of a body moves.
+    /// frame, whenever a part of a body is transferred.
     Response,
 }
 

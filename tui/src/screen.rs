@@ -49,27 +49,27 @@ impl Ctx {
         moment.to_zoned(self.zone.clone()).strftime(format).to_string()
     }
 
-    /// `2026-11-20 13:36`.
+    /// Formats a point in time as `2026-11-20 13:36`.
     pub(crate) fn stamp(&self, at: Timestamp) -> String {
         self.at(at, "%Y-%m-%d %H:%M")
     }
 
-    /// `2026-11-20`.
+    /// Formats a point in time as `2026-11-20`.
     pub(crate) fn day(&self, at: Timestamp) -> String {
         self.at(at, "%Y-%m-%d")
     }
 
-    /// `13:36`.
+    /// Formats a point in time as `13:36`.
     pub(crate) fn time(&self, at: Timestamp) -> String {
         self.at(at, "%H:%M")
     }
 
-    /// `13:36:05`.
+    /// Formats a point in time as `13:36:05`.
     pub(crate) fn clock(&self, at: Timestamp) -> String {
         self.at(at, "%H:%M:%S")
     }
 
-    /// `13:36:05` of today, else `11-19 13:36:05`.
+    /// Formats a point in time as `13:36:05` if it is today, otherwise as `11-19 13:36:05`.
     pub(crate) fn moment(&self, at: Timestamp) -> String {
         let format = if self.day(at) == self.day(self.now) { "%H:%M:%S" } else { "%m-%d %H:%M:%S" };
         self.at(at, format)
@@ -183,7 +183,7 @@ pub(crate) trait Screen {
     /// Returns the tables of the keys that currently apply, in search order.
     fn keys(&self) -> Vec<&'static Table>;
 
-    /// Whether unbound keys are typed into a field of the screen.
+    /// Returns whether unbound keys are typed into a field of the screen.
     fn typing(&self) -> bool {
         false
     }

@@ -59,7 +59,7 @@ pub(crate) struct State {
 }
 
 impl Overlay {
-    /// The keys while the overlay is open.
+    /// Returns the table of the keys while the overlay is open.
     const fn keys(&self) -> &'static Table {
         match self {
             Self::Help { .. } => &keys::HELP,
@@ -92,7 +92,7 @@ impl State {
         }
     }
 
-    /// The screen that is open.
+    /// Returns the open screen.
     pub(crate) fn screen(&self) -> &dyn Screen {
         match self.current {
             1 => &self.notices,
@@ -112,7 +112,7 @@ impl State {
         (screens.nth(current).expect("there are as many screens as titles"), ctx)
     }
 
-    /// Every screen, in the order of the tabs.
+    /// Returns every screen, in the order of the tabs.
     fn screens(&mut self) -> ([&mut dyn Screen; layout::TITLES.len()], &Ctx) {
         let screens: [&mut dyn Screen; _] = [
             &mut self.overview,
@@ -126,12 +126,12 @@ impl State {
         (screens, &self.ctx)
     }
 
-    /// The number of open items of feedback.
+    /// Returns the number of open items of feedback.
     pub(crate) fn open_feedback(&self) -> usize {
         self.feedback.open_items()
     }
 
-    /// The current minute: the finest unit of time that is shown.
+    /// Returns the current minute, the finest unit of time that is shown.
     pub(crate) fn minute(&self) -> i64 {
         self.ctx.now.as_millis().div_euclid(60_000)
     }

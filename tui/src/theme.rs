@@ -19,37 +19,37 @@ impl Theme {
         if self.colour { Style::new().fg(colour) } else { Style::new() }
     }
 
-    /// Headings and emphasis.
+    /// Returns the style of headings and emphasis.
     pub(crate) const fn strong() -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// Labels, rules and hints.
+    /// Returns the style of labels, rules and hints.
     pub(crate) const fn faint() -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
 
-    /// The selected row and the open screen.
+    /// Returns the style of the selected row and the open screen.
     pub(crate) const fn selected() -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// Bars, keys and other controls.
+    /// Returns the style of bars, keys and other controls.
     pub(crate) const fn accent(self) -> Style {
         self.ink(Color::Cyan)
     }
 
-    /// Success and growth.
+    /// Returns the style of success and growth.
     pub(crate) const fn good(self) -> Style {
         self.ink(Color::Green)
     }
 
-    /// Failures and destructive choices.
+    /// Returns the style of failures and destructive choices.
     pub(crate) const fn bad(self) -> Style {
         self.ink(Color::Red).add_modifier(Modifier::BOLD)
     }
 
-    /// Items that need an administrator's attention.
+    /// Returns the style of items that need an administrator's attention.
     pub(crate) const fn attention(self) -> Style {
         self.ink(Color::Magenta)
     }

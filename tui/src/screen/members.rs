@@ -29,7 +29,7 @@ impl Item for MemberEntry {
         &self.user_id
     }
 
-    /// The core applies the filter, so every member matches.
+    /// Returns true, because the core has already applied the filter.
     fn holds(&self, _: &str) -> bool {
         true
     }

@@ -23,7 +23,7 @@ impl Item for PostRow {
         &self.id
     }
 
-    /// The core applies the search, so every post matches.
+    /// Returns true, because the core has already applied the search.
     fn holds(&self, _: &str) -> bool {
         true
     }

@@ -18,7 +18,7 @@ const BESIDE: u16 = 100;
 
 /// An item of a list.
 pub(crate) trait Item {
-    /// The identifier: the selection stays on the item with the same identifier.
+    /// Returns the identifier: the selection stays on the item with the same identifier.
     fn id(&self) -> &str;
 
     /// Returns whether the item contains a text, given in lower case.

@@ -52,7 +52,7 @@ impl View {
         }
     }
 
-    /// The names of the columns, for export.
+    /// Returns the names of the columns, for export.
     const fn names(self) -> &'static [&'static str] {
         match self {
             Self::Hours => &["hour", "visitors"],

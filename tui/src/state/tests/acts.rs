@@ -12,7 +12,7 @@ fn notices(stage: &Stage) -> Vec<(String, i64)> {
     list.notices().iter().map(|notice| (notice.title.to_string(), notice.activation.activation())).collect()
 }
 
-/// The screen of notices with one notice.
+/// Opens the screen of notices with one notice.
 fn with_a_notice() -> Stage {
     let mut stage = Stage::at(Clock::fixed(NOW), |tidings, _| {
         data::notice(tidings, "Library hours", "Open until ten.", true);

@@ -60,7 +60,7 @@ pub(super) fn asks(tidings: &Tidings, who: &Caller, from: u8, path: &'static str
     );
 }
 
-/// A campus in the middle of a day.
+/// Fills the database with a campus in the middle of a day.
 pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
     let end = clock.now();
     // Four weeks of growing traffic.

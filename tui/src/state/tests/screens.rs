@@ -132,7 +132,7 @@ fn without_colours_no_cell_has_one() {
     }
 }
 
-/// The screens in the README, drawn as a terminal would draw them; `cargo insta review` updates them.
+/// Draws the screens in the README as a terminal would; `cargo insta review` updates them.
 #[test]
 fn the_readme_shows_the_screens_as_they_are() {
     let mut stage = Stage::at(Clock::fixed(NOW), data::campus);
