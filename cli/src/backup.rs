@@ -59,10 +59,10 @@ pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Resul
     out.answer(&restored, |page| {
         let (database, file) = (database.display(), file.display());
         page.line(format!("{database} was restored from {file}: {}.", figures(&restored.report)));
-        match &restored.kept {
-            Some(kept) => page.line(format!(
+        match &restored.previous {
+            Some(previous) => page.line(format!(
                 "The previous database is kept as {}. All members have to sign in again.",
-                kept.display()
+                previous.display()
             )),
             None => page.line("There was no database before. All members have to sign in again."),
         }
@@ -97,7 +97,7 @@ enum Work {
 fn explained(error: &BackupError, work: Work) -> Failure {
     let advice = match (error, work) {
         (BackupError::Newer { .. }, _) => return Failure::system(error.to_string()),
-        (BackupError::Stopped, _) => return Failure::interrupted("interrupted: nothing was changed"),
+        (BackupError::Interrupted, _) => return Failure::interrupted("interrupted: nothing was changed"),
         (BackupError::Itself(_), _) => return Failure::usage(format!("{error}: name another file")),
         (BackupError::InUse(_), Work::Backup) => {
             return Failure::in_use(format!("{error}: name another file"));

@@ -48,7 +48,7 @@ pub struct Restored {
     pub report: Report,
     /// The new path of the old database; `None` when there was none.
     #[serde(skip)]
-    pub kept: Option<PathBuf>,
+    pub previous: Option<PathBuf>,
 }
 
 /// The error of a failed backup or restore, which has changed nothing.
@@ -99,7 +99,7 @@ pub enum BackupError {
     },
     /// The caller cancelled the operation.
     #[error("the operation was cancelled")]
-    Stopped,
+    Interrupted,
     /// A file could not be read or written.
     #[error("{path}: {cause}")]
     File {
@@ -124,7 +124,7 @@ impl BackupError {
     /// Returns a function that converts an error of the store about `path`.
     fn store(path: &Path) -> impl Fn(StoreError) -> Self {
         move |cause| match cause {
-            StoreError::Interrupted => Self::Stopped,
+            StoreError::Interrupted => Self::Interrupted,
             StoreError::Foreign => Self::Foreign(path.to_owned()),
             StoreError::Damaged(fault) => Self::Damaged { path: path.to_owned(), fault },
             cause => Self::Store { path: path.to_owned(), cause },
@@ -193,8 +193,8 @@ pub fn restore(
     drop(swap::lock_out(database)?);
     let draft = draft(database, source, from, progress, stop)?;
     let report = draft.finished()?;
-    let kept = swap::replace(operator, database, draft, clock)?;
-    Ok(Restored { report, kept })
+    let previous = swap::replace(operator, database, draft, clock)?;
+    Ok(Restored { report, previous })
 }
 
 /// Removes incomplete copies that killed restores have left next to the database. A later backup or restore does the

@@ -15,7 +15,7 @@ use serde::ser::{SerializeMap as _, Serializer};
 
 use tidings_text::tokens;
 use tidings_words::text_form::{self, ReadError};
-use tidings_words::{Corpus, Recipe, Stopped};
+use tidings_words::{Cancelled, Corpus, Recipe};
 
 use crate::Tidings;
 use crate::account::Caller;
@@ -198,7 +198,7 @@ fn report(started: Instant, words: usize) -> WordsReport {
 }
 
 /// Reports to `progress`, and never cancels.
-fn told(progress: &mut dyn FnMut(f64)) -> impl FnMut(f64) -> Result<(), Stopped> {
+fn told(progress: &mut dyn FnMut(f64)) -> impl FnMut(f64) -> Result<(), Cancelled> {
     move |share| {
         progress(share);
         Ok(())

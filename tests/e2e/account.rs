@@ -13,11 +13,11 @@ fn form(id: &str, pw: &str, pw_check: &str, nickname: &str) -> Value {
 }
 
 fn sign_up(server: &Server, id: &str, pw: &str, nickname: &str) -> String {
-    server.anyone().post("/sign_up", form(id, pw, pw, nickname)).said()
+    server.anyone().post("/sign_up", form(id, pw, pw, nickname)).outcome()
 }
 
 fn sign_in(caller: &Caller, id: &str, pw: &str) -> String {
-    caller.post("/sign_in", json!({ "id": id, "pw": pw })).said()
+    caller.post("/sign_in", json!({ "id": id, "pw": pw })).outcome()
 }
 
 #[test]
@@ -25,12 +25,12 @@ fn sign_up_signs_in_and_the_member_can_sign_in_again() {
     let server = Server::start();
     let anyone = server.anyone();
     let answer = anyone.post("/sign_up", form("ann", "correct horse", "correct horse", "Ann"));
-    assert_eq!(answer.said(), "200 success");
+    assert_eq!(answer.outcome(), "200 success");
     assert_eq!(answer.body.as_object().unwrap().len(), 2, "{answer:?}");
     assert_eq!(answer.header("cache-control"), "no-store");
     let first = answer.text("/access_token");
     let answer = anyone.post("/sign_in", json!({ "id": "ann", "pw": "correct horse" }));
-    assert_eq!(answer.said(), "200 success");
+    assert_eq!(answer.outcome(), "200 success");
     assert_eq!(answer.body.as_object().unwrap().len(), 2, "{answer:?}");
     assert_eq!(answer.header("cache-control"), "no-store");
     for token in [first, answer.text("/access_token")] {
@@ -47,7 +47,7 @@ fn a_form_signs_up_and_in_as_json_does() {
     let info = server.anyone().with_token("ann", answer.text("/access_token")).get("/get_userinfo");
     assert_eq!(info.text("/nickname"), "앤 🦀");
     let answer = server.anyone().form("/sign_in", &fields[..2]);
-    assert_eq!(answer.said(), "200 success");
+    assert_eq!(answer.outcome(), "200 success");
     assert_eq!(sign_in(&server.anyone(), "ann", "pass&word+é"), "200 success");
 }
 
@@ -141,7 +141,7 @@ fn sign_up_checks_lengths_then_the_repetition_then_the_id() {
     let server = Server::start();
     let anyone = server.anyone();
     let _ = server.member("ann");
-    for (form, said) in [
+    for (form, outcome) in [
         (form("ann", "short", "other", "x"), "200 wrong user info"),
         (form("ann", PASSWORD, "other horse", ""), "200 wrong user info"),
         (form("an", PASSWORD, "other horse", "x"), "200 wrong user info"),
@@ -150,7 +150,7 @@ fn sign_up_checks_lengths_then_the_repetition_then_the_id() {
         (form("ann", PASSWORD, PASSWORD, "x"), "200 already id"),
     ] {
         let answer = anyone.post("/sign_up", form.clone());
-        assert_eq!(answer.said(), said, "{form}");
+        assert_eq!(answer.outcome(), outcome, "{form}");
         assert_eq!(answer.body.as_object().unwrap().len(), 1, "{answer:?}");
     }
 }
@@ -167,7 +167,7 @@ fn an_id_is_the_same_in_any_case_and_shown_as_registered() {
         assert_eq!(caller.get("/get_userinfo").text("/user_id"), "Ann.K");
     }
     let admin = server.admin();
-    assert_eq!(admin.get("/admin_remove_user/ANN.k").said(), "200 success");
+    assert_eq!(admin.get("/admin_remove_user/ANN.k").outcome(), "200 success");
     assert_eq!(sign_in(&server.anyone(), "Ann.K", PASSWORD), "200 No member");
 }
 
@@ -208,14 +208,14 @@ fn bounds_of_ids_passwords_and_nicknames_are_settings() {
 #[test]
 fn one_of_many_concurrent_sign_ups_with_one_id_succeeds() {
     let server = Server::start();
-    let said: Vec<String> = std::thread::scope(|scope| {
+    let outcome: Vec<String> = std::thread::scope(|scope| {
         let attempts: Vec<_> =
             (0..6).map(|_| scope.spawn(|| sign_up(&server, "ann", PASSWORD, "x"))).collect();
         attempts.into_iter().map(|attempt| attempt.join().unwrap()).collect()
     });
-    let (first, others): (Vec<_>, Vec<_>) = said.into_iter().partition(|said| said == "200 success");
+    let (first, others): (Vec<_>, Vec<_>) = outcome.into_iter().partition(|outcome| outcome == "200 success");
     assert_eq!(first.len(), 1);
-    assert!(others.iter().all(|said| said == "200 already id"), "{others:?}");
+    assert!(others.iter().all(|outcome| outcome == "200 already id"), "{others:?}");
 }
 
 fn change_pw(caller: &Caller, pw: &str, new_pw: &str, new_pw_check: &str) -> tidings_tests::Answer {
@@ -228,8 +228,8 @@ fn changing_the_password_replaces_it_and_revokes_older_tokens() {
     let ann = server.member("ann");
     let answer = change_pw(&ann, PASSWORD, "battery staple", "battery staple").succeeded();
     let renewed = ann.with_token("ann", answer.text("/access_token"));
-    assert_eq!(ann.get("/get_userinfo").said(), "200 not found");
-    assert_eq!(renewed.get("/get_userinfo").said(), "200 success");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found");
+    assert_eq!(renewed.get("/get_userinfo").outcome(), "200 success");
     assert_eq!(sign_in(&ann, "ann", PASSWORD), "200 incorrect pw");
     assert_eq!(sign_in(&ann, "ann", "battery staple"), "200 success");
 }
@@ -239,19 +239,23 @@ fn a_password_that_cannot_be_changed_stays_and_so_do_the_tokens() {
     let server = Server::start();
     let ann = server.member("ann");
     let other = "battery staple";
-    for (pw, new_pw, new_pw_check, said) in [
+    for (pw, new_pw, new_pw_check, outcome) in [
         ("wrong horse", "short", "other", "200 incorrect pw"),
         ("", other, other, "200 incorrect pw"),
         (PASSWORD, "short", "short", "200 wrong user info"),
         (PASSWORD, "", "", "200 wrong user info"),
         (PASSWORD, other, "battery stable", "200 check pw"),
     ] {
-        assert_eq!(change_pw(&ann, pw, new_pw, new_pw_check).said(), said, "{pw} {new_pw} {new_pw_check}");
+        assert_eq!(
+            change_pw(&ann, pw, new_pw, new_pw_check).outcome(),
+            outcome,
+            "{pw} {new_pw} {new_pw_check}"
+        );
     }
-    assert_eq!(ann.get("/get_userinfo").said(), "200 success");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 success");
     assert_eq!(sign_in(&ann, "ann", PASSWORD), "200 success");
     let refused = change_pw(&server.anyone(), PASSWORD, other, other);
-    assert_eq!(refused.said(), "401 bad token");
+    assert_eq!(refused.outcome(), "401 bad token");
     assert_eq!(refused.header("www-authenticate"), "Bearer");
 }
 
@@ -261,12 +265,12 @@ fn signing_out_everywhere_revokes_all_tokens_of_that_member_only() {
     let (ann, bob) = (server.member("ann"), server.member("bob"));
     let token = ann.post("/sign_in", json!({ "id": "ann", "pw": PASSWORD })).text("/access_token");
     let tablet = ann.with_token("ann", token);
-    assert_eq!(ann.get("/sign_out_all").said(), "200 success");
+    assert_eq!(ann.get("/sign_out_all").outcome(), "200 success");
     for caller in [&ann, &tablet] {
-        assert_eq!(caller.get("/get_userinfo").said(), "200 not found");
+        assert_eq!(caller.get("/get_userinfo").outcome(), "200 not found");
     }
-    assert_eq!(ann.get("/sign_out_all").said(), "401 bad token");
-    assert_eq!(bob.get("/get_userinfo").said(), "200 success");
+    assert_eq!(ann.get("/sign_out_all").outcome(), "401 bad token");
+    assert_eq!(bob.get("/get_userinfo").outcome(), "200 success");
     assert_eq!(sign_in(&ann, "ann", PASSWORD), "200 success");
 }
 
@@ -295,7 +299,7 @@ fn passwords_and_tokens_appear_neither_in_the_log_nor_in_the_database() {
     let ann = server.member("ann");
     assert_eq!(sign_in(&ann, "ann", "wrong horse"), "200 incorrect pw");
     let token = ann.token().to_owned();
-    assert_eq!(ann.get("/get_userinfo").said(), "200 success");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 success");
     let log = server.stop().log;
     let database = std::fs::read(server.database()).unwrap();
     for secret in [PASSWORD, "wrong horse", &token] {
@@ -308,7 +312,7 @@ fn passwords_and_tokens_appear_neither_in_the_log_nor_in_the_database() {
 fn a_nickname_with_invisible_characters_is_refused_and_any_script_is_accepted() {
     let server = Server::start();
     let ann = server.member("ann");
-    let change = |nickname: &str| ann.post("/change_nickname", json!({ "new_nickname": nickname })).said();
+    let change = |nickname: &str| ann.post("/change_nickname", json!({ "new_nickname": nickname })).outcome();
     for nickname in [
         "ad\u{200b}min",
         "\u{202e}nimda",
@@ -343,7 +347,7 @@ fn common_passwords_are_refused_for_administrators_and_by_setting_for_all() {
     let answer = server.anyone().post("/sign_in", json!({ "id": "ann", "pw": "ILoveYou" })).succeeded();
     let ann = server.anyone().with_token("ann", answer.text("/access_token"));
     let change = |new: &str| {
-        ann.post("/change_pw", json!({ "pw": "ILoveYou", "new_pw": new, "new_pw_check": new })).said()
+        ann.post("/change_pw", json!({ "pw": "ILoveYou", "new_pw": new, "new_pw_check": new })).outcome()
     };
     assert_eq!(change("Password1"), "200 wrong user info");
     assert_eq!(change("a new horse"), "200 success");

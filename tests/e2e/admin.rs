@@ -11,9 +11,9 @@ fn blacklisted(admin: &Caller) -> Vec<String> {
 fn only_administrators_pass_the_administrator_check() {
     let server = Server::start();
     let (ann, admin) = (server.member("ann"), server.admin());
-    assert_eq!(admin.get("/check_admin").said(), "200 success");
-    assert_eq!(ann.get("/check_admin").said(), "200 Not admin");
-    assert_eq!(server.anyone().get("/check_admin").said(), "200 Not admin");
+    assert_eq!(admin.get("/check_admin").outcome(), "200 success");
+    assert_eq!(ann.get("/check_admin").outcome(), "200 Not admin");
+    assert_eq!(server.anyone().get("/check_admin").outcome(), "200 Not admin");
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn the_command_line_creates_the_first_administrator_while_the_server_runs() {
     assert_eq!(made.succeeded().json(), json!({ "result": "success", "admin": "root" }));
     let answer = server.anyone().post("/sign_in", json!({ "id": "root", "pw": PASSWORD })).succeeded();
     let root = server.anyone().with_token("root", answer.text("/access_token"));
-    assert_eq!(root.get("/check_admin").said(), "200 success");
+    assert_eq!(root.get("/check_admin").outcome(), "200 success");
     let unknown = server.cli(["--json", "admin", "grant", "nobody"]);
     assert_eq!((unknown.status, unknown.json()), (1, json!({ "result": "Not found" })));
 }
@@ -36,18 +36,18 @@ fn an_administrator_removes_a_member_at_once() {
     let (ann, bob, admin) = (server.member("ann"), server.member("bob"), server.admin());
     for caller in [&server.anyone(), &bob] {
         for id in ["ann", "nobody"] {
-            assert_eq!(caller.get(&format!("/admin_remove_user/{id}")).said(), "200 Not admin");
+            assert_eq!(caller.get(&format!("/admin_remove_user/{id}")).outcome(), "200 Not admin");
         }
     }
-    assert_eq!(ann.get("/get_userinfo").said(), "200 success");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 success");
     let answer = admin.get("/admin_remove_user/ann");
-    assert_eq!(answer.said(), "200 success");
+    assert_eq!(answer.outcome(), "200 success");
     assert_eq!(answer.header("cache-control"), "no-store");
-    assert_eq!(ann.get("/get_userinfo").said(), "200 not found");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found");
     for id in ["ann", "nobody", "guest", "removed", "%20", "%00", "a%2Fb", "%EC%95%A4"] {
-        assert_eq!(admin.get(&format!("/admin_remove_user/{id}")).said(), "200 Not found", "{id}");
+        assert_eq!(admin.get(&format!("/admin_remove_user/{id}")).outcome(), "200 Not found", "{id}");
     }
-    assert_eq!(bob.get("/get_userinfo").said(), "200 success");
+    assert_eq!(bob.get("/get_userinfo").outcome(), "200 success");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn blacklisting_records_the_date_and_is_idempotent() {
     let (_, _, admin) = (server.member("Ann"), server.member("bob"), server.admin());
     assert_eq!(admin.get("/get_blacklist").body, json!({ "result": "success", "blacklist": [] }));
     for id in ["ANN", "bob", "ann"] {
-        assert_eq!(admin.get(&format!("/push_blacklist/{id}")).said(), "200 success");
+        assert_eq!(admin.get(&format!("/push_blacklist/{id}")).outcome(), "200 success");
     }
     let list = admin.get("/get_blacklist");
     let mut ids = list.column("blacklist", "user_id");
@@ -66,11 +66,11 @@ fn blacklisting_records_the_date_and_is_idempotent() {
         assert!(date.len() == 24 && date.ends_with('Z'), "{date}");
     }
     for id in ["ann", "ann", "bob"] {
-        assert_eq!(admin.get(&format!("/pop_blacklist/{id}")).said(), "200 success");
+        assert_eq!(admin.get(&format!("/pop_blacklist/{id}")).outcome(), "200 success");
     }
     assert_eq!(blacklisted(&admin), [""; 0]);
     for path in ["/push_blacklist/nobody", "/pop_blacklist/nobody", "/push_blacklist/%00"] {
-        assert_eq!(admin.get(path).said(), "200 Not found", "{path}");
+        assert_eq!(admin.get(path).outcome(), "200 Not found", "{path}");
     }
 }
 
@@ -80,10 +80,10 @@ fn the_blacklist_is_for_administrators() {
     let (ann, admin) = (server.member("ann"), server.admin());
     for path in ["/get_blacklist", "/push_blacklist/ann", "/pop_blacklist/ann", "/push_blacklist/nobody"] {
         let nobody = server.anyone().get(path);
-        assert_eq!(nobody.said(), "401 bad token", "{path}");
+        assert_eq!(nobody.outcome(), "401 bad token", "{path}");
         assert_eq!(nobody.header("www-authenticate"), "Bearer", "{path}");
         let member = ann.get(path);
-        assert_eq!(member.said(), "403 Not admin", "{path}");
+        assert_eq!(member.outcome(), "403 Not admin", "{path}");
         assert_eq!(member.header("www-authenticate"), "", "{path}");
     }
     assert_eq!(blacklisted(&admin), [""; 0]);
@@ -94,17 +94,17 @@ fn a_blacklisted_member_can_no_longer_act() {
     let server = Server::start();
     let (ann, admin) = (server.member("ann"), server.admin());
     let _ = admin.get("/push_blacklist/ann").succeeded();
-    assert_eq!(ann.post("/change_nickname", json!({ "new_nickname": "x" })).said(), "200 No member");
-    assert_eq!(ann.get("/remove_mine").said(), "200 Not found");
-    assert_eq!(ann.get("/sign_out_all").said(), "401 bad token");
-    assert_eq!(ann.post("/send_feedback", json!({ "post": "x" })).said(), "200 bad request");
+    assert_eq!(ann.post("/change_nickname", json!({ "new_nickname": "x" })).outcome(), "200 No member");
+    assert_eq!(ann.get("/remove_mine").outcome(), "200 Not found");
+    assert_eq!(ann.get("/sign_out_all").outcome(), "401 bad token");
+    assert_eq!(ann.post("/send_feedback", json!({ "post": "x" })).outcome(), "200 bad request");
     let credentials = json!({ "id": "ann", "pw": PASSWORD });
-    assert_eq!(server.anyone().post("/sign_in", credentials).said(), "200 blacklist user");
+    assert_eq!(server.anyone().post("/sign_in", credentials).outcome(), "200 blacklist user");
     let form = json!({ "id": "ann", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "x" });
-    assert_eq!(server.anyone().post("/sign_up", form).said(), "200 already id");
+    assert_eq!(server.anyone().post("/sign_up", form).outcome(), "200 already id");
     // Removing the member makes the id available again.
     let _ = admin.get("/admin_remove_user/ann").succeeded();
-    assert_eq!(server.member("ann").get("/get_userinfo").said(), "200 success");
+    assert_eq!(server.member("ann").get("/get_userinfo").outcome(), "200 success");
     assert_eq!(blacklisted(&admin), [""; 0]);
 }
 
@@ -114,11 +114,11 @@ fn the_last_administrator_cannot_be_removed_blacklisted_or_revoked() {
     let (bob, admin) = (server.member("bob"), server.admin());
     let refused = || {
         for path in ["/remove_mine", "/admin_remove_user/admin", "/push_blacklist/admin"] {
-            assert_eq!(admin.get(path).said(), "409 last administrator", "{path}");
+            assert_eq!(admin.get(path).outcome(), "409 last administrator", "{path}");
         }
         let revoked = server.cli(["--json", "admin", "revoke", "admin"]);
         assert_eq!((revoked.status, revoked.json()), (1, json!({ "result": "last administrator" })));
-        assert_eq!(admin.get("/check_admin").said(), "200 success");
+        assert_eq!(admin.get("/check_admin").outcome(), "200 success");
     };
     refused();
     // A blacklisted administrator cannot sign in, so it does not count.
@@ -126,11 +126,11 @@ fn the_last_administrator_cannot_be_removed_blacklisted_or_revoked() {
     let _ = admin.get("/push_blacklist/bob").succeeded();
     refused();
     let _ = admin.get("/pop_blacklist/bob").succeeded();
-    assert_eq!(bob.get("/check_admin").said(), "200 Not admin", "off the blacklist again, but signed out");
-    assert_eq!(admin.get("/remove_mine").said(), "200 success");
+    assert_eq!(bob.get("/check_admin").outcome(), "200 Not admin", "off the blacklist again, but signed out");
+    assert_eq!(admin.get("/remove_mine").outcome(), "200 success");
     let answer = server.anyone().post("/sign_in", json!({ "id": "bob", "pw": PASSWORD })).succeeded();
     let bob = bob.with_token("bob", answer.text("/access_token"));
-    assert_eq!(bob.get("/remove_mine").said(), "409 last administrator");
+    assert_eq!(bob.get("/remove_mine").outcome(), "409 last administrator");
 }
 
 #[test]
@@ -139,14 +139,14 @@ fn of_two_administrators_removing_each_other_one_stays() {
     let (bob, admin) = (server.member("bob"), server.admin());
     let _ = server.cli(["admin", "grant", "bob"]).succeeded();
     let (one, other) = std::thread::scope(|scope| {
-        let one = scope.spawn(|| admin.get("/admin_remove_user/bob").said());
-        let other = scope.spawn(|| bob.get("/admin_remove_user/admin").said());
+        let one = scope.spawn(|| admin.get("/admin_remove_user/bob").outcome());
+        let other = scope.spawn(|| bob.get("/admin_remove_user/admin").outcome());
         (one.join().unwrap(), other.join().unwrap())
     });
     // The second request came from a member who had already been removed.
-    let mut said = [one.as_str(), &other];
-    said.sort_unstable();
-    assert_eq!(said, ["200 Not admin", "200 success"]);
+    let mut outcome = [one.as_str(), &other];
+    outcome.sort_unstable();
+    assert_eq!(outcome, ["200 Not admin", "200 success"]);
 }
 
 #[test]
@@ -155,12 +155,12 @@ fn only_the_command_line_grants_and_revokes_administrators() {
     let (ann, admin) = (server.member("ann"), server.admin());
     let _ = server.cli(["admin", "grant", "ANN"]).succeeded();
     let _ = server.cli(["admin", "grant", "ann"]).succeeded();
-    assert_eq!(ann.get("/check_admin").said(), "200 success");
+    assert_eq!(ann.get("/check_admin").outcome(), "200 success");
     assert_eq!(ann.get("/get_userinfo").body["admin"], 1);
     let _ = server.cli(["admin", "revoke", "ann"]).succeeded();
-    assert_eq!(ann.get("/check_admin").said(), "200 Not admin");
-    assert_eq!(admin.get("/check_admin").said(), "200 success");
+    assert_eq!(ann.get("/check_admin").outcome(), "200 Not admin");
+    assert_eq!(admin.get("/check_admin").outcome(), "200 success");
     for path in ["/admin_grant/ann", "/admin_revoke/admin", "/grant/ann"] {
-        assert_eq!(admin.get(path).said(), "404 Not found", "{path}");
+        assert_eq!(admin.get(path).outcome(), "404 Not found", "{path}");
     }
 }

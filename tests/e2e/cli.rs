@@ -130,7 +130,7 @@ fn a_second_init_keeps_the_database_and_grants_an_existing_member() {
         let output = server.cli(["--json", "init", "--admin", "ann"]);
         assert_eq!((output.status, output.json()), (0, json!({ "result": "success", "admin": "ann" })));
     }
-    assert_eq!(ann.get("/check_admin").said(), "200 success");
+    assert_eq!(ann.get("/check_admin").outcome(), "200 success");
 }
 
 #[test]
@@ -150,12 +150,12 @@ fn passwords_come_from_input_or_a_file_and_never_from_an_argument() {
     let argument = in_directory(&["init", "--admin", "cleo", "--password", "correct horse"], "");
     assert_eq!(argument.status, 2, "{argument:?}");
     let server = Server::at(directory.path().join("tidings.db"), |_| {});
-    for (id, pw, said) in [
+    for (id, pw, outcome) in [
         ("ann", "from input", "200 success"),
         ("bob", "from a file", "200 success"),
         ("cleo", "correct horse", "200 No member"),
     ] {
-        assert_eq!(server.anyone().post("/sign_in", json!({ "id": id, "pw": pw })).said(), said);
+        assert_eq!(server.anyone().post("/sign_in", json!({ "id": id, "pw": pw })).outcome(), outcome);
     }
 }
 

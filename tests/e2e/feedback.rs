@@ -91,17 +91,17 @@ fn types_have_1_to_50_characters_and_texts_1_to_5000() {
                 json!({ "type": letter }),
                 json!({}),
             ] {
-                assert_eq!(ann.post(path, refused.clone()).said(), "200 fail", "{refused:.60}");
+                assert_eq!(ann.post(path, refused.clone()).outcome(), "200 fail", "{refused:.60}");
             }
             assert_eq!(list(&admin).len(), sent);
         }
         assert_eq!(
-            ann.request("POST", path).send().said(),
+            ann.request("POST", path).send().outcome(),
             "200 fail",
             "a request without a body has no text"
         );
-        assert_eq!(ann.form(path, &[("type", "a")]).said(), "200 fail");
-        assert_eq!(ann.form(path, &[("type", "a"), ("post", "")]).said(), "200 fail");
+        assert_eq!(ann.form(path, &[("type", "a")]).outcome(), "200 fail");
+        assert_eq!(ann.form(path, &[("type", "a"), ("post", "")]).outcome(), "200 fail");
     }
     assert_eq!(list(&admin).len(), sent);
 }
@@ -115,7 +115,7 @@ fn feedback_must_name_a_notice_that_the_member_can_see() {
     let feedback = json!({ "type": "bug", "post": "where?" });
     for notice in [UNKNOWN, "1", "%EA%B0%80", &hidden, &removed] {
         let sent = ann.post(&format!("/remove_notice/{notice}"), feedback.clone());
-        assert_eq!(sent.said(), "200 fail", "{notice}");
+        assert_eq!(sent.outcome(), "200 fail", "{notice}");
     }
     assert_eq!(list(&admin), [] as [Value; 0]);
     let _ = admin.post(&format!("/remove_notice/{hidden}"), feedback).succeeded();
@@ -133,7 +133,7 @@ fn feedback_without_a_valid_token_is_a_bad_request() {
             [format!("/remove_notice/{notice}"), format!("/remove_notice/{UNKNOWN}"), "/send_feedback".into()]
         {
             for body in [json!({ "type": "bug", "post": "text" }), json!({ "post": "" }), json!({})] {
-                assert_eq!(caller.post(&path, body.clone()).said(), "200 bad request", "{path} {body}");
+                assert_eq!(caller.post(&path, body.clone()).outcome(), "200 bad request", "{path} {body}");
             }
         }
     }
@@ -151,12 +151,12 @@ fn only_administrators_read_and_close_feedback() {
     for caller in [server.anyone(), ann.with_token("admin", "forged")] {
         for path in ["/get_all_feedback", &done] {
             let refused = caller.get(path);
-            assert_eq!(refused.said(), "401 bad token", "{path}");
+            assert_eq!(refused.outcome(), "401 bad token", "{path}");
             assert_eq!(refused.header("WWW-Authenticate"), "Bearer");
         }
     }
     for path in ["/get_all_feedback", &done, &format!("/update_feedback/{UNKNOWN}/0")] {
-        assert_eq!(ann.get(path).said(), "403 Not admin", "{path}");
+        assert_eq!(ann.get(path).outcome(), "403 Not admin", "{path}");
     }
     assert_eq!(feedback_with_text(&admin, "first")["activation"], 1);
 
@@ -169,10 +169,14 @@ fn only_administrators_read_and_close_feedback() {
     }
     for wrong in ["2", "-1", "x", "0.5", "99999999999999999999", "%EA%B0%80"] {
         let set = admin.get(&format!("/update_feedback/{id}/{wrong}"));
-        assert_eq!(set.said(), "400 bad request", "{wrong}");
+        assert_eq!(set.outcome(), "400 bad request", "{wrong}");
     }
     for unknown in [UNKNOWN, "1", "%EA%B0%80"] {
-        assert_eq!(admin.get(&format!("/update_feedback/{unknown}/0")).said(), "404 Not found", "{unknown}");
+        assert_eq!(
+            admin.get(&format!("/update_feedback/{unknown}/0")).outcome(),
+            "404 Not found",
+            "{unknown}"
+        );
     }
     assert_eq!(feedback_with_text(&admin, "first")["activation"], 0);
 }

@@ -44,7 +44,7 @@ fn an_unknown_path_is_not_found_whatever_the_method() {
     for unknown in unknown {
         for method in ["GET", "POST", "PUT", "DELETE"] {
             let answer = server.anyone().request(method, unknown).send();
-            assert_eq!(answer.said(), "404 Not found", "{method} {unknown}");
+            assert_eq!(answer.outcome(), "404 Not found", "{method} {unknown}");
             assert_eq!(answer.header("content-type"), "application/json; charset=utf-8");
             assert_eq!(answer.header("allow"), "");
         }
@@ -60,9 +60,9 @@ fn a_known_path_with_another_method_is_405_with_an_allow_header() {
         let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"];
         for method in methods.into_iter().filter(|method| !allowed.contains(method)) {
             let answer = server.anyone().request(method, &path(operation)).send();
-            assert_eq!(answer.said(), "405 method not allowed", "{method} {}", operation.path);
-            let said: BTreeSet<_> = answer.header("allow").split(", ").collect();
-            assert_eq!(said, allowed, "{method} {}", operation.path);
+            assert_eq!(answer.outcome(), "405 method not allowed", "{method} {}", operation.path);
+            let outcome: BTreeSet<_> = answer.header("allow").split(", ").collect();
+            assert_eq!(outcome, allowed, "{method} {}", operation.path);
         }
     }
 }
@@ -82,9 +82,9 @@ fn head_is_refused_like_any_other_method() {
 fn the_method_is_checked_before_token_and_body() {
     let server = Server::start();
     let answer = server.anyone().request("PUT", "/insert_notice").body("text/plain", "x").send();
-    assert_eq!(answer.said(), "405 method not allowed");
+    assert_eq!(answer.outcome(), "405 method not allowed");
     let answer = server.anyone().with_token("x", "a.b.c").get("/update_main_info");
-    assert_eq!(answer.said(), "405 method not allowed");
+    assert_eq!(answer.outcome(), "405 method not allowed");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn every_operation_with_a_body_takes_it_as_a_form_too() {
         for commas in [false, true] {
             n += 1;
             let answer = send_form(&caller, &path, &as_form(&operation.body_with(n).unwrap(), commas));
-            assert_eq!(answer.said(), "200 success", "{}", operation.name());
+            assert_eq!(answer.outcome(), "200 success", "{}", operation.name());
             if operation.path == "/change_pw" {
                 caller = caller.with_token("admin", answer.text("/access_token"));
             }
@@ -210,7 +210,7 @@ fn a_form_is_read_like_json() {
     assert_eq!(admin.get("/get_all_notice").column("notice_list", "activation"), ["0"]);
     for wrong in ["", "x", "2", "0x0", " 0"] {
         let fields = [("title", "x"), ("post", "x"), ("activation", wrong)];
-        assert_eq!(admin.form("/insert_notice", &fields).said(), "400 bad request", "{wrong:?}");
+        assert_eq!(admin.form("/insert_notice", &fields).outcome(), "400 bad request", "{wrong:?}");
     }
 }
 
@@ -220,7 +220,7 @@ fn content_types_are_recognised_in_any_case_and_with_parameters() {
     let _ = server.member("ann");
     let (json, form) = (json!({ "id": "ann", "pw": PASSWORD }).to_string(), "id=ann&pw=correct+horse");
     let sign_in = |content_type: &str, body: &str| {
-        server.anyone().request("POST", "/sign_in").body(content_type, body).send().said()
+        server.anyone().request("POST", "/sign_in").body(content_type, body).send().outcome()
     };
     for json_type in ["application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8"]
     {
@@ -241,7 +241,7 @@ fn content_types_are_recognised_in_any_case_and_with_parameters() {
     let anyone = server.anyone();
     let gzip = anyone.request("POST", "/sign_in").header("Content-Encoding", "gzip");
     let gzip = gzip.body("application/json", json);
-    assert_eq!(gzip.send().said(), "415 unsupported media type");
+    assert_eq!(gzip.send().outcome(), "415 unsupported media type");
 }
 
 #[test]
@@ -252,18 +252,18 @@ fn everything_is_served_under_the_base_path_and_nothing_outside_it() {
         });
         let form = json!({ "id": "ann", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "Ann" });
         let anyone = server.anyone();
-        assert_eq!(anyone.post("/sign_up", form.clone()).said(), "404 Not found");
+        assert_eq!(anyone.post("/sign_up", form.clone()).outcome(), "404 Not found");
         let token = anyone.post("/api/sign_up", form).succeeded().text("/access_token");
         let ann = anyone.with_token("ann", token);
-        assert_eq!(ann.get("/api/get_userinfo").said(), "200 success");
+        assert_eq!(ann.get("/api/get_userinfo").outcome(), "200 success");
         for path in ["/api/healthz", "/api/readyz", "/api/get_popularity_newsfeed"] {
-            assert_eq!(anyone.get(path).said(), "200 success", "{path}");
+            assert_eq!(anyone.get(path).outcome(), "200 success", "{path}");
         }
         assert_eq!(anyone.get("/api/openapi.json").status, 200);
         for path in
             ["/healthz", "/api", "/api/", "/apihealthz", "/API/healthz", "/api/api/healthz", "/openapi.json"]
         {
-            assert_eq!(anyone.get(path).said(), "404 Not found", "{path}");
+            assert_eq!(anyone.get(path).outcome(), "404 Not found", "{path}");
         }
         assert_eq!(anyone.request("PUT", "/api/sign_up").send().header("allow"), "POST");
     }
@@ -304,7 +304,7 @@ fn large_responses_are_compressed_for_clients_that_accept_it() {
         }
     }
     let small = server.anyone().request("GET", "/healthz").header("Accept-Encoding", "gzip").send();
-    assert_eq!((small.header("content-encoding"), small.said().as_str()), ("", "200 success"));
+    assert_eq!((small.header("content-encoding"), small.outcome().as_str()), ("", "200 success"));
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn the_rate_limit_bounds_a_clients_requests_per_second() {
     let server = Server::with(|serve| {
         serve.args(["--rate-limit", "3", "--trust-proxy", "127.0.0.1"]);
     });
-    let from = |address: &str| server.anyone().with_header("X-Forwarded-For", address);
+    let from = |address: &str| server.caller_at(address);
     let (here, there) = (from("203.0.113.7"), from("203.0.113.8"));
     let mut done = 0;
     wait_until("the limit is reached", || {
@@ -321,16 +321,16 @@ fn the_rate_limit_bounds_a_clients_requests_per_second() {
             done += 1;
             return false;
         }
-        assert_eq!(answer.said(), "429 too many requests");
+        assert_eq!(answer.outcome(), "429 too many requests");
         assert_eq!(answer.header("retry-after"), "1");
         true
     });
     assert!(done >= 3, "{done}");
-    assert_eq!(there.get("/get_all_notice").said(), "200 success");
-    assert_eq!(here.get("/healthz").said(), "200 success");
+    assert_eq!(there.get("/get_all_notice").outcome(), "200 success");
+    assert_eq!(here.get("/healthz").outcome(), "200 success");
     wait_until("the next second has begun", || here.get("/get_all_notice").status == 200);
     let without = Server::start();
     for _ in 0..50 {
-        assert_eq!(without.anyone().get("/get_all_notice").said(), "200 success");
+        assert_eq!(without.anyone().get("/get_all_notice").outcome(), "200 success");
     }
 }

@@ -221,12 +221,12 @@ fn only_administrators_import() {
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     for caller in [server.anyone(), ann.with_token("admin", "forged")] {
-        assert_eq!(import(&caller, NDJSON, sample::RUST_BLOG).said(), "401 bad token");
+        assert_eq!(import(&caller, NDJSON, sample::RUST_BLOG).outcome(), "401 bad token");
     }
-    assert_eq!(import(&ann, NDJSON, sample::RUST_BLOG).said(), "403 Not admin");
+    assert_eq!(import(&ann, NDJSON, sample::RUST_BLOG).outcome(), "403 Not admin");
     for content_type in ["text/plain", "text/csv", "multipart/form-data; boundary=x"] {
         let refused = import(&admin, content_type, sample::RUST_BLOG);
-        assert_eq!(refused.said(), "415 unsupported media type", "{content_type}");
+        assert_eq!(refused.outcome(), "415 unsupported media type", "{content_type}");
     }
     assert_eq!(server.anyone().get("/get_categories").succeeded().list("categories"), [] as [Value; 0]);
 }

@@ -7,16 +7,6 @@ use tidings_tests::{Answer, Caller, PASSWORD, Server};
 
 const FLOOD: usize = 12;
 
-fn behind_a_proxy(more: &'static [&'static str]) -> Server {
-    Server::with(move |serve| {
-        serve.args(["--trust-proxy", "127.0.0.1"]).args(more);
-    })
-}
-
-fn from(server: &Server, address: &str) -> Caller {
-    server.anyone().with_header("X-Forwarded-For", address)
-}
-
 fn sign_up(caller: &Caller, id: &str) -> Answer {
     caller.post("/sign_up", json!({ "id": id, "pw": PASSWORD, "pw_check": PASSWORD, "nickname": id }))
 }
@@ -28,7 +18,7 @@ fn sign_in(caller: &Caller, id: &str, pw: &str) -> Answer {
 /// Asserts that the request was refused by a limit, with a `Retry-After` of at most 61 seconds.
 #[track_caller]
 fn assert_too_many(answer: &Answer) {
-    assert_eq!(answer.said(), "429 too many requests");
+    assert_eq!(answer.outcome(), "429 too many requests");
     let wait: u64 = answer.header("retry-after").parse().unwrap();
     assert!((1..=61).contains(&wait), "{wait}");
 }
@@ -60,85 +50,85 @@ fn during(flood: impl Fn(usize, usize) -> Answer + Sync, work: impl FnOnce()) {
 
 #[test]
 fn sign_ins_of_others_succeed_while_one_network_floods_sign_ups() {
-    let server = behind_a_proxy(&["--hash-queue", "2", "--sign-up-limit", "off"]);
+    let server = Server::behind_a_proxy(&["--hash-queue", "2", "--sign-up-limit", "off"]);
     let _ = server.member("ann");
-    let flooder = |client: usize| from(&server, &format!("203.0.113.{client}"));
+    let flooder = |client: usize| server.caller_at(&format!("203.0.113.{client}"));
     let flood = |client: usize, n: usize| sign_up(&flooder(client), &format!("flood-{client}-{n}"));
     during(flood, || {
         for n in 0..8 {
-            let answer = sign_in(&from(&server, &format!("198.51.{n}.1")), "ann", PASSWORD);
-            assert_eq!(answer.said(), "200 success");
+            let answer = sign_in(&server.caller_at(&format!("198.51.{n}.1")), "ann", PASSWORD);
+            assert_eq!(answer.outcome(), "200 success");
         }
     });
 }
 
 #[test]
 fn sign_ins_of_others_succeed_while_one_network_floods_failing_sign_ins() {
-    let server = behind_a_proxy(&["--hash-queue", "2", "--sign-in-slowing", "off"]);
+    let server = Server::behind_a_proxy(&["--hash-queue", "2", "--sign-in-slowing", "off"]);
     let _ = server.member("ann");
-    let flooder = |client: usize| from(&server, &format!("2001:db8:1:{client}::1"));
+    let flooder = |client: usize| server.caller_at(&format!("2001:db8:1:{client}::1"));
     let flood = |client: usize, n: usize| sign_in(&flooder(client), &format!("nobody-{n}"), PASSWORD);
     during(flood, || {
         for n in 0..8 {
-            let answer = sign_in(&from(&server, &format!("2001:db8:2:{n}::1")), "ann", PASSWORD);
-            assert_eq!(answer.said(), "200 success");
+            let answer = sign_in(&server.caller_at(&format!("2001:db8:2:{n}::1")), "ann", PASSWORD);
+            assert_eq!(answer.outcome(), "200 success");
         }
-        assert_eq!(sign_up(&from(&server, "198.51.100.1"), "bob").said(), "200 success");
+        assert_eq!(sign_up(&server.caller_at("198.51.100.1"), "bob").outcome(), "200 success");
     });
 }
 
 #[test]
 fn the_sign_up_limit_counts_each_client_separately() {
-    let server = behind_a_proxy(&["--sign-up-limit", "1", "--sign-up-burst", "2"]);
-    let here = from(&server, "203.0.113.7");
-    assert_eq!(sign_up(&here, "ann").said(), "200 success");
-    assert_eq!(sign_up(&here, "ann").said(), "200 already id");
+    let server = Server::behind_a_proxy(&["--sign-up-limit", "1", "--sign-up-burst", "2"]);
+    let here = server.caller_at("203.0.113.7");
+    assert_eq!(sign_up(&here, "ann").outcome(), "200 success");
+    assert_eq!(sign_up(&here, "ann").outcome(), "200 already id");
     assert_too_many(&sign_up(&here, "bob"));
-    assert_eq!(sign_up(&from(&server, "203.0.113.8"), "bob").said(), "200 success");
-    assert_eq!(sign_in(&here, "ann", PASSWORD).said(), "200 success");
+    assert_eq!(sign_up(&server.caller_at("203.0.113.8"), "bob").outcome(), "200 success");
+    assert_eq!(sign_in(&here, "ann", PASSWORD).outcome(), "200 success");
 
     let without = Server::with(|serve| {
         serve.args(["--sign-up-limit", "0", "--sign-up-burst", "1"]);
     });
     for id in ["ann", "bob", "cat"] {
-        assert_eq!(sign_up(&without.anyone(), id).said(), "200 success");
+        assert_eq!(sign_up(&without.anyone(), id).outcome(), "200 success");
     }
 }
 
 #[test]
 fn the_search_limit_covers_every_kind_of_search() {
-    let server = behind_a_proxy(&["--search-limit", "4", "--guest-write-limit", "off"]);
+    let server = Server::behind_a_proxy(&["--search-limit", "4", "--guest-write-limit", "off"]);
     let ann = server.member("ann").with_header("X-Forwarded-For", "203.0.113.7");
     let search = json!({ "search": "rust" });
     for path in ["/priority_search/1", "/category_search/a/1", "/domain_search", "/get_similarity_words"] {
-        assert_eq!(ann.post(path, search.clone()).said(), "200 success", "{path}");
+        assert_eq!(ann.post(path, search.clone()).outcome(), "200 success", "{path}");
     }
     for path in ["/priority_search/1", "/category_search/a/1", "/domain_search", "/get_similarity_words"] {
         assert_too_many(&ann.post(path, search.clone()));
     }
-    assert_eq!(ann.post("/search_logging", search.clone()).said(), "200 success");
-    assert_eq!(from(&server, "203.0.113.8").post("/domain_search", search).said(), "200 success");
+    assert_eq!(ann.post("/search_logging", search.clone()).outcome(), "200 success");
+    assert_eq!(server.caller_at("203.0.113.8").post("/domain_search", search).outcome(), "200 success");
 }
 
 #[test]
 fn the_guest_write_limit_counts_only_requests_without_a_token() {
-    let server = behind_a_proxy(&["--guest-write-limit", "3"]);
-    let here = from(&server, "203.0.113.7");
+    let server = Server::behind_a_proxy(&["--guest-write-limit", "3"]);
+    let here = server.caller_at("203.0.113.7");
     let ann = server.member("ann").with_header("X-Forwarded-For", "203.0.113.7");
     let forged = here.with_token("ann", "a.b.c");
-    assert_eq!(here.get("/insert_device/pc").said(), "200 success");
-    assert_eq!(here.get("/post_view/0123456789abcdef01234567").said(), "404 Not found");
-    assert_eq!(forged.post("/search_logging", json!({ "search": "rust" })).said(), "200 success");
+    assert_eq!(here.get("/insert_device/pc").outcome(), "200 success");
+    assert_eq!(here.get("/post_view/0123456789abcdef01234567").outcome(), "404 Not found");
+    assert_eq!(forged.post("/search_logging", json!({ "search": "rust" })).outcome(), "200 success");
     assert_too_many(&here.get("/insert_device/pc"));
     assert_too_many(&forged.get("/post_like/0123456789abcdef01234567"));
-    assert_eq!(here.get("/get_device").said(), "200 success", "reads do not count");
-    assert_eq!(ann.get("/insert_device/pc").said(), "200 success");
-    assert_eq!(from(&server, "203.0.113.8").get("/insert_device/pc").said(), "200 success");
+    assert_eq!(here.get("/get_device").outcome(), "200 success", "reads do not count");
+    assert_eq!(ann.get("/insert_device/pc").outcome(), "200 success");
+    assert_eq!(server.caller_at("203.0.113.8").get("/insert_device/pc").outcome(), "200 success");
 }
 
 #[test]
 fn unknown_paths_and_wrong_methods_are_rate_limited() {
-    let server = behind_a_proxy(&["--rate-limit", "1"]);
+    let server = Server::behind_a_proxy(&["--rate-limit", "1"]);
     let refused = |caller: &Caller, method: &str, path: &str| {
         // The limit is one per second: one of three requests in a row is refused, unless two seconds pass.
         (0..100).map(|_| caller.request(method, path).send()).find(|answer| answer.status == 429)
@@ -146,13 +136,16 @@ fn unknown_paths_and_wrong_methods_are_rate_limited() {
     for (n, (method, path)) in
         [("GET", "/nowhere"), ("POST", "/get_userinfo"), ("GET", "/get_userinfo")].into_iter().enumerate()
     {
-        let caller = from(&server, &format!("203.0.113.{n}"));
+        let caller = server.caller_at(&format!("203.0.113.{n}"));
         let refused = refused(&caller, method, path).unwrap_or_else(|| panic!("{method} {path}"));
-        assert_eq!((refused.said().as_str(), refused.header("retry-after")), ("429 too many requests", "1"));
+        assert_eq!(
+            (refused.outcome().as_str(), refused.header("retry-after")),
+            ("429 too many requests", "1")
+        );
     }
-    let caller = from(&server, "203.0.113.66");
+    let caller = server.caller_at("203.0.113.66");
     for path in ["/healthz", "/readyz"].repeat(10) {
-        assert_eq!(caller.get(path).said(), "200 success", "{path}");
+        assert_eq!(caller.get(path).outcome(), "200 success", "{path}");
     }
 }
 
@@ -164,14 +157,14 @@ fn a_large_body_is_read_like_a_small_one() {
         let (text, url) = ("x".repeat(length), format!("https://a.example/{n}"));
         let more = "y".repeat(length);
         let fields = json!({ "title": "Long", "url": url, "post": text, "more": [more] });
-        assert_eq!(admin.post("/insert_post", fields).said(), "200 success", "{length}");
+        assert_eq!(admin.post("/insert_post", fields).outcome(), "200 success", "{length}");
         let (title, more) = ("Form", "y".repeat(length));
         let form = [("title", title), ("url", &format!("{url}/form")), ("post", &text), ("more", &more)];
-        assert_eq!(admin.form("/insert_post", &form).said(), "200 success", "{length}");
+        assert_eq!(admin.form("/insert_post", &form).outcome(), "200 success", "{length}");
     }
     let deep = format!(r#"{{"id":"ann","pw":"x","more":{}{}}}"#, "[".repeat(20_000), "]".repeat(20_000));
     let answer = server.anyone().request("POST", "/sign_in").body("application/json", deep).send();
-    assert_eq!(answer.said(), "400 bad request");
+    assert_eq!(answer.outcome(), "400 bad request");
     let answer = server.anyone().request("POST", "/sign_in").body("text/plain", "x".repeat(20_000)).send();
-    assert_eq!(answer.said(), "415 unsupported media type");
+    assert_eq!(answer.outcome(), "415 unsupported media type");
 }

@@ -49,12 +49,12 @@ fn lines_have_up_to_50_characters_and_one_must_be_given() {
             json!({}),
         ] {
             assert_eq!(
-                admin.post("/update_main_info", refused.clone()).said(),
+                admin.post("/update_main_info", refused.clone()).outcome(),
                 "400 bad request",
                 "{refused}"
             );
         }
-        assert_eq!(admin.request("POST", "/update_main_info").send().said(), "400 bad request");
+        assert_eq!(admin.request("POST", "/update_main_info").send().outcome(), "400 bad request");
         assert_eq!(lines(&server), json!([longest, longest]));
     }
 }
@@ -67,9 +67,9 @@ fn only_administrators_write_the_lines() {
     let mine = json!({ "new_info_1": "mine" });
     for caller in [server.anyone(), ann.with_token("admin", "forged")] {
         let refused = caller.post("/update_main_info", mine.clone());
-        assert_eq!(refused.said(), "401 bad token");
+        assert_eq!(refused.outcome(), "401 bad token");
         assert_eq!(refused.header("WWW-Authenticate"), "Bearer");
     }
-    assert_eq!(ann.post("/update_main_info", mine).said(), "403 Not admin");
+    assert_eq!(ann.post("/update_main_info", mine).outcome(), "403 Not admin");
     assert_eq!(lines(&server), json!(["a", "b"]));
 }

@@ -65,7 +65,7 @@ fn a_campus_starts_the_service_fills_it_uses_it_and_loses_nothing() {
     // A member signs up and reads.
     let form = json!({ "id": "ann", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "앤" });
     let ann = anyone.with_token("ann", anyone.post("/sign_up", form).text("/access_token"));
-    assert_eq!(ann.get("/check_admin").said(), "200 Not admin");
+    assert_eq!(ann.get("/check_admin").outcome(), "200 Not admin");
     wait_until("the feeds show the posts", || {
         anyone.get("/get_popularity_newsfeed").succeeded().list("newsfeed").len() == count
     });

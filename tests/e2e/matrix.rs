@@ -97,7 +97,7 @@ impl Fixture {
 
     /// Asserts that the server is ready, the database is intact and the log has no error.
     fn check(mut self) {
-        assert_eq!(self.server.anyone().get("/readyz").said(), "200 success");
+        assert_eq!(self.server.anyone().get("/readyz").outcome(), "200 success");
         assert_eq!(self.server.integrity(), "ok");
         let log = self.server.stop().log;
         assert!(!log.contains("panicked") && !log.contains("ERROR"), "{log}");
@@ -113,12 +113,12 @@ fn invalidates_the_token(operation: &Operation) -> bool {
 ///
 /// # Panics
 /// If the status is 500 or higher, or the answer is not JSON.
-fn said(operation: &Operation, case: &str, answer: &Answer) -> String {
+fn outcome(operation: &Operation, case: &str, answer: &Answer) -> String {
     let name = operation.name();
     assert!(answer.status < 500, "{name}, {case}: {answer:?}");
     assert_eq!(answer.header("content-type"), "application/json; charset=utf-8", "{name}, {case}");
     let errors = answer.body["errors"].as_array().is_some_and(|errors| !errors.is_empty());
-    if errors { format!("{} with errors", answer.said()) } else { answer.said() }
+    if errors { format!("{} with errors", answer.outcome()) } else { answer.outcome() }
 }
 
 /// The answers of each operation, with the callers or inputs that got them.

@@ -46,7 +46,7 @@ fn the_metrics_report_responses_and_the_store() {
     for _ in 0..3 {
         let _ = ann.get(&format!("/post_like/{id}")).succeeded();
     }
-    assert_eq!(ann.post("/insert_notice", json!({})).said(), "200 Not admin");
+    assert_eq!(ann.post("/insert_notice", json!({})).outcome(), "200 Not admin");
     let _ = server.anyone().get("/get_popularity_newsfeed").succeeded();
 
     let (status, page) = get(metrics, "/metrics");

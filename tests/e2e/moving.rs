@@ -52,10 +52,10 @@ fn members_are_imported_while_the_server_runs_and_sign_in_as_before() {
     "#);
     let sign_in = |id: &str, pw: &str| server.anyone().post("/sign_in", json!({"id": id, "pw": pw}));
     for id in ["ann", "BEN", "ann"] {
-        assert_eq!(sign_in(id, "wrong horse").said(), "200 incorrect pw");
-        assert_eq!(sign_in(id, "correct horse").said(), "200 success");
+        assert_eq!(sign_in(id, "wrong horse").outcome(), "200 incorrect pw");
+        assert_eq!(sign_in(id, "correct horse").outcome(), "200 success");
     }
-    assert_eq!(sign_in("dan", "").said(), "200 incorrect pw");
+    assert_eq!(sign_in("dan", "").outcome(), "200 incorrect pw");
     let token = sign_in("ann", "correct horse").body["access_token"].as_str().unwrap().to_owned();
     let info = server.anyone().with_token("ann", token).get("/get_userinfo").body;
     let shown = ["user_id", "user_name", "user_major", "nickname"].map(|name| info[name].clone());
@@ -165,8 +165,8 @@ fn an_interrupted_import_reports_its_progress_and_resumes_when_repeated() {
     writer.join().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     let there = members(server.database());
-    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&said["result"], &said["inserted"]), (&json!("interrupted"), &json!(there)));
+    let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&outcome["result"], &outcome["inserted"]), (&json!("interrupted"), &json!(there)));
     assert!(String::from_utf8(output.stderr).unwrap().contains("run the command again"));
     assert_eq!(server.integrity(), "ok");
     let input: String =
@@ -192,9 +192,9 @@ fn interrupted(import: Child) -> Value {
     let output = import.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("run the command again"), "{output:?}");
-    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(said["result"], "interrupted", "{said}");
-    said
+    let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(outcome["result"], "interrupted", "{outcome}");
+    outcome
 }
 
 #[test]
@@ -207,9 +207,9 @@ fn an_import_interrupted_while_waiting_for_input_reports_its_progress() {
     // An incomplete line, which must not be imported.
     write!(stdin, "{{\"id\": \"member-x").unwrap();
     wait_until("the second batch is written", || members(server.database()) > 500);
-    let said = interrupted(import);
-    assert_eq!(said["inserted"], members(server.database()), "{said}");
-    assert_eq!(said["errors"], json!([]));
+    let outcome = interrupted(import);
+    assert_eq!(outcome["inserted"], members(server.database()), "{outcome}");
+    assert_eq!(outcome["errors"], json!([]));
 }
 
 #[cfg(target_os = "linux")]
@@ -223,7 +223,7 @@ fn an_import_interrupted_before_reading_changes_nothing() {
             let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
             u64::from_str_radix(caught.trim(), 16).unwrap() & 0b10 != 0
         });
-        let said = interrupted(import);
-        assert_eq!((&said["inserted"], &said["errors"]), (&json!(0), &json!([])), "{kind}");
+        let outcome = interrupted(import);
+        assert_eq!((&outcome["inserted"], &outcome["errors"]), (&json!(0), &json!([])), "{kind}");
     }
 }

@@ -127,7 +127,7 @@ fn a_page_has_150_posts_by_default_and_at_most_300() {
         }
         for limit in ["0", "301", "-1", "x", "1.5", "", "99999999999999999999", "%EA%B0%80"] {
             let refused = server.anyone().get(&format!("{path}?limit={limit}"));
-            assert_eq!(refused.said(), "400 bad request", "{path} {limit}");
+            assert_eq!(refused.outcome(), "400 bad request", "{path} {limit}");
         }
     }
 }
@@ -274,7 +274,7 @@ fn opening_a_topic_feed_adds_it_to_the_members_list() {
     let next = feed(&server.anyone(), "/get_newsfeed_of_topic/all?limit=1").text("/next");
     let _ = feed(&ann, &format!("/get_newsfeed_of_topic/all?next={next}"));
     let _ = feed(&ann.with_token("ann", "forged"), "/get_newsfeed_of_topic/all");
-    assert_eq!(ann.get("/get_newsfeed_of_topic/all?limit=0").said(), "400 bad request");
+    assert_eq!(ann.get("/get_newsfeed_of_topic/all?limit=0").outcome(), "400 bad request");
     assert_eq!(opened(), [] as [Value; 0]);
 
     let _ = feed(&ann, "/get_newsfeed_of_topic/all");

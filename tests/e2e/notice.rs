@@ -80,7 +80,7 @@ fn titles_have_1_to_200_characters_and_texts_1_to_20000() {
             json!({ "title": letter.repeat(201), "post": letter }),
             json!({ "title": letter, "post": letter.repeat(20_001) }),
         ] {
-            assert_eq!(admin.post("/insert_notice", refused).said(), "400 bad request");
+            assert_eq!(admin.post("/insert_notice", refused).outcome(), "400 bad request");
             assert_eq!(titles(&admin), expected);
         }
     }
@@ -96,7 +96,7 @@ fn titles_have_1_to_200_characters_and_texts_1_to_20000() {
         json!({ "title": "a list", "post": ["a", "b"] }),
     ] {
         let answer = admin.post("/insert_notice", refused.clone());
-        assert_eq!(answer.said(), "400 bad request", "{refused}");
+        assert_eq!(answer.outcome(), "400 bad request", "{refused}");
     }
     assert_eq!(all(&admin), before);
 }
@@ -114,9 +114,9 @@ fn activation_is_0_or_1_and_1_when_it_is_not_given() {
     let before = all(&admin);
     for activation in [json!(2), json!(-1), json!(0.5), json!("on"), json!([1]), json!(true)] {
         let notice = json!({ "title": "t", "post": "p", "activation": activation });
-        assert_eq!(admin.post("/insert_notice", notice.clone()).said(), "400 bad request", "{activation}");
+        assert_eq!(admin.post("/insert_notice", notice.clone()).outcome(), "400 bad request", "{activation}");
         let update = admin.post(&format!("/update_notice/{id}"), notice);
-        assert_eq!(update.said(), "400 bad request", "{activation}");
+        assert_eq!(update.outcome(), "400 bad request", "{activation}");
     }
     assert_eq!(all(&admin), before);
 }
@@ -138,7 +138,7 @@ fn forms_are_read_like_json() {
     let _ = update.send().succeeded();
     assert_eq!(titles(&server.anyone()), ["Library hours"]);
     for refused in [[("title", "t"), ("activation", "0")], [("title", "t"), ("activation", "yes")]] {
-        assert_eq!(admin.form("/insert_notice", &refused).said(), "400 bad request", "{refused:?}");
+        assert_eq!(admin.form("/insert_notice", &refused).outcome(), "400 bad request", "{refused:?}");
     }
     assert_eq!(titles(&admin), ["Library hours"]);
 }
@@ -152,7 +152,7 @@ fn a_hidden_notice_exists_for_administrators_only() {
     let readers = [server.anyone(), ann.clone(), ann.with_token("x", "no.such.token")];
     for reader in &readers {
         assert_eq!(titles(reader), ["shown"]);
-        assert_eq!(get(reader, &hidden).said(), "404 Not found");
+        assert_eq!(get(reader, &hidden).outcome(), "404 Not found");
     }
     assert_eq!(titles(&admin), ["hidden", "shown"]);
     assert_eq!(
@@ -169,7 +169,7 @@ fn a_hidden_notice_exists_for_administrators_only() {
     let _ = admin.post(&format!("/update_notice/{hidden}"), json!({ "activation": 0 })).succeeded();
     for reader in &readers {
         assert_eq!(titles(reader), ["shown"]);
-        assert_eq!(get(reader, &hidden).said(), "404 Not found");
+        assert_eq!(get(reader, &hidden).outcome(), "404 Not found");
     }
     assert_eq!(get(&admin, &hidden).body["notice_list"]["view"], 5);
 
@@ -206,7 +206,7 @@ fn an_update_changes_what_it_names_and_nothing_else() {
         json!({ "title": ["list"] }),
     ] {
         let update = admin.post(&format!("/update_notice/{other}"), refused.clone());
-        assert_eq!(update.said(), "400 bad request", "{refused}");
+        assert_eq!(update.outcome(), "400 bad request", "{refused}");
     }
     assert_eq!(all(&admin), expected);
 }
@@ -219,9 +219,12 @@ fn a_removed_notice_is_gone() {
     let removed = admin.get(&format!("/remove_notice/{one}")).succeeded();
     assert_eq!(removed.body, json!({ "result": "success" }));
     assert_eq!(titles(&server.anyone()), ["two"]);
-    assert_eq!(get(&admin, &one).said(), "404 Not found");
-    assert_eq!(admin.post(&format!("/update_notice/{one}"), json!({ "title": "t" })).said(), "404 Not found");
-    assert_eq!(admin.get(&format!("/remove_notice/{one}")).said(), "200 Not found");
+    assert_eq!(get(&admin, &one).outcome(), "404 Not found");
+    assert_eq!(
+        admin.post(&format!("/update_notice/{one}"), json!({ "title": "t" })).outcome(),
+        "404 Not found"
+    );
+    assert_eq!(admin.get(&format!("/remove_notice/{one}")).outcome(), "200 Not found");
     assert_eq!(titles(&server.anyone()), ["two"]);
     let _ = get(&server.anyone(), &two).succeeded();
 }
@@ -233,11 +236,11 @@ fn a_malformed_id_is_not_found() {
     insert(&admin, sample::notice("only"));
     let before = all(&admin);
     for id in MALFORMED.into_iter().chain([UNKNOWN]) {
-        assert_eq!(get(&admin, id).said(), "404 Not found", "{id}");
-        assert_eq!(get(&server.anyone(), id).said(), "404 Not found", "{id}");
+        assert_eq!(get(&admin, id).outcome(), "404 Not found", "{id}");
+        assert_eq!(get(&server.anyone(), id).outcome(), "404 Not found", "{id}");
         let update = admin.post(&format!("/update_notice/{id}"), json!({ "title": "t" }));
-        assert_eq!(update.said(), "404 Not found", "{id}");
-        assert_eq!(admin.get(&format!("/remove_notice/{id}")).said(), "200 Not found", "{id}");
+        assert_eq!(update.outcome(), "404 Not found", "{id}");
+        assert_eq!(admin.get(&format!("/remove_notice/{id}")).outcome(), "200 Not found", "{id}");
     }
     assert_eq!(all(&admin), before);
 }
@@ -249,12 +252,12 @@ fn only_administrators_change_notices() {
     let id = insert(&admin, sample::notice("only"));
     let before = all(&admin);
     for caller in [server.anyone(), ann.clone(), ann.with_token("ann", "forged"), ann.with_token("ann", "")] {
-        assert_eq!(caller.post("/insert_notice", sample::notice("mine")).said(), "200 Not admin");
+        assert_eq!(caller.post("/insert_notice", sample::notice("mine")).outcome(), "200 Not admin");
         // The answer does not reveal whether the notice exists.
         for id in [&id, UNKNOWN] {
             let update = caller.post(&format!("/update_notice/{id}"), json!({ "title": "mine" }));
-            assert_eq!(update.said(), "200 Not admin");
-            assert_eq!(caller.get(&format!("/remove_notice/{id}")).said(), "200 Not admin");
+            assert_eq!(update.outcome(), "200 Not admin");
+            assert_eq!(caller.get(&format!("/remove_notice/{id}")).outcome(), "200 Not admin");
         }
     }
     assert_eq!(all(&admin), before);

@@ -88,9 +88,9 @@ fn a_post_needs_a_title_and_a_url_and_the_rest_has_defaults() {
     assert_eq!(post, expected);
     for refused in [json!({}), json!({ "title": "no url" }), json!({ "url": "https://example.org/no-title" })]
     {
-        assert_eq!(admin.post("/insert_post", refused.clone()).said(), "400 bad request", "{refused}");
+        assert_eq!(admin.post("/insert_post", refused.clone()).outcome(), "400 bad request", "{refused}");
     }
-    assert_eq!(admin.request("POST", "/insert_post").send().said(), "400 bad request");
+    assert_eq!(admin.request("POST", "/insert_post").send().outcome(), "400 bad request");
 }
 
 #[test]
@@ -140,10 +140,10 @@ fn each_field_keeps_its_bounds_to_the_character() {
     ] {
         let mut post = sample::post("refused");
         post[field] = wrong.clone();
-        assert_eq!(admin.post("/insert_post", post).said(), "400 bad request", "{field} {wrong:.80}");
+        assert_eq!(admin.post("/insert_post", post).outcome(), "400 bad request", "{field} {wrong:.80}");
         let update =
             admin.post(&format!("/update_post/{id}"), json!({ field: wrong, "img": "https://a.org/b.png" }));
-        assert_eq!(update.said(), "400 bad request", "{field} {wrong:.80}");
+        assert_eq!(update.outcome(), "400 bad request", "{field} {wrong:.80}");
     }
     assert!(get(&server, &id) == stored, "a refused update changes nothing");
     let search = server.anyone().post("/priority_search/10", json!({ "search": "refused" }));
@@ -190,8 +190,8 @@ fn two_posts_never_have_the_same_url() {
     let before = (get(&server, &one), get(&server, &two));
     let mut again = sample::post("again");
     again["url"] = before.0["url"].clone();
-    assert_eq!(admin.post("/insert_post", again.clone()).said(), "409 already url");
-    assert_eq!(admin.post(&format!("/update_post/{two}"), again).said(), "409 already url");
+    assert_eq!(admin.post("/insert_post", again.clone()).outcome(), "409 already url");
+    assert_eq!(admin.post(&format!("/update_post/{two}"), again).outcome(), "409 already url");
     assert_eq!((get(&server, &one), get(&server, &two)), before);
     // An update may repeat the post's own url, and a url that a post no longer has can be used again.
     let own = json!({ "url": before.1["url"], "title": "two again" });
@@ -236,11 +236,11 @@ fn an_update_changes_what_it_names_and_nothing_else() {
     assert_eq!((&expected["view"], &expected["fav_cnt"]), (&json!(1), &json!(1)));
     assert_eq!(get(&server, &other), untouched);
     for refused in [json!({}), json!({ "unknown": 1 })] {
-        assert_eq!(admin.post(&format!("/update_post/{id}"), refused).said(), "400 bad request");
+        assert_eq!(admin.post(&format!("/update_post/{id}"), refused).outcome(), "400 bad request");
     }
     for unknown in UNKNOWN_IDS {
         let update = admin.post(&format!("/update_post/{unknown}"), json!({ "title": "t" }));
-        assert_eq!(update.said(), "404 Not found", "{unknown}");
+        assert_eq!(update.outcome(), "404 Not found", "{unknown}");
     }
 }
 
@@ -259,9 +259,12 @@ fn a_removed_post_disappears_from_every_list() {
     }
     assert_eq!(admin.get(&format!("/remove_post/{gone}")).succeeded().body, json!({ "result": "success" }));
     for path in ["remove_post", "get_post", "post_view", "post_like", "post_unlike"] {
-        assert_eq!(admin.get(&format!("/{path}/{gone}")).said(), "404 Not found", "{path}");
+        assert_eq!(admin.get(&format!("/{path}/{gone}")).outcome(), "404 Not found", "{path}");
     }
-    assert_eq!(admin.post(&format!("/update_post/{gone}"), json!({ "title": "t" })).said(), "404 Not found");
+    assert_eq!(
+        admin.post(&format!("/update_post/{gone}"), json!({ "title": "t" })).outcome(),
+        "404 Not found"
+    );
     assert_eq!(member_list(&ann, 1).column("fav_list", "_id"), [&*stays]);
     assert_eq!(member_list(&ann, 2).column("view_list", "_id"), [&*stays]);
     assert_eq!(categories(&server), expected_categories(&[("animals", 1)]));
@@ -283,11 +286,15 @@ fn a_malformed_id_is_not_found() {
     let admin = server.admin();
     for unknown in UNKNOWN_IDS {
         for path in ["get_post", "post_view", "post_like", "post_unlike", "remove_post"] {
-            assert_eq!(admin.get(&format!("/{path}/{unknown}")).said(), "404 Not found", "{path} {unknown}");
+            assert_eq!(
+                admin.get(&format!("/{path}/{unknown}")).outcome(),
+                "404 Not found",
+                "{path} {unknown}"
+            );
         }
     }
     for path in ["get_post", "post_view"] {
-        assert_eq!(server.anyone().get(&format!("/{path}/{UNKNOWN}")).said(), "404 Not found");
+        assert_eq!(server.anyone().get(&format!("/{path}/{UNKNOWN}")).outcome(), "404 Not found");
     }
 }
 
@@ -305,18 +312,18 @@ fn only_administrators_change_posts() {
             caller.get(&format!("/remove_post/{id}")),
             caller.get(&format!("/remove_post/{UNKNOWN}")),
         ] {
-            assert_eq!(refused.said(), "401 bad token");
+            assert_eq!(refused.outcome(), "401 bad token");
             assert_eq!(refused.header("WWW-Authenticate"), "Bearer");
         }
     }
     for id in [&id, UNKNOWN] {
         assert_eq!(
-            ann.post(&format!("/update_post/{id}"), json!({ "title": "mine" })).said(),
+            ann.post(&format!("/update_post/{id}"), json!({ "title": "mine" })).outcome(),
             "403 Not admin"
         );
-        assert_eq!(ann.get(&format!("/remove_post/{id}")).said(), "403 Not admin");
+        assert_eq!(ann.get(&format!("/remove_post/{id}")).outcome(), "403 Not admin");
     }
-    assert_eq!(ann.post("/insert_post", sample::post("mine")).said(), "403 Not admin");
+    assert_eq!(ann.post("/insert_post", sample::post("mine")).outcome(), "403 Not admin");
     // Once the feed shows a later post, it would also show the refused posts.
     let other = insert(&admin, sample::post("other"));
     wait_until("the feed shows the next post", || all(&server).len() > 1);

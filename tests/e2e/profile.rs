@@ -40,7 +40,7 @@ fn an_unverified_member_has_the_nickname_as_name_and_no_major() {
     "#);
     assert_eq!(server.admin().get("/get_userinfo").body["admin"], 1);
     let refused = server.anyone().get("/get_userinfo");
-    assert_eq!(refused.said(), "200 not found");
+    assert_eq!(refused.outcome(), "200 not found");
     assert_eq!(fields(&refused.body), ["result"]);
 }
 
@@ -50,10 +50,10 @@ fn a_changed_nickname_replaces_the_name() {
     let ann = server.member("ann");
     for nickname in ["Annie", "앤 🦀", " a ", "e\u{301}"] {
         let answer = ann.post("/change_nickname", json!({ "new_nickname": nickname }));
-        assert_eq!(answer.said(), "200 success");
+        assert_eq!(answer.outcome(), "200 success");
         assert_eq!(fields(&answer.body), ["result"]);
     }
-    assert_eq!(ann.form("/change_nickname", &[("new_nickname", "Ann & Bob")]).said(), "200 success");
+    assert_eq!(ann.form("/change_nickname", &[("new_nickname", "Ann & Bob")]).outcome(), "200 success");
     let info = ann.get("/get_userinfo");
     for field in ["/nickname", "/user_nickname", "/user_name"] {
         assert_eq!(info.text(field), "Ann & Bob", "{field}");
@@ -67,11 +67,11 @@ fn an_invalid_nickname_is_refused_and_the_old_one_stays() {
     let long = "한".repeat(31);
     for wrong in ["", " ", "\u{3000}", "a\nb", "a\0", "\u{1b}[1m", &long] {
         let answer = ann.post("/change_nickname", json!({ "new_nickname": wrong }));
-        assert_eq!(answer.said(), "200 rewrite_nickname", "{wrong:?}");
+        assert_eq!(answer.outcome(), "200 rewrite_nickname", "{wrong:?}");
     }
     assert_eq!(ann.get("/get_userinfo").text("/nickname"), "ann");
     let answer = server.anyone().post("/change_nickname", json!({ "new_nickname": "x" }));
-    assert_eq!(answer.said(), "200 No member");
+    assert_eq!(answer.outcome(), "200 No member");
 }
 
 #[test]
@@ -79,15 +79,15 @@ fn auto_login_is_0_or_1() {
     let server = Server::start();
     let ann = server.member("ann");
     for value in [1, 0, 1] {
-        assert_eq!(ann.get(&format!("/update_auto_login/{value}")).said(), "200 success");
+        assert_eq!(ann.get(&format!("/update_auto_login/{value}")).outcome(), "200 success");
         assert_eq!(ann.get("/get_userinfo").body["auto_login"], value);
     }
     for wrong in ["2", "-1", "on", "1.0", "0x1", "%20", "99999999999999999999", "1%00"] {
         let answer = ann.get(&format!("/update_auto_login/{wrong}"));
-        assert_eq!(answer.said(), "400 bad request", "{wrong}");
+        assert_eq!(answer.outcome(), "400 bad request", "{wrong}");
     }
     assert_eq!(ann.get("/get_userinfo").body["auto_login"], 1);
-    assert_eq!(server.anyone().get("/update_auto_login/0").said(), "401 bad token");
+    assert_eq!(server.anyone().get("/update_auto_login/0").outcome(), "401 bad token");
 }
 
 #[test]
@@ -224,16 +224,16 @@ fn resetting_the_measurement_clears_the_histories_and_keeps_the_likes() {
         search(member, "term");
         let _ = member.get("/get_newsfeed_of_topic/news").succeeded();
     }
-    assert_eq!(ann.get("/reset_user_measurement").said(), "200 success");
+    assert_eq!(ann.get("/reset_user_measurement").outcome(), "200 success");
     let count = |caller: &Caller| {
         let lists = caller.get("/get_specific_userinfo/0");
         ["fav_list", "view_list", "search_list", "newsfeed_list"].map(|list| lists.list(list).len())
     };
     assert_eq!(count(&ann), [1, 0, 0, 0]);
     assert_eq!(count(&bob), [1, 1, 1, 1], "other members' lists do not change");
-    assert_eq!(ann.get(&format!("/post_unlike/{post}")).said(), "200 success");
+    assert_eq!(ann.get(&format!("/post_unlike/{post}")).outcome(), "200 success");
     assert_eq!(count(&ann), [0, 0, 0, 0]);
-    assert_eq!(server.anyone().get("/reset_user_measurement").said(), "200 Not found");
+    assert_eq!(server.anyone().get("/reset_user_measurement").outcome(), "200 Not found");
 }
 
 #[test]
@@ -245,11 +245,11 @@ fn likes_views_and_feedback_of_a_removed_member_stay() {
     let _ = ann.get(&format!("/post_view/{post}")).succeeded();
     let _ = ann.post("/send_feedback", json!({ "post": "thank you" })).succeeded();
     let answer = ann.get("/remove_mine");
-    assert_eq!(answer.said(), "200 success");
+    assert_eq!(answer.outcome(), "200 success");
     assert_eq!(answer.header("cache-control"), "no-store");
-    assert_eq!(ann.get("/remove_mine").said(), "200 Not found");
+    assert_eq!(ann.get("/remove_mine").outcome(), "200 Not found");
     let credentials = json!({ "id": "ann", "pw": PASSWORD });
-    assert_eq!(server.anyone().post("/sign_in", credentials).said(), "200 No member");
+    assert_eq!(server.anyone().post("/sign_in", credentials).outcome(), "200 No member");
     let feedback = admin.get("/get_all_feedback");
     assert_eq!(feedback.column("feedback_list", "author"), ["removed"]);
     let post = server.anyone().get(&format!("/get_post/{post}"));

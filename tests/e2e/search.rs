@@ -187,17 +187,17 @@ fn search_and_number_are_within_their_bounds() {
             ann.get(&format!("/get_user_lately_search/{num}")),
         ];
         for answer in refused {
-            assert_eq!(answer.said(), "400 bad request", "{num}");
+            assert_eq!(answer.outcome(), "400 bad request", "{num}");
         }
     }
     for path in ["/priority_search/10", "/category_search/x/10", "/domain_search", "/search_logging"] {
         for letter in ["a", "가", "🦀"] {
             let _ = ann.post(path, json!({ "search": letter.repeat(200) })).succeeded();
             let long = ann.post(path, json!({ "search": letter.repeat(201) }));
-            assert_eq!(long.said(), "400 bad request", "{path}");
+            assert_eq!(long.outcome(), "400 bad request", "{path}");
         }
         for body in [json!({}), json!({ "search": "" }), json!({ "search": 1 }), json!({ "search": ["a"] })] {
-            assert_eq!(ann.post(path, body.clone()).said(), "400 bad request", "{path} {body}");
+            assert_eq!(ann.post(path, body.clone()).outcome(), "400 bad request", "{path} {body}");
         }
         let _ = ann.form(path, &[("search", "가나다 & more"), ("unknown", "x")]).succeeded();
     }
@@ -265,7 +265,7 @@ fn logged_searches_are_in_the_members_lists_newest_first() {
     assert_eq!(*first, expected);
     assert_eq!(lately(&ben, 300), [] as [Value; 0]);
     for caller in [server.anyone(), ann.with_token("ann", "forged")] {
-        assert_eq!(caller.get("/get_user_lately_search/1").said(), "401 bad token");
+        assert_eq!(caller.get("/get_user_lately_search/1").outcome(), "401 bad token");
     }
 }
 

@@ -4,11 +4,11 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use tidings_tests::{Caller, Server, Window, command, run, sample, wait_until};
+use tidings_tests::{Caller, Server, Tmux, command, run, sample, wait_until};
 
 /// The terminal UI, opened on the database of a running server.
 struct Screens {
-    terminal: Window,
+    terminal: Tmux,
     server: Server,
 }
 
@@ -19,7 +19,7 @@ impl Screens {
 
     /// Opens the terminal UI with a prefix before the command, such as a variable.
     fn open_with(server: Server, before: &str) -> Self {
-        let terminal = Window::open(100, 30);
+        let terminal = Tmux::open(100, 30);
         let screens = Self { terminal, server };
         screens.terminal.runs("stty -a > before; echo before: $?");
         screens.terminal.waits_for("before: 0");
@@ -228,7 +228,7 @@ fn without_a_terminal_there_is_a_hint_and_exit_status_2() {
 
 #[test]
 fn a_database_that_does_not_open_is_reported_before_the_terminal_is_touched() {
-    let terminal = Window::open(100, 30);
+    let terminal = Tmux::open(100, 30);
     fs::write(terminal.directory().join("no.db"), "This file is a text, not a database.").unwrap();
     let binary = command().get_program().to_string_lossy().into_owned();
     terminal.runs(&format!("{binary} --db no.db tui; echo ended: $?"));

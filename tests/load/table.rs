@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use serde::Serialize;
+use tidings_tui::number::number;
 
 use crate::histogram::Histogram;
 use crate::measure::Against;
@@ -126,19 +127,8 @@ fn figure(value: f64) -> String {
         ..1.0 => format!("{value:.3}"),
         ..10.0 => format!("{value:.2}"),
         ..1000.0 => format!("{value:.1}").trim_end_matches(".0").to_owned(),
-        _ => thousands(&format!("{value:.0}")),
+        _ => number(format!("{value:.0}").parse::<i128>().unwrap_or(i128::MAX)),
     }
-}
-
-fn thousands(digits: &str) -> String {
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// The results of a run.

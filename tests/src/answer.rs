@@ -38,7 +38,7 @@ impl Answer {
     /// # Panics
     /// When the body has no `result` field.
     #[track_caller]
-    pub fn said(&self) -> String {
+    pub fn outcome(&self) -> String {
         format!("{} {}", self.status, self.result())
     }
 
@@ -49,7 +49,7 @@ impl Answer {
     #[must_use]
     #[track_caller]
     pub fn succeeded(self) -> Self {
-        assert_eq!(self.said(), "200 success", "{self:?}");
+        assert_eq!(self.outcome(), "200 success", "{self:?}");
         self
     }
 

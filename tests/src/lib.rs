@@ -6,10 +6,10 @@
 //!
 //! let server = Server::start();
 //! let (ann, admin) = (server.member("ann"), server.admin());
-//! assert_eq!(ann.post("/change_nickname", json!({ "new_nickname": "Annie" })).said(), "200 success");
-//! assert_eq!(ann.get("/admin_remove_user/admin").said(), "200 Not admin");
-//! assert_eq!(admin.get("/admin_remove_user/ann").said(), "200 success");
-//! assert_eq!(ann.get("/get_userinfo").said(), "200 not found");
+//! assert_eq!(ann.post("/change_nickname", json!({ "new_nickname": "Annie" })).outcome(), "200 success");
+//! assert_eq!(ann.get("/admin_remove_user/admin").outcome(), "200 Not admin");
+//! assert_eq!(admin.get("/admin_remove_user/ann").outcome(), "200 success");
+//! assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found");
 //! ```
 //!
 //! [`Server`] runs `tidings serve` with its own database and port, so tests can run in parallel. All callers
@@ -28,8 +28,8 @@ pub mod sample;
 mod server;
 mod store;
 mod terminal;
+mod tmux;
 mod wait;
-mod window;
 
 pub use answer::Answer;
 pub use binary::{Output, command, run};
@@ -38,5 +38,5 @@ pub use operation::{Access, OPERATIONS, Operation};
 pub use raw::read_answer;
 pub use server::{Server, Stopped};
 pub use terminal::Terminal;
+pub use tmux::Tmux;
 pub use wait::{WAIT_MAX, wait_until};
-pub use window::Window;

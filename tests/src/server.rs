@@ -65,6 +65,17 @@ impl Server {
         Self::new(directory.path().join("tidings.db"), Some(directory), Box::new(configure))
     }
 
+    /// Starts a server that trusts this machine as a proxy, with more flags. [`caller_at`](Self::caller_at) chooses the
+    /// addresses of its callers.
+    ///
+    /// # Panics
+    /// When the server does not become ready.
+    pub fn behind_a_proxy(more: &'static [&'static str]) -> Self {
+        Self::with(move |serve| {
+            serve.args(["--trust-proxy", "127.0.0.1"]).args(more);
+        })
+    }
+
     /// Starts a server on the database at `path`, which is not deleted afterwards, with additional flags or
     /// variables.
     ///
@@ -219,6 +230,11 @@ impl Server {
     /// Returns a caller that is not signed in.
     pub fn anyone(&self) -> Caller {
         Caller::new(Arc::clone(&self.address))
+    }
+
+    /// Returns a caller that is not signed in, at this address, of a server [behind a proxy](Self::behind_a_proxy).
+    pub fn caller_at(&self, address: &str) -> Caller {
+        self.anyone().with_header("X-Forwarded-For", address)
     }
 
     /// Signs up a member with the password [`PASSWORD`] and the id as nickname, and returns its caller.

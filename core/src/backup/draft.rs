@@ -41,7 +41,7 @@ pub(super) fn draft(
     let checked = Copied::open(&path).and_then(|mut copy| copy.check(stop));
     let rows = checked.map_err(BackupError::store(from))?;
     if stop.is_set() {
-        return Err(BackupError::Stopped);
+        return Err(BackupError::Interrupted);
     }
     if rows == read {
         return Ok(Draft { path, rows, _lock: lock });

@@ -150,7 +150,7 @@ fn a_failed_backup_leaves_the_older_one_and_no_other_file() {
     let before = fs::read(&file).unwrap();
     let stop = CancelFlag::default();
     let stopped = backup(operator(), &database, &file, &mut |_| stop.set(), &stop);
-    assert!(matches!(stopped, Err(BackupError::Stopped)), "{stopped:?}");
+    assert!(matches!(stopped, Err(BackupError::Interrupted)), "{stopped:?}");
     let none = copy(&dir.path().join("none.db"), &file);
     assert!(matches!(none, Err(BackupError::Missing(_))), "{none:?}");
     fs::write(dir.path().join("letter.txt"), "Dear Ann, ".repeat(1_000)).unwrap();
@@ -199,7 +199,7 @@ fn a_restore_keeps_the_old_database_and_ends_every_token() {
     fs::write(previous_file(&key_file(&database)), &key).unwrap();
     let restored = put(&database, &file).unwrap();
     let kept = dir.path().join("test.db.20261120T083600Z");
-    assert_eq!(restored.kept.as_ref(), Some(&kept));
+    assert_eq!(restored.previous.as_ref(), Some(&kept));
     assert_eq!(
         names(dir.path()),
         ["copy.db", "test.db", "test.db.20261120T083600Z", "test.db.20261120T083600Z.words"],
@@ -217,7 +217,7 @@ fn a_restore_keeps_the_old_database_and_ends_every_token() {
     assert_eq!(titles(&kept), ["two", "one"]);
     // Restores again in the same second, from the kept database.
     let again = put(&database, &kept).unwrap();
-    assert_eq!(again.kept, Some(dir.path().join("test.db.20261120T083600Z-2")));
+    assert_eq!(again.previous, Some(dir.path().join("test.db.20261120T083600Z-2")));
     assert_eq!(titles(&database), ["two", "one"]);
 }
 
@@ -285,7 +285,7 @@ fn a_damaged_database_is_replaced_and_kept_unchanged() {
 fn a_backup_is_restored_where_there_was_no_database() {
     let (dir, _, file) = closed();
     let elsewhere = dir.path().join("elsewhere.db");
-    assert_eq!(put(&elsewhere, &file).unwrap().kept, None);
+    assert_eq!(put(&elsewhere, &file).unwrap().previous, None);
     assert_eq!(titles(&elsewhere), ["one"]);
     assert!(put(&dir.path().join("no").join("where.db"), &file).is_err());
 }

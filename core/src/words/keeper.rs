@@ -22,7 +22,7 @@ use crate::files::{beside, directory, private, sync_directory, word_model};
 use crate::id::PostKey;
 use crate::post::texts;
 use crate::store::{Store, StoreError};
-use tidings_words::{Corpus, Go, Model, Moment, Recipe, Stopped, Vectors, file, part};
+use tidings_words::{Cancelled, Corpus, Model, Moment, Progress, Recipe, Vectors, file, part};
 
 mod follow;
 
@@ -74,13 +74,13 @@ struct Turn {
 /// The reason why no model was made.
 pub(super) enum Ended {
     /// The work was cancelled.
-    Stopped,
+    Cancelled,
     Failed(Error),
 }
 
-impl From<Stopped> for Ended {
-    fn from(Stopped: Stopped) -> Self {
-        Self::Stopped
+impl From<Cancelled> for Ended {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::Cancelled
     }
 }
 
@@ -99,7 +99,7 @@ impl From<StoreError> for Ended {
 impl From<Ended> for Error {
     fn from(ended: Ended) -> Self {
         match ended {
-            Ended::Stopped => Self::Overloaded,
+            Ended::Cancelled => Self::Overloaded,
             Ended::Failed(error) => error,
         }
     }
@@ -194,8 +194,8 @@ impl ModelKeeper {
     ///
     /// # Errors
     /// `overloaded` if another process is training; an error of the store or the disk.
-    pub(super) fn train(&self, go: Go<'_>) -> Result<Arc<Current>> {
-        self.make(go, |shared, go| shared.learn(go))
+    pub(super) fn train(&self, progress: Progress<'_>) -> Result<Arc<Current>> {
+        self.make(progress, |shared, progress| shared.learn(progress))
     }
 
     /// Makes, writes and uses a model of the words and vectors that `read` returns. `read` receives the corpus, which
@@ -207,23 +207,23 @@ impl ModelKeeper {
         &self,
         _: Operator,
         read: impl FnOnce(&Corpus) -> Result<(Vec<Arc<str>>, Vectors)>,
-        go: Go<'_>,
+        progress: Progress<'_>,
     ) -> Result<Arc<Current>> {
-        self.make(go, |shared, go| {
-            let (corpus, at) = shared.read_posts(&mut part(go, 0.0, READING))?;
+        self.make(progress, |shared, progress| {
+            let (corpus, at) = shared.read_posts(&mut part(progress, 0.0, READING))?;
             let (words, vectors) = read(&corpus)?;
-            Ok(tidings_words::adopt(words, vectors, &corpus, at, &mut part(go, READING, 1.0))?)
+            Ok(tidings_words::adopt(words, vectors, &corpus, at, &mut part(progress, READING, 1.0))?)
         })
     }
 
     fn make(
         &self,
-        go: Go<'_>,
-        make: impl FnOnce(&Shared, Go<'_>) -> Result<Model, Ended>,
+        progress: Progress<'_>,
+        make: impl FnOnce(&Shared, Progress<'_>) -> Result<Model, Ended>,
     ) -> Result<Arc<Current>> {
         let shared = &self.shared;
         let _turn = shared.turn().ok_or(Error::Overloaded)?;
-        let model = make(shared, go)?;
+        let model = make(shared, progress)?;
         let failed = |e: io::Error| {
             Error::Internal(format!("cannot write the word model {}: {e}", shared.path.display()).into())
         };
@@ -305,7 +305,7 @@ impl Shared {
     }
 
     /// Reads the words of the posts, newest first. Returns them with the time at which reading began.
-    fn read_posts(&self, go: Go<'_>) -> Result<(Corpus, Moment), Ended> {
+    fn read_posts(&self, progress: Progress<'_>) -> Result<(Corpus, Moment), Ended> {
         let date = self.clock.now();
         let changes = self.store.read(|tx| texts::changes(tx))?;
         let mut corpus = Corpus::new(self.config.corpus);
@@ -320,15 +320,15 @@ impl Shared {
                 corpus.add(&post.title, &post.post);
             }
             #[expect(clippy::cast_precision_loss, reason = "an approximate progress suffices")]
-            go(1.0 - before.as_i64() as f64 / newest.as_i64() as f64)?;
+            progress(1.0 - before.as_i64() as f64 / newest.as_i64() as f64)?;
         }
         Ok((corpus, Moment { changes, date: date.as_millis() }))
     }
 
     /// Learns a model from the posts.
-    fn learn(&self, go: Go<'_>) -> Result<Model, Ended> {
-        let (corpus, at) = self.read_posts(&mut part(go, 0.0, READING))?;
-        Ok(tidings_words::learn(corpus, &self.recipe(), at, &mut part(go, READING, 1.0))?)
+    fn learn(&self, progress: Progress<'_>) -> Result<Model, Ended> {
+        let (corpus, at) = self.read_posts(&mut part(progress, 0.0, READING))?;
+        Ok(tidings_words::learn(corpus, &self.recipe(), at, &mut part(progress, READING, 1.0))?)
     }
 
     fn is_stopped(&self) -> bool {

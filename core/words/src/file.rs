@@ -245,7 +245,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::go_on;
+    use crate::ignore_progress;
 
     fn model(words: &[&str], dimensions: usize, source: Source) -> Model {
         let mut vectors = Vectors::none(dimensions);
@@ -257,7 +257,7 @@ mod tests {
         let counts = vec![1; words.len()];
         let origin = Origin { source, posts: 7, changes: 1 << 40, made: 1 << 41 };
         let words = words.iter().map(|word| Arc::from(*word)).collect();
-        Model::make(origin, words, &counts, vectors, &mut go_on).unwrap()
+        Model::make(origin, words, &counts, vectors, &mut ignore_progress).unwrap()
     }
 
     fn bytes(model: &Model) -> Vec<u8> {

@@ -48,19 +48,19 @@ pub struct Recipe {
 
 /// The caller cancelled the work.
 #[derive(Debug)]
-pub struct Stopped;
+pub struct Cancelled;
 
 /// Receives the progress of the work, from 0 to 1; an error cancels the work.
-pub type Go<'a> = &'a mut dyn FnMut(f64) -> Result<(), Stopped>;
+pub type Progress<'a> = &'a mut dyn FnMut(f64) -> Result<(), Cancelled>;
 
 /// Maps the progress of a part of the work to the range `from` to `to` of the whole work.
-pub fn part(go: Go<'_>, from: f64, to: f64) -> impl FnMut(f64) -> Result<(), Stopped> {
-    move |share| go(from + (to - from) * share)
+pub fn part(progress: Progress<'_>, from: f64, to: f64) -> impl FnMut(f64) -> Result<(), Cancelled> {
+    move |share| progress(from + (to - from) * share)
 }
 
 /// Never cancels.
 #[cfg(any(test, feature = "fuzzing"))]
-#[expect(clippy::unnecessary_wraps, reason = "the signature is that of `Go`")]
-fn go_on(_: f64) -> Result<(), Stopped> {
+#[expect(clippy::unnecessary_wraps, reason = "the signature is that of `Progress`")]
+fn ignore_progress(_: f64) -> Result<(), Cancelled> {
     Ok(())
 }

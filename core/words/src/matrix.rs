@@ -1,6 +1,6 @@
 //! Matrices for the word model: sparse ones, and tall ones with a few hundred columns.
 
-use crate::{Go, Stopped};
+use crate::{Cancelled, Progress};
 
 /// The number of rows between two progress reports.
 pub(crate) const ROWS_A_TIME: usize = 1_024;
@@ -30,11 +30,11 @@ impl Sparse {
     }
 
     /// Returns the product with `right`.
-    pub(crate) fn times(&self, right: &Tall, go: Go<'_>) -> Result<Tall, Stopped> {
+    pub(crate) fn times(&self, right: &Tall, progress: Progress<'_>) -> Result<Tall, Cancelled> {
         let mut product = Tall::zero(self.size(), right.columns);
         for row in 0..self.size() {
             if row % ROWS_A_TIME == 0 {
-                go(share(row, self.size()))?;
+                progress(share(row, self.size()))?;
             }
             let sum = product.row_mut(row);
             for (column, value) in self.row(row) {
@@ -45,11 +45,11 @@ impl Sparse {
     }
 
     /// Returns the product of the transposed matrix with `right`.
-    pub(crate) fn transposed_times(&self, right: &Tall, go: Go<'_>) -> Result<Tall, Stopped> {
+    pub(crate) fn transposed_times(&self, right: &Tall, progress: Progress<'_>) -> Result<Tall, Cancelled> {
         let mut product = Tall::zero(self.size(), right.columns);
         for row in 0..self.size() {
             if row % ROWS_A_TIME == 0 {
-                go(share(row, self.size()))?;
+                progress(share(row, self.size()))?;
             }
             let from = right.row(row);
             for (column, value) in self.row(row) {
@@ -246,7 +246,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::go_on;
+    use crate::ignore_progress;
 
     fn close(a: f64, b: f64, within: f64) -> bool {
         (a - b).abs() <= within
@@ -258,9 +258,12 @@ mod tests {
         let matrix = Sparse { starts: vec![0, 1, 3], columns: vec![1, 0, 1], values: vec![2.0, 3.0, 4.0] };
         let right = Tall::new(2, vec![1.0, 10.0, 5.0, 50.0]);
         let rows = |tall: &Tall| tall.rows().map(<[f32]>::to_vec).collect::<Vec<_>>();
-        assert_eq!(rows(&matrix.times(&right, &mut go_on).unwrap()), [[10.0, 100.0], [23.0, 230.0]]);
         assert_eq!(
-            rows(&matrix.transposed_times(&right, &mut go_on).unwrap()),
+            rows(&matrix.times(&right, &mut ignore_progress).unwrap()),
+            [[10.0, 100.0], [23.0, 230.0]]
+        );
+        assert_eq!(
+            rows(&matrix.transposed_times(&right, &mut ignore_progress).unwrap()),
             [[15.0, 150.0], [22.0, 220.0]]
         );
     }
@@ -268,7 +271,7 @@ mod tests {
     #[test]
     fn products_can_be_cancelled() {
         let matrix = Sparse { starts: vec![0, 1], columns: vec![0], values: vec![1.0] };
-        let stop = &mut |_| Err(Stopped);
+        let stop = &mut |_| Err(Cancelled);
         assert!(matrix.times(&Tall::zero(1, 1), stop).is_err());
         assert!(matrix.transposed_times(&Tall::zero(1, 1), stop).is_err());
     }

@@ -8,7 +8,7 @@ use tidings_text::hangul;
 use crate::near::{NEIGHBOURS_MAX, Near};
 use crate::subword::{self, Subwords};
 use crate::vectors::{Vectors, product, similarity};
-use crate::{Go, Recipe, Stopped};
+use crate::{Cancelled, Progress, Recipe};
 
 /// The exponent of the similarity in the weight of a lender's vector: the most similar words have by far the greatest
 /// weight.
@@ -61,13 +61,13 @@ impl Model {
         words: Vec<Arc<str>>,
         counts: &[u32],
         vectors: Vectors,
-        go: Go<'_>,
-    ) -> Result<Self, Stopped> {
+        progress: Progress<'_>,
+    ) -> Result<Self, Cancelled> {
         let numbers = number(&words);
         let shown = shown(&words, &numbers, counts);
         let targets: Vec<u32> =
             (0..).zip(&shown).filter(|(_, shown)| **shown).map(|(word, _)| word).collect();
-        let near = Near::find(&vectors, &targets, go)?;
+        let near = Near::find(&vectors, &targets, progress)?;
         let subwords = subwords(&words);
         Ok(Self { origin, words, numbers, shown, vectors, near, subwords })
     }
@@ -206,7 +206,7 @@ fn shown(words: &[Arc<str>], numbers: &HashMap<Arc<str>, u32>, counts: &[u32]) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::go_on;
+    use crate::ignore_progress;
 
     /// Creates a model of words with their occurrences and vectors.
     fn model(words: &[(&str, u32, [f32; 2])]) -> Model {
@@ -217,7 +217,7 @@ mod tests {
         let counts: Vec<u32> = words.iter().map(|(_, count, _)| *count).collect();
         let words = words.iter().map(|(word, ..)| Arc::from(*word)).collect();
         let origin = Origin { source: Source::File, posts: 0, changes: 0, made: 0 };
-        Model::make(origin, words, &counts, vectors, &mut go_on).unwrap()
+        Model::make(origin, words, &counts, vectors, &mut ignore_progress).unwrap()
     }
 
     fn neighbours(model: &Model, word: &str) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use crate::matrix::share;
 use crate::vectors::{Vectors, product, similarity};
-use crate::{Go, Stopped};
+use crate::{Cancelled, Progress};
 
 /// The maximum number of neighbours of a word.
 pub const NEIGHBOURS_MAX: usize = 30;
@@ -40,14 +40,18 @@ impl Near {
     /// similarity is 0.
     ///
     /// With many words, a few neighbours are missed, see [`CLUSTERS_SEARCHED`].
-    pub(crate) fn find(vectors: &Vectors, targets: &[u32], go: Go<'_>) -> Result<Self, Stopped> {
+    pub(crate) fn find(
+        vectors: &Vectors,
+        targets: &[u32],
+        progress: Progress<'_>,
+    ) -> Result<Self, Cancelled> {
         let clusters = Clusters::of(vectors, targets);
         let words = u32::try_from(vectors.len()).expect("words are numbered in 32 bits");
         let mut near = Self { starts: vec![0], words: Vec::new(), similarities: Vec::new() };
         let mut search = Search::default();
         for word in 0..words {
             if word % 64 == 0 {
-                go(share(word as usize, vectors.len()))?;
+                progress(share(word as usize, vectors.len()))?;
             }
             for (product, other) in search.nearest(&clusters, vectors.get(word), word) {
                 near.words.push(other);
@@ -190,7 +194,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::go_on;
+    use crate::ignore_progress;
     use crate::random::Random;
 
     fn random(words: usize, dimensions: usize) -> Vectors {
@@ -208,7 +212,7 @@ mod tests {
         let words = ALL_WITH_ALL + 500;
         let vectors = random(words, 4);
         let targets: Vec<u32> = (0..).take(words).collect();
-        let near = Near::find(&vectors, &targets, &mut go_on).unwrap();
+        let near = Near::find(&vectors, &targets, &mut ignore_progress).unwrap();
         let (mut found, mut all) = (0, 0);
         for word in targets.iter().copied().step_by(400) {
             let others = targets.iter().filter(|other| **other != word);
@@ -224,9 +228,9 @@ mod tests {
 
     #[test]
     fn words_without_targets_have_no_neighbours() {
-        let near = Near::find(&Vectors::none(3), &[], &mut go_on).unwrap();
+        let near = Near::find(&Vectors::none(3), &[], &mut ignore_progress).unwrap();
         assert_eq!(near.starts, [0]);
-        let near = Near::find(&random(2, 3), &[], &mut go_on).unwrap();
+        let near = Near::find(&random(2, 3), &[], &mut ignore_progress).unwrap();
         assert_eq!(near.starts, [0, 0, 0]);
     }
 
@@ -241,7 +245,7 @@ mod tests {
             let words: Vec<u32> = (0..).take(vectors.len()).collect();
             let is_target = |word: u32| targets[word as usize];
             let wanted: Vec<u32> = words.iter().copied().filter(|word| is_target(*word)).collect();
-            let near = Near::find(&vectors, &wanted, &mut go_on).unwrap();
+            let near = Near::find(&vectors, &wanted, &mut ignore_progress).unwrap();
             for word in words {
                 let neighbours: Vec<(u32, f32)> = near.of(word).collect();
                 prop_assert!(neighbours.len() <= NEIGHBOURS_MAX);

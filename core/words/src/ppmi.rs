@@ -2,7 +2,7 @@
 
 use crate::corpus::END;
 use crate::matrix::{ROWS_A_TIME, Sparse, share};
-use crate::{Go, Stopped, part};
+use crate::{Cancelled, Progress, part};
 
 /// The exponent of the context frequencies, which reduces the weight of rare contexts.
 ///
@@ -25,19 +25,19 @@ pub(crate) fn ppmi(
     words: usize,
     window: usize,
     pairs_max: usize,
-    go: Go<'_>,
-) -> Result<Sparse, Stopped> {
+    progress: Progress<'_>,
+) -> Result<Sparse, Cancelled> {
     let mut pairs = Pairs::of(stream, words, window);
     let (mut least, mut done) = (0.0, 0.0);
     if pairs.at_most() > pairs_max {
         done = 0.5;
-        least = pairs.least_of(pairs_max, &mut part(go, 0.0, done))?;
+        least = pairs.least_of(pairs_max, &mut part(progress, 0.0, done))?;
     }
     let mut matrix = Sparse { starts: vec![0], columns: Vec::new(), values: Vec::new() };
-    let mut go = part(go, done, 1.0);
+    let mut progress = part(progress, done, 1.0);
     for word in 0..words {
         if word % ROWS_A_TIME == 0 {
-            go(share(word, words))?;
+            progress(share(word, words))?;
         }
         pairs.row(word, |other, value| {
             if value > least {
@@ -109,12 +109,12 @@ impl<'a> Pairs<'a> {
 
     /// Returns a value such that at most `pairs_max` pairs are above it.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a value above 0, in steps")]
-    fn least_of(&mut self, pairs_max: usize, go: Go<'_>) -> Result<f64, Stopped> {
+    fn least_of(&mut self, pairs_max: usize, progress: Progress<'_>) -> Result<f64, Cancelled> {
         let words = self.neighbours.len();
         let mut steps = vec![0; STEPS];
         for word in 0..words {
             if word % ROWS_A_TIME == 0 {
-                go(share(word, words))?;
+                progress(share(word, words))?;
             }
             self.row(word, |_, value| steps[((value / STEP) as usize).min(STEPS - 1)] += 1);
         }
@@ -179,7 +179,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::go_on;
+    use crate::ignore_progress;
     use std::collections::HashMap;
 
     const ALL: usize = usize::MAX;
@@ -205,15 +205,15 @@ mod tests {
 
     #[test]
     fn windows_end_at_the_end_of_a_post() {
-        let matrix = ppmi(&[0, 1, END, 2, 3, END, END, 0, END], 4, 10, ALL, &mut go_on).unwrap();
+        let matrix = ppmi(&[0, 1, END, 2, 3, END, END, 0, END], 4, 10, ALL, &mut ignore_progress).unwrap();
         assert_eq!(matrix.columns, [1, 0, 3, 2]);
         assert_eq!(matrix.starts, [0, 1, 2, 3, 4]);
     }
 
     #[test]
     fn a_stream_without_words_has_no_pairs() {
-        assert_eq!(ppmi(&[], 0, 10, ALL, &mut go_on).unwrap().starts, [0]);
-        assert_eq!(ppmi(&[END, 0, END], 1, 10, ALL, &mut go_on).unwrap().starts, [0, 0]);
+        assert_eq!(ppmi(&[], 0, 10, ALL, &mut ignore_progress).unwrap().starts, [0]);
+        assert_eq!(ppmi(&[END, 0, END], 1, 10, ALL, &mut ignore_progress).unwrap().starts, [0, 0]);
     }
 
     proptest! {
@@ -223,7 +223,7 @@ mod tests {
             window in 1_usize..5,
         ) {
             let stream: Vec<u32> = posts.into_iter().flat_map(|post| post.into_iter().chain([END])).collect();
-            let matrix = ppmi(&stream, 6, window, ALL, &mut go_on).unwrap();
+            let matrix = ppmi(&stream, 6, window, ALL, &mut ignore_progress).unwrap();
             let mut expected = by_formula(&stream, 6, window);
             for word in 0..6_u32 {
                 for at in matrix.starts[word as usize]..matrix.starts[word as usize + 1] {
@@ -244,8 +244,8 @@ mod tests {
             pairs_max in 0_usize..40,
         ) {
             let stream: Vec<u32> = posts.into_iter().flat_map(|post| post.into_iter().chain([END])).collect();
-            let all = ppmi(&stream, 9, 3, ALL, &mut go_on).unwrap();
-            let limited = ppmi(&stream, 9, 3, pairs_max, &mut go_on).unwrap();
+            let all = ppmi(&stream, 9, 3, ALL, &mut ignore_progress).unwrap();
+            let limited = ppmi(&stream, 9, 3, pairs_max, &mut ignore_progress).unwrap();
             prop_assert!(limited.values.len() <= pairs_max && limited.starts.len() == 10);
             // A dropped pair exceeds the weakest remaining pair by at most the width of a bin.
             let mut rest = all.values;

@@ -2,7 +2,7 @@
 
 use crate::matrix::{Sparse, Tall, share};
 use crate::random::Random;
-use crate::{Go, Stopped, part};
+use crate::{Cancelled, Progress, part};
 
 /// The number of additional directions, which make the last ones of the result accurate.
 const OVERSAMPLING: usize = 20;
@@ -27,20 +27,25 @@ pub(crate) struct Truncated {
 ///
 /// Source: Halko, Martinsson and Tropp, *Finding structure with randomness*, SIAM Review 53(2), 2011, algorithms 4.4
 /// and 5.1.
-pub(crate) fn truncated(matrix: &Sparse, rank: usize, seed: u64, go: Go<'_>) -> Result<Truncated, Stopped> {
+pub(crate) fn truncated(
+    matrix: &Sparse,
+    rank: usize,
+    seed: u64,
+    progress: Progress<'_>,
+) -> Result<Truncated, Cancelled> {
     let columns = (rank + OVERSAMPLING).min(matrix.size());
     if columns == 0 {
         return Ok(Truncated { left: Tall::new(0, Vec::new()), values: Vec::new() });
     }
     let mut random = Random::new(seed);
     let start = Tall::new(columns, (0..matrix.size() * columns).map(|_| random.uniform()).collect());
-    let mut range = matrix.times(&start, &mut pass(go, 0))?.orthonormal();
+    let mut range = matrix.times(&start, &mut pass(progress, 0))?.orthonormal();
     drop(start);
     for iteration in 0..ITERATIONS {
-        let back = matrix.transposed_times(&range, &mut pass(go, 2 * iteration + 1))?.orthonormal();
-        range = matrix.times(&back, &mut pass(go, 2 * iteration + 2))?.orthonormal();
+        let back = matrix.transposed_times(&range, &mut pass(progress, 2 * iteration + 1))?.orthonormal();
+        range = matrix.times(&back, &mut pass(progress, 2 * iteration + 2))?.orthonormal();
     }
-    let back = matrix.transposed_times(&range, &mut pass(go, PASSES - 1))?;
+    let back = matrix.transposed_times(&range, &mut pass(progress, PASSES - 1))?;
     let farthest = back.gram().eigen().into_iter().take(rank);
     let (values, vectors): (Vec<f64>, Vec<Vec<f64>>) =
         farthest.map(|(square, vector)| (square.max(0.0).sqrt(), vector)).unzip();
@@ -48,14 +53,14 @@ pub(crate) fn truncated(matrix: &Sparse, rank: usize, seed: u64, go: Go<'_>) -> 
 }
 
 /// Maps the progress of one of [`PASSES`], after `done` others, to the whole.
-fn pass(go: Go<'_>, done: usize) -> impl FnMut(f64) -> Result<(), Stopped> {
-    part(go, share(done, PASSES), share(done + 1, PASSES))
+fn pass(progress: Progress<'_>, done: usize) -> impl FnMut(f64) -> Result<(), Cancelled> {
+    part(progress, share(done, PASSES), share(done + 1, PASSES))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::go_on;
+    use crate::ignore_progress;
 
     /// Creates a matrix from all its entries.
     fn sparse(rows: &[Vec<f32>]) -> Sparse {
@@ -77,7 +82,7 @@ mod tests {
         };
         let rows: Vec<Vec<f32>> =
             (0..80).map(|row| (0..80).map(|column| block(row, column)).collect()).collect();
-        let Truncated { left, values } = truncated(&sparse(&rows), 3, 7, &mut go_on).unwrap();
+        let Truncated { left, values } = truncated(&sparse(&rows), 3, 7, &mut ignore_progress).unwrap();
         assert!((values[0] - 40.0).abs() < 1e-3 && (values[1] - 20.0).abs() < 1e-3, "{values:?}");
         assert!(values[2].abs() < 0.1, "{values:?}");
         for (row, place) in left.rows().zip(0..) {
@@ -92,7 +97,7 @@ mod tests {
     fn the_same_seed_gives_the_same_result() {
         let rows: Vec<Vec<f32>> =
             (0..60_u8).map(|row| (0..60_u8).map(|column| f32::from(row ^ column) % 7.0).collect()).collect();
-        let find = |seed| truncated(&sparse(&rows), 20, seed, &mut go_on).unwrap();
+        let find = |seed| truncated(&sparse(&rows), 20, seed, &mut ignore_progress).unwrap();
         let bits = |found: &Truncated| found.left.rows().flatten().map(|x| x.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&find(1)), bits(&find(1)));
         assert_ne!(bits(&find(1)), bits(&find(2)));
@@ -100,7 +105,7 @@ mod tests {
 
     #[test]
     fn an_empty_matrix_has_no_singular_values() {
-        let nothing = truncated(&sparse(&[]), 10, 1, &mut go_on).unwrap();
+        let nothing = truncated(&sparse(&[]), 10, 1, &mut ignore_progress).unwrap();
         assert!(nothing.values.is_empty());
     }
 }

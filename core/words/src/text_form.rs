@@ -99,7 +99,7 @@ pub fn reread(bytes: &[u8]) -> Option<Vec<u8>> {
     }
     let counts = vec![1; words.len()];
     let origin = Origin { source: Source::File, posts: 1, changes: 1, made: 1 };
-    let model = Model::make(origin, words, &counts, vectors, &mut crate::go_on).ok()?;
+    let model = Model::make(origin, words, &counts, vectors, &mut crate::ignore_progress).ok()?;
     let (mut text, mut file) = (Vec::new(), Vec::new());
     write(&model, &mut text).expect("writing to memory does not fail");
     crate::file::write(&model, &mut file).expect("writing to memory does not fail");
@@ -167,7 +167,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::go_on;
+    use crate::ignore_progress;
     use crate::model::{Origin, Source};
 
     fn all(text: &str) -> Result<(Vec<Arc<str>>, Vectors), ReadError> {
@@ -226,7 +226,7 @@ mod tests {
             let words: Vec<Arc<str>> = words.into_iter().map(Arc::from).collect();
             let counts = vec![1; words.len()];
             let origin = Origin { source: Source::File, posts: 1, changes: 1, made: 1 };
-            let model = Model::make(origin, words.clone(), &counts, vectors.clone(), &mut go_on).unwrap();
+            let model = Model::make(origin, words.clone(), &counts, vectors.clone(), &mut ignore_progress).unwrap();
             let mut text = Vec::new();
             write(&model, &mut text).unwrap();
             let (read_words, read_vectors) = read(&*text, |_| true).unwrap();

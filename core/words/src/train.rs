@@ -7,7 +7,7 @@ use crate::model::{Model, Origin, Source};
 use crate::ppmi::ppmi;
 use crate::svd::{Truncated, truncated};
 use crate::vectors::Vectors;
-use crate::{Go, Recipe, Stopped, part};
+use crate::{Cancelled, Progress, Recipe, part};
 
 /// The exponent of the singular values in the vectors: of 0, ½ and 1, the exponent ½ finds the most topical neighbours.
 ///
@@ -35,21 +35,26 @@ pub struct Moment {
 /// Learns the words of `corpus`, which was read at the time `at`.
 ///
 /// # Errors
-/// Returns [`Stopped`] when `go` cancels the work.
-pub fn learn(corpus: Corpus, recipe: &Recipe, at: Moment, go: Go<'_>) -> Result<Model, Stopped> {
+/// Returns [`Cancelled`] when `progress` cancels the work.
+pub fn learn(
+    corpus: Corpus,
+    recipe: &Recipe,
+    at: Moment,
+    progress: Progress<'_>,
+) -> Result<Model, Cancelled> {
     let posts = corpus.posts();
     let Moment { changes, date: made } = at;
     let origin = Origin { source: Source::Posts(recipe.clone()), posts, changes, made };
     let min_posts = recipe.min_posts.min(2 + posts / POSTS_PER_MINIMUM);
     let Vocabulary { words, counts, stream } = corpus.vocabulary(min_posts, recipe.words);
     let words: Vec<Arc<str>> = words.into_iter().map(Arc::from).collect();
-    let matrix = ppmi(&stream, words.len(), recipe.window, PAIRS_MAX, &mut part(go, 0.0, 0.2))?;
+    let matrix = ppmi(&stream, words.len(), recipe.window, PAIRS_MAX, &mut part(progress, 0.0, 0.2))?;
     drop(stream);
     let rank = recipe.dimensions.min(dimensions(words.len()));
-    let found = truncated(&matrix, rank, recipe.seed, &mut part(go, 0.2, 0.8))?;
+    let found = truncated(&matrix, rank, recipe.seed, &mut part(progress, 0.2, 0.8))?;
     drop(matrix);
     let vectors = vectors(found);
-    Model::make(origin, words, &counts, vectors, &mut part(go, 0.8, 1.0))
+    Model::make(origin, words, &counts, vectors, &mut part(progress, 0.8, 1.0))
 }
 
 /// Returns the number of dimensions for a number of words.
@@ -72,15 +77,15 @@ fn vectors(Truncated { mut left, values }: Truncated) -> Vectors {
 /// Makes a model of words and vectors that were learned elsewhere. Only words that occur in `corpus` can be neighbours.
 ///
 /// # Errors
-/// Returns [`Stopped`] when `go` cancels the work.
+/// Returns [`Cancelled`] when `progress` cancels the work.
 pub fn adopt(
     words: Vec<Arc<str>>,
     vectors: Vectors,
     corpus: &Corpus,
     Moment { changes, date: made }: Moment,
-    go: Go<'_>,
-) -> Result<Model, Stopped> {
+    progress: Progress<'_>,
+) -> Result<Model, Cancelled> {
     let origin = Origin { source: Source::File, posts: corpus.posts(), changes, made };
     let counts: Vec<u32> = words.iter().map(|word| corpus.count(word)).collect();
-    Model::make(origin, words, &counts, vectors, go)
+    Model::make(origin, words, &counts, vectors, progress)
 }

@@ -88,8 +88,8 @@ fn an_interrupted_roster_import_resumes_when_repeated() {
     writer.join().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     let there = roster_length(&server);
-    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&said["result"], &said["inserted"]), (&json!("interrupted"), &json!(there)));
+    let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&outcome["result"], &outcome["inserted"]), (&json!("interrupted"), &json!(there)));
     let input: String = (0..there + 3).map(line).collect();
     let rest = server
         .cli_with_input(["--json", "roster", "import", "-"], format!("id,name,password\n{input}"))

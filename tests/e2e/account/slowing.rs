@@ -5,25 +5,14 @@ use tidings_tests::{Answer, Caller, PASSWORD, Server, wait_until};
 
 use super::sign_in;
 
-/// Starts a server behind a trusted proxy, so that its callers can use different addresses.
-fn behind_a_proxy() -> Server {
-    Server::with(|serve| {
-        serve.args(["--trust-proxy", "127.0.0.1"]);
-    })
-}
-
-fn from(server: &Server, address: &str) -> Caller {
-    server.anyone().with_header("X-Forwarded-For", address)
-}
-
 fn attempt(caller: &Caller, id: &str, pw: &str) -> Answer {
     caller.post("/sign_in", json!({ "id": id, "pw": pw }))
 }
 
 /// Fails to sign in six times, so that the next attempt must wait for a second.
-fn fail_six_times(caller: &Caller, id: &str, said: &str) {
+fn fail_six_times(caller: &Caller, id: &str, outcome: &str) {
     for _ in 0..6 {
-        assert_eq!(sign_in(caller, id, "wrong horse"), said);
+        assert_eq!(sign_in(caller, id, "wrong horse"), outcome);
     }
 }
 
@@ -34,10 +23,14 @@ fn after_six_wrong_passwords_the_next_attempt_waits_a_second_even_with_the_right
     fail_six_times(&anyone, "ann", "200 incorrect pw");
     for pw in ["wrong horse", PASSWORD] {
         let answer = attempt(&anyone, "ann", pw);
-        assert_eq!(answer.said(), "429 too many requests");
+        assert_eq!(answer.outcome(), "429 too many requests");
         assert_eq!(answer.header("retry-after"), "1");
     }
-    assert_eq!(ann.get("/get_userinfo").said(), "200 success", "a member who is signed in is not affected");
+    assert_eq!(
+        ann.get("/get_userinfo").outcome(),
+        "200 success",
+        "a member who is signed in is not affected"
+    );
     wait_until("the wait is over", || sign_in(&anyone, "ann", PASSWORD) == "200 success");
     // The success has cleared the failures of this client and account.
     assert_eq!(sign_in(&anyone, "ann", "wrong horse"), "200 incorrect pw");
@@ -46,9 +39,9 @@ fn after_six_wrong_passwords_the_next_attempt_waits_a_second_even_with_the_right
 
 #[test]
 fn other_clients_and_other_accounts_are_not_slowed() {
-    let server = behind_a_proxy();
+    let server = Server::behind_a_proxy(&[]);
     let _ = (server.member("ann"), server.member("bob"));
-    let (guesser, other) = (from(&server, "203.0.113.7"), from(&server, "203.0.113.8"));
+    let (guesser, other) = (server.caller_at("203.0.113.7"), server.caller_at("203.0.113.8"));
     fail_six_times(&guesser, "ANN", "200 incorrect pw");
     assert_eq!(sign_in(&guesser, "ann", PASSWORD), "429 too many requests", "ids are case-insensitive");
     assert_eq!(sign_in(&guesser, "bob", PASSWORD), "200 success");
@@ -57,11 +50,11 @@ fn other_clients_and_other_accounts_are_not_slowed() {
 
 #[test]
 fn addresses_of_ipv6_are_one_client_by_64_bits() {
-    let server = behind_a_proxy();
+    let server = Server::behind_a_proxy(&[]);
     let _ = server.member("ann");
-    fail_six_times(&from(&server, "2001:db8::1"), "ann", "200 incorrect pw");
-    assert_eq!(sign_in(&from(&server, "2001:db8::ffff:2"), "ann", PASSWORD), "429 too many requests");
-    assert_eq!(sign_in(&from(&server, "2001:db8:0:1::1"), "ann", PASSWORD), "200 success");
+    fail_six_times(&server.caller_at("2001:db8::1"), "ann", "200 incorrect pw");
+    assert_eq!(sign_in(&server.caller_at("2001:db8::ffff:2"), "ann", PASSWORD), "429 too many requests");
+    assert_eq!(sign_in(&server.caller_at("2001:db8:0:1::1"), "ann", PASSWORD), "200 success");
 }
 
 #[test]
@@ -73,14 +66,14 @@ fn attempts_on_unknown_ids_count_as_failures() {
 
 #[test]
 fn a_client_with_50_failures_waits_15_minutes() {
-    let server = behind_a_proxy();
+    let server = Server::behind_a_proxy(&[]);
     let _ = server.member("ann");
-    let (guesser, other) = (from(&server, "203.0.113.7"), from(&server, "203.0.113.8"));
+    let (guesser, other) = (server.caller_at("203.0.113.7"), server.caller_at("203.0.113.8"));
     for n in 0..50 {
         assert_eq!(sign_in(&guesser, &format!("guess{n}"), PASSWORD), "200 No member");
     }
     let answer = attempt(&guesser, "ann", PASSWORD);
-    assert_eq!(answer.said(), "429 too many requests");
+    assert_eq!(answer.outcome(), "429 too many requests");
     let wait: u64 = answer.header("retry-after").parse().unwrap();
     assert!((600..=900).contains(&wait), "{wait} s");
     assert_eq!(sign_in(&other, "ann", PASSWORD), "200 success");
@@ -91,19 +84,19 @@ fn a_clients_own_forwarded_header_is_ignored() {
     let server = Server::start();
     let _ = server.member("ann");
     fail_six_times(&server.anyone(), "ann", "200 incorrect pw");
-    assert_eq!(sign_in(&from(&server, "203.0.113.9"), "ann", PASSWORD), "429 too many requests");
+    assert_eq!(sign_in(&server.caller_at("203.0.113.9"), "ann", PASSWORD), "429 too many requests");
 }
 
 #[test]
 fn behind_a_proxy_only_the_rightmost_address_is_trusted() {
-    let server = behind_a_proxy();
+    let server = Server::behind_a_proxy(&[]);
     let _ = server.member("ann");
     for n in 0..6 {
-        let guesser = from(&server, &format!("198.51.100.{n}, 203.0.113.7"));
+        let guesser = server.caller_at(&format!("198.51.100.{n}, 203.0.113.7"));
         assert_eq!(sign_in(&guesser, "ann", "wrong horse"), "200 incorrect pw");
     }
-    assert_eq!(sign_in(&from(&server, "10.0.0.1, 203.0.113.7"), "ann", PASSWORD), "429 too many requests");
-    assert_eq!(sign_in(&from(&server, "203.0.113.7, 10.0.0.1"), "ann", PASSWORD), "200 success");
+    assert_eq!(sign_in(&server.caller_at("10.0.0.1, 203.0.113.7"), "ann", PASSWORD), "429 too many requests");
+    assert_eq!(sign_in(&server.caller_at("203.0.113.7, 10.0.0.1"), "ann", PASSWORD), "200 success");
 }
 
 #[test]
@@ -116,12 +109,12 @@ fn changing_a_password_and_the_university_are_slowed_too() {
         ann.post("/change_pw", json!({ "pw": pw, "new_pw": "new password", "new_pw_check": "new password" }))
     };
     let verify = |pw: &str| server.anyone().post("/sign_in_up", json!({ "id": "s1", "pw": pw }));
-    let slows = |attempt: &dyn Fn(&str) -> Answer, right: &str, said: &str| {
+    let slows = |attempt: &dyn Fn(&str) -> Answer, right: &str, outcome: &str| {
         for _ in 0..6 {
-            assert_eq!(attempt("wrong horse").said(), said);
+            assert_eq!(attempt("wrong horse").outcome(), outcome);
         }
         let answer = attempt(right);
-        assert_eq!(answer.said(), "429 too many requests");
+        assert_eq!(answer.outcome(), "429 too many requests");
         assert_eq!(answer.header("retry-after"), "1");
     };
     slows(&change, PASSWORD, "200 incorrect pw");
@@ -146,15 +139,15 @@ fn failed_sign_ins_are_logged_with_the_address_if_enabled() {
         serve.args(["--trust-proxy", "127.0.0.1", "--log-auth-failures"]);
     });
     let _ = server.member("ann");
-    let caller = from(&server, "203.0.113.7");
+    let caller = server.caller_at("203.0.113.7");
     assert_eq!(sign_in(&caller, "ann", PASSWORD), "200 success");
     assert_eq!(sign_in(&caller, "ann", "wrong horse"), "200 incorrect pw");
     assert_eq!(sign_in(&caller, "nobody", "wrong horse"), "200 No member");
     let log = server.stop().log;
     assert_eq!(log.lines().filter(|line| line.contains("203.0.113.7")).count(), 2, "{log}");
 
-    let mut silent = behind_a_proxy();
-    assert_eq!(sign_in(&from(&silent, "203.0.113.7"), "nobody", "wrong horse"), "200 No member");
+    let mut silent = Server::behind_a_proxy(&[]);
+    assert_eq!(sign_in(&silent.caller_at("203.0.113.7"), "nobody", "wrong horse"), "200 No member");
     let log = silent.stop().log;
     assert!(!log.contains("203.0.113.7"), "{log}");
 }
@@ -175,9 +168,9 @@ fn more_passwords_than_the_queue_holds_are_refused_at_once_and_signing_in_works_
     wait_until("a queue of one is full", || {
         let answers = burst();
         let (refused, done): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 503);
-        assert!(done.iter().all(|answer| answer.said() == "200 success"), "{done:?}");
+        assert!(done.iter().all(|answer| answer.outcome() == "200 success"), "{done:?}");
         for answer in &refused {
-            assert_eq!(answer.said(), "503 overloaded");
+            assert_eq!(answer.outcome(), "503 overloaded");
             assert_ne!(answer.header("retry-after"), "");
         }
         !refused.is_empty()

@@ -18,7 +18,7 @@ fn key(server: &Server) -> Vec<u8> {
 }
 
 fn is_signed_in(caller: &Caller) -> bool {
-    match caller.get("/get_userinfo").said().as_str() {
+    match caller.get("/get_userinfo").outcome().as_str() {
         "200 success" => true,
         "200 not found" => false,
         other => panic!("{other}"),
@@ -53,7 +53,7 @@ fn an_expired_token_is_invalid() {
     assert!(is_signed_in(&with(&claims)), "the key is in the file next to the database");
     claims["exp"] = claims["iat"].clone();
     assert!(!is_signed_in(&with(&claims)));
-    assert_eq!(with(&claims).get("/update_auto_login/1").said(), "401 bad token");
+    assert_eq!(with(&claims).get("/update_auto_login/1").outcome(), "401 bad token");
     for exp in [json!(0), json!(-1), json!(i64::MIN), json!("tomorrow"), json!(null)] {
         claims["exp"] = exp;
         assert!(!is_signed_in(&with(&claims)), "{claims}");
@@ -103,9 +103,9 @@ fn forged_tokens_are_invalid() {
     for token in forged {
         let caller = server.anyone().with_token("admin", &token);
         assert!(!is_signed_in(&caller), "{token}");
-        assert_eq!(caller.get("/check_admin").said(), "200 Not admin", "{token}");
-        assert_eq!(caller.get("/get_blacklist").said(), "401 bad token", "{token}");
-        assert_eq!(caller.get("/get_popularity_newsfeed").said(), "200 success", "{token}");
+        assert_eq!(caller.get("/check_admin").outcome(), "200 Not admin", "{token}");
+        assert_eq!(caller.get("/get_blacklist").outcome(), "401 bad token", "{token}");
+        assert_eq!(caller.get("/get_popularity_newsfeed").outcome(), "200 success", "{token}");
     }
     assert!(is_signed_in(&admin));
 }
@@ -115,10 +115,10 @@ fn only_a_bearer_header_authenticates() {
     let server = Server::start();
     let ann = server.member("ann");
     let token = ann.token();
-    let said =
-        |header: &str| server.anyone().with_header("Authorization", header).get("/get_userinfo").said();
+    let outcome =
+        |header: &str| server.anyone().with_header("Authorization", header).get("/get_userinfo").outcome();
     for good in [format!("Bearer {token}"), format!("bearer {token}"), format!("BEARER {token}")] {
-        assert_eq!(said(&good), "200 success", "{good}");
+        assert_eq!(outcome(&good), "200 success", "{good}");
     }
     let long = format!("Bearer {}", "a".repeat(6_000));
     let malformed = [
@@ -139,16 +139,16 @@ fn only_a_bearer_header_authenticates() {
         &long,
     ];
     for malformed in malformed {
-        assert_eq!(said(malformed), "200 not found", "{malformed:.60}");
+        assert_eq!(outcome(malformed), "200 not found", "{malformed:.60}");
     }
     let twice = format!("Authorization: Bearer {token}\r\nAuthorization: Bearer {token}\r\n");
     let bytes = "Authorization: Bearer \u{e9}\u{301}🦀\r\n";
     for header in [twice.as_str(), bytes] {
         let answer = server.raw(format!("GET /get_userinfo HTTP/1.1\r\nHost: x\r\n{header}\r\n"));
-        assert_eq!(answer.said(), "200 not found", "{header:.60}");
+        assert_eq!(answer.outcome(), "200 not found", "{header:.60}");
     }
     let in_the_address = server.anyone().get(&format!("/get_userinfo?access_token={token}"));
-    assert_eq!(in_the_address.said(), "200 not found");
+    assert_eq!(in_the_address.outcome(), "200 not found");
 }
 
 #[test]
@@ -157,14 +157,14 @@ fn an_invalid_token_gets_each_operations_documented_answer() {
     let caller = server.anyone().with_token("ann", "a.b.c");
     for caller in [server.anyone(), caller] {
         let nickname = json!({ "new_nickname": "x" });
-        assert_eq!(caller.post("/change_nickname", nickname).said(), "200 No member");
-        assert_eq!(caller.get("/remove_mine").said(), "200 Not found");
-        assert_eq!(caller.get("/get_userinfo").said(), "200 not found");
-        assert_eq!(caller.get("/get_specific_userinfo/0").said(), "200 bad request");
-        assert_eq!(caller.get("/reset_user_measurement").said(), "200 Not found");
-        assert_eq!(caller.get("/check_admin").said(), "200 Not admin");
+        assert_eq!(caller.post("/change_nickname", nickname).outcome(), "200 No member");
+        assert_eq!(caller.get("/remove_mine").outcome(), "200 Not found");
+        assert_eq!(caller.get("/get_userinfo").outcome(), "200 not found");
+        assert_eq!(caller.get("/get_specific_userinfo/0").outcome(), "200 bad request");
+        assert_eq!(caller.get("/reset_user_measurement").outcome(), "200 Not found");
+        assert_eq!(caller.get("/check_admin").outcome(), "200 Not admin");
         let answer = caller.get("/update_auto_login/1");
-        assert_eq!(answer.said(), "401 bad token");
+        assert_eq!(answer.outcome(), "401 bad token");
         assert_eq!(answer.header("www-authenticate"), "Bearer");
     }
 }
@@ -187,7 +187,7 @@ fn a_blacklisted_members_tokens_are_revoked_and_stay_revoked() {
 fn a_removed_members_tokens_stay_revoked_when_the_id_is_registered_again() {
     let server = Server::start();
     let ann = server.member("ann");
-    assert_eq!(ann.get("/remove_mine").said(), "200 success");
+    assert_eq!(ann.get("/remove_mine").outcome(), "200 success");
     assert!(!is_signed_in(&ann));
     let again = server.member("ann");
     assert!(is_signed_in(&again));
@@ -205,8 +205,8 @@ fn revoked_tokens_stay_revoked_and_valid_ones_stay_valid_across_restarts() {
     let members = ["ann", "bob", "cleo", "dora", "eve"].map(|id| server.member(id));
     let [ann, bob, cleo, dora, eve] = &members;
     let _ = admin.get("/push_blacklist/ann").succeeded();
-    assert_eq!(bob.get("/remove_mine").said(), "200 success");
-    assert_eq!(cleo.get("/sign_out_all").said(), "200 success");
+    assert_eq!(bob.get("/remove_mine").outcome(), "200 success");
+    assert_eq!(cleo.get("/sign_out_all").outcome(), "200 success");
     let change = json!({ "pw": PASSWORD, "new_pw": "battery staple", "new_pw_check": "battery staple" });
     let renewed = dora.post("/change_pw", change).text("/access_token");
     let renewed = dora.with_token("dora", renewed);
@@ -228,19 +228,19 @@ fn revoked_tokens_stay_revoked_and_valid_ones_stay_valid_across_restarts() {
 fn another_process_revokes_a_members_tokens_at_once() {
     let server = Server::start();
     let ann = server.member("ann");
-    assert_eq!(ann.get("/check_admin").said(), "200 Not admin");
+    assert_eq!(ann.get("/check_admin").outcome(), "200 Not admin");
     let _ = server.cli(["admin", "grant", "ann"]).succeeded();
-    assert_eq!(ann.get("/check_admin").said(), "200 success", "the same token");
+    assert_eq!(ann.get("/check_admin").outcome(), "200 success", "the same token");
     let _ =
         server.cli_with_input(["init", "--admin", "root", "--password-stdin"], "correct horse\n").succeeded();
     let _ = server.cli(["admin", "revoke", "ann"]).succeeded();
-    assert_eq!(ann.get("/check_admin").said(), "200 Not admin");
+    assert_eq!(ann.get("/check_admin").outcome(), "200 Not admin");
 
     // A second server on the same file is also another process.
     let second = Server::at(server.database(), |_| {});
     let at_second = second.anyone().with_token("ann", ann.token());
     assert!(is_signed_in(&at_second), "both servers sign with the key next to the database");
-    assert_eq!(at_second.get("/sign_out_all").said(), "200 success");
+    assert_eq!(at_second.get("/sign_out_all").outcome(), "200 success");
     assert!(!is_signed_in(&ann));
 }
 

@@ -52,23 +52,23 @@ fn a_roster_member_signs_in_with_the_rosters_password_name_and_major() {
     assert_eq!(sign_in(&server.anyone(), "s.2026002", "비밀"), "200 success");
     let (_, info) = signed_in(&server, "s/2026 003", "pw");
     assert_eq!(info.text("/user_major"), "");
-    assert_eq!(sign_in_up(&server, "s/2026 003", "pw").said(), "200 success", "and again");
+    assert_eq!(sign_in_up(&server, "s/2026 003", "pw").outcome(), "200 success", "and again");
 }
 
 #[test]
 fn a_form_signs_in_at_the_university_too() {
     let server = with_roster();
     let answer = server.anyone().form("/sign_in_up", &[("id", "s2026001"), ("pw", "secret")]);
-    assert_eq!(answer.said(), "200 success");
+    assert_eq!(answer.outcome(), "200 success");
     assert_eq!(answer.header("cache-control"), "no-store");
 }
 
 #[test]
 fn the_roster_distinguishes_an_unknown_id_from_a_wrong_password() {
     let server = with_roster();
-    assert_eq!(sign_in_up(&server, "s2026009", "secret").said(), "200 not school");
-    assert_eq!(sign_in_up(&server, "s2026001", "Secret").said(), "200 pw incorrect");
-    assert_eq!(sign_in_up(&server, "s2026001", "").said(), "200 pw incorrect");
+    assert_eq!(sign_in_up(&server, "s2026009", "secret").outcome(), "200 not school");
+    assert_eq!(sign_in_up(&server, "s2026001", "Secret").outcome(), "200 pw incorrect");
+    assert_eq!(sign_in_up(&server, "s2026001", "").outcome(), "200 pw incorrect");
     assert_eq!(sign_in(&server.anyone(), "s2026001", "secret"), "200 No member", "no member was created");
 }
 
@@ -78,7 +78,7 @@ fn the_roster_cannot_create_guest_or_removed() {
     let roster = "id,name,major,password\nguest,G,,secret\nRemoved,R,,secret\n";
     let _ = server.cli_with_input(["roster", "import", "-"], roster);
     for reserved in ["guest", "Guest", "removed", "REMOVED"] {
-        assert_eq!(sign_in_up(&server, reserved, "secret").said(), "200 not school", "{reserved}");
+        assert_eq!(sign_in_up(&server, reserved, "secret").outcome(), "200 not school", "{reserved}");
         assert_eq!(sign_in(&server.anyone(), reserved, "secret"), "200 No member", "{reserved}");
     }
 }
@@ -99,13 +99,13 @@ fn a_verified_member_follows_a_password_change_at_the_university() {
     let renewed = "id,name,major,password\ns2026001,Kim Ji-woo,Chemistry,changed\n";
     let report = server.cli_with_input(["--json", "roster", "import", "-"], renewed).succeeded().json();
     assert_eq!(report["updated"], 1, "{report}");
-    assert_eq!(sign_in_up(&server, "s2026001", "secret").said(), "200 pw incorrect");
+    assert_eq!(sign_in_up(&server, "s2026001", "secret").outcome(), "200 pw incorrect");
     let (_, info) = signed_in(&server, "s2026001", "changed");
     assert_eq!(info.text("/user_major"), "Chemistry");
     assert_eq!(sign_in(&server.anyone(), "s2026001", "changed"), "200 success");
     assert_eq!(sign_in(&server.anyone(), "s2026001", "secret"), "200 incorrect pw");
     // A changed password revokes older tokens.
-    assert_eq!(old.get("/get_userinfo").said(), "200 not found");
+    assert_eq!(old.get("/get_userinfo").outcome(), "200 not found");
 }
 
 #[test]
@@ -117,9 +117,9 @@ fn a_signed_up_member_is_linked_if_the_passwords_match_and_refused_otherwise() {
     let (_, info) = signed_in(&server, "ann", PASSWORD);
     assert_eq!((info.text("/user_name"), info.text("/user_major")), ("Ann Kim".into(), "Physics".into()));
     assert_eq!(info.text("/nickname"), "ann", "the nickname is the member's own");
-    assert_eq!(ann.get("/get_userinfo").said(), "200 success", "earlier tokens stay valid");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 success", "earlier tokens stay valid");
     for pw in ["other", PASSWORD] {
-        assert_eq!(sign_in_up(&server, "bob", pw).said(), "200 pw incorrect", "{pw}");
+        assert_eq!(sign_in_up(&server, "bob", pw).outcome(), "200 pw incorrect", "{pw}");
     }
     assert_eq!(sign_in(&server.anyone(), "bob", PASSWORD), "200 success");
 }
@@ -130,9 +130,9 @@ fn a_blacklisted_member_is_told_so_after_the_right_password_only() {
     let admin = server.admin();
     let (kim, _) = signed_in(&server, "s2026001", "secret");
     let _ = admin.get("/push_blacklist/s2026001").succeeded();
-    assert_eq!(sign_in_up(&server, "s2026001", "wrong").said(), "200 pw incorrect");
-    assert_eq!(sign_in_up(&server, "s2026001", "secret").said(), "200 blacklist user");
-    assert_eq!(kim.get("/get_userinfo").said(), "200 not found");
+    assert_eq!(sign_in_up(&server, "s2026001", "wrong").outcome(), "200 pw incorrect");
+    assert_eq!(sign_in_up(&server, "s2026001", "secret").outcome(), "200 blacklist user");
+    assert_eq!(kim.get("/get_userinfo").outcome(), "200 not found");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn bad_roster_lines_are_reported_and_the_others_are_imported() {
     let lines: Vec<_> = report["errors"].as_array().unwrap().iter().map(|error| &error["line"]).collect();
     assert_eq!(lines, [3, 4], "{report}");
     assert!(report["errors"][0]["reason"].is_string(), "{report}");
-    assert_eq!(sign_in_up(&server, "s3", "secret").said(), "200 success");
+    assert_eq!(sign_in_up(&server, "s3", "secret").outcome(), "200 success");
     let again = server.cli_with_input(["--json", "roster", "import", "-"], roster).succeeded().json();
     assert_eq!((&again["inserted"], &again["skipped"]), (&json!(0), &json!(2)), "{again}");
 }
@@ -159,7 +159,7 @@ fn without_a_verifier_the_university_does_not_answer() {
         serve.args(["--verifier", "none"]);
     });
     let _ = server.cli_with_input(["roster", "import", "-"], ROSTER).succeeded();
-    assert_eq!(sign_in_up(&server, "s2026001", "secret").said(), "200 api error");
+    assert_eq!(sign_in_up(&server, "s2026001", "secret").outcome(), "200 api error");
     assert_eq!(sign_up(&server, "s2026001", PASSWORD, "x"), "200 success", "and reserves no ids");
 }
 
@@ -283,8 +283,8 @@ fn a_positive_answer_of_the_verifier_creates_a_member() {
 #[test]
 fn the_verifier_distinguishes_an_unknown_id_from_a_wrong_password() {
     let server = verifier_with_one_account().server();
-    assert_eq!(sign_in_up(&server, "s2", "secret").said(), "200 not school");
-    assert_eq!(sign_in_up(&server, "s1", "wrong").said(), "200 pw incorrect");
+    assert_eq!(sign_in_up(&server, "s2", "secret").outcome(), "200 not school");
+    assert_eq!(sign_in_up(&server, "s1", "wrong").outcome(), "200 pw incorrect");
     assert_eq!(sign_in(&server.anyone(), "s1", "secret"), "200 No member", "no member was created");
 }
 
@@ -302,7 +302,7 @@ fn the_verifier_cannot_create_guest_or_removed() {
     });
     let server = university.server();
     for reserved in ["guest", "GUEST", "removed"] {
-        assert_eq!(sign_in_up(&server, reserved, "secret").said(), "200 not school", "{reserved}");
+        assert_eq!(sign_in_up(&server, reserved, "secret").outcome(), "200 not school", "{reserved}");
     }
 }
 
@@ -343,7 +343,7 @@ fn a_malformed_verifier_response_is_an_api_error_and_creates_no_member() {
         let university = University::new(move |_, _| Behaviour::Response(status, headers, body));
         let server = university.server();
         let what = format!("{status} {}", body.escape_ascii());
-        assert_eq!(sign_in_up(&server, "s1", "secret").said(), "200 api error", "{what}");
+        assert_eq!(sign_in_up(&server, "s1", "secret").outcome(), "200 api error", "{what}");
         assert_eq!(sign_in(&server.anyone(), "s1", "secret"), "200 No member", "{what}");
     }
 }
@@ -354,7 +354,7 @@ fn redirects_of_the_verifier_are_not_followed() {
     let location: &'static str = format!("Location: {}\r\n", elsewhere.url).leak();
     for status in [301, 302, 303, 307, 308] {
         let university = University::new(move |_, _| Behaviour::Response(status, location, b""));
-        assert_eq!(sign_in_up(&university.server(), "s1", "secret").said(), "200 api error", "{status}");
+        assert_eq!(sign_in_up(&university.server(), "s1", "secret").outcome(), "200 api error", "{status}");
     }
     assert!(elsewhere.asked.lock().unwrap().is_empty());
 }
@@ -368,7 +368,7 @@ fn a_slow_silent_or_unreachable_university_is_an_api_error_within_the_timeout() 
     for url in [silent.url, trickling.url, format!("http://{closed}/")] {
         let server = asking(&url, 1);
         let begin = Instant::now();
-        assert_eq!(sign_in_up(&server, "s1", "secret").said(), "200 api error", "{url}");
+        assert_eq!(sign_in_up(&server, "s1", "secret").outcome(), "200 api error", "{url}");
         let took = begin.elapsed();
         assert!(took < Duration::from_secs(4), "{url} took {took:?}");
         assert_eq!(sign_in(&server.anyone(), "s1", "secret"), "200 No member", "{url}");
@@ -381,11 +381,11 @@ fn while_the_university_is_silent_the_service_serves_others() {
     let server = asking(&university.url, 4);
     let ann = server.member("ann");
     std::thread::scope(|scope| {
-        let wait = |n: usize| sign_in_up(&server, &format!("s{n}"), "secret").said();
+        let wait = |n: usize| sign_in_up(&server, &format!("s{n}"), "secret").outcome();
         let waiting: Vec<_> = (0..8).map(|n| scope.spawn(move || wait(n))).collect();
         wait_until("all requests have arrived", || university.asked.lock().unwrap().len() == 8);
-        assert_eq!(ann.get("/get_userinfo").said(), "200 success");
-        assert_eq!(server.anyone().get("/get_popularity_newsfeed").said(), "200 success");
+        assert_eq!(ann.get("/get_userinfo").outcome(), "200 success");
+        assert_eq!(server.anyone().get("/get_popularity_newsfeed").outcome(), "200 success");
         assert_eq!(sign_in(&server.anyone(), "ann", PASSWORD), "200 success");
         assert!(waiting.iter().all(|waiting| !waiting.is_finished()), "all sign-ins are still waiting");
         for waiting in waiting {

@@ -81,7 +81,7 @@ fn log_lines_of_a_removed_member_show_the_name_removed() {
     let (admin, ann) = (server.admin(), server.member("ann"));
     let _ = ann.get("/get_log_user/ANN/5").succeeded();
     let _ = ann.get("/remove_mine").succeeded();
-    assert_eq!(ann.get("/get_userinfo").said(), "200 not found");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found");
     let log = lines(&admin.get("/get_log_date/0/1/0/3").succeeded());
     let expected = [
         "guest GET /get_userinfo 200",
@@ -111,7 +111,7 @@ fn a_member_counts_as_a_visitor_with_any_user_agent() {
 fn a_forwarded_address_counts_only_from_a_trusted_proxy() {
     let from = |server: &Server, addresses: &[&str]| {
         for address in addresses {
-            let guest = server.anyone().with_header("X-Forwarded-For", address);
+            let guest = server.caller_at(address);
             let _ = guest.get("/get_device").succeeded();
         }
         figures(&server.anyone())["today_visitor"].as_u64().unwrap()

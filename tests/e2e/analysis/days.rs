@@ -85,9 +85,9 @@ fn counting_in_a_second_time_zone_is_refused() {
     let two = Server::at(one.database(), |serve| {
         serve.args(["--timezone", "Asia/Seoul"]);
     });
-    assert_eq!(one.anyone().get("/insert_device/pc").said(), "500 internal error");
+    assert_eq!(one.anyone().get("/insert_device/pc").outcome(), "500 internal error");
     let _ = two.anyone().get("/insert_device/pc").succeeded();
-    assert_eq!(one.anyone().get("/insert_device/pc").said(), "500 internal error");
+    assert_eq!(one.anyone().get("/insert_device/pc").outcome(), "500 internal error");
     assert!(one.log().contains("Asia/Seoul"), "the cause is in the log: {}", one.log());
     // From now on the time zone is fixed.
     let refused = one.cli(["serve", "--timezone", "UTC", "--listen", "127.0.0.1:0"]);

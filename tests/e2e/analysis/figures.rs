@@ -20,7 +20,7 @@ fn the_figures_agree_with_each_other_and_with_the_latest_acts() {
     for device in ["pc", "mobile", "device_mobile"] {
         let _ = apple.get(&format!("/insert_device/{device}")).succeeded();
     }
-    assert_eq!(apple.get("/insert_device/phone").said(), "400 bad request");
+    assert_eq!(apple.get("/insert_device/phone").outcome(), "400 bad request");
 
     // The two sign-ups count as one guest; with ann, admin, apple and berry there are five visitors. The 20
     // communications are 16 requests before the devices and 4 for devices; a report does not include its own request.
@@ -140,7 +140,7 @@ fn reports_list_each_day_and_refuse_dates_that_do_not_exist() {
         "/get_everyday_analysis_specific_days/2026/1/0",
         "/get_everyday_analysis_specific_days/x/1/1",
     ] {
-        assert_eq!(anyone.get(path).said(), "400 bad request", "{path}");
+        assert_eq!(anyone.get(path).outcome(), "400 bad request", "{path}");
     }
 }
 
@@ -201,11 +201,14 @@ fn no_client_address_is_stored() {
         serve.args(["--trust-proxy", "127.0.0.1"]).env("RUST_LOG", "trace");
     });
     let addresses = ["203.0.113.77", "2001:db8:1234:5678::77"];
-    let guests = addresses.map(|address| server.anyone().with_header("X-Forwarded-For", address));
+    let guests = addresses.map(|address| server.caller_at(address));
     for guest in &guests {
         let _ = guest.get("/get_popularity_newsfeed").succeeded();
         search(guest, "rust");
-        assert_eq!(guest.post("/sign_in", json!({ "id": "nobody", "pw": "wrong" })).said(), "200 No member");
+        assert_eq!(
+            guest.post("/sign_in", json!({ "id": "nobody", "pw": "wrong" })).outcome(),
+            "200 No member"
+        );
     }
     assert_eq!(figures(&guests[0])["today_visitor"], 2);
     let raw: [&[u8]; 4] = [

@@ -50,22 +50,22 @@ fn administrators_read_all_log_lines_and_members_their_own() {
     let own = ["/get_log_user/ann/10", "/get_log_user/ANN/10", "/get_log_user_date/ann/0/1/0/10"];
     all.extend(others);
     for path in &all {
-        assert_eq!(ann.get(path).said(), "403 Not admin", "{path}");
+        assert_eq!(ann.get(path).outcome(), "403 Not admin", "{path}");
     }
     for path in own {
-        assert_eq!(ann.get(path).said(), "200 success", "{path}");
+        assert_eq!(ann.get(path).outcome(), "200 success", "{path}");
     }
     all.extend(own);
     for path in &all {
-        assert_eq!(admin.get(path).said(), "200 success", "{path}");
+        assert_eq!(admin.get(path).outcome(), "200 success", "{path}");
         let refused = server.anyone().get(path);
         assert_eq!(
-            (refused.said().as_str(), refused.header("www-authenticate")),
+            (refused.outcome().as_str(), refused.header("www-authenticate")),
             ("401 bad token", "Bearer")
         );
-        assert_eq!(ann.with_token("ann", "a.b.c").get(path).said(), "401 bad token");
+        assert_eq!(ann.with_token("ann", "a.b.c").get(path).outcome(), "401 bad token");
     }
-    assert_eq!(admin.get("/get_log_user/nobody/10").said(), "404 Not found");
+    assert_eq!(admin.get("/get_log_user/nobody/10").outcome(), "404 Not found");
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_log_query_needs_one_period_and_a_limit_within_bounds() {
         "/get_log_user_date/admin/0/0/0/10",
         "/get_log_user_date/admin/1/0/1/10",
     ] {
-        assert_eq!(admin.get(path).said(), "400 bad request", "{path}");
+        assert_eq!(admin.get(path).outcome(), "400 bad request", "{path}");
     }
     assert!(admin.get("/get_log_date/0/1/0/0").succeeded().list("log").is_empty());
     for _ in 0..1_005 {
@@ -135,7 +135,7 @@ fn removing_a_member_removes_their_name_from_the_log() {
         ]
     );
     assert_eq!(lines(&admin.get("/get_log_user/removed/10").succeeded()), ["removed GET /get_userinfo 200"]);
-    assert_eq!(admin.get("/get_log_user/ann/10").said(), "404 Not found");
+    assert_eq!(admin.get("/get_log_user/ann/10").outcome(), "404 Not found");
     server.member("ann");
     assert!(admin.get("/get_log_user/ann/10").succeeded().list("log").is_empty());
 }

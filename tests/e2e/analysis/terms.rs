@@ -26,7 +26,7 @@ fn terms_are_ranked_by_frequency_and_recency() {
     }
     let ten = ranking(&anyone);
     assert_eq!((ten.as_array().unwrap().len(), &ten[2]), (10, &json!(["term 9", 1])));
-    assert_eq!(anyone.post("/search_logging", json!({ "search": " " })).said(), "400 bad request");
+    assert_eq!(anyone.post("/search_logging", json!({ "search": " " })).outcome(), "400 bad request");
     assert_eq!(figures(&anyone)["search_count"], 16);
 }
 

@@ -37,7 +37,7 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
     loop {
         let answer = admin.post("/insert_notice", large(kept));
         if answer.status != 200 {
-            assert_eq!(answer.said(), "500 internal error");
+            assert_eq!(answer.outcome(), "500 internal error");
             break;
         }
         kept += 1;
@@ -51,7 +51,7 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
     article["post"] = json!("가".repeat(100_000));
     let line = article.to_string();
     for _ in 0..2 {
-        for (answer, said) in [
+        for (answer, outcome) in [
             (admin.post("/insert_notice", large(0)), "500 internal error"),
             (admin.post("/insert_post", article.clone()), "500 internal error"),
             (
@@ -63,7 +63,7 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
             (admin.get(&format!("/post_like/{post}")), "500 internal error"),
             (anyone.get(&format!("/post_view/{post}")), "500 internal error"),
         ] {
-            assert_eq!(answer.said(), said);
+            assert_eq!(answer.outcome(), outcome);
             assert_eq!(answer.body.as_object().unwrap().len(), 1, "only the log has the cause: {answer:?}");
         }
         for name in ["a", "a", "b", "b"] {
@@ -74,8 +74,8 @@ fn full_disk(server: &Server, database: &Path, admin: &Caller, full: impl FnOnce
             anyone.get("/get_popularity_newsfeed").succeeded().column("newsfeed", "_id") == [&*post]
         });
         let _ = anyone.post("/sign_in", json!({ "id": "admin", "pw": PASSWORD })).succeeded();
-        assert_eq!(anyone.get("/readyz").said(), "503 overloaded");
-        assert_eq!(anyone.get("/healthz").said(), "200 success");
+        assert_eq!(anyone.get("/readyz").outcome(), "503 overloaded");
+        assert_eq!(anyone.get("/healthz").outcome(), "200 success");
     }
     free();
     // The server becomes ready again without a client's write.
@@ -211,7 +211,7 @@ fn an_http_import_on_a_full_disk_reports_its_progress() {
     let import = || admin.request("POST", "/import_posts").body("application/x-ndjson", lines.clone()).send();
     limit(Some(2 << 20));
     let failed = import();
-    assert_eq!(failed.said(), "500 internal error");
+    assert_eq!(failed.outcome(), "500 internal error");
     let kept = failed.body["inserted"].as_u64().unwrap();
     assert!(kept > 0, "{failed:?}");
     let report = json!({ "result": "internal error", "inserted": kept, "updated": 0, "skipped": 0 });

@@ -79,7 +79,7 @@ fn two_servers_on_one_file_are_one_service() {
     let there = two.anyone().with_token("ann", ann.token());
     let _ = there.get("/get_userinfo").succeeded();
     let _ = there.get("/sign_out_all").succeeded();
-    assert_eq!(ann.get("/get_userinfo").said(), "200 not found");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found");
 
     let titles = |server: &Server| server.anyone().get("/get_all_notice").column("notice_list", "title");
     assert_eq!(titles(&two), [] as [&str; 0]);
@@ -123,7 +123,7 @@ fn writers_wait_for_each_other_and_readers_do_not() {
         for _ in 0..20 {
             let post = server.anyone().get(&format!("/get_post/{id}")).succeeded();
             assert_eq!(post.body["post"]["fav_cnt"], 0);
-            assert_eq!(ann.get("/check_admin").said(), "200 Not admin");
+            assert_eq!(ann.get("/check_admin").outcome(), "200 Not admin");
         }
         assert!(!like.is_finished() && !grant.is_finished());
         other.execute_batch("COMMIT").unwrap();

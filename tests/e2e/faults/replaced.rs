@@ -26,18 +26,18 @@ fn assert_refuses(server: &Server, admin: &Caller, says: &str) {
     let sign_up = json!({ "id": "late", "pw": PASSWORD, "pw_check": PASSWORD, "nickname": "late" });
     let before = titles(admin);
     for _ in 0..2 {
-        for (answer, said) in [
+        for (answer, outcome) in [
             (admin.post("/insert_notice", sample::notice("lost")), "500 internal error"),
             (admin.post("/send_feedback", json!({ "post": "lost" })), "500 fail"),
             (anyone.post("/sign_up", sign_up.clone()), "500 sign_up fail"),
         ] {
-            assert_eq!(answer.said(), said);
+            assert_eq!(answer.outcome(), outcome);
             assert_eq!(answer.body.as_object().unwrap().len(), 1, "only the log has the cause: {answer:?}");
         }
     }
     assert_eq!(titles(admin), before, "reads are unaffected");
-    assert_eq!(anyone.get("/readyz").said(), "503 overloaded");
-    assert_eq!(anyone.get("/healthz").said(), "200 success");
+    assert_eq!(anyone.get("/readyz").outcome(), "503 overloaded");
+    assert_eq!(anyone.get("/healthz").outcome(), "200 success");
     let log = server.log();
     assert!(log.contains(says), "{says:?}: {log}");
     assert!(!log.contains("panicked"), "{log}");
@@ -49,7 +49,7 @@ fn server_with_a_notice() -> (Server, Caller) {
     let admin = server.admin();
     let _ = server.cli(["backup", "copy.db"]).succeeded();
     let _ = admin.post("/insert_notice", sample::notice("kept")).succeeded();
-    assert_eq!(server.anyone().get("/readyz").said(), "200 success");
+    assert_eq!(server.anyone().get("/readyz").outcome(), "200 success");
     (server, admin)
 }
 
@@ -69,7 +69,7 @@ fn a_removed_database_refuses_writes_and_is_not_recreated() {
     let _ = server.cli(["restore", "copy.db", "--yes"]).succeeded();
     server.restart();
     assert_eq!(titles(&server.anyone()), [] as [&str; 0]);
-    assert_eq!(server.anyone().get("/readyz").said(), "200 success");
+    assert_eq!(server.anyone().get("/readyz").outcome(), "200 success");
 }
 
 #[test]
@@ -142,8 +142,8 @@ fn a_restored_database_file_accepts_writes_again() {
 fn an_idle_server_notices_that_its_database_is_gone() {
     let (server, _) = server_with_a_notice();
     fs::remove_file(server.database()).unwrap();
-    wait_until("the server is not ready", || server.anyone().get("/readyz").said() == "503 overloaded");
-    assert_eq!(server.anyone().get("/healthz").said(), "200 success");
+    wait_until("the server is not ready", || server.anyone().get("/readyz").outcome() == "503 overloaded");
+    assert_eq!(server.anyone().get("/healthz").outcome(), "200 success");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_backup_is_taken_and_a_command_writes_while_the_server_runs() {
         let _ = server.cli(["backup", "copy.db"]).succeeded();
         let _ = server.cli(["notice", "add", "--title", "cli", "--post", "text"]).succeeded();
         let _ = admin.post("/insert_notice", sample::notice(&format!("{n}"))).succeeded();
-        assert_eq!(server.anyone().get("/readyz").said(), "200 success");
+        assert_eq!(server.anyone().get("/readyz").outcome(), "200 success");
     }
     assert_eq!(server.integrity(), "ok");
     assert!(!server.log().contains("ERROR"), "{}", server.log());

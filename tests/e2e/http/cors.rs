@@ -67,8 +67,8 @@ fn a_page_reads_answers_and_refusals_alike() {
             send(&anyone, "POST", "/sign_in", Some(("text/plain", b"x".to_vec()))),
         ),
     ];
-    for (said, answer) in answers {
-        assert_eq!(answer.said(), said);
+    for (outcome, answer) in answers {
+        assert_eq!(answer.outcome(), outcome);
         assert!(may_read(&answer, PAGE), "{answer:?}");
     }
     let limited = Server::with(|serve| {
@@ -77,7 +77,7 @@ fn a_page_reads_answers_and_refusals_alike() {
     wait_until("the limit is reached", || {
         let answer = send(&limited.anyone(), "GET", "/get_categories", None);
         assert!(may_read(&answer, PAGE), "{answer:?}");
-        answer.said() == "429 too many requests"
+        answer.outcome() == "429 too many requests"
     });
 }
 
@@ -108,7 +108,7 @@ fn only_configured_origins_may_read_responses() {
         }
     }
     assert_eq!(
-        anyone.get("/get_categories").said(),
+        anyone.get("/get_categories").outcome(),
         "200 success",
         "clients other than browsers are not restricted"
     );
@@ -118,7 +118,7 @@ fn only_configured_origins_may_read_responses() {
 fn options_without_a_preflight_is_a_method_like_any_other() {
     let server = Server::start();
     let answer = server.anyone().request("OPTIONS", "/sign_in").send();
-    assert_eq!((answer.said().as_str(), answer.header("allow")), ("405 method not allowed", "POST"));
+    assert_eq!((answer.outcome().as_str(), answer.header("allow")), ("405 method not allowed", "POST"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ fn the_server_reports_liveness_and_readiness() {
     let server = Server::start();
     for path in ["/healthz", "/readyz"] {
         let answer = server.anyone().get(path);
-        assert_eq!(answer.said(), "200 success");
+        assert_eq!(answer.outcome(), "200 success");
         assert_eq!(answer.header("cache-control"), "no-store");
     }
 }
@@ -98,10 +98,10 @@ fn the_api_document_and_page_can_be_disabled_alone() {
         serve.arg("--no-docs");
     });
     for path in ["/openapi.json", "/docs", "/docs/", "/docs/index.html"] {
-        assert_eq!(server.anyone().get(path).said(), "404 Not found", "{path}");
+        assert_eq!(server.anyone().get(path).outcome(), "404 Not found", "{path}");
     }
     for path in ["/healthz", "/readyz", "/get_all_notice"] {
-        assert_eq!(server.anyone().get(path).said(), "200 success", "{path}");
+        assert_eq!(server.anyone().get(path).outcome(), "200 success", "{path}");
     }
 }
 

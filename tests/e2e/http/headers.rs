@@ -23,7 +23,7 @@ fn answers_and_refusals_of_every_kind_have_the_headers() {
     let (anyone, ann) = (server.anyone(), server.member("ann"));
     let sign_in =
         |body: Vec<u8>, media_type: &str| anyone.request("POST", "/sign_in").body(media_type, body).send();
-    for (said, answer) in [
+    for (outcome, answer) in [
         ("200 success", anyone.get("/get_popularity_newsfeed")),
         ("200 success", anyone.get("/healthz")),
         ("200 success", ann.get("/get_userinfo")),
@@ -37,7 +37,7 @@ fn answers_and_refusals_of_every_kind_have_the_headers() {
         ("413 payload too large", sign_in(vec![b' '; 2 << 20], "application/json")),
         ("415 unsupported media type", sign_in(b"x".to_vec(), "text/plain")),
     ] {
-        assert_eq!(answer.said(), said);
+        assert_eq!(answer.outcome(), outcome);
         assert_headers(&answer);
     }
     assert_headers(&anyone.get("/openapi.json"));
@@ -48,7 +48,7 @@ fn answers_and_refusals_of_every_kind_have_the_headers() {
     wait_until("the limit is reached", || {
         let answer = limited.anyone().get("/get_categories");
         assert_headers(&answer);
-        answer.said() == "429 too many requests"
+        answer.outcome() == "429 too many requests"
     });
 }
 

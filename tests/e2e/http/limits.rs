@@ -9,7 +9,7 @@ use tidings_tests::{PASSWORD, Server, read_answer};
 const MIB: usize = 1024 * 1024;
 
 fn is_alive(server: &Server) -> bool {
-    server.anyone().get("/readyz").said() == "200 success"
+    server.anyone().get("/readyz").outcome() == "200 success"
 }
 
 #[test]
@@ -17,12 +17,12 @@ fn a_body_may_have_a_mebibyte_and_not_a_byte_more() {
     let server = Server::start();
     let ann = server.member("ann");
     for chunked in [false, true] {
-        for (size, said) in [(MIB, "200 success"), (MIB + 1, "413 payload too large")] {
+        for (size, outcome) in [(MIB, "200 success"), (MIB + 1, "413 payload too large")] {
             let mut body = json!({ "id": "ann", "pw": PASSWORD }).to_string();
             body.extend(std::iter::repeat_n(' ', size - body.len()));
             let request = ann.request("POST", "/sign_in").body("application/json", body);
             let request = if chunked { request.chunked() } else { request };
-            assert_eq!(request.send().said(), said, "{size} bytes, chunked: {chunked}");
+            assert_eq!(request.send().outcome(), outcome, "{size} bytes, chunked: {chunked}");
         }
     }
 }
@@ -34,7 +34,7 @@ fn a_body_declared_too_large_is_refused_before_it_is_read() {
         let head = format!(
             "POST /sign_in HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
         );
-        assert_eq!(server.raw(head).said(), "413 payload too large", "{length}");
+        assert_eq!(server.raw(head).outcome(), "413 payload too large", "{length}");
     }
 }
 
@@ -43,18 +43,18 @@ fn an_import_may_have_64_mebibytes_and_not_a_byte_more() {
     let server = Server::start();
     let admin = server.admin();
     for chunked in [false, true] {
-        for (size, said) in [(64 * MIB, "200 success"), (64 * MIB + 1, "413 payload too large")] {
+        for (size, outcome) in [(64 * MIB, "200 success"), (64 * MIB + 1, "413 payload too large")] {
             // Blank lines, which an import skips.
             let mut blank = vec![b' '; size];
             blank.iter_mut().step_by(1000).for_each(|byte| *byte = b'\n');
             let request = admin.request("POST", "/import_posts").body("application/x-ndjson", blank);
             let request = if chunked { request.chunked() } else { request };
-            assert_eq!(request.send().said(), said, "{size} bytes, chunked: {chunked}");
+            assert_eq!(request.send().outcome(), outcome, "{size} bytes, chunked: {chunked}");
         }
     }
     let anyone = server.anyone();
     let refused = anyone.request("POST", "/import_posts").body("application/x-ndjson", vec![b'\n'; 2 * MIB]);
-    assert_eq!(refused.send().said(), "401 bad token");
+    assert_eq!(refused.send().outcome(), "401 bad token");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_request_cut_off_in_its_body_changes_nothing() {
     }
     assert!(is_alive(&server));
     assert_eq!(server.dump(), before);
-    assert_eq!(server.member("ann").get("/get_userinfo").said(), "200 success");
+    assert_eq!(server.member("ann").get("/get_userinfo").outcome(), "200 success");
 }
 
 #[test]
@@ -130,9 +130,9 @@ fn malformed_paths_are_not_found() {
         assert!(is_alive(&server));
     }
     let absolute = server.raw("GET http://elsewhere.example.org/healthz HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_eq!(absolute.said(), "200 success");
+    assert_eq!(absolute.outcome(), "200 success");
     let old = server.raw("GET /healthz HTTP/1.0\r\n\r\n");
-    assert_eq!(old.said(), "200 success");
+    assert_eq!(old.outcome(), "200 success");
 }
 
 #[test]
@@ -143,16 +143,16 @@ fn a_connection_serves_one_request_after_another() {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     for _ in 0..3 {
         stream.write_all(one.as_bytes()).unwrap();
-        assert_eq!(read_answer(&mut reader).unwrap().said(), "200 success");
+        assert_eq!(read_answer(&mut reader).unwrap().outcome(), "200 success");
     }
     // The server never reads the body of a refused request as the next request.
     let body = "GET /get_userinfo HTTP/1.1\r\nHost: x\r\n\r\n";
     let length = body.len();
     let head = format!("POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n");
     stream.write_all(format!("{head}{body}{one}").as_bytes()).unwrap();
-    assert_eq!(read_answer(&mut reader).unwrap().said(), "404 Not found");
+    assert_eq!(read_answer(&mut reader).unwrap().outcome(), "404 Not found");
     if let Some(next) = read_answer(&mut reader) {
-        assert_eq!(next.said(), "200 success", "the answer to the request after the body");
+        assert_eq!(next.outcome(), "200 success", "the answer to the request after the body");
     }
 }
 
@@ -165,7 +165,7 @@ fn connections_over_the_limit_wait() {
     let (one, two) = (hold(), hold());
     std::thread::scope(|scope| {
         let third = scope
-            .spawn(|| server.raw("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").said());
+            .spawn(|| server.raw("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").outcome());
         drop((one, two));
         assert_eq!(third.join().unwrap(), "200 success");
     });

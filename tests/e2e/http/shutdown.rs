@@ -39,13 +39,16 @@ fn a_running_request_is_answered_before_the_server_exits() {
             TcpStream::connect(address).is_err()
         });
         stream.write_all(form.as_bytes()).unwrap();
-        assert_eq!(tidings_tests::read_answer(&mut BufReader::new(&stream)).unwrap().said(), "200 success");
+        assert_eq!(
+            tidings_tests::read_answer(&mut BufReader::new(&stream)).unwrap().outcome(),
+            "200 success"
+        );
         stopping.join().unwrap()
     });
     assert_eq!(stopped.status.code(), Some(0), "{}", stopped.log);
     server.restart();
     let answer = server.anyone().post("/sign_in", json!({ "id": "ann", "pw": PASSWORD }));
-    assert_eq!(answer.said(), "200 success");
+    assert_eq!(answer.outcome(), "200 success");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn a_target_without_a_path_is_refused_in_json_and_panics_nowhere() {
         ("GET http://[::1]:80/healthz", "200 success"),
     ] {
         let answer = server.raw(format!("{line} HTTP/1.1\r\nHost: x\r\n\r\n"));
-        assert_eq!(answer.said(), expected, "{line}");
+        assert_eq!(answer.outcome(), expected, "{line}");
         assert_eq!(answer.header("content-type"), "application/json; charset=utf-8", "{line}");
     }
     // hyper itself refuses a target that it cannot parse, without a body.
@@ -27,7 +27,7 @@ fn a_target_without_a_path_is_refused_in_json_and_panics_nowhere() {
             assert!((400..500).contains(&answer.status), "{line}: {answer:?}");
         }
     }
-    assert_eq!(server.anyone().get("/healthz").said(), "200 success");
+    assert_eq!(server.anyone().get("/healthz").outcome(), "200 success");
     let log = server.stop().log;
     assert!(!log.contains("panicked"), "{log}");
 }
@@ -36,7 +36,7 @@ fn a_target_without_a_path_is_refused_in_json_and_panics_nowhere() {
 fn a_request_with_two_hosts_is_refused() {
     let server = Server::start();
     let two = "GET /healthz HTTP/1.1\r\nHost: a.example\r\nHost: b.example\r\n\r\n";
-    assert_eq!(server.raw(two).said(), "400 bad request");
+    assert_eq!(server.raw(two).outcome(), "400 bad request");
 }
 
 #[test]

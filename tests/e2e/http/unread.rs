@@ -36,7 +36,7 @@ fn little_memory_is_held_for_unread_responses() {
     // The queues are full when their sizes no longer change while the server answers another client.
     wait_until("the send queues are full", || {
         for _ in 0..20 {
-            assert_eq!(server.anyone().get("/healthz").said(), "200 success");
+            assert_eq!(server.anyone().get("/healthz").outcome(), "200 success");
         }
         let now = unsent(server.address().port());
         let is_stable = now.len() == CLIENTS && now == before;
@@ -55,7 +55,7 @@ fn idle_connections_are_closed_for_new_ones() {
     let idle: Vec<_> = (0..200).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
     for path in ["/healthz", "/readyz", "/get_all_notice"] {
         let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        assert_eq!(server.raw(head).said(), "200 success");
+        assert_eq!(server.raw(head).outcome(), "200 success");
     }
     drop(idle);
 }
@@ -75,7 +75,7 @@ fn connections_waiting_for_a_body_are_closed_for_new_ones() {
         })
         .collect();
     let health = "GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-    assert_eq!(server.raw(health).said(), "200 success");
+    assert_eq!(server.raw(health).outcome(), "200 success");
     for closed in &mut slow[..20] {
         assert!(matches!(closed.read(&mut [0; 1]), Ok(0) | Err(_)));
     }

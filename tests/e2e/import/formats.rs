@@ -79,7 +79,7 @@ fn an_export_imported_elsewhere_exports_the_same() {
     assert_eq!(lines.len(), sample::rust_blog().len());
     let id = lines[0]["_id"].as_str().unwrap();
     for act in ["post_view", "post_view", "post_like"] {
-        assert_eq!(ann.get(&format!("/{act}/{id}")).said(), "200 success");
+        assert_eq!(ann.get(&format!("/{act}/{id}")).outcome(), "200 success");
     }
 
     let directory = tempfile::tempdir().unwrap();

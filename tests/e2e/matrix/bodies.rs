@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tidings_tests::{Caller, OPERATIONS, Operation};
 
-use super::{Fixture, Table, invalidates_the_token, said, with_field};
+use super::{Fixture, Table, invalidates_the_token, outcome, with_field};
 
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -137,7 +137,7 @@ fn every_body_gets_its_documented_answer_and_nothing_breaks() {
                 case = body.case;
             }
             let answer = request.send();
-            answers.push((case.clone(), said(operation, &case, &answer)));
+            answers.push((case.clone(), outcome(operation, &case, &answer)));
             if invalidates_the_token(operation) && answer.result() == "success" {
                 *caller = fixture.administrator();
             }

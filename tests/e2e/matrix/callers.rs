@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tidings_tests::{Access, Caller, OPERATIONS, jwt};
 
-use super::{Fixture, Table, invalidates_the_token, said};
+use super::{Fixture, Table, invalidates_the_token, outcome};
 
 /// A kind of caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,7 +76,7 @@ fn every_operation_answers_every_kind_of_caller_as_documented() {
         let mut answers = Vec::new();
         for kind in CALLER_KINDS {
             let answer = fixture.request(operation, &callers[&kind]).send();
-            answers.push((kind.name().to_owned(), said(operation, kind.name(), &answer)));
+            answers.push((kind.name().to_owned(), outcome(operation, kind.name(), &answer)));
             if answer.result() == "success" {
                 fixture.restore(operation);
                 // Replaces a caller whose token is invalid, and a member whom the administrator changed.

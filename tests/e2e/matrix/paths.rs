@@ -2,7 +2,7 @@
 
 use tidings_tests::OPERATIONS;
 
-use super::{Fixture, Table, said};
+use super::{Fixture, Table, outcome};
 
 #[test]
 fn every_parameter_gets_its_documented_answer_and_nothing_breaks() {
@@ -43,7 +43,7 @@ fn every_parameter_gets_its_documented_answer_and_nothing_breaks() {
                 if let Some(body) = operation.body_with(fixture.number()) {
                     request = request.json(&body);
                 }
-                answers.push((case.to_owned(), said(operation, case, &request.send())));
+                answers.push((case.to_owned(), outcome(operation, case, &request.send())));
             }
             table.add(&format!("{}, {parameter}", operation.name()), answers);
         }

@@ -148,7 +148,7 @@ fn a_next_belongs_to_its_feed_and_its_member() {
     let anns = next(&ann, "/get_recommendation_newsfeed");
     let refused = |reader: &Caller, path: &str, next: &str| {
         let answer = reader.get(&format!("{path}?next={next}"));
-        assert_eq!(answer.said(), "400 bad request", "{path}?next={next}");
+        assert_eq!(answer.outcome(), "400 bad request", "{path}?next={next}");
     };
     let feeds = [
         ("/get_popularity_newsfeed", [&topic, &recommended, &anns]),
@@ -199,7 +199,7 @@ fn an_invented_next_is_refused() {
     for path in FEEDS {
         for next in &forged {
             let answer = anyone.get(&format!("{path}?next={next}"));
-            assert_eq!(answer.said(), "400 bad request", "{path}?next={next}");
+            assert_eq!(answer.outcome(), "400 bad request", "{path}?next={next}");
         }
     }
 }

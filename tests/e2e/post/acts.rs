@@ -61,7 +61,7 @@ fn a_like_counts_once_for_each_member_until_it_is_taken_back() {
     for caller in [server.anyone(), ann.with_token("ann", "forged")] {
         for act in ["like", "unlike"] {
             let refused = caller.get(&format!("/post_{act}/{one}"));
-            assert_eq!(refused.said(), "401 bad token");
+            assert_eq!(refused.outcome(), "401 bad token");
             assert_eq!(refused.header("WWW-Authenticate"), "Bearer");
         }
     }

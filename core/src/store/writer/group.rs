@@ -42,7 +42,7 @@ pub(super) fn commit_group(
     deferred: &mut DeferredWrites,
 ) {
     let mut group = match inbox.health.check().and_then(|()| SqliteTx::begin_write(connection)) {
-        Ok(tx) => Group { tx, kept: false, broken: None },
+        Ok(tx) => Group { tx, has_changes: false, broken: None },
         Err(error) => {
             inbox.health.committed(Err(&error));
             if let Some(work) = first {
@@ -99,7 +99,7 @@ fn time_of_writes(deferred: &DeferredWrites) -> Duration {
 struct Group<'c> {
     tx: SqliteTx<'c>,
     /// Whether there is anything to commit.
-    kept: bool,
+    has_changes: bool,
     /// The error with which SQLite has rolled back the whole transaction.
     broken: Option<StoreError>,
 }
@@ -146,7 +146,7 @@ impl Group<'_> {
         let additions = self.tx.additions();
         let finished = catch_unwind(AssertUnwindSafe(|| work(&mut self.tx)));
         let keep = finished.as_ref().is_ok_and(|(keep, _)| *keep);
-        self.kept |= keep;
+        self.has_changes |= keep;
         if !keep {
             self.tx.truncate_additions(additions);
         }
@@ -165,7 +165,7 @@ impl Group<'_> {
 
     /// Commits the successful writes and publishes the changed topics.
     fn commit(self, inbox: &Inbox, versions: &Versions, writes: usize) -> Result<(), StoreError> {
-        let Self { tx, kept, broken } = self;
+        let Self { tx, has_changes, broken } = self;
         let revision = tx.revision();
         let committed = match broken {
             Some(error) => {
@@ -173,7 +173,7 @@ impl Group<'_> {
                 Err(error)
             }
             // A commit to a file that was just replaced is not acknowledged.
-            None if kept => {
+            None if has_changes => {
                 let committed = tx.commit().and_then(|topics| inbox.health.check().map(|()| topics));
                 committed.inspect(|_| inbox.gauges.committed(writes))
             }
@@ -183,7 +183,7 @@ impl Group<'_> {
                 Ok(Vec::new())
             }
         };
-        if kept || committed.is_err() {
+        if has_changes || committed.is_err() {
             inbox.health.committed(committed.as_ref().map(drop));
         }
         let topics = committed?;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tidings_words::{Go, Model, Origin, Source, Stopped, part};
+use tidings_words::{Cancelled, Model, Origin, Progress, Source, part};
 
 use super::{Ended, READING, Shared};
 use crate::post::texts;
@@ -17,13 +17,13 @@ const CHANGES_MIN: i64 = 20;
 impl Shared {
     /// Makes the next model: learned from the posts, or, if the current model was loaded, the same vectors with
     /// neighbours among the words that posts have now.
-    fn next(&self, go: Go<'_>) -> Result<Model, Ended> {
+    fn next(&self, progress: Progress<'_>) -> Result<Model, Ended> {
         match self.current.load_full().filter(|current| current.model.origin.source == Source::File) {
-            None => self.learn(go),
+            None => self.learn(progress),
             Some(current) => {
-                let (corpus, at) = self.read_posts(&mut part(go, 0.0, READING))?;
+                let (corpus, at) = self.read_posts(&mut part(progress, 0.0, READING))?;
                 let (words, vectors) = (current.model.words().to_vec(), current.model.vectors().clone());
-                Ok(tidings_words::adopt(words, vectors, &corpus, at, &mut part(go, READING, 1.0))?)
+                Ok(tidings_words::adopt(words, vectors, &corpus, at, &mut part(progress, READING, 1.0))?)
             }
         }
     }
@@ -38,7 +38,7 @@ impl Shared {
             self.check();
             match self.catch_up(&mut debounce) {
                 Ok(()) => {}
-                Err(Ended::Stopped) => return,
+                Err(Ended::Cancelled) => return,
                 Err(Ended::Failed(error)) => {
                     tracing::error!(cause = error.detail(), "the word model cannot be learned");
                 }
@@ -66,7 +66,7 @@ impl Shared {
         let started = Instant::now();
         // A failure is logged once, not at every check. The next change triggers another attempt.
         debounce.is_due = false;
-        let model = self.next(&mut |_| if self.is_stopped() { Err(Stopped) } else { Ok(()) })?;
+        let model = self.next(&mut |_| if self.is_stopped() { Err(Cancelled) } else { Ok(()) })?;
         let (words, posts) = (model.words().len(), model.origin.posts);
         if let Err(error) = self.write(&model) {
             tracing::warn!(path = %self.path.display(), %error, "the word model cannot be written");

@@ -15,10 +15,10 @@ fn the_verifier_is_not_asked_about_malformed_ids() {
     for id in
         ["", " ", "s1\r\nX: y", "s1\n", " s1", "s\u{200b}1", "\u{202e}s1", "s1\0", &long, &longer, "GUEST"]
     {
-        assert_eq!(sign_in_up(&server, id, "secret").said(), "200 not school", "{id:.20?}");
+        assert_eq!(sign_in_up(&server, id, "secret").outcome(), "200 not school", "{id:.20?}");
     }
     assert!(university.asked.lock().unwrap().is_empty());
-    assert_eq!(sign_in_up(&server, &"x".repeat(128), "secret").said(), "200 success");
+    assert_eq!(sign_in_up(&server, &"x".repeat(128), "secret").outcome(), "200 success");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_verified_name_is_kept_on_one_line_and_truncated() {
     assert_eq!(info.text("/nickname"), format!("Kim  Ji-woo{}", "한".repeat(19)));
     let (_, info) = signed_in(&server, "s1", "secret");
     assert_eq!((info.text("/user_name"), info.text("/nickname")), ("mik".into(), "mik".into()));
-    assert_eq!(sign_in_up(&server, "s3", "secret").said(), "200 api error", "more than 64 KiB");
+    assert_eq!(sign_in_up(&server, "s3", "secret").outcome(), "200 api error", "more than 64 KiB");
 }
 
 #[test]

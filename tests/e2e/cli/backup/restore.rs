@@ -46,8 +46,8 @@ fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens()
     assert!(!directory.join("tidings.db.key").exists() && !directory.join("tidings.db-wal").exists());
     server.restart();
     assert_eq!(titles(&server), ["before"]);
-    assert_eq!(ann.get("/get_userinfo").said(), "200 not found", "old tokens are revoked");
-    assert_eq!(admin.get("/check_admin").said(), "200 Not admin");
+    assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found", "old tokens are revoked");
+    assert_eq!(admin.get("/check_admin").outcome(), "200 Not admin");
     let form = json!({ "id": "ann", "pw": tidings_tests::PASSWORD });
     let token = server.anyone().post("/sign_in", form).text("/access_token");
     let _ = server.anyone().with_token("ann", token).get("/get_userinfo").succeeded();

@@ -9,13 +9,13 @@ use tempfile::TempDir;
 use crate::wait::{WAIT_MAX, holds_within};
 
 /// A terminal that runs a shell: a window of a private tmux server, which stops when the value is dropped.
-pub struct Window {
+pub struct Tmux {
     socket: PathBuf,
     // Dropped last, after the processes that run in it have ended.
     directory: TempDir,
 }
 
-impl Window {
+impl Tmux {
     /// Opens a terminal with this number of columns and rows.
     ///
     /// # Panics
@@ -91,7 +91,7 @@ impl Window {
     }
 }
 
-impl Drop for Window {
+impl Drop for Tmux {
     fn drop(&mut self) {
         // Programs in it receive SIGHUP. The tmux server may have stopped already.
         let _ = Command::new("tmux").arg("-S").arg(&self.socket).arg("kill-server").output();
