@@ -198,6 +198,7 @@ struct Inner {
     hasher: Hasher,
     throttle: Throttle,
     viewers: Arc<post::viewer::Viewers>,
+    recent_likes: profile::likes::RecentLikes,
     verifier: Box<dyn Verifier>,
     config: Config,
     clock: Clock,
@@ -300,6 +301,10 @@ impl Tidings {
 
     pub(crate) fn viewers(&self) -> &Arc<post::viewer::Viewers> {
         &self.0.viewers
+    }
+
+    pub(crate) fn recent_likes(&self) -> &profile::likes::RecentLikes {
+        &self.0.recent_likes
     }
 
     pub(crate) fn throttle(&self) -> &Throttle {
@@ -411,6 +416,7 @@ impl Builder {
             hasher: Hasher::new(config.hash_queue),
             throttle: Throttle::new(clock.clone()),
             viewers: Arc::default(),
+            recent_likes: profile::likes::RecentLikes::default(),
             verifier: verifier.unwrap_or_else(|| verify::from_config(&config)),
             config,
             clock,

@@ -21,6 +21,7 @@ use crate::id::ObjectId;
 use crate::profile::history::{self, JsonList};
 use crate::store::{Row, StoreError, Tx};
 
+pub(crate) mod change;
 mod draft;
 mod export;
 pub(crate) mod feed_rows;
@@ -260,6 +261,7 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
 pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
     let (now, weight) = (tidings.now(), tidings.config().feed.like_weight);
     let calendar = Arc::clone(&tidings.analysis().calendar);
+    tidings.recent_likes().added(tidings.store());
     by_member(tidings, caller, id, move |tx, member, mut stats| {
         if history::like(tx, member, stats.post, now)? {
             stats.like(weight, now);

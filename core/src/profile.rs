@@ -8,6 +8,7 @@ use crate::error::{Error, Outcome, Result};
 use crate::store::{Topic, Tx};
 
 pub(crate) mod history;
+pub(crate) mod likes;
 
 pub use history::{JsonList, NewsfeedAccess, PostRecord, SearchRecord, TokenList};
 

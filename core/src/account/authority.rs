@@ -169,14 +169,12 @@ pub(crate) struct MemberRecord {
     pub(crate) blacklisted: bool,
     /// Interest counts acts from this time on.
     pub(crate) measured: Timestamp,
-    /// The revision of the last act that interest is measured from.
-    pub(crate) acted: i64,
 }
 
 /// Returns the member with this id; case does not matter.
 pub(crate) fn find(tx: &mut dyn Tx, id: &str) -> Result<Option<MemberRecord>, StoreError> {
-    let sql = "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, measured_since,
-                      acts_revision FROM member WHERE folded = $1";
+    let sql = "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, measured_since
+               FROM member WHERE folded = $1";
     let Some(mut row) = tx.row(sql, &[(&fold(id)).into()])? else { return Ok(None) };
     Ok(Some(MemberRecord {
         key: row.take(0)?,
@@ -185,7 +183,6 @@ pub(crate) fn find(tx: &mut dyn Tx, id: &str) -> Result<Option<MemberRecord>, St
         admin: row.take(3)?,
         blacklisted: row.take(4)?,
         measured: row.take(5)?,
-        acted: row.take(6)?,
     }))
 }
 

@@ -165,9 +165,7 @@ impl<'a> Writer<'a> {
                 calendar.count_in(tx, Counter::Like, calendar.local_hour(before), -1)?;
                 history::date_like(tx, member, key, at)?;
             }
-            None => {
-                history::like(tx, member, key, at)?;
-            }
+            None => history::like_in_the_past(tx, member, key, at)?,
         }
         post.stats.like(weight, at);
         post.changed = true;

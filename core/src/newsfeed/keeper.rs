@@ -14,7 +14,7 @@ use super::personal::Personals;
 use crate::clock::{Clock, SECOND_MS, Timestamp};
 use crate::config::Feed;
 use crate::error::{Error, Result};
-use crate::post::{feed_rows, heat};
+use crate::post::{change, feed_rows, heat};
 use crate::store::{Store, Topic, version_in};
 use crate::words::ModelKeeper;
 
@@ -41,6 +41,8 @@ pub(super) struct Shared {
     pub(super) personals: Personals,
     pub(super) config: Feed,
     clock: Clock,
+    /// The last change of a post that the index shows.
+    change: AtomicI64,
     /// The time of the last update of the index.
     updated: AtomicI64,
     stopped: AtomicBool,
@@ -56,6 +58,7 @@ impl Feeds {
             personals: Personals::default(),
             config,
             clock,
+            change: AtomicI64::new(0),
             updated: AtomicI64::new(0),
             stopped: AtomicBool::new(false),
         };
@@ -103,29 +106,31 @@ impl Shared {
     fn update(&self) -> Result<()> {
         let before = self.index.load_full();
         let now = self.clock.now();
-        let since = before.as_ref().map_or(0, |before| before.revision);
-        let (changed, removed, revision) = self.store.read(|tx| {
-            let (revision, removed) = (version_in(tx, Topic::Posts)?, feed_rows::removed(tx, since)?);
+        let (base, rows, removed, revision, change) = self.store.read(|tx| {
+            let (revision, change) = (version_in(tx, Topic::Posts)?, change::last(tx)?);
+            let removed = feed_rows::removed(tx, before.as_ref().map_or(0, |before| before.revision))?;
             // When a post leaves a full index, an older post takes its place, so the index is loaded completely.
             let full = before.as_ref().is_some_and(|before| before.len() >= self.config.posts);
             // The current time bounds the heats, so they are loaded again when the clock was set back.
             let is_set_back =
                 now + SET_BACK_MS < Timestamp::from_millis(self.updated.load(Ordering::Relaxed));
-            let since = if full && !removed.is_empty() || is_set_back { 0 } else { since };
-            let mut changed = feed_rows::changed(tx, since, self.config.posts)?;
+            let base = before.as_deref().filter(|_| !(full && !removed.is_empty() || is_set_back));
+            let changed = base.map(|_| feed_rows::changed(tx, self.change.load(Ordering::Relaxed)));
+            let (base, mut rows) = match changed.transpose()?.flatten() {
+                Some(changed) => (base, changed),
+                None => (None, feed_rows::until(tx, Timestamp::MAX, self.config.posts)?),
+            };
             if let Some(decay) = heat::decay(tx)? {
-                for row in &mut changed {
+                for row in &mut rows {
                     // An act has a future date if the clock was ahead when it happened.
                     let weight = heat::weight_of(row.view, row.fav, self.config.like_weight);
                     row.heat = decay.bounded(row.heat, weight, now);
                 }
             }
-            Ok::<_, Error>(((since, changed), removed, revision))
+            Ok::<_, Error>((base, rows, removed, revision, change))
         })?;
-        let (since, changed) = changed;
-        let base = before.as_deref().filter(|_| since > 0);
         let lexicon = self.lexicon(before.as_deref());
-        let index = FeedIndex::next(base, changed, &removed, lexicon.as_ref(), revision, now, &self.config);
+        let index = FeedIndex::next(base, rows, &removed, lexicon.as_ref(), revision, now, &self.config);
         let index = Arc::new(index);
         if let Some(before) = before {
             // Before the swap, so that a reader always finds an order either in the cache or in the index.
@@ -134,6 +139,7 @@ impl Shared {
             }
         }
         self.index.store(Some(index));
+        self.change.store(change, Ordering::Relaxed);
         self.updated.store(now.as_millis(), Ordering::Relaxed);
         Ok(())
     }

@@ -26,7 +26,7 @@ const CACHED: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 
 /// The cached feed of a member.
 pub(super) struct Personal {
-    /// The number of the index, the count of the member's acts, and the day: the feed is valid while they are the same.
+    /// The number of the index, the revision of the member's acts, and the day: the feed is valid while they are the same.
     made_of: (u64, i64, i64),
     pub(super) order: Arc<Order>,
     /// The first page with [`LIMIT`] posts.
@@ -53,7 +53,7 @@ impl Personals {
         now: Timestamp,
     ) -> Result<Option<Arc<Personal>>> {
         let day = if config.exploration > 0.0 { now.as_millis().div_euclid(DAY_MS) } else { 0 };
-        let made_of = (index.number, member.acted, day);
+        let made_of = (index.number, history::acts_revision(tx, member)?, day);
         let cached = self.lock().get(&member.key).cloned();
         if let Some(personal) = cached.filter(|p| p.made_of == made_of && !index.has_ended(now)) {
             return Ok(Some(personal));

@@ -1,6 +1,6 @@
 //! Reads the posts, without their texts, that newsfeeds need, and the changes to them.
 
-use super::{Tx, texts_in};
+use super::{Tx, change, texts_in};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::id::PostKey;
@@ -34,20 +34,21 @@ const COLUMNS: &str =
     "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date,
                        s.view, s.fav, s.heat";
 
-/// Returns the posts that changed after the revision `since`, newest first. Views and likes also count as changes. If
-/// `since` is 0, returns the newest posts, at most `posts`.
+/// Returns the posts that changed after the [change](super::change) `since`, newest first. Views and likes also count
+/// as changes. Returns `None` if earlier changes are no longer known.
 ///
 /// # Errors
 /// Fails if the store fails.
-pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<FeedRow>> {
-    if since == 0 {
-        return until(tx, Timestamp::MAX, posts);
+pub(crate) fn changed(tx: &mut dyn Tx, since: i64) -> Result<Option<Vec<FeedRow>>> {
+    if !change::knows_since(tx, since)? {
+        return Ok(None);
     }
     let sql = format!(
-        "SELECT {COLUMNS} FROM post_stats s JOIN post p ON p.key = s.post
-         WHERE s.revision > $1 ORDER BY p.date DESC, p.id DESC"
+        "SELECT {COLUMNS} FROM (SELECT DISTINCT post FROM post_change WHERE key > $1) c
+         JOIN post p ON p.key = c.post JOIN post_stats s ON s.post = p.key ORDER BY p.date DESC, p.id DESC"
     );
-    tx.rows(&sql, &[since.into()])?.into_iter().map(feed_row).collect()
+    let rows = tx.rows(&sql, &[since.into()])?;
+    rows.into_iter().map(feed_row).collect::<Result<_>>().map(Some)
 }
 
 /// Returns the newest posts with a date not after `at`, at most `posts`, newest first.

@@ -12,6 +12,7 @@
 //! Source: Cormode, Shkapenyuk, Srivastava and Xu, *Forward decay: a practical time decay model for streaming
 //! systems*, ICDE 2009; the exponential `g`, with 1970 as landmark.
 
+use super::change;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::error::Result;
 use crate::store::{Store, StoreError, Topic, Tx};
@@ -131,9 +132,9 @@ pub(crate) fn set_half_life(store: &Store, half_life_days: f64, now: Timestamp) 
         tx.run(sql, &[days.into()])?;
         if let Some(before) = before {
             let shift = Decay::new(days).grown(now) - Decay::new(before).grown(now);
-            let sql = "UPDATE post_stats SET heat = heat + $1, revision = $2 WHERE heat IS NOT NULL";
-            let revision = tx.revision();
-            tx.run(sql, &[shift.into(), revision.into()])?;
+            let sql = "UPDATE post_stats SET heat = heat + $1 WHERE heat IS NOT NULL";
+            tx.run(sql, &[shift.into()])?;
+            change::add_all(tx)?;
             tx.touch(Topic::Posts);
         }
         Ok(())
@@ -253,7 +254,7 @@ mod tests {
                     "INSERT INTO post (key, id, url, host, title, img, topic, tag, keyword, date, token,
                            post) VALUES ($1, $2, $2, '', '', '', '[]', '[]', '', 0, '', '')";
                 tx.run(sql, &[i64::into(key), (&key.to_string()).into()])?;
-                let sql = "INSERT INTO post_stats (post, view, fav, heat, revision) VALUES ($1, 0, 0, $2, 0)";
+                let sql = "INSERT INTO post_stats (post, view, fav, heat) VALUES ($1, 0, 0, $2)";
                 tx.run(sql, &[key.into(), heat.into()])?;
             }
             Ok::<_, StoreError>(())

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::heat::{self, VIEW_WEIGHT};
 use super::token_fields::TokenFields;
-use super::{PostStats, index, rows, texts_in};
+use super::{PostStats, change, index, rows, texts_in};
 use crate::analysis::counters::Counter;
 use crate::clock::{SECOND_MS, Timestamp};
 use crate::error::Result;
@@ -63,7 +63,7 @@ pub(crate) fn label(database: &Inspected) -> Result<()> {
                     // The post may have changed since the check.
                     if let Some((topic, tag)) = sql::lists(tx, post.key)? {
                         rows::relabel(tx, post.key, &texts_in(&topic)?, &texts_in(&tag)?)?;
-                        sql::touch(tx, post.key)?;
+                        change::add(tx, post.key)?;
                     }
                 }
                 tx.touch(Topic::Posts);
@@ -140,7 +140,10 @@ pub(crate) fn raise_stats(database: &Inspected) -> Result<()> {
     let wrong = database.read(|tx| sql::wrong_stats(tx))?;
     for batch in wrong.chunks(BATCH) {
         database.write(|tx| {
-            batch.iter().try_for_each(|wrong| sql::raise_stats(tx, wrong))?;
+            for wrong in batch {
+                sql::raise_stats(tx, wrong)?;
+                change::add(tx, wrong.key)?;
+            }
             tx.touch(Topic::Posts);
             Ok::<_, StoreError>(())
         })?;
@@ -266,13 +269,6 @@ mod sql {
         row.map(|mut row| Ok((row.take(0)?, row.take(1)?))).transpose()
     }
 
-    /// Marks a post as changed.
-    pub(super) fn touch(tx: &mut dyn Tx, key: PostKey) -> Result<(), StoreError> {
-        let revision = tx.revision();
-        tx.run("UPDATE post_stats SET revision = $2 WHERE post = $1", &[key.into(), revision.into()])?;
-        Ok(())
-    }
-
     pub(super) fn categories(tx: &mut dyn Tx) -> Result<BTreeMap<String, i64>, StoreError> {
         counted(tx, "SELECT name, posts FROM category")
     }
@@ -325,16 +321,14 @@ mod sql {
     pub(super) fn raise_stats(tx: &mut dyn Tx, wrong: &Wrong) -> Result<(), StoreError> {
         // The lists are ordered by member, so each count reads all of them. This is acceptable because few posts are
         // wrong.
-        let sql = "INSERT INTO post_stats (post, view, fav, heat, revision)
+        let sql = "INSERT INTO post_stats (post, view, fav, heat)
                    SELECT key, (SELECT count(*) FROM viewed WHERE post = $1),
-                          (SELECT count(*) FROM liked WHERE post = $1), NULL, $2
+                          (SELECT count(*) FROM liked WHERE post = $1), NULL
                    FROM post WHERE key = $1
                    ON CONFLICT (post) DO UPDATE SET
                        view = CASE WHEN post_stats.view < excluded.view THEN excluded.view ELSE post_stats.view END,
-                       fav = CASE WHEN post_stats.fav < excluded.fav THEN excluded.fav ELSE post_stats.fav END,
-                       revision = excluded.revision";
-        let revision = tx.revision();
-        tx.run(sql, &[wrong.key.into(), revision.into()])?;
+                       fav = CASE WHEN post_stats.fav < excluded.fav THEN excluded.fav ELSE post_stats.fav END";
+        tx.run(sql, &[wrong.key.into()])?;
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::draft::{Address, Content};
 use super::token_fields::TokenFields;
-use super::{index, texts_in};
+use super::{change, index, texts_in};
 use crate::account::Admin;
 use crate::analysis::counters::Counter;
 use crate::error::Result;
@@ -156,9 +156,9 @@ pub(super) fn insert(
     tx.run(sql, &args)?;
     // Does not use RETURNING, because SQLite would write a statement journal, which made an import 20 % slower.
     let key: PostKey = tx.one("SELECT key FROM post WHERE id = $1", &[new.id.into()])?.take(0)?;
-    let sql = "INSERT INTO post_stats (post, view, fav, heat, revision) VALUES ($1, $2, $3, NULL, $4)";
-    let revision = tx.revision();
-    tx.run(sql, &[key.into(), new.view.into(), new.fav.into(), revision.into()])?;
+    let sql = "INSERT INTO post_stats (post, view, fav, heat) VALUES ($1, $2, $3, NULL)";
+    tx.run(sql, &[key.into(), new.view.into(), new.fav.into()])?;
+    change::add(tx, key)?;
     label(tx, key, topic, tag)?;
     derived.count(topic, 1);
     derived.posts += 1;
@@ -206,9 +206,7 @@ pub(super) fn update(
         derived.count(&old.content.topic, -1);
         derived.count(&new.topic, 1);
     }
-    let revision = tx.revision();
-    tx.run("UPDATE post_stats SET revision = $2 WHERE post = $1", &[key.into(), revision.into()])?;
-    Ok(())
+    change::add(tx, key)
 }
 
 /// Removes a post, which also removes it from all lists.

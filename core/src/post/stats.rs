@@ -1,5 +1,6 @@
 //! The stats of a post: views, likes and heat, which acts change.
 
+use super::change;
 use super::heat::{Decay, VIEW_WEIGHT, weight_of};
 use crate::clock::Timestamp;
 use crate::id::PostKey;
@@ -60,6 +61,7 @@ impl PostStats {
     ) -> Result<(), StoreError> {
         self.heat = self.decay.bounded(self.heat, weight_of(self.view, self.fav, like_weight), now);
         sql::update(tx, &self)?;
+        change::add(tx, self.post)?;
         tx.touch(Topic::Posts);
         Ok(())
     }
@@ -98,10 +100,9 @@ mod sql {
     }
 
     pub(super) fn update(tx: &mut dyn Tx, stats: &PostStats) -> Result<(), StoreError> {
-        let sql = "UPDATE post_stats SET view = $2, fav = $3, heat = $4, revision = $5 WHERE post = $1";
+        let sql = "UPDATE post_stats SET view = $2, fav = $3, heat = $4 WHERE post = $1";
         let PostStats { post, view, fav, heat, .. } = stats;
-        let revision = tx.revision();
-        tx.run(sql, &[(*post).into(), (*view).into(), (*fav).into(), (*heat).into(), revision.into()])?;
+        tx.run(sql, &[(*post).into(), (*view).into(), (*fav).into(), (*heat).into()])?;
         Ok(())
     }
 }

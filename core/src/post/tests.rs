@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::feed_rows::{FeedRow, changed, removed};
+use super::feed_rows::{FeedRow, changed, removed, until};
 use super::heat::Decay;
 use super::*;
 use crate::clock::DAY_MS;
@@ -19,7 +19,7 @@ fn insert_one(service: &Service, url: &str) -> String {
 }
 
 fn feed_rows(service: &Service) -> Vec<FeedRow> {
-    service.store().read(|tx| changed(tx, 0, 100)).unwrap()
+    service.store().read(|tx| until(tx, Timestamp::MAX, 100)).unwrap()
 }
 
 /// Returns the row of a post.
@@ -340,11 +340,11 @@ fn feed_rows_are_first_the_newest_posts_and_then_the_changes() {
         let draft = Draft { date: Some(date.into()), ..draft("b", &format!("https://example.com/{url}")) };
         ids.push(insert(&service, &Caller::Operator, &draft).unwrap().id.to_string());
     }
-    let newest = service.store().read(|tx| changed(tx, 0, 3)).unwrap();
+    let newest = service.store().read(|tx| until(tx, Timestamp::MAX, 3)).unwrap();
     assert_eq!(newest.iter().map(|row| &row.id).collect::<Vec<_>>(), [&ids[1], &ids[2], &ids[0]]);
 
-    let since = || service.store().version(Topic::Posts);
-    let changed_since = |since: i64| service.store().read(|tx| changed(tx, since, 3)).unwrap();
+    let since = || service.store().read(change::last).unwrap();
+    let changed_since = |since: i64| service.store().read(|tx| changed(tx, since)).unwrap().unwrap();
     let now = since();
     assert_eq!(changed_since(now), []);
     view(&service, &Caller::Guest, &ids[3]).wait().unwrap();

@@ -4,7 +4,7 @@
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::LIST_MAX;
+use super::{LIST_MAX, likes};
 use crate::account::Member;
 use crate::clock::Timestamp;
 use crate::id::{MemberKey, PostKey};
@@ -126,9 +126,17 @@ pub(crate) struct Acts {
 
 /// Records that the acts from which the member's interest is measured have changed.
 pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreError> {
+    let sql = "INSERT INTO member_acts (member, revision) VALUES ($1, $2)
+               ON CONFLICT (member) DO UPDATE SET revision = excluded.revision";
     let revision = tx.revision();
-    tx.run("UPDATE member SET acts_revision = $2 WHERE key = $1", &[member.key.into(), revision.into()])?;
+    tx.run(sql, &[member.key.into(), revision.into()])?;
     Ok(())
+}
+
+/// Returns the revision of the last change to the acts from which the member's interest is measured, or 0.
+pub(crate) fn acts_revision(tx: &mut dyn Tx, member: &Member<'_>) -> Result<i64, StoreError> {
+    let row = tx.row("SELECT revision FROM member_acts WHERE member = $1", &[member.key.into()])?;
+    row.map_or(Ok(0), |mut row| row.take(0))
 }
 
 /// Records a like; returns false if the member already likes the post.
@@ -138,9 +146,7 @@ pub(crate) fn like(
     post: PostKey,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let sql =
-        "INSERT INTO liked (member, post, date) VALUES ($1, $2, $3) ON CONFLICT (member, post) DO NOTHING";
-    let new = tx.run(sql, &[member.key.into(), post.into(), now.into()])? > 0;
+    let new = likes::insert(tx, member.key, post, now)?;
     if new {
         acted(tx, member)?;
     }
@@ -157,6 +163,17 @@ pub(crate) fn liked_at(
     tx.row(sql, &[member.key.into(), post.into()])?.map(|mut row| row.take(0)).transpose()
 }
 
+/// Records a like of the past. The member does not like the post yet.
+pub(crate) fn like_in_the_past(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+    post: PostKey,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    likes::insert_past(tx, member.key, post, at)?;
+    acted(tx, member)
+}
+
 /// Changes the date of a like.
 pub(crate) fn date_like(
     tx: &mut dyn Tx,
@@ -164,8 +181,7 @@ pub(crate) fn date_like(
     post: PostKey,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let sql = "UPDATE liked SET date = $3 WHERE member = $1 AND post = $2";
-    tx.run(sql, &[member.key.into(), post.into(), at.into()])?;
+    likes::date(tx, member.key, post, at)?;
     acted(tx, member)
 }
 
@@ -175,10 +191,11 @@ pub(crate) fn unlike(
     member: &Member<'_>,
     post: PostKey,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let sql = "DELETE FROM liked WHERE member = $1 AND post = $2 RETURNING date";
-    let Some(mut row) = tx.row(sql, &[member.key.into(), post.into()])? else { return Ok(None) };
-    acted(tx, member)?;
-    row.take(0).map(Some)
+    let date = likes::remove(tx, member.key, post)?;
+    if date.is_some() {
+        acted(tx, member)?;
+    }
+    Ok(date)
 }
 
 /// Records a view. Of several views of a post, only the latest is stored.
@@ -271,8 +288,10 @@ pub(super) fn viewed(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostRec
 fn posts(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<Vec<PostRecord>, StoreError> {
     let sql = format!(
         "SELECT p.id, p.topic, p.tag, p.token, a.date, p.date, p.title, p.url, p.img
-         FROM {table} a JOIN post p ON p.key = a.post
-         WHERE a.member = $1 ORDER BY a.date DESC, a.post DESC LIMIT $2"
+         FROM (SELECT post, date FROM {table} entry
+               WHERE member = $1 AND EXISTS (SELECT 1 FROM post WHERE key = entry.post)
+               ORDER BY date DESC, post DESC LIMIT $2) a
+         JOIN post p ON p.key = a.post ORDER BY a.date DESC, a.post DESC"
     );
     let rows = tx.rows(&sql, &[member.key.into(), LIST_MAX.into()])?;
     let record = |mut row: Row| {

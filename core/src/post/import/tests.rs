@@ -41,7 +41,7 @@ fn post(n: u64) -> Value {
 }
 
 fn all(service: &Service) -> Vec<feed_rows::FeedRow> {
-    service.store().read(|tx| feed_rows::changed(tx, 0, 10_000)).unwrap()
+    service.store().read(|tx| feed_rows::until(tx, crate::clock::Timestamp::MAX, 10_000)).unwrap()
 }
 
 /// Returns the complete post with the url `https://example.com/{n}`.

@@ -17,7 +17,7 @@ use crate::{Tidings, notice, post, profile, search};
 ///
 /// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
 /// [`NOW`].
-const VERSIONS: [(&str, &str); 4] = [
+const VERSIONS: [(&str, &str); 5] = [
     (
         include_str!("../sqlite/0001_initial.sql"),
         "UPDATE revision SET n = 9;
@@ -51,6 +51,7 @@ const VERSIONS: [(&str, &str); 4] = [
     ),
     (include_str!("../sqlite/0003_acts.sql"), "INSERT INTO moved_act VALUES (2, 1795100000003, 2);"),
     (include_str!("../sqlite/0004_paths.sql"), ""),
+    (include_str!("../sqlite/0005_names.sql"), ""),
 ];
 
 /// Creates a database with this version of the schema.
@@ -122,7 +123,7 @@ fn a_database_of_each_earlier_version_keeps_the_lists_of_members() {
         assert_eq!(all("search_list", "tokenizer_split"), [json!(["big", "crab"])]);
         assert_eq!(all("search_list", "similarity_split"), [json!(["whale", "lobster"])]);
         assert_eq!(all("newsfeed_list", "newsfeed_name"), ["sea"], "from version {version}");
-        let times = "SELECT measured_since FROM member WHERE key = 2 AND acts_revision = 9";
+        let times = "SELECT measured_since FROM member JOIN member_acts ON member = key WHERE key = 2 AND revision = 9";
         assert_eq!(number(&service, times), 1_795_000_000_005);
     }
 }

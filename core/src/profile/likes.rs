@@ -1,0 +1,146 @@
+//! The likes of members.
+//!
+//! New likes go into a small table whose pages many likes share. When [`MOVE_AT`] likes have come together, a deferred
+//! write moves them to the large table, in the order of its keys, so that it writes each page once for many likes. The
+//! view `liked` shows both tables.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::clock::Timestamp;
+use crate::id::{MemberKey, PostKey};
+use crate::store::{Deferred, Store, StoreError, TimeSlice, Tx};
+
+/// The number of new likes of this process after which they move. More likes share more pages in the large table, but
+/// the small table and its search get larger.
+const MOVE_AT: u32 = 4_096;
+/// The number of likes that move between two checks of the time.
+const STEP: i64 = 256;
+
+/// Counts the likes of this process since likes moved last.
+pub(crate) struct RecentLikes(Arc<AtomicU32>);
+
+impl Default for RecentLikes {
+    /// Starts with a full count, so that the first like also moves those that an earlier process has left.
+    fn default() -> Self {
+        Self(Arc::new(AtomicU32::new(MOVE_AT)))
+    }
+}
+
+impl RecentLikes {
+    /// Counts a like, and moves all recent likes if they are many.
+    pub(crate) fn added(&self, store: &Store) {
+        if self.0.fetch_add(1, Ordering::Relaxed) >= MOVE_AT {
+            self.0.store(0, Ordering::Relaxed);
+            // If the queue is full, a later like tries again.
+            let mover = Mover { count: Arc::clone(&self.0), has_more: false };
+            if store.defer(mover).is_err() {
+                self.0.store(MOVE_AT, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Moves recent likes until none is left.
+struct Mover {
+    count: Arc<AtomicU32>,
+    has_more: bool,
+}
+
+impl Deferred for Mover {
+    fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
+        loop {
+            self.has_more = settle(tx, STEP)?;
+            if !self.has_more || time.is_over() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn done(&mut self, written: Result<(), StoreError>) -> ControlFlow<()> {
+        match written {
+            Ok(()) if self.has_more => ControlFlow::Continue(()),
+            Ok(()) => ControlFlow::Break(()),
+            Err(_) => {
+                // The next like tries again.
+                self.count.store(MOVE_AT, Ordering::Relaxed);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+/// Records a like; returns false if the member already likes the post.
+pub(super) fn insert(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    post: PostKey,
+    at: Timestamp,
+) -> Result<bool, StoreError> {
+    let sql = "INSERT INTO recent_like (member, post, date)
+               SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT 1 FROM settled_like WHERE member = $1 AND post = $2)
+               ON CONFLICT (member, post) DO NOTHING";
+    Ok(tx.run(sql, &[member.into(), post.into(), at.into()])? > 0)
+}
+
+/// Records a like of the past. The member does not like the post yet.
+pub(super) fn insert_past(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    post: PostKey,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO settled_like (member, post, date) VALUES ($1, $2, $3)";
+    tx.run(sql, &[member.into(), post.into(), at.into()]).map(drop)
+}
+
+/// Changes the date of a like.
+pub(super) fn date(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    post: PostKey,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    for sql in [
+        "UPDATE recent_like SET date = $3 WHERE member = $1 AND post = $2",
+        "UPDATE settled_like SET date = $3 WHERE member = $1 AND post = $2",
+    ] {
+        tx.run(sql, &[member.into(), post.into(), at.into()])?;
+    }
+    Ok(())
+}
+
+/// Removes a like and returns its date; returns `None` if the member does not like the post.
+pub(super) fn remove(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    post: PostKey,
+) -> Result<Option<Timestamp>, StoreError> {
+    for sql in [
+        "DELETE FROM recent_like WHERE member = $1 AND post = $2 RETURNING date",
+        "DELETE FROM settled_like WHERE member = $1 AND post = $2 RETURNING date",
+    ] {
+        if let Some(mut row) = tx.row(sql, &[member.into(), post.into()])? {
+            return row.take(0).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// Moves the first `limit` recent likes. Returns whether more are left.
+fn settle(tx: &mut dyn Tx, limit: i64) -> Result<bool, StoreError> {
+    let last = "SELECT member, post FROM recent_like ORDER BY member, post LIMIT 1 OFFSET $1";
+    let last = tx.row(last, &[(limit - 1).into()])?;
+    let has_more = last.is_some();
+    let (member, post): (i64, i64) = match last {
+        Some(mut row) => (row.take(0)?, row.take(1)?),
+        None => (i64::MAX, i64::MAX),
+    };
+    let sql = "INSERT INTO settled_like (member, post, date)
+               SELECT member, post, date FROM recent_like WHERE (member, post) <= ($1, $2)
+               ORDER BY member, post";
+    tx.run(sql, &[member.into(), post.into()])?;
+    tx.run("DELETE FROM recent_like WHERE (member, post) <= ($1, $2)", &[member.into(), post.into()])?;
+    Ok(has_more)
+}
