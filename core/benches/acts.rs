@@ -78,8 +78,8 @@ fn measure(store: &Store, members: usize, first: usize, likes: usize, is_logged:
     let mut waiting = std::collections::VecDeque::new();
     for n in 0..likes {
         // The member's next post. The steps are prime numbers, so that members like posts in different orders.
-        let (member, turn) = (n % members, first + n / members);
-        let post = &store.posts[(member * 7_919 + turn * 31) % POSTS];
+        let (member, turn) = (n * 7_919 % members, first + n / members);
+        let post = &store.posts[(member * 104_729 + turn * 31) % POSTS];
         waiting.push_back((member, post::like(&store.tidings, &store.members[member], post)));
         if waiting.len() == CLIENTS {
             while let Some((member, pending)) = waiting.pop_front() {

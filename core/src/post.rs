@@ -295,16 +295,17 @@ fn by_member(
     tidings: &Tidings,
     caller: &Caller,
     id: &str,
-    act: impl FnOnce(&mut dyn Tx, &Member<'_>, PostStats) -> Result<()> + Send + 'static,
+    mut act: impl FnMut(&mut dyn Tx, &Member<'_>, PostStats) -> Result<()> + Send + 'static,
 ) -> Pending<()> {
     let identity = caller.identify(tidings);
     if !matches!(identity, Identity::Named { .. }) {
         return Pending::given(Err(Error::BadToken));
     }
-    let id = ObjectId::parse(id);
-    tidings.store().submit(move |tx| {
+    // No post has an empty id.
+    let id = ObjectId::parse(id).map(|id| id.to_string()).unwrap_or_default();
+    tidings.store().submit_repeatable(move |tx| {
         let member = identity.member(tx)?;
-        let stats = PostStats::of_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
+        let stats = PostStats::of_id(tx, &id)?.ok_or(Error::NotFound)?;
         act(tx, &member, stats)
     })
 }

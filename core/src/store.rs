@@ -16,14 +16,13 @@
 //!   returns a [`Pending`] instead, which the caller can block on or await. When the queue is full, the result is
 //!   [`StoreError::Overloaded`] and nothing is written.
 //! - **Group commit.** The writer runs all queued writes in one transaction, so that they share one fsync, and sends the
-//!   results after the commit. Each write has its own savepoint: when it returns an error or panics, only its own changes
-//!   are rolled back.
+//!   results after the commit. When a write returns an error or panics, only its own changes are rolled back.
 //! - So a write is all or nothing and sees the changes of the writes before it. It must not have effects outside its
 //!   transaction that would be wrong after a failed commit.
 //! - A write delays all other writes, so slow work (hashing, parsing) happens before it.
 //! - **Deferred writes.** Data that must not delay an answer (counters, log lines) collects in memory, and a
-//!   [`Deferred`] writes it with the next commit, within 200 ms: a crash loses up to 200 ms of data, and a clean stop
-//!   loses nothing. In each commit a deferred write has a [`TimeSlice`] of a few milliseconds, and continues in the
+//!   [`Deferred`] writes it about 100 ms later, together with other writes: a crash loses up to 200 ms of data, and a
+//!   clean stop loses nothing. In each commit a deferred write has a [`TimeSlice`] of a few milliseconds, and continues in the
 //!   next commit when the time is up. After each commit it learns whether its rows are on disk.
 //! - **Counters.** [`Tx::count`] is cheap: the store sums up all additions of a commit and writes each sum once.
 //!
@@ -285,7 +284,21 @@ impl Store {
         self.writer.submit(work)
     }
 
-    /// Queues a deferred write, which joins the next commit, within 200 ms. The caller does not wait.
+    /// Does the same as [`Store::submit`] for a write that can run again: it has no effect outside its transaction. It is
+    /// cheaper, because it shares a savepoint with other such writes: if one fails after it has changed something, all of
+    /// them are rolled back and run again.
+    pub(crate) fn submit_repeatable<T, E>(
+        &self,
+        work: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
+    ) -> Pending<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.writer.submit_repeatable(work)
+    }
+
+    /// Queues a deferred write, which joins a commit after about 100 ms. The caller does not wait.
     ///
     /// This is for counters and log lines, which must never delay an answer.
     ///
@@ -297,8 +310,7 @@ impl Store {
 
     /// Commits the current deferred writes immediately, as far as the time slices of one commit allow.
     pub(crate) fn flush(&self) -> Pending<(), StoreError> {
-        // The empty write follows the deferred writes in the queue, and its commit includes all of them.
-        self.submit(|_| Ok(()))
+        self.writer.flush()
     }
 
     /// Runs `work` on the caller's thread, on the current state of the database.

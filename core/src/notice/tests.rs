@@ -115,6 +115,7 @@ fn an_update_changes_the_given_fields_but_not_the_date_and_the_views() {
     let service = service();
     let (ann, id) = (service.admin("ann"), insert_as_operator(&service, &draft("t", "p")));
     get(&service, &Caller::Guest, &id).unwrap();
+    service.store().flush().wait().unwrap();
     service.clock().advance(1_000);
     let steps = [
         (Draft { title: Some("new".into()), ..Draft::default() }, ("new", "p", 1)),

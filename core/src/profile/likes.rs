@@ -144,3 +144,92 @@ fn settle(tx: &mut dyn Tx, limit: i64) -> Result<bool, StoreError> {
     tx.run("DELETE FROM recent_like WHERE (member, post) <= ($1, $2)", &[member.into(), post.into()])?;
     Ok(has_more)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Caller;
+    use crate::clock::Clock;
+    use crate::testing::{NOW, Service, service};
+    use crate::{Tidings, post, profile};
+
+    fn counts(service: &Service) -> (i64, i64) {
+        let sql = "SELECT (SELECT count(*) FROM recent_like), (SELECT count(*) FROM settled_like)";
+        let read = |tx: &mut dyn Tx| {
+            let mut row = tx.one(sql, &[])?;
+            Ok::<_, StoreError>((row.take(0)?, row.take(1)?))
+        };
+        service.store().read(read).unwrap()
+    }
+
+    fn move_all(service: &Service) {
+        let mover = Mover { count: Arc::default(), has_more: false };
+        service.store().defer(mover).unwrap();
+        service.store().flush().wait().unwrap();
+    }
+
+    /// Returns a service with posts, their ids, and a member.
+    fn with_posts(number: usize) -> (Service, Vec<String>, Caller) {
+        let service = service();
+        let posts = (0..number).map(|n| {
+            let draft = post::Draft {
+                title: Some(format!("{n}")),
+                url: Some(format!("https://example.com/{n}")),
+                ..post::Draft::default()
+            };
+            post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+        });
+        let posts = posts.collect();
+        let ann = service.member("ann");
+        (service, posts, ann)
+    }
+
+    fn liked(service: &Service, member: &Caller) -> Vec<String> {
+        let list = profile::lists(service, member, "0").unwrap().fav_list.unwrap();
+        list.into_iter().map(|entry| entry.title).collect()
+    }
+
+    #[test]
+    fn likes_are_the_same_before_and_after_they_move() {
+        let (service, posts, ann) = with_posts(3);
+        // The first like of a process moves the likes that an earlier process has left.
+        post::like(&service, &ann, &posts[0]).wait().unwrap();
+        move_all(&service);
+        assert_eq!(counts(&service), (0, 1));
+        for post in [&posts[0], &posts[1], &posts[1], &posts[2]] {
+            service.clock().advance(1_000);
+            post::like(&service, &ann, post).wait().unwrap();
+        }
+        assert_eq!(counts(&service), (2, 1), "a like is in one table");
+        assert_eq!(liked(&service, &ann), ["2", "1", "0"]);
+        move_all(&service);
+        assert_eq!(
+            (counts(&service), liked(&service, &ann)),
+            ((0, 3), vec!["2".into(), "1".into(), "0".into()])
+        );
+        post::like(&service, &ann, &posts[0]).wait().unwrap();
+        post::unlike(&service, &ann, &posts[1]).wait().unwrap();
+        assert_eq!((counts(&service), liked(&service, &ann)), ((0, 2), vec!["2".into(), "0".into()]));
+        post::like(&service, &ann, &posts[1]).wait().unwrap();
+        post::unlike(&service, &ann, &posts[1]).wait().unwrap();
+        assert_eq!(counts(&service), (0, 2));
+    }
+
+    #[test]
+    fn many_likes_of_two_processes_move_in_steps() {
+        let (service, _, _) = with_posts(0);
+        let other = Tidings::builder(service.path()).clock(Clock::fixed(NOW)).open().unwrap();
+        let key = |tx: &mut dyn Tx| tx.one("SELECT key FROM member", &[])?.take(0);
+        let member: MemberKey = service.store().read::<_, StoreError>(key).unwrap();
+        let many = 3 * STEP + 7;
+        for (tidings, first) in [(&*service, 0), (&other, many)] {
+            let like =
+                move |tx: &mut dyn Tx, n| insert(tx, member, PostKey::new(n), Timestamp::from_millis(n));
+            let add = move |tx: &mut dyn Tx| (first..first + many).try_for_each(|n| like(tx, n).map(drop));
+            tidings.store().write(add).unwrap();
+        }
+        assert_eq!(counts(&service), (2 * many, 0));
+        move_all(&service);
+        assert_eq!(counts(&service), (0, 2 * many));
+    }
+}

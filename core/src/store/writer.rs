@@ -16,16 +16,21 @@ use super::watch::Versions;
 use super::{Deferred, StoreError, Tx};
 
 mod group;
+mod work;
 
-use group::{DeferredWrites, Finished, GROUP_SIZE, Work, commit_group};
+use group::{DeferredWrites, GROUP_SIZE, commit_group};
+use work::Work;
 
 /// Maximum number of queued writes; the store refuses more with [`StoreError::Overloaded`].
 const QUEUE: usize = 4_096;
-/// Maximum time that a deferred write waits for a commit of other writes; then it is committed alone.
-const DEFER_TIME: Duration = Duration::from_millis(200);
+/// The time for which deferred writes gather data; then they join the next commit, or are committed alone. With more data
+/// at once, they write each page for more rows.
+const DEFER_TIME: Duration = Duration::from_millis(100);
 
 enum Message {
-    Write(Work),
+    Write(Box<dyn Work>),
+    /// A write that takes the current deferred writes into its commit.
+    Flush(Box<dyn Work>),
     Defer(Box<dyn Deferred>),
 }
 
@@ -90,20 +95,29 @@ impl Writer {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let (sender, receiver) = oneshot::channel();
-        let work: Work = Box::new(move |tx| {
-            let result = work(tx);
-            let succeeded = result.is_ok();
-            let answer = move |commit: Result<(), StoreError>| {
-                // Fails when the caller has dropped the `Pending`.
-                let _ = sender.send(result.and_then(|value| Ok(commit.map(|()| value)?)));
-            };
-            Finished { succeeded, answer: Box::new(answer) }
-        });
-        match self.send(Message::Write(work)) {
-            Ok(()) => Pending::awaited(receiver),
-            Err(error) => Pending::given(Err(error.into())),
-        }
+        let (work, result) = work::once(work);
+        self.sent(Message::Write(work), result)
+    }
+
+    pub(super) fn submit_repeatable<T, E>(
+        &self,
+        work: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
+    ) -> Pending<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let (work, result) = work::repeatable(work);
+        self.sent(Message::Write(work), result)
+    }
+
+    pub(super) fn flush(&self) -> Pending<(), StoreError> {
+        let (work, result) = work::once(|_| Ok(()));
+        self.sent(Message::Flush(work), result)
+    }
+
+    fn sent<T, E: From<StoreError>>(&self, message: Message, result: Pending<T, E>) -> Pending<T, E> {
+        self.send(message).map_or_else(|error| Pending::given(Err(error.into())), |()| result)
     }
 
     pub(super) fn defer(&self, write: impl Deferred) -> Result<(), StoreError> {
@@ -136,28 +150,28 @@ impl Drop for Writer {
 /// Commits groups until the queue closes, then the remaining deferred writes, and copies the write-ahead log into the
 /// file.
 fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
-    let mut deferred = DeferredWrites::new();
-    let mut flush_at = Instant::now();
+    let mut deferred = DeferredWrites::default();
     loop {
-        let first = match inbox.next((!deferred.is_empty()).then_some(flush_at)) {
-            Ok(Message::Write(first)) => Some(first),
+        let first = match inbox.next(deferred.due()) {
             Ok(Message::Defer(write)) => {
-                if deferred.is_empty() {
-                    flush_at = Instant::now() + DEFER_TIME;
-                }
                 deferred.push(write);
                 if deferred.len() < GROUP_SIZE {
                     continue;
                 }
+                deferred.flush();
                 None
+            }
+            Ok(Message::Write(first)) => Some(first),
+            Ok(Message::Flush(first)) => {
+                deferred.flush();
+                Some(first)
             }
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => break,
         };
         commit_group(connection, versions, first, inbox, &mut deferred);
-        // Deferred writes with more data have already waited.
-        flush_at = Instant::now();
     }
+    deferred.flush();
     while !deferred.is_empty() {
         commit_group(connection, versions, None, inbox, &mut deferred);
     }

@@ -66,6 +66,11 @@ impl<'c> SqliteTx<'c> {
         }
     }
 
+    /// Returns the number of rows that statements of this connection have changed.
+    pub(in crate::store) fn changes(&self) -> u64 {
+        self.connection.total_changes()
+    }
+
     /// Returns the number of additions to counters so far.
     pub(in crate::store) fn additions(&self) -> usize {
         self.additions.len()

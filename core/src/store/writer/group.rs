@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use super::{Inbox, Message};
+use super::work::Work;
+use super::{DEFER_TIME, Inbox, Message};
 use crate::store::sqlite::{Connection, SqliteTx};
 use crate::store::watch::Versions;
 use crate::store::{Arg, Deferred, Row, StoreError, TimeSlice, Topic, Tx};
@@ -15,106 +16,209 @@ const GROUP_TIME: Duration = Duration::from_millis(20);
 /// The part of that time that is reserved for deferred writes, even if a single write has used all of the time.
 const DEFERRED_TIME: Duration = Duration::from_millis(5);
 
-/// A queued write. It returns its outcome, which is not on disk yet.
-pub(super) type Work = Box<dyn FnOnce(&mut dyn Tx) -> Finished + Send>;
-
-/// The outcome of a write that is not on disk yet.
-pub(super) struct Finished {
-    /// Whether its changes are committed; otherwise they are rolled back.
-    pub(super) succeeded: bool,
-    /// Sends the caller the result, given the outcome of the commit.
-    pub(super) answer: Answer,
+/// The deferred writes that gather data until they join a commit.
+#[derive(Default)]
+pub(super) struct DeferredWrites {
+    writes: Vec<Box<dyn Deferred>>,
+    /// The time when they join a commit; `None` if there are none.
+    due: Option<Instant>,
 }
 
-type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+impl DeferredWrites {
+    pub(super) fn push(&mut self, write: Box<dyn Deferred>) {
+        self.due.get_or_insert_with(|| Instant::now() + DEFER_TIME);
+        self.writes.push(write);
+    }
 
-/// The deferred writes that wait for a commit.
-pub(super) type DeferredWrites = Vec<Box<dyn Deferred>>;
+    /// Makes them join the next commit.
+    pub(super) fn flush(&mut self) {
+        if !self.is_empty() {
+            self.due = Some(Instant::now());
+        }
+    }
 
-/// Commits `first`, the writes after it in the queue and the deferred writes, and sends the callers their results.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.writes.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    fn are_due(&self) -> bool {
+        self.due.is_some_and(|due| due <= Instant::now())
+    }
+
+    fn take(&mut self) -> Vec<Box<dyn Deferred>> {
+        self.due = None;
+        std::mem::take(&mut self.writes)
+    }
+}
+
+/// Commits `first`, the writes after it in the queue and the deferred writes that are due, and sends the callers their
+/// results.
 ///
-/// Afterwards `deferred` contains the deferred writes that have more data.
+/// Afterwards `deferred` contains the deferred writes that are not due or have more data.
 pub(super) fn commit_group(
     connection: &Connection,
     versions: &Versions,
-    first: Option<Work>,
+    first: Option<Box<dyn Work>>,
     inbox: &Inbox,
     deferred: &mut DeferredWrites,
 ) {
     let mut group = match inbox.health.check().and_then(|()| SqliteTx::begin_write(connection)) {
-        Ok(tx) => Group { tx, has_changes: false, broken: None },
+        Ok(tx) => Group::new(tx),
         Err(error) => {
             inbox.health.committed(Err(&error));
             if let Some(work) = first {
                 refuse(work, &error);
             }
-            for write in deferred.drain(..) {
+            for write in deferred.take() {
                 refuse_deferred(write, &error);
             }
             return;
         }
     };
     let began = Instant::now();
-    let mut answers = Vec::new();
     let mut next = first;
     while let Some(work) = next {
-        answers.extend(group.run_write(work));
+        group.run_write(work);
         next = None;
         while next.is_none()
             && group.broken.is_none()
-            && answers.len() < GROUP_SIZE
+            && group.len() < GROUP_SIZE
             && began.elapsed() < time_of_writes(deferred)
         {
             match inbox.next_queued() {
                 Some(Message::Write(work)) => next = Some(work),
+                Some(Message::Flush(work)) => {
+                    deferred.flush();
+                    next = Some(work);
+                }
                 Some(Message::Defer(write)) => deferred.push(write),
                 None => break,
             }
         }
     }
-    let time = TimeSlice::until((began + GROUP_TIME).max(Instant::now() + DEFERRED_TIME));
+    group.release_shared();
     let mut batch = Vec::new();
-    // All of them run even when the time is over. Each component defers at most one write, which then writes only a
-    // small part.
-    for write in deferred.drain(..) {
-        batch.extend(group.run_deferred(write, time));
+    if deferred.are_due() {
+        let time = TimeSlice::until((began + GROUP_TIME).max(Instant::now() + DEFERRED_TIME));
+        // All of them run even when the time is over. Each component defers at most one write, which then writes only a
+        // small part.
+        for write in deferred.take() {
+            batch.extend(group.run_deferred(write, time));
+        }
     }
-    let committed = group.commit(inbox, versions, answers.len() + batch.len());
-    for answer in answers {
-        answer(committed.clone());
+    let done = std::mem::take(&mut group.done);
+    let committed = group.commit(inbox, versions, done.len() + batch.len());
+    for work in done {
+        work.answer(committed.clone());
     }
     for (mut write, result) in batch {
         if write.done(result.and_then(|()| committed.clone())) == ControlFlow::Continue(()) {
             deferred.push(write);
+            // It has already waited.
+            deferred.flush();
         }
     }
 }
 
 /// Returns the time for the queued writes of a group.
 fn time_of_writes(deferred: &DeferredWrites) -> Duration {
-    if deferred.is_empty() { GROUP_TIME } else { GROUP_TIME.saturating_sub(DEFERRED_TIME) }
+    if !deferred.are_due() { GROUP_TIME } else { GROUP_TIME.saturating_sub(DEFERRED_TIME) }
 }
 
-/// The transaction of a group. Each write runs in its own savepoint, so a failed write does not affect the others.
+/// The transaction of a group: a failed write does not affect the others. Repeatable writes share a savepoint, each
+/// other write has its own.
 struct Group<'c> {
     tx: SqliteTx<'c>,
+    /// The writes that ran, without those that panicked.
+    done: Vec<Box<dyn Work>>,
+    /// The state at the savepoint that the latest writes share, if it is open.
+    shared: Option<Shared>,
     /// Whether there is anything to commit.
     has_changes: bool,
     /// The error with which SQLite has rolled back the whole transaction.
     broken: Option<StoreError>,
 }
 
-impl Group<'_> {
-    /// Runs a write. Returns the function that sends its result, unless the write was refused here or panicked.
-    fn run_write(&mut self, work: Work) -> Option<Answer> {
+/// The state of a group at the savepoint of repeatable writes.
+struct Shared {
+    /// The number of writes before it.
+    writes: usize,
+    /// The number of additions to counters before it.
+    additions: usize,
+}
+
+impl<'c> Group<'c> {
+    fn new(tx: SqliteTx<'c>) -> Self {
+        Self { tx, done: Vec::new(), shared: None, has_changes: false, broken: None }
+    }
+
+    /// Returns the number of writes that ran.
+    fn len(&self) -> usize {
+        self.done.len()
+    }
+
+    fn run_write(&mut self, work: Box<dyn Work>) {
+        if work.is_repeatable() {
+            self.run_shared(work);
+        } else {
+            self.release_shared();
+            self.run_alone(work);
+        }
+    }
+
+    /// Runs a write in a savepoint of its own.
+    fn run_alone(&mut self, mut work: Box<dyn Work>) {
         if let Err(error) = self.begin_savepoint() {
             refuse(work, &error);
-            return None;
+        } else if self.run(|tx| (work.run(tx), ())).is_some() {
+            self.done.push(work);
         }
-        self.run(|tx| {
-            let finished = work(tx);
-            (finished.succeeded, finished.answer)
-        })
+    }
+
+    /// Runs a repeatable write in the savepoint of the repeatable writes before it. If it fails and has changed
+    /// something, all of them run again, each in a savepoint of its own.
+    fn run_shared(&mut self, mut work: Box<dyn Work>) {
+        if self.shared.is_none() {
+            if let Err(error) = self.begin_savepoint() {
+                return refuse(work, &error);
+            }
+            self.shared = Some(Shared { writes: self.done.len(), additions: self.tx.additions() });
+        }
+        let before = (self.tx.changes(), self.tx.additions());
+        let succeeded = catch_unwind(AssertUnwindSafe(|| work.run(&mut self.tx)));
+        let has_changed = before != (self.tx.changes(), self.tx.additions());
+        self.done.push(work);
+        match succeeded {
+            Ok(true) => self.has_changes = true,
+            Ok(false) if !has_changed && self.tx.is_open() => {}
+            _ => self.run_apart(),
+        }
+    }
+
+    /// Rolls back the writes that share the savepoint, and runs each of them again in a savepoint of its own.
+    fn run_apart(&mut self) {
+        let Some(shared) = self.shared.take() else { return };
+        self.tx.truncate_additions(shared.additions);
+        let undone = self.tx.run("ROLLBACK TO work", &[]);
+        self.release(undone.map(drop));
+        for work in self.done.split_off(shared.writes) {
+            self.run_alone(work);
+        }
+    }
+
+    /// Releases the savepoint of the repeatable writes, if it is open.
+    fn release_shared(&mut self) {
+        if self.shared.take().is_some() {
+            self.release(Ok(()));
+        }
     }
 
     /// Runs a deferred write; returns it with its result, unless it was refused or panicked.
@@ -150,12 +254,8 @@ impl Group<'_> {
         if !keep {
             self.tx.truncate_additions(additions);
         }
-        let undone = if keep { Ok(0) } else { self.tx.run("ROLLBACK TO work", &[]) };
-        if let Err(error) = undone.and_then(|_| self.tx.run("RELEASE work", &[])) {
-            self.broken = Some(error);
-        } else if !self.tx.is_open() {
-            self.broken = Some(StoreError::other("the transaction was rolled back"));
-        }
+        let undone = if keep { Ok(()) } else { self.tx.run("ROLLBACK TO work", &[]).map(drop) };
+        self.release(undone);
         if finished.is_err() {
             // The sender was dropped with the closure, which gives the caller an error.
             tracing::error!("a write panicked and was rolled back");
@@ -163,9 +263,18 @@ impl Group<'_> {
         Some(finished.ok()?.1)
     }
 
-    /// Commits the successful writes and publishes the changed topics.
+    /// Releases the open savepoint, after its changes were rolled back if that was necessary.
+    fn release(&mut self, undone: Result<(), StoreError>) {
+        if let Err(error) = undone.and_then(|()| self.tx.run("RELEASE work", &[])) {
+            self.broken = Some(error);
+        } else if !self.tx.is_open() {
+            self.broken = Some(StoreError::other("the transaction was rolled back"));
+        }
+    }
+
+    /// Commits the successful ones of so many writes, and publishes the changed topics.
     fn commit(self, inbox: &Inbox, versions: &Versions, writes: usize) -> Result<(), StoreError> {
-        let Self { tx, has_changes, broken } = self;
+        let Self { tx, has_changes, broken, .. } = self;
         let revision = tx.revision();
         let committed = match broken {
             Some(error) => {
@@ -213,8 +322,9 @@ impl Tx for RefusingTx<'_> {
 }
 
 /// Answers a write without a transaction, by running it in one that refuses every statement.
-fn refuse(work: Work, error: &StoreError) {
-    (work(&mut RefusingTx(error)).answer)(Err(error.clone()));
+fn refuse(mut work: Box<dyn Work>, error: &StoreError) {
+    work.run(&mut RefusingTx(error));
+    work.answer(Err(error.clone()));
 }
 
 /// Does the same as [`refuse`] for a deferred write, and drops it.
