@@ -78,8 +78,12 @@ pub(super) fn insert(
     post: PostKey,
     at: Timestamp,
 ) -> Result<bool, StoreError> {
-    let sql = "INSERT INTO recent_like (member, post, date)
-               SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT 1 FROM settled_like WHERE member = $1 AND post = $2)
+    // A condition of the insertion would make SQLite write a journal for the statement.
+    let sql = "SELECT 1 FROM settled_like WHERE member = $1 AND post = $2";
+    if tx.row(sql, &[member.into(), post.into()])?.is_some() {
+        return Ok(false);
+    }
+    let sql = "INSERT INTO recent_like (member, post, date) VALUES ($1, $2, $3)
                ON CONFLICT (member, post) DO NOTHING";
     Ok(tx.run(sql, &[member.into(), post.into(), at.into()])? > 0)
 }

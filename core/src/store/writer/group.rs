@@ -130,7 +130,7 @@ pub(super) fn commit_group(
 
 /// Returns the time for the queued writes of a group.
 fn time_of_writes(deferred: &DeferredWrites) -> Duration {
-    if !deferred.are_due() { GROUP_TIME } else { GROUP_TIME.saturating_sub(DEFERRED_TIME) }
+    if deferred.are_due() { GROUP_TIME.saturating_sub(DEFERRED_TIME) } else { GROUP_TIME }
 }
 
 /// The transaction of a group: a failed write does not affect the others. Repeatable writes share a savepoint, each
