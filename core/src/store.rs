@@ -251,7 +251,7 @@ impl Store {
         let health = Arc::new(sqlite::Health::new(sqlite::FileGuard::new(path, file, &connection)));
         let versions = Arc::new(watch::Versions::default());
         let watcher = watch::Watcher::start(sqlite::open(path)?, Arc::clone(&versions), Arc::clone(&health))?;
-        let writer = writer::Writer::start(connection, Arc::clone(&versions), Arc::clone(&health))?;
+        let writer = writer::Writer::start(path, connection, Arc::clone(&versions), Arc::clone(&health))?;
         let readers = sqlite::Readers::new(path, Arc::clone(&health));
         Ok(Self { writer, readers, versions, _watcher: watcher, health })
     }

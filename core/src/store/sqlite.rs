@@ -7,6 +7,7 @@ use rusqlite::{ErrorCode, ffi};
 
 use super::{StoreError, Tx};
 
+mod checkpoints;
 pub(crate) mod copy;
 mod guard;
 mod health;
@@ -15,6 +16,7 @@ mod open;
 mod readers;
 mod tx;
 
+pub(super) use checkpoints::Checkpoints;
 pub(super) use guard::FileGuard;
 pub(super) use health::Health;
 pub use open::SCHEMA_VERSION;

@@ -269,6 +269,27 @@ fn the_bundled_sqlite_is_recent_enough() {
 }
 
 #[test]
+fn the_write_ahead_log_begins_again_while_writes_go_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    store.write(|tx| tx.run("CREATE TABLE page (n INTEGER PRIMARY KEY, text TEXT) STRICT", &[])).unwrap();
+    // 120 MB in all; the log begins again after 64 MiB at the latest.
+    for _ in 0..60 {
+        store
+            .write(|tx| {
+                let sql = "INSERT INTO page (text) VALUES (hex(zeroblob(2000)))";
+                (0..500).try_for_each(|_| tx.run(sql, &[]).map(drop))
+            })
+            .unwrap();
+    }
+    assert!(store.wal_bytes() < 80 << 20, "{}", store.wal_bytes());
+    let path = dir.path().join("test.db");
+    assert!(std::fs::metadata(&path).unwrap().len() > 20 << 20, "the database file has most pages");
+    drop(store);
+    assert!(!crate::files::beside(&path, "-wal").exists(), "a clean stop removes the log");
+}
+
+#[test]
 fn a_closed_store_stops_its_threads_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let store = Arc::new(open(&dir));

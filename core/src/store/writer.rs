@@ -3,6 +3,7 @@
 //! While one group is written to disk, the next one collects in the queue. So under load more writes share a commit and
 //! its fsync.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::gauges::Gauges;
 use super::pending::Pending;
-use super::sqlite::{self, Connection, Health};
+use super::sqlite::{self, Checkpoints, Connection, Health};
 use super::watch::Versions;
 use super::{Deferred, StoreError, Tx};
 
@@ -70,16 +71,18 @@ impl Inbox {
 
 impl Writer {
     pub(super) fn start(
-        connection: Connection,
+        path: &Path,
+        mut connection: Connection,
         versions: Arc<Versions>,
         health: Arc<Health>,
     ) -> Result<Self, StoreError> {
+        let checkpoints = Checkpoints::start(path, &mut connection, Arc::clone(&health))?;
         let (queue, messages) = sync_channel(QUEUE);
         let gauges = Arc::<Gauges>::default();
         let inbox = Inbox { messages, gauges: Arc::clone(&gauges), health };
         let thread = std::thread::Builder::new()
             .name("tidings-write".into())
-            .spawn(move || write_all(&connection, &inbox, &versions));
+            .spawn(move || write_all(&connection, &inbox, &versions, checkpoints));
         Ok(Self { queue: Some(queue), gauges, thread: Some(thread.map_err(StoreError::other)?) })
     }
 
@@ -149,7 +152,7 @@ impl Drop for Writer {
 
 /// Commits groups until the queue closes, then the remaining deferred writes, and copies the write-ahead log into the
 /// file.
-fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
+fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions, mut checkpoints: Checkpoints) {
     let mut deferred = DeferredWrites::default();
     loop {
         let first = match inbox.next(deferred.due()) {
@@ -170,11 +173,14 @@ fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions) {
             Err(RecvTimeoutError::Disconnected) => break,
         };
         commit_group(connection, versions, first, inbox, &mut deferred);
+        checkpoints.committed(connection);
     }
     deferred.flush();
     while !deferred.is_empty() {
         commit_group(connection, versions, None, inbox, &mut deferred);
     }
+    // Its thread must not use the log during the last checkpoint.
+    drop(checkpoints);
     if inbox.health.must_abandon() {
         sqlite::abandon(connection);
         return;

@@ -38,10 +38,6 @@ const BUSY_TRIES: i32 = 20_000;
 const WRITER_CACHE_KIB: i64 = 32 << 10;
 const READER_CACHE_KIB: i64 = 4 << 10;
 
-/// Pages of the write-ahead log after which the writer copies it into the file: 16 MiB, so that a page that changes often
-/// is copied once for many changes.
-const CHECKPOINT_PAGES: i64 = 4_096;
-
 /// Opens a connection with the settings that all connections share. Fails if the file is missing, because it was then
 /// removed.
 pub(in crate::store) fn open(path: &Path) -> Result<Connection, StoreError> {
@@ -99,7 +95,6 @@ pub(in crate::store) fn open_and_migrate(path: &Path) -> Result<(Connection, Arc
         connection.pragma_update(None, "journal_mode", "WAL")?;
         if is_current() {
             leave_log(&connection, false)?;
-            connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
             connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
             return Ok((connection, file));
         }
