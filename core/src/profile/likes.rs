@@ -143,7 +143,8 @@ fn settle(tx: &mut dyn Tx, limit: i64) -> Result<bool, StoreError> {
     };
     let sql = "INSERT INTO settled_like (member, post, date)
                SELECT member, post, date FROM recent_like WHERE (member, post) <= ($1, $2)
-               ORDER BY member, post";
+               ORDER BY member, post
+               ON CONFLICT (member, post) DO NOTHING";
     tx.run(sql, &[member.into(), post.into()])?;
     tx.run("DELETE FROM recent_like WHERE (member, post) <= ($1, $2)", &[member.into(), post.into()])?;
     Ok(has_more)
