@@ -4,6 +4,7 @@ use prometheus::Histogram;
 
 use crate::Tidings;
 use crate::clock::Timestamp;
+use crate::store::Store;
 
 /// The state of the service at one moment.
 #[derive(Clone, Debug)]
@@ -17,6 +18,9 @@ pub struct Stats {
     pub records_lost: u64,
     /// Communications of crawlers since the database was opened. Crawlers do not count as visitors.
     pub crawled: u64,
+    /// Statements that this process has run in transactions, of all its databases. BEGIN, COMMIT and savepoints are
+    /// statements too.
+    pub statements: u64,
     /// Commits that failed since the database was opened.
     pub commits_failed: u64,
     /// Whether writes are expected to succeed: the last one did, and the database's files are in place.
@@ -41,6 +45,7 @@ impl Stats {
             records_waiting: tidings.analysis().records_waiting(),
             records_lost: tidings.analysis().records_lost(),
             crawled: tidings.analysis().crawled(),
+            statements: Store::statements(),
             commits_failed: store.failures(),
             writable: store.writable().is_ok(),
             database_bytes: store.database_bytes(),
@@ -79,6 +84,8 @@ mod tests {
         post::insert(&service, &Caller::Operator, &draft).unwrap();
         let after = Stats::of(&service);
         assert_eq!((after.feeds_age_ms, after.words_age_ms), (Some(500), None));
+        // At least BEGIN, the revision, the post, and COMMIT. Other tests of this process run statements too.
+        assert!(after.statements >= before.statements + 4);
         assert_eq!((after.commits_failed, after.writable), (0, true));
         assert!(after.wal_bytes > 0 && after.database_bytes > 0);
         assert_eq!(counted(), (count + 1, works + 1.0));

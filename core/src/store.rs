@@ -367,6 +367,11 @@ impl Store {
         self.health.failures()
     }
 
+    /// Returns the number of statements that this process has run in transactions, of all its databases.
+    pub(crate) fn statements() -> u64 {
+        sqlite::statements()
+    }
+
     /// Returns the size of the write-ahead log in bytes.
     pub(crate) fn wal_bytes(&self) -> u64 {
         self.readers.wal_bytes()

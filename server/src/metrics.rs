@@ -1,4 +1,6 @@
 //! Metrics in the text format of Prometheus, on a separate listener.
+//!
+//! The page also has the metrics that the program registers in the default registry of the crate `prometheus`.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -85,6 +87,7 @@ fn page(app: &App) -> prometheus::Result<String> {
     let stats = Stats::of(&app.tidings);
     families.append(&mut gauges(app, &stats)?.gather());
     families.append(&mut counters(&stats)?.gather());
+    families.append(&mut prometheus::gather());
     TextEncoder::new().encode_to_string(&families)
 }
 
@@ -133,6 +136,11 @@ fn counters(stats: &Stats) -> prometheus::Result<Registry> {
             "records_lost_total",
             "Access log lines that were lost before they were committed.",
             stats.records_lost,
+        ),
+        (
+            "statements_total",
+            "SQL statements that were run in transactions, BEGIN and COMMIT included.",
+            stats.statements,
         ),
         ("commits_failed_total", "Commits that failed.", stats.commits_failed),
         ("crawler_requests_total", "Requests of crawlers, which do not count as visitors.", stats.crawled),

@@ -57,7 +57,10 @@ fn the_metrics_report_responses_and_the_store() {
     let likes = r#"tidings_request_duration_seconds_count{method="GET",path="/post_like/{post_obi}"}"#;
     assert_eq!(value(&page, likes), Some(3.0));
     assert!(value(&page, "tidings_commit_works_count").unwrap() >= 5.0, "{page}");
-    for name in ["database_bytes", "wal_bytes", "commit_works_sum"] {
+    let statements = value(&page, "tidings_statements_total");
+    let _ = server.anyone().get(&format!("/get_post/{id}")).succeeded();
+    assert!(value(&get(metrics, "/metrics").1, "tidings_statements_total") > statements, "{page}");
+    for name in ["database_bytes", "wal_bytes", "commit_works_sum", "statements_total"] {
         assert!(value(&page, &format!("tidings_{name}")).is_some_and(|n| n > 0.0), "{name}: {page}");
     }
     for pool in ["read", "store", "query", "codec", "password", "university", "import"] {

@@ -25,7 +25,7 @@ pub(super) use open::{open, open_and_migrate};
 #[cfg(test)]
 pub(super) use readers::LONG_READERS;
 pub(super) use readers::Readers;
-pub(super) use tx::SqliteTx;
+pub(super) use tx::{SqliteTx, statements};
 
 /// The `PRAGMA application_id` of a tidings database: "tdng".
 const APPLICATION_ID: i64 = 0x7464_6e67;

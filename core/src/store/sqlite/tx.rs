@@ -1,5 +1,7 @@
 //! A transaction on one connection.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
@@ -9,6 +11,14 @@ use crate::store::{Arg, Row, StoreError, Topic, Tx, Value, topic};
 /// The names of the arguments of a statement, which has at most 16.
 const NAMES: [&str; 16] =
     ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15", "$16"];
+
+/// The number of statements that this process has run in transactions.
+static STATEMENTS: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the number of statements that this process has run in transactions, of all its databases.
+pub(in crate::store) fn statements() -> u64 {
+    STATEMENTS.load(Ordering::Relaxed)
+}
 
 /// An open transaction on one connection.
 pub(in crate::store) struct SqliteTx<'c> {
@@ -143,6 +153,7 @@ impl Tx for SqliteTx<'_> {
 }
 
 fn rows(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+    STATEMENTS.fetch_add(1, Ordering::Relaxed);
     let mut statement = connection.prepare_cached(sql)?;
     bind(&mut statement, args)?;
     let columns = statement.column_count();
@@ -156,6 +167,7 @@ fn rows(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>
 }
 
 fn run(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
+    STATEMENTS.fetch_add(1, Ordering::Relaxed);
     let mut statement = connection.prepare_cached(sql)?;
     bind(&mut statement, args)?;
     Ok(statement.raw_execute()? as u64)
