@@ -6,6 +6,8 @@ use clap::CommandFactory as _;
 
 mod act;
 mod admin;
+#[cfg(feature = "count-allocations")]
+mod allocations;
 mod analysis;
 mod args;
 mod backup;
@@ -49,10 +51,13 @@ use post::Post;
 use roster::Roster;
 use session::Session;
 
+#[cfg(not(feature = "count-allocations"))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "count-allocations")]
+    allocations::register();
     match args::parse() {
         Ok(Cli { global, command }) => {
             let output = Output::new(&global);

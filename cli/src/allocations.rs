@@ -1,0 +1,29 @@
+//! Counts allocations and serves their totals as metrics, for the load benchmark. Only the feature `count-allocations`
+//! compiles this module, because counting makes every allocation slower.
+//!
+//! SQLite allocates with C's `malloc`, so its allocations are not counted.
+
+use mimalloc::MiMalloc;
+use prometheus::PullingGauge;
+use stats_alloc::StatsAlloc;
+
+#[global_allocator]
+static ALLOCATOR: StatsAlloc<MiMalloc> = StatsAlloc::new(MiMalloc);
+
+/// Registers the metrics in the default registry, which the server's metrics page includes.
+pub(crate) fn register() {
+    let metrics: [(&str, &str, fn() -> usize); 2] = [
+        ("tidings_allocations", "Allocations and reallocations so far.", || {
+            ALLOCATOR.stats().allocations + ALLOCATOR.stats().reallocations
+        }),
+        ("tidings_allocated_bytes", "Bytes of all allocations so far, and of the growth of reallocations.", || {
+            ALLOCATOR.stats().bytes_allocated
+        }),
+    ];
+    for (name, help, total) in metrics {
+        #[expect(clippy::cast_precision_loss, reason = "a benchmark stays below 2^52")]
+        let gauge = PullingGauge::new(name, help, Box::new(move || total() as f64));
+        let registered = gauge.and_then(|gauge| prometheus::register(Box::new(gauge)));
+        registered.expect("the names are valid, and each is registered once");
+    }
+}
