@@ -29,7 +29,9 @@ mod server;
 mod store;
 mod terminal;
 mod tmux;
+pub mod usage;
 mod wait;
+pub mod wal;
 
 pub use answer::Answer;
 pub use binary::{Output, command, run};
