@@ -16,9 +16,11 @@ pub(crate) fn register() {
         ("tidings_allocations", "Allocations and reallocations so far.", || {
             ALLOCATOR.stats().allocations + ALLOCATOR.stats().reallocations
         }),
-        ("tidings_allocated_bytes", "Bytes of all allocations so far, and of the growth of reallocations.", || {
-            ALLOCATOR.stats().bytes_allocated
-        }),
+        (
+            "tidings_allocated_bytes",
+            "Bytes of all allocations so far, and of the growth of reallocations.",
+            || ALLOCATOR.stats().bytes_allocated,
+        ),
     ];
     for (name, help, total) in metrics {
         #[expect(clippy::cast_precision_loss, reason = "a benchmark stays below 2^52")]

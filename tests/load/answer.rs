@@ -8,7 +8,7 @@ const END: usize = 64;
 /// The status line and headers of a response.
 #[derive(Clone, Copy)]
 pub(crate) struct Head {
-    status: u16,
+    pub(crate) status: u16,
     /// The length of the head in bytes, including the empty line.
     pub(crate) length: usize,
     /// The length of head and body in bytes.

@@ -90,7 +90,8 @@ impl Argon {
     }
 }
 
-/// The SQLite baseline: a table of acts in which every row is inserted and synced by a separate transaction.
+/// The SQLite baseline: tables of acts and of texts, in which every row is inserted and synced by a separate
+/// transaction.
 pub(crate) struct Sqlite {
     connection: Connection,
     rows: i64,
@@ -103,12 +104,25 @@ impl Sqlite {
         connection.pragma_update(None, "synchronous", "full")?;
         connection.execute_batch(
             "CREATE TABLE act (member INTEGER, post INTEGER, date INTEGER, PRIMARY KEY (member, post)) \
-             WITHOUT ROWID",
+             WITHOUT ROWID; \
+             CREATE TABLE record (key INTEGER PRIMARY KEY, member INTEGER, date INTEGER, text TEXT)",
         )?;
         Ok(Self { connection, rows: 0 })
     }
 
-    /// Measures sequential commits per second.
+    /// Measures sequential commits of rows with this text per second.
+    pub(crate) fn rate_of_texts(&mut self, text: &str, length: Duration) -> Result<LoadResult> {
+        let mut insert =
+            self.connection.prepare("INSERT INTO record (member, date, text) VALUES (?1, ?2, ?3)")?;
+        let rows = &mut self.rows;
+        let rate = rate_of(length, || {
+            *rows += 1;
+            insert.execute((*rows % 64, 1_700_000_000_000 + *rows, text)).ok()
+        });
+        rate.map(LoadResult::of_rate).ok_or_else(|| "the bare insert failed".into())
+    }
+
+    /// Measures sequential commits of acts per second.
     pub(crate) fn rate(&mut self, length: Duration) -> Result<LoadResult> {
         let mut insert =
             self.connection.prepare("INSERT INTO act (member, post, date) VALUES (?1, ?2, ?3)")?;

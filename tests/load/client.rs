@@ -46,6 +46,15 @@ pub(crate) fn always(request: Vec<u8>) -> Script {
     })
 }
 
+/// Returns the first requests of a script.
+pub(crate) fn first(mut script: Script, requests: usize) -> Script {
+    let mut left = requests;
+    Box::new(move |out| {
+        left = left.checked_sub(1)?;
+        script(out)
+    })
+}
+
 /// Returns one script per connection; each repeats `request`.
 pub(crate) fn each(connections: usize, request: &[u8]) -> Vec<Script> {
     (0..connections).map(|_| always(request.to_vec())).collect()
@@ -76,6 +85,24 @@ fn request(method: &str, path: &str, token: Option<&str>, fields: &str) -> Vec<u
 
 /// Sends one request on a new connection, and returns the body of the successful response.
 pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
+    let (head, mut answer) = exchange(address, request)?;
+    answer::check(head, &answer)?;
+    answer.drain(..head.length);
+    Ok(answer)
+}
+
+/// Requests a page of text, on a new connection.
+pub(crate) fn page(address: SocketAddr, path: &str) -> Result<String> {
+    let (head, mut answer) = exchange(address, &get(path, None))?;
+    if head.status != 200 {
+        return Err(format!("{path} was answered with {}", head.status).into());
+    }
+    answer.drain(..head.length);
+    Ok(String::from_utf8(answer)?)
+}
+
+/// Sends one request on a new connection, and returns the whole response with its head.
+fn exchange(address: SocketAddr, request: &[u8]) -> Result<(Head, Vec<u8>)> {
     let mut stream = Blocking::connect(address)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
@@ -89,9 +116,7 @@ pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> Result<Vec<u8>> {
         }
         answer.extend_from_slice(&chunk[..read]);
         if let Some(head) = answer::head(&answer)?.filter(|head| answer.len() >= head.total) {
-            answer::check(head, &answer)?;
-            answer.drain(..head.length);
-            return Ok(answer);
+            return Ok((head, answer));
         }
     }
 }
@@ -106,6 +131,8 @@ pub(crate) struct LoadResult {
     pub(crate) latency: Histogram,
     /// Counted responses per second.
     pub(crate) rate: f64,
+    /// The number of all counted requests that were answered, also before and after the measured time.
+    pub(crate) answered: u64,
     /// The share of one processor that the client used; close to 1, the client is the bottleneck.
     pub(crate) client_busy: f64,
     errors: u64,
@@ -119,7 +146,7 @@ impl LoadResult {
 
     /// Wraps a rate that was measured without this client.
     pub(crate) fn of_rate(rate: f64) -> Self {
-        Self { latency: Histogram::new(), rate, client_busy: 0.0, errors: 0, first_error: None }
+        Self { latency: Histogram::new(), rate, answered: 0, client_busy: 0.0, errors: 0, first_error: None }
     }
 
     fn fail(&mut self, error: String) {
@@ -245,9 +272,11 @@ async fn drive(
             result.fail(error);
             return;
         }
-        let counted = span.is_some_and(|span| span.begin <= now && now < span.end);
-        if counted && kind == Kind::Counted {
-            result.latency.record(now - sent);
+        if kind == Kind::Counted {
+            result.answered += 1;
+            if span.is_some_and(|span| span.begin <= now && now < span.end) {
+                result.latency.record(now - sent);
+            }
         }
         if span.is_some_and(|span| now >= span.end) {
             return;

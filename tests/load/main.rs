@@ -46,6 +46,7 @@ use crate::table::Report;
 mod answer;
 mod bare;
 mod client;
+mod cost;
 mod data;
 mod histogram;
 mod measure;
@@ -53,6 +54,7 @@ mod noise;
 mod part;
 mod process;
 mod program;
+mod server;
 mod table;
 mod world;
 
@@ -78,6 +80,10 @@ struct Arguments {
     /// The tidings binary to measure, instead of the one that cargo built
     #[arg(long, default_value = env!("CARGO_BIN_EXE_tidings"), hide_default_value = true)]
     binary: PathBuf,
+    /// The binary that counts what requests cost, instead of the measured one; build it with the feature
+    /// `count-allocations` to count allocations without making the rates lower
+    #[arg(long)]
+    counting_binary: Option<PathBuf>,
     /// Added by cargo bench
     #[arg(long, hide = true)]
     bench: bool,
@@ -106,7 +112,8 @@ fn run(arguments: &Arguments) -> Result<bool> {
     let patience = Duration::try_from_secs_f64(arguments.patience.unwrap_or(patience))?;
     let length = Duration::try_from_secs_f64(seconds)?;
     let directory = tempfile::tempdir_in(Path::new(env!("CARGO_TARGET_TMPDIR")))?;
-    let program = Program::new(arguments.binary.clone(), directory.path())?;
+    let counting_binary = arguments.counting_binary.as_ref().unwrap_or(&arguments.binary);
+    let program = Program::new(&arguments.binary, counting_binary, directory.path())?;
     let mut bench = Bench::new(program, posts, Turns::new(length, patience));
 
     let mut report = Report {

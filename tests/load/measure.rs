@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 use crate::bare;
-use crate::client::{LoadResult, Script, each, run};
+use crate::client::{LoadResult, Script, each, first, run, run_to_the_end};
+use crate::cost::{self, Costs};
 use crate::histogram::Histogram;
 use crate::noise::Watch;
+use crate::server::{CountingServer, Server};
 
 /// The approximate length of a turn. Many short turns vary less than a few long ones, because scheduling differs
 /// from turn to turn.
@@ -19,6 +21,14 @@ const TURN: Duration = Duration::from_millis(200);
 const FEWEST_TURNS: u32 = 3;
 /// The pause before a disturbed turn is repeated.
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// The time for the work that a server does after answering: a deferred write takes up to 200 ms, and replacing the feed
+/// index about 400 ms.
+const SETTLE: Duration = Duration::from_millis(600);
+/// Costs are counted for this part of the time of a measurement.
+const COUNTED_PART: u32 = 3;
+/// The number of requests that each connection sends before costs are counted, so that caches are filled.
+const WARM_UP_REQUESTS: usize = 2;
 
 /// A function that measures a baseline for a given time.
 pub(crate) type Limit<'a> = &'a mut dyn FnMut(Duration) -> Result<LoadResult>;
@@ -31,6 +41,8 @@ pub(crate) struct Measured {
     pub(crate) latency: Histogram,
     /// The largest share of its processor that the client used, for the server or for a baseline.
     pub(crate) client_busy: f64,
+    /// What one request costs the server.
+    pub(crate) costs: Costs,
 }
 
 /// A baseline, and the ratio of the measured rate to it.
@@ -96,12 +108,29 @@ impl Turns {
         }
     }
 
-    /// Measures a rate and its baselines in turns.
+    /// Returns the whole time of a measurement.
+    fn length(&self) -> Duration {
+        self.slice * self.count
+    }
+
+    /// Counts what a request costs; see [`cost::count`].
+    pub(crate) fn count<T>(
+        &self,
+        server: &CountingServer,
+        prepare: impl FnOnce(SocketAddr) -> Result<T>,
+        work: impl FnOnce(SocketAddr, T) -> Result<u64>,
+    ) -> Result<Costs> {
+        cost::count(server, SETTLE.min(self.length()), prepare, work)
+    }
+
+    /// Measures a server with the requests of `scripts` and its baselines in turns, then what a request costs.
     pub(crate) fn measure(
         &self,
+        server: &Server,
         limits: &mut [Limit<'_>],
-        mut measured: impl FnMut(Duration) -> Result<LoadResult>,
+        mut scripts: impl FnMut() -> Vec<Script>,
     ) -> Result<Measured> {
+        let (used, mut answered) = (server.processor_time(), 0);
         let mut latency = Histogram::new();
         let mut rates = Vec::new();
         let mut busy = Vec::new();
@@ -109,7 +138,9 @@ impl Turns {
         for _ in 0..self.count {
             let (bare, result) = self.undisturbed(|| {
                 let bare = limits.iter_mut().map(|limit| limit(self.slice)).collect::<Result<Vec<_>>>()?;
-                Ok((bare, measured(self.slice)?))
+                let result = one_group(server.address(), scripts(), self.slice)?;
+                answered += result.answered;
+                Ok((bare, result))
             })?;
             let all = bare.iter().chain([&result]);
             busy.push(all.map(|result| result.client_busy).fold(0.0, f64::max));
@@ -123,7 +154,17 @@ impl Turns {
         let limits =
             found.into_iter().map(|(rates, ratios)| Against { rate: middle(rates), ratio: middle(ratios) });
         let limits = limits.collect();
-        Ok(Measured { rate: middle(rates), limits, latency, client_busy: middle(busy) })
+
+        thread::sleep(SETTLE.min(self.length()));
+        let used = server.processor_time().zip(used).map(|(now, before)| now.saturating_sub(before));
+        let warm_up = scripts().into_iter().map(|script| first(script, WARM_UP_REQUESTS)).collect();
+        let costs = self.count(
+            &server.counting()?,
+            |address| run_to_the_end(address, warm_up),
+            |address, ()| Ok(one_group(address, scripts(), self.length() / COUNTED_PART)?.answered),
+        )?;
+        let costs = costs.with_processor_time(used, answered);
+        Ok(Measured { rate: middle(rates), limits, latency, client_busy: middle(busy), costs })
     }
 
     /// Measures scripts against a bare warp server that receives `request` and responds with `body`.
@@ -131,12 +172,12 @@ impl Turns {
         &self,
         connections: usize,
         (request, body): (&[u8], &[u8]),
-        address: SocketAddr,
-        mut scripts: impl FnMut() -> Vec<Script>,
+        server: &Server,
+        scripts: impl FnMut() -> Vec<Script>,
     ) -> Result<Measured> {
-        let server = bare::warp_with(body)?;
-        let mut warp = |slice| one_group(server.address, each(connections, request), slice);
-        self.measure(&mut [&mut warp], |slice| one_group(address, scripts(), slice))
+        let bare = bare::warp_with(body)?;
+        let mut warp = |slice| one_group(bare.address, each(connections, request), slice);
+        self.measure(server, &mut [&mut warp], scripts)
     }
 
     /// Runs groups of connections concurrently for the whole length.
@@ -145,7 +186,7 @@ impl Turns {
         address: SocketAddr,
         mut groups: impl FnMut() -> [Vec<Script>; GROUPS],
     ) -> Result<[LoadResult; GROUPS]> {
-        self.undisturbed(|| run(address, groups(), self.slice * self.count))
+        self.undisturbed(|| run(address, groups(), self.length()))
     }
 }
 

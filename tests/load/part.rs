@@ -14,6 +14,7 @@ mod acts;
 mod analytics;
 mod bulk;
 mod reads;
+mod records;
 mod sign_in;
 mod words;
 
@@ -40,6 +41,8 @@ pub(crate) enum Part {
     SignIn,
     /// The analytics reports, read while nothing changes
     Analytics,
+    /// Records: insert one, read one, list 30; the part `sign_in` measures signing in
+    Records,
     /// Guest feeds with access log and counters, compared with feeds without them
     Counting,
     /// Words similar to three tokens, in a large word model
@@ -84,6 +87,11 @@ impl Bench {
             }
             Part::SignIn => sign_in::sign_in(self.world()?, &self.turns),
             Part::Analytics => analytics::reports(self.world()?, &self.turns),
+            // The last part that uses the shared server, because it changes the notices.
+            Part::Records => {
+                let bare_database = self.program.directory.join("bare-records.db");
+                records::records(self.world()?, &self.turns, &bare_database)
+            }
             // These parts run without the shared server; all parts that need it come before them.
             Part::Counting | Part::SimilarWords | Part::Import | Part::Start => {
                 self.world.take();

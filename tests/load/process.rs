@@ -33,6 +33,11 @@ impl Process {
         }
     }
 
+    /// Returns the id of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Returns a value in kB from `/proc/PID/status`, by its name.
     pub(crate) fn memory_kb(&self, name: &str) -> Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;

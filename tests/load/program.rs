@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use crate::Result;
 use crate::client::{ask_json, post_json};
 use crate::process::Process;
+use crate::server::{CountingServer, Server};
 
 const ADMINISTRATOR: &str = "boss";
 /// Settings that accept all load from one address, which stands for many clients. The access log stays limited, as
@@ -21,20 +23,25 @@ const UNLIMITED: [&str; 6] =
 /// The password of all members.
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
 
-/// The binary, and its working directory.
+/// The binaries, and their working directory.
+#[derive(Clone)]
 pub(crate) struct Program {
+    /// The binary to measure.
     binary: PathBuf,
+    /// The binary that counts what requests cost.
+    counting_binary: PathBuf,
     pub(crate) directory: PathBuf,
     /// The number of databases created.
-    databases: Cell<u32>,
+    databases: Rc<Cell<u32>>,
 }
 
 impl Program {
-    pub(crate) fn new(binary: PathBuf, directory: &Path) -> Result<Self> {
+    pub(crate) fn new(binary: &Path, counting_binary: &Path, directory: &Path) -> Result<Self> {
         let program = Self {
             binary: fs::canonicalize(binary)?,
+            counting_binary: fs::canonicalize(counting_binary)?,
             directory: directory.to_owned(),
-            databases: Cell::new(0),
+            databases: Rc::default(),
         };
         fs::write(program.password_file(), PASSWORD)?;
         Ok(program)
@@ -44,13 +51,22 @@ impl Program {
         self.directory.join("password")
     }
 
+    /// Returns the file of the log that all commands write.
+    pub(crate) fn log(&self) -> PathBuf {
+        self.directory.join("log")
+    }
+
     /// Returns a command in the directory, without the user's environment settings.
     fn command(&self, database: &str, arguments: &[&str]) -> Result<Command> {
-        let mut command = Command::new(&self.binary);
+        self.command_of(&self.binary, database, arguments)
+    }
+
+    fn command_of(&self, binary: &Path, database: &str, arguments: &[&str]) -> Result<Command> {
+        let mut command = Command::new(binary);
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("TIDINGS_")) {
             command.env_remove(name);
         }
-        let log = File::options().create(true).append(true).open(self.directory.join("log"))?;
+        let log = File::options().create(true).append(true).open(self.log())?;
         command.current_dir(&self.directory).args(arguments).args(["--db", database]);
         command.stdin(Stdio::null()).stderr(log);
         Ok(command)
@@ -58,7 +74,7 @@ impl Program {
 
     /// Returns the end of the program's log, to be shown after a failure.
     pub(crate) fn log_end(&self) -> String {
-        let log = fs::read_to_string(self.directory.join("log")).unwrap_or_default();
+        let log = fs::read_to_string(self.log()).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(5)..].join("\n")
     }
@@ -73,10 +89,19 @@ impl Program {
     }
 
     /// Serves a database with these settings, on a free port.
-    pub(crate) fn serve(&self, database: &str, settings: &[&str]) -> Result<Process> {
+    pub(crate) fn serve(&self, database: &str, settings: &[&str]) -> Result<Server> {
         let mut command = self.command(database, &["serve", "--listen", "127.0.0.1:0"])?;
         command.args(UNLIMITED).args(settings);
-        Process::start(command, &[])
+        Ok(Server::new(Process::start(command, &[])?, self, database, settings))
+    }
+
+    /// Does the same with the binary that counts; other processes may serve the same database.
+    pub(crate) fn serve_counting(&self, database: &str, settings: &[&str]) -> Result<CountingServer> {
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
+        let mut command = self.command_of(&self.counting_binary, database, &arguments)?;
+        command.args(UNLIMITED).args(settings);
+        let logged = fs::read(self.log()).map_or(0, |log| log.len());
+        CountingServer::new(Process::start(command, &[])?, self, database, logged)
     }
 
     /// Trains the word model, so that the server does not train it during a measurement.

@@ -6,14 +6,15 @@ use std::time::Duration;
 use serde::Serialize;
 use tidings_tui::number::number;
 
+use crate::cost::Costs;
 use crate::histogram::Histogram;
-use crate::measure::Against;
+use crate::measure::{Against, Measured};
 
 /// A client that uses a larger share of its processor is the bottleneck, so the ratio is unreliable.
 const CLIENT_IS_THE_LIMIT: f64 = 0.97;
 
 /// One measurement, its target, and whether it met the target.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub(crate) struct Row {
     what: String,
     measured: f64,
@@ -27,6 +28,8 @@ pub(crate) struct Row {
     max_ms: Option<f64>,
     client_busy: Option<f64>,
     note: String,
+    /// What one request costs the server.
+    per_request: Costs,
 }
 
 impl Row {
@@ -45,14 +48,24 @@ impl Row {
             max_ms: None,
             client_busy: None,
             note: String::new(),
+            per_request: Costs::default(),
         }
     }
 
+    /// Creates a row of requests per second, with latencies and costs.
+    pub(crate) fn measured(what: impl Into<String>, measured: &Measured) -> Self {
+        let row = Self::new(what, measured.rate, "/s").latency(&measured.latency).costs(measured.costs);
+        row.client_busy(measured.client_busy)
+    }
+
     /// Adds the baseline of the rate, and the ratio to reach.
-    pub(crate) fn against(mut self, limit: Against, wanted: f64) -> Self {
-        self.bare = Some(limit.rate);
-        self.ratio = Some(limit.ratio);
-        self.wanted(&format!("{wanted:.2} of bare"), limit.ratio >= wanted)
+    pub(crate) fn against(self, limit: Against, wanted: f64) -> Self {
+        self.beside(limit).wanted(&format!("{wanted:.2} of bare"), limit.ratio >= wanted)
+    }
+
+    /// Adds the baseline of the rate without a target.
+    pub(crate) fn beside(self, limit: Against) -> Self {
+        Self { bare: Some(limit.rate), ratio: Some(limit.ratio), ..self }
     }
 
     pub(crate) fn at_least(self, wanted: f64) -> Self {
@@ -87,6 +100,11 @@ impl Row {
         self
     }
 
+    /// Adds what one request costs.
+    pub(crate) fn costs(self, costs: Costs) -> Self {
+        Self { per_request: costs, ..self }
+    }
+
     pub(crate) fn client_busy(mut self, share: f64) -> Self {
         self.client_busy = Some(share);
         if share > CLIENT_IS_THE_LIMIT { self.note("the client was the bottleneck") } else { self }
@@ -100,15 +118,27 @@ impl Row {
         self
     }
 
-    fn cells(&self) -> [String; 10] {
+    /// Returns what one request costs, by column.
+    fn cost_cells(&self) -> Vec<String> {
+        let costs = self.per_request.columns();
+        let costs = costs.map(|cost| cost.map_or_else(|| "-".to_owned(), figure));
+        [vec![self.what.clone()], costs.into()].concat()
+    }
+
+    fn cells(&self) -> Vec<String> {
         let optional = |value: Option<f64>| value.map(figure).unwrap_or_default();
-        [
+        vec![
             self.what.clone(),
             format!("{} {}", figure(self.measured), self.unit),
             optional(self.bare),
             self.ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default(),
             self.target.clone(),
-            if self.ok { "ok" } else { "missed" }.to_owned(),
+            match self.ok {
+                _ if self.target.is_empty() => "",
+                true => "ok",
+                false => "missed",
+            }
+            .to_owned(),
             optional(self.p50_ms),
             optional(self.p99_ms),
             optional(self.max_ms),
@@ -124,6 +154,7 @@ fn ms(time: Duration) -> f64 {
 /// Formats a figure with a suitable number of digits: `48,123`, `61.4`, `2.31`, `0.052`.
 fn figure(value: f64) -> String {
     match value {
+        0.0 => "0".to_owned(),
         ..1.0 => format!("{value:.3}"),
         ..10.0 => format!("{value:.2}"),
         ..1000.0 => format!("{value:.1}").trim_end_matches(".0").to_owned(),
@@ -145,28 +176,23 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Formats the rows as a table, followed by disturbed and failed parts.
+    /// Formats the rows as a table of rates and a table of costs, followed by disturbed and failed parts.
     pub(crate) fn table(&self) -> String {
         let head =
             ["what", "measured", "bare limit", "ratio", "target", "", "p50 ms", "p99 ms", "max ms", ""];
-        let mut lines = vec![head.map(ToOwned::to_owned)];
-        lines.extend(self.rows.iter().map(Row::cells));
-        let widths: Vec<usize> = (0..head.len())
-            .map(|column| lines.iter().map(|cells| cells[column].chars().count()).max().unwrap_or_default())
-            .collect();
-        let mut text = String::new();
-        for cells in lines {
-            let mut line = String::new();
-            for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-                // Align figures to the right and text to the left. Writing to a String cannot fail.
-                let _ = match column {
-                    1..=3 | 6..=8 => write!(line, "{cell:>width$}  "),
-                    _ => write!(line, "{cell:<width$}  "),
-                };
-            }
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
+        let mut text = aligned(&head, &[0, 4, 5, 9], self.rows.iter().map(Row::cells));
+        let head = [
+            "cost of one request",
+            "statements",
+            "pages",
+            "bytes",
+            "allocations",
+            "bytes allocated",
+            "CPU µs",
+        ];
+        text.push('\n');
+        text.push_str(&aligned(&head, &[0], self.rows.iter().map(Row::cost_cells)));
+        text.push('\n');
         for disturbed in &self.disturbed {
             let _ = writeln!(text, "disturbed: {disturbed}");
         }
@@ -177,4 +203,30 @@ impl Report {
         let _ = writeln!(text, "{processors} processors, {posts} posts, {seconds} seconds per measurement");
         text
     }
+}
+
+/// Formats lines of cells as a table. The columns `texts` are aligned to the left; the others are figures, aligned to the
+/// right.
+fn aligned(head: &[&str], texts: &[usize], lines: impl Iterator<Item = Vec<String>>) -> String {
+    let head = head.iter().copied().map(ToOwned::to_owned).collect();
+    let lines: Vec<Vec<String>> = std::iter::once(head).chain(lines).collect();
+    let width = |column: usize| {
+        lines.iter().filter_map(|cells| cells.get(column)).map(|cell| cell.chars().count()).max()
+    };
+    let mut text = String::new();
+    for cells in &lines {
+        let mut line = String::new();
+        for (column, cell) in cells.iter().enumerate() {
+            let width = width(column).unwrap_or_default();
+            // Writing to a String cannot fail.
+            let _ = if texts.contains(&column) {
+                write!(line, "{cell:<width$}  ")
+            } else {
+                write!(line, "{cell:>width$}  ")
+            };
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
 }

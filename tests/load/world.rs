@@ -12,8 +12,8 @@ use tidings_words::Random;
 use crate::Result;
 use crate::client::{Kind, Script, ask_json, get, post, post_json, run_to_the_end};
 use crate::data::{self, TOPICS};
-use crate::process::Process;
 use crate::program::{self, Program};
+use crate::server::Server;
 
 /// The maximum number of posts in a feed response.
 pub(crate) const FEED_POSTS: usize = 150;
@@ -29,7 +29,8 @@ const FOLLOW: Duration = Duration::from_secs(10);
 
 /// A server with posts and notices.
 pub(crate) struct World {
-    server: Process,
+    server: Server,
+    administrator: String,
     posts: usize,
     /// The ids of the posts of each topic, newest first.
     topics: Vec<Vec<String>>,
@@ -41,7 +42,7 @@ impl World {
         let database = program.init()?;
         // The server must not train the word model during a measurement.
         let server = program.serve(&database, &["--words-retrain-after", "0"])?;
-        let address = server.address;
+        let address = server.address();
         let administrator = program::administrator(address)?;
         import(address, &administrator, &data::posts(posts), posts)?;
         for number in 0..NOTICES {
@@ -51,11 +52,20 @@ impl World {
         wait_for_feeds(address, posts)?;
         program.train(&database)?;
         let topics = TOPICS.iter().map(|topic| ids_of_topic(address, topic)).collect::<Result<_>>()?;
-        Ok(Self { server, posts, topics })
+        Ok(Self { server, administrator, posts, topics })
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
-        self.server.address
+        self.server.address()
+    }
+
+    pub(crate) fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Returns the administrator's token.
+    pub(crate) fn administrator(&self) -> &str {
+        &self.administrator
     }
 
     /// Returns the number of posts that every feed must contain.

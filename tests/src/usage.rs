@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn a_metric_is_found_by_its_whole_name() {
-        let page = "# TYPE tidings_a counter\ntidings_a_total{x=\"1\"} 1\ntidings_a_total_b 2\ntidings_a 3.5\n";
+        let page =
+            "# TYPE tidings_a counter\ntidings_a_total{x=\"1\"} 1\ntidings_a_total_b 2\ntidings_a 3.5\n";
         assert_eq!(metric(page, "tidings_a"), Some(3.5));
         assert_eq!((metric(page, "tidings_a_total"), metric(page, "tidings")), (None, None));
     }

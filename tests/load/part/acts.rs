@@ -29,22 +29,20 @@ pub(super) fn member_feed(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let answer = ask_json(world.address(), &request)?;
     let posts = answer["newsfeed"].as_array().map_or(0, Vec::len);
 
-    let unchanged = turns.measure(&mut [], |slice| one_group(world.address(), each(FEW, &request), slice))?;
-    let changing = turns.measure(&mut [], |slice| {
-        one_group(world.address(), (0..FEW).map(|client| like_and_read(&lively, client)).collect(), slice)
+    let unchanged = turns.measure(world.server(), &mut [], || each(FEW, &request))?;
+    let changing = turns.measure(world.server(), &mut [], || {
+        (0..FEW).map(|client| like_and_read(&lively, client)).collect()
     })?;
     let history = format!("{HISTORY} likes and views, {posts} posts");
     Ok(vec![
         member_row("member's feed, unchanged", &unchanged).note(history),
         member_row("member's feed after a like", &changing)
-            .note(format!("{READERS} members; likes not counted")),
+            .note(format!("{READERS} members; the costs include the like")),
     ])
 }
 
 fn member_row(what: &str, measured: &Measured) -> Row {
-    let row =
-        Row::new(what, measured.rate, "/s").latency(&measured.latency).client_busy(measured.client_busy);
-    row.at_least(FEED_RATE).p99_under(FEED_P99_MS)
+    Row::measured(what, measured).at_least(FEED_RATE).p99_under(FEED_P99_MS)
 }
 
 /// Returns the script of one client: for each of its members in turn, a like and then the feed.
@@ -86,17 +84,14 @@ pub(super) fn post_like(world: &World, turns: &Turns, bare_database: &Path) -> R
     let mut warp_limit = |slice| one_group(warp.address, each(MANY, &request), slice);
     let mut sqlite = Sqlite::open(bare_database)?;
     let mut sqlite_limit = |slice| sqlite.rate(slice);
-    let measured = turns.measure(&mut [&mut sqlite_limit, &mut warp_limit], |slice| {
-        one_group(world.address(), likers.iter().cloned().map(Liker::likes).collect(), slice)
+    let measured = turns.measure(world.server(), &mut [&mut sqlite_limit, &mut warp_limit], || {
+        likers.iter().cloned().map(Liker::likes).collect()
     })?;
-    let row = |what| {
-        Row::new(what, measured.rate, "/s").latency(&measured.latency).client_busy(measured.client_busy)
-    };
     Ok(vec![
-        row("post_like, against commits")
+        Row::measured("post_like, against commits", &measured)
             .against(measured.limits[0], LIKE_COMMITS)
             .note("bare limit: sequential commits"),
-        row("post_like, against warp").against(measured.limits[1], LIKE_RATIO),
+        Row::measured("post_like, against warp", &measured).against(measured.limits[1], LIKE_RATIO),
     ])
 }
 

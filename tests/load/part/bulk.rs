@@ -22,19 +22,28 @@ const START_MB: f64 = 150.0;
 pub(super) fn import(program: &Program, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
     let lines = data::posts(posts);
     let file = write_file(program, &lines)?;
-    let (mut over_http, mut by_command) = (Vec::new(), Vec::new());
+    let (mut over_http, mut by_command, mut processor_time) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..TIMES {
         over_http.push(turns.undisturbed(|| {
             let server = program.serve(&program.init()?, &[])?;
-            let token = program::administrator(server.address)?;
-            Ok(rate(posts, world::import(server.address, &token, &lines, posts)?))
+            let token = program::administrator(server.address())?;
+            let before = server.processor_time();
+            let rate = rate(posts, world::import(server.address(), &token, &lines, posts)?);
+            processor_time.extend(server.processor_time().zip(before).map(|(now, before)| now - before));
+            Ok(rate)
         })?);
         by_command
             .push(turns.undisturbed(|| Ok(rate(posts, program.import(&program.init()?, &file, posts)?)))?);
     }
+    let count = posts as u64;
+    let costs = turns.count(&program.serve_counting(&program.init()?, &[])?, program::administrator, {
+        |address, token: String| world::import(address, &token, &lines, posts).map(|_| count)
+    })?;
+    processor_time.sort();
+    let costs = costs.with_processor_time(processor_time.get(processor_time.len() / 2).copied(), count);
     let row = |what, rates| Row::new(what, middle(rates), "posts/s").at_least(IMPORT_RATE);
     Ok(vec![
-        row("import over HTTP", over_http).note("the whole request"),
+        row("import over HTTP", over_http).costs(costs).note("the whole request; costs are per post"),
         row("import by command", by_command).note("the whole command"),
     ])
 }
@@ -59,7 +68,7 @@ pub(super) fn start(program: &Program, turns: &Turns, posts: usize) -> Result<Ve
         let (server, took, answered) = turns.undisturbed(|| {
             let started = Instant::now();
             let server = program.serve(&database, &[])?;
-            let answered = feed_length(server.address, "/get_popularity_newsfeed")?;
+            let answered = feed_length(server.address(), "/get_popularity_newsfeed")?;
             Ok((server, started.elapsed(), answered))
         })?;
         if answered < posts.min(FEED_POSTS) {

@@ -25,24 +25,15 @@ pub(super) fn feeds(world: &World, turns: &Turns) -> Result<Vec<Row>> {
         if path != topic && feed_length(world.address(), path)? < world.feed_posts() {
             return Err(format!("{path} returns fewer than {} posts", world.feed_posts()).into());
         }
-        rows.push(read(world, turns, what, path, FEED_RATIO)?);
+        rows.push(read(world, turns, what, path, Some(FEED_RATIO))?);
     }
     Ok(rows)
 }
 
 pub(super) fn notices(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let ids = world.notices()?;
-    let first = format!("/get_notice/{}", ids.first().ok_or("no notices")?);
-    let body = ask(world.address(), &get(&first, None))?;
-    let bare = get(bare::PATH, None);
-    let one = turns.against_warp(MANY, (&bare, &body), world.address(), || {
-        let requests = ids.iter().cycle().take(MANY).map(|id| get(&format!("/get_notice/{id}"), None));
-        requests.map(always).collect()
-    })?;
-    Ok(vec![
-        read(world, turns, "get_all_notice", "/get_all_notice", NOTICE_RATIO)?,
-        row("get_notice", body.len(), &one, NOTICE_RATIO),
-    ])
+    let one = read_each(world, turns, "get_notice", "/get_notice", &ids, Some(NOTICE_RATIO))?;
+    Ok(vec![read(world, turns, "get_all_notice", "/get_all_notice", Some(NOTICE_RATIO))?, one])
 }
 
 pub(super) fn userinfo(world: &World, turns: &Turns) -> Result<Vec<Row>> {
@@ -52,23 +43,41 @@ pub(super) fn userinfo(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let body = ask(world.address(), &get(PATH, first))?;
     // Send the bare server a token too, so that it reads headers of the same size.
     let bare = get(bare::PATH, first);
-    let measured = turns.against_warp(MANY, (&bare, &body), world.address(), || {
+    let measured = turns.against_warp(MANY, (&bare, &body), world.server(), || {
         tokens.iter().map(|token| always(get(PATH, Some(token)))).collect()
     })?;
-    Ok(vec![row("get_userinfo", body.len(), &measured, USERINFO_RATIO)])
+    Ok(vec![row("get_userinfo", body.len(), &measured, Some(USERINFO_RATIO))])
 }
 
-pub(super) fn read(world: &World, turns: &Turns, what: &str, path: &str, wanted: f64) -> Result<Row> {
+/// Measures reading one record of each id by `path`; each connection repeats one of the ids.
+pub(super) fn read_each(
+    world: &World,
+    turns: &Turns,
+    what: &str,
+    path: &str,
+    ids: &[String],
+    wanted: Option<f64>,
+) -> Result<Row> {
+    let requests: Vec<_> = ids.iter().map(|id| get(&format!("{path}/{id}"), None)).collect();
+    let body = ask(world.address(), requests.first().ok_or("no records")?)?;
+    let bare = get(bare::PATH, None);
+    let measured = turns.against_warp(MANY, (&bare, &body), world.server(), || {
+        requests.iter().cycle().take(MANY).cloned().map(always).collect()
+    })?;
+    Ok(row(what, body.len(), &measured, wanted))
+}
+
+pub(super) fn read(world: &World, turns: &Turns, what: &str, path: &str, wanted: Option<f64>) -> Result<Row> {
     let request = get(path, None);
     let body = ask(world.address(), &request)?;
     let bare = get(bare::PATH, None);
     let scripts = || each(MANY, &request);
-    let measured = turns.against_warp(MANY, (&bare, &body), world.address(), scripts)?;
+    let measured = turns.against_warp(MANY, (&bare, &body), world.server(), scripts)?;
     Ok(row(what, body.len(), &measured, wanted))
 }
 
-fn row(what: &str, bytes: usize, measured: &Measured, wanted: f64) -> Row {
-    let row =
-        Row::new(what, measured.rate, "/s").latency(&measured.latency).client_busy(measured.client_busy);
-    row.against(measured.limits[0], wanted).note(format!("{bytes} bytes"))
+fn row(what: &str, bytes: usize, measured: &Measured, wanted: Option<f64>) -> Row {
+    let (row, limit) = (Row::measured(what, measured), measured.limits[0]);
+    let row = wanted.map_or_else(|| row.clone().beside(limit), |wanted| row.clone().against(limit, wanted));
+    row.note(format!("{bytes} bytes"))
 }

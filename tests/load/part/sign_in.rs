@@ -4,7 +4,7 @@ use super::FEW;
 use crate::Result;
 use crate::bare::Argon;
 use crate::client::{Script, always, each, get};
-use crate::measure::{Turns, one_group};
+use crate::measure::Turns;
 use crate::program;
 use crate::table::Row;
 use crate::world::World;
@@ -18,14 +18,13 @@ const FEWER_TURNS: u32 = 3;
 pub(super) fn sign_in(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     world.members(NAME, FEW)?;
     let argon = Argon::new()?;
-    let alone = turns.fewer(FEWER_TURNS).measure(&mut [&mut |slice| argon.rate(slice)], |slice| {
-        one_group(world.address(), clients(), slice)
-    })?;
+    let mut argon_limit = |slice| argon.rate(slice);
+    let alone = turns.fewer(FEWER_TURNS).measure(world.server(), &mut [&mut argon_limit], || clients())?;
 
     let feed = get("/get_popularity_newsfeed", None);
     let [feeds, signed_in] = turns.together(world.address(), || [each(FEW, &feed), clients()])?;
     Ok(vec![
-        Row::new("sign_in", alone.rate, "/s").latency(&alone.latency).against(alone.limits[0], RATIO),
+        Row::measured("sign_in", &alone).against(alone.limits[0], RATIO),
         Row::new("popular feed during sign-ins", feeds.rate, "/s")
             .latency(&feeds.latency)
             .p99_under(FEED_P99_MS)

@@ -10,7 +10,7 @@ use super::MANY;
 use crate::Result;
 use crate::client::{Kind, Script, ask_json, post_json};
 use crate::data::word;
-use crate::measure::{Turns, one_group};
+use crate::measure::Turns;
 use crate::program::Program;
 use crate::table::Row;
 
@@ -36,16 +36,15 @@ pub(super) fn similar(program: &Program, turns: &Turns, posts: usize) -> Result<
     program.import(&database, &lines, posts.len())?;
     program.load_words(&database, &vectors)?;
     let server = program.serve(&database, &[])?;
-    let found = ask_json(server.address, &request(&mut Random::new(1), words))?;
+    let found = ask_json(server.address(), &request(&mut Random::new(1), words))?;
     for token in found["similarity_word"].as_array().ok_or("no words")? {
         if !token.as_object().is_some_and(|token| token.values().all(|words| words[9].is_object())) {
             return Err(format!("fewer than ten words are similar to {token}").into());
         }
     }
     let clients = || (0..MANY as u64).map(|seed| client(Random::new(100 + seed), words)).collect();
-    let measured = turns.measure(&mut [], |slice| one_group(server.address, clients(), slice))?;
-    let row = Row::new("get_similarity_words", measured.rate, "/s").latency(&measured.latency);
-    let row = row.client_busy(measured.client_busy).at_least(RATE);
+    let measured = turns.measure(&server, &mut [], clients)?;
+    let row = Row::measured("get_similarity_words", &measured).at_least(RATE);
     Ok(vec![row.note(format!("three tokens, {words} words"))])
 }
 
