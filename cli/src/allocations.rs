@@ -12,20 +12,20 @@ static ALLOCATOR: StatsAlloc<MiMalloc> = StatsAlloc::new(MiMalloc);
 
 /// Registers the metrics in the default registry, which the server's metrics page includes.
 pub(crate) fn register() {
-    let metrics: [(&str, &str, fn() -> usize); 2] = [
-        ("tidings_allocations", "Allocations and reallocations so far.", || {
-            ALLOCATOR.stats().allocations + ALLOCATOR.stats().reallocations
-        }),
-        (
-            "tidings_allocated_bytes",
-            "Bytes of all allocations so far, and of the growth of reallocations.",
-            || ALLOCATOR.stats().bytes_allocated,
-        ),
-    ];
-    for (name, help, total) in metrics {
-        #[expect(clippy::cast_precision_loss, reason = "a benchmark stays below 2^52")]
-        let gauge = PullingGauge::new(name, help, Box::new(move || total() as f64));
-        let registered = gauge.and_then(|gauge| prometheus::register(Box::new(gauge)));
-        registered.expect("the names are valid, and each is registered once");
-    }
+    gauge("tidings_allocations", "Allocations and reallocations so far.", || {
+        let stats = ALLOCATOR.stats();
+        stats.allocations + stats.reallocations
+    });
+    gauge(
+        "tidings_allocated_bytes",
+        "Bytes of all allocations so far, and of the growth of reallocations.",
+        || ALLOCATOR.stats().bytes_allocated,
+    );
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a benchmark stays below 2^52")]
+fn gauge(name: &str, help: &str, total: fn() -> usize) {
+    let gauge = PullingGauge::new(name, help, Box::new(move || total() as f64));
+    let registered = gauge.and_then(|gauge| prometheus::register(Box::new(gauge)));
+    registered.expect("the names are valid, and each is registered once");
 }

@@ -1,7 +1,7 @@
 //! The load benchmark: measures the rates of tidings and compares them with the limits of the machine.
 //!
 //! ```text
-//! cargo bench --bench load                            # everything, about two minutes
+//! cargo bench --bench load                            # everything, about four minutes
 //! cargo bench --bench load -- feeds sign_in           # some parts; --help lists them
 //! cargo bench --bench load -- --seconds 10            # longer measurements vary less (3 by default)
 //! cargo bench --bench load -- --posts 100000          # a larger store (20,000 by default)
@@ -21,6 +21,31 @@
 //! | ratio | measured / bare limit: the median of the ratios of the turns |
 //! | target | the target for the ratio, the rate or the latency, followed by `ok` or `missed` |
 //! | p50, p99, max | latency from sending a request to reading its whole response, over all turns |
+//!
+//! A second table shows what one request costs the server:
+//!
+//! | column | meaning |
+//! |---|---|
+//! | statements | SQL statements in transactions, with BEGIN, COMMIT and savepoints |
+//! | pages | pages written to write-ahead logs |
+//! | bytes | bytes written to the disk, from `/proc/PID/io`, with the copy of the log's pages into the database |
+//! | allocations, bytes allocated | allocations and reallocations, without those of SQLite; only of a binary with the feature `count-allocations` |
+//! | CPU µs | processor time of the measured server, from `/proc/PID/stat` |
+//!
+//! Each figure is a total divided by the number of responses, so it includes the request's share of work in the
+//! background: the access log, counters, commits that requests share, checkpoints and updates of the feed index. The
+//! processor time is that of the whole measurement. The rest is counted afterwards, with the same load for a third of
+//! the time, on a second process with the same database that serves metrics, because counting takes time. After both,
+//! the server gets 0.6 seconds for the work that it does after answering. The log is copied into the database at the
+//! end, so `bytes` includes a checkpoint even if the load was too short to cause one. A figure that is not reported, or
+//! that belongs to no single kind of request, is `-` (`null` in JSON).
+//!
+//! Counting allocations makes every request slower. To count them without lower rates, build a second binary:
+//!
+//! ```text
+//! cargo build --release --features count-allocations --target-dir target/counting
+//! cargo bench --bench load -- --counting-binary target/counting/release/tidings
+//! ```
 //!
 //! A failed response (another status, or no `"result":"success"`) fails its part, and the exit status is then 1; a
 //! missed target does not change it. Parts that read use 64 connections, parts that measure latency use 8; each
@@ -61,6 +86,10 @@ mod world;
 type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// Measures tidings and compares it with the limits of the machine
+///
+/// For each kind of request it also prints what one request costs the server: SQL statements, pages written to the
+/// write-ahead log, bytes written to the disk, allocations and processor time. The costs include the request's share of
+/// work in the background: the access log, counters, shared commits, checkpoints and updates of the feed index.
 #[derive(Parser)]
 struct Arguments {
     /// The parts to measure [default: all]
@@ -121,6 +150,8 @@ fn run(arguments: &Arguments) -> Result<bool> {
         posts,
         seconds,
         rows: Vec::new(),
+        allocations_slow_rates: cfg!(feature = "count-allocations")
+            && arguments.binary == Path::new(env!("CARGO_BIN_EXE_tidings")),
         disturbed: Vec::new(),
         failures: Vec::new(),
     };

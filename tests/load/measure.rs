@@ -130,7 +130,7 @@ impl Turns {
         limits: &mut [Limit<'_>],
         mut scripts: impl FnMut() -> Vec<Script>,
     ) -> Result<Measured> {
-        let (used, mut answered) = (server.processor_time(), 0);
+        let (before, mut answered) = (server.processor_time(), 0);
         let mut latency = Histogram::new();
         let mut rates = Vec::new();
         let mut busy = Vec::new();
@@ -156,7 +156,7 @@ impl Turns {
         let limits = limits.collect();
 
         thread::sleep(SETTLE.min(self.length()));
-        let used = server.processor_time().zip(used).map(|(now, before)| now.saturating_sub(before));
+        let used = server.processor_time_since(before);
         let warm_up = scripts().into_iter().map(|script| first(script, WARM_UP_REQUESTS)).collect();
         let costs = self.count(
             &server.counting()?,

@@ -47,6 +47,11 @@ impl Server {
         usage::processor_time(self.process.id())
     }
 
+    /// Returns the processor time that the server has used since an earlier reading.
+    pub(crate) fn processor_time_since(&self, before: Option<Duration>) -> Option<Duration> {
+        Some(self.processor_time()?.saturating_sub(before?))
+    }
+
     /// Starts a second process with the same database and settings, which counts.
     pub(crate) fn counting(&self) -> Result<CountingServer> {
         let settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();

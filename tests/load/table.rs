@@ -169,6 +169,8 @@ pub(crate) struct Report {
     pub(crate) posts: usize,
     pub(crate) seconds: f64,
     pub(crate) rows: Vec<Row>,
+    /// Whether the measured binary counted allocations, which makes rates lower.
+    pub(crate) allocations_slow_rates: bool,
     /// The parts that other programs disturbed, with the number of turns.
     pub(crate) disturbed: Vec<String>,
     /// The parts that could not be measured, with the error.
@@ -193,6 +195,11 @@ impl Report {
         text.push('\n');
         text.push_str(&aligned(&head, &[0], self.rows.iter().map(Row::cost_cells)));
         text.push('\n');
+        if self.allocations_slow_rates {
+            text.push_str(
+                "the rates are lower than usual, because the measured binary counted allocations\n",
+            );
+        }
         for disturbed in &self.disturbed {
             let _ = writeln!(text, "disturbed: {disturbed}");
         }

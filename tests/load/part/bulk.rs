@@ -29,16 +29,18 @@ pub(super) fn import(program: &Program, turns: &Turns, posts: usize) -> Result<V
             let token = program::administrator(server.address())?;
             let before = server.processor_time();
             let rate = rate(posts, world::import(server.address(), &token, &lines, posts)?);
-            processor_time.extend(server.processor_time().zip(before).map(|(now, before)| now - before));
+            processor_time.extend(server.processor_time_since(before));
             Ok(rate)
         })?);
         by_command
             .push(turns.undisturbed(|| Ok(rate(posts, program.import(&program.init()?, &file, posts)?)))?);
     }
     let count = posts as u64;
-    let costs = turns.count(&program.serve_counting(&program.init()?, &[])?, program::administrator, {
-        |address, token: String| world::import(address, &token, &lines, posts).map(|_| count)
-    })?;
+    let costs = turns.count(
+        &program.serve_counting(&program.init()?, &[])?,
+        program::administrator,
+        |address, token| world::import(address, &token, &lines, posts).map(|_| count),
+    )?;
     processor_time.sort();
     let costs = costs.with_processor_time(processor_time.get(processor_time.len() / 2).copied(), count);
     let row = |what, rates| Row::new(what, middle(rates), "posts/s").at_least(IMPORT_RATE);
