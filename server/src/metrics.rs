@@ -266,6 +266,16 @@ mod tests {
         assert!(page.contains("\ntidings_wal_bytes ") && !page.contains("203.0.113.7"));
     }
 
+    #[test]
+    fn the_page_has_the_metrics_of_the_program() {
+        let own = IntCounter::new("program_total", "A counter of the program.").unwrap();
+        prometheus::register(Box::new(own.clone())).unwrap();
+        own.inc();
+        let page = page(&App::new(service().tidings.clone(), Config::default())).unwrap();
+        assert!(page.lines().any(|line| line == "program_total 1"), "{page}");
+        assert!(page.contains("\ntidings_statements_total "), "{page}");
+    }
+
     #[tokio::test]
     async fn the_listener_serves_only_metrics() {
         let service = service();
