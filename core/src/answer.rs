@@ -1,6 +1,7 @@
 //! Encodes the answer of an operation as a JSON object, the same for HTTP and `--json`.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -74,17 +75,28 @@ pub struct LineError {
     pub reason: String,
 }
 
-/// An encoded answer that is sent many times.
+/// An encoded answer that is sent many times, with its compressed forms. A file of the API's page is also one.
 #[derive(Debug)]
 pub struct Encoded {
     json: Bytes,
     compressed: OnceLock<Bytes>,
+    dense: OnceLock<Bytes>,
+    /// The number of calls of [`Encoded::claim_dense`], up to [`CLAIMED`].
+    claims: AtomicU8,
 }
+
+/// The number of calls of [`Encoded::claim_dense`] of which the last one was told to compute the dense form.
+const CLAIMED: u8 = 2;
 
 impl Encoded {
     /// Wraps a complete JSON object.
     pub fn new(json: impl Into<Bytes>) -> Self {
-        Self { json: json.into(), compressed: OnceLock::new() }
+        Self {
+            json: json.into(),
+            compressed: OnceLock::new(),
+            dense: OnceLock::new(),
+            claims: AtomicU8::new(0),
+        }
     }
 
     /// Returns the JSON object.
@@ -92,14 +104,42 @@ impl Encoded {
         &self.json
     }
 
-    /// Returns whether the compressed form exists.
-    pub fn is_compressed(&self) -> bool {
-        self.compressed.get().is_some()
+    /// Returns the compressed JSON object if [`Encoded::compress`] has made it.
+    pub fn compressed(&self) -> Option<&Bytes> {
+        self.compressed.get()
     }
 
     /// Returns the compressed JSON object. Calls `compress` only the first time.
-    pub fn compressed(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes {
+    pub fn compress(&self, compress: impl FnOnce(&[u8]) -> Bytes) -> &Bytes {
         self.compressed.get_or_init(|| compress(&self.json))
+    }
+
+    /// Returns the dense form, which is smaller than [`Encoded::compressed`] and takes much longer to compute; `None`
+    /// until [`Encoded::set_dense`].
+    pub fn dense(&self) -> Option<&Bytes> {
+        self.dense.get()
+    }
+
+    /// Sets the dense form, unless it is set.
+    pub fn set_dense(&self, dense: Bytes) {
+        // A second form has the same content.
+        let _ = self.dense.set(dense);
+    }
+
+    /// Returns whether the caller has to compute the dense form. This is `true` for exactly one caller: the second,
+    /// because the dense form of an answer that is sent once would never be used.
+    pub fn claim_dense(&self) -> bool {
+        let claims = self.claims.load(Ordering::Relaxed);
+        claims < CLAIMED
+            && self
+                .claims
+                .compare_exchange(claims, claims + 1, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok_and(|claims| claims + 1 == CLAIMED)
+    }
+
+    /// Passes the task of [`Encoded::claim_dense`] on to its next caller.
+    pub fn release_dense(&self) {
+        self.claims.store(CLAIMED - 1, Ordering::Relaxed);
     }
 }
 
@@ -116,5 +156,20 @@ mod tests {
     fn an_answer_without_fields_has_only_the_result() {
         assert_eq!(success(&()), br#"{"result":"success"}"#);
         assert_eq!(failure(&Outcome::CheckPw.into()), br#"{"result":"check pw"}"#);
+    }
+
+    #[test]
+    fn the_dense_form_is_the_task_of_the_second_caller_only() {
+        let answer = Encoded::new(success(&()));
+        let claims = || [(); 4].map(|()| answer.claim_dense());
+        assert_eq!(claims(), [false, true, false, false]);
+        answer.release_dense();
+        assert_eq!(claims(), [true, false, false, false]);
+        let shared = Encoded::new(success(&()));
+        let tasks = std::thread::scope(|scope| {
+            let threads = [(); 8].map(|()| scope.spawn(|| (0..100).filter(|_| shared.claim_dense()).count()));
+            threads.map(|thread| thread.join().unwrap()).iter().sum::<usize>()
+        });
+        assert_eq!(tasks, 1);
     }
 }

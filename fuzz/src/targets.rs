@@ -56,7 +56,7 @@ pub const TARGETS: [Target; 24] = [
     Target::new("forwarded-for", server::forwarded_for, examples::forwarded_for)
         .with(&[", ", "[", "]", ":", "::", "10.1.1.1", "\n"]),
     Target::new("accept-encoding", server::accept_encoding, examples::accept_encoding)
-        .with(&["gzip", "*", ";q=", ", ", "0.0", "\n"]),
+        .with(&["gzip", "br", "identity", "*", ";q=", ", ", "0.0", "\n"]),
     Target::new("settings", server::settings, examples::settings).with(&["/", "://", "https", ".", ":"]),
     Target::new("token", core::token, examples::tokens).with(&[".", "=", "eyJhbGciOiJub25lIn0"]).costing(2),
     Target::new("password-hash", core::password_hash, examples::password_hashes).with(&["$", ":", "m=", ","]),

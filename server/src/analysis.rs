@@ -28,10 +28,8 @@ async fn report(call: Call, question: Question) -> Answer {
     if let Some(cached) = analysis::try_answer(call.tidings(), call.caller(), question) {
         return call.encoded(cached).await;
     }
-    let made = move |tidings: &_, caller: &_, gzip| {
-        analysis::answer(tidings, caller, question).map(|answer| Reply::encoded(&answer, gzip))
-    };
-    call.run_in(|lanes| &lanes.store, made).await
+    call.shared_in(|lanes| &lanes.store, move |tidings, caller| analysis::answer(tidings, caller, question))
+        .await
 }
 
 /// Returns the most frequent searches

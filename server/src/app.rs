@@ -22,6 +22,7 @@ use warp::filters::path::FullPath;
 use warp::reply::{Reply, Response};
 use warp::{Filter, Rejection};
 
+use crate::coding::Compressor;
 use crate::config::Config;
 use crate::cors;
 use crate::lane::Lanes;
@@ -43,6 +44,7 @@ pub(crate) struct App {
     pub(crate) tidings: Tidings,
     pub(crate) config: Config,
     pub(crate) lanes: Lanes,
+    pub(crate) compressor: Compressor,
     pub(crate) rate_limit: Option<RateLimit>,
     limits: Limits,
     /// The metrics, if they are served.
@@ -62,6 +64,7 @@ impl App {
                 tidings.config().hash_queue,
                 tidings.config().verifier,
             ),
+            compressor: Compressor::new(),
             rate_limit: config.rate_limit.map(RateLimit::per_second),
             limits: Limits::new(&config),
             metrics: config.metrics_listen.map(|_| Metrics::new(&tidings)),

@@ -2,15 +2,15 @@
 //! nothing from other hosts.
 
 use std::borrow::Cow;
-use std::future::ready;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::CONTENT_SECURITY_POLICY;
-use tidings_core::Error;
 use tidings_core::answer::Encoded;
 use tidings_core::config;
+use tidings_core::{Error, Result};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, RefOr, ResponseBuilder, ServerBuilder};
@@ -18,7 +18,7 @@ use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::Config as Page;
 
 use crate::config::Config;
-use crate::reply::{Answer, Reply};
+use crate::reply::{self, Answer, Reply};
 use crate::request::Call;
 use crate::route::Route;
 use crate::security::{PAGE_ISOLATION, PAGE_POLICY};
@@ -198,11 +198,12 @@ pub(crate) fn routes(core: &config::Config, config: &Config) -> Vec<Route> {
     let document = Arc::new(Encoded::new(openapi(core, config)));
     // A path relative to the page also works behind a proxy that removes a prefix.
     let page = Page::from("../openapi.json").validator_url("none").persist_authorization(false);
-    let (page, files) = (Arc::new(page.clone()), Arc::new(page));
+    let files = Arc::new(Files::new(page));
+    let page = Arc::clone(&files);
     let routes = [
-        Route::get("/openapi.json", move |call| ready(Ok(openapi_json(&call, &document)))),
+        Route::get("/openapi.json", move |call| openapi_json(call, Arc::clone(&document))),
         Route::get("/docs", docs),
-        Route::get(PAGE, move |call| file(call, String::new(), Arc::clone(&page))),
+        Route::get(PAGE, move |call| file(call, "index.html".into(), Arc::clone(&page))),
         Route::get(PAGE_FILES, move |mut call: Call| {
             let name = call.segments().map(|[name]| name);
             let files = Arc::clone(&files);
@@ -224,8 +225,8 @@ const FORGET_TOKEN: &[u8] = b"\nlocalStorage.removeItem(\"authorized\");\n";
 
 /// Returns this document
 #[utoipa::path(get, path = "/openapi.json", tag = "server", responses((status = 200, body = serde_json::Value)))]
-fn openapi_json(call: &Call, document: &Arc<Encoded>) -> Reply {
-    Reply::encoded(document, call.accepts_gzip())
+async fn openapi_json(call: Call, document: Arc<Encoded>) -> Answer {
+    call.file(document, reply::JSON).await
 }
 
 /// Shows a page for reading this document and trying the operations
@@ -234,32 +235,57 @@ async fn docs(_: Call) -> Answer {
     Ok(Reply::moved(HeaderValue::from_static("docs/")))
 }
 
-async fn file(call: Call, name: String, page: Arc<Page<'static>>) -> Answer {
-    call.run_in(
-        |lanes| &lanes.store,
-        move |_, _, gzip| {
-            let file =
-                utoipa_swagger_ui::serve(&name, page).map_err(|e| Error::Internal(e.to_string().into()))?;
-            let file = file.ok_or(Error::NotFound)?;
-            let media_type =
-                HeaderValue::from_str(&file.content_type).map_err(|e| Error::Internal(e.into()))?;
-            let bytes = match file.bytes {
-                Cow::Borrowed(bytes) => Bytes::from_static(bytes),
-                Cow::Owned(mut bytes) => {
-                    if name == INITIALIZER {
-                        bytes.extend_from_slice(FORGET_TOKEN);
-                    }
-                    bytes.into()
+async fn file(call: Call, name: String, files: Arc<Files>) -> Answer {
+    let file = files.get(name)?;
+    let mut reply = call.file(Arc::clone(&file.bytes), file.media_type.clone()).await?;
+    for (header, value) in [(CONTENT_SECURITY_POLICY, PAGE_POLICY)].into_iter().chain(PAGE_ISOLATION) {
+        reply = reply.with(header, value);
+    }
+    Ok(reply)
+}
+
+/// The files of the page, each of which is prepared when it is first asked for.
+struct Files {
+    page: Arc<Page<'static>>,
+    /// As many as exist: a name without a file is not inserted.
+    ready: Mutex<HashMap<String, Arc<File>>>,
+}
+
+struct File {
+    bytes: Arc<Encoded>,
+    media_type: HeaderValue,
+}
+
+impl Files {
+    fn new(page: Page<'static>) -> Self {
+        Self { page: Arc::new(page), ready: Mutex::default() }
+    }
+
+    /// Returns a file.
+    ///
+    /// # Errors
+    /// `Not found`.
+    fn get(&self, name: String) -> Result<Arc<File>> {
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = ready.get(&name) {
+            return Ok(Arc::clone(file));
+        }
+        let file = utoipa_swagger_ui::serve(&name, Arc::clone(&self.page));
+        let file = file.map_err(|e| Error::Internal(e.to_string().into()))?.ok_or(Error::NotFound)?;
+        let media_type = HeaderValue::from_str(&file.content_type).map_err(|e| Error::Internal(e.into()))?;
+        let bytes = match file.bytes {
+            Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+            Cow::Owned(mut bytes) => {
+                if name == INITIALIZER {
+                    bytes.extend_from_slice(FORGET_TOKEN);
                 }
-            };
-            let mut reply = Reply::bytes(bytes, media_type, gzip).with(CONTENT_SECURITY_POLICY, PAGE_POLICY);
-            for (header, value) in PAGE_ISOLATION {
-                reply = reply.with(header, value);
+                bytes.into()
             }
-            Ok(reply)
-        },
-    )
-    .await
+        };
+        let file = Arc::new(File { bytes: Arc::new(Encoded::new(bytes)), media_type });
+        ready.insert(name, Arc::clone(&file));
+        Ok(file)
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde::{Deserialize, Serialize};
 
+use crate::coding::Accepted;
 use crate::config::{BasePath, Config, IpNet, Origin};
 use crate::route::Table;
 use crate::{app, client, fields, request};
@@ -108,10 +109,11 @@ pub fn forwarded_for(bytes: &[u8]) -> bool {
 
 /// Reads `Accept-Encoding` headers, in which upper and lower case are equal.
 pub fn accept_encoding(bytes: &[u8]) -> bool {
-    let accepts = request::accepts_gzip(&headers(&ACCEPT_ENCODING, bytes));
+    let accepted = Accepted::of(&headers(&ACCEPT_ENCODING, bytes));
     let upper = bytes.to_ascii_uppercase();
-    assert_eq!(request::accepts_gzip(&headers(&ACCEPT_ENCODING, &upper)), accepts);
-    accepts
+    assert_eq!(Accepted::of(&headers(&ACCEPT_ENCODING, &upper)), accepted);
+    assert!(!accepted.brotli || upper.windows(2).any(|name| name == b"BR"));
+    accepted.brotli || accepted.gzip
 }
 
 /// Reads settings, and checks that writing and reading them again changes nothing.

@@ -2,6 +2,7 @@
 
 use tidings_core::Error;
 
+use crate::coding::Accepted;
 use crate::docs;
 use crate::reply::{Answer, Refusal, Reply};
 use crate::request::Call;
@@ -24,7 +25,7 @@ pub(crate) fn is_health(path: &str) -> bool {
 /// Answers `success` whenever the server runs.
 #[utoipa::path(get, path = "/healthz", tag = "server", responses((status = 200, body = docs::Done)))]
 pub(crate) async fn healthz(_: Call) -> Answer {
-    Ok(Reply::success(&(), false))
+    Ok(Reply::success(&(), Accepted::default()))
 }
 
 /// Readiness

@@ -27,7 +27,6 @@ const QUERIES_MAX: usize = 4;
 const CODEC_QUEUE: usize = 64;
 /// The nice value of the threads that search and that handle large bodies: on a busy core they get about a third of
 /// the time of other threads, on an idle core all of it.
-#[cfg(target_os = "linux")]
 const NICE: i32 = 5;
 /// The maximum number of concurrent imports: the database has one writer, so more imports would only wait.
 const IMPORTS: usize = 2;
@@ -90,8 +89,8 @@ impl Lanes {
         Self {
             read: Lane::short(cores, queue),
             store: Lane::waiting(operations, queue),
-            query: Lane::fair((cores / 2).clamp(1, QUERIES_MAX), queue, lower_priority),
-            codec: Lane::fair((cores / 2).max(1), CODEC_QUEUE, lower_priority),
+            query: Lane::fair((cores / 2).clamp(1, QUERIES_MAX), queue, || lower_priority(NICE)),
+            codec: Lane::fair((cores / 2).max(1), CODEC_QUEUE, || lower_priority(NICE)),
             sign_in: Lane::Fair(Arc::clone(&passwords), Kind::SignIn),
             sign_up: Lane::Fair(Arc::clone(&passwords), Kind::SignUp),
             change_pw: Lane::Fair(passwords, Kind::ChangePw),
@@ -196,11 +195,12 @@ impl Lane {
     }
 }
 
-/// Lowers the priority of the calling thread.
-fn lower_priority() {
+/// Lowers the priority of the calling thread by this nice value.
+#[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "only Linux has such priorities"))]
+pub(crate) fn lower_priority(nice: i32) {
     // Only Linux has a priority for each thread that the crate can set.
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::nice(NICE) {
+    if let Err(error) = rustix::process::nice(nice) {
         tracing::debug!(%error, "the priority of a thread cannot be lowered");
     }
 }

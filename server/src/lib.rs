@@ -50,7 +50,8 @@
 //! | `request`, `fields`, `upload`, `client` | what a handler can read of a request |
 //! | `request_record` | records answered requests in the access log and the counters |
 //! | `lane` | runs operations outside the async threads, with a bounded queue for each kind of work |
-//! | `reply`, `security` | status, headers, compression |
+//! | `reply`, `security` | status and headers |
+//! | `coding` | compresses responses |
 //! | `account`, `profile`, `admin`, … | the handlers, one module for each domain of the core |
 //! | `metrics` | serves metrics on a separate listener |
 //! | `docs`, `health` | the OpenAPI document and its page; liveness and readiness |
@@ -60,6 +61,7 @@ mod admin;
 mod analysis;
 mod app;
 mod client;
+mod coding;
 mod config;
 mod connection;
 mod connections;

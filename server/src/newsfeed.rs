@@ -14,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::docs;
 use crate::lane::{Lane, Lanes};
-use crate::reply::{Answer, Reply};
+use crate::reply::{Answer, JSON, Reply};
 use crate::request::Call;
 use crate::route::Route;
 
@@ -86,7 +86,7 @@ pub(crate) async fn get_popularity_newsfeed(call: Call) -> Answer {
     // All callers get the same feed, so members also get it from memory.
     let page = call.parameters::<PageFields>()?;
     let feed = newsfeed::popular(call.tidings(), &page.page())?;
-    Ok(Reply::encoded(feed.answer(), call.accepts_gzip()))
+    call.encoded(Arc::clone(feed.answer())).await
 }
 
 /// Returns the posts of a topic, newest first
@@ -143,8 +143,8 @@ async fn answer(
         let feed = feed(call.tidings(), call.caller(), &page.page())?;
         return call.encoded(Arc::clone(feed.answer())).await;
     }
-    let feed = move |tidings: &_, caller: &_, gzip| {
-        feed(tidings, caller, &page.page()).map(|feed| Reply::encoded(feed.answer(), gzip))
+    let feed = move |tidings: &_, caller: &_, accepted| {
+        feed(tidings, caller, &page.page()).map(|feed| Reply::encoded(feed.answer(), JSON, accepted))
     };
     call.run_in(lane, feed).await
 }

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::docs;
 use crate::limit::Counted;
-use crate::reply::{Answer, Reply};
+use crate::reply::Answer;
 use crate::request::Call;
 use crate::route::Route;
 
@@ -39,10 +39,8 @@ pub(crate) async fn get_all_notice(call: Call) -> Answer {
     {
         return call.encoded(Arc::clone(list.answer())).await;
     }
-    let listed = |tidings: &_, caller: &_, gzip| {
-        notice::list(tidings, caller).map(|list| Reply::encoded(list.answer(), gzip))
-    };
-    call.run_in(|lanes| &lanes.read, listed).await
+    let listed = |tidings: &_, caller: &_| Ok(Arc::clone(notice::list(tidings, caller)?.answer()));
+    call.shared_in(|lanes| &lanes.read, listed).await
 }
 
 /// Returns a notice and counts a view

@@ -1,11 +1,6 @@
 //! Responses: the JSON object, its status and its headers.
 
-use std::io::Write as _;
-use std::sync::Arc;
-
 use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
@@ -15,14 +10,13 @@ use tidings_core::answer::{self, Encoded};
 use tidings_core::{Error, Outcome, Pending};
 use warp::reply::Response;
 
+use crate::coding::{self, Accepted, WORTH_COMPRESSING};
 use crate::security;
 
-/// The size in bytes from which compressing a response is worth its cost.
-const WORTH_COMPRESSING: usize = 1_024;
 /// `Retry-After` of `overloaded`, in seconds.
 const RETRY_SOON_S: u64 = 1;
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 
 /// The result of a handler.
 pub(crate) type Answer = Result<Reply, Refusal>;
@@ -31,9 +25,16 @@ pub(crate) type Answer = Result<Reply, Refusal>;
 pub(crate) struct Reply(Response);
 
 impl Reply {
-    /// Returns `{"result": "success"}` with the fields of `body`, compressed if it is large and `gzip` is set.
-    pub(crate) fn success<T: Serialize>(body: &T, gzip: bool) -> Self {
-        Self::bytes(answer::success(body).into(), JSON, gzip)
+    /// Returns `{"result": "success"}` with the fields of `body`, compressed if it is large and the client accepts gzip.
+    pub(crate) fn success<T: Serialize>(body: &T, accepted: Accepted) -> Self {
+        let json = answer::success(body);
+        if json.len() < WORTH_COMPRESSING {
+            Self::plain(json.into(), JSON)
+        } else if accepted.gzip {
+            Self::compressed(coding::gzip(&json), GZIP, JSON)
+        } else {
+            Self::plain(json.into(), JSON).with(VARY, ACCEPT_ENCODING)
+        }
     }
 
     /// Returns `{"result": "success"}` once a write is on disk. No thread blocks while it waits.
@@ -42,29 +43,22 @@ impl Reply {
     /// The operation's errors.
     pub(crate) async fn written(write: Pending<()>) -> Answer {
         write.await?;
-        Ok(Self::success(&(), false))
+        Ok(Self::success(&(), Accepted::default()))
     }
 
-    /// Returns a cached response, whose compressed form is cached as well.
-    pub(crate) fn encoded(cached: &Arc<Encoded>, gzip: bool) -> Self {
-        let json = cached.json();
-        if json.len() < WORTH_COMPRESSING {
-            Self::plain(json.clone(), JSON)
-        } else if gzip {
-            Self::compressed(cached.compressed(compress).clone(), JSON)
-        } else {
-            Self::plain(json.clone(), JSON).with(VARY, ACCEPT_ENCODING)
-        }
-    }
-
-    /// Returns a body of any content type, compressed if it is large and `gzip` is set.
-    pub(crate) fn bytes(body: Bytes, content_type: HeaderValue, gzip: bool) -> Self {
+    /// Returns a cached response in the smallest form that the client accepts: dense if it exists, otherwise gzip, which
+    /// is computed now unless it exists.
+    pub(crate) fn encoded(cached: &Encoded, media_type: HeaderValue, accepted: Accepted) -> Self {
+        let body = cached.json();
         if body.len() < WORTH_COMPRESSING {
-            Self::plain(body, content_type)
-        } else if gzip {
-            Self::compressed(compress(&body), content_type)
-        } else {
-            Self::plain(body, content_type).with(VARY, ACCEPT_ENCODING)
+            return Self::plain(body.clone(), media_type);
+        }
+        match cached.dense().filter(|_| accepted.brotli) {
+            Some(dense) => Self::compressed(dense.clone(), BROTLI, media_type),
+            None if accepted.gzip => {
+                Self::compressed(cached.compress(coding::gzip).clone(), GZIP, media_type)
+            }
+            None => Self::plain(body.clone(), media_type).with(VARY, ACCEPT_ENCODING),
         }
     }
 
@@ -81,10 +75,8 @@ impl Reply {
         self
     }
 
-    fn compressed(body: Bytes, content_type: HeaderValue) -> Self {
-        Self::plain(body, content_type)
-            .with(CONTENT_ENCODING, HeaderValue::from_static("gzip"))
-            .with(VARY, ACCEPT_ENCODING)
+    fn compressed(body: Bytes, coding: HeaderValue, content_type: HeaderValue) -> Self {
+        Self::plain(body, content_type).with(CONTENT_ENCODING, coding).with(VARY, ACCEPT_ENCODING)
     }
 
     fn plain(body: Bytes, content_type: HeaderValue) -> Self {
@@ -99,6 +91,8 @@ impl Reply {
     }
 }
 
+const GZIP: HeaderValue = HeaderValue::from_static("gzip");
+const BROTLI: HeaderValue = HeaderValue::from_static("br");
 const ACCEPT_ENCODING: HeaderValue = HeaderValue::from_static("accept-encoding");
 
 /// The properties of a request that its response depends on besides the path, for caches.
@@ -135,11 +129,6 @@ impl Scope {
 
 /// The `Vary` of a response that depends on the origin only, such as that to a preflight.
 pub(crate) const ORIGIN_ONLY: HeaderValue = HeaderValue::from_static("origin");
-
-fn compress(bytes: &[u8]) -> Bytes {
-    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 3), Compression::default());
-    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("writing to memory does not fail").into()
-}
 
 /// The reason to refuse a request. `Display` is the `result` text of the response.
 #[derive(Debug, thiserror::Error)]
@@ -289,7 +278,7 @@ mod tests {
     fn vary_is_one_line_with_everything_that_a_response_depends_on() {
         let vary = |is_public, is_negotiated, names_origin| {
             let scope = Scope { is_public, is_guest: true, names_origin };
-            let mut reply = Reply::success(&(), false);
+            let mut reply = Reply::success(&(), Accepted::default());
             if is_negotiated {
                 reply = reply.with(VARY, ACCEPT_ENCODING);
             }

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::HeaderMap;
-use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
+use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tidings_core::account::{Caller, Client};
@@ -14,9 +14,10 @@ use tidings_core::{Error, Outcome, Result, Tidings};
 
 use crate::app::App;
 use crate::client;
+use crate::coding::{Accepted, Level};
 use crate::fields;
 use crate::lane::{Lane, Lanes};
-use crate::reply::{Answer, Refusal, Reply};
+use crate::reply::{Answer, JSON, Refusal, Reply};
 use crate::request_record::user_agent;
 use crate::upload::{Upload, UploadReader};
 
@@ -162,25 +163,51 @@ impl Call {
         Guest::new(self.tidings(), self.address(), user_agent(&self.headers))
     }
 
-    /// Returns whether the client accepts gzip.
-    pub(crate) fn accepts_gzip(&self) -> bool {
-        accepts_gzip(&self.headers)
+    /// Returns the content codings that the client accepts.
+    fn accepted(&self) -> Accepted {
+        Accepted::of(&self.headers)
     }
 
-    /// Returns a response that the core has in memory. A large response without a cached compressed form is
-    /// compressed in a lane; if that lane is full, the response is sent uncompressed.
+    /// Returns a response that the core has in memory, and that all callers may get.
     pub(crate) async fn encoded(&self, cached: Arc<Encoded>) -> Answer {
-        let gzip = self.accepts_gzip();
-        if !gzip || cached.is_compressed() || cached.json().len() <= COMPRESSED_AT_ONCE {
-            return Ok(Reply::encoded(&cached, gzip));
+        self.shared(cached, JSON, Level::Answer).await
+    }
+
+    /// Returns a file, which never changes.
+    pub(crate) async fn file(&self, cached: Arc<Encoded>, media_type: HeaderValue) -> Answer {
+        self.shared(cached, media_type, Level::File).await
+    }
+
+    /// Returns a shared response. A large response without a cached compressed form is compressed in a lane; if that
+    /// lane is full, the response is sent uncompressed.
+    async fn shared(&self, cached: Arc<Encoded>, media_type: HeaderValue, level: Level) -> Answer {
+        let accepted = self.accepted();
+        self.app.compressor.offer(&cached, accepted, level);
+        let is_ready = cached.compressed().is_some() || (accepted.brotli && cached.dense().is_some());
+        if !accepted.gzip || is_ready || cached.json().len() <= COMPRESSED_AT_ONCE {
+            return Ok(Reply::encoded(&cached, media_type, accepted));
         }
-        let (client, plain) = (self.address().into(), Arc::clone(&cached));
-        let compressed =
-            self.app.lanes.codec.run_for(client, move || Ok(Reply::encoded(&cached, true))).await;
-        match compressed {
-            Err(Error::Overloaded) => Ok(Reply::encoded(&plain, false)),
+        let (client, plain, type_of_plain) = (self.address().into(), Arc::clone(&cached), media_type.clone());
+        let compress = move || Ok(Reply::encoded(&cached, media_type, accepted));
+        match self.app.lanes.codec.run_for(client, compress).await {
+            Err(Error::Overloaded) => Ok(Reply::encoded(&plain, type_of_plain, Accepted::default())),
             compressed => Ok(compressed?),
         }
+    }
+
+    /// Runs an operation in a lane whose answer all callers may get.
+    pub(crate) async fn shared_in(
+        self,
+        lane: impl FnOnce(&Lanes) -> &Lane,
+        work: impl FnOnce(&Tidings, &Caller) -> Result<Arc<Encoded>> + Send + 'static,
+    ) -> Answer {
+        let app = Arc::clone(&self.app);
+        let answer = move |tidings: &_, caller: &_, accepted| {
+            let cached = work(tidings, caller)?;
+            app.compressor.offer(&cached, accepted, Level::Answer);
+            Ok(Reply::encoded(&cached, JSON, accepted))
+        };
+        self.run_in(lane, answer).await
     }
 
     /// Runs an operation on the database and returns its result.
@@ -213,19 +240,20 @@ impl Call {
         lane: impl FnOnce(&Lanes) -> &Lane,
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
     ) -> Answer {
-        self.run_in(lane, |tidings, caller, gzip| Ok(Reply::success(&work(tidings, caller)?, gzip))).await
+        self.run_in(lane, |tidings, caller, accepted| Ok(Reply::success(&work(tidings, caller)?, accepted)))
+            .await
     }
 
     /// Runs an operation in a lane, and returns its result unchanged.
     pub(crate) async fn run_in<T: Send + 'static>(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane,
-        work: impl FnOnce(&Tidings, &Caller, bool) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&Tidings, &Caller, Accepted) -> Result<T> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let (gzip, client) = (self.accepts_gzip(), self.address().into());
+        let (accepted, client) = (self.accepted(), self.address().into());
         let Self { app, caller, .. } = self;
         let tidings = app.tidings.clone();
-        Ok(lane(&app.lanes).run_for(client, move || work(&tidings, &caller, gzip)).await?)
+        Ok(lane(&app.lanes).run_for(client, move || work(&tidings, &caller, accepted)).await?)
     }
 
     /// Runs a sign-in with the address of the client, and logs a failure if the settings ask for it.
@@ -287,27 +315,6 @@ fn bearer(value: &[u8]) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Returns whether `Accept-Encoding` names gzip, or `*`, with a weight above 0.
-///
-/// Source: RFC 9110 section 12.5.3.
-pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
-    let lines = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
-    let mut all = None;
-    for coding in lines.flat_map(|line| line.split(',')) {
-        let (name, parameters) = coding.split_once(';').unwrap_or((coding, ""));
-        let weight = parameters.trim().strip_prefix(['q', 'Q']).and_then(|weight| weight.strip_prefix('='));
-        let accepted = weight.is_none_or(|weight| weight.parse::<f32>().is_ok_and(|weight| weight > 0.0));
-        match name.trim() {
-            name if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") => {
-                return accepted;
-            }
-            "*" => all = Some(accepted),
-            _ => {}
-        }
-    }
-    all.unwrap_or(false)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,18 +335,5 @@ mod tests {
             assert_eq!(token(&[header]).as_deref(), Some(""), "{header:?}");
         }
         assert_eq!(token(&[b"Bearer a.b.c", b"Bearer a.b.c"]).as_deref(), Some(""));
-    }
-
-    #[test]
-    fn gzip_is_accepted_if_the_header_names_it_or_a_wildcard() {
-        let accepts = |values: &[&[u8]]| accepts_gzip(&headers(&ACCEPT_ENCODING, values));
-        for value in ["gzip", "br, GZIP;q=0.5", "deflate, x-gzip", "*", "identity;q=0, *;q=0.1", "gzip ; q=1"]
-        {
-            assert!(accepts(&[value.as_bytes()]), "{value}");
-        }
-        for value in ["", "br", "gzip;q=0", "gzip;q=0.000, *", "*;q=0", "identity"] {
-            assert!(!accepts(&[value.as_bytes()]), "{value}");
-        }
-        assert!(accepts(&[b"br", b"gzip"]) && !accepts(&[]));
     }
 }

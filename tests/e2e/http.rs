@@ -1,11 +1,11 @@
 //! Rules for all operations over HTTP: paths, methods, bodies and headers.
 
 use std::collections::BTreeSet;
-use std::io::Read as _;
 
 use serde_json::{Value, json};
 use tidings_tests::{Answer, Caller, OPERATIONS, Operation, PASSWORD, Server, sample, wait_until};
 
+mod coding;
 mod cors;
 mod docs;
 mod headers;
@@ -267,44 +267,6 @@ fn everything_is_served_under_the_base_path_and_nothing_outside_it() {
         }
         assert_eq!(anyone.request("PUT", "/api/sign_up").send().header("allow"), "POST");
     }
-}
-
-fn gunzip(bytes: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::new();
-    flate2::read::GzDecoder::new(bytes).read_to_end(&mut plain).unwrap();
-    plain
-}
-
-#[test]
-fn large_responses_are_compressed_for_clients_that_accept_it() {
-    let server = Server::start();
-    let (ann, admin) = (server.member("ann"), server.admin());
-    let _ = server.cli_with_input(["post", "import", "-"], sample::RUST_BLOG).succeeded();
-    wait_until("the feeds show the posts", || {
-        server.anyone().get("/get_popularity_newsfeed").list("newsfeed").len() == 40
-    });
-    for n in 0..20 {
-        let _ = admin.post("/insert_notice", sample::notice(&format!("Notice {n}"))).succeeded();
-    }
-    let paths =
-        ["/get_popularity_newsfeed", "/get_recommendation_newsfeed", "/get_all_notice", "/openapi.json"];
-    for path in paths {
-        for caller in [&server.anyone(), &ann] {
-            let plain = caller.get(path);
-            assert_eq!(plain.header("content-encoding"), "", "{path}");
-            let packed = caller.request("GET", path).header("Accept-Encoding", "br, gzip;q=0.8").send();
-            assert_eq!(packed.header("content-encoding"), "gzip", "{path}");
-            assert!(packed.bytes.len() * 2 < plain.bytes.len(), "{path}: {} bytes", packed.bytes.len());
-            assert_eq!(gunzip(&packed.bytes), plain.bytes, "{path}");
-            for answer in [plain, packed] {
-                assert!(answer.header("vary").to_ascii_lowercase().contains("accept-encoding"), "{path}");
-            }
-            let refused = caller.request("GET", path).header("Accept-Encoding", "gzip;q=0, identity").send();
-            assert_eq!(refused.header("content-encoding"), "", "{path}");
-        }
-    }
-    let small = server.anyone().request("GET", "/healthz").header("Accept-Encoding", "gzip").send();
-    assert_eq!((small.header("content-encoding"), small.outcome().as_str()), ("", "200 success"));
 }
 
 #[test]

@@ -1,0 +1,176 @@
+//! Compressed responses.
+
+use std::io::{Read as _, Write as _};
+
+use tidings_tests::{Answer, Caller, Server, sample, wait_until};
+
+/// Returns the body of a response without its content coding.
+fn unpacked(answer: &Answer) -> Vec<u8> {
+    let mut plain = Vec::new();
+    match answer.header("content-encoding") {
+        "" => plain.clone_from(&answer.bytes),
+        "gzip" => drop(flate2::read::GzDecoder::new(&*answer.bytes).read_to_end(&mut plain).unwrap()),
+        "br" => brotli::BrotliDecompress(&mut &*answer.bytes, &mut plain).unwrap(),
+        other => panic!("an unknown coding: {other}"),
+    }
+    plain
+}
+
+/// Returns the response to a client that accepts these codings, and checks the headers that belong to its coding.
+fn get(caller: &Caller, path: &str, codings: &str) -> Answer {
+    let answer = caller.request("GET", path).header("Accept-Encoding", codings).send();
+    assert_eq!(answer.status, 200, "{path}: {answer:?}");
+    assert_eq!(answer.header("content-length"), answer.bytes.len().to_string(), "{path}, {codings}");
+    assert!(answer.header("vary").contains("accept-encoding"), "{path}, {codings}: {answer:?}");
+    answer
+}
+
+/// Waits until the server sends Brotli for a path, and returns that response.
+fn brotli_of(caller: &Caller, path: &str) -> Answer {
+    let mut last = None;
+    wait_until("the response is compressed with Brotli", || {
+        last = Some(get(caller, path, "gzip, deflate, br, zstd"))
+            .filter(|answer| answer.header("content-encoding") == "br");
+        last.is_some()
+    });
+    last.unwrap()
+}
+
+/// Returns a server with posts and notices.
+fn filled() -> Server {
+    let server = Server::start();
+    let admin = server.admin();
+    let _ = server.cli_with_input(["post", "import", "-"], sample::RUST_BLOG).succeeded();
+    wait_until("the feeds show the posts", || {
+        server.anyone().get("/get_popularity_newsfeed").list("newsfeed").len() == 40
+    });
+    for n in 0..20 {
+        let _ = admin.post("/insert_notice", sample::notice(&format!("Notice {n}"))).succeeded();
+    }
+    server
+}
+
+/// Responses that all callers share.
+const SHARED: [&str; 6] = [
+    "/get_popularity_newsfeed",
+    "/get_recommendation_newsfeed",
+    "/get_all_notice",
+    "/openapi.json",
+    "/docs/swagger-ui.css",
+    "/docs/swagger-ui-standalone-preset.js",
+];
+
+#[test]
+fn large_responses_are_compressed_for_clients_that_accept_it() {
+    let server = filled();
+    let ann = server.member("ann");
+    for path in &SHARED[..4] {
+        for caller in [&server.anyone(), &ann] {
+            let plain = get(caller, path, "identity");
+            assert_eq!(plain.header("content-encoding"), "", "{path}");
+            let packed = get(caller, path, "zstd, gzip;q=0.8");
+            assert_eq!(packed.header("content-encoding"), "gzip", "{path}");
+            assert!(packed.bytes.len() * 2 < plain.bytes.len(), "{path}: {} bytes", packed.bytes.len());
+            assert_eq!(unpacked(&packed), plain.bytes, "{path}");
+            for codings in ["gzip;q=0, identity", "identity, gzip;q=0.5", "", "identity;q=0", "zstd"] {
+                assert_eq!(get(caller, path, codings).header("content-encoding"), "", "{path}, {codings}");
+            }
+        }
+    }
+    let small = server.anyone().request("GET", "/healthz").header("Accept-Encoding", "br, gzip").send();
+    assert_eq!((small.header("content-encoding"), small.outcome().as_str()), ("", "200 success"));
+}
+
+#[test]
+fn shared_responses_are_compressed_with_brotli_once_they_are_asked_for_again() {
+    let server = filled();
+    let anyone = server.anyone();
+    for path in &SHARED {
+        let plain = get(&anyone, path, "identity");
+        let small = brotli_of(&anyone, path);
+        assert_eq!(unpacked(&small), plain.bytes, "{path}");
+        assert_eq!(small.header("content-type"), plain.header("content-type"), "{path}");
+        let gzip = get(&anyone, path, "gzip");
+        assert!(small.bytes.len() * 10 <= gzip.bytes.len() * 9, "{path}: {} bytes", small.bytes.len());
+        for (codings, expected) in [
+            ("br", "br"),
+            ("gzip;q=0.5, BR;q=0.5", "br"),
+            ("br;q=0.5, gzip", "gzip"),
+            ("br;q=0, gzip;q=0.1", "gzip"),
+            ("*", "gzip"),
+            ("gzip;q=0, br;q=0.1, identity;q=0.05", "br"),
+            ("br;q=0.5, identity", ""),
+        ] {
+            let answer = get(&anyone, path, codings);
+            assert_eq!(answer.header("content-encoding"), expected, "{path}, {codings}");
+            assert_eq!(unpacked(&answer), plain.bytes, "{path}, {codings}");
+        }
+    }
+}
+
+#[test]
+fn a_changed_response_is_never_sent_in_its_old_form() {
+    let server = filled();
+    let (anyone, admin) = (server.anyone(), server.admin());
+    let before = brotli_of(&anyone, "/get_all_notice");
+    let _ = admin.post("/insert_notice", sample::notice("A newer notice")).succeeded();
+    for _ in 0..10 {
+        let plain = unpacked(&get(&anyone, "/get_all_notice", "gzip, br"));
+        assert!(String::from_utf8(plain).unwrap().contains("A newer notice"));
+    }
+    let after = brotli_of(&anyone, "/get_all_notice");
+    assert_ne!(unpacked(&after), unpacked(&before));
+}
+
+#[test]
+fn personal_responses_are_never_compressed_with_brotli() {
+    let server = filled();
+    let ann = server.member("ann");
+    for post in ann.get("/get_popularity_newsfeed?limit=10").list("newsfeed") {
+        let _ = ann.get(&format!("/post_like/{}", post["_id"].as_str().unwrap())).succeeded();
+    }
+    // Asked for again and again, and a page that nobody else gets.
+    for path in
+        ["/get_specific_userinfo/0", "/get_recommendation_newsfeed", "/get_popularity_newsfeed?limit=30"]
+    {
+        for _ in 0..5 {
+            let answer = get(&ann, path, "gzip, br");
+            assert_eq!(answer.header("content-encoding"), "gzip", "{path}");
+        }
+    }
+    let form = serde_json::json!({ "id": "ann", "pw": tidings_tests::PASSWORD });
+    let token = ann.request("POST", "/sign_in").header("Accept-Encoding", "gzip, br");
+    let token = token.body("application/json", form.to_string()).send();
+    assert_eq!((token.header("content-encoding"), token.outcome().as_str()), ("", "200 success"));
+}
+
+#[test]
+fn http2_clients_get_the_same_compressed_responses() {
+    let server = filled();
+    let path = "/openapi.json";
+    let expected = brotli_of(&server.anyone(), path);
+    let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
+    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
+        [&[0, 0, u8::try_from(payload.len()).unwrap(), kind, flags, 0, 0, 0, stream][..], payload].concat()
+    };
+    // `:method`, `:scheme`, `:path` and `accept-encoding`; names are indices of the static table.
+    let get = [b"\x82\x86\x04\x0d", path.as_bytes(), b"\x0f\x01\x08gzip, br"].concat();
+    let start: [&[u8]; 3] =
+        [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &frame(4, 0, 0, &[]), &frame(1, 5, 1, &get)];
+    stream.write_all(&start.concat()).unwrap();
+    let mut body = Vec::new();
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).unwrap();
+        let mut payload =
+            vec![0; usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2])];
+        stream.read_exact(&mut payload).unwrap();
+        if head[3] == 0 {
+            body.extend(payload);
+            if head[4] & 1 == 1 {
+                break;
+            }
+        }
+    }
+    assert!(body == expected.bytes, "{} bytes, expected {}", body.len(), expected.bytes.len());
+}
