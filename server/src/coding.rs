@@ -1,7 +1,7 @@
 //! Content codings: what a client accepts, and the compression of responses.
 //!
 //! gzip is computed when a response is sent for the first time. Brotli makes the same response about a fifth smaller,
-//! but takes 30 times as long. So it is only for responses that all callers may get and that are asked for again: one
+//! but takes 30 times as long. So it is only for responses that several callers share and that are asked for again: one
 //! thread computes it once for each of them, in the background, and until then clients get gzip. Only
 //! [`Reply::encoded`](crate::reply::Reply::encoded) sends it.
 
@@ -29,8 +29,6 @@ const BROTLI_MAX: usize = 2 * 1024 * 1024;
 const WINDOW_BITS: std::ops::RangeInclusive<u8> = 10..=20;
 /// The maximum number of responses that wait for Brotli. Each is only a reference, which ends with the response.
 const QUEUE: usize = 64;
-/// The nice value of the Brotli thread: it uses time that no other thread wants.
-const NICE: i32 = 19;
 /// The thread rests this many times as long as it worked, so that it uses at most a fifth of a core even if responses
 /// change continuously.
 const REST: u32 = 4;
@@ -131,7 +129,7 @@ impl Compressor {
     pub(crate) fn new() -> Self {
         let (jobs, next) = crossbeam_channel::bounded(QUEUE);
         std::thread::spawn(move || {
-            lane::lower_priority(NICE);
+            lane::lower_priority();
             run(&next);
         });
         Self(jobs)

@@ -25,8 +25,9 @@ const UNIVERSITY_QUEUE: usize = 64;
 const QUERIES_MAX: usize = 4;
 /// The maximum number of waiting jobs that parse large bodies or compress large responses.
 const CODEC_QUEUE: usize = 64;
-/// The nice value of the threads that search and that handle large bodies: on a busy core they get about a third of
+/// The nice value of the threads that search, handle large bodies or compress shared responses: on a busy core they get about a third of
 /// the time of other threads, on an idle core all of it.
+#[cfg(target_os = "linux")]
 const NICE: i32 = 5;
 /// The maximum number of concurrent imports: the database has one writer, so more imports would only wait.
 const IMPORTS: usize = 2;
@@ -89,8 +90,8 @@ impl Lanes {
         Self {
             read: Lane::short(cores, queue),
             store: Lane::waiting(operations, queue),
-            query: Lane::fair((cores / 2).clamp(1, QUERIES_MAX), queue, || lower_priority(NICE)),
-            codec: Lane::fair((cores / 2).max(1), CODEC_QUEUE, || lower_priority(NICE)),
+            query: Lane::fair((cores / 2).clamp(1, QUERIES_MAX), queue, lower_priority),
+            codec: Lane::fair((cores / 2).max(1), CODEC_QUEUE, lower_priority),
             sign_in: Lane::Fair(Arc::clone(&passwords), Kind::SignIn),
             sign_up: Lane::Fair(Arc::clone(&passwords), Kind::SignUp),
             change_pw: Lane::Fair(passwords, Kind::ChangePw),
@@ -195,12 +196,11 @@ impl Lane {
     }
 }
 
-/// Lowers the priority of the calling thread by this nice value.
-#[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "only Linux has such priorities"))]
-pub(crate) fn lower_priority(nice: i32) {
+/// Lowers the priority of the calling thread.
+pub(crate) fn lower_priority() {
     // Only Linux has a priority for each thread that the crate can set.
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::nice(nice) {
+    if let Err(error) = rustix::process::nice(NICE) {
         tracing::debug!(%error, "the priority of a thread cannot be lowered");
     }
 }

@@ -168,7 +168,7 @@ impl Call {
         Accepted::of(&self.headers)
     }
 
-    /// Returns a response that the core has in memory, and that all callers may get.
+    /// Returns a response that the core has in memory, and that several callers share.
     pub(crate) async fn encoded(&self, cached: Arc<Encoded>) -> Answer {
         self.shared(cached, JSON, Level::Answer).await
     }
@@ -195,7 +195,7 @@ impl Call {
         }
     }
 
-    /// Runs an operation in a lane whose answer all callers may get.
+    /// Runs an operation in a lane whose answer several callers share.
     pub(crate) async fn shared_in(
         self,
         lane: impl FnOnce(&Lanes) -> &Lane,
