@@ -25,8 +25,8 @@ const UNIVERSITY_QUEUE: usize = 64;
 const QUERIES_MAX: usize = 4;
 /// The maximum number of waiting jobs that parse large bodies or compress large responses.
 const CODEC_QUEUE: usize = 64;
-/// The nice value of the threads that search, handle large bodies or compress shared responses: on a busy core they get about a third of
-/// the time of other threads, on an idle core all of it.
+/// The nice value of the threads that search, handle large bodies or compress shared responses: on a busy core they get
+/// about a third of the time of other threads, on an idle core all of it.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 5;
 /// The maximum number of concurrent imports: the database has one writer, so more imports would only wait.
