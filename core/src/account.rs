@@ -70,7 +70,7 @@ pub struct Token(Arc<TokenState>);
 struct TokenState {
     text: Zeroizing<String>,
     /// The token's claims; `None` if it was not signed with one of our keys.
-    claims: OnceLock<Option<Claims>>,
+    claims: OnceLock<Option<Arc<Claims>>>,
     /// The member's key, as the first transaction that looked it up found it; `None` if the token is invalid.
     member: OnceLock<Option<MemberKey>>,
 }
@@ -85,7 +85,7 @@ impl Token {
     /// Returns the token's claims if it was signed with one of our keys and has not expired.
     fn claims(&self, tidings: &Tidings) -> Option<&Claims> {
         let claims = self.0.claims.get_or_init(|| tidings.keys().verify(&self.0.text));
-        claims.as_ref().filter(|claims| claims.lasts(tidings.now()))
+        claims.as_deref().filter(|claims| claims.lasts(tidings.now()))
     }
 }
 

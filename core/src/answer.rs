@@ -9,19 +9,8 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::id::ObjectId;
 
-/// `{"result": "success", …}`: the result, followed by the fields of `T`.
-#[derive(Serialize)]
-struct Success<'a, T> {
-    result: &'a str,
-    #[serde(flatten)]
-    body: &'a T,
-}
-
-/// `{"result": "<text>"}`.
-#[derive(Serialize)]
-struct Failure<'a> {
-    result: &'a str,
-}
+/// The capacity of a new answer, in bytes. Most answers are shorter.
+const CAPACITY: usize = 512;
 
 /// Returns the object of a successful operation, with the fields of `body`; `()` adds none.
 ///
@@ -33,17 +22,35 @@ struct Failure<'a> {
 /// assert_eq!(json, br#"{"result":"success","posts":3}"#);
 /// ```
 pub fn success<T: Serialize>(body: &T) -> Vec<u8> {
-    encode(&Success { result: "success", body })
+    with_result("success", body)
 }
 
 /// Returns the object of an operation with this `result` text and the fields of `body`.
 pub fn with_result<T: Serialize>(result: &str, body: &T) -> Vec<u8> {
-    encode(&Success { result, body })
+    let mut object = refusal(result);
+    object.pop();
+    let end = object.len();
+    encode(&mut object, body);
+    match &object[end..] {
+        b"null" | b"{}" => {
+            object.truncate(end);
+            object.push(b'}');
+        }
+        fields => {
+            assert!(fields.starts_with(b"{"), "the body of an answer is an object or nothing");
+            object[end] = b',';
+        }
+    }
+    object
 }
 
 /// Returns the object of a refused operation with this `result` text.
 pub fn refusal(result: &str) -> Vec<u8> {
-    encode(&Failure { result })
+    let mut object = Vec::with_capacity(CAPACITY);
+    object.extend_from_slice(br#"{"result":"#);
+    encode(&mut object, result);
+    object.push(b'}');
+    object
 }
 
 /// Returns the object of a failed operation. For an import that failed after a part was written, it has the numbers of
@@ -143,12 +150,16 @@ impl Encoded {
     }
 }
 
-fn encode<T: Serialize>(object: &T) -> Vec<u8> {
-    serde_json::to_vec(object).expect("the types of answers have text keys and serialise without errors")
+/// Appends the JSON of a value.
+fn encode<T: Serialize + ?Sized>(json: &mut Vec<u8>, value: &T) {
+    serde_json::to_writer(json, value)
+        .expect("the types of answers have text keys and serialise without errors");
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::error::Outcome;
 
@@ -156,6 +167,21 @@ mod tests {
     fn an_answer_without_fields_has_only_the_result() {
         assert_eq!(success(&()), br#"{"result":"success"}"#);
         assert_eq!(failure(&Outcome::CheckPw.into()), br#"{"result":"check pw"}"#);
+        assert_eq!(success(&None::<Inserted>), success(&()));
+        assert_eq!(success(&BTreeMap::<String, i64>::new()), success(&()));
+    }
+
+    #[test]
+    fn the_fields_of_an_answer_follow_its_result() {
+        let fields = BTreeMap::from([("a", Some("}{")), ("b", None)]);
+        let expected = br#"{"result":"a \"text\"","a":"}{","b":null}"#;
+        assert_eq!(with_result("a \"text\"", &fields), expected);
+    }
+
+    #[test]
+    #[should_panic(expected = "an object or nothing")]
+    fn a_list_is_no_body_of_an_answer() {
+        success(&[1, 2]);
     }
 
     #[test]

@@ -283,6 +283,12 @@ impl Tidings {
         })
     }
 
+    /// Returns whether a read would start at once, because a connection of the pool is idle. Another thread may take the
+    /// connection before the read, which then waits for another one.
+    pub fn can_read_now(&self) -> bool {
+        self.store().can_read_now()
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         self.0.clock.now()
     }

@@ -324,6 +324,11 @@ impl Store {
         self.readers.read(work)
     }
 
+    /// Returns whether a read would start at once, because an open connection is idle.
+    pub(crate) fn can_read_now(&self) -> bool {
+        self.readers.has_idle()
+    }
+
     /// Does the same as [`Store::read`] for work that may take long. Such reads use at most half of the connections, so
     /// that short reads never wait for them, and the store interrupts their statements after `limit`.
     ///

@@ -29,7 +29,7 @@ pub(crate) fn routes() -> Vec<Route> {
     responses((status = 200, body = docs::Done)),
 )]
 pub(crate) async fn check_admin(call: Call) -> Answer {
-    call.read(admin::check).await
+    call.read_few(admin::check).await
 }
 
 /// Removes a member

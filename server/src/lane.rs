@@ -14,8 +14,10 @@ use tidings_core::{Error, Result};
 use tokio::sync::{Semaphore, oneshot};
 
 mod fair;
+mod pace;
 
 use fair::{FairPool, Kind};
+use pace::Pace;
 
 /// The maximum numbers of running and waiting requests to the university's system, each of which takes up to several
 /// seconds.
@@ -58,6 +60,8 @@ type Job = Box<dyn FnOnce() + Send>;
 pub(crate) struct Lanes {
     /// Short reads of the database.
     pub(crate) read: Lane,
+    /// The recent duration of reads of a few rows.
+    pub(crate) pace: Pace,
     /// Writes to the database, and long reads.
     pub(crate) store: Lane,
     /// Searches and other queries that may take long.
@@ -89,6 +93,7 @@ impl Lanes {
         };
         Self {
             read: Lane::short(cores, queue),
+            pace: Pace::default(),
             store: Lane::waiting(operations, queue),
             query: Lane::fair((cores / 2).clamp(1, QUERIES_MAX), queue, lower_priority),
             codec: Lane::fair((cores / 2).max(1), CODEC_QUEUE, lower_priority),
@@ -102,7 +107,7 @@ impl Lanes {
 
     /// Returns the number of waiting jobs in each lane, with the lane's label in `/metrics`.
     pub(crate) fn waiting(&self) -> [(&'static str, usize); 7] {
-        let Self { read, store, query, codec, sign_in, sign_up: _, change_pw: _, university, import } = self;
+        let Self { read, store, query, codec, sign_in, university, import, .. } = self;
         let lanes = [
             ("read", read),
             ("store", store),

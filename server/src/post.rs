@@ -38,7 +38,7 @@ pub(crate) fn routes() -> Vec<Route> {
 )]
 pub(crate) async fn get_post(mut call: Call) -> Answer {
     let [id] = call.ids();
-    call.read(move |tidings, _| post::get(tidings, &id)).await
+    call.read_few(move |tidings, _| post::get(tidings, &id)).await
 }
 
 /// Lists the categories that have posts, largest first

@@ -32,7 +32,7 @@ pub(crate) fn routes() -> Vec<Route> {
     responses((status = 200, body = docs::Outcome<UserInfo>)),
 )]
 pub(crate) async fn get_userinfo(call: Call) -> Answer {
-    call.read(profile::user_info).await
+    call.read_few(profile::user_info).await
 }
 
 /// Returns the member's lists

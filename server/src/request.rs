@@ -226,6 +226,25 @@ impl Call {
         self.answer_in(|lanes| &lanes.read, work).await
     }
 
+    /// Runs an operation that reads a few rows, and returns its result.
+    ///
+    /// While such reads are quick, it runs on the async thread, because moving it to another thread and back costs more
+    /// than the read. It runs in the lane of short reads while all connections are in use, and while the average read is
+    /// slow, as when the database is not in the system's memory.
+    pub(crate) async fn read_few<T: Serialize>(
+        self,
+        work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
+    ) -> Answer {
+        let app = Arc::clone(&self.app);
+        let read = move |tidings: &Tidings, caller: &Caller, gzip| {
+            app.lanes.pace.measure(|| Ok(Reply::success(&work(tidings, caller)?, gzip)))
+        };
+        if self.app.lanes.pace.is_quick() && self.tidings().can_read_now() {
+            return Ok(read(self.tidings(), &self.caller, self.accepts_gzip())?);
+        }
+        self.run_in(|lanes| &lanes.read, read).await
+    }
+
     /// Runs a search, or another operation that may read for a long time, and returns its result.
     pub(crate) async fn query<T: Serialize>(
         self,

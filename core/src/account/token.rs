@@ -1,6 +1,7 @@
 //! Access tokens (JWT with HS256) and their signing keys.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use arc_swap::ArcSwap;
@@ -12,11 +13,13 @@ use crate::config::{Config, Secret};
 use crate::error::{Error, Result};
 use crate::files::key_file;
 use file::Stamp;
+use verified::VerifiedTokens;
 
 mod file;
 mod hmac;
 #[cfg(test)]
 mod tests;
+mod verified;
 
 #[cfg(unix)]
 pub(crate) use file::NOT_THEIRS;
@@ -88,6 +91,8 @@ struct Set {
     signs: EncodingKey,
     current: DecodingKey,
     previous: Option<DecodingKey>,
+    /// Tokens that the current key has signed.
+    verified: VerifiedTokens,
 }
 
 /// The minimum time between two checks of the key files for tokens that are valid, in milliseconds.
@@ -146,20 +151,26 @@ impl Keys {
     }
 
     /// Returns the claims of a token that was signed with the current or the previous key. The expiry is not checked.
-    pub(crate) fn verify(&self, token: &str) -> Option<Claims> {
+    ///
+    /// The signature of a token of the current key is verified once, while the key is current and the token is among
+    /// the latest few thousand. Whether a token was revoked is no part of this check.
+    pub(crate) fn verify(&self, token: &str) -> Option<Arc<Claims>> {
         let set = self.set.load();
-        if let Some(claims) = self.decode(token, &set.current) {
+        if let Some(claims) = set.verified.get(token) {
             return Some(claims);
+        }
+        if let Some(claims) = self.decode(token, &set.current) {
+            return Some(set.verified.insert(token, claims));
         }
         let claims = set.previous.as_ref().and_then(|key| self.decode(token, key));
         // Another process may already sign with a newer key, and the previous key is valid only while its file exists.
         let is_followed = if claims.is_some() { self.is_due() && self.follow() } else { self.follow() };
         if !is_followed {
-            return claims;
+            return claims.map(Arc::new);
         }
         let set = self.set.load();
         let previous = || set.previous.as_ref().and_then(|key| self.decode(token, key));
-        self.decode(token, &set.current).or_else(previous)
+        self.decode(token, &set.current).or_else(previous).map(Arc::new)
     }
 
     fn decode(&self, token: &str, key: &DecodingKey) -> Option<Claims> {
@@ -226,6 +237,7 @@ impl Set {
             current: DecodingKey::from_secret(&current.0),
             previous: previous.as_ref().map(|secret| DecodingKey::from_secret(&secret.0)),
             secrets: (current, previous),
+            verified: VerifiedTokens::new(),
         }
     }
 

@@ -219,6 +219,15 @@ fn a_change_is_known_at_once_here_and_soon_in_other_processes() {
 }
 
 #[test]
+fn a_read_can_start_at_once_only_while_a_connection_is_idle() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    assert!(!store.can_read_now(), "connections are opened when they are needed");
+    store.read(|_| Ok::<_, StoreError>(assert!(!store.can_read_now(), "the only one is in use"))).unwrap();
+    assert!(store.can_read_now());
+}
+
+#[test]
 fn more_readers_than_connections_wait_for_each_other() {
     let dir = tempfile::tempdir().unwrap();
     let (store, most, reading) = (open(&dir), AtomicUsize::new(0), AtomicUsize::new(0));

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::testing::NOW;
 
@@ -72,6 +74,35 @@ fn tokens_of_the_previous_key_are_valid_while_that_key_is_set() {
     assert!(both.verify(&new).is_some() && keys(KEY).verify(&new).is_none());
     let dropped = keys(NEW);
     assert!(dropped.verify(&new).is_some() && dropped.verify(&old).is_none());
+}
+
+#[test]
+fn the_signature_of_a_token_is_verified_once_while_its_key_is_current() {
+    let keys = keys(KEY);
+    let token = keys.sign("Ann", 7, NOW).unwrap();
+    let [first, second] = [&token, &token].map(|token| keys.verify(token).unwrap());
+    assert!(Arc::ptr_eq(&first, &second));
+    let long = keys.sign(&"x".repeat(1_000), 7, NOW).unwrap();
+    let [first, second] = [&long, &long].map(|token| keys.verify(token).unwrap());
+    assert!(!Arc::ptr_eq(&first, &second), "long tokens are not kept");
+    keys.set.store(
+        Set::new([None, None], Secret(b"another key of thirty-two bytes!!".to_vec().into()), None).into(),
+    );
+    assert!(keys.verify(&token).is_none());
+}
+
+proptest! {
+    #[test]
+    fn a_changed_token_is_invalid_after_the_token_was_verified(position: proptest::sample::Index, letter in "[ -~]") {
+        let keys = keys(KEY);
+        let token = keys.sign("Ann", 7, NOW).unwrap();
+        prop_assert!(keys.verify(&token).is_some());
+        let position = position.index(token.len());
+        let mut changed = token.clone();
+        changed.replace_range(position..=position, &letter);
+        prop_assert_eq!(keys.verify(&changed).is_some(), changed == token);
+        prop_assert!(keys.verify(&token[..position]).is_none());
+    }
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub(in crate::store) struct Readers {
 struct Pool {
     idle: Vec<Connection>,
     open: usize,
+    /// The number of reads that wait for a connection.
+    waiting: usize,
 }
 
 impl Readers {
@@ -61,6 +63,11 @@ impl Readers {
         let result = work(&mut tx);
         tx.rollback();
         result
+    }
+
+    /// Implements [`crate::store::Store::can_read_now`].
+    pub(in crate::store) fn has_idle(&self) -> bool {
+        self.pool.try_lock().is_ok_and(|pool| !pool.idle.is_empty())
     }
 
     /// Implements [`crate::store::Store::read_within`].
@@ -116,7 +123,9 @@ impl Readers {
                 drop(pool);
                 return self.open(open_to_read).inspect_err(|_| self.lock().open -= 1);
             }
+            pool.waiting += 1;
             pool = self.returned.wait(pool).unwrap_or_else(PoisonError::into_inner);
+            pool.waiting -= 1;
         }
     }
 
@@ -177,7 +186,11 @@ impl Drop for Lease<'_> {
             Some(connection) if !std::thread::panicking() => pool.idle.push(connection),
             _ => pool.open -= 1,
         }
+        let is_awaited = pool.waiting > 0;
         drop(pool);
-        self.readers.returned.notify_one();
+        // A notification is a system call even if no read waits.
+        if is_awaited {
+            self.readers.returned.notify_one();
+        }
     }
 }

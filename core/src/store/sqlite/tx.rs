@@ -160,8 +160,11 @@ fn rows(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>
     let mut rows = statement.raw_query();
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let values = (0..columns).map(|i| row.get_ref(i).map_err(StoreError::from).and_then(value));
-        found.push(Row(values.collect::<Result<_, _>>()?));
+        let mut values = Vec::with_capacity(columns);
+        for column in 0..columns {
+            values.push(value(row.get_ref(column)?)?);
+        }
+        found.push(Row(values));
     }
     Ok(found)
 }
@@ -184,12 +187,25 @@ fn bind(statement: &mut rusqlite::CachedStatement<'_>, args: &[Arg<'_>]) -> Resu
             "{given} arguments were given to a statement that takes {taken}; the most are {most}"
         )));
     }
-    for (name, arg) in NAMES.iter().zip(args) {
-        let index = statement.parameter_index(name)?;
-        let index = index.ok_or_else(|| StoreError::other(format!("the statement has no {name}")))?;
+    for (position, (name, arg)) in (1..).zip(NAMES.iter().zip(args)) {
+        let index = index_of(statement, position, name)?;
         statement.raw_bind_parameter(index, arg)?;
     }
     Ok(())
+}
+
+/// Returns the index of an argument. It usually is the argument's position: looking there first takes a tenth of the
+/// time of a search by name.
+fn index_of(
+    statement: &rusqlite::CachedStatement<'_>,
+    position: usize,
+    name: &str,
+) -> Result<usize, StoreError> {
+    if statement.parameter_name(position) == Some(name) {
+        return Ok(position);
+    }
+    let index = statement.parameter_index(name)?;
+    index.ok_or_else(|| StoreError::other(format!("the statement has no {name}")))
 }
 
 impl rusqlite::ToSql for Arg<'_> {
