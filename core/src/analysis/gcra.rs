@@ -3,6 +3,8 @@
 //! Source: ITU-T Recommendation I.371, *Traffic control and congestion control in B-ISDN*, in the virtual scheduling
 //! form. It stores one number per limited client, the theoretical arrival time.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use crate::clock::{SECOND_MS, Timestamp};
 
 const MICROS_OF_MS: i64 = 1_000;
@@ -23,6 +25,10 @@ pub(super) struct Gcra {
 /// again from then on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GcraState(i64);
+
+/// A [`GcraState`] that threads share without a lock.
+#[derive(Debug, Default)]
+pub(super) struct SharedGcraState(AtomicI64);
 
 impl Gcra {
     /// Allows `burst` requests at once, then `rate` requests a second.
@@ -47,6 +53,15 @@ impl Gcra {
             state.0 = until + self.interval;
         }
         fits
+    }
+
+    /// Does the same as [`Gcra::take`] for a shared state.
+    pub(super) fn take_shared(self, state: &SharedGcraState, at: Timestamp) -> bool {
+        let charge = |until| {
+            let mut state = GcraState(until);
+            self.take(&mut state, at).then_some(state.0)
+        };
+        state.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, charge).is_ok()
     }
 }
 
@@ -79,6 +94,17 @@ mod tests {
         let (limiter, mut state) = (Gcra::per_second(10, 4), GcraState::default());
         assert_eq!(taken(limiter, &mut state, NOW), 10);
         assert_eq!(taken(limiter, &mut state, NOW - 3_600_000), 10);
+    }
+
+    #[test]
+    fn threads_that_share_a_state_share_one_burst() {
+        let (limiter, state) = (Gcra::per_second(1_000, 4), SharedGcraState::default());
+        let taken = || (0..500).filter(|_| limiter.take_shared(&state, NOW)).count();
+        let all: usize = std::thread::scope(|scope| {
+            let threads = [(); 4].map(|()| scope.spawn(taken));
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(all, 1_000);
     }
 
     #[test]

@@ -52,12 +52,10 @@ impl Record {
 
 /// The queue of records, with the state that writing them needs.
 pub(crate) struct Journal {
-    queue: Mutex<Queue>,
+    queue: Queue,
     /// The cached keys of requests; empty while a deferred write uses them.
     request_keys: Mutex<RequestKeys>,
     calendar: Arc<Calendar>,
-    /// Communications without a line since the process started.
-    lost: AtomicU64,
     /// Written communications of crawlers since the process started.
     crawled: AtomicU64,
     /// The limiter of exact reports: the theoretical arrival time of a GCRA, monotonic milliseconds.
@@ -68,10 +66,9 @@ impl Journal {
     /// Creates a journal that accepts at most `lines_per_client` lines a second from each client, apart from bursts.
     pub(super) fn new(calendar: Arc<Calendar>, lines_per_client: Option<NonZeroU32>) -> Self {
         Self {
-            queue: Mutex::new(Queue::new(lines_per_client)),
+            queue: Queue::new(lines_per_client),
             request_keys: Mutex::default(),
             calendar,
-            lost: AtomicU64::new(0),
             crawled: AtomicU64::new(0),
             exact_until: AtomicI64::new(0),
         }
@@ -79,18 +76,11 @@ impl Journal {
 
     /// Queues a record. `client` is the hash of the client.
     pub(super) fn push(self: &Arc<Self>, store: &Store, record: Record, client: u64) {
-        let mut queue = self.queue();
-        let has_line = queue.push(record, client);
-        let must_flush = has_line && queue.len() == FLUSH_AT;
-        let must_defer = queue.must_defer();
-        drop(queue);
-        if !has_line {
-            self.lost.fetch_add(1, Ordering::Relaxed);
-        }
-        if must_defer {
+        let queued = self.queue.push(record, client);
+        if self.queue.must_defer() {
             self.defer(store);
         }
-        if must_flush {
+        if queued == Some(FLUSH_AT) {
             // No caller waits for this commit.
             drop(store.flush());
         }
@@ -98,9 +88,7 @@ impl Journal {
 
     /// Defers a write of the queued records, unless a deferred write already exists.
     pub(super) fn flush(self: &Arc<Self>, store: &Store) {
-        let mut queue = self.queue();
-        if queue.has_pending() && queue.must_defer() {
-            drop(queue);
+        if self.queue.has_pending() && self.queue.must_defer() {
             self.defer(store);
         }
     }
@@ -116,9 +104,8 @@ impl Journal {
         if self.exact_debt(self.calendar.monotonic()) + EXACT_INTERVAL_MS > EXACT_BURST * EXACT_INTERVAL_MS {
             return false;
         }
-        let queue = self.queue();
         // Records that were taken for a commit count once the commit changes this topic.
-        queue.has_pending() || queue.taken() > store.version(Topic::Counts)
+        self.queue.has_pending() || self.queue.taken() > store.version(Topic::Counts)
     }
 
     /// Returns the limiter's current debt in milliseconds.
@@ -141,17 +128,13 @@ impl Journal {
 
     /// Returns the number of queued records.
     pub(super) fn len(&self) -> usize {
-        self.queue().len()
+        self.queue.len()
     }
 
     /// Returns whether anything is queued.
     #[cfg(test)]
     pub(super) fn has_pending(&self) -> bool {
-        self.queue().has_pending()
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.has_pending()
     }
 
     fn request_keys(&self) -> MutexGuard<'_, RequestKeys> {
@@ -160,7 +143,7 @@ impl Journal {
 
     /// Returns the number of communications without a line since the process started.
     pub(super) fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
+        self.queue.lost()
     }
 
     /// Returns the number of written communications of crawlers since the process started.
@@ -171,11 +154,10 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        let mut queue = self.queue();
-        queue.report_lost();
-        if queue.len() > 0 {
+        self.queue.report_lost();
+        if self.len() > 0 {
             tracing::error!(
-                lines = queue.len(),
+                lines = self.len(),
                 "log lines are lost: they could not be written before the process stopped"
             );
         }
@@ -215,23 +197,22 @@ impl Deferred for DeferredRecords {
         // Fails early if the transaction cannot be used, before any record is taken.
         tx.one("SELECT n FROM revision", &[])?;
         let Self { journal, batch, .. } = self;
-        self.unlogged = journal.queue().take_unlogged(tx.revision());
+        self.unlogged = journal.queue.take_unlogged(tx.revision());
         self.crawled = self.unlogged.write(tx, &journal.calendar)?;
         let requests = self.requests.insert(std::mem::take(&mut *journal.request_keys()));
         loop {
             let from = batch.len();
-            journal.queue().take(tx.revision(), batch);
+            journal.queue.take(tx.revision(), batch);
             if batch.len() == from {
-                // The next record defers another write.
-                self.is_expected = false;
+                self.is_expected = !journal.queue.ends_deferred();
                 return Ok(());
             }
             batch[from..].sort_by_key(|record| record.at);
             let written = write(tx, &journal.calendar, requests, &batch[from..], time)?;
             self.crawled += written.crawled;
-            journal.queue().give_back(batch.drain(from + written.records..));
+            journal.queue.give_back(batch.drain(from + written.records..));
             if time.is_over() {
-                self.is_expected = !journal.queue().ends_deferred();
+                self.is_expected = !journal.queue.ends_deferred();
                 return Ok(());
             }
         }
@@ -259,8 +240,7 @@ impl Deferred for DeferredRecords {
                     *self.journal.request_keys() = requests;
                 }
                 let unlogged = std::mem::take(&mut self.unlogged);
-                let lost = self.journal.queue().put_back(records, &unlogged);
-                self.journal.lost.fetch_add(lost, Ordering::Relaxed);
+                self.journal.queue.put_back(records, &unlogged);
                 // The next record defers another write.
                 ControlFlow::Break(())
             }
@@ -273,12 +253,10 @@ impl Drop for DeferredRecords {
     /// write has failed. The records that a panicking write had taken are lost, because they could also make the next
     /// write panic.
     fn drop(&mut self) {
-        let mut queue = self.journal.queue();
         if self.is_expected {
-            queue.deferred_dropped();
+            self.journal.queue.deferred_dropped();
         }
-        queue.lose(self.batch.len() as u64);
-        self.journal.lost.fetch_add(self.batch.len() as u64, Ordering::Relaxed);
+        self.journal.queue.lose(self.batch.len() as u64);
     }
 }
 

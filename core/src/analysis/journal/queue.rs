@@ -2,6 +2,11 @@
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crossbeam_channel::{Receiver, Sender};
 
 use super::Record;
 use super::client_limit::ClientLimits;
@@ -22,48 +27,83 @@ const BATCH: usize = 1_024;
 /// The minimum interval between two warnings about lost lines.
 const REPORT_MS: i64 = 10 * SECOND_MS;
 
-/// The queue of records that wait to be written.
+/// The queue of records that wait to be written. Adding a record takes no lock.
 pub(super) struct Queue {
-    records: VecDeque<Record>,
-    /// The communications without a line.
-    unlogged: UnloggedCounts,
+    /// New records.
+    sender: Sender<Record>,
+    receiver: Receiver<Record>,
+    /// The number of records in the queue, including those that are being added.
+    len: AtomicUsize,
+    unlogged: PendingCounts,
     limits: ClientLimits,
     /// Whether a deferred write exists that will take the queued records.
-    is_deferred: bool,
+    is_deferred: AtomicBool,
     /// The revision of the transaction that took the last records.
-    taken: i64,
-    /// The number of lines lost since the last warning, and the time of that warning.
-    lost: u64,
+    taken: AtomicI64,
+    /// Communications without a line since the process started.
+    lost: AtomicU64,
+    /// The state of the thread that writes.
+    writing: Mutex<Writing>,
+}
+
+struct Writing {
+    /// Records that were taken but not written. They come before the new ones.
+    returned: VecDeque<Record>,
+    /// The number of lost lines at the last warning, and the time of that warning.
+    reported: u64,
     reported_at: Timestamp,
+}
+
+/// Communications without a line that are not yet taken.
+#[derive(Default)]
+struct PendingCounts {
+    communications: AtomicI64,
+    crawlers: AtomicI64,
+    /// When one of the latest of them was answered, in milliseconds.
+    at: AtomicI64,
 }
 
 /// Communications without a line, because the log had no room for them. They are counted, but their visitors are not.
 #[derive(Debug, Default)]
 pub(super) struct UnloggedCounts {
-    /// When the first of them was answered; all count on this day.
+    /// When one of the latest of them was answered; all count on this day.
     at: Timestamp,
     communications: i64,
     crawlers: i64,
 }
 
-impl UnloggedCounts {
+impl PendingCounts {
     fn is_empty(&self) -> bool {
-        self.communications == 0
+        self.communications.load(SeqCst) == 0
     }
 
-    fn add(&mut self, other: &Self) {
-        if self.is_empty() {
-            self.at = other.at;
-        }
-        self.communications += other.communications;
-        self.crawlers += other.crawlers;
-    }
-
-    fn add_record(&mut self, record: &Record) {
+    fn add_record(&self, record: &Record) {
         let crawlers = i64::from(record.is_of_crawler());
-        self.add(&Self { at: record.at, communications: 1, crawlers });
+        self.add(&UnloggedCounts { at: record.at, communications: 1, crawlers });
     }
 
+    fn add(&self, counts: &UnloggedCounts) {
+        if counts.communications == 0 {
+            return;
+        }
+        self.at.store(counts.at.as_millis(), Relaxed);
+        if counts.crawlers > 0 {
+            self.crawlers.fetch_add(counts.crawlers, Relaxed);
+        }
+        self.communications.fetch_add(counts.communications, SeqCst);
+    }
+
+    fn take(&self) -> UnloggedCounts {
+        let communications = self.communications.swap(0, SeqCst);
+        UnloggedCounts {
+            at: Timestamp::from_millis(self.at.load(Relaxed)),
+            communications,
+            crawlers: self.crawlers.swap(0, Relaxed),
+        }
+    }
+}
+
+impl UnloggedCounts {
     /// Counts the communications. Returns how many of them came from crawlers.
     pub(super) fn write(&self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<u64, StoreError> {
         let day = calendar.local_hour(self.at).day;
@@ -79,90 +119,116 @@ impl UnloggedCounts {
 
 impl Queue {
     pub(super) fn new(lines_per_client: Option<NonZeroU32>) -> Self {
+        let (sender, receiver) = crossbeam_channel::unbounded();
         Self {
-            records: VecDeque::new(),
-            unlogged: UnloggedCounts::default(),
+            sender,
+            receiver,
+            len: AtomicUsize::new(0),
+            unlogged: PendingCounts::default(),
             limits: ClientLimits::new(CLIENT_BURST, lines_per_client),
-            is_deferred: false,
-            taken: 0,
-            lost: 0,
-            reported_at: Timestamp::MIN,
+            is_deferred: AtomicBool::new(false),
+            taken: AtomicI64::new(0),
+            lost: AtomicU64::new(0),
+            writing: Mutex::new(Writing {
+                returned: VecDeque::new(),
+                reported: 0,
+                reported_at: Timestamp::MIN,
+            }),
         }
     }
 
-    /// Adds a record. Returns false if it gets no line, because the queue is full or the client has reached its limit.
-    pub(super) fn push(&mut self, record: Record, client: u64) -> bool {
-        let has_line = self.records.len() < QUEUE_MAX && self.limits.take(client, record.at);
-        if has_line {
-            self.records.push_back(record);
-        } else {
-            self.unlogged.add_record(&record);
-            self.lose(1);
+    /// Adds a record, and returns the number of records in the queue with it. Returns `None` if the record gets no line,
+    /// because the queue is full or the client has reached its limit.
+    pub(super) fn push(&self, record: Record, client: u64) -> Option<usize> {
+        // The place is counted before the limit, and returned if the client has reached it.
+        let len = self.len.fetch_add(1, SeqCst) + 1;
+        if len <= QUEUE_MAX && self.limits.take(client, record.at) {
+            self.sender.send(record).expect("the queue keeps the receiver");
+            return Some(len);
         }
-        has_line
+        self.len.fetch_sub(1, SeqCst);
+        self.unlogged.add_record(&record);
+        self.lose(1);
+        None
     }
 
     /// Returns whether the caller must defer a write because none is deferred, and notes that one is from now on.
-    pub(super) fn must_defer(&mut self) -> bool {
-        !std::mem::replace(&mut self.is_deferred, true)
+    ///
+    /// It is called after something was added. A deferred write that ends looks at the queue after it has noted its end,
+    /// so one of the two notices the other.
+    pub(super) fn must_defer(&self) -> bool {
+        !self.is_deferred.load(SeqCst) && !self.is_deferred.swap(true, SeqCst)
     }
 
     /// Notes that the deferred write was dropped.
-    pub(super) fn deferred_dropped(&mut self) {
-        self.is_deferred = false;
+    pub(super) fn deferred_dropped(&self) {
+        self.is_deferred.store(false, SeqCst);
     }
 
-    /// Returns whether the queue is empty, so that the deferred write ends.
-    pub(super) fn ends_deferred(&mut self) -> bool {
-        self.is_deferred = self.has_pending();
-        !self.is_deferred
+    /// Ends the deferred write if the queue is empty, and returns whether it has ended.
+    pub(super) fn ends_deferred(&self) -> bool {
+        self.is_deferred.store(false, SeqCst);
+        !self.has_pending() || !self.must_defer()
     }
 
     /// Returns the number of records in the queue.
     pub(super) fn len(&self) -> usize {
-        self.records.len()
+        self.len.load(SeqCst)
     }
 
     /// Returns whether anything waits to be written.
     pub(super) fn has_pending(&self) -> bool {
-        !self.records.is_empty() || !self.unlogged.is_empty()
+        self.len() > 0 || !self.unlogged.is_empty()
     }
 
     pub(super) fn taken(&self) -> i64 {
-        self.taken
+        self.taken.load(SeqCst)
+    }
+
+    /// Returns the number of communications without a line since the process started.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Relaxed)
     }
 
     /// Takes the communications without a line, for the transaction with this revision.
-    pub(super) fn take_unlogged(&mut self, revision: i64) -> UnloggedCounts {
+    pub(super) fn take_unlogged(&self, revision: i64) -> UnloggedCounts {
         if !self.unlogged.is_empty() {
-            self.taken = revision;
+            // Set first: a thread that finds the queue empty also finds this revision.
+            self.taken.store(revision, SeqCst);
         }
-        std::mem::take(&mut self.unlogged)
+        self.unlogged.take()
     }
 
-    /// Takes the oldest records, for the transaction with this revision. If there are none, the deferred write ends.
-    pub(super) fn take(&mut self, revision: i64, records: &mut Vec<Record>) {
-        let taken = self.records.len().min(BATCH);
-        if taken == 0 {
-            self.is_deferred = false;
-            return;
+    /// Takes the oldest records, for the transaction with this revision.
+    pub(super) fn take(&self, revision: i64, records: &mut Vec<Record>) {
+        let from = records.len();
+        let mut writing = self.writing();
+        if !writing.returned.is_empty() || !self.receiver.is_empty() {
+            // Set first, as for communications without a line.
+            self.taken.store(revision, SeqCst);
         }
-        self.taken = revision;
-        let now = self.records.front().map_or(self.reported_at, |record| record.at);
-        if self.lost > 0 && !(0..REPORT_MS).contains(&(now - self.reported_at)) {
-            self.reported_at = now;
-            self.report_lost();
+        let returned = writing.returned.len().min(BATCH);
+        records.extend(writing.returned.drain(..returned));
+        records.extend(self.receiver.try_iter().take(BATCH - returned));
+        self.len.fetch_sub(records.len() - from, SeqCst);
+        if let Some(first) = records.get(from)
+            && !(0..REPORT_MS).contains(&(first.at - writing.reported_at))
+            && self.lost() > writing.reported
+        {
+            writing.reported_at = first.at;
+            self.report(&mut writing);
         }
-        records.extend(self.records.drain(..taken));
     }
 
     /// Returns records that were taken but not written to the front of the queue.
-    pub(super) fn give_back(&mut self, records: impl DoubleEndedIterator<Item = Record>) {
-        records.rev().for_each(|record| self.records.push_front(record));
+    pub(super) fn give_back(&self, records: impl DoubleEndedIterator<Item = Record> + ExactSizeIterator) {
+        self.len.fetch_add(records.len(), SeqCst);
+        let mut writing = self.writing();
+        records.rev().for_each(|record| writing.returned.push_front(record));
     }
 
-    /// Returns records to the queue after a failed write. Returns how many of them are lost.
-    pub(super) fn put_back(&mut self, mut records: Vec<Record>, unlogged: &UnloggedCounts) -> u64 {
+    /// Returns records to the queue after a failed write, except those beyond the first few thousand, which are lost.
+    pub(super) fn put_back(&self, mut records: Vec<Record>, unlogged: &UnloggedCounts) {
         let over = records.split_off(records.len().min(RETRY_MAX));
         self.give_back(records.into_iter());
         self.unlogged.add(unlogged);
@@ -170,18 +236,26 @@ impl Queue {
             self.unlogged.add_record(record);
         }
         self.lose(over.len() as u64);
-        over.len() as u64
     }
 
-    pub(super) fn lose(&mut self, records: u64) {
-        self.lost += records;
+    pub(super) fn lose(&self, records: u64) {
+        self.lost.fetch_add(records, Relaxed);
     }
 
     /// Logs a warning if lines were lost since the last warning.
-    pub(super) fn report_lost(&mut self) {
-        let lines = std::mem::take(&mut self.lost);
+    pub(super) fn report_lost(&self) {
+        self.report(&mut self.writing());
+    }
+
+    fn report(&self, writing: &mut Writing) {
+        let lost = self.lost();
+        let lines = lost - std::mem::replace(&mut writing.reported, lost);
         if lines > 0 {
             tracing::warn!(lines, "log lines are lost: a client exceeded its limit, or the queue was full");
         }
+    }
+
+    fn writing(&self) -> MutexGuard<'_, Writing> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,7 +12,7 @@ use crate::testing::{Service, service};
 fn held() -> (Service, Arc<Journal>) {
     let service = service();
     let journal = Arc::clone(&service.analysis().journal);
-    assert!(journal.queue().must_defer());
+    assert!(journal.queue.must_defer());
     (service, journal)
 }
 
@@ -78,7 +78,7 @@ fn a_deferred_write_ends_when_time_and_records_run_out_together() {
     }
     assert_eq!((write_slice(&service, &journal), line_count(&service)), (ControlFlow::Break(()), 512));
     // The next record defers another write.
-    assert!(journal.queue().must_defer());
+    assert!(journal.queue.must_defer());
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn records_of_a_failed_write_return_to_the_front_of_the_queue() {
     });
     assert!(refused.is_err());
     assert_eq!((journal.len(), journal.lost(), line_count(&service)), (700, 0, 0));
-    assert!(journal.queue().must_defer(), "the next record defers a write");
+    assert!(journal.queue.must_defer(), "the next record defers a write");
     while write_slice(&service, &journal) == ControlFlow::Continue(()) {}
     let log = lines(&service);
     assert!(log.len() == 700 && log.is_sorted_by(|a, b| a.date == b.date + 1));
@@ -133,7 +133,7 @@ fn a_flood_leaves_room_for_other_clients_and_is_counted_completely() {
         visit(&service, 7, &format!("app {n}"));
     }
     assert_eq!(journal.len(), 24_577 + 1_000);
-    journal.queue().deferred_dropped();
+    journal.queue.deferred_dropped();
     journal.flush(service.store());
     while journal.len() > 0 {
         service.store().flush().wait().unwrap();
@@ -141,6 +141,23 @@ fn a_flood_leaves_room_for_other_clients_and_is_counted_completely() {
     service.store().flush().wait().unwrap();
     assert_eq!(line_count(&service), 25_577);
     assert_eq!(summary(&service).unwrap().analysis.communication_avg, 42_001);
+}
+
+#[test]
+fn all_records_of_several_threads_are_written() {
+    let service = service();
+    let visits = |from: u32| (0..5_000).for_each(|n| visit(&service, from + n % 50, "app"));
+    std::thread::scope(|scope| {
+        for from in [100, 200, 300, 400] {
+            scope.spawn(move || visits(from));
+        }
+    });
+    let journal = &service.analysis().journal;
+    while journal.must_settle(service.store()) {
+        journal.settle(service.store()).unwrap();
+        service.clock().advance(1_000);
+    }
+    assert_eq!((line_count(&service), journal.len(), journal.lost()), (20_000, 0, 0));
 }
 
 #[test]
@@ -160,7 +177,7 @@ fn visitors_are_written_a_limited_number_at_a_time() {
         visit(&service, 7, &format!("app {n}"));
     }
     let mut records = Vec::new();
-    journal.queue().take(0, &mut records);
+    journal.queue.take(0, &mut records);
     let calendar = Arc::clone(&service.analysis().calendar);
     let written = service
         .store()
