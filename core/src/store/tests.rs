@@ -223,7 +223,8 @@ fn a_read_can_start_at_once_only_while_a_connection_is_idle() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     assert!(!store.can_read_now(), "connections are opened when they are needed");
-    store.read(|_| Ok::<_, StoreError>(assert!(!store.can_read_now(), "the only one is in use"))).unwrap();
+    let during = store.read(|_| Ok::<_, StoreError>(store.can_read_now())).unwrap();
+    assert!(!during, "the only one is in use");
     assert!(store.can_read_now());
 }
 

@@ -45,7 +45,7 @@ mod tests {
     fn reads_are_quick_again_after_enough_quick_reads() {
         let pace = Pace::default();
         let quick = || {
-            (1..).find(|_| {
+            (1..1_000).find(|_| {
                 pace.add(Duration::from_micros(10));
                 pace.is_quick()
             })
