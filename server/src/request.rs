@@ -240,7 +240,7 @@ impl Call {
             app.lanes.pace.measure(|| Ok(Reply::success(&work(tidings, caller)?, gzip)))
         };
         if self.app.lanes.pace.is_quick() && self.tidings().can_read_now() {
-            return Ok(read(self.tidings(), &self.caller, self.accepts_gzip())?);
+            return Ok(read(self.tidings(), &self.caller, self.accepted())?);
         }
         self.run_in(|lanes| &lanes.read, read).await
     }
