@@ -22,6 +22,7 @@ mod index;
 mod interest;
 mod item;
 mod keeper;
+mod load;
 mod meaning;
 pub(crate) mod next;
 mod order;

@@ -197,6 +197,15 @@ pub(crate) trait Tx {
     /// When the statement fails, or does not take exactly these arguments.
     fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError>;
 
+    /// Runs a statement and passes each of its rows to `take`. A large result is never in memory as a whole.
+    ///
+    /// # Errors
+    /// As [`Tx::rows`].
+    fn each(&mut self, sql: &str, args: &[Arg<'_>], take: &mut dyn FnMut(Row)) -> Result<(), StoreError> {
+        self.rows(sql, args)?.into_iter().for_each(take);
+        Ok(())
+    }
+
     /// Runs a statement that returns no rows; returns the number of rows that it changed.
     ///
     /// # Errors

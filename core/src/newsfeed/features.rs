@@ -47,35 +47,49 @@ impl Kind {
 /// name, which does no other harm, because the maps of features are keyed ([`NumberMap`]).
 pub(super) fn feature(kind: Kind, name: &str) -> Feature {
     let mut hasher = Unkeyed::default();
-    name.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
+    if name.is_ascii() {
+        // The same hash in a third of the time.
+        name.bytes().for_each(|c| char::from(c.to_ascii_lowercase()).hash(&mut hasher));
+    } else {
+        name.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
+    }
     ((hasher.finish() >> (32 + KIND_BITS)) as Feature) << KIND_BITS | kind as Feature
 }
 
-/// The features of a post with their unnormalised weights.
+/// The features of a post: topics, tags, and keywords in the order of their ranks.
 #[derive(Debug)]
-pub(super) struct Features(Box<[(Feature, f32)]>);
+pub(super) struct Features(Box<[Feature]>);
 
 impl Features {
-    /// Creates the features of topics and tags, all with the same weight, and of keywords, whose weight decreases with
-    /// their rank.
+    /// Creates the features of topics, tags and keywords.
     pub(super) fn new<'a>(
         topics: impl Iterator<Item = &'a str>,
         tags: impl Iterator<Item = &'a str>,
         keywords: impl Iterator<Item = &'a str>,
     ) -> Self {
-        let topics = topics.map(|name| (feature(Kind::Topic, name), 1.0));
-        let tags = tags.map(|name| (feature(Kind::Tag, name), 1.0));
-        let words = keywords.enumerate().map(|(rank, name)| {
-            #[expect(clippy::cast_precision_loss, reason = "a few dozen keywords")]
-            let weight = 1.0 / (1.0 + rank as f32 / 8.0);
-            (feature(Kind::Word, name), weight)
-        });
+        let topics = topics.map(|name| feature(Kind::Topic, name));
+        let tags = tags.map(|name| feature(Kind::Tag, name));
+        let words = keywords.map(|name| feature(Kind::Word, name));
         Self(topics.chain(tags).chain(words).collect())
     }
 
-    /// Returns the keywords with their weights.
+    /// Returns the features with their unnormalised weights: topics and tags all have the same weight, and the weight
+    /// of keywords decreases with their rank.
+    pub(super) fn weighted(&self) -> impl Iterator<Item = (Feature, f32)> {
+        let mut rank = 0.0;
+        self.0.iter().map(move |feature| {
+            if Kind::of(*feature) != Kind::Word {
+                return (*feature, 1.0);
+            }
+            let weight = 1.0 / (1.0 + rank / 8.0);
+            rank += 1.0;
+            (*feature, weight)
+        })
+    }
+
+    /// Returns the keywords with their unnormalised weights.
     pub(super) fn words(&self) -> impl Iterator<Item = (Feature, f32)> {
-        self.0.iter().copied().filter(|(feature, _)| Kind::of(*feature) == Kind::Word)
+        self.weighted().filter(|(feature, _)| Kind::of(*feature) == Kind::Word)
     }
 }
 
@@ -104,7 +118,7 @@ impl FeatureIndex {
     ///
     /// The vector of a post has a block for each kind, whose length is the square root of the kind's share. So the
     /// inner product of two vectors is the sum of three cosines, each times the share. Within a block, the weight of a
-    /// feature is that of [`Features`] times the inverse document frequency.
+    /// feature is that of [`Features::weighted`] times the inverse document frequency.
     ///
     /// Source: Salton and Buckley, *Term-weighting approaches in automatic text retrieval*, Information Processing &
     /// Management 24(5), 1988.
@@ -114,7 +128,7 @@ impl FeatureIndex {
         let mut count = 0_usize;
         for post in posts.clone() {
             count += 1;
-            for (feature, _) in &post.0 {
+            for feature in &post.0 {
                 entries.entry(*feature).or_default().end += 1;
             }
         }
@@ -167,7 +181,7 @@ impl FeatureIndex {
 
 fn weigh(entries: &NumberMap<Feature, Entry>, post: &Features, config: &Interest) -> Vec<(Feature, f32)> {
     let mut vector: Vec<(Feature, f32)> =
-        post.0.iter().map(|(feature, raw)| (*feature, raw * entries[feature].idf)).collect();
+        post.weighted().map(|(feature, raw)| (feature, raw * entries[&feature].idf)).collect();
     normalise(&mut vector, config);
     vector
 }

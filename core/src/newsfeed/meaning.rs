@@ -65,17 +65,17 @@ impl Meanings {
     /// Computes the directions of `posts`; `features` has the weights of the words.
     pub(super) fn new<'a>(
         lexicon: &Arc<Lexicon>,
-        posts: impl Iterator<Item = &'a Features>,
+        posts: impl ExactSizeIterator<Item = &'a Features>,
         features: &FeatureIndex,
     ) -> Self {
-        let mut vectors = Vectors::none(lexicon.dimensions());
+        let mut vectors = Vectors::with_capacity(lexicon.dimensions(), posts.len());
         for post in posts {
             vectors
                 .push(&lexicon.sum(post.words().map(|(word, weight)| (word, weight * features.idf(word)))));
         }
         let mut meanings = Self {
             mean: mean(&vectors),
-            vectors: Vectors::none(lexicon.dimensions()),
+            vectors: Vectors::with_capacity(lexicon.dimensions(), vectors.len()),
             lexicon: Arc::clone(lexicon),
         };
         for vector in vectors.all() {

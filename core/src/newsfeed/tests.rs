@@ -303,7 +303,8 @@ fn new_posts_precede_posts_that_the_member_ignored() {
 
 #[test]
 fn with_a_model_posts_with_similar_words_are_recommended() {
-    let service = service();
+    let opened = service();
+    let (service, path) = (&opened, opened.path());
     let reader = service.member("reader");
     let words = [("purr", "whisker"), ("bark", "leash"), ("meow", "kitten")];
     let posts: Vec<String> = words
@@ -316,13 +317,12 @@ fn with_a_model_posts_with_similar_words_are_recommended() {
                 date: Some((NOW - n * 60_000).to_string()),
                 ..post::Draft::default()
             };
-            post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+            post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
         })
         .collect();
     let mut config = service.config().clone();
     config.feed.interest.min_acts = 1;
-    let service =
-        Tidings::builder(service.path()).config(config).clock(service.clock().clone()).open().unwrap();
+    let service = Tidings::builder(&path).config(config).clock(service.clock().clone()).open().unwrap();
     post::like(&service, &reader, &posts[0]).wait().unwrap();
     let own = || titles(&json(recommended(&service, &reader, &Page::default())));
     assert_eq!(own(), ["bark leash", "meow kitten"], "without the words, only the dates decide");
@@ -333,7 +333,11 @@ fn with_a_model_posts_with_similar_words_are_recommended() {
         assert!(began.elapsed().as_secs() < 10, "the feeds do not use the new words in time");
         std::thread::yield_now();
     }
-    drop(service);
+    let restarted = Tidings::builder(&path).config(service.config().clone()).clock(service.clock().clone());
+    let restarted = restarted.start().unwrap();
+    let own = recommended(&restarted, &reader, &Page::default());
+    assert_eq!(titles(&json(own))[0], "meow kitten", "the first feed of a member waits for the words");
+    drop((restarted, service));
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! Reads the posts, without their texts, that newsfeeds need, and the changes to them.
 
+use std::ops::Range;
+
+use super::heat::{self, Decay};
 use super::{Tx, texts_in};
 use crate::clock::Timestamp;
 use crate::error::Result;
@@ -29,6 +32,16 @@ pub(crate) struct FeedRow {
     pub(crate) heat: Option<f64>,
 }
 
+impl FeedRow {
+    /// Limits the heat to that of the post's acts, as if they had all happened at `now`: an act has a future date if
+    /// the clock was ahead when it happened.
+    pub(crate) fn bound_heat(&mut self, decay: Option<Decay>, like_weight: f64, now: Timestamp) {
+        if let Some(decay) = decay {
+            self.heat = decay.bounded(self.heat, heat::weight_of(self.view, self.fav, like_weight), now);
+        }
+    }
+}
+
 /// The columns of a row in the order that [`feed_row`] reads.
 const COLUMNS: &str =
     "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date,
@@ -50,17 +63,58 @@ pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<F
     tx.rows(&sql, &[since.into()])?.into_iter().map(feed_row).collect()
 }
 
+/// Returns the number of the newest posts, at most `posts`.
+///
+/// # Errors
+/// Fails if the store fails.
+pub(crate) fn count(tx: &mut dyn Tx, posts: usize) -> Result<usize> {
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM post LIMIT $1)";
+    let count: i64 = tx.one(sql, &[limit(posts).into()])?.take(0)?;
+    Ok(usize::try_from(count).unwrap_or_default())
+}
+
+/// Passes a part of the newest `posts` posts to `take`: in the order of their keys, those at the places in `part`.
+///
+/// The store has the rows in this order, so it reads each page once.
+///
+/// # Errors
+/// Fails if the store fails.
+pub(crate) fn part(
+    tx: &mut dyn Tx,
+    posts: usize,
+    part: Range<usize>,
+    take: &mut dyn FnMut(FeedRow),
+) -> Result<()> {
+    // The cross joins prescribe the order of the tables.
+    let sql = format!(
+        "SELECT {COLUMNS} FROM (
+             SELECT key FROM (SELECT key FROM post ORDER BY date DESC, id DESC LIMIT $1) n
+             ORDER BY key LIMIT $2 OFFSET $3
+         ) k CROSS JOIN post p ON p.key = k.key CROSS JOIN post_stats s ON s.post = k.key"
+    );
+    let arguments = [posts, part.len(), part.start].map(|number| limit(number).into());
+    let mut failed = Ok(());
+    tx.each(&sql, &arguments, &mut |row| match feed_row(row) {
+        Ok(row) => take(row),
+        Err(error) => failed = Err(error),
+    })?;
+    failed
+}
+
+fn limit(posts: usize) -> i64 {
+    i64::try_from(posts).unwrap_or(i64::MAX)
+}
+
 /// Returns the newest posts with a date not after `at`, at most `posts`, newest first.
 ///
 /// # Errors
 /// Fails if the store fails.
 pub(crate) fn until(tx: &mut dyn Tx, at: Timestamp, posts: usize) -> Result<Vec<FeedRow>> {
-    let limit = i64::try_from(posts).unwrap_or(i64::MAX);
     let sql = format!(
         "SELECT {COLUMNS} FROM post p JOIN post_stats s ON s.post = p.key
          WHERE p.date <= $1 ORDER BY p.date DESC, p.id DESC LIMIT $2"
     );
-    tx.rows(&sql, &[at.into(), limit.into()])?.into_iter().map(feed_row).collect()
+    tx.rows(&sql, &[at.into(), limit(posts).into()])?.into_iter().map(feed_row).collect()
 }
 
 /// Returns the keys of the posts that were removed after the revision `since`.

@@ -111,7 +111,13 @@ impl<'c> SqliteTx<'c> {
 
 impl Tx for SqliteTx<'_> {
     fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
-        rows(self.connection, sql, args).map_err(|error| self.meaning_of(error))
+        let mut found = Vec::new();
+        self.each(sql, args, &mut |row| found.push(row))?;
+        Ok(found)
+    }
+
+    fn each(&mut self, sql: &str, args: &[Arg<'_>], take: &mut dyn FnMut(Row)) -> Result<(), StoreError> {
+        each(self.connection, sql, args, take).map_err(|error| self.meaning_of(error))
     }
 
     fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
@@ -137,17 +143,21 @@ impl Tx for SqliteTx<'_> {
     }
 }
 
-fn rows(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+fn each(
+    connection: &Connection,
+    sql: &str,
+    args: &[Arg<'_>],
+    take: &mut dyn FnMut(Row),
+) -> Result<(), StoreError> {
     let mut statement = connection.prepare_cached(sql)?;
     bind(&mut statement, args)?;
     let columns = statement.column_count();
     let mut rows = statement.raw_query();
-    let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let values = (0..columns).map(|i| row.get_ref(i).map_err(StoreError::from).and_then(value));
-        found.push(Row(values.collect::<Result<_, _>>()?));
+        take(Row(values.collect::<Result<_, _>>()?));
     }
-    Ok(found)
+    Ok(())
 }
 
 fn run(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
