@@ -9,6 +9,7 @@ use super::item::{Item, Names};
 use crate::clock::Timestamp;
 use crate::config::Feed;
 use crate::error::Result;
+use crate::id::PostKey;
 use crate::post::{feed_rows, heat};
 use crate::store::{Store, Topic, Tx, version_in};
 
@@ -36,18 +37,20 @@ pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<Loade
     store.read(|tx| {
         let revision = version_in(tx, Topic::Posts)?;
         let reader = Reader { decay: heat::decay(tx)?, config, now };
-        let parts = parts(feed_rows::count(tx, config.posts)?, cores());
+        let keys = feed_rows::newest(tx, config.posts)?;
+        let parts = parts(keys.len(), cores()).into_iter().map(|part| &keys[part]);
+        let parts: Vec<&[PostKey]> = parts.collect();
         let items = thread::scope(|scope| {
             let others = parts[1..].iter().map(|part| {
-                let read = || store.read(|tx| reader.read_at(tx, revision, part.clone()));
+                let read = || store.read(|tx| reader.read_at(tx, revision, part));
                 (part, thread::Builder::new().name("tidings-load".into()).spawn_scoped(scope, read))
             });
             // Started before this thread reads its own part.
             let others: Vec<_> = others.collect();
-            let mut items = reader.read(tx, parts[0].clone())?;
+            let mut items = reader.read(tx, parts[0])?;
             for (part, other) in others {
                 let other = other.ok().and_then(|thread| thread.join().ok()?.ok()?);
-                items.append(&mut other.map_or_else(|| reader.read(tx, part.clone()), Ok)?);
+                items.append(&mut other.map_or_else(|| reader.read(tx, part), Ok)?);
             }
             Ok::<_, crate::Error>(items)
         })?;
@@ -63,18 +66,18 @@ struct Reader<'c> {
 }
 
 impl Reader<'_> {
-    /// Returns a part of the posts; `None` if the posts in this transaction are not those of `revision`.
-    fn read_at(&self, tx: &mut dyn Tx, revision: i64, part: Range<usize>) -> Result<Option<Vec<Arc<Item>>>> {
+    /// Returns the posts with these keys; `None` if the posts in this transaction are not those of `revision`.
+    fn read_at(&self, tx: &mut dyn Tx, revision: i64, keys: &[PostKey]) -> Result<Option<Vec<Arc<Item>>>> {
         if version_in(tx, Topic::Posts)? != revision {
             return Ok(None);
         }
-        self.read(tx, part).map(Some)
+        self.read(tx, keys).map(Some)
     }
 
-    fn read(&self, tx: &mut dyn Tx, part: Range<usize>) -> Result<Vec<Arc<Item>>> {
+    fn read(&self, tx: &mut dyn Tx, keys: &[PostKey]) -> Result<Vec<Arc<Item>>> {
         let mut names = Names::default();
-        let mut items = Vec::with_capacity(part.len());
-        feed_rows::part(tx, self.config.posts, part, &mut |mut row| {
+        let mut items = Vec::with_capacity(keys.len());
+        feed_rows::of_keys(tx, keys, &mut |mut row| {
             row.bound_heat(self.decay, self.config.like_weight, self.now);
             items.push(Arc::new(Item::new(row, None, &mut names)));
         })?;
@@ -141,7 +144,8 @@ mod tests {
         let service = service();
         let config = Feed::default();
         let reader = Reader { decay: None, config: &config, now: testing::NOW };
-        let read = |revision| service.store().read(|tx| reader.read_at(tx, revision, 0..9)).unwrap();
+        let keys = service.store().read(|tx| feed_rows::newest(tx, 9)).unwrap();
+        let read = |revision| service.store().read(|tx| reader.read_at(tx, revision, &keys)).unwrap();
         let revision = service.store().version(Topic::Posts);
         assert_eq!(read(revision).map(|items| items.len()), Some(9));
         assert!(read(revision - 1).is_none() && read(revision + 1).is_none());

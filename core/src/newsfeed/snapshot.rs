@@ -96,9 +96,9 @@ impl Snapshot {
     pub(super) fn similarity(&self, items: &[Arc<Item>], config: &Interest) -> &Similarity {
         self.similarity.get_or_init(|| {
             let of_items = || items.iter().map(|item| &item.about.features);
-            let features = FeatureIndex::new(of_items(), config);
+            let (features, numbers) = FeatureIndex::new(of_items(), config);
             let lexicon = self.words.lexicon();
-            let meanings = lexicon.map(|lexicon| Meanings::new(&lexicon, of_items(), &features));
+            let meanings = lexicon.map(|lexicon| Meanings::new(&lexicon, of_items(), &features, &numbers));
             Similarity { features, meanings }
         })
     }

@@ -1,7 +1,5 @@
 //! Reads the posts, without their texts, that newsfeeds need, and the changes to them.
 
-use std::ops::Range;
-
 use super::heat::{self, Decay};
 use super::{Tx, texts_in};
 use crate::clock::Timestamp;
@@ -63,42 +61,43 @@ pub(crate) fn changed(tx: &mut dyn Tx, since: i64, posts: usize) -> Result<Vec<F
     tx.rows(&sql, &[since.into()])?.into_iter().map(feed_row).collect()
 }
 
-/// Returns the number of the newest posts, at most `posts`.
+/// Returns the keys of the newest posts, at most `posts`, in ascending order.
 ///
 /// # Errors
 /// Fails if the store fails.
-pub(crate) fn count(tx: &mut dyn Tx, posts: usize) -> Result<usize> {
-    let sql = "SELECT count(*) FROM (SELECT 1 FROM post LIMIT $1)";
-    let count: i64 = tx.one(sql, &[limit(posts).into()])?.take(0)?;
-    Ok(usize::try_from(count).unwrap_or_default())
+pub(crate) fn newest(tx: &mut dyn Tx, posts: usize) -> Result<Vec<PostKey>> {
+    let (mut keys, mut failed) = (Vec::new(), Ok(()));
+    let sql = "SELECT key FROM post ORDER BY date DESC, id DESC LIMIT $1";
+    tx.each(sql, &[limit(posts).into()], &mut |mut row| match row.take(0) {
+        Ok(key) => keys.push(key),
+        Err(error) => failed = Err(error),
+    })?;
+    failed?;
+    keys.sort_unstable();
+    Ok(keys)
 }
 
-/// Passes a part of the newest `posts` posts to `take`: in the order of their keys, those at the places in `part`.
+/// Passes the posts with these keys, which are in ascending order, to `take`.
 ///
 /// The store has the rows in this order, so it reads each page once.
 ///
 /// # Errors
 /// Fails if the store fails.
-pub(crate) fn part(
-    tx: &mut dyn Tx,
-    posts: usize,
-    part: Range<usize>,
-    take: &mut dyn FnMut(FeedRow),
-) -> Result<()> {
-    // The cross joins prescribe the order of the tables.
+pub(crate) fn of_keys(tx: &mut dyn Tx, keys: &[PostKey], take: &mut dyn FnMut(FeedRow)) -> Result<()> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM (
-             SELECT key FROM (SELECT key FROM post ORDER BY date DESC, id DESC LIMIT $1) n
-             ORDER BY key LIMIT $2 OFFSET $3
-         ) k CROSS JOIN post p ON p.key = k.key CROSS JOIN post_stats s ON s.post = k.key"
+        "SELECT {COLUMNS} FROM post p JOIN post_stats s ON s.post = p.key
+         WHERE p.key BETWEEN $1 AND $2 ORDER BY p.key"
     );
-    let arguments = [posts, part.len(), part.start].map(|number| limit(number).into());
-    let mut failed = Ok(());
-    tx.each(&sql, &arguments, &mut |row| match feed_row(row) {
-        Ok(row) => take(row),
-        Err(error) => failed = Err(error),
-    })?;
-    failed
+    // The newest posts usually have consecutive keys, so there are few statements.
+    for run in keys.chunk_by(|a, b| a.as_i64() + 1 == b.as_i64()) {
+        let mut failed = Ok(());
+        tx.each(&sql, &[run[0].into(), run[run.len() - 1].into()], &mut |row| match feed_row(row) {
+            Ok(row) => take(row),
+            Err(error) => failed = Err(error),
+        })?;
+        failed?;
+    }
+    Ok(())
 }
 
 fn limit(posts: usize) -> i64 {

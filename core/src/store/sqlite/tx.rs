@@ -201,7 +201,10 @@ fn value(value: ValueRef<'_>) -> Result<Value, StoreError> {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(value) => Value::Integer(value),
         ValueRef::Real(value) => Value::Real(value),
-        ValueRef::Text(value) => Value::Text(String::from_utf8_lossy(value).into_owned()),
+        ValueRef::Text(value) => Value::Text(match str::from_utf8(value) {
+            Ok(value) => value.to_owned(),
+            Err(_) => String::from_utf8_lossy(value).into_owned(),
+        }),
         ValueRef::Blob(_) => return Err(StoreError::other("the schema has no blobs")),
     })
 }
