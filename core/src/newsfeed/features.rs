@@ -47,13 +47,26 @@ impl Kind {
 /// name, which does no other harm, because the maps of features are keyed ([`NumberMap`]).
 pub(super) fn feature(kind: Kind, name: &str) -> Feature {
     let mut hasher = Unkeyed::default();
-    if name.is_ascii() {
-        // The same hash in less time.
-        name.bytes().for_each(|c| hasher.write_u32(c.to_ascii_lowercase().into()));
-    } else {
-        name.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
+    name.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
+    of_hash(kind, hasher.finish())
+}
+
+/// Passes the features of words that are separated by blanks to `take`.
+fn of_words(words: &str, mut take: impl FnMut(Feature)) {
+    if !words.is_ascii() {
+        words.split(' ').filter(|word| !word.is_empty()).for_each(|word| take(feature(Kind::Word, word)));
+        return;
     }
-    ((hasher.finish() >> (32 + KIND_BITS)) as Feature) << KIND_BITS | kind as Feature
+    // The same hashes in one pass, which takes a fraction of the time.
+    for word in words.as_bytes().split(|byte| *byte == b' ').filter(|word| !word.is_empty()) {
+        let mut hasher = Unkeyed::default();
+        word.iter().for_each(|byte| hasher.write_u32(byte.to_ascii_lowercase().into()));
+        take(of_hash(Kind::Word, hasher.finish()));
+    }
+}
+
+fn of_hash(kind: Kind, hash: u64) -> Feature {
+    ((hash >> (32 + KIND_BITS)) as Feature) << KIND_BITS | kind as Feature
 }
 
 /// The features of a post: topics, tags, and keywords in the order of their ranks.
@@ -61,16 +74,16 @@ pub(super) fn feature(kind: Kind, name: &str) -> Feature {
 pub(super) struct Features(Box<[Feature]>);
 
 impl Features {
-    /// Creates the features of topics, tags and keywords.
+    /// Creates the features of topics, tags and keywords, which are separated by blanks.
     pub(super) fn new<'a>(
         topics: impl Iterator<Item = &'a str>,
         tags: impl Iterator<Item = &'a str>,
-        keywords: impl Iterator<Item = &'a str>,
+        keywords: &str,
     ) -> Self {
         let mut all = Vec::with_capacity(64);
         all.extend(topics.map(|name| feature(Kind::Topic, name)));
         all.extend(tags.map(|name| feature(Kind::Tag, name)));
-        all.extend(keywords.map(|name| feature(Kind::Word, name)));
+        of_words(keywords, |word| all.push(word));
         Self(all.into())
     }
 
@@ -229,11 +242,12 @@ pub(super) fn normalise(vector: &mut [(Feature, f32)], config: &Interest) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn post(topics: &str, tags: &str, words: &str) -> Features {
-        let [topics, tags, words] = [topics, tags, words].map(str::split_whitespace);
-        Features::new(topics, tags, words)
+        Features::new(topics.split_whitespace(), tags.split_whitespace(), words)
     }
 
     #[test]
@@ -262,19 +276,18 @@ mod tests {
 
     #[test]
     fn a_name_has_one_feature_in_upper_and_lower_case() {
-        let unicode = |name: &str| {
-            let mut hasher = Unkeyed::default();
-            name.chars().flat_map(char::to_lowercase).for_each(|c| c.hash(&mut hasher));
-            ((hasher.finish() >> (32 + KIND_BITS)) as Feature) << KIND_BITS | Kind::Tag as Feature
-        };
-        for (name, lower) in [("", ""), ("Rust 2024_x", "rust 2024_x"), ("ÄRA", "ära"), ("학교", "학교")]
-        {
+        for (name, lower) in [("Rust 2024_x", "rust 2024_x"), ("ÄRA", "ära"), ("학교", "학교")] {
             assert_eq!(feature(Kind::Tag, name), feature(Kind::Tag, lower));
-            assert_eq!(
-                feature(Kind::Tag, name),
-                unicode(name),
-                "{name}: all processes have the same features"
-            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn words_have_the_features_of_names(words in prop::collection::vec("[a-zA-Z0-9_+.]{1,9}|[a-zÄ학é]{1,4}", 0..9)) {
+            let mut found = Vec::new();
+            of_words(&words.join(" "), |word| found.push(word));
+            let expected: Vec<Feature> = words.iter().map(|word| feature(Kind::Word, word)).collect();
+            prop_assert_eq!(found, expected);
         }
     }
 

@@ -54,7 +54,7 @@ impl Item {
                 features: Features::new(
                     row.topic.iter().map(String::as_str),
                     row.tag.iter().map(String::as_str),
-                    row.keyword.split(' ').filter(|word| !word.is_empty()),
+                    &row.keyword,
                 ),
                 labels: labels(&row),
                 topic: row.topic.iter().map(|name| names.get(name)).collect(),
