@@ -341,6 +341,38 @@ fn with_a_model_posts_with_similar_words_are_recommended() {
 }
 
 #[test]
+fn an_older_post_takes_the_place_of_a_removed_one_also_in_a_cached_feed() {
+    let opened = service();
+    let reader = opened.member("reader");
+    let posts: Vec<String> = (0..4)
+        .map(|n| {
+            let draft = post::Draft {
+                title: Some(format!("post {n}")),
+                url: Some(format!("https://a.example/{n}")),
+                date: Some((NOW - n * 60_000).to_string()),
+                ..post::Draft::default()
+            };
+            post::insert(&opened, &Caller::Operator, &draft).unwrap().id.to_string()
+        })
+        .collect();
+    post::like(&opened, &reader, &posts[0]).wait().unwrap();
+    let mut config = opened.config().clone();
+    (config.feed.posts, config.feed.interest.min_acts) = (3, 0);
+    let service =
+        Tidings::builder(opened.path()).config(config).clock(opened.clock().clone()).open().unwrap();
+    let own = || titles(&json(recommended(&service, &reader, &Page::default())));
+    assert_eq!(own(), ["post 1", "post 2"]);
+    post::remove(&service, &Caller::Operator, &posts[1]).unwrap();
+    let began = std::time::Instant::now();
+    while !titles(&json(popular(&service, &Page::default()))).contains(&"post 3".to_owned()) {
+        assert!(began.elapsed().as_secs() < 10, "the feeds are not updated in time");
+        std::thread::yield_now();
+    }
+    assert_eq!(own(), ["post 2", "post 3"]);
+    drop(service);
+}
+
+#[test]
 fn searches_count_and_the_same_state_gives_the_same_feed() {
     let service = stocked();
     let reader = service.member("reader");
