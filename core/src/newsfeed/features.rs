@@ -60,7 +60,9 @@ fn of_words(words: &str, mut take: impl FnMut(Feature)) {
     // The same hashes in one pass, which takes a fraction of the time.
     for word in words.as_bytes().split(|byte| *byte == b' ').filter(|word| !word.is_empty()) {
         let mut hasher = Unkeyed::default();
-        word.iter().for_each(|byte| hasher.write_u32(byte.to_ascii_lowercase().into()));
+        for byte in word {
+            hasher.write_u32(byte.to_ascii_lowercase().into());
+        }
         take(of_hash(Kind::Word, hasher.finish()));
     }
 }
