@@ -22,6 +22,7 @@ mod index;
 mod interest;
 mod item;
 mod keeper;
+mod load;
 mod meaning;
 pub(crate) mod next;
 mod order;
@@ -173,6 +174,8 @@ impl<'t> Reader<'t> {
         }
         let shared = &self.tidings.feeds().shared;
         let identity = caller.identify(self.tidings);
+        // Before the read, which would keep its connection while the first similarity is computed.
+        self.index.similarity();
         let found = self.tidings.store().read(|tx| {
             let Some(member) = identity.visitor(tx)? else { return Ok(None) };
             let personal = shared.personals.get(tx, &member, &self.index, &shared.config, self.now)?;

@@ -10,9 +10,9 @@ use super::next::Next;
 use super::order::{FeedKind, LIMIT, Order};
 use super::page::FeedPage;
 use super::ranking;
-use super::snapshot::Snapshot;
+use super::snapshot::{Similarity, Snapshot, Words};
 use crate::clock::Timestamp;
-use crate::config::Feed;
+use crate::config::{Feed, Interest};
 use crate::id::PostKey;
 use crate::keyed::OwnSet;
 use crate::post::feed_rows::FeedRow;
@@ -37,6 +37,8 @@ pub(super) struct FeedIndex {
     snapshot: Arc<Snapshot>,
     /// Popularity by position.
     popular: Vec<f32>,
+    /// The settings of the similarity.
+    interest: Interest,
     /// The earliest end date of the posts shown.
     ends: Timestamp,
     pub(super) popular_feed: GuestFeed,
@@ -64,17 +66,14 @@ impl FeedIndex {
         config: &Feed,
     ) -> Self {
         let mut names = Names::default();
-        let empty = Vec::new();
-        let (items, snapshot) = match before {
-            Some(before) => (&before.items, Some(&before.snapshot)),
-            None => (&empty, None),
+        let words = Words::These(lexicon.cloned());
+        let Some(before) = before else {
+            let items = changed.into_iter().map(|row| Arc::new(Item::new(row, None, &mut names)));
+            return Self::of(items.collect(), words, 0, revision, now, config);
         };
-        let position = |key: PostKey| snapshot.and_then(|s| s.positions.get(&key)).map(|at| *at as usize);
-        let mut items = items.clone();
-        let same_words = |snapshot: &Arc<Snapshot>| {
-            snapshot.meanings.as_ref().map(|m| Arc::as_ptr(m.lexicon())) == lexicon.map(Arc::as_ptr)
-        };
-        let mut rebuilt = !snapshot.is_some_and(same_words);
+        let number = before.number + 1;
+        let mut items = before.items.clone();
+        let position = |key: PostKey| before.position(key).map(|at| at as usize);
         let mut new = Vec::new();
         let mut gone: OwnSet<PostKey> =
             removed.iter().copied().filter(|key| position(*key).is_some()).collect();
@@ -93,34 +92,58 @@ impl FeedIndex {
                 None => new.push(Arc::new(Item::new(row, None, &mut names))),
             }
         }
-        rebuilt |= !gone.is_empty() || !new.is_empty();
-        if rebuilt {
-            items.retain(|item| !gone.contains(&item.key));
-            items.append(&mut new);
-            items.sort_by(|a, b| (b.about.date, &b.about.id).cmp(&(a.about.date, &a.about.id)));
-            items.truncate(config.posts);
+        let words_before = before.meanings().map(|meanings| Arc::as_ptr(meanings.lexicon()));
+        if gone.is_empty() && new.is_empty() && words_before == lexicon.map(Arc::as_ptr) {
+            let snapshot = Arc::clone(&before.snapshot);
+            return Self::with(items, snapshot, number, Some(before), revision, now, config);
         }
-        let snapshot = match snapshot.filter(|_| !rebuilt) {
-            Some(snapshot) => Arc::clone(snapshot),
-            None => Arc::new(Snapshot::new(&items, lexicon, config)),
-        };
+        items.retain(|item| !gone.contains(&item.key));
+        items.append(&mut new);
+        Self::of(items, words, number, revision, now, config)
+    }
+
+    /// Computes the index of the newest `items`, as many as the settings allow.
+    pub(super) fn of(
+        items: Vec<Arc<Item>>,
+        words: Words,
+        number: u64,
+        revision: i64,
+        now: Timestamp,
+        config: &Feed,
+    ) -> Self {
+        let mut items = newest_first(items);
+        items.truncate(config.posts);
+        let snapshot = Arc::new(Snapshot::new(&items, words, config));
+        Self::with(items, snapshot, number, None, revision, now, config)
+    }
+
+    /// Computes the parts of an index that depend on views, likes and the time. Its orders share tails with those of
+    /// `before`, which has the same posts.
+    fn with(
+        items: Vec<Arc<Item>>,
+        snapshot: Arc<Snapshot>,
+        number: u64,
+        before: Option<&Self>,
+        revision: i64,
+        now: Timestamp,
+        config: &Feed,
+    ) -> Self {
         let hottest = items.iter().filter_map(|item| item.heat).fold(f64::NEG_INFINITY, f64::max);
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let popular = items.iter().map(|item| ranking::popularity(hottest, item.heat) as f32).collect();
         let ends = items.iter().filter_map(|item| item.end_date).filter(|end| *end > now).min();
         let mut index = Self {
             revision,
-            number: before.map_or(0, |before| before.number + 1),
+            number,
             topic_pages: snapshot.topics.keys().map(|name| (Arc::clone(name), OnceLock::new())).collect(),
             items,
             snapshot,
             popular,
+            interest: config.interest.clone(),
             ends: ends.unwrap_or(Timestamp::MAX),
             popular_feed: GuestFeed::empty(),
             recommended_feed: GuestFeed::empty(),
         };
-        // Orders may share a tail only while the posts are the same.
-        let before = before.filter(|_| !rebuilt);
         let order = |kind, keys, feed: fn(&Self) -> &GuestFeed| {
             Arc::new(Order::after(before.map(|before| &*feed(before).order), kind, keys, now))
         };
@@ -187,12 +210,17 @@ impl FeedIndex {
 
     /// Returns the index of topics, tags and words.
     pub(super) fn features(&self) -> &FeatureIndex {
-        &self.snapshot.features
+        &self.similarity().features
+    }
+
+    /// Returns the similarity of the posts. The first call computes it.
+    pub(super) fn similarity(&self) -> &Similarity {
+        self.snapshot.similarity(&self.items, &self.interest)
     }
 
     /// Returns the directions of the posts; `None` without a word model.
     pub(super) fn meanings(&self) -> Option<&Meanings> {
-        self.snapshot.meanings.as_ref()
+        self.similarity().meanings.as_ref()
     }
 
     /// Returns freshness and popularity by position.
@@ -287,6 +315,15 @@ impl GuestFeed {
         let order = Arc::new(Order::fixed(FeedKind::Popular, Arc::from([])));
         Self { order, first: FeedPage::new(Vec::new(), None) }
     }
+}
+
+/// Sorts posts newest first, ties by greatest id.
+fn newest_first(items: Vec<Arc<Item>>) -> Vec<Arc<Item>> {
+    // The dates are beside the pointers, so that the sort reads the posts only for ties.
+    let mut dated: Vec<(Timestamp, Arc<Item>)> =
+        items.into_iter().map(|item| (item.about.date, item)).collect();
+    dated.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.about.id.cmp(&a.1.about.id)));
+    dated.into_iter().map(|(_, item)| item).collect()
 }
 
 /// Returns the ten most common tags of posts, most common first, ties by name.

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
+use serde::Deserialize;
+
 use super::features::{Feature, Features, Kind, feature};
 use crate::clock::Timestamp;
 use crate::id::PostKey;
@@ -15,8 +17,6 @@ use crate::post::feed_rows::FeedRow;
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) key: PostKey,
-    view: i64,
-    likes: i64,
     /// The post as a JSON object in the form in which feeds return it.
     pub(super) json: Box<str>,
     pub(super) end_date: Option<Timestamp>,
@@ -29,9 +29,6 @@ pub(super) struct Item {
 #[derive(Debug)]
 pub(super) struct About {
     pub(super) id: Box<str>,
-    title: Box<str>,
-    url: Box<str>,
-    img: Box<str>,
     pub(super) date: Timestamp,
     pub(super) topic: Box<[Arc<str>]>,
     pub(super) tag: Box<[Arc<str>]>,
@@ -50,46 +47,52 @@ impl Item {
         (&row.title, &row.url, &row.host, &row.img, row.date).hash(&mut hasher);
         (&row.topic, &row.tag, &row.keyword).hash(&mut hasher);
         let fingerprint = hasher.finish();
-        let (key, view, likes, end_date, heat) = (row.key, row.view, row.fav, row.end_date, row.heat);
+        let FeedRow { key, end_date, heat, .. } = row;
         let about = match before.filter(|before| before.about.fingerprint == fingerprint) {
             Some(before) => Arc::clone(&before.about),
             None => Arc::new(About {
                 features: Features::new(
                     row.topic.iter().map(String::as_str),
                     row.tag.iter().map(String::as_str),
-                    row.keyword.split_ascii_whitespace(),
+                    &row.keyword,
                 ),
                 labels: labels(&row),
                 topic: row.topic.iter().map(|name| names.get(name)).collect(),
                 tag: row.tag.iter().map(|name| names.get(name)).collect(),
-                id: row.id.into(),
-                title: row.title.into(),
-                url: row.url.into(),
-                img: row.img.into(),
+                id: row.id.as_str().into(),
                 date: row.date,
                 fingerprint,
             }),
         };
-        let mut item = Self { key, view, likes, json: Box::default(), end_date, heat, about };
-        let json =
-            serde_json::to_string(&item.post()).expect("a post has text keys and serialises without errors");
-        item.json = json.into();
-        item
+        let post = Post {
+            id: row.id,
+            title: row.title,
+            date: row.date,
+            img: row.img,
+            fav_cnt: row.fav,
+            view: row.view,
+            url: row.url,
+            end_date,
+        };
+        let json = serde_json::to_string(&post).expect("a post has text keys and serialises without errors");
+        Self { key, json: json.into(), end_date, heat, about }
     }
 
     /// Returns the post in the form in which feeds return it.
     pub(super) fn post(&self) -> Post {
-        let About { id, title, url, img, date, .. } = &*self.about;
-        Post {
-            id: id.to_string(),
-            title: title.to_string(),
-            date: *date,
-            img: img.to_string(),
-            fav_cnt: self.likes,
-            view: self.view,
-            url: url.to_string(),
-            end_date: self.end_date,
+        /// The fields that only the JSON object has.
+        #[derive(Deserialize)]
+        struct Fields {
+            title: String,
+            img: String,
+            fav_cnt: i64,
+            view: i64,
+            url: String,
         }
+        let Fields { title, img, fav_cnt, view, url } =
+            serde_json::from_str(&self.json).expect("the JSON object is that of a post");
+        let About { id, date, .. } = &*self.about;
+        Post { id: id.to_string(), title, date: *date, img, fav_cnt, view, url, end_date: self.end_date }
     }
 
     /// Returns whether the post has reached its end date.

@@ -8,13 +8,17 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 
 use super::index::FeedIndex;
+use super::load::{Loaded, load};
 use super::meaning::{Lexicon, Meanings};
 use super::order_cache::OrderCache;
 use super::personal::Personals;
+use super::snapshot::Words;
 use crate::clock::{Clock, SECOND_MS, Timestamp};
 use crate::config::Feed;
 use crate::error::{Error, Result};
-use crate::post::{change, feed_rows, heat};
+use crate::id::PostKey;
+use crate::post::feed_rows::{self, FeedRow};
+use crate::post::{change, heat};
 use crate::store::{Store, Topic, version_in};
 use crate::words::ModelKeeper;
 
@@ -46,6 +50,16 @@ pub(super) struct Shared {
     /// The time of the last update of the index.
     updated: AtomicI64,
     stopped: AtomicBool,
+}
+
+/// The changes of posts between two indexes.
+struct Changes {
+    changed: Vec<FeedRow>,
+    removed: Vec<PostKey>,
+    /// The revision of the later index.
+    revision: i64,
+    /// The last change of a post that it shows.
+    last: i64,
 }
 
 impl Feeds {
@@ -104,50 +118,74 @@ impl Drop for Feeds {
 impl Shared {
     /// Replaces the index with one that shows the committed posts.
     fn update(&self) -> Result<()> {
-        let before = self.index.load_full();
         let now = self.clock.now();
-        let (base, rows, removed, revision, change) = self.store.read(|tx| {
-            let (revision, change) = (version_in(tx, Topic::Posts)?, change::last(tx)?);
-            let removed = feed_rows::removed(tx, before.as_ref().map_or(0, |before| before.revision))?;
-            // When a post leaves a full index, an older post takes its place, so the index is loaded completely.
-            let full = before.as_ref().is_some_and(|before| before.len() >= self.config.posts);
-            // The current time bounds the heats, so they are loaded again when the clock was set back.
-            let is_set_back =
-                now + SET_BACK_MS < Timestamp::from_millis(self.updated.load(Ordering::Relaxed));
-            let base = before.as_deref().filter(|_| !(full && !removed.is_empty() || is_set_back));
-            let changed = base.map(|_| feed_rows::changed(tx, self.change.load(Ordering::Relaxed)));
-            let (base, mut rows) = match changed.transpose()?.flatten() {
-                Some(changed) => (base, changed),
-                None => (None, feed_rows::until(tx, Timestamp::MAX, self.config.posts)?),
-            };
-            if let Some(decay) = heat::decay(tx)? {
-                for row in &mut rows {
-                    // An act has a future date if the clock was ahead when it happened.
-                    let weight = heat::weight_of(row.view, row.fav, self.config.like_weight);
-                    row.heat = decay.bounded(row.heat, weight, now);
-                }
+        let Some(before) = self.index.load_full() else {
+            // The feeds of guests need no words, so they do not wait until the model is read.
+            let (index, change) = self.load(Words::Current(Arc::clone(&self.words)), 0, now)?;
+            self.replace(index, change, now);
+            return Ok(());
+        };
+        let lexicon = self.lexicon(&before);
+        let (index, change) = match self.changes(&before, now)? {
+            Some(Changes { changed, removed, revision, last }) => {
+                let lexicon = lexicon.as_ref();
+                let index =
+                    FeedIndex::next(Some(&before), changed, &removed, lexicon, revision, now, &self.config);
+                (index, last)
             }
-            Ok::<_, Error>((base, rows, removed, revision, change))
-        })?;
-        let lexicon = self.lexicon(before.as_deref());
-        let index = FeedIndex::next(base, rows, &removed, lexicon.as_ref(), revision, now, &self.config);
-        let index = Arc::new(index);
-        if let Some(before) = before {
-            // Before the swap, so that a reader always finds an order either in the cache or in the index.
-            for order in before.orders_before(&index) {
-                self.orders.insert(&order, self.clock.monotonic());
-            }
+            None => self.load(Words::These(lexicon), before.number + 1, now)?,
+        };
+        // Before the swap, so that no request has to wait for it.
+        index.similarity();
+        // Before the swap, so that a reader always finds an order either in the cache or in the index.
+        for order in before.orders_before(&index) {
+            self.orders.insert(&order, self.clock.monotonic());
         }
-        self.index.store(Some(index));
-        self.change.store(change, Ordering::Relaxed);
-        self.updated.store(now.as_millis(), Ordering::Relaxed);
+        self.replace(index, change, now);
         Ok(())
     }
 
+    fn replace(&self, index: FeedIndex, change: i64, now: Timestamp) {
+        self.index.store(Some(Arc::new(index)));
+        self.change.store(change, Ordering::Relaxed);
+        self.updated.store(now.as_millis(), Ordering::Relaxed);
+    }
+
+    /// Loads the index completely, and returns it with the last change of a post that it shows.
+    fn load(&self, words: Words, number: u64, now: Timestamp) -> Result<(FeedIndex, i64)> {
+        let Loaded { items, revision, change } = load(&self.store, &self.config, now)?;
+        Ok((FeedIndex::of(items, words, number, revision, now, &self.config), change))
+    }
+
+    /// Returns the changes since the index `before`; `None` if the index must be loaded completely.
+    fn changes(&self, before: &FeedIndex, now: Timestamp) -> Result<Option<Changes>> {
+        // The current time bounds the heats, so they are loaded again when the clock was set back.
+        let is_set_back = now + SET_BACK_MS < Timestamp::from_millis(self.updated.load(Ordering::Relaxed));
+        if before.revision == 0 || is_set_back {
+            return Ok(None);
+        }
+        self.store.read(|tx| {
+            let (revision, last) = (version_in(tx, Topic::Posts)?, change::last(tx)?);
+            let removed = feed_rows::removed(tx, before.revision)?;
+            // When a post leaves a full index, an older post takes its place.
+            if before.len() >= self.config.posts && !removed.is_empty() {
+                return Ok(None);
+            }
+            let Some(mut changed) = feed_rows::changed(tx, self.change.load(Ordering::Relaxed))? else {
+                return Ok(None);
+            };
+            let decay = heat::decay(tx)?;
+            for row in &mut changed {
+                row.bound_heat(decay, self.config.like_weight, now);
+            }
+            Ok(Some(Changes { changed, removed, revision, last }))
+        })
+    }
+
     /// Returns the words of the current model, those of the index `before` if the model is the same.
-    fn lexicon(&self, before: Option<&FeedIndex>) -> Option<Arc<Lexicon>> {
+    fn lexicon(&self, before: &FeedIndex) -> Option<Arc<Lexicon>> {
         let model = self.words.current()?;
-        let known = before.and_then(FeedIndex::meanings).map(Meanings::lexicon);
+        let known = before.meanings().map(Meanings::lexicon);
         let known = known.filter(|lexicon| lexicon.is_of(&model)).cloned();
         Some(known.unwrap_or_else(|| Arc::new(Lexicon::new(model))))
     }
@@ -164,6 +202,10 @@ impl Shared {
     /// Updates the index after each change until the service stops.
     fn run(&self) {
         let versions = self.store.versions();
+        // The first index is in use before this is computed.
+        if let Some(index) = self.index.load_full().filter(|_| !self.stopped.load(Ordering::Acquire)) {
+            index.similarity();
+        }
         loop {
             let (revision, ends) = self
                 .index

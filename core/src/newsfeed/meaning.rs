@@ -62,20 +62,36 @@ pub(super) struct Meanings {
 }
 
 impl Meanings {
-    /// Computes the directions of `posts`; `features` has the weights of the words.
+    /// Computes the directions of `posts`; `features` has the weights of the words, and `numbers` the numbers of the
+    /// posts' features, post after post.
     pub(super) fn new<'a>(
         lexicon: &Arc<Lexicon>,
-        posts: impl Iterator<Item = &'a Features>,
+        posts: impl ExactSizeIterator<Item = &'a Features>,
         features: &FeatureIndex,
+        mut numbers: &[u32],
     ) -> Self {
-        let mut vectors = Vectors::none(lexicon.dimensions());
+        let mut vectors = Vectors::with_capacity(lexicon.dimensions(), posts.len());
+        // The word of each feature and its weight, by the feature's number.
+        let mut words = vec![None; features.len()];
+        for (feature, number) in features.numbers().filter(|(feature, _)| Kind::of(*feature) == Kind::Word) {
+            let word = lexicon.numbers.get(&feature);
+            words[number as usize] = word.map(|word| (*word, features.idf_of(number)));
+        }
+        let mut sum = vec![0.0; lexicon.dimensions()];
         for post in posts {
-            vectors
-                .push(&lexicon.sum(post.words().map(|(word, weight)| (word, weight * features.idf(word)))));
+            let (own, rest) = numbers.split_at(post.len());
+            numbers = rest;
+            sum.fill(0.0);
+            for ((_, weight), number) in post.weighted().zip(own) {
+                if let Some((word, idf)) = words[*number as usize] {
+                    add(&mut sum, lexicon.model.vectors().at(word as usize), weight * idf);
+                }
+            }
+            vectors.push(&sum);
         }
         let mut meanings = Self {
             mean: mean(&vectors),
-            vectors: Vectors::none(lexicon.dimensions()),
+            vectors: Vectors::with_capacity(lexicon.dimensions(), vectors.len()),
             lexicon: Arc::clone(lexicon),
         };
         for vector in vectors.all() {

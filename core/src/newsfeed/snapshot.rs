@@ -1,7 +1,7 @@
 //! The data of a feed index that views and likes do not change.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::features::FeatureIndex;
 use super::item::Item;
@@ -9,16 +9,14 @@ use super::meaning::{Lexicon, Meanings};
 use super::order::{FeedKind, Order};
 use super::ranking;
 use crate::clock::Timestamp;
-use crate::config::Feed;
+use crate::config::{Feed, Interest};
 use crate::id::PostKey;
 use crate::keyed::OwnMap;
+use crate::words::ModelKeeper;
 
 /// Everything that is computed once when posts are added, changed or removed, and shared until the next such change.
 pub(super) struct Snapshot {
     pub(super) positions: OwnMap<PostKey, u32>,
-    pub(super) features: FeatureIndex,
-    /// The directions of the posts; `None` without a word model.
-    pub(super) meanings: Option<Meanings>,
     /// The posts of each topic or tag, newest first.
     pub(super) topics: HashMap<Arc<str>, Arc<Order>>,
     /// Freshness by position.
@@ -27,11 +25,38 @@ pub(super) struct Snapshot {
     pub(super) recent: Vec<f32>,
     /// The positions of the posts with an end date.
     pub(super) ending: Vec<u32>,
+    words: Words,
+    similarity: OnceLock<Similarity>,
+}
+
+/// The similarity of posts, which only the feeds of members need. It takes longer to compute than the feeds of guests.
+pub(super) struct Similarity {
+    pub(super) features: FeatureIndex,
+    /// The directions of the posts; `None` without a word model.
+    pub(super) meanings: Option<Meanings>,
+}
+
+/// The words that the directions of posts are computed from.
+#[derive(Clone)]
+pub(super) enum Words {
+    /// These words; `None` without a word model.
+    These(Option<Arc<Lexicon>>),
+    /// Those of the model that is current when the directions are computed.
+    Current(Arc<ModelKeeper>),
+}
+
+impl Words {
+    fn lexicon(&self) -> Option<Arc<Lexicon>> {
+        match self {
+            Self::These(lexicon) => lexicon.clone(),
+            Self::Current(words) => words.current().map(|model| Arc::new(Lexicon::new(model))),
+        }
+    }
 }
 
 impl Snapshot {
-    /// Computes the snapshot of posts, which are sorted newest first, with the words of a model.
-    pub(super) fn new(items: &[Arc<Item>], lexicon: Option<&Arc<Lexicon>>, config: &Feed) -> Self {
+    /// Computes the snapshot of posts, which are sorted newest first.
+    pub(super) fn new(items: &[Arc<Item>], words: Words, config: &Feed) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the settings allow far fewer posts")]
         let at_positions = || items.iter().enumerate().map(|(at, item)| (at as u32, item));
         let ending = at_positions().filter(|(_, item)| item.end_date.is_some()).map(|(at, _)| at).collect();
@@ -50,13 +75,11 @@ impl Snapshot {
         let fresh = items.iter().map(|item| ranking::freshness(config, newest, item.about.date) as f32);
         #[expect(clippy::cast_possible_truncation, reason = "scores need no more digits")]
         let recent = later_of_topics(items).into_iter().map(|later| ranking::recency(config, later) as f32);
-        let of_items = || items.iter().map(|item| &item.about.features);
-        let features = FeatureIndex::new(of_items(), &config.interest);
         Self {
             positions: at_positions().map(|(at, item)| (item.key, at)).collect(),
             ending,
-            meanings: lexicon.map(|lexicon| Meanings::new(lexicon, of_items(), &features)),
-            features,
+            words,
+            similarity: OnceLock::new(),
             topics: labelled
                 .into_iter()
                 .map(|(name, keys)| {
@@ -67,6 +90,17 @@ impl Snapshot {
             fresh: fresh.collect(),
             recent: recent.collect(),
         }
+    }
+
+    /// Returns the similarity of the posts of this snapshot. The first call computes it; others wait for it.
+    pub(super) fn similarity(&self, items: &[Arc<Item>], config: &Interest) -> &Similarity {
+        self.similarity.get_or_init(|| {
+            let of_items = || items.iter().map(|item| &item.about.features);
+            let (features, numbers) = FeatureIndex::new(of_items(), config);
+            let lexicon = self.words.lexicon();
+            let meanings = lexicon.map(|lexicon| Meanings::new(&lexicon, of_items(), &features, &numbers));
+            Similarity { features, meanings }
+        })
     }
 }
 

@@ -303,7 +303,8 @@ fn new_posts_precede_posts_that_the_member_ignored() {
 
 #[test]
 fn with_a_model_posts_with_similar_words_are_recommended() {
-    let service = service();
+    let opened = service();
+    let (service, path) = (&opened, opened.path());
     let reader = service.member("reader");
     let words = [("purr", "whisker"), ("bark", "leash"), ("meow", "kitten")];
     let posts: Vec<String> = words
@@ -316,13 +317,12 @@ fn with_a_model_posts_with_similar_words_are_recommended() {
                 date: Some((NOW - n * 60_000).to_string()),
                 ..post::Draft::default()
             };
-            post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string()
+            post::insert(service, &Caller::Operator, &draft).unwrap().id.to_string()
         })
         .collect();
     let mut config = service.config().clone();
     config.feed.interest.min_acts = 1;
-    let service =
-        Tidings::builder(service.path()).config(config).clock(service.clock().clone()).open().unwrap();
+    let service = Tidings::builder(&path).config(config).clock(service.clock().clone()).open().unwrap();
     post::like(&service, &reader, &posts[0]).wait().unwrap();
     let own = || titles(&json(recommended(&service, &reader, &Page::default())));
     assert_eq!(own(), ["bark leash", "meow kitten"], "without the words, only the dates decide");
@@ -333,6 +333,42 @@ fn with_a_model_posts_with_similar_words_are_recommended() {
         assert!(began.elapsed().as_secs() < 10, "the feeds do not use the new words in time");
         std::thread::yield_now();
     }
+    let restarted = Tidings::builder(&path).config(service.config().clone()).clock(service.clock().clone());
+    let restarted = restarted.start().unwrap();
+    let own = recommended(&restarted, &reader, &Page::default());
+    assert_eq!(titles(&json(own))[0], "meow kitten", "the first feed of a member waits for the words");
+    drop((restarted, service));
+}
+
+#[test]
+fn an_older_post_takes_the_place_of_a_removed_one_also_in_a_cached_feed() {
+    let opened = service();
+    let reader = opened.member("reader");
+    let posts: Vec<String> = (0..4)
+        .map(|n| {
+            let draft = post::Draft {
+                title: Some(format!("post {n}")),
+                url: Some(format!("https://a.example/{n}")),
+                date: Some((NOW - n * 60_000).to_string()),
+                ..post::Draft::default()
+            };
+            post::insert(&opened, &Caller::Operator, &draft).unwrap().id.to_string()
+        })
+        .collect();
+    post::like(&opened, &reader, &posts[0]).wait().unwrap();
+    let mut config = opened.config().clone();
+    (config.feed.posts, config.feed.interest.min_acts) = (3, 0);
+    let service =
+        Tidings::builder(opened.path()).config(config).clock(opened.clock().clone()).open().unwrap();
+    let own = || titles(&json(recommended(&service, &reader, &Page::default())));
+    assert_eq!(own(), ["post 1", "post 2"]);
+    post::remove(&service, &Caller::Operator, &posts[1]).unwrap();
+    let began = std::time::Instant::now();
+    while !titles(&json(popular(&service, &Page::default()))).contains(&"post 3".to_owned()) {
+        assert!(began.elapsed().as_secs() < 10, "the feeds are not updated in time");
+        std::thread::yield_now();
+    }
+    assert_eq!(own(), ["post 2", "post 3"]);
     drop(service);
 }
 

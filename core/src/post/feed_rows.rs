@@ -1,5 +1,6 @@
 //! Reads the posts, without their texts, that newsfeeds need, and the changes to them.
 
+use super::heat::{self, Decay};
 use super::{Tx, change, texts_in};
 use crate::clock::Timestamp;
 use crate::error::Result;
@@ -29,6 +30,16 @@ pub(crate) struct FeedRow {
     pub(crate) heat: Option<f64>,
 }
 
+impl FeedRow {
+    /// Limits the heat to that of the post's acts, as if they had all happened at `now`: an act has a future date if
+    /// the clock was ahead when it happened.
+    pub(crate) fn bound_heat(&mut self, decay: Option<Decay>, like_weight: f64, now: Timestamp) {
+        if let Some(decay) = decay {
+            self.heat = decay.bounded(self.heat, heat::weight_of(self.view, self.fav, like_weight), now);
+        }
+    }
+}
+
 /// The columns of a row in the order that [`feed_row`] reads.
 const COLUMNS: &str =
     "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date,
@@ -48,20 +59,66 @@ pub(crate) fn changed(tx: &mut dyn Tx, since: i64) -> Result<Option<Vec<FeedRow>
          JOIN post p ON p.key = c.post JOIN post_stats s ON s.post = p.key ORDER BY p.date DESC, p.id DESC"
     );
     let rows = tx.rows(&sql, &[since.into()])?;
-    rows.into_iter().map(feed_row).collect::<Result<_>>().map(Some)
+    rows.into_iter().map(|mut row| feed_row(&mut row)).collect::<Result<_>>().map(Some)
+}
+
+/// Returns the keys of the newest posts, at most `posts`, in ascending order.
+///
+/// # Errors
+/// Fails if the store fails.
+pub(crate) fn newest(tx: &mut dyn Tx, posts: usize) -> Result<Vec<PostKey>> {
+    let mut keys = Vec::new();
+    let sql = "SELECT key FROM post ORDER BY date DESC, id DESC LIMIT $1";
+    tx.for_each(sql, &[limit(posts).into()], &mut |row| {
+        keys.push(row.take(0)?);
+        Ok(())
+    })?;
+    keys.sort_unstable();
+    Ok(keys)
+}
+
+/// Passes the posts with these keys, which are in ascending order, to `take`.
+///
+/// The store has the rows in this order, so it reads each page once.
+///
+/// # Errors
+/// Fails if the store fails.
+pub(crate) fn of_keys(tx: &mut dyn Tx, keys: &[PostKey], take: &mut dyn FnMut(FeedRow)) -> Result<()> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM post p JOIN post_stats s ON s.post = p.key
+         WHERE p.key BETWEEN $1 AND $2 ORDER BY p.key"
+    );
+    // The newest posts usually have consecutive keys, so there are few statements.
+    for run in keys.chunk_by(|a, b| a.as_i64() + 1 == b.as_i64()) {
+        let mut failed = Ok(());
+        tx.for_each(&sql, &[run[0].into(), run[run.len() - 1].into()], &mut |row| {
+            match feed_row(row) {
+                Ok(row) => take(row),
+                Err(error) => failed = Err(error),
+            }
+            Ok(())
+        })?;
+        failed?;
+    }
+    Ok(())
+}
+
+fn limit(posts: usize) -> i64 {
+    i64::try_from(posts).unwrap_or(i64::MAX)
 }
 
 /// Returns the newest posts with a date not after `at`, at most `posts`, newest first.
 ///
 /// # Errors
 /// Fails if the store fails.
+#[cfg(any(test, feature = "evaluation"))]
 pub(crate) fn until(tx: &mut dyn Tx, at: Timestamp, posts: usize) -> Result<Vec<FeedRow>> {
-    let limit = i64::try_from(posts).unwrap_or(i64::MAX);
     let sql = format!(
         "SELECT {COLUMNS} FROM post p JOIN post_stats s ON s.post = p.key
          WHERE p.date <= $1 ORDER BY p.date DESC, p.id DESC LIMIT $2"
     );
-    tx.rows(&sql, &[at.into(), limit.into()])?.into_iter().map(feed_row).collect()
+    let rows = tx.rows(&sql, &[at.into(), limit(posts).into()])?;
+    rows.into_iter().map(|mut row| feed_row(&mut row)).collect()
 }
 
 /// Returns the keys of the posts that were removed after the revision `since`.
@@ -73,7 +130,7 @@ pub(crate) fn removed(tx: &mut dyn Tx, since: i64) -> Result<Vec<PostKey>> {
     rows.into_iter().map(|mut row| Ok(row.take(0)?)).collect()
 }
 
-fn feed_row(mut row: Row) -> Result<FeedRow> {
+fn feed_row(row: &mut Row) -> Result<FeedRow> {
     let (topic, tag): (String, String) = (row.take(6)?, row.take(7)?);
     Ok(FeedRow {
         key: row.take(0)?,

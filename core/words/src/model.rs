@@ -1,7 +1,7 @@
 //! A word model: words, their vectors and their neighbours.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tidings_text::hangul;
 
@@ -51,7 +51,8 @@ pub struct Model {
     shown: Vec<bool>,
     vectors: Vectors,
     near: Near,
-    subwords: Subwords,
+    /// Computed when first needed: only unknown words need them, and they take longer than reading a model.
+    subwords: OnceLock<Subwords>,
 }
 
 impl Model {
@@ -68,8 +69,7 @@ impl Model {
         let targets: Vec<u32> =
             (0..).zip(&shown).filter(|(_, shown)| **shown).map(|(word, _)| word).collect();
         let near = Near::find(&vectors, &targets, progress)?;
-        let subwords = subwords(&words);
-        Ok(Self { origin, words, numbers, shown, vectors, near, subwords })
+        Ok(Self { origin, words, numbers, shown, vectors, near, subwords: OnceLock::new() })
     }
 
     /// Assembles a model whose neighbours are known.
@@ -80,8 +80,17 @@ impl Model {
         vectors: Vectors,
         near: Near,
     ) -> Self {
-        let (numbers, subwords) = (number(&words), subwords(&words));
-        Self { origin, words, numbers, shown, vectors, near, subwords }
+        let numbers = number(&words);
+        Self { origin, words, numbers, shown, vectors, near, subwords: OnceLock::new() }
+    }
+
+    /// Computes the parts that would otherwise be computed when they are first needed.
+    pub fn complete(&self) {
+        self.subwords();
+    }
+
+    fn subwords(&self) -> &Subwords {
+        self.subwords.get_or_init(|| Subwords::of(self.words.iter().map(|word| &**word)))
     }
 
     /// Returns the number of words.
@@ -144,7 +153,7 @@ impl Model {
     /// differs by two swapped letters comes first.
     fn lenders(&self, word: &str) -> Vec<(u32, f32)> {
         let swap = subword::swaps(word).filter_map(|meant| self.number(&meant)).min();
-        swap.map(|meant| (meant, 1.0)).into_iter().chain(self.subwords.like(word)).collect()
+        swap.map(|meant| (meant, 1.0)).into_iter().chain(self.subwords().like(word)).collect()
     }
 
     /// Returns the weighted mean of the vectors of `lenders` as a single vector.
@@ -175,10 +184,6 @@ impl Model {
 
 fn number(words: &[Arc<str>]) -> HashMap<Arc<str>, u32> {
     words.iter().cloned().zip(0..).collect()
-}
-
-fn subwords(words: &[Arc<str>]) -> Subwords {
-    Subwords::of(words.iter().map(|word| &**word))
 }
 
 /// Returns which words can be neighbours: words that occur in posts, have a letter, and are not a different word with a

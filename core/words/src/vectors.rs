@@ -24,10 +24,14 @@ impl Vectors {
         Self::new(dimensions, Vec::new())
     }
 
+    /// Creates an empty list with space for `count` vectors.
+    pub fn with_capacity(dimensions: usize, count: usize) -> Self {
+        Self::new(dimensions, Vec::with_capacity(dimensions * count))
+    }
+
     /// Normalises the rows of `tall`.
     pub(crate) fn of(tall: &Tall) -> Self {
-        let mut vectors = Self::none(tall.columns);
-        vectors.values.reserve_exact(tall.rows().len() * tall.columns);
+        let mut vectors = Self::with_capacity(tall.columns, tall.rows().len());
         tall.rows().for_each(|row| vectors.push(row));
         vectors
     }
@@ -54,7 +58,8 @@ impl Vectors {
     }
 
     /// Returns the number of vectors.
-    pub(crate) fn len(&self) -> usize {
+    #[expect(clippy::len_without_is_empty, reason = "no caller needs it")]
+    pub fn len(&self) -> usize {
         self.values.len() / self.dimensions
     }
 

@@ -16,8 +16,8 @@ use crate::world::{self, FEED_POSTS, feed_length};
 /// The number of repetitions; odd, so that there is a median.
 const TIMES: usize = 5;
 const IMPORT_RATE: f64 = 20_000.0;
-const START_SECONDS: f64 = 0.5;
-const START_MB: f64 = 150.0;
+const START_SECONDS: f64 = 0.1;
+const START_MB: f64 = 100.0;
 
 pub(super) fn import(program: &Program, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
     let lines = data::posts(posts);

@@ -126,7 +126,22 @@ impl<'c> SqliteTx<'c> {
 
 impl Tx for SqliteTx<'_> {
     fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
-        rows(self.connection, sql, args).map_err(|error| self.meaning_of(error))
+        let mut found = Vec::new();
+        self.for_each(sql, args, &mut |row| {
+            let columns = row.0.len();
+            found.push(Row(std::mem::replace(&mut row.0, Vec::with_capacity(columns))));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn for_each(
+        &mut self,
+        sql: &str,
+        args: &[Arg<'_>],
+        each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        for_each(self.connection, sql, args, each).map_err(|error| self.meaning_of(error))
     }
 
     fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
@@ -152,21 +167,26 @@ impl Tx for SqliteTx<'_> {
     }
 }
 
-fn rows(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+fn for_each(
+    connection: &Connection,
+    sql: &str,
+    args: &[Arg<'_>],
+    each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     STATEMENTS.fetch_add(1, Ordering::Relaxed);
     let mut statement = connection.prepare_cached(sql)?;
     bind(&mut statement, args)?;
     let columns = statement.column_count();
     let mut rows = statement.raw_query();
-    let mut found = Vec::new();
+    let mut values = Row(Vec::with_capacity(columns));
     while let Some(row) = rows.next()? {
-        let mut values = Vec::with_capacity(columns);
+        values.0.clear();
         for column in 0..columns {
-            values.push(value(row.get_ref(column)?)?);
+            values.0.push(value(row.get_ref(column)?)?);
         }
-        found.push(Row(values));
+        each(&mut values)?;
     }
-    Ok(found)
+    Ok(())
 }
 
 fn run(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
@@ -224,7 +244,10 @@ fn value(value: ValueRef<'_>) -> Result<Value, StoreError> {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(value) => Value::Integer(value),
         ValueRef::Real(value) => Value::Real(value),
-        ValueRef::Text(value) => Value::Text(String::from_utf8_lossy(value).into_owned()),
+        ValueRef::Text(value) => Value::Text(match str::from_utf8(value) {
+            Ok(value) => value.to_owned(),
+            Err(_) => String::from_utf8_lossy(value).into_owned(),
+        }),
         ValueRef::Blob(_) => return Err(StoreError::other("the schema has no blobs")),
     })
 }

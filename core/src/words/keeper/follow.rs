@@ -30,12 +30,16 @@ impl Shared {
 
     /// Updates the model until the service stops.
     pub(super) fn run(&self) {
+        // With the priority of the others, because members' feeds wait for the model.
+        self.checked.call_once(|| self.check());
         lower_priority();
         let versions = self.store.versions();
         let mut debounce = Debounce::default();
-        self.checked.call_once(|| self.check());
         loop {
             self.check();
+            if let Some(current) = self.current.load_full() {
+                current.model.complete();
+            }
             match self.catch_up(&mut debounce) {
                 Ok(()) => {}
                 Err(Ended::Cancelled) => return,

@@ -1,0 +1,165 @@
+//! Reads all posts of the feeds from the store, on several threads.
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::sync::Arc;
+use std::thread;
+
+use super::item::{Item, Names};
+use crate::clock::Timestamp;
+use crate::config::Feed;
+use crate::error::Result;
+use crate::id::PostKey;
+use crate::post::{change, feed_rows, heat};
+use crate::store::{Store, Topic, Tx, version_in};
+
+/// The minimum number of posts of a thread. Fewer posts take less time than a thread and its connection. In tests, so
+/// few that they have several threads.
+const PART_MIN: usize = if cfg!(test) { 4 } else { 4_000 };
+/// The maximum number of threads.
+const THREADS_MAX: usize = 4;
+
+/// The posts of the feeds at one revision.
+pub(super) struct Loaded {
+    pub(super) revision: i64,
+    /// The last change of a post before it.
+    pub(super) change: i64,
+    /// In any order.
+    pub(super) items: Vec<Arc<Item>>,
+}
+
+/// Reads the newest posts, as many as the settings allow.
+///
+/// Each thread reads a part of the posts in a transaction of its own. If the posts have changed between the beginnings
+/// of two transactions, the caller's transaction reads that part too.
+///
+/// # Errors
+/// Fails if the store fails.
+pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<Loaded> {
+    store.read(|tx| {
+        let (revision, change) = (version_in(tx, Topic::Posts)?, change::last(tx)?);
+        let reader = Reader { decay: heat::decay(tx)?, config, now };
+        let keys = feed_rows::newest(tx, config.posts)?;
+        let parts = parts(keys.len(), cores()).into_iter().map(|part| &keys[part]);
+        let parts: Vec<&[PostKey]> = parts.collect();
+        let items = thread::scope(|scope| {
+            let others = parts[1..].iter().map(|part| {
+                let read = || store.read(|tx| reader.read_at(tx, revision, part));
+                (part, thread::Builder::new().name("tidings-load".into()).spawn_scoped(scope, read))
+            });
+            // Started before this thread reads its own part.
+            let others: Vec<_> = others.collect();
+            let mut items = reader.read(tx, parts[0])?;
+            for (part, other) in others {
+                let other = other.ok().and_then(|thread| thread.join().ok()?.ok()?);
+                items.append(&mut other.map_or_else(|| reader.read(tx, part), Ok)?);
+            }
+            Ok::<_, crate::Error>(items)
+        })?;
+        Ok(Loaded { revision, change, items })
+    })
+}
+
+/// Reads parts of the posts.
+struct Reader<'c> {
+    decay: Option<heat::Decay>,
+    config: &'c Feed,
+    now: Timestamp,
+}
+
+impl Reader<'_> {
+    /// Returns the posts with these keys; `None` if the posts in this transaction are not those of `revision`.
+    fn read_at(&self, tx: &mut dyn Tx, revision: i64, keys: &[PostKey]) -> Result<Option<Vec<Arc<Item>>>> {
+        if version_in(tx, Topic::Posts)? != revision {
+            return Ok(None);
+        }
+        self.read(tx, keys).map(Some)
+    }
+
+    fn read(&self, tx: &mut dyn Tx, keys: &[PostKey]) -> Result<Vec<Arc<Item>>> {
+        let mut names = Names::default();
+        let mut items = Vec::with_capacity(keys.len());
+        feed_rows::of_keys(tx, keys, &mut |mut row| {
+            row.bound_heat(self.decay, self.config.like_weight, self.now);
+            items.push(Arc::new(Item::new(row, None, &mut names)));
+        })?;
+        Ok(items)
+    }
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, NonZeroUsize::get)
+}
+
+/// Divides `count` posts among up to `threads` threads.
+fn parts(count: usize, threads: usize) -> Vec<Range<usize>> {
+    let parts = (count / PART_MIN).clamp(1, threads.min(THREADS_MAX));
+    (0..parts).map(|n| count * n / parts..count * (n + 1) / parts).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::account::Caller;
+    use crate::post::{self, feed_rows};
+    use crate::testing;
+
+    /// Creates a service with 30 posts, of which the newest is not the last.
+    fn service() -> testing::Service {
+        let service = testing::service();
+        let lines = (0..30).map(|n| {
+            let (day, hour) = (1 + n * 7 % 28, n % 3);
+            format!(
+                r#"{{"title":"Post {n}","url":"https://a.example/{n}","tag":["t{}"],"date":"2026-01-{day:02}T0{hour}:00:00Z"}}
+"#,
+                n % 4
+            )
+        });
+        let lines: String = lines.collect();
+        let import = &mut crate::import::to_the_end;
+        post::import(&service, &Caller::Operator, lines.as_bytes(), import).unwrap();
+        service
+    }
+
+    #[test]
+    fn several_threads_load_the_newest_posts_as_one_does() {
+        let service = service();
+        for posts in [1, 20, 30, 1_000] {
+            let config = Feed { posts, ..Feed::default() };
+            let loaded = load(service.store(), &config, testing::NOW).unwrap();
+            let rows = service.store().read(|tx| feed_rows::until(tx, Timestamp::MAX, posts)).unwrap();
+            let mut names = Names::default();
+            let mut expected: Vec<_> = rows.into_iter().map(|row| Item::new(row, None, &mut names)).collect();
+            expected.sort_by_key(|item| item.key);
+            let mut items = loaded.items;
+            items.sort_by_key(|item| item.key);
+            assert_eq!(items.len(), posts.min(30));
+            assert_eq!(format!("{items:?}"), format!("{expected:?}"));
+            assert_eq!(loaded.revision, service.store().version(Topic::Posts));
+        }
+    }
+
+    #[test]
+    fn a_part_at_another_revision_is_not_read() {
+        let service = service();
+        let config = Feed::default();
+        let reader = Reader { decay: None, config: &config, now: testing::NOW };
+        let keys = service.store().read(|tx| feed_rows::newest(tx, 9)).unwrap();
+        let read = |revision| service.store().read(|tx| reader.read_at(tx, revision, &keys)).unwrap();
+        let revision = service.store().version(Topic::Posts);
+        assert_eq!(read(revision).map(|items| items.len()), Some(9));
+        assert!(read(revision - 1).is_none() && read(revision + 1).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn the_parts_cover_all_posts_once(count in 0_usize..100_000, threads in 1_usize..70) {
+            let parts = parts(count, threads);
+            prop_assert!((1..=THREADS_MAX).contains(&parts.len()));
+            let all: Vec<usize> = parts.into_iter().flatten().collect();
+            prop_assert_eq!(all, (0..count).collect::<Vec<_>>());
+        }
+    }
+}
