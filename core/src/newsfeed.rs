@@ -22,6 +22,7 @@ mod index;
 mod interest;
 mod item;
 mod keeper;
+mod labels;
 mod meaning;
 pub(crate) mod next;
 mod order;
@@ -30,6 +31,7 @@ mod page;
 mod personal;
 mod ranking;
 mod snapshot;
+mod top;
 #[cfg(test)]
 mod tests;
 

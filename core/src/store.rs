@@ -197,6 +197,19 @@ pub(crate) trait Tx {
     /// When the statement fails, or does not take exactly these arguments.
     fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError>;
 
+    /// Runs a statement and calls `each` with each of its rows, without an allocation for each row.
+    ///
+    /// # Errors
+    /// As [`Tx::rows`]; the first error of `each`.
+    fn for_each(
+        &mut self,
+        sql: &str,
+        args: &[Arg<'_>],
+        each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.rows(sql, args)?.iter_mut().try_for_each(each)
+    }
+
     /// Runs a statement that returns no rows; returns the number of rows that it changed.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! pairs share a hash, which changes a score by less than its noise.
 
 use std::hash::{Hash as _, Hasher as _};
+use std::ops::Range;
 
 use crate::config::Interest;
 use crate::keyed::{NumberMap, Unkeyed};
@@ -79,15 +80,21 @@ impl Features {
     }
 }
 
+/// The number of a feature in an index. The features of a kind have consecutive numbers, in the order of the features.
+pub(super) type Number = u32;
+
 /// The posts by their features, and the weights of the features.
 #[derive(Debug, Default)]
 pub(super) struct FeatureIndex {
-    /// The inverse document frequency and the range in `postings` of each feature.
-    entries: NumberMap<Feature, Entry>,
+    numbers: NumberMap<Feature, Number>,
+    /// The end of the numbers of each kind.
+    kind_ends: [usize; Kind::ALL.len()],
+    /// The inverse document frequency and the range in `postings` of each feature, by number.
+    entries: Vec<Entry>,
     /// Positions of posts with the weight of the feature in the post.
     postings: Vec<(u32, f32)>,
     /// The vectors of the posts by position, one after the other.
-    vectors: Vec<(Feature, f32)>,
+    vectors: Vec<(Number, f32)>,
     /// The end of each post's vector.
     ends: Vec<u32>,
 }
@@ -110,38 +117,61 @@ impl FeatureIndex {
     /// Management 24(5), 1988.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "positions fit 32 bits")]
     pub(super) fn new<'a>(posts: impl Iterator<Item = &'a Features> + Clone, config: &Interest) -> Self {
-        let mut entries: NumberMap<Feature, Entry> = NumberMap::default();
+        let mut counts: NumberMap<Feature, u32> = NumberMap::default();
         let mut count = 0_usize;
         for post in posts.clone() {
             count += 1;
             for (feature, _) in &post.0 {
-                entries.entry(*feature).or_default().end += 1;
+                *counts.entry(*feature).or_default() += 1;
             }
         }
+        let mut sorted: Vec<(Feature, u32)> = counts.into_iter().collect();
+        sorted.sort_unstable_by_key(|(feature, _)| (Kind::of(*feature) as usize, *feature));
+        let kind_ends = Kind::ALL.map(|kind| {
+            sorted.partition_point(|(feature, _)| Kind::of(*feature) as usize <= kind as usize)
+        });
         let mut start = 0;
-        for entry in entries.values_mut() {
-            let posts = std::mem::replace(&mut entry.end, start);
-            entry.idf = (1.0 + count as f32 / posts as f32).ln();
-            entry.start = start;
+        let entries = sorted.iter().map(|(_, posts)| {
+            let idf = (1.0 + count as f32 / *posts as f32).ln();
+            let entry = Entry { idf, start, end: start };
             start += posts;
-        }
+            entry
+        });
+        let mut entries: Vec<Entry> = entries.collect();
+        let numbers = sorted.into_iter().zip(0..).map(|((feature, _), number)| (feature, number)).collect();
         let mut postings = vec![(0, 0.0); start as usize];
         let (mut vectors, mut ends) = (Vec::with_capacity(start as usize), Vec::with_capacity(count));
         for (position, post) in posts.enumerate() {
             let begin = vectors.len();
-            vectors.extend(weigh(&entries, post, config));
-            for (feature, weight) in &vectors[begin..] {
-                let entry = entries.get_mut(feature).expect("every feature was counted above");
+            vectors.extend(weigh(&numbers, &entries, post, config));
+            for (number, weight) in &vectors[begin..] {
+                let entry = &mut entries[*number as usize];
                 postings[entry.end as usize] = (position as u32, *weight);
                 entry.end += 1;
             }
             ends.push(vectors.len() as u32);
         }
-        Self { entries, postings, vectors, ends }
+        Self { numbers, kind_ends, entries, postings, vectors, ends }
+    }
+
+    /// Returns the number of features.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns the number of a feature; `None` if no post has it.
+    pub(super) fn number(&self, feature: Feature) -> Option<Number> {
+        self.numbers.get(&feature).copied()
+    }
+
+    /// Returns the numbers of the features of a kind.
+    pub(super) fn numbers(&self, kind: Kind) -> Range<usize> {
+        let kind = kind as usize;
+        kind.checked_sub(1).map_or(0, |before| self.kind_ends[before])..self.kind_ends[kind]
     }
 
     /// Returns the vector of the post at a position.
-    pub(super) fn vector(&self, position: u32) -> &[(Feature, f32)] {
+    pub(super) fn vector(&self, position: u32) -> &[(Number, f32)] {
         let position = position as usize;
         let begin = position.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.vectors[begin as usize..self.ends[position] as usize]
@@ -149,14 +179,14 @@ impl FeatureIndex {
 
     /// Returns the inverse document frequency of a feature; 0 if no post has it.
     pub(super) fn idf(&self, feature: Feature) -> f32 {
-        self.entries.get(&feature).map_or(0.0, |entry| entry.idf)
+        self.number(feature).map_or(0.0, |number| self.entries[number as usize].idf)
     }
 
     /// Returns the inner product of `query` with each of `posts` posts.
-    pub(super) fn scores(&self, query: &[(Feature, f32)], posts: usize) -> Vec<f32> {
+    pub(super) fn scores(&self, query: &[(Number, f32)], posts: usize) -> Vec<f32> {
         let mut scores = vec![0.0; posts];
-        for (feature, weight) in query {
-            let Some(entry) = self.entries.get(feature) else { continue };
+        for (number, weight) in query {
+            let entry = &self.entries[*number as usize];
             for (position, posting) in &self.postings[entry.start as usize..entry.end as usize] {
                 scores[*position as usize] += weight * posting;
             }
@@ -165,26 +195,35 @@ impl FeatureIndex {
     }
 }
 
-fn weigh(entries: &NumberMap<Feature, Entry>, post: &Features, config: &Interest) -> Vec<(Feature, f32)> {
-    let mut vector: Vec<(Feature, f32)> =
-        post.0.iter().map(|(feature, raw)| (*feature, raw * entries[feature].idf)).collect();
-    normalise(&mut vector, config);
+fn weigh(
+    numbers: &NumberMap<Feature, Number>,
+    entries: &[Entry],
+    post: &Features,
+    config: &Interest,
+) -> Vec<(Number, f32)> {
+    let weights = post.0.iter().map(|(feature, raw)| {
+        let number = numbers[feature];
+        (number, raw * entries[number as usize].idf)
+    });
+    let mut vector: Vec<(Number, f32)> = weights.collect();
+    // The features of a post are ordered by kind.
+    let mut rest = &mut vector[..];
+    for kind in Kind::ALL {
+        let len = post.0.iter().filter(|(feature, _)| Kind::of(*feature) == kind).count();
+        let (block, others) = rest.split_at_mut(len);
+        normalise(block, kind, config);
+        rest = others;
+    }
     vector
 }
 
-/// Scales the block of each kind to the square root of its share.
-pub(super) fn normalise(vector: &mut [(Feature, f32)], config: &Interest) {
-    let mut squares = [0.0; Kind::ALL.len()];
-    for (feature, weight) in &*vector {
-        squares[Kind::of(*feature) as usize] += weight * weight;
-    }
+/// Scales the weights of features of a kind to the square root of the kind's share.
+pub(super) fn normalise(block: &mut [(Number, f32)], kind: Kind, config: &Interest) {
+    let square: f32 = block.iter().map(|(_, weight)| weight * weight).sum();
     #[expect(clippy::cast_possible_truncation, reason = "shares need no more digits")]
-    let factors = Kind::ALL.map(|kind| match squares[kind as usize] {
-        square if square > 0.0 => (kind.share(config) as f32 / square).sqrt(),
-        _ => 0.0,
-    });
-    for (feature, weight) in vector {
-        *weight *= factors[Kind::of(*feature) as usize];
+    let factor = if square > 0.0 { (kind.share(config) as f32 / square).sqrt() } else { 0.0 };
+    for (_, weight) in block {
+        *weight *= factor;
     }
 }
 

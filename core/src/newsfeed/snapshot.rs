@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::features::FeatureIndex;
 use super::item::Item;
+use super::labels::Labels;
 use super::meaning::{Lexicon, Meanings};
 use super::order::{FeedKind, Order};
 use super::ranking;
@@ -16,6 +17,11 @@ use crate::keyed::OwnMap;
 /// Everything that is computed once when posts are added, changed or removed, and shared until the next such change.
 pub(super) struct Snapshot {
     pub(super) positions: OwnMap<PostKey, u32>,
+    /// Keys by position.
+    pub(super) keys: Vec<PostKey>,
+    /// Dates by position.
+    pub(super) dates: Vec<Timestamp>,
+    pub(super) labels: Labels,
     pub(super) features: FeatureIndex,
     /// The directions of the posts; `None` without a word model.
     pub(super) meanings: Option<Meanings>,
@@ -54,6 +60,9 @@ impl Snapshot {
         let features = FeatureIndex::new(of_items(), &config.interest);
         Self {
             positions: at_positions().map(|(at, item)| (item.key, at)).collect(),
+            keys: items.iter().map(|item| item.key).collect(),
+            dates: items.iter().map(|item| item.about.date).collect(),
+            labels: Labels::new(items.iter().map(|item| &*item.about.labels)),
             ending,
             meanings: lexicon.map(|lexicon| Meanings::new(lexicon, of_items(), &features)),
             features,

@@ -114,6 +114,15 @@ impl Tx for SqliteTx<'_> {
         rows(self.connection, sql, args).map_err(|error| self.meaning_of(error))
     }
 
+    fn for_each(
+        &mut self,
+        sql: &str,
+        args: &[Arg<'_>],
+        each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        for_each(self.connection, sql, args, each).map_err(|error| self.meaning_of(error))
+    }
+
     fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
         run(self.connection, sql, args).map_err(|error| self.meaning_of(error))
     }
@@ -138,16 +147,34 @@ impl Tx for SqliteTx<'_> {
 }
 
 fn rows(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+    let mut found = Vec::new();
+    for_each(connection, sql, args, &mut |row| {
+        let columns = row.0.len();
+        found.push(Row(std::mem::replace(&mut row.0, Vec::with_capacity(columns))));
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn for_each(
+    connection: &Connection,
+    sql: &str,
+    args: &[Arg<'_>],
+    each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     let mut statement = connection.prepare_cached(sql)?;
     bind(&mut statement, args)?;
     let columns = statement.column_count();
     let mut rows = statement.raw_query();
-    let mut found = Vec::new();
+    let mut values = Row(Vec::with_capacity(columns));
     while let Some(row) = rows.next()? {
-        let values = (0..columns).map(|i| row.get_ref(i).map_err(StoreError::from).and_then(value));
-        found.push(Row(values.collect::<Result<_, _>>()?));
+        values.0.clear();
+        for i in 0..columns {
+            values.0.push(value(row.get_ref(i)?)?);
+        }
+        each(&mut values)?;
     }
-    Ok(found)
+    Ok(())
 }
 
 fn run(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
