@@ -187,11 +187,17 @@ impl FeatureIndex {
         let mut scores = vec![0.0; posts];
         for (number, weight) in query {
             let entry = &self.entries[*number as usize];
-            for (position, posting) in &self.postings[entry.start as usize..entry.end as usize] {
-                scores[*position as usize] += weight * posting;
-            }
+            add(&mut scores, &self.postings[entry.start as usize..entry.end as usize], *weight);
         }
         scores
+    }
+}
+
+/// Adds `weight` times each value to the element of `sums` with its number.
+#[inline]
+pub(super) fn add(sums: &mut [f32], values: &[(u32, f32)], weight: f32) {
+    for (number, value) in values {
+        sums[*number as usize] += weight * value;
     }
 }
 

@@ -1,6 +1,6 @@
 //! The interest of a member, measured from the member's acts.
 
-use super::features::{Feature, FeatureIndex, Kind, Number, feature, normalise};
+use super::features::{Feature, FeatureIndex, Kind, Number, add, feature, normalise};
 use super::index::FeedIndex;
 use super::top::top;
 use crate::clock::{DAY_MS, Timestamp};
@@ -53,11 +53,6 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     };
     let (features, meanings) = (index.features(), index.meanings());
     let mut sum = vec![0.0_f32; features.len()];
-    let mut add = |vector: &[(Number, f32)], weight: f32| {
-        for (number, value) in vector {
-            sum[*number as usize] += weight * value;
-        }
-    };
     let mut meaning = meanings.map(super::meaning::Meanings::zero);
     let mut labels = vec![0.0_f32; index.labels().len()];
     let mut all = 0.0;
@@ -65,7 +60,7 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
         for (post, date) in acts {
             let Some(position) = index.position(*post) else { continue };
             let weight = narrow(weight * decay(*date));
-            add(features.vector(position), weight);
+            add(&mut sum, features.vector(position), weight);
             if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
                 meanings.add_post(meaning, position, weight);
             }
@@ -80,7 +75,7 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
             .flat_map(|word| [Kind::Word, Kind::Tag, Kind::Topic].map(|kind| feature(kind, word)));
         let named: Vec<Feature> = named.collect();
         let (named, weight) = (unit(features, &named), narrow(config.search_weight * decay(*date)));
-        add(&numbered(features, &named), weight);
+        add(&mut sum, &numbered(features, &named), weight);
         if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
             meanings.add_words(meaning, &named, weight);
         }
@@ -88,7 +83,7 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     for (name, date) in opened {
         let topic = feature(Kind::Topic, name);
         let weight = narrow(config.open_weight * decay(*date));
-        add(&numbered(features, &unit(features, &[topic, feature(Kind::Tag, name)])), weight);
+        add(&mut sum, &numbered(features, &unit(features, &[topic, feature(Kind::Tag, name)])), weight);
         if let Some(label) = index.labels().number(topic) {
             labels[label as usize] += weight;
         }

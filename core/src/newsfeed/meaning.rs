@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tidings_words::{ONE, Vectors, product};
+use tidings_words::{ONE, Vectors};
 
 use super::features::{Feature, FeatureIndex, Features, Kind, feature};
 use crate::keyed::NumberMap;
@@ -115,11 +115,11 @@ impl Meanings {
         let mut direction = Vectors::none(self.vectors.dimensions());
         direction.push(sum);
         let share = share / (ONE * ONE);
-        for (score, vector) in scores.iter_mut().zip(self.vectors.all()) {
+        let mut scores = scores.iter_mut();
+        self.vectors.for_each_product(direction.at(0), |product| {
             #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
-            let product = product(direction.at(0), vector) as f32;
-            *score += share * product;
-        }
+            scores.next().into_iter().for_each(|score| *score += share * product as f32);
+        });
     }
 
     /// Returns a vector minus the mean; a zero vector stays zero.

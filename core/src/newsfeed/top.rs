@@ -11,14 +11,17 @@ const STEP: usize = 16;
 pub(super) fn top(scores: &[f32], count: usize, least: f32) -> Vec<(u32, f32)> {
     let mut best: Vec<u64> = Vec::with_capacity(2 * count + STEP);
     let mut threshold = least;
-    for (scores, first) in scores.chunks(STEP).zip((0_u32..).step_by(STEP)) {
-        // Without a branch for each score, so that the comparisons are vectorised.
+    for (scores, first) in scores.chunks(STEP).zip((0..).step_by(STEP)) {
         let is_above = |score: f32| (score >= threshold) & (score > least);
+        // Without a branch for each score, so that the comparisons are vectorised.
         if !scores.iter().fold(false, |any, score| any | is_above(*score)) {
             continue;
         }
-        let above = scores.iter().zip(first..).filter(|(score, _)| is_above(**score));
-        best.extend(above.map(|(score, at)| ranked(*score, at)));
+        for (score, at) in scores.iter().zip(first..) {
+            if is_above(*score) {
+                best.push(ranked(*score, at));
+            }
+        }
         if best.len() >= 2 * count {
             keep_greatest(&mut best, count);
             threshold = best.last().map_or(threshold, |worst| score_of(*worst));
@@ -38,6 +41,7 @@ fn keep_greatest(best: &mut Vec<u64>, count: usize) {
 }
 
 /// Returns a number that is greater for a greater score, and for an earlier position of an equal score.
+#[inline]
 fn ranked(score: f32, at: u32) -> u64 {
     let bits = score.to_bits();
     let ordered = if bits >> 31 == 0 { bits | 1 << 31 } else { !bits };
@@ -49,6 +53,7 @@ fn position_of(ranked: u64) -> u32 {
     !(ranked as u32)
 }
 
+#[inline]
 fn score_of(ranked: u64) -> f32 {
     let ordered = (ranked >> 32) as u32;
     f32::from_bits(if ordered >> 31 == 0 { !ordered } else { ordered ^ 1 << 31 })
