@@ -31,9 +31,9 @@ mod page;
 mod personal;
 mod ranking;
 mod snapshot;
-mod top;
 #[cfg(test)]
 mod tests;
+mod top;
 
 pub(crate) use keeper::Feeds;
 

@@ -127,9 +127,8 @@ impl FeatureIndex {
         }
         let mut sorted: Vec<(Feature, u32)> = counts.into_iter().collect();
         sorted.sort_unstable_by_key(|(feature, _)| (Kind::of(*feature) as usize, *feature));
-        let kind_ends = Kind::ALL.map(|kind| {
-            sorted.partition_point(|(feature, _)| Kind::of(*feature) as usize <= kind as usize)
-        });
+        let kind_ends = Kind::ALL
+            .map(|kind| sorted.partition_point(|(feature, _)| Kind::of(*feature) as usize <= kind as usize));
         let mut start = 0;
         let entries = sorted.iter().map(|(_, posts)| {
             let idf = (1.0 + count as f32 / *posts as f32).ln();

@@ -213,7 +213,11 @@ mod tests {
             let index = index();
             let features = measure(acts, &config(), &index).unwrap().features;
             let numbers = index.features().numbers(kind);
-            features.iter().filter(|(number, _)| numbers.contains(&(*number as usize))).map(|(_, w)| w * w).sum()
+            features
+                .iter()
+                .filter(|(number, _)| numbers.contains(&(*number as usize)))
+                .map(|(_, w)| w * w)
+                .sum()
         };
         for kind in [Kind::Topic, Kind::Word] {
             let of_many = length(&Acts { liked: many.into(), ..acts() }, kind);

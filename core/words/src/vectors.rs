@@ -106,7 +106,10 @@ pub(crate) fn product(a: &[i16], b: &[i16]) -> i32 {
 /// Returns the inner product of two vectors with a constant number of dimensions. It is inlined, so that a vector that
 /// is compared with many others stays in registers.
 #[inline(always)]
-#[expect(clippy::inline_always, reason = "otherwise the loop is not inlined, which takes three times the time")]
+#[expect(
+    clippy::inline_always,
+    reason = "otherwise the loop is not inlined, which takes three times the time"
+)]
 fn product_of<const N: usize>(a: &[i16; N], b: &[i16; N]) -> i32 {
     let mut sum = 0;
     for at in 0..N {
