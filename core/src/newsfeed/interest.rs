@@ -90,7 +90,9 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
         all += weight;
     }
     if all > 0.0 {
-        labels.iter_mut().for_each(|share| *share /= all);
+        for share in &mut labels {
+            *share /= all;
+        }
     }
     let strongest = strongest(&sum, features, config)?;
     Some(Interest { features: strongest, meaning, times, labels })
@@ -136,7 +138,10 @@ fn strongest(sum: &[f32], features: &FeatureIndex, config: &config::Interest) ->
         let numbers = features.numbers(kind);
         let mut block = top(&sum[numbers.clone()], features_max(kind), 0.0);
         #[expect(clippy::cast_possible_truncation, reason = "numbers of features fit 32 bits")]
-        block.iter_mut().for_each(|(number, _)| *number += numbers.start as Number);
+        let first = numbers.start as Number;
+        for (number, _) in &mut block {
+            *number += first;
+        }
         normalise(&mut block, kind, config);
         strongest.append(&mut block);
     }

@@ -113,9 +113,13 @@ pub(super) fn diversify<'l>(
         });
         let Some(next) = next else { break };
         chosen.push(next);
-        labels(next).iter().for_each(|label| room[*label as usize] -= 1);
+        for label in labels(next) {
+            room[*label as usize] -= 1;
+        }
         if let Some(out) = chosen.len().checked_sub(WINDOW) {
-            labels(chosen[out]).iter().for_each(|label| room[*label as usize] += 1);
+            for label in labels(chosen[out]) {
+                room[*label as usize] += 1;
+            }
         }
     }
     chosen

@@ -10,15 +10,15 @@ const STEP: usize = 16;
 /// `count` so far.
 pub(super) fn top(scores: &[f32], count: usize, least: f32) -> Vec<(u32, f32)> {
     let mut best: Vec<u64> = Vec::with_capacity(2 * count + STEP);
-    let mut threshold = least;
+    // The least number above `least`.
+    let mut threshold = least.next_up();
     for (scores, first) in scores.chunks(STEP).zip((0..).step_by(STEP)) {
-        let is_above = |score: f32| (score >= threshold) & (score > least);
-        // Without a branch for each score, so that the comparisons are vectorised.
-        if !scores.iter().fold(false, |any, score| any | is_above(*score)) {
+        // To the end of the step, so that the comparisons are vectorised.
+        if !scores.iter().fold(false, |any, score| any || *score >= threshold) {
             continue;
         }
         for (score, at) in scores.iter().zip(first..) {
-            if is_above(*score) {
+            if *score >= threshold {
                 best.push(ranked(*score, at));
             }
         }

@@ -14,7 +14,7 @@ use crate::store::{Row, StoreError, Tx};
 const PRUNE_EVERY: i64 = 32;
 
 /// [`LIST_MAX`] as a length.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few hundred")]
+#[expect(clippy::cast_possible_truncation, reason = "a few hundred")]
 const LISTED: usize = LIST_MAX as usize;
 
 /// A post that a member liked or viewed: an element of `fav_list` and `view_list`.

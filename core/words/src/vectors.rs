@@ -146,7 +146,7 @@ mod tests {
             let mut random = crate::Random::new(1);
             let mut vectors = Vectors::none(dimensions);
             for _ in 0..3 {
-                let components = (0..dimensions).map(|_| random.below(100) as f32 - 50.0);
+                let components = (0..dimensions).map(|_| f32::from(u8::try_from(random.below(100)).unwrap()));
                 vectors.push(&components.collect::<Vec<f32>>());
             }
             let mut products = Vec::new();
