@@ -14,7 +14,11 @@ pub(super) fn top(scores: &[f32], count: usize, least: f32) -> Vec<(u32, f32)> {
     let mut threshold = least.next_up();
     for (scores, first) in scores.chunks(STEP).zip((0..).step_by(STEP)) {
         // To the end of the step, so that the comparisons are vectorised.
-        if !scores.iter().fold(false, |any, score| any || *score >= threshold) {
+        let mut any = false;
+        for score in scores {
+            any |= *score >= threshold;
+        }
+        if !any {
             continue;
         }
         for (score, at) in scores.iter().zip(first..) {
