@@ -22,6 +22,7 @@ mod index;
 mod interest;
 mod item;
 mod keeper;
+mod labels;
 mod load;
 mod meaning;
 pub(crate) mod next;
@@ -33,6 +34,7 @@ mod ranking;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod top;
 
 pub(crate) use keeper::Feeds;
 

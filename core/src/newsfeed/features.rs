@@ -4,6 +4,7 @@
 //! pairs share a hash, which changes a score by less than its noise.
 
 use std::hash::{Hash as _, Hasher as _};
+use std::ops::Range;
 
 use crate::config::Interest;
 use crate::keyed::{NumberMap, Unkeyed};
@@ -109,17 +110,21 @@ impl Features {
     }
 }
 
+/// The number of a feature in an index. The features of a kind have consecutive numbers, in the order of the features.
+pub(super) type Number = u32;
+
 /// The posts by their features, and the weights of the features.
 #[derive(Debug, Default)]
 pub(super) struct FeatureIndex {
-    /// The places of the features in `entries`.
-    numbers: NumberMap<Feature, u32>,
-    /// The inverse document frequency and the range in `postings` of each feature.
+    numbers: NumberMap<Feature, Number>,
+    /// The end of the numbers of each kind.
+    kind_ends: [usize; Kind::ALL.len()],
+    /// The inverse document frequency and the range in `postings` of each feature, by number.
     entries: Vec<Entry>,
     /// Positions of posts with the weight of the feature in the post.
     postings: Vec<(u32, f32)>,
     /// The vectors of the posts by position, one after the other.
-    vectors: Vec<(Feature, f32)>,
+    vectors: Vec<(Number, f32)>,
     /// The end of each post's vector.
     ends: Vec<u32>,
 }
@@ -145,51 +150,48 @@ impl FeatureIndex {
     pub(super) fn new<'a>(
         posts: impl ExactSizeIterator<Item = &'a Features> + Clone,
         config: &Interest,
-    ) -> (Self, Vec<u32>) {
-        let (mut numbers, mut entries) = (NumberMap::default(), Vec::<Entry>::new());
+    ) -> (Self, Vec<Number>) {
+        // Numbers in the order of the first occurrences, until all features are known.
+        let (mut seen, mut counts) = (NumberMap::<Feature, Number>::default(), Vec::<u32>::new());
         let count = posts.len();
-        let mut numbered = Vec::with_capacity(posts.clone().map(|post| post.0.len()).sum());
+        let mut numbered = Vec::with_capacity(posts.clone().map(Features::len).sum());
         for feature in posts.clone().flat_map(|post| &post.0) {
-            let number = *numbers.entry(*feature).or_insert(entries.len() as u32);
-            if number as usize == entries.len() {
-                entries.push(Entry::default());
+            let number = *seen.entry(*feature).or_insert(counts.len() as u32);
+            if number as usize == counts.len() {
+                counts.push(0);
             }
-            entries[number as usize].end += 1;
+            counts[number as usize] += 1;
             numbered.push(number);
         }
-        let mut start = 0;
-        for entry in &mut entries {
-            let posts = std::mem::replace(&mut entry.end, start);
-            entry.idf = (1.0 + count as f32 / posts as f32).ln();
-            entry.start = start;
+        let mut sorted: Vec<(Feature, Number)> = seen.into_iter().collect();
+        sorted.sort_unstable_by_key(|(feature, _)| (Kind::of(*feature) as usize, *feature));
+        let kind_ends = Kind::ALL
+            .map(|kind| sorted.partition_point(|(feature, _)| Kind::of(*feature) as usize <= kind as usize));
+        let (mut start, mut entries) = (0, Vec::with_capacity(sorted.len()));
+        let mut renumbered = vec![0; sorted.len()];
+        for ((_, first), number) in sorted.iter().zip(0..) {
+            let posts = counts[*first as usize];
+            entries.push(Entry { idf: (1.0 + count as f32 / posts as f32).ln(), start, end: start });
+            renumbered[*first as usize] = number;
             start += posts;
         }
+        numbered.iter_mut().for_each(|number| *number = renumbered[*number as usize]);
+        let numbers = sorted.into_iter().zip(0..).map(|((feature, _), number)| (feature, number)).collect();
         let mut postings = vec![(0, 0.0); start as usize];
         let (mut vectors, mut ends) = (Vec::with_capacity(start as usize), Vec::with_capacity(count));
         for (position, post) in posts.enumerate() {
             let begin = vectors.len();
-            let numbers = &numbered[begin..][..post.0.len()];
-            let idfs = numbers.iter().map(|number| entries[*number as usize].idf);
-            vectors.extend(post.weighted().zip(idfs).map(|((feature, raw), idf)| (feature, raw * idf)));
-            normalise(&mut vectors[begin..], config);
-            for (number, (_, weight)) in numbers.iter().zip(&vectors[begin..]) {
+            let weighted = numbered[begin..].iter().zip(post.weighted());
+            vectors.extend(weighted.map(|(number, (_, raw))| (*number, raw * entries[*number as usize].idf)));
+            normalise_kinds(&mut vectors[begin..], post, config);
+            for (number, weight) in &vectors[begin..] {
                 let entry = &mut entries[*number as usize];
                 postings[entry.end as usize] = (position as u32, *weight);
                 entry.end += 1;
             }
             ends.push(vectors.len() as u32);
         }
-        (Self { numbers, entries, postings, vectors, ends }, numbered)
-    }
-
-    /// Returns all features with their numbers, in no order.
-    pub(super) fn numbers(&self) -> impl Iterator<Item = (Feature, u32)> {
-        self.numbers.iter().map(|(feature, number)| (*feature, *number))
-    }
-
-    /// Returns the inverse document frequency of the feature with a number.
-    pub(super) fn idf_of(&self, number: u32) -> f32 {
-        self.entries[number as usize].idf
+        (Self { numbers, kind_ends, entries, postings, vectors, ends }, numbered)
     }
 
     /// Returns the number of distinct features.
@@ -197,12 +199,29 @@ impl FeatureIndex {
         self.entries.len()
     }
 
-    fn entry(&self, feature: Feature) -> Option<&Entry> {
-        Some(&self.entries[*self.numbers.get(&feature)? as usize])
+    /// Returns the number of a feature; `None` if no post has it.
+    pub(super) fn number(&self, feature: Feature) -> Option<Number> {
+        self.numbers.get(&feature).copied()
+    }
+
+    /// Returns the numbers of the features of a kind.
+    pub(super) fn numbers(&self, kind: Kind) -> Range<usize> {
+        let kind = kind as usize;
+        kind.checked_sub(1).map_or(0, |before| self.kind_ends[before])..self.kind_ends[kind]
+    }
+
+    /// Returns all features with their numbers, in no order.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Feature, Number)> {
+        self.numbers.iter().map(|(feature, number)| (*feature, *number))
+    }
+
+    /// Returns the inverse document frequency of the feature with a number.
+    pub(super) fn idf_of(&self, number: Number) -> f32 {
+        self.entries[number as usize].idf
     }
 
     /// Returns the vector of the post at a position.
-    pub(super) fn vector(&self, position: u32) -> &[(Feature, f32)] {
+    pub(super) fn vector(&self, position: u32) -> &[(Number, f32)] {
         let position = position as usize;
         let begin = position.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.vectors[begin as usize..self.ends[position] as usize]
@@ -210,35 +229,45 @@ impl FeatureIndex {
 
     /// Returns the inverse document frequency of a feature; 0 if no post has it.
     pub(super) fn idf(&self, feature: Feature) -> f32 {
-        self.entry(feature).map_or(0.0, |entry| entry.idf)
+        self.number(feature).map_or(0.0, |number| self.idf_of(number))
     }
 
     /// Returns the inner product of `query` with each of `posts` posts.
-    pub(super) fn scores(&self, query: &[(Feature, f32)], posts: usize) -> Vec<f32> {
+    pub(super) fn scores(&self, query: &[(Number, f32)], posts: usize) -> Vec<f32> {
         let mut scores = vec![0.0; posts];
-        for (feature, weight) in query {
-            let Some(entry) = self.entry(*feature) else { continue };
-            for (position, posting) in &self.postings[entry.start as usize..entry.end as usize] {
-                scores[*position as usize] += weight * posting;
-            }
+        for (number, weight) in query {
+            let entry = &self.entries[*number as usize];
+            add(&mut scores, &self.postings[entry.start as usize..entry.end as usize], *weight);
         }
         scores
     }
 }
 
-/// Scales the block of each kind to the square root of its share.
-pub(super) fn normalise(vector: &mut [(Feature, f32)], config: &Interest) {
-    let mut squares = [0.0; Kind::ALL.len()];
-    for (feature, weight) in &*vector {
-        squares[Kind::of(*feature) as usize] += weight * weight;
+/// Adds `weight` times each value to the element of `sums` with its number.
+#[inline]
+pub(super) fn add(sums: &mut [f32], values: &[(u32, f32)], weight: f32) {
+    for (number, value) in values {
+        sums[*number as usize] += weight * value;
     }
+}
+
+/// Normalises the block of each kind in the vector of a post, whose features are ordered by kind.
+fn normalise_kinds(mut vector: &mut [(Number, f32)], post: &Features, config: &Interest) {
+    for kind in Kind::ALL {
+        let len = post.0.iter().filter(|feature| Kind::of(**feature) == kind).count();
+        let (block, rest) = vector.split_at_mut(len);
+        normalise(block, kind, config);
+        vector = rest;
+    }
+}
+
+/// Scales the weights of features of a kind to the square root of the kind's share.
+pub(super) fn normalise(block: &mut [(Number, f32)], kind: Kind, config: &Interest) {
+    let square: f32 = block.iter().map(|(_, weight)| weight * weight).sum();
     #[expect(clippy::cast_possible_truncation, reason = "shares need no more digits")]
-    let factors = Kind::ALL.map(|kind| match squares[kind as usize] {
-        square if square > 0.0 => (kind.share(config) as f32 / square).sqrt(),
-        _ => 0.0,
-    });
-    for (feature, weight) in vector {
-        *weight *= factors[Kind::of(*feature) as usize];
+    let factor = if square > 0.0 { (kind.share(config) as f32 / square).sqrt() } else { 0.0 };
+    for (_, weight) in block {
+        *weight *= factor;
     }
 }
 

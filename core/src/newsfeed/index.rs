@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use super::features::{Feature, FeatureIndex};
+use super::features::FeatureIndex;
 use super::item::{Item, Names};
+use super::labels::Labels;
 use super::meaning::{Lexicon, Meanings};
 use super::next::Next;
 use super::order::{FeedKind, LIMIT, Order};
@@ -189,7 +190,7 @@ impl FeedIndex {
 
     /// Returns the key of the post at a position.
     pub(super) fn key(&self, position: u32) -> PostKey {
-        self.items[position as usize].key
+        self.snapshot.keys[position as usize]
     }
 
     /// Returns the keys of all posts, newest first.
@@ -203,9 +204,9 @@ impl FeedIndex {
         self.snapshot.positions.get(&key).copied()
     }
 
-    /// Returns the labels of the post at a position: its topics and its site.
-    pub(super) fn labels(&self, position: u32) -> &[Feature] {
-        &self.items[position as usize].about.labels
+    /// Returns the labels of the posts: their topics and sites.
+    pub(super) fn labels(&self) -> &Labels {
+        &self.snapshot.labels
     }
 
     /// Returns the index of topics, tags and words.
@@ -228,14 +229,25 @@ impl FeedIndex {
         self.snapshot.fresh.iter().copied().zip(self.popular.iter().copied())
     }
 
-    /// Returns recency and popularity by position.
-    pub(super) fn recent_and_popular(&self) -> impl Iterator<Item = (f32, f32)> {
-        self.snapshot.recent.iter().copied().zip(self.popular.iter().copied())
+    /// Returns recency by position.
+    pub(super) fn recent(&self) -> &[f32] {
+        &self.snapshot.recent
     }
 
-    /// Returns the number of posts newer than `time`, which have the first positions.
-    pub(super) fn newer_than(&self, time: Timestamp) -> usize {
-        self.items.partition_point(|item| item.about.date > time)
+    /// Returns popularity by position.
+    pub(super) fn popular(&self) -> &[f32] {
+        &self.popular
+    }
+
+    /// Returns the number of posts newer than `time`, which have the first positions. The first `before` posts are
+    /// known to be newer; the result is found fastest if it is close to `before`.
+    pub(super) fn newer_than(&self, time: Timestamp, before: usize) -> usize {
+        let dates = &self.snapshot.dates[before..];
+        let mut end = 1;
+        while end < dates.len() && dates[end - 1] > time {
+            end *= 2;
+        }
+        before + dates[..end.min(dates.len())].partition_point(|date| *date > time)
     }
 
     /// Returns whether a precomputed page may show a post that has ended at `now`.
@@ -290,7 +302,8 @@ impl FeedIndex {
         let mut best: Vec<u32> =
             self.positions().filter(|at| !self.items[*at as usize].has_ended(now)).collect();
         best.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]));
-        let diverse = ranking::diversify(&best, |at| self.labels(at), |_| config.diverse_max, DIVERSE_LENGTH);
+        let diverse =
+            ranking::diversify(&best, |at| self.labels().of(at), |_| config.diverse_max, DIVERSE_LENGTH);
         let first: OwnSet<u32> = diverse.iter().copied().collect();
         let rest = best.into_iter().filter(|at| !first.contains(at));
         diverse.iter().copied().chain(rest).map(|at| self.key(at)).collect()

@@ -1,10 +1,10 @@
 //! The interest of a member, measured from the member's acts.
 
-use super::features::{Feature, FeatureIndex, Kind, feature, normalise};
+use super::features::{Feature, FeatureIndex, Kind, Number, add, feature, normalise};
 use super::index::FeedIndex;
+use super::top::top;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config;
-use crate::keyed::NumberMap;
 use crate::profile::history::Acts;
 
 /// The maximum number of features of a kind: it allows for many interests, and scoring every post stays fast.
@@ -20,13 +20,13 @@ const fn features_max(kind: Kind) -> usize {
 pub(super) struct Interest {
     /// A vector over the features of posts. The block of each kind is as long as in the vector of a post, so few
     /// interests weigh as much as many.
-    features: Vec<(Feature, f32)>,
+    features: Vec<(Number, f32)>,
     /// The sum of the directions of the posts and words of the acts; `None` without a word model.
     meaning: Option<Vec<f32>>,
     /// The distinct times of the acts, the latest first.
     pub(super) times: Vec<Timestamp>,
-    /// The labels of the posts of the acts, with the share of the acts on posts with each label.
-    labels: NumberMap<Feature, f32>,
+    /// The share of the acts on posts that were on posts with each label, by the label's number.
+    labels: Vec<f32>,
 }
 
 /// Measures the interest that `acts` show; `None` if there are too few.
@@ -42,7 +42,8 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     let posts = liked.iter().chain(viewed).map(|(_, date)| *date);
     let mut times: Vec<Timestamp> =
         posts.chain(searched.iter().chain(opened).map(|(_, date)| *date)).collect();
-    times.sort_unstable_by_key(|time| std::cmp::Reverse(*time));
+    // A stable sort merges the four sorted lists.
+    times.sort_by_key(|time| std::cmp::Reverse(*time));
     times.dedup();
     let newest = *times.first()?;
     let decay = |date: Timestamp| {
@@ -51,24 +52,19 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
         (-days / config.half_life_days).exp2()
     };
     let (features, meanings) = (index.features(), index.meanings());
-    let mut sum: NumberMap<Feature, f32> = NumberMap::default();
-    let mut add = |vector: &[(Feature, f32)], weight: f32| {
-        for (feature, value) in vector {
-            *sum.entry(*feature).or_default() += weight * value;
-        }
-    };
+    let mut sum = vec![0.0_f32; features.len()];
     let mut meaning = meanings.map(super::meaning::Meanings::zero);
-    let mut labels: NumberMap<Feature, f32> = NumberMap::default();
+    let mut labels = vec![0.0_f32; index.labels().len()];
     let mut all = 0.0;
     for (acts, weight) in [(liked, config.like_weight), (viewed, config.view_weight)] {
         for (post, date) in acts {
             let Some(position) = index.position(*post) else { continue };
             let weight = narrow(weight * decay(*date));
-            add(features.vector(position), weight);
+            add(&mut sum, features.vector(position), weight);
             if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
                 meanings.add_post(meaning, position, weight);
             }
-            index.labels(position).iter().for_each(|label| *labels.entry(*label).or_default() += weight);
+            index.labels().of(position).iter().for_each(|label| labels[*label as usize] += weight);
             all += weight;
         }
     }
@@ -79,7 +75,7 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
             .flat_map(|word| [Kind::Word, Kind::Tag, Kind::Topic].map(|kind| feature(kind, word)));
         let named: Vec<Feature> = named.collect();
         let (named, weight) = (unit(features, &named), narrow(config.search_weight * decay(*date)));
-        add(&named, weight);
+        add(&mut sum, &numbered(features, &named), weight);
         if let Some((meanings, meaning)) = meanings.zip(meaning.as_mut()) {
             meanings.add_words(meaning, &named, weight);
         }
@@ -87,14 +83,18 @@ pub(super) fn measure(acts: &Acts, config: &config::Interest, index: &FeedIndex)
     for (name, date) in opened {
         let topic = feature(Kind::Topic, name);
         let weight = narrow(config.open_weight * decay(*date));
-        add(&unit(features, &[topic, feature(Kind::Tag, name)]), weight);
-        *labels.entry(topic).or_default() += weight;
+        add(&mut sum, &numbered(features, &unit(features, &[topic, feature(Kind::Tag, name)])), weight);
+        if let Some(label) = index.labels().number(topic) {
+            labels[label as usize] += weight;
+        }
         all += weight;
     }
-    for share in labels.values_mut() {
-        *share /= all;
+    if all > 0.0 {
+        for share in &mut labels {
+            *share /= all;
+        }
     }
-    let strongest = strongest(sum, config)?;
+    let strongest = strongest(&sum, features, config)?;
     Some(Interest { features: strongest, meaning, times, labels })
 }
 
@@ -108,9 +108,9 @@ impl Interest {
         scores
     }
 
-    /// Returns the share of the acts on posts that were on posts with this label.
-    pub(super) fn share(&self, label: Feature) -> f32 {
-        self.labels.get(&label).copied().unwrap_or_default()
+    /// Returns the share of the acts on posts that were on posts with the label of this number.
+    pub(super) fn share(&self, label: Number) -> f32 {
+        self.labels[label as usize]
     }
 }
 
@@ -126,24 +126,26 @@ fn unit(features: &FeatureIndex, named: &[Feature]) -> Vec<(Feature, f32)> {
     named.iter().map(|feature| (*feature, features.idf(*feature) * norm)).collect()
 }
 
-fn strongest(sum: NumberMap<Feature, f32>, config: &config::Interest) -> Option<Vec<(Feature, f32)>> {
-    let mut kinds = Kind::ALL.map(|_| Vec::new());
-    for (feature, weight) in sum.into_iter().filter(|(_, weight)| *weight > 0.0) {
-        kinds[Kind::of(feature) as usize].push((feature, weight));
-    }
-    // Ties by feature, so that the same acts always give the same vector.
-    let stronger = |a: &(Feature, f32), b: &(Feature, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
-    for (features, kind) in kinds.iter_mut().zip(Kind::ALL) {
-        let max = features_max(kind);
-        if features.len() > max {
-            features.select_nth_unstable_by(max, stronger);
-            features.truncate(max);
+/// Replaces features by their numbers, without those that no post has.
+fn numbered(features: &FeatureIndex, vector: &[(Feature, f32)]) -> Vec<(Number, f32)> {
+    vector.iter().filter_map(|(feature, weight)| Some((features.number(*feature)?, *weight))).collect()
+}
+
+/// Returns the strongest features of each kind; ties by feature, so that the same acts always give the same vector.
+fn strongest(sum: &[f32], features: &FeatureIndex, config: &config::Interest) -> Option<Vec<(Number, f32)>> {
+    let mut strongest = Vec::new();
+    for kind in Kind::ALL {
+        let numbers = features.numbers(kind);
+        let mut block = top(&sum[numbers.clone()], features_max(kind), 0.0);
+        #[expect(clippy::cast_possible_truncation, reason = "numbers of features fit 32 bits")]
+        let first = numbers.start as Number;
+        for (number, _) in &mut block {
+            *number += first;
         }
-        features.sort_unstable_by(stronger);
+        normalise(&mut block, kind, config);
+        strongest.append(&mut block);
     }
-    let mut features = kinds.concat();
-    normalise(&mut features, config);
-    (!features.is_empty()).then_some(features)
+    (!strongest.is_empty()).then_some(strongest)
 }
 
 #[cfg(test)]
@@ -213,8 +215,14 @@ mod tests {
     fn many_tags_weigh_no_less_than_a_few() {
         let (few, many) = (Acts { liked: vec![act(1, 0)], ..acts() }, [1, 2, 3, 4].map(|post| act(post, 0)));
         let length = |acts: &Acts, kind| -> f32 {
-            let features = measure(acts, &config(), &index()).unwrap().features;
-            features.iter().filter(|(feature, _)| Kind::of(*feature) == kind).map(|(_, w)| w * w).sum()
+            let index = index();
+            let features = measure(acts, &config(), &index).unwrap().features;
+            let numbers = index.features().numbers(kind);
+            features
+                .iter()
+                .filter(|(number, _)| numbers.contains(&(*number as usize)))
+                .map(|(_, w)| w * w)
+                .sum()
         };
         for kind in [Kind::Topic, Kind::Word] {
             let of_many = length(&Acts { liked: many.into(), ..acts() }, kind);
@@ -225,8 +233,9 @@ mod tests {
     #[test]
     fn the_share_of_a_topic_is_the_share_of_acts_on_its_posts() {
         let acts = Acts { liked: vec![act(1, 0)], viewed: vec![act(2, 0)], ..acts() };
-        let interest = measure(&acts, &config(), &index()).unwrap();
-        let share = |name| interest.share(feature(Kind::Topic, name));
+        let index = index();
+        let interest = measure(&acts, &config(), &index).unwrap();
+        let share = |name| interest.share(index.labels().number(feature(Kind::Topic, name)).unwrap());
         assert!((share("rust") - 0.75).abs() < 1e-6 && (share("cats") - 0.25).abs() < 1e-6);
         assert!(share("dogs").abs() < f32::EPSILON);
     }

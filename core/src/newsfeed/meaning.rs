@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tidings_words::{ONE, Vectors, product};
+use tidings_words::{ONE, Vectors};
 
 use super::features::{Feature, FeatureIndex, Features, Kind, feature};
 use crate::keyed::NumberMap;
@@ -73,7 +73,7 @@ impl Meanings {
         let mut vectors = Vectors::with_capacity(lexicon.dimensions(), posts.len());
         // The word of each feature and its weight, by the feature's number.
         let mut words = vec![None; features.len()];
-        for (feature, number) in features.numbers().filter(|(feature, _)| Kind::of(*feature) == Kind::Word) {
+        for (feature, number) in features.all().filter(|(feature, _)| Kind::of(*feature) == Kind::Word) {
             let word = lexicon.numbers.get(&feature);
             words[number as usize] = word.map(|word| (*word, features.idf_of(number)));
         }
@@ -131,11 +131,11 @@ impl Meanings {
         let mut direction = Vectors::none(self.vectors.dimensions());
         direction.push(sum);
         let share = share / (ONE * ONE);
-        for (score, vector) in scores.iter_mut().zip(self.vectors.all()) {
+        let mut scores = scores.iter_mut();
+        self.vectors.for_each_product(direction.at(0), |product| {
             #[expect(clippy::cast_precision_loss, reason = "components have no more digits")]
-            let product = product(direction.at(0), vector) as f32;
-            *score += share * product;
-        }
+            scores.next().into_iter().for_each(|score| *score += share * product as f32);
+        });
     }
 
     /// Returns a vector minus the mean; a zero vector stays zero.

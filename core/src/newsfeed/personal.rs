@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-use super::features::Feature;
+use super::features::Number;
 use super::index::FeedIndex;
 use super::interest::{Interest, measure};
 use super::order::{LIMIT, Order};
 use super::page::FeedPage;
 use super::ranking;
+use super::top::top;
 use crate::account::Member;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::config::Feed;
@@ -23,6 +24,9 @@ use crate::store::Tx;
 const RANKED: usize = 600;
 /// The number of members whose feeds are cached, with approximately 60 kB each.
 const CACHED: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
+
+/// The score of a post that must not be recommended.
+const LEFT_OUT: f32 = f32::NEG_INFINITY;
 
 /// The cached feed of a member.
 pub(super) struct Personal {
@@ -58,8 +62,7 @@ impl Personals {
         if let Some(personal) = cached.filter(|p| p.made_of == made_of && !index.has_ended(now)) {
             return Ok(Some(personal));
         }
-        let acts = history::acts(tx, member)?;
-        let seen = history::seen(tx, member)?;
+        let (acts, seen) = history::acts_and_seen(tx, member)?;
         let Some(head) = recommend(index, &acts, &seen, member.key, config, now) else { return Ok(None) };
         let order = Arc::new(Order::personal(member.key, head, &index.recommended_feed.order, seen));
         let first = index.page(&order, 0, LIMIT, now);
@@ -84,65 +87,52 @@ pub(super) fn recommend(
     now: Timestamp,
 ) -> Option<Vec<PostKey>> {
     let interest = measure(acts, &config.interest, index)?;
-    // Indexed by position, so the loop over all posts reads only rows of numbers.
-    let mut left_out = vec![false; index.len()];
-    let seen_at = seen.iter().filter_map(|key| index.position(*key));
-    seen_at.chain(index.ended(now)).for_each(|at| left_out[at as usize] = true);
-    let [interest_weight, novel_weight, recent_weight, popular_weight, exploration] = [
-        config.interest_weight,
-        config.novel_weight,
-        config.recent_weight,
-        config.popular_weight,
-        config.exploration,
-    ]
-    .map(narrow);
-    let novelty = novelty(index, &interest.times, config);
-    let scores = interest.scores(index, &config.interest);
-    let signals = scores.into_iter().zip(novelty).zip(index.recent_and_popular());
-    let blended = signals.map(|((interest, novelty), (recent, popular))| {
-        interest_weight * interest
-            + novel_weight * novelty
-            + recent_weight * recent
-            + popular_weight * popular
-    });
-    let day = now.as_millis().div_euclid(DAY_MS);
-    let mut best: Vec<(f32, u32)> = Vec::with_capacity(index.len());
-    for (score, at) in blended.zip(0_u32..) {
-        if left_out[at as usize] {
-            continue;
+    let mut scores = interest.scores(index, &config.interest);
+    blend(&mut scores, index, &interest.times, config);
+    if config.exploration > 0.0 {
+        let (exploration, day) = (narrow(config.exploration), now.as_millis().div_euclid(DAY_MS));
+        for (score, at) in scores.iter_mut().zip(0..) {
+            *score += exploration * narrow(ranking::noise(member, index.key(at), day));
         }
-        let noise = if exploration > 0.0 { narrow(ranking::noise(member, index.key(at), day)) } else { 0.0 };
-        best.push((score + exploration * noise, at));
     }
+    let seen_at = seen.iter().filter_map(|key| index.position(*key));
+    seen_at.chain(index.ended(now)).for_each(|at| scores[at as usize] = LEFT_OUT);
     // Ties by position: newest first.
-    let better = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-    if best.len() > RANKED {
-        best.select_nth_unstable_by(RANKED, better);
-        best.truncate(RANKED);
-    }
-    best.sort_unstable_by(better);
-    let best: Vec<u32> = best.into_iter().map(|(_, at)| at).collect();
+    let best: Vec<u32> = top(&scores, RANKED, LEFT_OUT).into_iter().map(|(at, _)| at).collect();
     let max = |label| places(&interest, label, config.diverse_max);
-    let diverse = ranking::diversify(&best, |at| index.labels(at), max, RANKED);
+    let diverse = ranking::diversify(&best, |at| index.labels().of(at), max, RANKED);
     Some(diverse.into_iter().map(|at| index.key(at)).collect())
 }
 
-/// Returns the novelty of each post, by position, for a member with acts at these times, the latest first.
-fn novelty(index: &FeedIndex, times: &[Timestamp], config: &Feed) -> Vec<f32> {
-    let mut novelty = Vec::with_capacity(index.len());
-    for (acts, time) in times.iter().enumerate() {
-        let value = narrow(ranking::novelty(config, acts));
-        novelty.resize(index.newer_than(*time), value);
+/// Adds novelty, recency and popularity to the interest in each post, all weighted, for a member with acts at these
+/// times, the latest first.
+fn blend(scores: &mut [f32], index: &FeedIndex, times: &[Timestamp], config: &Feed) {
+    let weights = [config.interest_weight, config.novel_weight, config.recent_weight, config.popular_weight];
+    let [interest_weight, novel_weight, recent_weight, popular_weight] = weights.map(narrow);
+    let mut begin = 0;
+    for (acts, time) in times.iter().map(Some).chain([None]).enumerate() {
+        // The posts between two acts are equally novel.
+        let end = time.map_or(index.len(), |time| index.newer_than(*time, begin));
+        if begin == end {
+            continue;
+        }
+        let novelty = narrow(ranking::novelty(config, acts));
+        let signals = index.recent()[begin..end].iter().zip(&index.popular()[begin..end]);
+        for (score, (recent, popular)) in scores[begin..end].iter_mut().zip(signals) {
+            *score = interest_weight * *score
+                + novel_weight * novelty
+                + recent_weight * recent
+                + popular_weight * popular;
+        }
+        begin = end;
     }
-    novelty.resize(index.len(), narrow(ranking::novelty(config, times.len())));
-    novelty
 }
 
 /// Returns the number of ten consecutive posts that may have a label: the label's share of the acts times ten, at
 /// least `max`, and at most nine.
 ///
 /// Source: Steck, *Calibrated recommendations*, `RecSys` 2018.
-fn places(interest: &Interest, label: Feature, max: usize) -> usize {
+fn places(interest: &Interest, label: Number, max: usize) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share is from 0 to 1")]
     let calibrated = (interest.share(label) * 10.0).round() as usize;
     max.max(calibrated.min(ranking::WINDOW - 1))

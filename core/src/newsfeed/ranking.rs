@@ -74,9 +74,9 @@ pub(super) fn noise(member: MemberKey, post: PostKey, day: i64) -> f64 {
 
 /// Reorders a ranking so that no label fills a window of ten posts while other posts are available.
 ///
-/// `labels` returns the labels of a post: topics and site. A post waits while one of its labels occurs `max` times
-/// among the nine preceding posts; the best waiting post that fits takes the next place. A label that all posts share
-/// has no limit. Only the first `length` places are filled.
+/// `labels` returns the labels of a post, topics and site, as small numbers. A post waits while one of its labels occurs
+/// `max` times among the nine preceding posts; the best waiting post that fits takes the next place. A label that all
+/// posts share has no limit. Only the first `length` places are filled.
 ///
 /// This is the greedy re-ranking of Carbonell and Goldstein, *The use of MMR, diversity-based reranking for reordering
 /// documents and producing summaries*, SIGIR 1998, with a hard limit in place of a penalty.
@@ -86,19 +86,13 @@ pub(super) fn diversify<'l>(
     max: impl Fn(u32) -> usize,
     length: usize,
 ) -> Vec<u32> {
-    let common = labels_of_all(ranking, &labels);
+    let mut room = room(ranking, &labels, &max);
     let mut rest = ranking.iter().copied();
     let mut waiting: VecDeque<u32> = VecDeque::new();
     let mut chosen: Vec<u32> = Vec::with_capacity(length.min(ranking.len()));
-    // The labels of the nine posts before the next place, including repetitions.
-    let mut window: Vec<u32> = Vec::new();
     let mut paused = 0;
     while chosen.len() < length {
-        let fits = |post: u32| {
-            labels(post).iter().all(|label| {
-                window.iter().filter(|other| *other == label).count() < max(*label) || common.contains(label)
-            })
-        };
+        let fits = |post: u32| labels(post).iter().all(|label| room[*label as usize] > 0);
         let found = if paused > 0 {
             paused -= 1;
             None
@@ -119,12 +113,32 @@ pub(super) fn diversify<'l>(
         });
         let Some(next) = next else { break };
         chosen.push(next);
-        window.extend_from_slice(labels(next));
+        for label in labels(next) {
+            room[*label as usize] -= 1;
+        }
         if let Some(out) = chosen.len().checked_sub(WINDOW) {
-            window.drain(..labels(chosen[out]).len());
+            for label in labels(chosen[out]) {
+                room[*label as usize] += 1;
+            }
         }
     }
     chosen
+}
+
+/// Returns the number of further posts with each label that fit among ten.
+fn room<'l>(ranking: &[u32], labels: &impl Fn(u32) -> &'l [u32], max: &impl Fn(u32) -> usize) -> Vec<i64> {
+    let all = || ranking.iter().flat_map(|post| labels(*post));
+    let mut room = vec![i64::MIN; all().max().map_or(0, |greatest| *greatest as usize + 1)];
+    for label in all() {
+        let room = &mut room[*label as usize];
+        if *room == i64::MIN {
+            *room = i64::try_from(max(*label)).unwrap_or(i64::MAX);
+        }
+    }
+    for label in labels_of_all(ranking, labels) {
+        room[label as usize] = i64::MAX;
+    }
+    room
 }
 
 fn next_that_fits(

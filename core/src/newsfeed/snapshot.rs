@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::features::FeatureIndex;
 use super::item::Item;
+use super::labels::Labels;
 use super::meaning::{Lexicon, Meanings};
 use super::order::{FeedKind, Order};
 use super::ranking;
@@ -17,6 +18,11 @@ use crate::words::ModelKeeper;
 /// Everything that is computed once when posts are added, changed or removed, and shared until the next such change.
 pub(super) struct Snapshot {
     pub(super) positions: OwnMap<PostKey, u32>,
+    /// Keys by position.
+    pub(super) keys: Vec<PostKey>,
+    /// Dates by position.
+    pub(super) dates: Vec<Timestamp>,
+    pub(super) labels: Labels,
     /// The posts of each topic or tag, newest first.
     pub(super) topics: HashMap<Arc<str>, Arc<Order>>,
     /// Freshness by position.
@@ -77,6 +83,9 @@ impl Snapshot {
         let recent = later_of_topics(items).into_iter().map(|later| ranking::recency(config, later) as f32);
         Self {
             positions: at_positions().map(|(at, item)| (item.key, at)).collect(),
+            keys: items.iter().map(|item| item.key).collect(),
+            dates: items.iter().map(|item| item.about.date).collect(),
+            labels: Labels::new(items.iter().map(|item| &*item.about.labels)),
             ending,
             words,
             similarity: OnceLock::new(),

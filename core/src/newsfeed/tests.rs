@@ -397,3 +397,24 @@ fn changes_of_other_processes_are_shown() {
         std::thread::yield_now();
     }
 }
+
+#[test]
+fn interest_counts_the_newest_likes_and_all_liked_posts_are_seen() {
+    let service = service();
+    let identity = service.member("reader").identify(&service);
+    let act = |n: i64| (crate::id::PostKey::new(n), NOW + n % 7);
+    let (acts, seen) = service
+        .store()
+        .write(move |tx| {
+            let member = identity.member(tx)?;
+            for (post, date) in (1..=310).map(act) {
+                history::like(tx, &member, post, date)?;
+            }
+            Ok::<_, Error>(history::acts_and_seen(tx, &member)?)
+        })
+        .unwrap();
+    let mut newest: Vec<_> = (1..=310).map(act).collect();
+    newest.sort_by_key(|(post, date)| std::cmp::Reverse((*date, *post)));
+    newest.truncate(300);
+    assert_eq!((acts.liked, acts.viewed.len(), seen.len()), (newest, 0, 310));
+}

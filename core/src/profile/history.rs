@@ -13,6 +13,10 @@ use crate::store::{Row, StoreError, Tx};
 /// About every 32nd act prunes the member's list. Pruning only saves space, because reading skips old entries.
 const PRUNE_EVERY: i64 = 32;
 
+/// [`LIST_MAX`] as a length.
+#[expect(clippy::cast_possible_truncation, reason = "a few hundred")]
+const LISTED: usize = LIST_MAX as usize;
+
 /// A post that a member liked or viewed: an element of `fav_list` and `view_list`.
 #[derive(Debug, serde::Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -344,16 +348,34 @@ pub(super) fn opened(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<Newsfee
     rows.into_iter().map(access).collect()
 }
 
-/// Returns the keys of all posts that the member liked or viewed.
-pub(crate) fn seen(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostKey>, StoreError> {
-    let sql = "SELECT post FROM liked WHERE member = $1 UNION SELECT post FROM viewed WHERE member = $1";
-    tx.rows(sql, &[member.key.into()])?.into_iter().map(|mut row| row.take(0)).collect()
-}
-
-/// Returns the acts that the member's interest is measured from: the newest [`LIST_MAX`] of each kind since the last
-/// reset.
-pub(crate) fn acts(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Acts, StoreError> {
-    acts_between(tx, member.key, member.measured, Timestamp::MAX)
+/// Returns the acts that the member's interest is measured from, the newest [`LIST_MAX`] of each kind since the last
+/// reset, and the keys of all posts that the member liked or viewed, some of them twice.
+pub(crate) fn acts_and_seen(
+    tx: &mut dyn Tx,
+    member: &Member<'_>,
+) -> Result<(Acts, Vec<PostKey>), StoreError> {
+    let mut seen = Vec::new();
+    let mut posts = |table: &str| -> Result<Vec<(PostKey, Timestamp)>, StoreError> {
+        // All entries are needed, so it is fastest to read them in the order of the table and to sort them here.
+        let sql = format!("SELECT post, date FROM {table} WHERE member = $1");
+        let mut posts: Vec<(PostKey, Timestamp)> = Vec::new();
+        tx.for_each(&sql, &[member.key.into()], &mut |row| {
+            posts.push((row.take(0)?, row.take(1)?));
+            Ok(())
+        })?;
+        seen.extend(posts.iter().map(|(post, _)| *post));
+        posts.retain(|(_, date)| *date >= member.measured);
+        let newest_first = |(post, date): &(PostKey, Timestamp)| std::cmp::Reverse((*date, *post));
+        if posts.len() > LISTED {
+            posts.select_nth_unstable_by_key(LISTED, newest_first);
+            posts.truncate(LISTED);
+        }
+        posts.sort_unstable_by_key(newest_first);
+        Ok(posts)
+    };
+    let (liked, viewed) = (posts("liked")?, posts("viewed")?);
+    let (searched, opened) = texts_between(tx, member.key, member.measured, Timestamp::MAX)?;
+    Ok((Acts { liked, viewed, searched, opened }, seen))
 }
 
 /// Returns the acts of a member from `measured` on and before `until`, for the operator's evaluation of feeds.
@@ -361,16 +383,6 @@ pub(crate) fn acts(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Acts, StoreEr
 pub(crate) fn acts_before(
     tx: &mut dyn Tx,
     _: crate::account::Operator,
-    member: MemberKey,
-    measured: Timestamp,
-    until: Timestamp,
-) -> Result<Acts, StoreError> {
-    acts_between(tx, member, measured, until)
-}
-
-// A key is no proof, so this is private: `acts` takes the proof of the member and `acts_before` that of the operator.
-fn acts_between(
-    tx: &mut dyn Tx,
     member: MemberKey,
     measured: Timestamp,
     until: Timestamp,
@@ -384,7 +396,23 @@ fn acts_between(
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     };
     let (liked, viewed) = (posts("liked")?, posts("viewed")?);
-    let mut texts = |sql: &str| -> Result<Vec<(String, Timestamp)>, StoreError> {
+    let (searched, opened) = texts_between(tx, member, measured, until)?;
+    Ok(Acts { liked, viewed, searched, opened })
+}
+
+/// Texts with the times of the acts that they are from.
+type Texts = Vec<(String, Timestamp)>;
+
+/// Returns the searches and the opened newsfeeds of a member from `measured` on and before `until`.
+// A key is no proof, so this is private: `acts_and_seen` takes the proof of the member and `acts_before` that of the
+// operator.
+fn texts_between(
+    tx: &mut dyn Tx,
+    member: MemberKey,
+    measured: Timestamp,
+    until: Timestamp,
+) -> Result<(Texts, Texts), StoreError> {
+    let mut texts = |sql: &str| -> Result<Texts, StoreError> {
         let rows = tx.rows(sql, &[member.into(), measured.into(), until.into(), LIST_MAX.into()])?;
         rows.into_iter().map(|mut row| Ok((row.take(0)?, row.take(1)?))).collect()
     };
@@ -396,5 +424,5 @@ fn acts_between(
         "SELECT newsfeed, date FROM opened WHERE member = $1 AND date >= $2 AND date < $3
          ORDER BY date DESC, key DESC LIMIT $4",
     )?;
-    Ok(Acts { liked, viewed, searched, opened })
+    Ok((searched, opened))
 }

@@ -74,6 +74,7 @@ impl Vectors {
     }
 
     /// Returns the vector at a position.
+    #[inline]
     pub fn at(&self, place: usize) -> &[i16] {
         &self.values[place * self.dimensions..][..self.dimensions]
     }
@@ -83,6 +84,19 @@ impl Vectors {
         self.at(word as usize)
     }
 
+    /// Calls `each` with the inner product of `vector` and each of the vectors, in order, in units of the square of
+    /// [`ONE`].
+    pub fn for_each_product(&self, vector: &[i16], mut each: impl FnMut(i32)) {
+        match (<&[i16; 64]>::try_from(vector), self.values.as_chunks::<64>()) {
+            (Ok(vector), (all, [])) => {
+                for other in all {
+                    each(product_of(vector, other));
+                }
+            }
+            _ => self.all().for_each(|other| each(product(vector, other))),
+        }
+    }
+
     /// Returns the components of a word's vector, from -1 to 1.
     pub(crate) fn components(&self, word: u32) -> impl Iterator<Item = f32> {
         self.get(word).iter().map(|x| f32::from(*x) / ONE)
@@ -90,8 +104,23 @@ impl Vectors {
 }
 
 /// Returns the inner product of two stored vectors, in units of the square of [`ONE`].
-pub fn product(a: &[i16], b: &[i16]) -> i32 {
+pub(crate) fn product(a: &[i16], b: &[i16]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
+}
+
+/// Returns the inner product of two vectors with a constant number of dimensions. It is inlined, so that a vector that
+/// is compared with many others stays in registers.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "otherwise the loop is not inlined, which takes three times the time"
+)]
+fn product_of<const N: usize>(a: &[i16; N], b: &[i16; N]) -> i32 {
+    let mut sum = 0;
+    for at in 0..N {
+        sum += i32::from(a[at]) * i32::from(b[at]);
+    }
+    sum
 }
 
 /// Returns the similarity of two words whose vectors have this product: the cosine of the angle between them, or 0 if
@@ -114,6 +143,21 @@ mod tests {
         let cosine = |a, b| similarity(product(vectors.get(a), vectors.get(b)));
         assert!((cosine(0, 1) - 1.0).abs() < 1e-4);
         assert!(cosine(0, 2) < 1e-4 && cosine(0, 3) < f32::EPSILON);
+    }
+
+    #[test]
+    fn the_products_with_all_vectors_are_those_with_each() {
+        for dimensions in [3, 64] {
+            let mut random = crate::Random::new(1);
+            let mut vectors = Vectors::none(dimensions);
+            for _ in 0..3 {
+                let components = (0..dimensions).map(|_| f32::from(u8::try_from(random.below(100)).unwrap()));
+                vectors.push(&components.collect::<Vec<f32>>());
+            }
+            let mut products = Vec::new();
+            vectors.for_each_product(vectors.at(1), |product| products.push(product));
+            assert_eq!(products, [0, 1, 2].map(|other| product(vectors.at(1), vectors.at(other))));
+        }
     }
 
     #[test]

@@ -115,7 +115,9 @@ fn recency_counts_the_later_posts_of_a_topic() {
     let index = index(None, vec![both, none, row_at(3, 3, "a"), row_at(4, 4, "a"), row_at(5, 5, "b")], &[]);
     // Newest first: 5, 4, 3, 2 and 1.
     assert_eq!(later_of_topics(&index.items), [0, 0, 1, 3, 2]);
-    assert_eq!([6, 5, 3, 0].map(|time| index.newer_than(Timestamp::from_millis(time))), [0, 0, 2, 5]);
+    let newer = |time, before| index.newer_than(Timestamp::from_millis(time), before);
+    assert_eq!([6, 5, 3, 0].map(|time| newer(time, 0)), [0, 0, 2, 5]);
+    assert_eq!([(3, 2), (1, 2), (0, 3), (0, 5)].map(|(time, before)| newer(time, before)), [2, 4, 5, 5]);
 }
 
 #[test]
