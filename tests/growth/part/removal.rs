@@ -1,0 +1,78 @@
+//! The removal of a member with many acts: the request, the deletion of the acts, and the waits of other writes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tidings_core::account::Caller;
+use tidings_core::{Tidings, analysis, profile};
+
+use super::Range;
+use crate::table::Growth::{Any, AtMost, Flat, NLogN};
+use crate::table::Report;
+use crate::world::{World, sign_up};
+use crate::{Result, cost};
+
+const PART: &str = "removal";
+/// The longest that another write may wait.
+const LONGEST_MS: f64 = 50.0;
+/// How long waits are measured without a removal.
+const CALM: Duration = Duration::from_secs(2);
+/// How often the database is asked whether the acts are deleted.
+const POLL: Duration = Duration::from_millis(20);
+
+/// The tables with the rows of the member, and the values. Each has a quarter of the rows.
+const ROWS: [(&str, &str); 4] = [
+    ("liked (member, post, date)", "key, n * 7919 % 1000003, n"),
+    ("viewed (member, post, date)", "key, n * 7919 % 1000003, n"),
+    ("moved_act (member, date, act)", "key, n, n"),
+    ("log (member, key, request)", "key, n, 1"),
+];
+
+pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result<()> {
+    let id = format!("member{}", rows.size);
+    sign_up(&world.open()?, &id)?;
+    for (table, values) in ROWS {
+        let sql = format!("INSERT INTO {table} SELECT {values} FROM number JOIN member ON id = '{id}'");
+        world.fill(&sql, 0, rows.size / 4)?;
+    }
+    let mut add = |what, growth, cost| report.add(PART, what, growth, cost);
+    let tidings = world.start()?;
+    add("longest wait of a write before it", Any, Some(waits(&tidings, || Ok(thread::sleep(CALM)))?));
+    let (removed, cost) = cost::once(|| profile::remove_mine(&tidings, &Caller::Member(id)));
+    removed?;
+    add("remove_mine", Flat, Some(cost));
+    drop(tidings);
+    // Retention deletes the acts when a service starts, and every ten minutes.
+    let tidings = world.start()?;
+    let began = Instant::now();
+    let longest = waits(&tidings, || {
+        while world.number("SELECT count(*) FROM removed_member")? > 0 {
+            thread::sleep(POLL);
+        }
+        Ok(())
+    })?;
+    add("until the acts are deleted (real time)", NLogN, Some(began.elapsed()));
+    add("longest wait of a write meanwhile", AtMost(LONGEST_MS), Some(longest));
+    Ok(())
+}
+
+/// Returns the longest wait of consecutive writes while `work` runs.
+fn waits(tidings: &Tidings, work: impl FnOnce() -> Result<()>) -> Result<Duration> {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut longest = Duration::ZERO;
+            while !done.load(Ordering::Acquire) {
+                let began = Instant::now();
+                analysis::insert_device(tidings, "pc").wait()?;
+                longest = longest.max(began.elapsed());
+            }
+            Ok::<_, tidings_core::Error>(longest)
+        });
+        let result = work();
+        done.store(true, Ordering::Release);
+        let longest = writer.join().map_err(|_| "the writer panicked")??;
+        result.map(|()| longest)
+    })
+}
