@@ -88,7 +88,6 @@ fn run(arguments: &Arguments) -> Result<bool> {
     let mut report = Report::new(sizes);
     for part in Part::value_variants() {
         if arguments.parts.is_empty() || arguments.parts.contains(part) {
-            eprintln!("measuring {}", part.name());
             part.measure(&World::new(&arguments.directory)?, &mut report)?;
         }
     }

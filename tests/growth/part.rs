@@ -51,6 +51,7 @@ impl Part {
         let mut posts = posts::Posts::new();
         let mut before = 0;
         for size in report.sizes.clone() {
+            eprintln!("{}, {size} rows", self.name());
             let rows = Range { before, size };
             match self {
                 Self::Posts => posts.measure(world, rows, report),

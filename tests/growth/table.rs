@@ -82,14 +82,12 @@ impl Report {
             .zip(&row.costs_ms)
             .filter_map(|(n, cost)| Some((whole(*n), (*cost)?)))
             .collect();
-        let Some(((least, first), (most, last))) = measured.first().copied().zip(measured.last().copied())
-        else {
-            return;
-        };
-        row.ratio = Some(last / first);
+        let (Some((small, low)), Some((large, high))) = (measured.first(), measured.last()) else { return };
+        let n_log_n = |n: f64| n * n.log2();
+        row.ratio = Some(high / low);
         row.as_expected = match growth {
-            Growth::Flat => last <= first * TOLERANCE,
-            Growth::NLogN => last <= first * TOLERANCE * (most * most.log2()) / (least * least.log2()),
+            Growth::Flat => *high <= low * TOLERANCE,
+            Growth::NLogN => *high <= low * TOLERANCE * n_log_n(*large) / n_log_n(*small),
             Growth::AtMost(bound) => measured.iter().all(|(_, cost)| *cost <= bound),
             Growth::Any => true,
         };
@@ -168,7 +166,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

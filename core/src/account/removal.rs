@@ -23,6 +23,17 @@ const ACTS: [(&str, &str); 5] = [
     ("moved_act", "member, date, act"),
 ];
 
+/// The weight of a row of feedback or of the log in a batch. Unlike acts, which are next to each other, each is on a page
+/// of its own.
+const SCATTERED: u64 = 8;
+
+/// Changes up to a number of rows of a removed member, and returns their number.
+type Step = fn(&mut dyn Tx, MemberKey, u64) -> Result<u64, StoreError>;
+
+/// What a removed member leaves: how it is deleted, and the weight of a row.
+const STEPS: [(Step, u64); 3] =
+    [(delete_acts, 1), (sql::disown_feedback, SCATTERED), (log::disown, SCATTERED)];
+
 /// The number of acts that the transaction of the removal deletes: all acts of most members.
 const DELETED_AT_ONCE: u64 = 1_000;
 
@@ -43,20 +54,23 @@ pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
 }
 
 /// Deletes up to `limit` rows that removed members have left, or makes them anonymous. Returns whether there may be
-/// more.
+/// more. A limit below [`SCATTERED`] may change nothing.
 pub(crate) fn delete_remains(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreError> {
     let mut left = limit;
     while left > 0 {
         let Some(key) = sql::next(tx)? else { return Ok(false) };
-        let mut rows = 0;
-        for step in [delete_acts, sql::disown_feedback, log::disown] {
-            rows += step(tx, key, left - rows)?;
+        let (mut used, mut finished) = (0, true);
+        for (step, weight) in STEPS {
+            let most = (left - used) / weight;
+            let rows = step(tx, key, most)?;
+            used += rows * weight;
+            finished &= rows < most;
         }
-        if rows < left {
+        if finished {
             sql::finish(tx, key)?;
         }
         // A member without rows counts as one, which bounds the members of a batch.
-        left = left.saturating_sub(rows.max(1));
+        left -= used.max(1);
     }
     Ok(true)
 }

@@ -38,7 +38,11 @@ pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result
     }
     let mut add = |what, growth, cost| report.add(PART, what, growth, cost);
     let tidings = world.start()?;
-    add("longest wait of a write before it", Any, Some(waits(&tidings, || Ok(thread::sleep(CALM)))?));
+    let calm = || {
+        thread::sleep(CALM);
+        Ok(())
+    };
+    add("longest wait of a write before it", Any, Some(waits(&tidings, calm)?));
     let (removed, cost) = cost::once(|| profile::remove_mine(&tidings, &Caller::Member(id)));
     removed?;
     add("remove_mine", Flat, Some(cost));
