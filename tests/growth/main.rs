@@ -88,7 +88,11 @@ fn run(arguments: &Arguments) -> Result<bool> {
     let mut report = Report::new(sizes);
     for part in Part::value_variants() {
         if arguments.parts.is_empty() || arguments.parts.contains(part) {
-            part.measure(&World::new(&arguments.directory)?, &mut report)?;
+            let measured =
+                World::new(&arguments.directory).and_then(|world| part.measure(&world, &mut report));
+            if let Err(error) = measured {
+                report.failures.push(format!("{}: {error}", part.name()));
+            }
         }
     }
     if arguments.json {
@@ -97,5 +101,5 @@ fn run(arguments: &Arguments) -> Result<bool> {
         print!("{}", report.table());
     }
     // The figures of so few rows are meaningless.
-    Ok(report.is_as_expected() || !arguments.bench)
+    Ok(report.failures.is_empty() && (report.is_as_expected() || !arguments.bench))
 }

@@ -52,11 +52,13 @@ struct Row {
 pub(crate) struct Report {
     pub(crate) sizes: Vec<u64>,
     rows: Vec<Row>,
+    /// The parts that could not be measured, with the error.
+    pub(crate) failures: Vec<String>,
 }
 
 impl Report {
     pub(crate) fn new(sizes: Vec<u64>) -> Self {
-        Self { sizes, rows: Vec::new() }
+        Self { sizes, rows: Vec::new(), failures: Vec::new() }
     }
 
     /// Adds the cost of an operation at the next size.
@@ -139,6 +141,9 @@ impl Report {
             }
             text.push_str(shown.trim_end());
             text.push('\n');
+        }
+        for failure in &self.failures {
+            let _ = writeln!(text, "failed: {failure}");
         }
         text
     }

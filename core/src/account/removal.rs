@@ -34,8 +34,8 @@ type Step = fn(&mut dyn Tx, MemberKey, u64) -> Result<u64, StoreError>;
 const STEPS: [(Step, u64); 3] =
     [(delete_acts, 1), (sql::disown_feedback, SCATTERED), (log::disown, SCATTERED)];
 
-/// The number of acts that the transaction of the removal deletes: all acts of most members.
-const DELETED_AT_ONCE: u64 = 1_000;
+/// The number of acts that the transaction of the removal deletes: all acts of many members.
+const DELETED_AT_ONCE: u64 = 300;
 
 /// Removes a member with their lists and their interest.
 ///

@@ -171,6 +171,7 @@ impl Janitor {
             }
             let fits = if began.elapsed() > BATCH_TIME { batch / 2 } else { batch * 2 };
             batch = fits.clamp(*BATCH.start(), *BATCH.end());
+            self.store.copy_wal()?;
             self.rest(PAUSE);
         }
         Ok(())

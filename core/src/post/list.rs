@@ -86,9 +86,14 @@ fn select(
     limit: i64,
 ) -> Result<Vec<Post>, StoreError> {
     let labelled = if topic.is_some() { "JOIN label l ON l.post = p.key AND l.name = $4" } else { "" };
+    // The inner query selects the page by short columns, because it reads all posts of a topic; the outer one reads only
+    // the posts of the page completely.
     let sql = format!(
-        "SELECT {} FROM post p JOIN post_stats s ON s.post = p.key {labelled}
-         WHERE (p.date, p.id) < ($1, $2) ORDER BY p.date DESC, p.id DESC LIMIT $3",
+        "WITH page AS MATERIALIZED (
+             SELECT p.key FROM post p {labelled}
+             WHERE (p.date, p.id) < ($1, $2) ORDER BY p.date DESC, p.id DESC LIMIT $3)
+         SELECT {} FROM page JOIN post p ON p.key = page.key JOIN post_stats s ON s.post = p.key
+         ORDER BY p.date DESC, p.id DESC",
         Post::COLUMNS
     );
     let args = [before.date.into(), (&before.id).into(), limit.into(), Arg::from(topic)];
