@@ -10,7 +10,7 @@ use tidings_core::{Tidings, analysis, profile};
 use super::Range;
 use crate::table::Growth::{Any, AtMost, NLogN};
 use crate::table::Report;
-use crate::world::{World, sign_up};
+use crate::world::{NOW_MS, World, sign_up};
 use crate::{Result, cost};
 
 const PART: &str = "removal";
@@ -26,13 +26,16 @@ const ROWS: [(&str, &str); 4] = [
     ("liked (member, post, date)", "key, n * 61803399 % 100000007, n"),
     ("viewed (member, post, date)", "key, n * 61803399 % 100000007, n"),
     ("moved_act (member, date, act)", "key, n, n"),
-    ("log (member, key, request)", "key, n, 1"),
+    ("log (member, key, request)", "key, {first} - n, 1"),
 ];
 
 pub(super) fn measure(world: &World, rows: Range, report: &mut Report) -> Result<()> {
     let id = format!("member{}", rows.size);
     sign_up(&world.open()?, &id)?;
     for (table, values) in ROWS {
+        // Log lines of today, apart from those of the other sizes.
+        let first = NOW_MS * 16_384 - i64::try_from(rows.size)?;
+        let values = values.replace("{first}", &first.to_string());
         let sql = format!("INSERT INTO {table} SELECT {values} FROM number JOIN member ON id = '{id}'");
         world.fill(&sql, 0, rows.size / 4)?;
     }
