@@ -14,7 +14,7 @@ use crate::Tidings;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::id::MemberKey;
-use crate::store::{StoreError, Topic, Tx};
+use crate::store::{StoreError, Tx};
 use crate::text;
 use token::Claims;
 
@@ -22,6 +22,7 @@ mod authority;
 pub(crate) mod import;
 mod members;
 pub(crate) mod password;
+pub(crate) mod removal;
 pub(crate) mod roster;
 mod session;
 mod shown;
@@ -34,6 +35,7 @@ pub use authority::Operator;
 pub(crate) use authority::{Admin, Identity, Member, MemberRecord, find};
 pub use import::import_members;
 pub use members::{MEMBERS_MAX, MemberEntry, MemberQuery, Members, list, set_password};
+pub(crate) use removal::remove;
 pub use roster::{Roster, RosterMember, RosterReport, import_roster, roster};
 pub(crate) use session::register;
 pub use session::{
@@ -241,23 +243,6 @@ pub(crate) fn revoke_everybodys_tokens(tx: &mut dyn Tx, _: Operator) -> Result<(
     for mut member in members {
         revoke_tokens(tx, member.take(0)?)?;
     }
-    Ok(())
-}
-
-/// Removes a member with their lists and their interest.
-///
-/// # Errors
-/// `last administrator` if no administrator who can sign in would remain.
-pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
-    require_another_administrator(tx, member)?;
-    tx.run("DELETE FROM member WHERE key = $1", &[member.key.into()])?;
-    tx.touch(Topic::Members);
-    // The access log shows the member as `removed` from now on. `analysis::log` detaches their lines later, in small
-    // steps.
-    tx.run("INSERT INTO removed_member (key) VALUES ($1)", &[member.key.into()])?;
-    // Reports on past days name the day's visitors.
-    tx.touch(Topic::History);
-    tx.touch(Topic::Counts);
     Ok(())
 }
 

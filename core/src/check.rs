@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::account::Operator;
+use crate::account::{Operator, removal};
 use crate::analysis::recount as figures;
 pub use crate::cancel::CancelFlag;
 use crate::clock::Clock;
@@ -117,7 +117,7 @@ struct Derived {
 }
 
 /// All kinds in the order of repair. The rows of a kind may depend on rows of the kinds before it.
-const DERIVED: [Derived; 8] = [
+const DERIVED: [Derived; 9] = [
     Derived {
         name: "posts",
         right: "their number is as counted",
@@ -135,6 +135,12 @@ const DERIVED: [Derived; 8] = [
         right: "each counts the posts of its topic",
         wrong: |database, _| posts::wrong_categories(database),
         repair: |database, _| posts::count_categories(database),
+    },
+    Derived {
+        name: "acts",
+        right: "each is of a member, or of a removed member and will be deleted",
+        wrong: |database, _| removal::wrong_owners(database),
+        repair: |database, _| removal::remove_unknown(database),
     },
     Derived {
         name: "likes_and_views",

@@ -107,7 +107,7 @@ pub fn list(tidings: &Tidings, caller: &Caller) -> Result<FeedbackList> {
     let identity = caller.identify(tidings);
     tidings.store().read(|tx| {
         let admin = identity.admin(tx)?;
-        Ok(FeedbackList { feedback_list: sql::list(tx, &admin, FeedbackState::Done, i64::MAX, LIST_MAX)? })
+        Ok(FeedbackList { feedback_list: sql::list(tx, &admin, true, i64::MAX, LIST_MAX)? })
     })
 }
 
@@ -127,14 +127,13 @@ pub struct FeedbackPage {
 /// `bad token`, `Not admin`; `Not found` if no feedback has the id `after`.
 pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>) -> Result<FeedbackPage> {
     let identity = caller.identify(tidings);
-    let least = if all { FeedbackState::Done } else { FeedbackState::Open };
     tidings.store().read(|tx| {
         let admin = identity.admin(tx)?;
         let before = match after {
             Some(id) => sql::key(tx, &admin, id)?.ok_or(Error::NotFound)?,
             None => i64::MAX,
         };
-        let mut feedback = sql::list(tx, &admin, least, before, LIST_MAX + 1)?;
+        let mut feedback = sql::list(tx, &admin, all, before, LIST_MAX + 1)?;
         let most = usize::try_from(LIST_MAX).unwrap_or(usize::MAX);
         let more = feedback.len() > most;
         feedback.truncate(most);
@@ -181,18 +180,14 @@ mod sql {
         Ok(())
     }
 
-    /// Returns feedback with a key less than `before` whose `activation` is at least that of `least`, newest first.
+    /// Returns feedback with a key less than `before`, either open feedback only or `all`, newest first.
     pub(super) fn list(
         tx: &mut dyn Tx,
         _: &Admin<'_>,
-        least: FeedbackState,
+        all: bool,
         before: i64,
         limit: i64,
     ) -> Result<Vec<Feedback>, StoreError> {
-        // Keys increase with each insertion, and feedback is never deleted.
-        let sql = "SELECT f.id, f.type, f.post, m.id, f.date, f.notice, f.activation
-                   FROM feedback f LEFT JOIN member m ON m.key = f.member
-                   WHERE f.activation >= $1 AND f.key < $2 ORDER BY f.key DESC LIMIT $3";
         let feedback = |mut row: Row| {
             Ok(Feedback {
                 id: row.take(0)?,
@@ -204,7 +199,19 @@ mod sql {
                 activation: row.take(6)?,
             })
         };
-        tx.rows(sql, &[least.into(), before.into(), limit.into()])?.into_iter().map(feedback).collect()
+        tx.rows(&page(all), &[before.into(), limit.into()])?.into_iter().map(feedback).collect()
+    }
+
+    /// Returns the statement of [`list`].
+    pub(super) fn page(all: bool) -> String {
+        // Keys increase with each insertion, and feedback is never deleted. Only a statement that names the state can
+        // use the index of open feedback.
+        let state = if all { "" } else { "f.activation = 1 AND" };
+        format!(
+            "SELECT f.id, f.type, f.post, m.id, f.date, f.notice, f.activation
+             FROM feedback f LEFT JOIN member m ON m.key = f.member
+             WHERE {state} f.key < $1 ORDER BY f.key DESC LIMIT $2"
+        )
     }
 
     /// Returns the key of the feedback with this id.

@@ -410,6 +410,15 @@ impl Store {
         self.readers.empty_wal()
     }
 
+    /// Copies the write-ahead log into the file as far as no reader prevents it, without blocking writes. A thread that
+    /// writes much calls it, because otherwise the writer copies the log while other writes wait.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) fn copy_wal(&self) -> Result<(), StoreError> {
+        self.readers.copy_wal()
+    }
+
     /// Returns the versions of all topics, for a thread that waits for changes.
     pub(crate) fn versions(&self) -> Arc<watch::Versions> {
         Arc::clone(&self.versions)

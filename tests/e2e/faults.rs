@@ -18,6 +18,7 @@ mod kill;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod power;
 mod processes;
+mod removal;
 mod replaced;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod shim;

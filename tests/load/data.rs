@@ -50,13 +50,30 @@ pub(crate) fn word(mut rank: u64) -> String {
 
 /// Returns the posts as JSON lines, the input of `import_posts` and `post import`.
 pub(crate) fn posts(count: usize) -> String {
-    let mut random = Random::new(1);
-    let mut lines = String::with_capacity(count * 900);
-    for number in 0..count {
-        lines.push_str(&post(number, &mut random).to_string());
-        lines.push('\n');
+    Posts::new().lines(count)
+}
+
+/// The posts, generated in parts.
+pub(crate) struct Posts {
+    random: Random,
+    next: usize,
+}
+
+impl Posts {
+    pub(crate) fn new() -> Self {
+        Self { random: Random::new(1), next: 0 }
     }
-    lines
+
+    /// Returns the next posts as JSON lines.
+    pub(crate) fn lines(&mut self, count: usize) -> String {
+        let mut lines = String::with_capacity(count * 900);
+        for number in self.next..self.next + count {
+            lines.push_str(&post(number, &mut self.random).to_string());
+            lines.push('\n');
+        }
+        self.next += count;
+        lines
+    }
 }
 
 fn post(number: usize, random: &mut Random) -> Value {

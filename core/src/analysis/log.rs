@@ -16,6 +16,7 @@ pub use request::Operation;
 pub(crate) use request::RequestKeys;
 pub(super) use request::{LoggedRequest, prune as prune_requests};
 pub(super) use scope::{LogAccess, LogScope};
+pub(crate) use sql::disown;
 
 /// The number of low bits of a line's key that number the lines of a millisecond.
 const NUMBER_BITS: u32 = 14;
@@ -28,7 +29,7 @@ pub(super) enum LogMember {
     Guest,
     /// A member who has been removed.
     Removed,
-    /// The member with this key. Lines of a removed member keep it until [`disown_removed`] changes them.
+    /// The member with this key. Lines of a removed member keep it until [`disown`] changes them.
     Member(MemberKey),
 }
 
@@ -225,21 +226,6 @@ fn entry(mut row: Row) -> Result<LogEntry, StoreError> {
     })
 }
 
-/// Changes up to `limit` lines of removed members to [`LogMember::Removed`]. Returns whether there may be more.
-pub(super) fn disown_removed(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreError> {
-    let mut left = limit;
-    while left > 0 {
-        let Some(key) = sql::next_removed(tx)? else { return Ok(false) };
-        let lines = sql::disown(tx, key, left)?;
-        if lines < left {
-            sql::disown_removed(tx, key)?;
-        }
-        // A member without lines counts as one, which bounds the members of a batch.
-        left = left.saturating_sub(lines.max(1));
-    }
-    Ok(true)
-}
-
 /// Deletes up to `limit` lines older than a time. Returns whether there may be more.
 pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<bool, StoreError> {
     Ok(sql::prune_lines(tx, first_key(before), limit)? == limit)
@@ -313,21 +299,11 @@ mod sql {
         rows.into_iter().map(|mut row| row.take(0)).collect()
     }
 
-    pub(super) fn next_removed(tx: &mut dyn Tx) -> Result<Option<MemberKey>, StoreError> {
-        tx.row("SELECT key FROM removed_member ORDER BY key LIMIT 1", &[])?
-            .map(|mut row| row.take(0))
-            .transpose()
-    }
-
-    pub(super) fn disown(tx: &mut dyn Tx, key: MemberKey, limit: u64) -> Result<u64, StoreError> {
+    /// Changes up to `limit` lines of a removed member to [`LogMember::Removed`], and returns their number.
+    pub(crate) fn disown(tx: &mut dyn Tx, key: MemberKey, limit: u64) -> Result<u64, StoreError> {
         let sql = "UPDATE log SET member = $2 WHERE key IN
                    (SELECT key FROM log WHERE member = $1 ORDER BY key LIMIT $3)";
         tx.run(sql, &[key.into(), LogMember::Removed.into(), limit.cast_signed().into()])
-    }
-
-    pub(super) fn disown_removed(tx: &mut dyn Tx, key: MemberKey) -> Result<(), StoreError> {
-        tx.run("DELETE FROM removed_member WHERE key = $1", &[key.into()])?;
-        Ok(())
     }
 
     pub(super) fn prune_lines(tx: &mut dyn Tx, before: i64, limit: u64) -> Result<u64, StoreError> {

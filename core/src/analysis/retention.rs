@@ -1,4 +1,4 @@
-//! Deletes expired data in the background, in batches that occupy the writer for only a few milliseconds.
+//! Deletes expired data, and what removed members have left, in the background, in batches that occupy the writer for only a few milliseconds.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::calendar::Calendar;
 use super::visitor::{self, DayKeys};
 use super::{State, log, trends};
+use crate::account::removal;
 use crate::clock::{Clock, DAY_MS, SECOND_MS};
 use crate::error::{Error, Result};
 use crate::store::{Store, StoreError, Tx};
@@ -141,7 +142,7 @@ impl Janitor {
         let first_day = self.calendar.local_hour(log_from).day;
         let past = self.calendar.local_hour(now - LATE_MS).day;
         [
-            self.in_batches(log::disown_removed),
+            self.in_batches(removal::delete_remains),
             self.delete_guests(past),
             self.in_batches(move |tx, limit| trends::prune(tx, now, limit)),
             self.in_batches(move |tx, limit| log::prune(tx, log_from, limit)),
@@ -170,6 +171,7 @@ impl Janitor {
             }
             let fits = if began.elapsed() > BATCH_TIME { batch / 2 } else { batch * 2 };
             batch = fits.clamp(*BATCH.start(), *BATCH.end());
+            self.store.copy_wal()?;
             self.rest(PAUSE);
         }
         Ok(())

@@ -84,6 +84,7 @@ fn a_sound_database_passes_all_checks_while_it_is_used() {
         "posts",
         "labels",
         "categories",
+        "acts",
         "likes_and_views",
         "popularity",
         "search_index",

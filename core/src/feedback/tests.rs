@@ -202,3 +202,17 @@ fn a_failing_store_is_answered_with_fail() {
     let failed = send(&service, &ben, None, &draft(None, "p"));
     assert!(matches!(&failed, Err(Error::Failed { result: "fail", .. })), "{failed:?}");
 }
+
+#[test]
+fn a_page_of_open_feedback_reads_only_open_feedback() {
+    let service = service();
+    let plan = |all: bool| {
+        let sql = format!("EXPLAIN QUERY PLAN {}", sql::page(all));
+        let rows = service.store().read(|tx| tx.rows(&sql, &[9.into(), 9.into()])).unwrap();
+        rows.into_iter().map(|mut row| row.take::<String>(3).unwrap()).collect::<Vec<_>>().join("; ")
+    };
+    let (open, all) = (plan(false), plan(true));
+    assert!(open.starts_with("SEARCH f USING INDEX feedback_open (activation=? AND key<?)"), "{open}");
+    assert!(all.starts_with("SEARCH f USING INTEGER PRIMARY KEY (rowid<?)"), "{all}");
+    assert!(![open, all].iter().any(|plan| plan.contains("TEMP B-TREE")));
+}

@@ -79,21 +79,56 @@ impl Cursor {
     }
 }
 
+/// The posts among which a page of a topic is first searched, newest first: those of a common topic are among them.
+const NEAR: i64 = 5_000;
+
 fn select(
     tx: &mut dyn Tx,
     topic: Option<&str>,
     before: &Cursor,
     limit: i64,
 ) -> Result<Vec<Post>, StoreError> {
-    let labelled = if topic.is_some() { "JOIN label l ON l.post = p.key AND l.name = $4" } else { "" };
+    if let Some(topic) = topic {
+        return select_topic(tx, topic, before, limit, NEAR);
+    }
     let sql = format!(
-        "SELECT {} FROM post p JOIN post_stats s ON s.post = p.key {labelled}
+        "SELECT {} FROM post p JOIN post_stats s ON s.post = p.key
          WHERE (p.date, p.id) < ($1, $2) ORDER BY p.date DESC, p.id DESC LIMIT $3",
         Post::COLUMNS
     );
-    let args = [before.date.into(), (&before.id).into(), limit.into(), Arg::from(topic)];
-    let used = if topic.is_some() { &args[..] } else { &args[..3] };
-    tx.rows(&sql, used)?.iter_mut().map(Post::take).collect()
+    let args = [before.date.into(), (&before.id).into(), limit.into()];
+    tx.rows(&sql, &args)?.iter_mut().map(Post::take).collect()
+}
+
+/// Returns the posts of a topic: from the `near` newest posts if they suffice, else from all posts of the topic, whose
+/// number can be large.
+fn select_topic(
+    tx: &mut dyn Tx,
+    topic: &str,
+    before: &Cursor,
+    limit: i64,
+    near: i64,
+) -> Result<Vec<Post>, StoreError> {
+    // The inner query selects the page by short columns; the outer one reads only its posts completely.
+    let sql = |posts: &str| {
+        format!(
+            "WITH page AS MATERIALIZED (
+                 SELECT p.key FROM {posts} WHERE l.post = p.key AND l.name = $4 AND (p.date, p.id) < ($1, $2)
+                 ORDER BY p.date DESC, p.id DESC LIMIT $3)
+             SELECT {} FROM page JOIN post p ON p.key = page.key JOIN post_stats s ON s.post = p.key
+             ORDER BY p.date DESC, p.id DESC",
+            Post::COLUMNS
+        )
+    };
+    let args = [before.date.into(), (&before.id).into(), limit.into(), topic.into(), Arg::from(near)];
+    // SQLite reads the tables of a CROSS JOIN in the order in which they are written.
+    let newest = "(SELECT key, date, id FROM post WHERE (date, id) < ($1, $2)
+                   ORDER BY date DESC, id DESC LIMIT $5) p CROSS JOIN label l";
+    let mut rows = tx.rows(&sql(newest), &args)?;
+    if i64::try_from(rows.len()) != Ok(limit) {
+        rows = tx.rows(&sql("label l CROSS JOIN post p"), &args[..4])?;
+    }
+    rows.iter_mut().map(Post::take).collect()
 }
 
 #[cfg(test)]
@@ -146,6 +181,28 @@ mod tests {
             (of("news"), of("sport"), of("none")),
             (vec!["c".into(), "a".into()], vec!["b".into()], vec![])
         );
+    }
+
+    #[test]
+    fn a_page_of_a_topic_does_not_depend_on_how_it_is_searched() {
+        let service = service();
+        for n in 0..12 {
+            let topic = if n % 3 == 0 { "news" } else { "sport" };
+            publish(&service, &format!("p{n}"), &format!("2025-01-{:02}", 1 + n * 7 % 12), topic);
+        }
+        let ids = |before: &Cursor, limit, near| {
+            let posts = service.store().read(|tx| select_topic(tx, "news", before, limit, near)).unwrap();
+            posts.into_iter().map(|post| (post.date, post.id)).collect::<Vec<_>>()
+        };
+        let all = ids(&Cursor::NEWEST, 9, 0);
+        assert_eq!(all.len(), 4);
+        assert!(all.is_sorted_by(|a, b| a > b));
+        for (from, limit, near) in (0..4).flat_map(|from| (1..5).map(move |n| (from, n, n * 3 - 2))) {
+            let (date, id) = all[from].clone();
+            let most = usize::try_from(limit).unwrap();
+            let expected: Vec<_> = all[from + 1..].iter().take(most).cloned().collect();
+            assert_eq!(ids(&Cursor { date, id }, limit, near), expected, "{from} {limit} {near}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Tests of reading the log page by page.
 
 use super::*;
+use crate::account::removal;
 use crate::store::Tx;
 use crate::testing::{NOW, service};
 
@@ -112,12 +113,14 @@ fn lines_of_many_removed_members_are_listed_in_order_and_changed_in_batches() {
     assert_eq!(list(), expected);
     let left =
         |tx: &mut dyn Tx| -> Result<i64> { Ok(tx.one("SELECT count(*) FROM removed_member", &[])?.take(0)?) };
-    let batch =
-        service.store().write(move |tx| Ok::<_, crate::Error>((log::disown_removed(tx, 15)?, left(tx)?)));
+    let batch = service
+        .store()
+        .write(move |tx| Ok::<_, crate::Error>((removal::delete_remains(tx, 120)?, left(tx)?)));
     assert_eq!(batch.unwrap(), (true, 6), "a batch spans several members; the last one is processed again");
     assert_eq!(list(), expected);
-    let batch =
-        service.store().write(move |tx| Ok::<_, crate::Error>((log::disown_removed(tx, 15)?, left(tx)?)));
+    let batch = service
+        .store()
+        .write(move |tx| Ok::<_, crate::Error>((removal::delete_remains(tx, 120)?, left(tx)?)));
     assert_eq!((batch.unwrap(), list()), ((false, 0), expected));
 }
 

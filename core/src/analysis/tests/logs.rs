@@ -331,7 +331,7 @@ fn queries_of_the_log_use_their_indexes() {
 fn fail_a_commit(service: &Service) {
     let failed = service.store().write(|tx| {
         tx.run("PRAGMA defer_foreign_keys = ON", &[])?;
-        tx.run("INSERT INTO recent_like (member, post, date) VALUES (999, 1, 1)", &[])?;
+        tx.run("INSERT INTO label (name, post, topic) VALUES ('sea', 999, 1)", &[])?;
         Ok(())
     });
     assert!(matches!(failed, Err(Error::Store(crate::store::StoreError::Dangling))), "{failed:?}");

@@ -104,7 +104,7 @@ fn views_whose_commit_fails_are_written_with_the_next_flush() {
     assert_eq!((read(&service, &id), read(&service, &id)), (1, 2));
     let failed = service.store().write(|tx| {
         tx.run("PRAGMA defer_foreign_keys = ON", &[])?;
-        tx.run("INSERT INTO recent_like (member, post, date) VALUES (999, 1, 1)", &[])
+        tx.run("INSERT INTO label (name, post, topic) VALUES ('sea', 999, 1)", &[])
     });
     assert!(matches!(failed, Err(StoreError::Dangling)), "{failed:?}");
     assert_eq!(loaded(&service), (2, 0));

@@ -104,11 +104,21 @@ impl Readers {
 
     /// Implements [`crate::store::Store::empty_wal`] on a separate connection.
     pub(in crate::store) fn empty_wal(&self) -> Result<bool, StoreError> {
-        let connection = self.open(open)?;
         // This does most of the work and does not block writers.
-        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        let connection = self.copied_wal()?;
         connection.busy_timeout(EMPTY_WAL_WAIT)?;
         checkpoint(&connection)
+    }
+
+    /// Implements [`crate::store::Store::copy_wal`] on a separate connection.
+    pub(in crate::store) fn copy_wal(&self) -> Result<(), StoreError> {
+        self.copied_wal().map(drop)
+    }
+
+    fn copied_wal(&self) -> Result<Connection, StoreError> {
+        let connection = self.open(open)?;
+        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+        Ok(connection)
     }
 
     fn take(&self) -> Result<Connection, StoreError> {

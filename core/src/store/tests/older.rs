@@ -17,7 +17,7 @@ use crate::{Tidings, notice, post, profile, search};
 ///
 /// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
 /// [`NOW`].
-const VERSIONS: [(&str, &str); 5] = [
+const VERSIONS: [(&str, &str); 6] = [
     (
         include_str!("../sqlite/0001_initial.sql"),
         "UPDATE revision SET n = 9;
@@ -52,6 +52,7 @@ const VERSIONS: [(&str, &str); 5] = [
     (include_str!("../sqlite/0003_acts.sql"), "INSERT INTO moved_act VALUES (2, 1795100000003, 2);"),
     (include_str!("../sqlite/0004_paths.sql"), ""),
     (include_str!("../sqlite/0005_names.sql"), ""),
+    (include_str!("../sqlite/0006_acts.sql"), ""),
 ];
 
 /// Creates a database with this version of the schema.

@@ -1,0 +1,170 @@
+//! Removal of members: the account at once, and what it leaves behind in bounded steps.
+//!
+//! A member may have millions of acts. The transaction that removes the account deletes the first of them, and inserts
+//! the member's key into the table `removed_member`. Retention then deletes the others in small batches, also after a
+//! crash and in another process. Until then no operation finds them, because operations read acts by the key of an
+//! existing member, and a key is never assigned again.
+//!
+//! The likes and views of a removed member stay counted.
+
+use super::{Member, require_another_administrator};
+use crate::analysis::log;
+use crate::error::Result;
+use crate::id::MemberKey;
+use crate::store::inspect::Inspected;
+use crate::store::{StoreError, Topic, Tx};
+
+/// The tables of acts, which have a column `member`, and the columns of their primary keys.
+const ACTS: [(&str, &str); 7] = [
+    // Before the table to which recent likes move.
+    ("recent_like", "member, post"),
+    ("settled_like", "member, post"),
+    ("member_acts", "member"),
+    ("viewed", "member, post"),
+    ("searched", "key"),
+    ("opened", "key"),
+    ("moved_act", "member, date, act"),
+];
+
+/// The weight of a row of feedback or of the log in a batch. Unlike acts, which are next to each other, each is on a page
+/// of its own.
+const SCATTERED: u64 = 8;
+
+/// Changes up to a number of rows of a removed member, and returns their number.
+type Step = fn(&mut dyn Tx, MemberKey, u64) -> Result<u64, StoreError>;
+
+/// What a removed member leaves: how it is deleted, and the weight of a row.
+const STEPS: [(Step, u64); 3] =
+    [(delete_acts, 1), (sql::disown_feedback, SCATTERED), (log::disown, SCATTERED)];
+
+/// The number of acts that the transaction of the removal deletes: all acts of many members.
+const DELETED_AT_ONCE: u64 = 300;
+
+/// Removes a member with their lists and their interest.
+///
+/// # Errors
+/// `last administrator` if no administrator who can sign in would remain.
+pub(crate) fn remove(tx: &mut dyn Tx, member: &Member<'_>) -> Result<()> {
+    require_another_administrator(tx, member)?;
+    tx.run("DELETE FROM member WHERE key = $1", &[member.key.into()])?;
+    tx.touch(Topic::Members);
+    tx.run("INSERT INTO removed_member (key) VALUES ($1)", &[member.key.into()])?;
+    delete_acts(tx, member.key, DELETED_AT_ONCE)?;
+    // The access log and reports on past days, which name the day's visitors, show the member as `removed` from now on.
+    tx.touch(Topic::History);
+    tx.touch(Topic::Counts);
+    Ok(())
+}
+
+/// Deletes up to `limit` rows that removed members have left, or makes them anonymous. Returns whether there may be
+/// more. A limit below [`SCATTERED`] may change nothing.
+pub(crate) fn delete_remains(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreError> {
+    let mut left = limit;
+    while left > 0 {
+        let Some(key) = sql::next(tx)? else { return Ok(false) };
+        let (mut used, mut finished) = (0, true);
+        for (step, weight) in STEPS {
+            let most = (left - used) / weight;
+            let rows = step(tx, key, most)?;
+            used += rows * weight;
+            finished &= rows < most;
+        }
+        if finished {
+            sql::finish(tx, key)?;
+        }
+        // A member without rows counts as one, which bounds the members of a batch.
+        left -= used.max(1);
+    }
+    Ok(true)
+}
+
+/// Deletes up to `limit` acts of a removed member, and returns their number.
+fn delete_acts(tx: &mut dyn Tx, member: MemberKey, limit: u64) -> Result<u64, StoreError> {
+    let mut deleted = 0;
+    for (table, key) in ACTS {
+        deleted += sql::delete(tx, (table, key), member, limit - deleted)?;
+    }
+    Ok(deleted)
+}
+
+/// Describes each table that has rows of members who neither exist nor are being removed.
+pub(crate) fn wrong_owners(database: &Inspected) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    for table in owned() {
+        let members = database.read(|tx| sql::strangers(tx, table))?.len();
+        if members > 0 {
+            wrong.push(format!("rows of {members} unknown members in {table}"));
+        }
+    }
+    Ok(wrong)
+}
+
+/// Records the members of such rows as removed, so that retention deletes the rows.
+pub(crate) fn remove_unknown(database: &Inspected) -> Result<()> {
+    for table in owned() {
+        database.write(|tx| {
+            for member in sql::strangers(tx, table)? {
+                tx.run("INSERT INTO removed_member (key) VALUES ($1)", &[member.into()])?;
+            }
+            Ok::<_, StoreError>(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Returns the tables whose rows have a member.
+fn owned() -> impl Iterator<Item = &'static str> {
+    ACTS.iter().map(|(table, _)| *table).chain(["feedback"])
+}
+
+mod sql {
+    use super::{MemberKey, StoreError, Tx};
+
+    /// Returns a removed member who may have left rows.
+    pub(super) fn next(tx: &mut dyn Tx) -> Result<Option<MemberKey>, StoreError> {
+        let row = tx.row("SELECT key FROM removed_member ORDER BY key LIMIT 1", &[])?;
+        row.map(|mut row| row.take(0)).transpose()
+    }
+
+    /// Records that a removed member has left no rows.
+    pub(super) fn finish(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
+        tx.run("DELETE FROM removed_member WHERE key = $1", &[member.into()])?;
+        Ok(())
+    }
+
+    /// Deletes up to `limit` rows of a member from a table with this primary key, and returns their number.
+    pub(super) fn delete(
+        tx: &mut dyn Tx,
+        (table, key): (&str, &str),
+        member: MemberKey,
+        limit: u64,
+    ) -> Result<u64, StoreError> {
+        let sql = format!(
+            "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE member = $1 LIMIT $2)"
+        );
+        tx.run(&sql, &[member.into(), limit.cast_signed().into()])
+    }
+
+    /// Makes up to `limit` texts of a member's feedback anonymous, and returns their number.
+    pub(super) fn disown_feedback(tx: &mut dyn Tx, member: MemberKey, limit: u64) -> Result<u64, StoreError> {
+        let sql = "UPDATE feedback SET member = NULL
+                   WHERE key IN (SELECT key FROM feedback WHERE member = $1 LIMIT $2)";
+        tx.run(sql, &[member.into(), limit.cast_signed().into()])
+    }
+
+    /// Returns the members of a table's rows who neither exist nor are being removed. It reads one row per member.
+    pub(super) fn strangers(tx: &mut dyn Tx, table: &str) -> Result<Vec<MemberKey>, StoreError> {
+        let sql = format!(
+            "WITH RECURSIVE owner (key) AS (
+                 SELECT min(member) FROM {table}
+                 UNION ALL SELECT (SELECT min(member) FROM {table} WHERE member > owner.key) FROM owner
+                 WHERE owner.key IS NOT NULL)
+             SELECT key FROM owner WHERE key IS NOT NULL
+             EXCEPT SELECT key FROM member EXCEPT SELECT key FROM removed_member"
+        );
+        tx.rows(&sql, &[])?.into_iter().map(|mut row| row.take(0)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

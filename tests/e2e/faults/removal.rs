@@ -1,0 +1,49 @@
+//! `kill -9` while the acts of a removed member are deleted: the member stays removed, and the deletion continues.
+
+use rusqlite::Connection;
+use serde_json::json;
+use tidings_tests::{PASSWORD, Server, wait_until};
+
+use super::assert_intact;
+
+/// The number of likes of the member: several seconds of deletion.
+const LIKES: i64 = 100_000;
+
+#[test]
+fn the_acts_of_a_removed_member_are_deleted_across_kills() {
+    let mut server = Server::start();
+    let (ann, ben) = (server.member("ann"), server.member("ben"));
+    server.kill();
+    let connection = Connection::open(server.database()).unwrap();
+    let insert = "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
+                  INSERT INTO settled_like (member, post, date) SELECT key, n, n FROM number JOIN member ON id = ?2";
+    connection.execute(insert, (LIKES, "ann")).unwrap();
+    connection.execute(insert, (7, "ben")).unwrap();
+    server.restart();
+    assert_eq!(ann.get("/remove_mine").outcome(), "200 success");
+
+    let count = |table: &str| -> i64 {
+        connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+    };
+    for deleted in [0, LIKES / 50, LIKES / 10] {
+        server.kill();
+        assert_intact(server.database());
+        let _ = server.cli(["check"]).succeeded();
+        let before = count("liked");
+        server.restart();
+        assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found");
+        let credentials = json!({ "id": "ann", "pw": PASSWORD });
+        assert_eq!(server.anyone().post("/sign_in", credentials).outcome(), "200 No member");
+        wait_until("acts are deleted", || {
+            let likes = count("liked");
+            likes == 7 || before - likes > deleted
+        });
+    }
+    wait_until("all acts are deleted", || count("removed_member") == 0);
+    assert_eq!(count("liked"), 7);
+    let new = server.member("ann").get("/get_specific_userinfo/1").succeeded();
+    assert_eq!(new.list("fav_list").len(), 0);
+    let _ = ben.get("/get_userinfo").succeeded();
+    assert!(server.stop().status.success());
+    assert_intact(server.database());
+}

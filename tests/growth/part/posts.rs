@@ -1,0 +1,110 @@
+//! Posts: import, start, search and feeds.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use tidings_core::account::Caller;
+use tidings_core::import::to_the_end;
+use tidings_core::newsfeed::{self, Page};
+use tidings_core::post::{self, ListQuery};
+use tidings_core::{Tidings, search};
+
+use super::Range;
+use crate::data::{self, TOPICS};
+use crate::table::Growth::{Flat, NLogN};
+use crate::table::Report;
+use crate::world::{World, ann, insert_post};
+use crate::{Result, cost};
+
+const PART: &str = "posts";
+/// The number of posts of an import.
+const CHUNK: u64 = 20_000;
+/// How often the feeds are asked for a new post.
+const POLL: Duration = Duration::from_millis(20);
+
+/// The posts that are not imported yet.
+pub(super) struct Posts(data::Posts);
+
+impl Posts {
+    pub(super) fn new() -> Self {
+        Self(data::Posts::new())
+    }
+
+    pub(super) fn measure(&mut self, world: &World, rows: Range, report: &mut Report) -> Result<()> {
+        let (tidings, mut taken, mut rest) = (world.open()?, Duration::ZERO, rows.size - rows.before);
+        while rest > 0 {
+            let lines = self.0.lines(usize::try_from(rest.min(CHUNK))?);
+            let (done, cost) =
+                cost::once(|| post::import(&tidings, &Caller::Operator, lines.as_bytes(), &mut to_the_end));
+            done?;
+            taken += cost;
+            rest -= rest.min(CHUNK);
+        }
+        let each = taken / u32::try_from(rows.size - rows.before)?;
+        report.add(PART, "import, per post", Flat, Some(each));
+        drop(tidings);
+        measure(world, rows, report)
+    }
+}
+
+fn measure(world: &World, rows: Range, report: &mut Report) -> Result<()> {
+    let mut add = |what, growth, cost| report.add(PART, what, growth, cost);
+    let first = Page::default();
+    let (tidings, starting) = cost::once(|| -> Result<Tidings> {
+        let tidings = world.start()?;
+        newsfeed::popular(&tidings, &first)?;
+        Ok(tidings)
+    });
+    let tidings = tidings?;
+    add("start, to the first feed", NLogN, Some(starting));
+
+    let name = format!("zyx{}", rows.size);
+    let (id, following) = cost::once(|| -> Result<String> {
+        let id = insert_post(&tidings, &name, &name)?;
+        while newsfeed::topic(&tidings, &Caller::Guest, &name, &first)?.posts().next().is_none() {
+            sleep(POLL);
+        }
+        Ok(id)
+    });
+    let id = id?;
+    add("a new post until feeds show it", NLogN, Some(following));
+
+    add("search for a word of one post", Flat, cost::each(|| search::run(&tidings, &name, 10)));
+    let common = data::word(1);
+    add("search for a common word", NLogN, cost::each(|| search::run(&tidings, &common, 10)));
+    let topic = TOPICS[0];
+    add("the same within a topic", NLogN, cost::each(|| search::in_category(&tidings, topic, &common, 10)));
+    add("sites with a common word", NLogN, cost::each(|| search::domains(&tidings, &common)));
+
+    add("get_post", Flat, cost::each(|| post::get(&tidings, &id)));
+    add("list of posts", Flat, cost::each(|| post::list(&tidings, &ListQuery::default())));
+    let of_topic = ListQuery { topic: Some(topic), ..ListQuery::default() };
+    add("list of posts of a topic", Flat, cost::each(|| post::list(&tidings, &of_topic)));
+    add("list of topics", Flat, cost::each(|| post::categories(&tidings)));
+
+    add("popular feed", Flat, cost::each(|| newsfeed::popular(&tidings, &first)));
+    add("topic feed", Flat, cost::each(|| newsfeed::topic(&tidings, &Caller::Guest, topic, &first)));
+    for post in newsfeed::popular(&tidings, &Page { limit: Some(30), ..first })?.posts() {
+        post::view(&tidings, &ann(), &post.id).wait()?;
+    }
+    let mut liked = false;
+    let feed = || -> Result<()> {
+        let act = if liked { post::unlike } else { post::like };
+        act(&tidings, &ann(), &id).wait()?;
+        liked = !liked;
+        newsfeed::recommended(&tidings, &ann(), &first)?;
+        Ok(())
+    };
+    add("a like and the member's feed after it", NLogN, cost::each(feed));
+    drop(tidings);
+
+    // Without the feeds, whose update would be part of the cost.
+    let tidings = world.open()?;
+    let mut count = 0;
+    let insert = || {
+        count += 1;
+        insert_post(&tidings, &format!("{name}-{count}"), topic)
+    };
+    add("insert_post", Flat, cost::each(insert));
+    Ok(())
+}
