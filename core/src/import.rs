@@ -33,8 +33,10 @@ pub const ERRORS_MAX: usize = 1_000;
 
 /// Maximum size of a batch in bytes of text, which bounds the memory of an import.
 const BATCH_BYTES: usize = 1 << 20;
-/// The number of lines of the first batch. The following ones grow as long as their lines fit into their time.
+/// The number of lines of the first batch, and its size in bytes. The following ones grow while their lines fit into
+/// their time.
 const FIRST_BATCH: usize = 250;
+const FIRST_BYTES: usize = 256 << 10;
 
 /// A callback that receives the number of processed records after each batch and returns whether to continue.
 pub type Progress<'p> = &'p mut dyn FnMut(u64) -> ControlFlow<()>;
@@ -266,6 +268,7 @@ struct Import<'t, K: Kind> {
     bytes: usize,
     /// The number of lines that probably fit into the time of a batch.
     size: usize,
+    bytes_max: usize,
     written: Option<Pending<Written<K::Line>>>,
     done: u64,
     stopped: bool,
@@ -282,6 +285,7 @@ impl<'t, K: Kind> Import<'t, K> {
             batch: Vec::new(),
             bytes: 0,
             size: FIRST_BATCH.min(K::BATCH),
+            bytes_max: FIRST_BYTES,
             written: None,
             done: 0,
             stopped: false,
@@ -310,7 +314,11 @@ impl<'t, K: Kind> Import<'t, K> {
                 self.done += 1;
             }
         }
-        if self.batch.len() >= self.size || self.bytes >= BATCH_BYTES { self.write_batch() } else { Ok(()) }
+        if self.batch.len() >= self.size || self.bytes >= self.bytes_max {
+            self.write_batch()
+        } else {
+            Ok(())
+        }
     }
 
     /// Submits the current batch after the previous one is written.
@@ -344,11 +352,12 @@ impl<'t, K: Kind> Import<'t, K> {
         self.report.totals.updated += updated;
         self.report.totals.skipped += skipped;
         let done = inserted + updated + skipped + errors.len() as u64;
-        self.size = if left.is_empty() {
-            (self.size * 2).min(K::BATCH)
+        if left.is_empty() {
+            self.size = (self.size * 2).min(K::BATCH);
+            self.bytes_max = (self.bytes_max * 2).min(BATCH_BYTES);
         } else {
-            usize::try_from(done).unwrap_or(K::BATCH).clamp(1, K::BATCH)
-        };
+            self.size = usize::try_from(done).unwrap_or(K::BATCH).clamp(1, K::BATCH);
+        }
         self.done += done;
         for error in errors {
             self.report.refuse(error);
