@@ -16,7 +16,7 @@ use crate::clock;
 use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::Result;
-use crate::import::{self, Kind, MoveReport, Progress, Written};
+use crate::import::{self, BatchTime, Kind, MoveReport, Progress, Written};
 use crate::newsfeed;
 use crate::post;
 use crate::search::{ListedSearch, Search};
@@ -131,14 +131,8 @@ impl ActImport {
     /// # Errors
     /// Fails if the store fails.
     #[cfg(feature = "demo")]
-    pub(crate) fn write_all(&self, tx: &mut dyn Tx, admin: &Admin<'_>, mut lines: Vec<Line>) -> Result<u64> {
-        let mut inserted = 0;
-        while !lines.is_empty() {
-            let written = self.write(tx, admin, lines)?;
-            inserted += written.inserted;
-            lines = written.left;
-        }
-        Ok(inserted)
+    pub(crate) fn write_all(&self, tx: &mut dyn Tx, admin: &Admin<'_>, lines: Vec<Line>) -> Result<u64> {
+        Ok(self.write(tx, admin, lines, &BatchTime::unlimited())?.inserted)
     }
 }
 
@@ -173,9 +167,15 @@ impl Line {
 
 impl Kind for ActImport {
     type Line = Line;
-    const BATCH: usize = 400;
+    const BATCH: usize = 2_000;
 
-    fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: Vec<Line>) -> Result<Written<Line>> {
-        Writer::new(self, admin).write(tx, batch)
+    fn write(
+        &self,
+        tx: &mut dyn Tx,
+        admin: &Admin<'_>,
+        batch: Vec<Line>,
+        time: &BatchTime,
+    ) -> Result<Written<Line>> {
+        Writer::new(self, admin).write(tx, batch, time)
     }
 }

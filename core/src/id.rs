@@ -1,7 +1,7 @@
 //! The identifiers of rows. An *id* is public: an [`ObjectId`] has 24 lower-case hex digits. A *key* is internal: the
 //! number of a row, which the interface never shows.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -125,7 +125,11 @@ pub(crate) fn random<const N: usize>() -> [u8; N] {
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        let digit = |digit: u8| char::from(b"0123456789abcdef"[usize::from(digit)]);
+        self.0.iter().try_for_each(|byte| {
+            f.write_char(digit(byte >> 4))?;
+            f.write_char(digit(byte & 15))
+        })
     }
 }
 

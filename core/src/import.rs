@@ -7,7 +7,6 @@
 use std::io::{self, BufRead};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 
@@ -21,9 +20,11 @@ use crate::store::{StoreError, Tx};
 pub(crate) mod csv;
 mod fields;
 mod records;
+mod time;
 
 pub(crate) use fields::{FieldKind, LineFields, fields, parse_fields};
 use records::{Record, Records};
+pub(crate) use time::BatchTime;
 
 /// Maximum size of a line or of an array element, in bytes.
 pub const LINE_MAX: usize = 1 << 20;
@@ -31,10 +32,11 @@ pub const LINE_MAX: usize = 1 << 20;
 pub const ERRORS_MAX: usize = 1_000;
 
 /// Maximum size of a batch in bytes of text, which bounds the memory of an import.
-const BATCH_BYTES: usize = 512 << 10;
-/// Maximum time that a batch spends on its rows before it lets other writes run. The search index and the disk add
-/// approximately the same time.
-pub(crate) const BATCH_TIME: Duration = Duration::from_millis(15);
+const BATCH_BYTES: usize = 1 << 20;
+/// The number of lines of the first batch, and its size in bytes. The following ones grow while their lines fit into
+/// their time.
+const FIRST_BATCH: usize = 250;
+const FIRST_BYTES: usize = 256 << 10;
 
 /// A callback that receives the number of processed records after each batch and returns whether to continue.
 pub type Progress<'p> = &'p mut dyn FnMut(u64) -> ControlFlow<()>;
@@ -78,7 +80,7 @@ pub(crate) trait Kind: Send + Sync + 'static {
     /// Maximum number of lines in a batch.
     const BATCH: usize;
 
-    /// Writes a batch on behalf of an administrator.
+    /// Writes a batch on behalf of an administrator, until its time is over.
     ///
     /// # Errors
     /// When the store fails.
@@ -87,6 +89,7 @@ pub(crate) trait Kind: Send + Sync + 'static {
         tx: &mut dyn Tx,
         admin: &Admin<'_>,
         batch: Vec<Self::Line>,
+        time: &BatchTime,
     ) -> Result<Written<Self::Line>>;
 }
 
@@ -263,6 +266,9 @@ struct Import<'t, K: Kind> {
     report: Report,
     batch: Vec<K::Line>,
     bytes: usize,
+    /// The number of lines that probably fit into the time of a batch.
+    size: usize,
+    bytes_max: usize,
     written: Option<Pending<Written<K::Line>>>,
     done: u64,
     stopped: bool,
@@ -278,6 +284,8 @@ impl<'t, K: Kind> Import<'t, K> {
             report: Report::default(),
             batch: Vec::new(),
             bytes: 0,
+            size: FIRST_BATCH.min(K::BATCH),
+            bytes_max: FIRST_BYTES,
             written: None,
             done: 0,
             stopped: false,
@@ -306,50 +314,73 @@ impl<'t, K: Kind> Import<'t, K> {
                 self.done += 1;
             }
         }
-        if self.batch.len() >= K::BATCH || self.bytes >= BATCH_BYTES { self.write_batch() } else { Ok(()) }
+        if self.batch.len() >= self.size || self.bytes >= self.bytes_max {
+            self.write_batch()
+        } else {
+            Ok(())
+        }
     }
 
     /// Submits the current batch after the previous one is written.
     fn write_batch(&mut self) -> Result<()> {
-        self.settle()?;
-        let batch = std::mem::take(&mut self.batch);
+        let mut left = self.settle()?;
+        while left.len() > self.size {
+            self.submit(left);
+            left = self.settle()?;
+        }
+        // Before the lines of the current batch, so that lines about the same record stay in order.
+        left.append(&mut self.batch);
         self.bytes = 0;
-        self.submit(batch);
+        self.submit(left);
         Ok(())
     }
 
     fn submit(&mut self, batch: Vec<K::Line>) {
         let (identity, kind) = (self.identity.clone(), Arc::clone(&self.kind));
+        let waiting = self.tidings.store().waiting_writes();
         self.written = Some(self.tidings.store().submit(move |tx| {
             let admin = identity.admin(tx)?;
-            kind.write(tx, &admin, batch)
+            kind.write(tx, &admin, batch, &BatchTime::begin(waiting))
         }));
     }
 
-    /// Waits until the submitted batch is completely written.
-    fn settle(&mut self) -> Result<()> {
-        while let Some(written) = self.written.take() {
-            let Written { inserted, updated, skipped, errors, left } = written.wait()?;
-            self.report.totals.inserted += inserted;
-            self.report.totals.updated += updated;
-            self.report.totals.skipped += skipped;
-            self.done += inserted + updated + skipped + errors.len() as u64;
-            for error in errors {
-                self.report.refuse(error);
-            }
-            self.stopped |= (self.progress)(self.done).is_break();
-            // Submitted before any other batch, so that lines about the same record stay in order.
-            if !left.is_empty() {
-                self.submit(left);
-            }
+    /// Waits until the submitted batch is written. Returns the lines that did not fit into its time.
+    fn settle(&mut self) -> Result<Vec<K::Line>> {
+        let Some(written) = self.written.take() else { return Ok(Vec::new()) };
+        let Written { inserted, updated, skipped, errors, left } = written.wait()?;
+        self.report.totals.inserted += inserted;
+        self.report.totals.updated += updated;
+        self.report.totals.skipped += skipped;
+        let done = inserted + updated + skipped + errors.len() as u64;
+        if left.is_empty() {
+            self.size = (self.size * 2).min(K::BATCH);
+            self.bytes_max = (self.bytes_max * 2).min(BATCH_BYTES);
+        } else {
+            self.size = usize::try_from(done).unwrap_or(K::BATCH).clamp(1, K::BATCH);
         }
-        Ok(())
+        self.done += done;
+        for error in errors {
+            self.report.refuse(error);
+        }
+        self.stopped |= (self.progress)(self.done).is_break();
+        Ok(left)
     }
 
     /// Writes the last batch. Returns the totals, whether the import was stopped, and the result of the writing.
     fn finish(mut self) -> (Totals, bool, Result<()>) {
-        let written = self.write_batch().and_then(|()| self.settle());
+        let written = self.write_batch().and_then(|()| self.write_rest());
         (self.report.finish(), self.stopped, written)
+    }
+
+    /// Waits until the submitted batch is completely written.
+    fn write_rest(&mut self) -> Result<()> {
+        loop {
+            let left = self.settle()?;
+            if left.is_empty() {
+                return Ok(());
+            }
+            self.submit(left);
+        }
     }
 }
 

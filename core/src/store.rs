@@ -368,6 +368,12 @@ impl Store {
         self.writer.gauges().waiting.load(Ordering::Relaxed)
     }
 
+    /// Returns a function that returns [`Store::waiting`], for a write that can end early when others wait.
+    pub(crate) fn waiting_writes(&self) -> impl Fn() -> usize + Send + use<> {
+        let gauges = Arc::clone(self.writer.gauges());
+        move || gauges.waiting.load(Ordering::Relaxed)
+    }
+
     /// Returns the histogram of the commits since the store was opened, by the number of writes in each.
     pub(crate) fn commits(&self) -> &Histogram {
         &self.writer.gauges().commits

@@ -1,4 +1,6 @@
-//! Generated posts and notices: the same in every run, shaped like those of a university's websites.
+//! Generated posts, members, acts and notices: the same in every run, shaped like those of a university's websites.
+
+use std::collections::HashSet;
 
 use serde_json::{Value, json};
 use tidings_words::Random;
@@ -101,6 +103,59 @@ fn date(random: &mut Random) -> String {
     let (year, month, day) = (2024 + day / 336, 1 + day / 28 % 12, 1 + day % 28);
     let (hour, minute, second) = (random.below(24), random.below(60), random.below(60));
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.000Z")
+}
+
+/// Returns members with password hashes of another system as JSON lines, the input of `member import`.
+pub(crate) fn members(count: usize) -> String {
+    let mut random = Random::new(3);
+    let mut lines = String::with_capacity(count * 350);
+    for number in 0..count {
+        let (name, hash) = (text(&mut random, 15), format!("{:016x}", random.number()).repeat(8));
+        let member = json!({
+            "id": member_id(number),
+            "nickname": format!("{} {number}", word(random.number() % WORDS)),
+            "password_hash": format!("scrypt:32768:8:1${:016x}${hash}", random.number()),
+            "name": name,
+            "major": word(random.number() % TAGS),
+            "date": date(&mut random),
+        });
+        lines.push_str(&member.to_string());
+        lines.push('\n');
+    }
+    lines
+}
+
+fn member_id(number: usize) -> String {
+    format!("member-{number:06}")
+}
+
+/// Returns acts in chronological order as JSON lines, the input of `act import`. One in ten of the members acts, on the
+/// posts of [`posts`].
+pub(crate) fn acts(count: usize, posts: usize, members: usize) -> String {
+    let mut random = Random::new(1);
+    let urls: Vec<Value> = (0..posts).map(|number| post(number, &mut random)["url"].take()).collect();
+    let mut dates: Vec<String> = (0..count).map(|_| date(&mut random)).collect();
+    dates.sort_unstable();
+    let mut lines = String::with_capacity(count * 150);
+    let mut liked = HashSet::new();
+    for date in dates {
+        let member = random.below(members.div_ceil(10));
+        // Some posts are far more popular than others.
+        let post = random.below(posts) * random.below(posts) / posts;
+        let (id, url) = (member_id(member), &urls[post]);
+        let act = match random.below(20) {
+            // A member likes a post only once.
+            12..17 if liked.insert((member, post)) => {
+                json!({"id": id, "type": "like", "url": url, "date": date})
+            }
+            0..17 => json!({"id": id, "type": "view", "url": url, "date": date}),
+            17..19 => json!({"id": id, "type": "search", "search": text(&mut random, 12), "date": date}),
+            _ => json!({"id": id, "type": "newsfeed", "newsfeed_name": random.pick(&TOPICS), "date": date}),
+        };
+        lines.push_str(&act.to_string());
+        lines.push('\n');
+    }
+    lines
 }
 
 /// Returns the body of the `insert_notice` request for the notice with this number.

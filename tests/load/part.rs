@@ -47,7 +47,7 @@ pub(crate) enum Part {
     Counting,
     /// Words similar to three tokens, in a large word model
     SimilarWords,
-    /// Importing posts, over HTTP and on the command line
+    /// Importing posts, over HTTP and on the command line, members and acts
     Import,
     /// The time from start to the first response, and the memory used then
     Start,

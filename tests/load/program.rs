@@ -116,16 +116,16 @@ impl Program {
         succeed(command)
     }
 
-    /// Imports a file with the command, and returns how long the command took.
-    pub(crate) fn import(&self, database: &str, file: &Path, posts: usize) -> Result<Duration> {
-        let mut command = self.command(database, &["--json", "post", "import"])?;
+    /// Imports a file of this many records with the command of their kind, and returns how long the command took.
+    pub(crate) fn import(&self, database: &str, kind: &str, file: &Path, count: usize) -> Result<Duration> {
+        let mut command = self.command(database, &["--json", kind, "import"])?;
         let started = Instant::now();
         let output = command.arg(file).output()?;
         let took = started.elapsed();
         if !output.status.success() {
-            return Err(format!("post import: {}", output.status).into());
+            return Err(format!("{kind} import: {}", output.status).into());
         }
-        imported(&serde_json::from_slice(&output.stdout)?, posts)?;
+        imported(&serde_json::from_slice(&output.stdout)?, count)?;
         Ok(took)
     }
 }
@@ -136,13 +136,13 @@ fn succeed(mut command: Command) -> Result<()> {
     if status.success() { Ok(()) } else { Err(format!("{command:?}: {status}").into()) }
 }
 
-/// Returns an error if an import did not insert all posts.
-pub(crate) fn imported(answer: &Value, posts: usize) -> Result<()> {
-    if answer["inserted"].as_u64() == Some(posts as u64) {
+/// Returns an error if an import did not insert all records.
+pub(crate) fn imported(answer: &Value, count: usize) -> Result<()> {
+    if answer["inserted"].as_u64() == Some(count as u64) {
         Ok(())
     } else {
         let text: String = answer.to_string().chars().take(200).collect();
-        Err(format!("importing {posts} posts was answered with {text}").into())
+        Err(format!("importing {count} records was answered with {text}").into())
     }
 }
 

@@ -10,7 +10,7 @@ use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::config::{Bounds, Config};
 use crate::error::Result;
-use crate::import::{self, BATCH_TIME, Kind, MoveReport, Progress, Written};
+use crate::import::{self, BatchTime, Kind, MoveReport, Progress, Written};
 use crate::store::{Arg, StoreError, Topic, Tx};
 use crate::text;
 
@@ -122,16 +122,21 @@ fn nickname_rule(config: &Config) -> String {
 
 impl Kind for Members {
     type Line = Line;
-    const BATCH: usize = 500;
+    const BATCH: usize = 1_000;
 
-    fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: Vec<Line>) -> Result<Written<Line>> {
-        let began = std::time::Instant::now();
+    fn write(
+        &self,
+        tx: &mut dyn Tx,
+        admin: &Admin<'_>,
+        batch: Vec<Line>,
+        time: &BatchTime,
+    ) -> Result<Written<Line>> {
         let mut written = Written::default();
         let mut lines = batch.into_iter();
         for line in lines.by_ref() {
             let new = sql::insert(tx, admin, &line)?;
             *(if new { &mut written.inserted } else { &mut written.skipped }) += 1;
-            if began.elapsed() > BATCH_TIME {
+            if time.is_over() {
                 break;
             }
         }

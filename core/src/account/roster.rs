@@ -16,7 +16,7 @@ use crate::Tidings;
 use crate::answer::LineError;
 use crate::error::{Error, Result};
 use crate::import::csv::{self, Columns};
-use crate::import::{self, About, Item, Kind, Progress, Totals, Written};
+use crate::import::{self, About, BatchTime, Item, Kind, Progress, Totals, Written};
 use crate::store::Tx;
 use table::RosterEntry;
 
@@ -202,7 +202,13 @@ impl Kind for Entries {
     // An import reports progress and can be stopped only between batches, and hashing is slow.
     const BATCH: usize = 2 * TOGETHER;
 
-    fn write(&self, tx: &mut dyn Tx, _: &Admin<'_>, batch: Vec<Line>) -> Result<Written<Line>> {
+    fn write(
+        &self,
+        tx: &mut dyn Tx,
+        _: &Admin<'_>,
+        batch: Vec<Line>,
+        _: &BatchTime,
+    ) -> Result<Written<Line>> {
         let mut written = Written::default();
         for Line { id, folded, name, major, hash, .. } in batch {
             let known = table::find(tx, &folded)?;

@@ -1,19 +1,20 @@
 //! Writes a batch of acts by member and by day, so that the visits of each day are computed once.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::Hasher as _;
-use std::time::Instant;
 
 use siphasher::sip::SipHasher24;
 
 use super::{Act, ActImport, Line};
 use crate::account::{self, Admin, Member};
 use crate::analysis::counters::Counter;
+use crate::analysis::local_time::LocalHour;
 use crate::analysis::trends::WINDOW_MS;
 use crate::analysis::{log, visitor};
 use crate::clock::Timestamp;
 use crate::error::Result;
-use crate::import::{BATCH_TIME, Written};
+use crate::import::{BatchTime, Written};
+use crate::keyed::OwnMap;
 use crate::post::PostStats;
 use crate::profile::history;
 use crate::store::{StoreError, Tx};
@@ -21,12 +22,16 @@ use crate::store::{StoreError, Tx};
 const NO_MEMBER: &str = "there is no member with this id: import members first";
 const NO_POST: &str = "there is no post with this url: import posts first";
 
-/// Writes a batch. It reads each member and each post of the batch once.
+/// The number of new acts of a member in a batch from which on it prunes the member's lists. Fewer acts prune them as
+/// often as acts in this service do.
+const PRUNED_FROM: usize = 32;
+
+/// Writes a batch. It reads each member and each post of the batch once, and writes each post and each count once.
 pub(super) struct Writer<'a> {
     acts: &'a ActImport,
     admin: &'a Admin<'a>,
-    members: HashMap<String, Option<Member<'a>>>,
     posts: HashMap<String, Option<Post>>,
+    counts: OwnMap<(Counter, LocalHour), i64>,
     written: Written<Line>,
 }
 
@@ -35,53 +40,90 @@ struct Post {
     changed: bool,
 }
 
+/// A line with its local day.
+type DayLine = (i64, Line);
+
 impl<'a> Writer<'a> {
     pub(super) fn new(acts: &'a ActImport, admin: &'a Admin<'a>) -> Self {
-        let (members, posts) = (HashMap::new(), HashMap::new());
-        Self { acts, admin, members, posts, written: Written::default() }
+        Self { acts, admin, posts: HashMap::new(), counts: OwnMap::default(), written: Written::default() }
     }
 
-    pub(super) fn write(mut self, tx: &mut dyn Tx, batch: Vec<Line>) -> Result<Written<Line>> {
-        let began = Instant::now();
-        let mut days: BTreeMap<(String, i64), Vec<Line>> = BTreeMap::new();
-        for line in batch {
-            let day = self.acts.calendar.local_hour(line.at).day;
-            days.entry((line.member.clone(), day)).or_default().push(line);
-        }
-        for ((member, day), lines) in days {
-            if began.elapsed() > BATCH_TIME {
-                self.written.left.extend(lines);
-            } else if let Some(member) = self.member(tx, member)? {
-                self.write_day(tx, &member, day, lines)?;
-            } else {
-                for line in lines {
+    pub(super) fn write(
+        mut self,
+        tx: &mut dyn Tx,
+        batch: Vec<Line>,
+        time: &BatchTime,
+    ) -> Result<Written<Line>> {
+        let day = |line: &Line| self.acts.calendar.local_hour(line.at).day;
+        let mut lines: Vec<DayLine> = batch.into_iter().map(|line| (day(&line), line)).collect();
+        // The sort is stable, so the acts of a day stay in order.
+        lines.sort_by(|(day_a, a), (day_b, b)| (&a.member, day_a).cmp(&(&b.member, day_b)));
+        let mut done = 0;
+        for of_member in lines.chunk_by(|(_, a), (_, b)| a.member == b.member) {
+            let Some(member) = account::find(tx, &of_member[0].1.member)? else {
+                for (_, line) in of_member {
                     self.written.refuse(line.number, NO_MEMBER);
                 }
+                done += of_member.len();
+                continue;
+            };
+            let (written, is_over) = self.write_days(tx, &self.admin.act_for(member), of_member, time)?;
+            done += written;
+            if is_over {
+                break;
             }
         }
+        self.written.left = lines.drain(done..).map(|(_, line)| line).collect();
+        self.finish(tx)
+    }
+
+    /// Writes the changed posts and the counts.
+    fn finish(self, tx: &mut dyn Tx) -> Result<Written<Line>> {
         let now = self.acts.clock.now();
-        for post in self.posts.into_values().flatten().filter(|post| post.changed) {
+        let mut posts: Vec<Post> = self.posts.into_values().flatten().filter(|post| post.changed).collect();
+        // In the order of the table, because that changes each of its pages only once.
+        posts.sort_unstable_by_key(|post| post.stats.post);
+        for post in posts {
             post.stats.update(tx, self.acts.like_weight, now)?;
+        }
+        for ((counter, hour), n) in self.counts {
+            self.acts.calendar.count_in(tx, counter, hour, n)?;
         }
         Ok(self.written)
     }
 
-    fn member(&mut self, tx: &mut dyn Tx, id: String) -> Result<Option<Member<'a>>, StoreError> {
-        if let Some(found) = self.members.get(&id) {
-            return Ok(found.clone());
+    /// Writes the acts of a member day by day, until the time is over. Returns the number of written lines, and whether
+    /// the time is over.
+    fn write_days(
+        &mut self,
+        tx: &mut dyn Tx,
+        member: &Member<'_>,
+        lines: &[DayLine],
+        time: &BatchTime,
+    ) -> Result<(usize, bool)> {
+        let (mut done, mut new, mut is_over) = (0, 0, false);
+        for of_day in lines.chunk_by(|(a, _), (b, _)| a == b) {
+            new += self.write_day(tx, member, of_day)?;
+            done += of_day.len();
+            is_over = time.is_over();
+            if is_over {
+                break;
+            }
         }
-        let found = account::find(tx, &id)?.map(|member| self.admin.act_for(member));
-        Ok(self.members.entry(id).or_insert(found).clone())
+        if new >= PRUNED_FROM {
+            history::trim_lists(tx, member)?;
+        }
+        Ok((done, is_over))
     }
 
-    /// Writes the acts of a member on a day.
-    fn write_day(&mut self, tx: &mut dyn Tx, member: &Member<'_>, day: i64, lines: Vec<Line>) -> Result<()> {
-        let local_time = self.acts.calendar.local_time();
+    /// Writes the acts of a member on a day. Returns the number of new acts.
+    fn write_day(&mut self, tx: &mut dyn Tx, member: &Member<'_>, lines: &[DayLine]) -> Result<usize> {
+        let (day, local_time) = (lines[0].0, self.acts.calendar.local_time());
         let (from, until) = (local_time.day_start(day), local_time.day_start(day + 1));
         let mut known = sql::times(tx, member, from, until)?;
         known.extend(log::times(tx, member, from, until)?);
         let mut new = Vec::new();
-        for line in lines {
+        for (_, line) in lines {
             let Some(number) = self.act_number(tx, &line.act)? else {
                 self.written.refuse(line.number, NO_POST);
                 continue;
@@ -95,9 +137,8 @@ impl<'a> Writer<'a> {
         }
         if !new.is_empty() {
             visitor::add_past(tx, &self.acts.calendar, (day, member), known, &new)?;
-            history::trim_lists(tx, member)?;
         }
-        Ok(())
+        Ok(new.len())
     }
 
     /// Returns the number that distinguishes an act from others of its member at the same time; `None` if its post does
@@ -119,14 +160,18 @@ impl<'a> Writer<'a> {
         Ok(self.posts.get_mut(url).and_then(Option::as_mut))
     }
 
+    /// Adds to the count of events in the hour of a time.
+    fn count(&mut self, counter: Counter, at: Timestamp, n: i64) {
+        *self.counts.entry((counter, self.acts.calendar.local_hour(at))).or_default() += n;
+    }
+
     /// Applies a new act. Returns false if it has no effect because it is a like of a post that was liked earlier.
     fn apply(&mut self, tx: &mut dyn Tx, member: &Member<'_>, at: Timestamp, act: &Act) -> Result<bool> {
-        let calendar = &self.acts.calendar;
         // A reset removes earlier acts from the lists.
         let listed = at >= member.measured;
         match act {
             Act::View(url) => {
-                calendar.count(tx, Counter::View, at)?;
+                self.count(Counter::View, at, 1);
                 let Some(post) = self.post(tx, url)? else { return Ok(false) };
                 post.stats.view(Some(at));
                 post.changed = true;
@@ -136,7 +181,7 @@ impl<'a> Writer<'a> {
             }
             Act::Like(url) => return self.like(tx, member, at, url),
             Act::Search(searched) => {
-                calendar.count(tx, Counter::Search, at)?;
+                self.count(Counter::Search, at, 1);
                 if at > self.acts.clock.now() - WINDOW_MS {
                     searched.search.count_term(tx, member.key.into(), at)?;
                 }
@@ -155,21 +200,25 @@ impl<'a> Writer<'a> {
 
     /// Applies a like. Of two likes of a post, the earlier one counts.
     fn like(&mut self, tx: &mut dyn Tx, member: &Member<'_>, at: Timestamp, url: &str) -> Result<bool> {
-        let (weight, calendar) = (self.acts.like_weight, &self.acts.calendar);
+        let weight = self.acts.like_weight;
         let Some(post) = self.post(tx, url)? else { return Ok(false) };
         let key = post.stats.post;
         match history::liked_at(tx, member, key)? {
             Some(before) if before <= at => return Ok(false),
             Some(before) => {
                 post.stats.unlike(weight, before);
-                calendar.count_in(tx, Counter::Like, calendar.local_hour(before), -1)?;
+                post.stats.like(weight, at);
+                post.changed = true;
                 history::date_like(tx, member, key, at)?;
+                self.count(Counter::Like, before, -1);
             }
-            None => history::like_in_the_past(tx, member, key, at)?,
+            None => {
+                post.stats.like(weight, at);
+                post.changed = true;
+                history::like_in_the_past(tx, member, key, at)?;
+            }
         }
-        post.stats.like(weight, at);
-        post.changed = true;
-        calendar.count(tx, Counter::Like, at)?;
+        self.count(Counter::Like, at, 1);
         Ok(true)
     }
 }

@@ -19,7 +19,7 @@ pub(crate) const HOURS: usize = 24;
 const FIRST: Date = Date::constant(1970, 1, 1);
 
 /// A day and an hour in local time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LocalHour {
     /// The calendar day, as the number of days since 1970-01-01.
     pub(crate) day: i64,

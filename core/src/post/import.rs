@@ -1,7 +1,6 @@
 //! The import of posts from a file or another system.
 
 use std::io::BufRead;
-use std::time::Instant;
 
 use serde::Serialize;
 
@@ -14,7 +13,7 @@ use crate::answer::LineError;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::id::ObjectId;
-use crate::import::{self, About, BATCH_TIME, Kind, Progress, Totals, Written};
+use crate::import::{self, About, BatchTime, Kind, Progress, Totals, Written};
 use crate::store::Tx;
 
 mod columns;
@@ -177,15 +176,20 @@ struct Posts {
 
 impl Kind for Posts {
     type Line = Line;
-    const BATCH: usize = 500;
+    const BATCH: usize = 2_000;
 
-    fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: Vec<Line>) -> Result<Written<Line>> {
-        let began = Instant::now();
+    fn write(
+        &self,
+        tx: &mut dyn Tx,
+        admin: &Admin<'_>,
+        batch: Vec<Line>,
+        time: &BatchTime,
+    ) -> Result<Written<Line>> {
         let (mut written, mut derived) = (Written::default(), DerivedChanges::default());
         let mut lines = batch.into_iter();
         for line in lines.by_ref() {
             write_line(tx, admin, &self.clock, line, &mut written, &mut derived)?;
-            if began.elapsed() > BATCH_TIME {
+            if time.is_over() {
                 break;
             }
         }

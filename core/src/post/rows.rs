@@ -90,16 +90,16 @@ impl DerivedChanges {
     }
 }
 
-const COLUMNS: &str = "key, url, host, title, post, img, topic, tag, date, end_date";
-
 /// Returns the post with this id.
 pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Stored>> {
-    stored(tx, &format!("SELECT {COLUMNS} FROM post WHERE id = $1"), id)
+    let sql = "SELECT key, url, host, title, post, img, topic, tag, date, end_date FROM post WHERE id = $1";
+    stored(tx, sql, id)
 }
 
 /// Returns the post with this address.
 pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<Stored>> {
-    stored(tx, &format!("SELECT {COLUMNS} FROM post WHERE url = $1"), url)
+    let sql = "SELECT key, url, host, title, post, img, topic, tag, date, end_date FROM post WHERE url = $1";
+    stored(tx, sql, url)
 }
 
 /// Returns whether a post has this id.

@@ -86,7 +86,7 @@ impl Writer {
         Ok(Self { queue: Some(queue), gauges, thread: Some(thread.map_err(StoreError::other)?) })
     }
 
-    pub(super) fn gauges(&self) -> &Gauges {
+    pub(super) fn gauges(&self) -> &Arc<Gauges> {
         &self.gauges
     }
 

@@ -28,7 +28,7 @@ pub(super) fn counting(program: &Program, turns: &Turns, posts: usize) -> Result
     fs::write(&file, data::posts(posts))?;
     let serve = |settings: &[&str]| -> Result<Server> {
         let database = program.init()?;
-        program.import(&database, &file, posts)?;
+        program.import(&database, "post", &file, posts)?;
         program.train(&database)?;
         let server = program.serve(&database, settings)?;
         wait_for_feeds(server.address(), posts)?;

@@ -1,4 +1,4 @@
-//! Measures importing all posts, and starting a server with all posts.
+//! Measures importing all posts, members and acts, and starting a server with all posts.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,14 +15,25 @@ use crate::world::{self, FEED_POSTS, feed_length};
 
 /// The number of repetitions; odd, so that there is a median.
 const TIMES: usize = 5;
-const IMPORT_RATE: f64 = 20_000.0;
+const POST_RATE: f64 = 60_000.0;
+const MEMBER_RATE: f64 = 100_000.0;
+const ACT_RATE: f64 = 100_000.0;
+/// So many members and acts that the start of the command hardly counts.
+const MEMBERS_PER_POST: usize = 5;
+const ACTS_PER_POST: usize = 5;
 const START_SECONDS: f64 = 0.1;
 const START_MB: f64 = 100.0;
 
 pub(super) fn import(program: &Program, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
     let lines = data::posts(posts);
-    let file = write_file(program, &lines)?;
-    let (mut over_http, mut by_command, mut processor_time) = (Vec::new(), Vec::new(), Vec::new());
+    let (members, acts) = (posts * MEMBERS_PER_POST, posts * ACTS_PER_POST);
+    let files = [
+        ("post", posts, write_file(program, "posts.jsonl", &lines)?),
+        ("member", members, write_file(program, "members.jsonl", &data::members(members))?),
+        ("act", acts, write_file(program, "acts.jsonl", &data::acts(acts, posts, members))?),
+    ];
+    let (mut over_http, mut by_command) = (Vec::new(), [const { Vec::new() }; 3]);
+    let mut processor_time = Vec::new();
     for _ in 0..TIMES {
         over_http.push(turns.undisturbed(|| {
             let server = program.serve(&program.init()?, &[])?;
@@ -32,8 +43,14 @@ pub(super) fn import(program: &Program, turns: &Turns, posts: usize) -> Result<V
             processor_time.extend(server.processor_time_since(before));
             Ok(rate)
         })?);
-        by_command
-            .push(turns.undisturbed(|| Ok(rate(posts, program.import(&program.init()?, &file, posts)?)))?);
+        let rates = turns.undisturbed(|| {
+            let database = program.init()?;
+            let rate = |(kind, count, file): &(&str, usize, PathBuf)| {
+                Ok(rate(*count, program.import(&database, kind, file, *count)?))
+            };
+            files.iter().map(rate).collect::<Result<Vec<_>>>()
+        })?;
+        by_command.iter_mut().zip(rates).for_each(|(of_kind, rate)| of_kind.push(rate));
     }
     let count = posts as u64;
     let costs = turns.count(
@@ -43,19 +60,24 @@ pub(super) fn import(program: &Program, turns: &Turns, posts: usize) -> Result<V
     )?;
     processor_time.sort();
     let costs = costs.with_processor_time(processor_time.get(processor_time.len() / 2).copied(), count);
-    let row = |what, rates| Row::new(what, middle(rates), "posts/s").at_least(IMPORT_RATE);
+    let row = |what, rates, unit, wanted| Row::new(what, middle(rates), unit).at_least(wanted);
+    let [posts, members, acts] = by_command;
     Ok(vec![
-        row("import over HTTP", over_http).costs(costs).note("the whole request; costs are per post"),
-        row("import by command", by_command).note("the whole command"),
+        row("import over HTTP", over_http, "posts/s", POST_RATE)
+            .costs(costs)
+            .note("the whole request; costs are per post"),
+        row("import by command", posts, "posts/s", POST_RATE).note("the whole command"),
+        row("import of members", members, "members/s", MEMBER_RATE).note("the whole command"),
+        row("import of acts", acts, "acts/s", ACT_RATE).note("the whole command"),
     ])
 }
 
-fn rate(posts: usize, took: Duration) -> f64 {
-    whole(posts as u64) / took.as_secs_f64()
+fn rate(count: usize, took: Duration) -> f64 {
+    whole(count as u64) / took.as_secs_f64()
 }
 
-fn write_file(program: &Program, lines: &str) -> Result<PathBuf> {
-    let file = program.directory.join("posts.jsonl");
+fn write_file(program: &Program, name: &str, lines: &str) -> Result<PathBuf> {
+    let file = program.directory.join(name);
     fs::write(&file, lines)?;
     Ok(file)
 }
@@ -63,7 +85,8 @@ fn write_file(program: &Program, lines: &str) -> Result<PathBuf> {
 /// Measures repeated starts with all posts; the first response must be a full feed.
 pub(super) fn start(program: &Program, turns: &Turns, posts: usize) -> Result<Vec<Row>> {
     let database = program.init()?;
-    program.import(&database, &write_file(program, &data::posts(posts))?, posts)?;
+    let file = write_file(program, "posts.jsonl", &data::posts(posts))?;
+    program.import(&database, "post", &file, posts)?;
     program.train(&database)?;
     let (mut seconds, mut memory, mut later, mut greatest) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..TIMES {

@@ -33,7 +33,7 @@ pub(super) fn similar(program: &Program, turns: &Turns, posts: usize) -> Result<
     let posts = posts_with(words);
     fs::write(&lines, posts.concat())?;
     fs::write(&vectors, text_form(words))?;
-    program.import(&database, &lines, posts.len())?;
+    program.import(&database, "post", &lines, posts.len())?;
     program.load_words(&database, &vectors)?;
     let server = program.serve(&database, &[])?;
     let found = ask_json(server.address(), &request(&mut Random::new(1), words))?;
