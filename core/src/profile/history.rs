@@ -281,25 +281,39 @@ pub(crate) fn json_list(list: &[String]) -> String {
 
 /// Returns the liked posts, newest first.
 pub(super) fn liked(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostRecord>, StoreError> {
-    posts(tx, "liked", member)
+    // SQLite would sort the rows of the view `liked`, with all their columns.
+    let mut liked = posts(tx, "settled_like", NEWEST, LIST_MAX, member)?;
+    let recent = posts(tx, "recent_like", "LIMIT $2", i64::MAX, member)?;
+    if !recent.is_empty() {
+        liked.extend(recent);
+        liked.sort_unstable_by_key(|(post, record)| std::cmp::Reverse((record.date, *post)));
+        liked.truncate(LISTED);
+    }
+    Ok(liked.into_iter().map(|(_, record)| record).collect())
 }
 
 /// Returns the viewed posts, the most recently viewed first.
 pub(super) fn viewed(tx: &mut dyn Tx, member: &Member<'_>) -> Result<Vec<PostRecord>, StoreError> {
-    posts(tx, "viewed", member)
+    Ok(posts(tx, "viewed", NEWEST, LIST_MAX, member)?.into_iter().map(|(_, record)| record).collect())
 }
 
-fn posts(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<Vec<PostRecord>, StoreError> {
+/// The end of a statement that reads the newest entries of a list.
+const NEWEST: &str = "ORDER BY a.date DESC, a.post DESC LIMIT $2";
+
+fn posts(
+    tx: &mut dyn Tx,
+    table: &str,
+    order: &str,
+    limit: i64,
+    member: &Member<'_>,
+) -> Result<Vec<(PostKey, PostRecord)>, StoreError> {
     let sql = format!(
-        "SELECT p.id, p.topic, p.tag, p.token, a.date, p.date, p.title, p.url, p.img
-         FROM (SELECT post, date FROM {table} entry
-               WHERE member = $1 AND EXISTS (SELECT 1 FROM post WHERE key = entry.post)
-               ORDER BY date DESC, post DESC LIMIT $2) a
-         JOIN post p ON p.key = a.post ORDER BY a.date DESC, a.post DESC"
+        "SELECT p.id, p.topic, p.tag, p.token, a.date, p.date, p.title, p.url, p.img, p.key
+         FROM {table} a JOIN post p ON p.key = a.post WHERE a.member = $1 {order}"
     );
-    let rows = tx.rows(&sql, &[member.key.into(), LIST_MAX.into()])?;
-    let record = |mut row: Row| {
-        Ok(PostRecord {
+    let mut posts = Vec::new();
+    tx.for_each(&sql, &[member.key.into(), limit.into()], &mut |row| {
+        let record = PostRecord {
             id: row.take(0)?,
             topic: JsonList(row.take(1)?),
             tag: JsonList(row.take(2)?),
@@ -309,9 +323,11 @@ fn posts(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<Vec<PostRe
             title: row.take(6)?,
             url: row.take(7)?,
             img: i64::from(!row.take::<String>(8)?.is_empty()),
-        })
-    };
-    rows.into_iter().map(record).collect()
+        };
+        posts.push((row.take(9)?, record));
+        Ok(())
+    })?;
+    Ok(posts)
 }
 
 /// Returns at most `limit` searches, newest first.

@@ -98,7 +98,9 @@ fn a_failed_restore_is_reported_and_changes_nothing() {
         refused("letter.txt", "copy.db"),
         refused("no/where.db", "copy.db"),
     ];
-    insta::assert_snapshot!(all.join("\n"));
+    insta::with_settings!({ filters => [(r"supports [0-9]+", "supports [n]")] }, {
+        insta::assert_snapshot!(all.join("\n"));
+    });
     assert_eq!((names(directory.path()), fs::read(&database).unwrap()), before);
 }
 
