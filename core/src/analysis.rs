@@ -155,6 +155,17 @@ pub fn record(tidings: &Tidings, communication: &Communication<'_>) {
     analysis.journal.push(&analysis.store, Record { at, operation, path, status, seen, guest }, client);
 }
 
+/// Writes the recorded requests now instead of after about 100 ms, for a program that records requests and reads the
+/// figures immediately; of a very long queue, only the first few thousand.
+///
+/// # Errors
+/// When the store fails.
+pub fn flush(tidings: &Tidings) -> Result<()> {
+    let analysis = tidings.analysis();
+    analysis.journal.flush(&analysis.store);
+    Ok(analysis.store.flush().wait()?)
+}
+
 /// Counts a device that an app reports: `pc`, `tablet` or `mobile`, optionally prefixed with `device_`.
 ///
 /// # Errors

@@ -69,6 +69,8 @@ pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
         for from in 0..4 + day * 2 / 3 + [0, 5, 7, 6, 4, 1, 0][usize::from(day) % 7] {
             asks(tidings, &Caller::Guest, from, "/get_popularity_newsfeed", 200);
         }
+        // Otherwise requests of several days are written together, and their visits count in a wrong hour.
+        analysis::flush(tidings).unwrap();
         clock.advance(DAY_MS);
     }
     clock.advance(end - clock.now() - DAY_MS - 8 * HOUR_MS);
@@ -111,13 +113,14 @@ pub(super) fn campus(tidings: &Tidings, clock: &Clock) {
                 .wait()
                 .unwrap();
         }
+        analysis::flush(tidings).unwrap();
     }
     post::like(tidings, &ben, &posts[1]).wait().unwrap();
     asks(tidings, &ann, 0, "/insert_notice", 200);
     asks(tidings, &Caller::Guest, 9, "/insert_notice", 401);
     clock.advance(end - clock.now());
-    // Its commit follows those of the recorded requests.
     analysis::insert_device(tidings, "pc").wait().unwrap();
+    analysis::flush(tidings).unwrap();
 }
 
 const NOTICES: [(&str, &str, bool); 5] = [
