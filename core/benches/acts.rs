@@ -5,6 +5,8 @@
 //! for 10,000 members, who take turns, without and with lines of the access log. `LIKES`, an environment variable, is
 //! the number of likes of each row (100,000 by default).
 
+#![expect(clippy::print_stdout, reason = "the table is the output")]
+
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -35,13 +37,10 @@ fn open() -> Store {
     config.analysis.log_lines_per_client = None;
     let path = directory.path().join("acts.db");
     let tidings = Tidings::builder(path).config(config).open().expect("the database opens");
-    let posts: String = (0..POSTS)
-        .map(|n| {
-            format!("{{\"title\":\"Post {n}\",\"post\":\"Text.\",\"url\":\"https://example.org/{n}\"}}\n")
-        })
-        .collect();
-    let members: String =
-        (0..MEMBERS).map(|n| format!("{{\"id\":\"member{n}\",\"password_hash\":\"{HASH}\"}}\n")).collect();
+    let posts = lines(POSTS, |n| {
+        format!("{{\"title\":\"Post {n}\",\"post\":\"Text.\",\"url\":\"https://example.org/{n}\"}}")
+    });
+    let members = lines(MEMBERS, |n| format!("{{\"id\":\"member{n}\",\"password_hash\":\"{HASH}\"}}"));
     let op = &Caller::Operator;
     let imported = post::import(&tidings, op, posts.as_bytes(), &mut import::to_the_end);
     assert_eq!(imported.expect("the posts are imported").inserted, POSTS as u64);
@@ -59,6 +58,10 @@ fn open() -> Store {
     let posts = serde_json::Deserializer::from_slice(&exported).into_iter().map(id).collect();
     let members = (0..MEMBERS).map(|n| Caller::Member(format!("member{n}"))).collect();
     Store { tidings, members, posts, _directory: directory }
+}
+
+fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
+    (0..count).map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the bytes that this process has written to files, and its processor time in ticks of 10 ms.
@@ -101,7 +104,9 @@ fn measure(store: &Store, members: usize, first: usize, likes: usize, is_logged:
             }
         }
     }
-    waiting.into_iter().for_each(|(_, pending)| pending.wait().expect("the like is on disk"));
+    for (_, pending) in waiting {
+        pending.wait().expect("the like is on disk");
+    }
     let (time, after) = (began.elapsed().as_secs_f64(), used());
     let each = |n: u64| n as f64 / likes as f64;
     println!(

@@ -175,7 +175,9 @@ impl FeatureIndex {
             renumbered[*first as usize] = number;
             start += posts;
         }
-        numbered.iter_mut().for_each(|number| *number = renumbered[*number as usize]);
+        for number in &mut numbered {
+            *number = renumbered[*number as usize];
+        }
         let numbers = sorted.into_iter().zip(0..).map(|((feature, _), number)| (feature, number)).collect();
         let mut postings = vec![(0, 0.0); start as usize];
         let (mut vectors, mut ends) = (Vec::with_capacity(start as usize), Vec::with_capacity(count));
