@@ -14,7 +14,7 @@ use crate::world::{HISTORY, Reader, World};
 
 const FEED: &str = "/get_recommendation_newsfeed";
 /// The targets for members' feeds: feeds per second, and latency.
-const FEED_RATE: f64 = 1_500.0;
+const FEED_RATE: f64 = 2_500.0;
 const FEED_P99_MS: f64 = 5.0;
 /// The number of members who like a post and read their feed in turns.
 const READERS: usize = 50;

@@ -11,7 +11,7 @@ use crate::world::{World, feed_length};
 
 const FEED_RATIO: f64 = 0.70;
 const NOTICE_RATIO: f64 = 0.60;
-const USERINFO_RATIO: f64 = 0.50;
+const USERINFO_RATIO: f64 = 0.55;
 
 pub(super) fn feeds(world: &World, turns: &Turns) -> Result<Vec<Row>> {
     let topic = format!("/get_newsfeed_of_topic/{}", TOPICS[0]);
