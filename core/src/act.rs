@@ -126,12 +126,13 @@ impl ActImport {
         }
     }
 
-    /// Writes all acts in one transaction, without the time limit of a batch. Returns the number of new acts.
+    /// Writes all acts, which are arranged, in one transaction, without the time limit of a batch. Returns the number of
+    /// new acts.
     ///
     /// # Errors
     /// Fails if the store fails.
     #[cfg(feature = "demo")]
-    pub(crate) fn write_all(&self, tx: &mut dyn Tx, admin: &Admin<'_>, lines: Vec<Line>) -> Result<u64> {
+    pub(crate) fn write_all(&self, tx: &mut dyn Tx, admin: &Admin<'_>, lines: &[Line]) -> Result<u64> {
         Ok(self.write(tx, admin, lines, &BatchTime::unlimited())?.inserted)
     }
 }
@@ -169,13 +170,16 @@ impl Kind for ActImport {
     type Line = Line;
     const BATCH: usize = 2_000;
 
-    fn write(
-        &self,
-        tx: &mut dyn Tx,
-        admin: &Admin<'_>,
-        batch: Vec<Line>,
-        time: &BatchTime,
-    ) -> Result<Written<Line>> {
+    /// Returns the acts sorted by member and day, so that the visits of each day are computed once.
+    fn arranged(&self, batch: Vec<Line>) -> Vec<Line> {
+        let day = |line: Line| (self.calendar.local_hour(line.at).day, line);
+        let mut lines: Vec<(i64, Line)> = batch.into_iter().map(day).collect();
+        // The sort is stable, so the acts of a day stay in order.
+        lines.sort_by(|(day_a, a), (day_b, b)| (&a.member, day_a).cmp(&(&b.member, day_b)));
+        lines.into_iter().map(|(_, line)| line).collect()
+    }
+
+    fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: &[Line], time: &BatchTime) -> Result<Written> {
         Writer::new(self, admin).write(tx, batch, time)
     }
 }

@@ -19,7 +19,7 @@ use crate::analysis::log::RequestKeys;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::ObjectId;
-use crate::import::{Progress, to_the_end};
+use crate::import::{Kind, Progress, to_the_end};
 use crate::post::PostStats;
 use crate::store::Tx;
 use crate::{Tidings, feedback, main_info, notice, post, words};
@@ -112,12 +112,16 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     let mut traffic = Traffic::new(tidings, world);
     let (acts, mut request_keys) = (Arc::new(ActImport::new(tidings)), RequestKeys::unlimited());
     for (done, day) in (1..).zip(traffic.days()) {
-        let script = traffic.day(day)?;
+        let mut script = traffic.day(day)?;
+        script.requests.sort_by_key(|request| request.at);
+        script.acts = acts.arranged(script.acts);
         let (acts, calendar) = (Arc::clone(&acts), Arc::clone(&calendar));
         let identity = identity.clone();
-        let written = tidings.store().write(move |tx| {
+        let written = tidings.store().write_long(move |tx| {
             let admin = identity.admin(tx)?;
-            let done = perform(tx, &admin, &calendar, &acts, &mut request_keys, script)?;
+            // Each run begins with the keys of the earlier days.
+            let mut request_keys = request_keys.clone();
+            let done = perform(tx, &admin, &calendar, &acts, &mut request_keys, &script)?;
             Ok::<_, Error>((request_keys, done))
         })?;
         request_keys = written.0;
@@ -133,36 +137,38 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
     }
 }
 
-/// Writes the events of a day. Returns the number of acts.
+/// Writes the events of a day, whose requests and acts are in the order in which they are written. Returns the number of
+/// acts.
 fn perform(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,
     calendar: &Calendar,
     acts: &ActImport,
     request_keys: &mut RequestKeys,
-    script: Script,
+    script: &Script,
 ) -> Result<u64> {
-    backfill::write(tx, admin, calendar, request_keys, script.requests)?;
-    let mut done = acts.write_all(tx, admin, script.acts)?;
-    for (at, guest) in script.guests {
+    backfill::write(tx, admin, calendar, request_keys, &script.requests)?;
+    let mut done = acts.write_all(tx, admin, &script.acts)?;
+    for (at, guest) in &script.guests {
+        let at = *at;
         match guest {
             Guest::Views(url) => {
-                let Some(mut stats) = PostStats::of_url(tx, &url)? else { continue };
+                let Some(mut stats) = PostStats::of_url(tx, url)? else { continue };
                 stats.view(Some(at));
                 stats.update(tx, acts.like_weight, acts.clock.now())?;
                 calendar.count(tx, Counter::View, at)?;
             }
             Guest::Searches { search, visitor, lately } => {
-                if lately {
-                    search.count_term(tx, visitor, at)?;
+                if *lately {
+                    search.count_term(tx, *visitor, at)?;
                 }
                 calendar.count(tx, Counter::Search, at)?;
             }
         }
         done += 1;
     }
-    for (at, device) in script.devices {
-        calendar.count(tx, device, at)?;
+    for (at, device) in &script.devices {
+        calendar.count(tx, *device, *at)?;
     }
     Ok(done)
 }
@@ -172,12 +178,12 @@ fn announce(tidings: &Tidings, caller: &Caller, world: &World) -> Result<()> {
     let notices = world.notices();
     let feedback: Vec<(ObjectId, (&str, &str), String, Timestamp)> = world.feedback();
     let identity = caller.identify(tidings);
-    tidings.store().write(move |tx| {
+    tidings.store().write_long(move |tx| {
         let admin = identity.admin(tx)?;
         notices.iter().try_for_each(|notice| notice::insert_demo(tx, &admin, notice))?;
-        for (id, text, member, date) in feedback {
-            let member = account::find(tx, &member)?.ok_or(Error::NotFound)?;
-            feedback::insert(tx, &admin.act_for(member), id, text, "", date)?;
+        for (id, text, member, date) in &feedback {
+            let member = account::find(tx, member)?.ok_or(Error::NotFound)?;
+            feedback::insert(tx, &admin.act_for(member), *id, *text, "", *date)?;
         }
         Ok::<_, Error>(())
     })?;

@@ -154,6 +154,25 @@ pub enum Error {
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// The rule that an input breaks, as [`Error::BadRequest`] contains it.
+///
+/// An input is checked before its write, and the write, which may run more than once, returns the error after it has
+/// checked the caller's authority. So this is `Copy`, which [`Error`] cannot be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BrokenRule(pub(crate) &'static str);
+
+impl From<BrokenRule> for Error {
+    fn from(rule: BrokenRule) -> Self {
+        Self::BadRequest(rule.0)
+    }
+}
+
+impl From<&BrokenRule> for Error {
+    fn from(rule: &BrokenRule) -> Self {
+        (*rule).into()
+    }
+}
+
 /// The records that an import wrote before it failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Done {

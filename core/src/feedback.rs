@@ -57,12 +57,12 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
     let post = draft.post.as_ref().and_then(|post| text::block(post, POST));
     let written = tidings.store().write(move |tx| {
         let member = identity.member(tx)?;
-        let notice = match notice {
-            Some(notice) => notice::visible(tx, &notice, &member)?.ok_or(Outcome::Fail)?,
+        let notice = match &notice {
+            Some(notice) => notice::visible(tx, notice, &member)?.ok_or(Outcome::Fail)?,
             None => String::new(),
         };
-        let (kind, post) = (kind.ok_or(Outcome::Fail)?, post.ok_or(Outcome::Fail)?);
-        Ok(insert(tx, &member, id, (&kind, &post), &notice, now)?)
+        let (kind, post) = (kind.as_ref().ok_or(Outcome::Fail)?, post.as_ref().ok_or(Outcome::Fail)?);
+        Ok(insert(tx, &member, id, (kind, post), &notice, now)?)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::BadRequest).if_failed("fail"))
 }

@@ -6,7 +6,7 @@
 
 use std::io::{self, BufRead};
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
@@ -80,7 +80,13 @@ pub(crate) trait Kind: Send + Sync + 'static {
     /// Maximum number of lines in a batch.
     const BATCH: usize;
 
-    /// Writes a batch on behalf of an administrator, until its time is over.
+    /// Returns the lines of a batch in the order in which they are written.
+    fn arranged(&self, batch: Vec<Self::Line>) -> Vec<Self::Line> {
+        batch
+    }
+
+    /// Writes the first lines of an arranged batch on behalf of an administrator, until its time is over. It may run more
+    /// than once.
     ///
     /// # Errors
     /// When the store fails.
@@ -88,9 +94,9 @@ pub(crate) trait Kind: Send + Sync + 'static {
         &self,
         tx: &mut dyn Tx,
         admin: &Admin<'_>,
-        batch: Vec<Self::Line>,
+        batch: &[Self::Line],
         time: &BatchTime,
-    ) -> Result<Written<Self::Line>>;
+    ) -> Result<Written>;
 }
 
 /// A record of the input.
@@ -157,23 +163,16 @@ pub(crate) fn read_all<L>(items: impl Iterator<Item = io::Result<Item<L>>>, mut 
     read
 }
 
-/// The result of a batch.
-pub(crate) struct Written<L> {
+/// The result of a batch: each line that was written counts once.
+#[derive(Default)]
+pub(crate) struct Written {
     pub(crate) inserted: u64,
     pub(crate) updated: u64,
     pub(crate) skipped: u64,
     pub(crate) errors: Vec<LineError>,
-    /// The lines that did not fit into the batch's time.
-    pub(crate) left: Vec<L>,
 }
 
-impl<L> Default for Written<L> {
-    fn default() -> Self {
-        Self { inserted: 0, updated: 0, skipped: 0, errors: Vec::new(), left: Vec::new() }
-    }
-}
-
-impl<L> Written<L> {
+impl Written {
     /// Reports a refused line.
     pub(crate) fn refuse(&mut self, line: u64, reason: impl Into<String>) {
         self.errors.push(LineError { line, reason: reason.into() });
@@ -269,9 +268,15 @@ struct Import<'t, K: Kind> {
     /// The number of lines that probably fit into the time of a batch.
     size: usize,
     bytes_max: usize,
-    written: Option<Pending<Written<K::Line>>>,
+    written: Option<Submitted<K::Line>>,
     done: u64,
     stopped: bool,
+}
+
+/// A batch that is being written. Its lines are shared with the write, which may run more than once.
+struct Submitted<L> {
+    batch: Arc<Mutex<Vec<L>>>,
+    written: Pending<Written>,
 }
 
 impl<'t, K: Kind> Import<'t, K> {
@@ -338,20 +343,26 @@ impl<'t, K: Kind> Import<'t, K> {
     fn submit(&mut self, batch: Vec<K::Line>) {
         let (identity, kind) = (self.identity.clone(), Arc::clone(&self.kind));
         let waiting = self.tidings.store().waiting_writes();
-        self.written = Some(self.tidings.store().submit(move |tx| {
+        let batch = Arc::new(Mutex::new(kind.arranged(batch)));
+        let lines = Arc::clone(&batch);
+        let written = self.tidings.store().submit_long(move |tx| {
             let admin = identity.admin(tx)?;
-            kind.write(tx, &admin, batch, &BatchTime::begin(waiting))
-        }));
+            let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            kind.write(tx, &admin, &lines, &BatchTime::begin(waiting.clone()))
+        });
+        self.written = Some(Submitted { batch, written });
     }
 
     /// Waits until the submitted batch is written. Returns the lines that did not fit into its time.
     fn settle(&mut self) -> Result<Vec<K::Line>> {
-        let Some(written) = self.written.take() else { return Ok(Vec::new()) };
-        let Written { inserted, updated, skipped, errors, left } = written.wait()?;
+        let Some(Submitted { batch, written }) = self.written.take() else { return Ok(Vec::new()) };
+        let Written { inserted, updated, skipped, errors } = written.wait()?;
         self.report.totals.inserted += inserted;
         self.report.totals.updated += updated;
         self.report.totals.skipped += skipped;
         let done = inserted + updated + skipped + errors.len() as u64;
+        let mut left = std::mem::take(&mut *batch.lock().unwrap_or_else(PoisonError::into_inner));
+        left.drain(..usize::try_from(done).unwrap_or(usize::MAX).min(left.len()));
         if left.is_empty() {
             self.size = (self.size * 2).min(K::BATCH);
             self.bytes_max = (self.bytes_max * 2).min(BATCH_BYTES);

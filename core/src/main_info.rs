@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::Tidings;
 use crate::account::Caller;
 use crate::config::Bounds;
-use crate::error::{Error, Result};
+use crate::error::{BrokenRule, Result};
 use crate::text;
 
 /// The length of a line in characters; a line may be empty.
@@ -46,19 +46,18 @@ pub fn update(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<()> {
     let lines = lines(draft);
     tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;
-        let [first, second] = lines?;
+        let [first, second] = lines.as_ref()?;
         Ok(sql::update(tx, &admin, first.as_deref(), second.as_deref())?)
     })
 }
 
-fn lines(draft: &Draft) -> Result<[Option<String>; 2]> {
+fn lines(draft: &Draft) -> Result<[Option<String>; 2], BrokenRule> {
     let Draft { new_info_1: first, new_info_2: second } = draft;
     if first.is_none() && second.is_none() {
-        return Err(Error::BadRequest("new_info_1 or new_info_2 must be given"));
+        return Err(BrokenRule("new_info_1 or new_info_2 must be given"));
     }
     let line = |text: &Option<String>| {
-        let rule =
-            Error::BadRequest("new_info_1 and new_info_2 have up to 50 characters and no control characters");
+        let rule = BrokenRule("new_info_1 and new_info_2 have up to 50 characters and no control characters");
         text.as_ref().map(|text| text::line(text, LINE).ok_or(rule)).transpose()
     };
     Ok([line(first)?, line(second)?])
@@ -88,6 +87,7 @@ mod sql {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::testing::service;
 
     fn draft(first: Option<&str>, second: Option<&str>) -> Draft {

@@ -14,7 +14,7 @@ use crate::activation::activation;
 use crate::answer::{self, Encoded, Inserted};
 use crate::clock::Timestamp;
 use crate::config::Bounds;
-use crate::error::{Error, Outcome, Result};
+use crate::error::{BrokenRule, Error, Outcome, Result};
 use crate::id::ObjectId;
 use crate::store::{Topic, Tx};
 use crate::text;
@@ -102,17 +102,17 @@ pub struct Draft {
 
 impl Draft {
     /// Checks the given fields and returns them in the form in which they are stored.
-    fn checked(&self) -> Result<Checked> {
+    fn checked(&self) -> Result<Checked, BrokenRule> {
         let title = self.title.as_ref().map(|title| {
-            text::line(title, TITLE).ok_or(Error::BadRequest("title is one line of 1 to 200 characters"))
+            text::line(title, TITLE).ok_or(BrokenRule("title is one line of 1 to 200 characters"))
         });
         let post = self.post.as_ref().map(|post| {
             let rule =
                 "post has 1 to 20,000 characters and no control characters except tabs and line breaks";
-            text::block(post, POST).ok_or(Error::BadRequest(rule))
+            text::block(post, POST).ok_or(BrokenRule(rule))
         });
         let activation = self.activation.map(|activation| {
-            Visibility::from_activation(activation).ok_or(Error::BadRequest("activation is 0 or 1"))
+            Visibility::from_activation(activation).ok_or(BrokenRule("activation is 0 or 1"))
         });
         Ok(Checked {
             activation: activation.transpose()?,
@@ -179,10 +179,10 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
     let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
     let written = tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;
-        let Checked { title: Some(title), post: Some(post), activation } = checked? else {
+        let Checked { title: Some(title), post: Some(post), activation } = checked.as_ref()? else {
             return Err(Error::BadRequest("title and post must be given"));
         };
-        sql::insert(tx, &admin, id, &title, &post, activation.unwrap_or(Visibility::Shown), now)?;
+        sql::insert(tx, &admin, id, title, post, activation.unwrap_or(Visibility::Shown), now)?;
         tx.touch(Topic::Notices);
         Ok(Inserted { id })
     });
@@ -225,11 +225,11 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
     let (identity, checked, id) = (caller.identify(tidings), draft.checked(), ObjectId::parse(id));
     let written = tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;
-        let checked = checked?;
+        let checked = checked.as_ref()?;
         if let Checked { title: None, post: None, activation: None } = checked {
             return Err(Error::BadRequest("title, post or activation must be given"));
         }
-        if !sql::update(tx, &admin, id.ok_or(Error::NotFound)?, &checked)? {
+        if !sql::update(tx, &admin, id.ok_or(Error::NotFound)?, checked)? {
             return Err(Error::NotFound);
         }
         tx.touch(Topic::Notices);

@@ -143,14 +143,14 @@ pub struct Categories {
 /// another post has the url.
 pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inserted> {
     let (identity, id) = (caller.identify(tidings), ObjectId::new(tidings.clock()));
-    let content = Change::parse(draft).and_then(|change| change.into_new(tidings.now()));
+    let content = Change::parse(draft).and_then(|change| change.of_new(tidings.now()));
     // Before the transaction, because splitting a long text into tokens takes time.
-    let prepared = content.map(|content| (TokenFields::of(&content.title, &content.post), content));
+    let prepared = content.map(|content| (Arc::new(TokenFields::of(&content.title, &content.post)), content));
     let written = tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;
-        let (tokens, content) = prepared?;
+        let (tokens, content) = prepared.as_ref()?;
         let mut derived = DerivedChanges::default();
-        let new = New { id: &id.to_string(), content: &content, tokens, view: 0, fav: 0 };
+        let new = New { id: &id.to_string(), content, tokens: Arc::clone(tokens), view: 0, fav: 0 };
         rows::insert(tx, &admin, new, &mut derived)?;
         Ok(derived.write(tx)?)
     });
@@ -167,7 +167,7 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
     let (identity, id, change) = (caller.identify(tidings), ObjectId::parse(id), Change::parse(draft));
     let written = tidings.store().write(move |tx| {
         let admin = identity.admin(tx)?;
-        let change = change?;
+        let change = change.as_ref()?;
         let old = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
         let new = change.onto(&old.content);
         if new == old.content {
@@ -237,6 +237,8 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
         Ok(id) => id,
         Err(error) => return Pending::given(Err(error)),
     };
+    // Decided once, because the viewer is recorded when a view counts.
+    let mut counts = None;
     tidings.store().submit(move |tx| {
         let visitor = identity.visitor(tx)?;
         let mut stats = PostStats::of_id(tx, &id)?.ok_or(Error::NotFound)?;
@@ -248,7 +250,8 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
             (None, Some(guest)) => Viewer::Guest(guest),
             (None, None) => Viewer::Operator,
         };
-        stats.view(viewers.counts(stats.post, viewer, now).then_some(now));
+        let counts = *counts.get_or_insert_with(|| viewers.counts(stats.post, viewer, now));
+        stats.view(counts.then_some(now));
         stats.update(tx, like_weight, now)?;
         Ok(calendar.count(tx, Counter::View, now)?)
     })
@@ -303,7 +306,7 @@ fn by_member(
     }
     // No post has an empty id.
     let id = ObjectId::parse(id).map(|id| id.to_string()).unwrap_or_default();
-    tidings.store().submit_repeatable(move |tx| {
+    tidings.store().submit(move |tx| {
         let member = identity.member(tx)?;
         let stats = PostStats::of_id(tx, &id)?.ok_or(Error::NotFound)?;
         act(tx, &member, stats)

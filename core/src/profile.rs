@@ -102,8 +102,8 @@ pub fn change_nickname(tidings: &Tidings, caller: &Caller, nickname: &str) -> Re
     let nickname = account::nickname(tidings.config(), nickname);
     let written = tidings.store().write(move |tx| {
         let member = identity.member(tx)?;
-        let nickname = nickname.ok_or(Outcome::RewriteNickname)?;
-        Ok(sql::set_nickname(tx, &member, &nickname)?)
+        let nickname = nickname.as_ref().ok_or(Outcome::RewriteNickname)?;
+        Ok(sql::set_nickname(tx, &member, nickname)?)
     });
     written.map_err(|e: Error| e.unless_authorised(Outcome::NoMember))
 }

@@ -17,8 +17,12 @@
 //!   [`StoreError::Overloaded`] and nothing is written.
 //! - **Group commit.** The writer runs all queued writes in one transaction, so that they share one fsync, and sends the
 //!   results after the commit. When a write returns an error or panics, only its own changes are rolled back.
-//! - So a write is all or nothing and sees the changes of the writes before it. It must not have effects outside its
-//!   transaction that would be wrong after a failed commit.
+//! - **A write may run more than once.** Short writes share a savepoint: if one of them fails after it has changed
+//!   something, all of them are rolled back, and each runs again in a savepoint of its own. So a write takes nothing out
+//!   of itself, and has no effect outside its transaction that would be wrong after another run or a failed commit: it
+//!   decides once what another run must not decide differently, and returns the rest as its result. With
+//!   `TIDINGS_STORE_REPLAY=1`, a build with debug assertions runs, rolls back and repeats every write, which tests this.
+//! - So a write is all or nothing and sees the changes of the writes before it.
 //! - A write delays all other writes, so slow work (hashing, parsing) happens before it.
 //! - **Deferred writes.** Data that must not delay an answer (counters, log lines) collects in memory, and a
 //!   [`Deferred`] writes it about 100 ms later, together with other writes: a crash loses up to 200 ms of data, and a
@@ -259,25 +263,38 @@ impl Store {
     /// # Errors
     /// When the file cannot be opened or written, is not a tidings database, or has a schema newer than the program's.
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_replaying(path, sqlite::is_replaying())
+    }
+
+    /// Opens the database like [`Store::open`]. `is_replaying` is whether every write runs, is rolled back and runs again.
+    fn open_replaying(path: &Path, is_replaying: bool) -> Result<Self, StoreError> {
         let (connection, file) = sqlite::open_and_migrate(path)?;
         // The first read creates the write-ahead log and its index.
         sqlite::data_version(&connection)?;
         let health = Arc::new(sqlite::Health::new(sqlite::FileGuard::new(path, file, &connection)));
         let versions = Arc::new(watch::Versions::default());
         let watcher = watch::Watcher::start(sqlite::open(path)?, Arc::clone(&versions), Arc::clone(&health))?;
-        let writer = writer::Writer::start(path, connection, Arc::clone(&versions), Arc::clone(&health))?;
+        let writer = writer::Writer::start(
+            path,
+            connection,
+            Arc::clone(&versions),
+            Arc::clone(&health),
+            is_replaying,
+        )?;
         let readers = sqlite::Readers::new(path, Arc::clone(&health));
         Ok(Self { writer, readers, versions, _watcher: watcher, health })
     }
 
     /// Runs `work` in a transaction and returns when its changes are on disk. Rolls back if `work` returns `Err`.
     ///
+    /// `work` may run more than once: only the changes and the result of its last run count.
+    ///
     /// # Errors
     /// The error of `work` or of the commit; [`StoreError::Overloaded`] when the queue is full; [`StoreError::Other`] when
     /// `work` panics.
     pub(crate) fn write<T, E>(
         &self,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T, E> + Send + 'static,
+        work: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
@@ -289,19 +306,31 @@ impl Store {
     /// Does the same as [`Store::write`] without blocking: the result arrives through the [`Pending`].
     pub(crate) fn submit<T, E>(
         &self,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T, E> + Send + 'static,
+        work: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
     ) -> Pending<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.writer.submit(work)
+        self.writer.submit(work, false)
     }
 
-    /// Does the same as [`Store::submit`] for a write that can run again: it has no effect outside its transaction. It is
-    /// cheaper, because it shares a savepoint with other such writes: if one fails after it has changed something, all of
-    /// them are rolled back and run again.
-    pub(crate) fn submit_repeatable<T, E>(
+    /// Does the same as [`Store::write`] for work that takes milliseconds, such as a batch of deletions. It has a
+    /// savepoint of its own, so that the failure of another write does not make it run again, which would delay all other
+    /// writes a second time.
+    pub(crate) fn write_long<T, E>(
+        &self,
+        work: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.submit_long(work).wait()
+    }
+
+    /// Does the same as [`Store::write_long`] without blocking.
+    pub(crate) fn submit_long<T, E>(
         &self,
         work: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
     ) -> Pending<T, E>
@@ -309,7 +338,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.writer.submit_repeatable(work)
+        self.writer.submit(work, true)
     }
 
     /// Queues a deferred write, which joins a commit after about 100 ms. The caller does not wait.
@@ -369,7 +398,7 @@ impl Store {
     }
 
     /// Returns a function that returns [`Store::waiting`], for a write that can end early when others wait.
-    pub(crate) fn waiting_writes(&self) -> impl Fn() -> usize + Send + use<> {
+    pub(crate) fn waiting_writes(&self) -> impl Fn() -> usize + Clone + Send + use<> {
         let gauges = Arc::clone(self.writer.gauges());
         move || gauges.waiting.load(Ordering::Relaxed)
     }

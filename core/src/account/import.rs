@@ -124,23 +124,15 @@ impl Kind for Members {
     type Line = Line;
     const BATCH: usize = 1_000;
 
-    fn write(
-        &self,
-        tx: &mut dyn Tx,
-        admin: &Admin<'_>,
-        batch: Vec<Line>,
-        time: &BatchTime,
-    ) -> Result<Written<Line>> {
+    fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: &[Line], time: &BatchTime) -> Result<Written> {
         let mut written = Written::default();
-        let mut lines = batch.into_iter();
-        for line in lines.by_ref() {
-            let new = sql::insert(tx, admin, &line)?;
+        for line in batch {
+            let new = sql::insert(tx, admin, line)?;
             *(if new { &mut written.inserted } else { &mut written.skipped }) += 1;
             if time.is_over() {
                 break;
             }
         }
-        written.left = lines.collect();
         if written.inserted > 0 {
             tx.touch(Topic::Members);
         }

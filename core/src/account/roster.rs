@@ -202,22 +202,16 @@ impl Kind for Entries {
     // An import reports progress and can be stopped only between batches, and hashing is slow.
     const BATCH: usize = 2 * TOGETHER;
 
-    fn write(
-        &self,
-        tx: &mut dyn Tx,
-        _: &Admin<'_>,
-        batch: Vec<Line>,
-        _: &BatchTime,
-    ) -> Result<Written<Line>> {
+    fn write(&self, tx: &mut dyn Tx, _: &Admin<'_>, batch: &[Line], _: &BatchTime) -> Result<Written> {
         let mut written = Written::default();
         for Line { id, folded, name, major, hash, .. } in batch {
-            let known = table::find(tx, &folded)?;
-            let entry = RosterEntry { name, major, password: hash };
+            let known = table::find(tx, folded)?;
+            let entry = RosterEntry { name: name.clone(), major: major.clone(), password: hash.clone() };
             if known.as_ref() == Some(&entry) {
                 written.skipped += 1;
                 continue;
             }
-            table::insert(tx, self.0, &folded, &id, &entry)?;
+            table::insert(tx, self.0, folded, id, &entry)?;
             *(if known.is_some() { &mut written.updated } else { &mut written.inserted }) += 1;
         }
         Ok(written)

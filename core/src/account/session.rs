@@ -174,8 +174,8 @@ pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>)
     // A new password at the university revokes the tokens, like any changed password.
     let changed = check == Check::Wrong;
     let generation = tidings.store().write(move |tx| {
-        if let Some(password) = password {
-            sql::set_password(tx, key, generation, &password)?;
+        if let Some(password) = &password {
+            sql::set_password(tx, key, generation, password)?;
         }
         sql::set_verified(tx, key, &name, &major)?;
         if changed { revoke_tokens(tx, key) } else { Ok(generation) }

@@ -32,7 +32,7 @@ pub(super) struct Writer<'a> {
     admin: &'a Admin<'a>,
     posts: HashMap<String, Option<Post>>,
     counts: OwnMap<(Counter, LocalHour), i64>,
-    written: Written<Line>,
+    written: Written,
 }
 
 struct Post {
@@ -41,44 +41,33 @@ struct Post {
 }
 
 /// A line with its local day.
-type DayLine = (i64, Line);
+type DayLine<'l> = (i64, &'l Line);
 
 impl<'a> Writer<'a> {
     pub(super) fn new(acts: &'a ActImport, admin: &'a Admin<'a>) -> Self {
         Self { acts, admin, posts: HashMap::new(), counts: OwnMap::default(), written: Written::default() }
     }
 
-    pub(super) fn write(
-        mut self,
-        tx: &mut dyn Tx,
-        batch: Vec<Line>,
-        time: &BatchTime,
-    ) -> Result<Written<Line>> {
+    /// Writes a batch that is sorted by member and day.
+    pub(super) fn write(mut self, tx: &mut dyn Tx, batch: &[Line], time: &BatchTime) -> Result<Written> {
         let day = |line: &Line| self.acts.calendar.local_hour(line.at).day;
-        let mut lines: Vec<DayLine> = batch.into_iter().map(|line| (day(&line), line)).collect();
-        // The sort is stable, so the acts of a day stay in order.
-        lines.sort_by(|(day_a, a), (day_b, b)| (&a.member, day_a).cmp(&(&b.member, day_b)));
-        let mut done = 0;
+        let lines: Vec<DayLine<'_>> = batch.iter().map(|line| (day(line), line)).collect();
         for of_member in lines.chunk_by(|(_, a), (_, b)| a.member == b.member) {
             let Some(member) = account::find(tx, &of_member[0].1.member)? else {
                 for (_, line) in of_member {
                     self.written.refuse(line.number, NO_MEMBER);
                 }
-                done += of_member.len();
                 continue;
             };
-            let (written, is_over) = self.write_days(tx, &self.admin.act_for(member), of_member, time)?;
-            done += written;
-            if is_over {
+            if self.write_days(tx, &self.admin.act_for(member), of_member, time)? {
                 break;
             }
         }
-        self.written.left = lines.drain(done..).map(|(_, line)| line).collect();
         self.finish(tx)
     }
 
     /// Writes the changed posts and the counts.
-    fn finish(self, tx: &mut dyn Tx) -> Result<Written<Line>> {
+    fn finish(self, tx: &mut dyn Tx) -> Result<Written> {
         let now = self.acts.clock.now();
         let mut posts: Vec<Post> = self.posts.into_values().flatten().filter(|post| post.changed).collect();
         // In the order of the table, because that changes each of its pages only once.
@@ -92,19 +81,17 @@ impl<'a> Writer<'a> {
         Ok(self.written)
     }
 
-    /// Writes the acts of a member day by day, until the time is over. Returns the number of written lines, and whether
-    /// the time is over.
+    /// Writes the acts of a member day by day, until the time is over. Returns whether it is.
     fn write_days(
         &mut self,
         tx: &mut dyn Tx,
         member: &Member<'_>,
-        lines: &[DayLine],
+        lines: &[DayLine<'_>],
         time: &BatchTime,
-    ) -> Result<(usize, bool)> {
-        let (mut done, mut new, mut is_over) = (0, 0, false);
+    ) -> Result<bool> {
+        let (mut new, mut is_over) = (0, false);
         for of_day in lines.chunk_by(|(a, _), (b, _)| a == b) {
             new += self.write_day(tx, member, of_day)?;
-            done += of_day.len();
             is_over = time.is_over();
             if is_over {
                 break;
@@ -113,11 +100,11 @@ impl<'a> Writer<'a> {
         if new >= PRUNED_FROM {
             history::trim_lists(tx, member)?;
         }
-        Ok((done, is_over))
+        Ok(is_over)
     }
 
     /// Writes the acts of a member on a day. Returns the number of new acts.
-    fn write_day(&mut self, tx: &mut dyn Tx, member: &Member<'_>, lines: &[DayLine]) -> Result<usize> {
+    fn write_day(&mut self, tx: &mut dyn Tx, member: &Member<'_>, lines: &[DayLine<'_>]) -> Result<usize> {
         let (day, local_time) = (lines[0].0, self.acts.calendar.local_time());
         let (from, until) = (local_time.day_start(day), local_time.day_start(day + 1));
         let mut known = sql::times(tx, member, from, until)?;

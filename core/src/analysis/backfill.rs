@@ -41,8 +41,8 @@ impl Requester {
     }
 }
 
-/// Writes past requests to the log and counts their visits. Sorts them by time and writes them hour by hour, so that each
-/// visit counts in the hour in which it began.
+/// Writes past requests, sorted by time, to the log and counts their visits. Writes them hour by hour, so that each visit
+/// counts in the hour in which it began.
 ///
 /// `request_keys` caches keys of rows that this transaction inserts: if the transaction does not commit, the caller
 /// drops it.
@@ -54,9 +54,8 @@ pub(crate) fn write(
     _: &Admin<'_>,
     calendar: &Calendar,
     request_keys: &mut RequestKeys,
-    mut requests: Vec<PastRequest>,
+    requests: &[PastRequest],
 ) -> Result<()> {
-    requests.sort_by_key(|request| request.at);
     for hour in requests.chunk_by(|a, b| calendar.local_hour(a.at) == calendar.local_hour(b.at)) {
         let records: Vec<Record> = hour.iter().map(record).collect();
         let mut left = records.as_slice();

@@ -177,6 +177,8 @@ struct DeferredRecords {
     crawled: u64,
     /// The request keys, with those of rows that this transaction inserted. Other writes may use them after the commit.
     requests: Option<RequestKeys>,
+    /// The state of the request keys before this write, without the keys.
+    requests_before: RequestKeys,
 }
 
 impl DeferredRecords {
@@ -188,7 +190,24 @@ impl DeferredRecords {
             unlogged: UnloggedCounts::default(),
             crawled: 0,
             requests: None,
+            requests_before: RequestKeys::default(),
         }
+    }
+
+    /// Gives back what an earlier call of [`Deferred::write`] took, whose transaction was rolled back.
+    fn give_back(&mut self) {
+        if self.requests.take().is_some() {
+            *self.journal.request_keys() = std::mem::take(&mut self.requests_before);
+        }
+        self.journal.queue.give_back(self.batch.drain(..));
+        self.journal.queue.give_back_unlogged(&std::mem::take(&mut self.unlogged));
+        // If that call ended this deferred write, a new record may have deferred another one.
+        self.is_expected = self.is_expected || self.journal.queue.must_defer();
+    }
+
+    /// Notes that this write has taken enough.
+    fn end(&mut self) {
+        self.is_expected = self.is_expected && !self.journal.queue.ends_deferred();
     }
 }
 
@@ -196,15 +215,17 @@ impl Deferred for DeferredRecords {
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
         // Fails early if the transaction cannot be used, before any record is taken.
         tx.one("SELECT n FROM revision", &[])?;
+        self.give_back();
         let Self { journal, batch, .. } = self;
         self.unlogged = journal.queue.take_unlogged(tx.revision());
         self.crawled = self.unlogged.write(tx, &journal.calendar)?;
         let requests = self.requests.insert(std::mem::take(&mut *journal.request_keys()));
+        self.requests_before = requests.without_keys();
         loop {
             let from = batch.len();
             journal.queue.take(tx.revision(), batch);
             if batch.len() == from {
-                self.is_expected = !journal.queue.ends_deferred();
+                self.end();
                 return Ok(());
             }
             batch[from..].sort_by_key(|record| record.at);
@@ -212,7 +233,7 @@ impl Deferred for DeferredRecords {
             self.crawled += written.crawled;
             journal.queue.give_back(batch.drain(from + written.records..));
             if time.is_over() {
-                self.is_expected = !journal.queue.ends_deferred();
+                self.end();
                 return Ok(());
             }
         }
@@ -220,7 +241,7 @@ impl Deferred for DeferredRecords {
 
     fn done(&mut self, written: Result<(), StoreError>) -> ControlFlow<()> {
         let records = std::mem::take(&mut self.batch);
-        let requests = self.requests.take();
+        let (requests, unlogged) = (self.requests.take(), std::mem::take(&mut self.unlogged));
         match written {
             Ok(()) => {
                 if let Some(requests) = requests {
@@ -235,11 +256,9 @@ impl Deferred for DeferredRecords {
                     cause = error.to_string(),
                     "log lines could not be written yet"
                 );
-                if let Some(mut requests) = requests {
-                    requests.clear();
-                    *self.journal.request_keys() = requests;
+                if requests.is_some() {
+                    *self.journal.request_keys() = std::mem::take(&mut self.requests_before);
                 }
-                let unlogged = std::mem::take(&mut self.unlogged);
                 self.journal.queue.put_back(records, &unlogged);
                 // The next record defers another write.
                 ControlFlow::Break(())

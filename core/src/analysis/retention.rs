@@ -166,7 +166,7 @@ impl Janitor {
         let mut batch = FIRST_BATCH;
         while !self.is_stopped() {
             let began = Instant::now();
-            if !self.store.write(move |tx| work(tx, batch))? {
+            if !self.store.write_long(move |tx| work(tx, batch))? {
                 break;
             }
             let fits = if began.elapsed() > BATCH_TIME { batch / 2 } else { batch * 2 };

@@ -94,29 +94,37 @@ impl FlushState {
 /// The deferred write of the counts. At most one is deferred at a time.
 struct Flush {
     counter: Arc<ViewCounter>,
+    /// Whether the state still says that this flush has not read the counts.
+    is_expected: bool,
     /// The notices and their counts that are being committed.
     batch: Vec<(ObjectId, i64)>,
+    /// The notice at which the next flush begins, if this one has no time for all notices.
+    next: Option<ObjectId>,
 }
 
 impl Flush {
     fn new(counter: &Arc<ViewCounter>) -> Self {
-        Self { counter: Arc::clone(counter), batch: Vec::new() }
+        Self { counter: Arc::clone(counter), is_expected: true, batch: Vec::new(), next: None }
     }
 }
 
 impl Deferred for Flush {
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
-        self.counter.is_deferred.swap(false, Ordering::AcqRel);
+        // Another run must not reset the flag: a view may have deferred another flush in the meantime.
+        if std::mem::take(&mut self.is_expected) {
+            self.counter.is_deferred.swap(false, Ordering::AcqRel);
+        }
+        self.batch.clear();
+        self.next = None;
         let mut state = self.counter.state();
         let counts = state.counts.iter();
         let counts = counts.map(|(id, count)| (*id, count.counted.load(Ordering::Relaxed), count.flushed));
         let mut behind: Vec<_> = counts.filter(|(_, counted, flushed)| counted > flushed).collect();
-        let first = state.next.take();
-        let start = behind.partition_point(|(id, ..)| Some(*id) < first);
+        let start = behind.partition_point(|(id, ..)| Some(*id) < state.next);
         behind.rotate_left(start);
         for (id, counted, flushed) in behind {
             if self.batch.len() >= LEAST && time.is_over() {
-                state.next = Some(id);
+                self.next = Some(id);
                 break;
             }
             sql::add_views(tx, id, counted - flushed)?;
@@ -134,6 +142,7 @@ impl Deferred for Flush {
             }
         }
         state.is_committing = false;
+        state.next = self.next;
         let has_more = state.next.is_some();
         drop(state);
         self.counter.flushed.notify_all();
@@ -142,8 +151,8 @@ impl Deferred for Flush {
             return ControlFlow::Break(());
         }
         // If a view has deferred another flush in the meantime, that flush writes the rest.
-        let goes_on = has_more && !self.counter.is_deferred.swap(true, Ordering::AcqRel);
-        if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        self.is_expected = has_more && !self.counter.is_deferred.swap(true, Ordering::AcqRel);
+        if self.is_expected { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 }
 

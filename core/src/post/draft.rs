@@ -4,7 +4,7 @@ use url::Url;
 
 use crate::clock::Timestamp;
 use crate::config::Bounds;
-use crate::error::{Error, Result};
+use crate::error::BrokenRule;
 use crate::text;
 
 /// The length of a title in characters.
@@ -69,7 +69,7 @@ pub(super) struct Change {
 }
 
 /// The end date of a post; `None` removes it.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct End(Option<Timestamp>);
 
 /// The complete content of a post, which administrators write.
@@ -111,7 +111,7 @@ impl Change {
     ///
     /// # Errors
     /// `bad request` with the broken rule, or if no field is given.
-    pub(super) fn parse(draft: &Draft) -> Result<Self> {
+    pub(super) fn parse(draft: &Draft) -> Result<Self, BrokenRule> {
         let change = Self {
             title: checked(draft.title.as_ref(), |t| text::line(t.trim(), TITLE), TITLE_RULE)?,
             post: checked(draft.post.as_ref(), |t| text::block(t, POST), POST_RULE)?,
@@ -122,35 +122,35 @@ impl Change {
             date: checked(draft.date.as_ref(), |t| Timestamp::parse(t), DATE_RULE)?,
             end_date: checked(draft.end_date.as_ref(), |t| end_date(t), END_DATE_RULE)?,
         };
-        if change.is_empty() { Err(Error::BadRequest(NOTHING)) } else { Ok(change) }
+        if change.is_empty() { Err(BrokenRule(NOTHING)) } else { Ok(change) }
     }
 
     /// Returns the content of a new post.
     ///
     /// # Errors
     /// `bad request` if the title or the url is missing.
-    pub(super) fn into_new(self, now: Timestamp) -> Result<Content> {
+    pub(super) fn of_new(&self, now: Timestamp) -> Result<Content, BrokenRule> {
         Ok(Content {
-            address: self.address.ok_or(Error::BadRequest(URL_MISSING))?,
-            title: self.title.ok_or(Error::BadRequest(TITLE_MISSING))?,
-            post: self.post.unwrap_or_default(),
-            img: self.img.unwrap_or_default(),
-            topic: self.topic.unwrap_or_default(),
-            tag: self.tag.unwrap_or_default(),
+            address: self.address.clone().ok_or(BrokenRule(URL_MISSING))?,
+            title: self.title.clone().ok_or(BrokenRule(TITLE_MISSING))?,
+            post: self.post.clone().unwrap_or_default(),
+            img: self.img.clone().unwrap_or_default(),
+            topic: self.topic.clone().unwrap_or_default(),
+            tag: self.tag.clone().unwrap_or_default(),
             date: self.date.unwrap_or(now),
             end_date: self.end_date.and_then(|end| end.0),
         })
     }
 
     /// Returns the content of an existing post after this change.
-    pub(super) fn onto(self, old: &Content) -> Content {
+    pub(super) fn onto(&self, old: &Content) -> Content {
         Content {
-            title: self.title.unwrap_or_else(|| old.title.clone()),
-            post: self.post.unwrap_or_else(|| old.post.clone()),
-            address: self.address.unwrap_or_else(|| old.address.clone()),
-            img: self.img.unwrap_or_else(|| old.img.clone()),
-            topic: self.topic.unwrap_or_else(|| old.topic.clone()),
-            tag: self.tag.unwrap_or_else(|| old.tag.clone()),
+            title: self.title.as_ref().unwrap_or(&old.title).clone(),
+            post: self.post.as_ref().unwrap_or(&old.post).clone(),
+            address: self.address.as_ref().unwrap_or(&old.address).clone(),
+            img: self.img.as_ref().unwrap_or(&old.img).clone(),
+            topic: self.topic.as_ref().unwrap_or(&old.topic).clone(),
+            tag: self.tag.as_ref().unwrap_or(&old.tag).clone(),
             date: self.date.unwrap_or(old.date),
             end_date: self.end_date.map_or(old.end_date, |end| end.0),
         }
@@ -168,8 +168,8 @@ fn checked<F, T>(
     field: Option<&F>,
     check: impl FnOnce(&F) -> Option<T>,
     rule: &'static str,
-) -> Result<Option<T>> {
-    field.map(|field| check(field).ok_or(Error::BadRequest(rule))).transpose()
+) -> Result<Option<T>, BrokenRule> {
+    field.map(|field| check(field).ok_or(BrokenRule(rule))).transpose()
 }
 
 fn address(text: &str) -> Option<Address> {
@@ -222,7 +222,7 @@ mod tests {
 
     use super::*;
 
-    fn given(change: impl FnOnce(&mut Draft)) -> Result<Change> {
+    fn given(change: impl FnOnce(&mut Draft)) -> Result<Change, BrokenRule> {
         let mut draft = Draft::default();
         change(&mut draft);
         Change::parse(&draft)
@@ -306,16 +306,16 @@ mod tests {
             end_date: Some("2027-01-01".into()),
             ..Draft::default()
         };
-        let new = Change::parse(&draft).unwrap().into_new(Timestamp::from_millis(7)).unwrap();
+        let new = Change::parse(&draft).unwrap().of_new(Timestamp::from_millis(7)).unwrap();
         assert_eq!(
             (new.title.as_str(), new.date, new.post.as_str()),
             ("서울", Timestamp::from_millis(7), "")
         );
         assert!(new.end_date.is_some());
         let without = Draft { title: None, ..draft.clone() };
-        assert!(Change::parse(&without).unwrap().into_new(Timestamp::from_millis(7)).is_err());
+        assert!(Change::parse(&without).unwrap().of_new(Timestamp::from_millis(7)).is_err());
         let without = Draft { url: None, ..draft };
-        assert!(Change::parse(&without).unwrap().into_new(Timestamp::from_millis(7)).is_err());
+        assert!(Change::parse(&without).unwrap().of_new(Timestamp::from_millis(7)).is_err());
     }
 
     #[test]
@@ -327,7 +327,7 @@ mod tests {
             end_date: Some("2027-01-01".into()),
             ..Draft::default()
         };
-        let old = Change::parse(&draft).unwrap().into_new(Timestamp::from_millis(7)).unwrap();
+        let old = Change::parse(&draft).unwrap().of_new(Timestamp::from_millis(7)).unwrap();
         let new = given(|draft| draft.end_date = Some(String::new())).unwrap().onto(&old);
         assert_eq!(new, Content { end_date: None, ..old });
         assert!(given(|_| ()).is_err(), "nothing to change");

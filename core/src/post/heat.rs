@@ -122,7 +122,7 @@ pub(crate) fn set_half_life(store: &Store, half_life_days: f64, now: Timestamp) 
     if same(store.read(stored)?) {
         return Ok(());
     }
-    store.write(move |tx| {
+    store.write_long(move |tx| {
         let before = stored(tx)?;
         if same(before) {
             return Ok(());

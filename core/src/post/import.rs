@@ -1,6 +1,7 @@
 //! The import of posts from a file or another system.
 
 use std::io::BufRead;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -149,12 +150,12 @@ pub(crate) fn read_lines(format: Format, input: &[u8]) -> import::Read {
     let now = crate::clock::Timestamp::default();
     let again = |line: Line| {
         let Line { change, id, view, fav, .. } = line;
-        let Ok(content) = change.into_new(now) else { return };
+        let Ok(content) = change.of_new(now) else { return };
         let written = content.exported(id.as_deref(), view, fav);
         let json = serde_json::to_vec(&written).expect("texts and numbers serialise without errors");
         let read = Line::parse(1, &json).unwrap_or_else(|reason| panic!("{reason}: {written}"));
         assert_eq!((read.id, read.view, read.fav), (id, view, fav), "{written}");
-        assert_eq!(read.change.into_new(now).ok().as_ref(), Some(&content), "{written}");
+        assert_eq!(read.change.of_new(now).ok().as_ref(), Some(&content), "{written}");
     };
     match format {
         Format::Json => import::read_all(import::json(input, Line::parse), again),
@@ -178,22 +179,14 @@ impl Kind for Posts {
     type Line = Line;
     const BATCH: usize = 2_000;
 
-    fn write(
-        &self,
-        tx: &mut dyn Tx,
-        admin: &Admin<'_>,
-        batch: Vec<Line>,
-        time: &BatchTime,
-    ) -> Result<Written<Line>> {
+    fn write(&self, tx: &mut dyn Tx, admin: &Admin<'_>, batch: &[Line], time: &BatchTime) -> Result<Written> {
         let (mut written, mut derived) = (Written::default(), DerivedChanges::default());
-        let mut lines = batch.into_iter();
-        for line in lines.by_ref() {
+        for line in batch {
             write_line(tx, admin, &self.clock, line, &mut written, &mut derived)?;
             if time.is_over() {
                 break;
             }
         }
-        written.left = lines.collect();
         if written.inserted + written.updated > 0 {
             derived.write(tx)?;
         }
@@ -205,34 +198,36 @@ fn write_line(
     tx: &mut dyn Tx,
     admin: &Admin<'_>,
     clock: &Clock,
-    line: Line,
-    written: &mut Written<Line>,
+    line: &Line,
+    written: &mut Written,
     derived: &mut DerivedChanges,
 ) -> Result<()> {
     let Line { number, url, change, tokens, id, view, fav } = line;
-    if let Some(old) = rows::by_url(tx, &url)? {
+    if let Some(old) = rows::by_url(tx, url)? {
         let new = change.onto(&old.content);
         if new == old.content {
             written.skipped += 1;
         } else {
-            rows::update(tx, admin, &old, &new, tokens, derived)?;
+            rows::update(tx, admin, &old, &new, tokens.clone(), derived)?;
             written.updated += 1;
         }
         return Ok(());
     }
-    let refused = match &id {
+    let refused = match id {
         _ if change.title.is_none() => Some(TITLE_MISSING),
         Some(id) if rows::has_id(tx, id)? => Some("another post has this _id: leave it out for a new one"),
         _ => None,
     };
     if let Some(reason) = refused {
-        written.refuse(number, reason);
+        written.refuse(*number, reason);
         return Ok(());
     }
-    let content = change.into_new(clock.now())?;
-    let id = id.unwrap_or_else(|| ObjectId::new(clock).to_string());
-    let tokens = tokens.unwrap_or_else(|| TokenFields::of(&content.title, &content.post));
-    rows::insert(tx, admin, New { id: &id, content: &content, tokens, view, fav }, derived)?;
+    let content = change.of_new(clock.now())?;
+    let id = id.clone().unwrap_or_else(|| ObjectId::new(clock).to_string());
+    let tokens = tokens.clone();
+    let tokens = tokens.unwrap_or_else(|| Arc::new(TokenFields::of(&content.title, &content.post)));
+    let new = New { id: &id, content: &content, tokens, view: *view, fav: *fav };
+    rows::insert(tx, admin, new, derived)?;
     written.inserted += 1;
     Ok(())
 }

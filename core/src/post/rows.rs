@@ -2,6 +2,7 @@
 //! entry of the search index.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::draft::{Address, Content};
 use super::token_fields::TokenFields;
@@ -23,7 +24,7 @@ pub(super) struct Stored {
 pub(super) struct New<'p> {
     pub(super) id: &'p str,
     pub(super) content: &'p Content,
-    pub(super) tokens: TokenFields,
+    pub(super) tokens: Arc<TokenFields>,
     pub(super) view: i64,
     pub(super) fav: i64,
 }
@@ -42,8 +43,8 @@ pub(super) struct DerivedChanges {
 }
 
 enum Indexing {
-    Insert(PostKey, TokenFields),
-    Update(PostKey, TokenFields),
+    Insert(PostKey, Arc<TokenFields>),
+    Update(PostKey, Arc<TokenFields>),
     Remove(PostKey),
 }
 
@@ -175,7 +176,7 @@ pub(super) fn update(
     _: &Admin<'_>,
     old: &Stored,
     new: &Content,
-    tokens: Option<TokenFields>,
+    tokens: Option<Arc<TokenFields>>,
     derived: &mut DerivedChanges,
 ) -> Result<(), StoreError> {
     let key = old.key;
@@ -194,9 +195,9 @@ pub(super) fn update(
     ];
     tx.run(sql, &args)?;
     if (&old.content.title, &old.content.post) != (&new.title, &new.post) {
-        let tokens = tokens.unwrap_or_else(|| TokenFields::of(&new.title, &new.post));
+        let tokens = tokens.unwrap_or_else(|| Arc::new(TokenFields::of(&new.title, &new.post)));
         let sql = "UPDATE post SET title = $2, post = $3, token = $4, keyword = $5 WHERE key = $1";
-        let TokenFields { token, keyword, .. } = &tokens;
+        let TokenFields { token, keyword, .. } = &*tokens;
         let texts = [&new.title, &new.post, token, keyword].map(Into::into);
         tx.run(sql, &[key.into(), texts[0], texts[1], texts[2], texts[3]])?;
         derived.index.push(Indexing::Update(key, tokens));

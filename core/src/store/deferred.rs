@@ -12,6 +12,9 @@ use super::{StoreError, Tx};
 pub(crate) trait Deferred: Send + 'static {
     /// Writes a part of the collected data. On `Err` the store rolls back this call.
     ///
+    /// The store may call this again before [`Deferred::done`]: then it has rolled back the earlier call, whose data the
+    /// implementation writes again.
+    ///
     /// An implementation writes a small part even if the time is already over, so that every commit makes progress.
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError>;
 

@@ -39,6 +39,12 @@ pub(crate) fn is_head_of_ours(head: &[u8; 72]) -> bool {
     head.starts_with(b"SQLite format 3\0") && i64::from(u32::from_be_bytes(application)) == APPLICATION_ID
 }
 
+/// Returns whether every write runs twice, which tests that it can: `TIDINGS_STORE_REPLAY` is 1, and this is a build with
+/// debug assertions.
+pub(super) fn is_replaying() -> bool {
+    cfg!(debug_assertions) && std::env::var_os("TIDINGS_STORE_REPLAY").is_some_and(|value| value == "1")
+}
+
 /// Returns a number that changes with each commit of another connection, in this process or another.
 pub(super) fn data_version(connection: &Connection) -> Result<i64, StoreError> {
     let mut statement = connection.prepare_cached("PRAGMA data_version")?;
@@ -64,12 +70,16 @@ pub(super) fn abandon(connection: &Connection) {
     }
 }
 
-/// Runs `work` in a transaction on a connection other than the writer's.
+/// Runs `work` in a transaction on a connection other than the writer's. `work` may run more than once, as in
+/// [`Store::write`](super::Store::write).
 fn write<T, E: From<StoreError>>(
     connection: &Connection,
-    work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+    mut work: impl FnMut(&mut dyn Tx) -> Result<T, E>,
 ) -> Result<T, E> {
     let mut tx = SqliteTx::begin_write(connection)?;
+    if is_replaying() {
+        tx.rehearse(|tx| work(tx))?;
+    }
     match work(&mut tx) {
         Ok(value) => Ok(tx.commit().map(|_| value)?),
         Err(error) => {

@@ -11,11 +11,16 @@ use super::{Arg, Store, StoreError, Topic, Tx, version_in};
 
 mod deferred;
 mod older;
-mod repeatable;
 mod replaced;
+mod replay;
+mod shared;
 
 fn open(dir: &TempDir) -> Store {
-    let store = Store::open(&dir.path().join("test.db")).unwrap();
+    create(Store::open(&dir.path().join("test.db")).unwrap())
+}
+
+/// Creates the extra table.
+fn create(store: Store) -> Store {
     let sql = "CREATE TABLE IF NOT EXISTS number (n INTEGER PRIMARY KEY, half INTEGER REFERENCES number (n)) STRICT";
     store.write(move |tx| tx.run(sql, &[])).unwrap();
     store
@@ -50,7 +55,7 @@ fn a_failed_write_is_rolled_back_without_affecting_other_writes() {
     // The first write blocks until all are queued, so that they share a commit.
     let (go, wait) = channel::<()>();
     let first = store.submit(move |tx| {
-        wait.recv().unwrap();
+        let _ = wait.recv();
         insert(tx, 1)
     });
     let refused = store.submit(|tx| {
@@ -64,7 +69,7 @@ fn a_failed_write_is_rolled_back_without_affecting_other_writes() {
         Ok::<_, StoreError>(())
     });
     let last = store.submit(|tx| insert(tx, 4));
-    go.send(()).unwrap();
+    drop(go);
     assert!(first.wait().is_ok() && last.wait().is_ok());
     assert!(matches!(refused.wait(), Err(Failure::Refused)));
     assert!(matches!(duplicate.wait(), Err(StoreError::Duplicate)));
@@ -132,7 +137,7 @@ fn a_full_queue_refuses_writes_and_accepted_writes_share_few_commits() {
     let store = open(&dir);
     let (go, wait) = channel::<()>();
     let held = store.submit(move |_| {
-        wait.recv().unwrap();
+        let _ = wait.recv();
         Ok::<_, StoreError>(())
     });
     let (mut taken, mut refused) = (Vec::new(), 0);
@@ -148,7 +153,7 @@ fn a_full_queue_refuses_writes_and_accepted_writes_share_few_commits() {
         }
     }
     assert!(refused > 0 && !taken.is_empty());
-    go.send(()).unwrap();
+    drop(go);
     held.wait().unwrap();
     let written = taken.len();
     for pending in taken {
@@ -401,6 +406,6 @@ fn errors_of_the_store_reach_the_caller_unchanged() {
         };
         let (read, written) = (error.clone(), error.clone());
         same(store.read(|_| Err(read)));
-        same(store.write(|_| Err(written)));
+        same(store.write(move |_| Err(written.clone())));
     }
 }

@@ -47,6 +47,8 @@ struct Inbox {
     messages: Receiver<Message>,
     gauges: Arc<Gauges>,
     health: Arc<Health>,
+    /// Whether every write runs twice.
+    is_replaying: bool,
 }
 
 impl Inbox {
@@ -75,11 +77,12 @@ impl Writer {
         mut connection: Connection,
         versions: Arc<Versions>,
         health: Arc<Health>,
+        is_replaying: bool,
     ) -> Result<Self, StoreError> {
         let checkpoints = Checkpoints::start(path, &mut connection, Arc::clone(&health))?;
         let (queue, messages) = sync_channel(QUEUE);
         let gauges = Arc::<Gauges>::default();
-        let inbox = Inbox { messages, gauges: Arc::clone(&gauges), health };
+        let inbox = Inbox { messages, gauges: Arc::clone(&gauges), health, is_replaying };
         let thread = std::thread::Builder::new()
             .name("tidings-write".into())
             .spawn(move || write_all(&connection, &inbox, &versions, checkpoints));
@@ -90,32 +93,22 @@ impl Writer {
         &self.gauges
     }
 
+    /// Queues a write. `is_long` is whether the failure of another write must not make it run again.
     pub(super) fn submit<T, E>(
         &self,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T, E> + Send + 'static,
-    ) -> Pending<T, E>
-    where
-        T: Send + 'static,
-        E: From<StoreError> + Send + 'static,
-    {
-        let (work, result) = work::once(work);
-        self.sent(Message::Write(work), result)
-    }
-
-    pub(super) fn submit_repeatable<T, E>(
-        &self,
         work: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
+        is_long: bool,
     ) -> Pending<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let (work, result) = work::repeatable(work);
+        let (work, result) = work::queued(work, is_long);
         self.sent(Message::Write(work), result)
     }
 
     pub(super) fn flush(&self) -> Pending<(), StoreError> {
-        let (work, result) = work::once(|_| Ok(()));
+        let (work, result) = work::queued(|_| Ok(()), false);
         self.sent(Message::Flush(work), result)
     }
 

@@ -227,11 +227,16 @@ impl Queue {
         records.rev().for_each(|record| writing.returned.push_front(record));
     }
 
+    /// Returns communications without a line that were taken but not written.
+    pub(super) fn give_back_unlogged(&self, unlogged: &UnloggedCounts) {
+        self.unlogged.add(unlogged);
+    }
+
     /// Returns records to the queue after a failed write, except those beyond the first few thousand, which are lost.
     pub(super) fn put_back(&self, mut records: Vec<Record>, unlogged: &UnloggedCounts) {
         let over = records.split_off(records.len().min(RETRY_MAX));
         self.give_back(records.into_iter());
-        self.unlogged.add(unlogged);
+        self.give_back_unlogged(unlogged);
         for record in &over {
             self.unlogged.add_record(record);
         }

@@ -78,8 +78,8 @@ fn method_text(method: &str) -> &'static str {
 /// A cache of the keys of requests, so that most lines need no lookup.
 ///
 /// The keys are valid only if every transaction in which they were found was committed. After a rollback its keys are
-/// assigned again, and the caller must drop them with [`RequestKeys::clear`].
-#[derive(Default)]
+/// assigned again, so the caller continues with a cache from before it, such as [`RequestKeys::without_keys`].
+#[derive(Clone, Default)]
 pub(crate) struct RequestKeys {
     known: KeyCache,
     budget: Budget,
@@ -105,9 +105,9 @@ impl RequestKeys {
         Self { budget: Budget::unlimited(), ..Self::default() }
     }
 
-    /// Drops the keys, but not the state of the limits.
-    pub(in crate::analysis) fn clear(&mut self) {
-        self.known = KeyCache::default();
+    /// Returns a cache without keys, with the same state of the limits.
+    pub(in crate::analysis) fn without_keys(&self) -> Self {
+        Self { known: KeyCache::default(), budget: self.budget.clone(), secret: self.secret.clone() }
     }
 
     /// Returns the key of a request. A new request is inserted if the limits allow it; otherwise the key is that of its

@@ -45,13 +45,13 @@ impl Tx for Counting<'_> {
 fn statements(
     template: &'static str,
     status: u16,
-    paths: impl Iterator<Item = String> + Send + 'static,
+    paths: impl Iterator<Item = String> + Clone + Send + 'static,
 ) -> usize {
     let service = service();
     let operation = Operation::new("GET", template);
     let counted = service.store().write(move |tx| {
         let (mut tx, mut requests) = (Counting { tx, statements: 0 }, RequestKeys::default());
-        for path in paths {
+        for path in paths.clone() {
             let request = LoggedRequest { operation, path: Some(&path), status, at: NOW };
             requests.key(&mut tx, request, 20_000)?;
         }

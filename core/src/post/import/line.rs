@@ -1,6 +1,7 @@
 //! A line of an import: the JSON object of a post.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 
@@ -43,7 +44,7 @@ pub(super) struct Line {
     pub(super) url: String,
     pub(super) change: Change,
     /// The tokens of title and text, if the line has both.
-    pub(super) tokens: Option<TokenFields>,
+    pub(super) tokens: Option<Arc<TokenFields>>,
     /// The id of a new post. An existing post keeps its id, views and likes.
     pub(super) id: Option<String>,
     pub(super) view: i64,
@@ -87,7 +88,7 @@ impl Line {
         })?;
         let url = change.address.as_ref().ok_or(Error::BadRequest(URL_MISSING))?.url.clone();
         let tokens = change.title.as_ref().zip(change.post.as_ref());
-        let tokens = tokens.map(|(title, post)| TokenFields::of(title, post));
+        let tokens = tokens.map(|(title, post)| Arc::new(TokenFields::of(title, post)));
         Ok(Self { number, url, change, tokens, id: id.map(|id| id.to_string()), view, fav })
     }
 }

@@ -149,7 +149,7 @@ impl Copied {
     /// The error of `work`, or the store's own.
     pub(crate) fn write<E: From<StoreError>>(
         &self,
-        work: impl FnOnce(&mut dyn Tx) -> Result<(), E>,
+        work: impl FnMut(&mut dyn Tx) -> Result<(), E>,
     ) -> Result<(), E> {
         super::write(&self.0, work)
     }

@@ -93,13 +93,14 @@ impl Inspected {
         Ok(Self(connection, Some(file)))
     }
 
-    /// Runs `work` in a writing transaction, which sees the counters of all earlier commits.
+    /// Runs `work` in a writing transaction, which sees the counters of all earlier commits. `work` may run more than
+    /// once.
     ///
     /// # Errors
     /// The error of `work`, or the store's own.
     pub(crate) fn write<T, E: From<StoreError>>(
         &self,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+        work: impl FnMut(&mut dyn Tx) -> Result<T, E>,
     ) -> Result<T, E> {
         super::write(&self.0, work)
     }

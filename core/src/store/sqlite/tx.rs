@@ -1,5 +1,6 @@
 //! A transaction on one connection.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::Connection;
@@ -89,6 +90,20 @@ impl<'c> SqliteTx<'c> {
     /// Removes all but the first `len` additions to counters.
     pub(in crate::store) fn truncate_additions(&mut self, len: usize) {
         self.additions.truncate(len);
+    }
+
+    /// Runs `work` and rolls back its changes.
+    pub(in crate::store) fn rehearse<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> T,
+    ) -> Result<(), StoreError> {
+        let additions = self.additions();
+        self.run("SAVEPOINT rehearsal", &[])?;
+        // The caller runs the same work again, so it also panics again.
+        let _ = catch_unwind(AssertUnwindSafe(|| work(self)));
+        self.truncate_additions(additions);
+        self.run("ROLLBACK TO rehearsal", &[])?;
+        self.run("RELEASE rehearsal", &[]).map(drop)
     }
 
     /// Commits, and returns the topics that the transaction touched.

@@ -71,7 +71,7 @@ pub(super) fn commit_group(
     deferred: &mut DeferredWrites,
 ) {
     let mut group = match inbox.health.check().and_then(|()| SqliteTx::begin_write(connection)) {
-        Ok(tx) => Group::new(tx),
+        Ok(tx) => Group::new(tx, inbox.is_replaying),
         Err(error) => {
             inbox.health.committed(Err(&error));
             if let Some(work) = first {
@@ -133,8 +133,8 @@ fn time_of_writes(deferred: &DeferredWrites) -> Duration {
     if deferred.are_due() { GROUP_TIME.saturating_sub(DEFERRED_TIME) } else { GROUP_TIME }
 }
 
-/// The transaction of a group: a failed write does not affect the others. Repeatable writes share a savepoint, each
-/// other write has its own.
+/// The transaction of a group: a failed write does not affect the others. Short writes share a savepoint; each long
+/// write and each deferred write has its own.
 struct Group<'c> {
     tx: SqliteTx<'c>,
     /// The writes that ran, without those that panicked.
@@ -145,9 +145,11 @@ struct Group<'c> {
     has_changes: bool,
     /// The error with which SQLite has rolled back the whole transaction.
     broken: Option<StoreError>,
+    /// Whether every write runs twice.
+    is_replaying: bool,
 }
 
-/// The state of a group at the savepoint of repeatable writes.
+/// The state of a group at the savepoint of short writes.
 struct Shared {
     /// The number of writes before it.
     writes: usize,
@@ -156,8 +158,8 @@ struct Shared {
 }
 
 impl<'c> Group<'c> {
-    fn new(tx: SqliteTx<'c>) -> Self {
-        Self { tx, done: Vec::new(), shared: None, has_changes: false, broken: None }
+    fn new(tx: SqliteTx<'c>, is_replaying: bool) -> Self {
+        Self { tx, done: Vec::new(), shared: None, has_changes: false, broken: None, is_replaying }
     }
 
     /// Returns the number of writes that ran.
@@ -166,31 +168,36 @@ impl<'c> Group<'c> {
     }
 
     fn run_write(&mut self, work: Box<dyn Work>) {
-        if work.is_repeatable() {
-            self.run_shared(work);
-        } else {
+        if work.is_long() {
             self.release_shared();
-            self.run_alone(work);
+            self.run_apart(work);
+        } else {
+            self.run_shared(work);
         }
     }
 
     /// Runs a write in a savepoint of its own.
-    fn run_alone(&mut self, mut work: Box<dyn Work>) {
+    fn run_apart(&mut self, mut work: Box<dyn Work>) {
         if let Err(error) = self.begin_savepoint() {
+            refuse(work, &error);
+        } else if let Err(error) = self.rehearse(|tx| work.run(tx)) {
             refuse(work, &error);
         } else if self.run(|tx| (work.run(tx), ())).is_some() {
             self.done.push(work);
         }
     }
 
-    /// Runs a repeatable write in the savepoint of the repeatable writes before it. If it fails and has changed
-    /// something, all of them run again, each in a savepoint of its own.
+    /// Runs a short write in the savepoint of the short writes before it. If it fails and has changed something, all of
+    /// them run again, each in a savepoint of its own.
     fn run_shared(&mut self, mut work: Box<dyn Work>) {
         if self.shared.is_none() {
             if let Err(error) = self.begin_savepoint() {
                 return refuse(work, &error);
             }
             self.shared = Some(Shared { writes: self.done.len(), additions: self.tx.additions() });
+        }
+        if let Err(error) = self.rehearse(|tx| work.run(tx)) {
+            return refuse(work, &error);
         }
         let before = (self.tx.changes(), self.tx.additions());
         let succeeded = catch_unwind(AssertUnwindSafe(|| work.run(&mut self.tx)));
@@ -199,22 +206,22 @@ impl<'c> Group<'c> {
         match succeeded {
             Ok(true) => self.has_changes = true,
             Ok(false) if !has_changed && self.tx.is_open() => {}
-            _ => self.run_apart(),
+            _ => self.run_again(),
         }
     }
 
     /// Rolls back the writes that share the savepoint, and runs each of them again in a savepoint of its own.
-    fn run_apart(&mut self) {
+    fn run_again(&mut self) {
         let Some(shared) = self.shared.take() else { return };
         self.tx.truncate_additions(shared.additions);
         let undone = self.tx.run("ROLLBACK TO work", &[]);
         self.release(undone.map(drop));
         for work in self.done.split_off(shared.writes) {
-            self.run_alone(work);
+            self.run_apart(work);
         }
     }
 
-    /// Releases the savepoint of the repeatable writes, if it is open.
+    /// Releases the savepoint of the short writes, if it is open.
     fn release_shared(&mut self) {
         if self.shared.take().is_some() {
             self.release(Ok(()));
@@ -227,7 +234,8 @@ impl<'c> Group<'c> {
         mut write: Box<dyn Deferred>,
         time: TimeSlice,
     ) -> Option<(Box<dyn Deferred>, Result<(), StoreError>)> {
-        if let Err(error) = self.begin_savepoint() {
+        let begun = self.begin_savepoint().and_then(|()| self.rehearse(|tx| write.write(tx, time)));
+        if let Err(error) = begun {
             refuse_deferred(write, &error);
             return None;
         }
@@ -235,6 +243,14 @@ impl<'c> Group<'c> {
             let result = write.write(tx, time);
             (result.is_ok(), (write, result))
         })
+    }
+
+    /// Runs a write and rolls it back if every write runs twice.
+    fn rehearse<T>(&mut self, work: impl FnOnce(&mut SqliteTx<'_>) -> T) -> Result<(), StoreError> {
+        if !self.is_replaying {
+            return Ok(());
+        }
+        self.tx.rehearse(work).inspect_err(|error| self.broken = Some(error.clone()))
     }
 
     fn begin_savepoint(&mut self) -> Result<(), StoreError> {

@@ -5,12 +5,12 @@ use crate::store::{StoreError, Tx};
 
 /// A queued write, with the channel to its caller.
 pub(super) trait Work: Send {
-    /// Runs the write in a transaction, and keeps its result. Returns whether it succeeded; otherwise its changes must be
-    /// rolled back.
+    /// Runs the write in a transaction, and keeps its result instead of that of an earlier run, whose changes were
+    /// rolled back. Returns whether it succeeded; otherwise its changes must be rolled back.
     fn run(&mut self, tx: &mut dyn Tx) -> bool;
 
-    /// Returns whether the write can run again after its changes were rolled back.
-    fn is_repeatable(&self) -> bool;
+    /// Returns whether the write takes long, so that the failure of another write must not make it run again.
+    fn is_long(&self) -> bool;
 
     /// Sends the caller the result of the last run, given the outcome of the commit.
     fn answer(self: Box<Self>, commit: Result<(), StoreError>);
@@ -19,52 +19,23 @@ pub(super) trait Work: Send {
 /// A write and its result.
 struct Queued<F, T, E> {
     write: F,
+    is_long: bool,
     result: Option<Result<T, E>>,
     caller: oneshot::Sender<Result<T, E>>,
 }
 
-/// A write that can run once.
-struct Once<F>(Option<F>);
-
-/// A write that can run again: it has no effect outside its transaction, and takes nothing out of itself.
-struct Repeatable<F>(F);
-
-/// The function of a write.
-trait Write<T, E>: Send {
-    const IS_REPEATABLE: bool;
-
-    fn run(&mut self, tx: &mut dyn Tx) -> Option<Result<T, E>>;
-}
-
-impl<T, E, F: FnOnce(&mut dyn Tx) -> Result<T, E> + Send> Write<T, E> for Once<F> {
-    const IS_REPEATABLE: bool = false;
-
-    fn run(&mut self, tx: &mut dyn Tx) -> Option<Result<T, E>> {
-        self.0.take().map(|write| write(tx))
-    }
-}
-
-impl<T, E, F: FnMut(&mut dyn Tx) -> Result<T, E> + Send> Write<T, E> for Repeatable<F> {
-    const IS_REPEATABLE: bool = true;
-
-    fn run(&mut self, tx: &mut dyn Tx) -> Option<Result<T, E>> {
-        Some((self.0)(tx))
-    }
-}
-
-impl<T, E, W> Work for Queued<W, T, E>
+impl<F, T, E> Work for Queued<F, T, E>
 where
+    F: FnMut(&mut dyn Tx) -> Result<T, E> + Send,
     T: Send,
     E: From<StoreError> + Send,
-    W: Write<T, E>,
 {
     fn run(&mut self, tx: &mut dyn Tx) -> bool {
-        self.result = self.write.run(tx);
-        matches!(self.result, Some(Ok(_)))
+        self.result.insert((self.write)(tx)).is_ok()
     }
 
-    fn is_repeatable(&self) -> bool {
-        W::IS_REPEATABLE
+    fn is_long(&self) -> bool {
+        self.is_long
     }
 
     fn answer(self: Box<Self>, commit: Result<(), StoreError>) {
@@ -76,33 +47,15 @@ where
     }
 }
 
-/// Returns a write that can run once, and its future result.
-pub(super) fn once<T, E>(
-    write: impl FnOnce(&mut dyn Tx) -> Result<T, E> + Send + 'static,
-) -> (Box<dyn Work>, Pending<T, E>)
-where
-    T: Send + 'static,
-    E: From<StoreError> + Send + 'static,
-{
-    queued(Once(Some(write)))
-}
-
-/// Returns a write that can run again, and its future result.
-pub(super) fn repeatable<T, E>(
+/// Returns a write for the queue, and its future result.
+pub(super) fn queued<T, E>(
     write: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
+    is_long: bool,
 ) -> (Box<dyn Work>, Pending<T, E>)
-where
-    T: Send + 'static,
-    E: From<StoreError> + Send + 'static,
-{
-    queued(Repeatable(write))
-}
-
-fn queued<T, E>(write: impl Write<T, E> + 'static) -> (Box<dyn Work>, Pending<T, E>)
 where
     T: Send + 'static,
     E: From<StoreError> + Send + 'static,
 {
     let (caller, result) = oneshot::channel();
-    (Box::new(Queued { write, result: None, caller }), Pending::awaited(result))
+    (Box::new(Queued { write, is_long, result: None, caller }), Pending::awaited(result))
 }

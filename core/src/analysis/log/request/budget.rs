@@ -73,7 +73,7 @@ impl AnswerKind {
 }
 
 /// The state of the limits.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Budget {
     /// By template, for all methods together, because clients choose the method.
     usage: OwnMap<(&'static str, AnswerKind), Usage>,
@@ -81,13 +81,14 @@ pub(super) struct Budget {
     unlimited: bool,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Usage {
     new: GcraState,
     lookups: GcraState,
 }
 
 /// The number of rows of the table.
+#[derive(Clone)]
 struct Rows {
     count: i64,
     counted_at: Timestamp,

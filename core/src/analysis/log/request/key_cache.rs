@@ -22,7 +22,7 @@ pub(super) struct StoredRequest {
 /// There are two generations. When the young one is full, it becomes the old one, and the requests of the former old
 /// one that were not used in the meantime are dropped. So a frequent request stays cached, however many other requests
 /// follow.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct KeyCache {
     young: Generation,
     old: Generation,
@@ -30,7 +30,7 @@ pub(super) struct KeyCache {
 
 /// The keys of the outer map are operations, which clients cannot invent. The keys of the inner map are paths, which
 /// clients can invent.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Generation {
     keys: OwnMap<(Operation, u16), HashMap<Box<str>, StoredRequest>>,
     count: usize,

@@ -1,0 +1,102 @@
+//! Tests of writes that share a savepoint and may run again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+
+use tempfile::TempDir;
+
+use super::super::{Pending, Store, StoreError, Tx};
+use super::{Failure, create, insert, numbers};
+
+/// Opens a store whose writes run once unless another write fails.
+fn open(dir: &TempDir) -> Store {
+    create(Store::open_replaying(&dir.path().join("test.db"), false).unwrap())
+}
+
+/// Returns a write that inserts a number and counts its runs.
+fn counted(n: i64, runs: &Arc<AtomicUsize>) -> impl FnMut(&mut dyn Tx) -> Result<u64, StoreError> + use<> {
+    let runs = Arc::clone(runs);
+    move |tx| {
+        runs.fetch_add(1, Ordering::Relaxed);
+        tx.count(1, None, 1);
+        insert(tx, n)
+    }
+}
+
+fn fail_late(store: &Store) -> Pending<(), Failure> {
+    store.submit(|tx| {
+        tx.count(1, None, 100);
+        insert(tx, 3)?;
+        Err(Failure::Refused)
+    })
+}
+
+fn total(store: &Store) -> i64 {
+    let sql = "SELECT n FROM total_count WHERE counter = 1";
+    store.read(|tx| tx.one(sql, &[])?.take(0)).unwrap()
+}
+
+#[test]
+fn a_write_that_fails_late_is_rolled_back_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let [before, after, long] = [(); 3].map(|()| Arc::<AtomicUsize>::default());
+    // The first write blocks until all are queued, so that they share a commit.
+    let (go, wait) = channel::<()>();
+    let first = store.submit_long(move |tx| {
+        let _ = wait.recv();
+        insert(tx, 1)
+    });
+    let second = store.submit(counted(2, &before));
+    let harmless = store.submit(|_| Err::<(), _>(Failure::Refused));
+    let late = fail_late(&store);
+    let panicked = store.submit(|tx| {
+        insert(tx, 4)?;
+        assert!(tx.revision() < 0, "a mistake in a write");
+        Ok::<_, StoreError>(())
+    });
+    let fifth = store.submit(counted(5, &after));
+    let sixth = store.submit_long(counted(6, &long));
+    let seventh = store.submit(counted(7, &after));
+    drop(go);
+    assert!(first.wait().is_ok() && second.wait().is_ok() && fifth.wait().is_ok());
+    assert!(sixth.wait().is_ok() && seventh.wait().is_ok());
+    assert!(matches!(harmless.wait(), Err(Failure::Refused)));
+    assert!(matches!(late.wait(), Err(Failure::Refused)));
+    assert!(matches!(panicked.wait(), Err(StoreError::Other(_))));
+    assert_eq!(numbers(&store), [1, 2, 5, 6, 7]);
+    let runs = [&before, &after, &long].map(|runs| runs.load(Ordering::Relaxed));
+    assert_eq!(runs, [2, 2, 1], "only the write before the late failure runs again");
+    assert_eq!(total(&store), 4);
+}
+
+#[test]
+fn a_long_write_does_not_run_again_when_short_writes_around_it_fail_late() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(&dir);
+    let [short, long] = [(); 2].map(|()| Arc::<AtomicUsize>::default());
+    let (go, wait) = channel::<()>();
+    let first = store.submit_long(move |_| {
+        let _ = wait.recv();
+        Ok::<_, StoreError>(())
+    });
+    let written = [
+        store.submit(counted(1, &short)),
+        store.submit_long(counted(2, &long)),
+        store.submit(counted(4, &short)),
+    ];
+    let late = fail_late(&store);
+    let refused = store.submit_long(|tx| {
+        insert(tx, 5)?;
+        Err::<(), _>(Failure::Refused)
+    });
+    let last = store.submit(counted(6, &short));
+    drop(go);
+    assert!(first.wait().is_ok() && last.wait().is_ok());
+    assert!(written.into_iter().all(|written| written.wait().is_ok()));
+    assert!(matches!((late.wait(), refused.wait()), (Err(Failure::Refused), Err(Failure::Refused))));
+    assert_eq!(numbers(&store), [1, 2, 4, 6]);
+    assert_eq!((short.load(Ordering::Relaxed), long.load(Ordering::Relaxed)), (4, 1));
+    assert_eq!(total(&store), 4);
+}
