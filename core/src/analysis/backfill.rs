@@ -56,6 +56,7 @@ pub(crate) fn write(
     request_keys: &mut RequestKeys,
     requests: &[PastRequest],
 ) -> Result<()> {
+    request_keys.begin();
     for hour in requests.chunk_by(|a, b| calendar.local_hour(a.at) == calendar.local_hour(b.at)) {
         let records: Vec<Record> = hour.iter().map(record).collect();
         let mut left = records.as_slice();

@@ -177,8 +177,6 @@ struct DeferredRecords {
     crawled: u64,
     /// The request keys, with those of rows that this transaction inserted. Other writes may use them after the commit.
     requests: Option<RequestKeys>,
-    /// The state of the request keys before this write, without the keys.
-    requests_before: RequestKeys,
 }
 
 impl DeferredRecords {
@@ -190,14 +188,13 @@ impl DeferredRecords {
             unlogged: UnloggedCounts::default(),
             crawled: 0,
             requests: None,
-            requests_before: RequestKeys::default(),
         }
     }
 
     /// Gives back what an earlier call of [`Deferred::write`] took, whose transaction was rolled back.
     fn give_back(&mut self) {
-        if self.requests.take().is_some() {
-            *self.journal.request_keys() = std::mem::take(&mut self.requests_before);
+        if let Some(requests) = &mut self.requests {
+            requests.roll_back();
         }
         self.journal.queue.give_back(self.batch.drain(..));
         self.journal.queue.give_back_unlogged(&std::mem::take(&mut self.unlogged));
@@ -219,8 +216,8 @@ impl Deferred for DeferredRecords {
         let Self { journal, batch, .. } = self;
         self.unlogged = journal.queue.take_unlogged(tx.revision());
         self.crawled = self.unlogged.write(tx, &journal.calendar)?;
-        let requests = self.requests.insert(std::mem::take(&mut *journal.request_keys()));
-        self.requests_before = requests.without_keys();
+        let requests = self.requests.get_or_insert_with(|| std::mem::take(&mut *journal.request_keys()));
+        requests.begin();
         loop {
             let from = batch.len();
             journal.queue.take(tx.revision(), batch);
@@ -256,8 +253,9 @@ impl Deferred for DeferredRecords {
                     cause = error.to_string(),
                     "log lines could not be written yet"
                 );
-                if requests.is_some() {
-                    *self.journal.request_keys() = std::mem::take(&mut self.requests_before);
+                if let Some(mut requests) = requests {
+                    requests.roll_back();
+                    *self.journal.request_keys() = requests;
                 }
                 self.journal.queue.put_back(records, &unlogged);
                 // The next record defers another write.

@@ -29,13 +29,22 @@ fn visit(service: &Service, from: u32, user_agent: &str) {
     record(service, &communication);
 }
 
-/// Writes for a time slice that is over from the start, in a separate transaction.
-fn write_slice(service: &Service, journal: &Arc<Journal>) -> ControlFlow<()> {
-    let write = Arc::new(Mutex::new(DeferredRecords::of(journal)));
+/// Writes for a time slice that is over from the start, in a separate transaction, which fails if `commits` is false.
+fn write_slice_and(service: &Service, journal: &Arc<Journal>, commits: bool) -> ControlFlow<()> {
+    let write = Arc::new(Mutex::new(Some(DeferredRecords::of(journal))));
     let in_tx = Arc::clone(&write);
-    let written =
-        service.store().write(move |tx| in_tx.lock().unwrap().write(tx, TimeSlice::until(Instant::now())));
-    write.lock().unwrap().done(written)
+    let written = service.store().write(move |tx| {
+        let mut write = in_tx.lock().unwrap();
+        write.as_mut().unwrap().write(tx, TimeSlice::until(Instant::now()))?;
+        if commits { Ok(()) } else { Err(StoreError::Full) }
+    });
+    assert_eq!(written.is_ok(), commits);
+    let write = write.lock().unwrap().take();
+    write.unwrap().done(written)
+}
+
+fn write_slice(service: &Service, journal: &Arc<Journal>) -> ControlFlow<()> {
+    write_slice_and(service, journal, true)
 }
 
 fn lines(service: &Service) -> Vec<LogEntry> {
@@ -87,15 +96,7 @@ fn records_of_a_failed_write_return_to_the_front_of_the_queue() {
         visit(&service, 7, "app");
         service.clock().advance(1);
     }
-    let (write, held) = (Arc::new(Mutex::new(DeferredRecords::of(&journal))), Arc::clone(&journal));
-    let in_tx = Arc::clone(&write);
-    let refused = service.store().write(move |tx| {
-        in_tx.lock().unwrap().write(tx, TimeSlice::until(Instant::now()))?;
-        assert_eq!(held.len(), 188);
-        Err::<(), _>(StoreError::Full)
-    });
-    assert_eq!(write.lock().unwrap().done(refused), ControlFlow::Break(()));
-    drop(write);
+    assert_eq!(write_slice_and(&service, &journal, false), ControlFlow::Break(()));
     assert_eq!((journal.len(), journal.lost(), line_count(&service)), (700, 0, 0));
     assert!(journal.queue.must_defer(), "the next record defers a write");
     while write_slice(&service, &journal) == ControlFlow::Continue(()) {}
@@ -134,11 +135,10 @@ fn a_flood_leaves_room_for_other_clients_and_is_counted_completely() {
     }
     assert_eq!(journal.len(), 24_577 + 1_000);
     journal.queue.deferred_dropped();
-    journal.flush(service.store());
-    while journal.len() > 0 {
-        service.store().flush().wait().unwrap();
+    while journal.must_settle(service.store()) {
+        journal.settle(service.store()).unwrap();
+        service.clock().advance(1_000);
     }
-    service.store().flush().wait().unwrap();
     assert_eq!(line_count(&service), 25_577);
     assert_eq!(summary(&service).unwrap().analysis.communication_avg, 42_001);
 }

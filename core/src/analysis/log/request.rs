@@ -78,11 +78,13 @@ fn method_text(method: &str) -> &'static str {
 /// A cache of the keys of requests, so that most lines need no lookup.
 ///
 /// The keys are valid only if every transaction in which they were found was committed. After a rollback its keys are
-/// assigned again, so the caller continues with a cache from before it, such as [`RequestKeys::without_keys`].
+/// assigned again, so the caller drops them with [`RequestKeys::roll_back`], or continues with a copy from before it.
 #[derive(Clone, Default)]
 pub(crate) struct RequestKeys {
     known: KeyCache,
     budget: Budget,
+    /// The budget at the begin of the transaction.
+    budget_before: Budget,
     /// The key of the hash of paths, once read.
     secret: Option<Secret>,
 }
@@ -105,9 +107,16 @@ impl RequestKeys {
         Self { budget: Budget::unlimited(), ..Self::default() }
     }
 
-    /// Returns a cache without keys, with the same state of the limits.
-    pub(in crate::analysis) fn without_keys(&self) -> Self {
-        Self { known: KeyCache::default(), budget: self.budget.clone(), secret: self.secret.clone() }
+    /// Notes that a transaction begins.
+    pub(in crate::analysis) fn begin(&mut self) {
+        self.known.begin();
+        self.budget_before = self.budget.clone();
+    }
+
+    /// Returns to the state at [`RequestKeys::begin`], because the transaction was rolled back.
+    pub(in crate::analysis) fn roll_back(&mut self) {
+        self.known.roll_back();
+        self.budget = self.budget_before.clone();
     }
 
     /// Returns the key of a request. A new request is inserted if the limits allow it; otherwise the key is that of its

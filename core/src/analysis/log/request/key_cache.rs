@@ -26,6 +26,8 @@ pub(super) struct StoredRequest {
 pub(super) struct KeyCache {
     young: Generation,
     old: Generation,
+    /// The requests whose rows the current transaction inserted or changed.
+    changed: Vec<(Operation, u16, Box<str>)>,
 }
 
 /// The keys of the outer map are operations, which clients cannot invent. The keys of the inner map are paths, which
@@ -37,6 +39,19 @@ struct Generation {
 }
 
 impl KeyCache {
+    /// Notes that a transaction begins, and that the one before was committed.
+    pub(super) fn begin(&mut self) {
+        self.changed.clear();
+    }
+
+    /// Drops the requests whose rows the transaction inserted or changed, because it was rolled back.
+    pub(super) fn roll_back(&mut self) {
+        for (operation, status, path) in std::mem::take(&mut self.changed) {
+            self.young.remove(operation, status, &path);
+            self.old.remove(operation, status, &path);
+        }
+    }
+
     /// Returns the key of a request if it is cached and its row still exists, and marks the row as used on this day.
     pub(super) fn key(
         &mut self,
@@ -58,13 +73,22 @@ impl KeyCache {
         if stored.used < today && !sql::mark_used(tx, stored.key, today)? {
             return Ok(None);
         }
-        stored.used = stored.used.max(today);
-        self.insert(operation, status, path, stored);
+        if stored.used < today {
+            stored.used = today;
+            self.insert(operation, status, path, stored);
+        } else {
+            self.add(operation, status, path, stored);
+        }
         Ok(Some(stored.key))
     }
 
-    /// Adds a request.
+    /// Adds a request whose row the transaction may have inserted or changed.
     pub(super) fn insert(&mut self, operation: Operation, status: u16, path: &str, stored: StoredRequest) {
+        self.changed.push((operation, status, path.into()));
+        self.add(operation, status, path, stored);
+    }
+
+    fn add(&mut self, operation: Operation, status: u16, path: &str, stored: StoredRequest) {
         if self.young.count >= GENERATION_MAX {
             self.old = std::mem::take(&mut self.young);
         }
