@@ -19,11 +19,12 @@ fn binary() -> PathBuf {
     binary
 }
 
-/// Returns a command that runs the binary without the user's `TIDINGS_` variables and with an empty standard input.
+/// Returns a command that runs the binary without the user's `TIDINGS_` variables and with an empty standard input. Only
+/// `TIDINGS_STORE_REPLAY` remains, so that all tests can run in the mode that repeats every write.
 pub fn command() -> Command {
     let mut command = Command::new(binary());
     for (name, _) in env::vars_os() {
-        if name.as_encoded_bytes().starts_with(b"TIDINGS_") {
+        if name.as_encoded_bytes().starts_with(b"TIDINGS_") && name != "TIDINGS_STORE_REPLAY" {
             command.env_remove(name);
         }
     }

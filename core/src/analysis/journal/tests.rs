@@ -29,9 +29,14 @@ fn visit(service: &Service, from: u32, user_agent: &str) {
     record(service, &communication);
 }
 
-/// Writes for a time slice that is over from the start, in a separate transaction, which fails if `commits` is false.
-fn write_slice_and(service: &Service, journal: &Arc<Journal>, commits: bool) -> ControlFlow<()> {
-    let write = Arc::new(Mutex::new(Some(DeferredRecords::of(journal))));
+/// Runs a write for a time slice that is over from the start, in a separate transaction, which fails if `commits` is
+/// false. Returns the write and the outcome.
+fn run(
+    service: &Service,
+    write: DeferredRecords,
+    commits: bool,
+) -> (DeferredRecords, Result<(), StoreError>) {
+    let write = Arc::new(Mutex::new(Some(write)));
     let in_tx = Arc::clone(&write);
     let written = service.store().write(move |tx| {
         let mut write = in_tx.lock().unwrap();
@@ -40,11 +45,13 @@ fn write_slice_and(service: &Service, journal: &Arc<Journal>, commits: bool) -> 
     });
     assert_eq!(written.is_ok(), commits);
     let write = write.lock().unwrap().take();
-    write.unwrap().done(written)
+    (write.unwrap(), written)
 }
 
+/// Writes for a time slice that is over from the start.
 fn write_slice(service: &Service, journal: &Arc<Journal>) -> ControlFlow<()> {
-    write_slice_and(service, journal, true)
+    let (mut write, written) = run(service, DeferredRecords::of(journal), true);
+    write.done(written)
 }
 
 fn lines(service: &Service) -> Vec<LogEntry> {
@@ -96,12 +103,38 @@ fn records_of_a_failed_write_return_to_the_front_of_the_queue() {
         visit(&service, 7, "app");
         service.clock().advance(1);
     }
-    assert_eq!(write_slice_and(&service, &journal, false), ControlFlow::Break(()));
+    let (mut write, refused) = run(&service, DeferredRecords::of(&journal), false);
+    assert_eq!(journal.len(), 188);
+    assert_eq!(write.done(refused), ControlFlow::Break(()));
+    drop(write);
     assert_eq!((journal.len(), journal.lost(), line_count(&service)), (700, 0, 0));
     assert!(journal.queue.must_defer(), "the next record defers a write");
     while write_slice(&service, &journal) == ControlFlow::Continue(()) {}
     let log = lines(&service);
     assert!(log.len() == 700 && log.is_sorted_by(|a, b| a.date == b.date + 1));
+}
+
+#[test]
+fn a_write_that_runs_again_after_a_rollback_writes_each_record_once() {
+    let (service, journal) = held();
+    for _ in 0..700 {
+        visit(&service, 7, "app");
+        service.clock().advance(1);
+    }
+    let (write, _) = run(&service, DeferredRecords::of(&journal), false);
+    let (mut write, written) = run(&service, write, true);
+    assert_eq!(write.done(written), ControlFlow::Continue(()));
+    assert_eq!((line_count(&service), journal.len()), (512, 188));
+    // Its next run ends it, so the next record defers another write; then it runs again.
+    let (write, _) = run(&service, write, false);
+    visit(&service, 7, "app");
+    let (mut write, written) = run(&service, write, true);
+    assert_eq!(write.done(written), ControlFlow::Break(()));
+    service.store().flush().wait().unwrap();
+    assert_eq!((line_count(&service), journal.len()), (701, 0));
+    assert!(journal.queue.must_defer(), "no write is deferred");
+    let figures = summary(&service).unwrap().analysis;
+    assert_eq!((figures.communication_avg, figures.total_visitor), (701, 1));
 }
 
 #[test]

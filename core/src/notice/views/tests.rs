@@ -141,6 +141,38 @@ fn views_beyond_the_time_of_a_commit_are_written_in_turn_with_the_next() {
 }
 
 #[test]
+fn a_flush_that_runs_again_after_a_rollback_writes_each_view_once() {
+    let (service, counter) = held();
+    let ids: Vec<_> = std::iter::repeat_with(|| notice(&service)).take(70).collect();
+    for id in &ids {
+        read(&service, id);
+    }
+    let flush_twice = Arc::new(Mutex::new(Flush::new(&counter)));
+    let run = |commits: bool| {
+        let in_tx = Arc::clone(&flush_twice);
+        let write = move |tx: &mut dyn Tx| {
+            in_tx.lock().unwrap().write(tx, TimeSlice::until(Instant::now()))?;
+            if commits { Ok(()) } else { Err(StoreError::Full) }
+        };
+        service.store().write(write)
+    };
+    assert!(run(false).is_err());
+    assert_eq!(stored(&service).iter().sum::<i64>(), 0);
+    // As if a view had deferred another flush, which waits until the end.
+    assert!(!counter.is_deferred.swap(true, Ordering::AcqRel));
+    read(&service, &ids[0]);
+    let written = run(true);
+    assert!(counter.is_deferred.load(Ordering::Acquire), "the other flush is still deferred");
+    assert_eq!(flush_twice.lock().unwrap().done(written), ControlFlow::Break(()));
+    assert_eq!(stored(&service).iter().filter(|views| **views > 0).count(), 32);
+    service.store().defer(Flush::new(&counter)).unwrap();
+    while stored(&service).iter().sum::<i64>() < 71 {
+        flush(&service);
+    }
+    assert_eq!((stored(&service).iter().sum::<i64>(), loaded(&service)), (71, (1, 1)));
+}
+
+#[test]
 fn a_flush_ends_if_a_view_has_deferred_another_flush() {
     let (service, counter) = held();
     let ids: Vec<_> = std::iter::repeat_with(|| notice(&service)).take(70).collect();
