@@ -16,13 +16,13 @@
 //!   returns a [`Pending`] instead, which the caller can block on or await. When the queue is full, the result is
 //!   [`StoreError::Overloaded`] and nothing is written.
 //! - **Group commit.** The writer runs all queued writes in one transaction, so that they share one fsync, and sends the
-//!   results after the commit. When a write returns an error or panics, only its own changes are rolled back.
+//!   results after the commit. When a write returns an error or panics, only its own changes are rolled back. So a write
+//!   is all or nothing and sees the changes of the writes before it.
 //! - **A write may run more than once.** Short writes share a savepoint: if one of them fails after it has changed
 //!   something, all of them are rolled back, and each runs again in a savepoint of its own. So a write takes nothing out
 //!   of itself, and has no effect outside its transaction that would be wrong after another run or a failed commit: it
 //!   decides once what another run must not decide differently, and returns the rest as its result. With
 //!   `TIDINGS_STORE_REPLAY=1`, a build with debug assertions runs, rolls back and repeats every write, which tests this.
-//! - So a write is all or nothing and sees the changes of the writes before it.
 //! - A write delays all other writes, so slow work (hashing, parsing) happens before it.
 //! - **Deferred writes.** Data that must not delay an answer (counters, log lines) collects in memory, and a
 //!   [`Deferred`] writes it about 100 ms later, together with other writes: a crash loses up to 200 ms of data, and a

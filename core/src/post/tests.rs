@@ -234,6 +234,30 @@ fn views_of_guests_and_members_count_and_members_have_a_list() {
 }
 
 #[test]
+fn a_view_that_runs_again_counts_for_the_popularity() {
+    let service = testing::service();
+    let (ann, id) = (service.member("ann"), insert_one(&service, "1"));
+    // The first write blocks until all are queued, so that they share a commit. The last one makes the view run again.
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let first = service.store().submit(move |_| {
+        let _ = wait.recv();
+        Ok::<_, StoreError>(())
+    });
+    let viewed = view(&service, &ann, &id);
+    let failed = service.store().submit(|tx| {
+        tx.run("DELETE FROM post", &[])?;
+        Err::<(), _>(StoreError::Full)
+    });
+    drop(go);
+    first.wait().unwrap();
+    viewed.wait().unwrap();
+    assert!(failed.wait().is_err());
+    let row = row(&service, &id);
+    assert_eq!(row.view, 1);
+    assert!((Decay::new(3.0).worth(row.heat, NOW) - 1.0).abs() < 1e-6);
+}
+
+#[test]
 fn a_like_counts_once_and_taking_it_back_restores_the_heat() {
     let service = testing::service();
     let id = insert_one(&service, "1");

@@ -199,6 +199,7 @@ impl<'c> Group<'c> {
         if let Err(error) = self.rehearse(|tx| work.run(tx)) {
             return refuse(work, &error);
         }
+        // Changes of the schema are not counted, but no write changes it.
         let before = (self.tx.changes(), self.tx.additions());
         let succeeded = catch_unwind(AssertUnwindSafe(|| work.run(&mut self.tx)));
         let has_changed = before != (self.tx.changes(), self.tx.additions());
