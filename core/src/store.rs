@@ -50,8 +50,6 @@ use std::time::Duration;
 
 use prometheus::Histogram;
 
-use crate::clock::Timestamp;
-
 mod counts;
 mod deferred;
 mod error;
@@ -61,6 +59,7 @@ mod sqlite;
 #[cfg(test)]
 mod tests;
 mod topic;
+mod value;
 mod watch;
 mod writer;
 
@@ -73,124 +72,7 @@ pub use pending::PendingFuture;
 pub use sqlite::SCHEMA_VERSION;
 pub(crate) use sqlite::{copy, inspect, is_head_of_ours};
 pub(crate) use topic::{Topic, version_in};
-
-/// An argument of a statement: the value of `$1`, `$2` ….
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Arg<'a> {
-    /// No value.
-    Null,
-    /// An integer; a point in time in milliseconds.
-    Integer(i64),
-    /// A floating-point number.
-    Real(f64),
-    /// A text.
-    Text(&'a str),
-}
-
-impl From<i64> for Arg<'_> {
-    fn from(value: i64) -> Self {
-        Self::Integer(value)
-    }
-}
-
-impl From<Timestamp> for Arg<'_> {
-    fn from(time: Timestamp) -> Self {
-        Self::Integer(time.as_millis())
-    }
-}
-
-impl From<f64> for Arg<'_> {
-    fn from(value: f64) -> Self {
-        Self::Real(value)
-    }
-}
-
-impl<'a> From<&'a str> for Arg<'a> {
-    fn from(value: &'a str) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl<'a> From<&'a String> for Arg<'a> {
-    fn from(value: &'a String) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl<'a, T: Into<Arg<'a>>> From<Option<T>> for Arg<'a> {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Null, Into::into)
-    }
-}
-
-/// The value of a column.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
-    Null,
-    Integer(i64),
-    Real(f64),
-    Text(String),
-}
-
-/// A type that a column can have.
-pub(crate) trait FromValue: Sized {
-    /// Converts the value; returns `None` when it has a different type.
-    fn from_value(value: &mut Value) -> Option<Self>;
-}
-
-impl FromValue for i64 {
-    fn from_value(value: &mut Value) -> Option<Self> {
-        if let Value::Integer(value) = value { Some(*value) } else { None }
-    }
-}
-
-impl FromValue for Timestamp {
-    fn from_value(value: &mut Value) -> Option<Self> {
-        i64::from_value(value).map(Self::from_millis)
-    }
-}
-
-impl FromValue for f64 {
-    fn from_value(value: &mut Value) -> Option<Self> {
-        if let Value::Real(value) = value { Some(*value) } else { None }
-    }
-}
-
-impl FromValue for bool {
-    fn from_value(value: &mut Value) -> Option<Self> {
-        i64::from_value(value).map(|value| value != 0)
-    }
-}
-
-impl FromValue for String {
-    fn from_value(value: &mut Value) -> Option<Self> {
-        if let Value::Text(value) = value { Some(std::mem::take(value)) } else { None }
-    }
-}
-
-impl<T: FromValue> FromValue for Option<T> {
-    fn from_value(value: &mut Value) -> Option<Self> {
-        if *value == Value::Null { Some(None) } else { T::from_value(value).map(Some) }
-    }
-}
-
-/// A row that a statement returned.
-#[derive(Debug)]
-pub(crate) struct Row(Vec<Value>);
-
-impl Row {
-    /// Takes the value of column `index`, counted from 0, out of the row. A text is moved, so it can be taken only
-    /// once.
-    ///
-    /// # Errors
-    /// When the column does not exist or has a different type, which is a mistake in the statement.
-    pub(crate) fn take<T: FromValue>(&mut self, index: usize) -> Result<T, StoreError> {
-        self.0
-            .get_mut(index)
-            .and_then(T::from_value)
-            .ok_or_else(|| StoreError::other(format!("column {index} is missing or has a different type")))
-    }
-}
+pub(crate) use value::{Arg, FromValue, Row, Value};
 
 /// An open transaction, the only access that other modules have to the database.
 pub(crate) trait Tx {
