@@ -156,21 +156,25 @@ impl Keys {
     /// the latest few thousand. Whether a token was revoked is no part of this check.
     pub(crate) fn verify(&self, token: &str) -> Option<Arc<Claims>> {
         let set = self.set.load();
+        let claims = self.verify_with(&set, token);
+        // The keys may have been replaced, and another process may already sign with a newer one.
+        if claims.is_some() && !self.is_due() {
+            return claims;
+        }
+        self.follow();
+        // Another thread may have read the new keys.
+        let latest = self.set.load();
+        if Arc::ptr_eq(&set, &latest) { claims } else { self.verify_with(&latest, token) }
+    }
+
+    fn verify_with(&self, set: &Set, token: &str) -> Option<Arc<Claims>> {
         if let Some(claims) = set.verified.get(token) {
             return Some(claims);
         }
         if let Some(claims) = self.decode(token, &set.current) {
             return Some(set.verified.insert(token, claims));
         }
-        let claims = set.previous.as_ref().and_then(|key| self.decode(token, key));
-        // Another process may already sign with a newer key, and the previous key is valid only while its file exists.
-        let is_followed = if claims.is_some() { self.is_due() && self.follow() } else { self.follow() };
-        if !is_followed {
-            return claims.map(Arc::new);
-        }
-        let set = self.set.load();
-        let previous = || set.previous.as_ref().and_then(|key| self.decode(token, key));
-        self.decode(token, &set.current).or_else(previous).map(Arc::new)
+        set.previous.as_ref().and_then(|key| self.decode(token, key)).map(Arc::new)
     }
 
     fn decode(&self, token: &str, key: &DecodingKey) -> Option<Claims> {
@@ -184,21 +188,19 @@ impl Keys {
             && self.looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Reads the keys again if their files have changed, and returns whether the keys have changed.
-    fn follow(&self) -> bool {
+    /// Reads the keys again if their files have changed.
+    fn follow(&self) {
         let stamps = stamps(&self.current, self.previous.as_ref());
         let set = self.set.load();
         if stamps == set.stamps {
-            return false;
+            return;
         }
         match Set::read(&self.current, self.previous.as_ref()) {
             Ok(read) => {
-                let changed = read.secrets != set.secrets;
-                if changed {
+                if read.secrets != set.secrets {
                     tracing::info!(previous = read.previous.is_some(), "the token keys have changed");
                 }
                 self.set.store(read.into());
-                changed
             }
             Err(error) => {
                 let cause = error.detail().unwrap_or_else(|| error.to_string());
@@ -208,7 +210,6 @@ impl Keys {
                 );
                 // The files are not read again until they change again.
                 self.set.store(set.at(stamps).into());
-                false
             }
         }
     }

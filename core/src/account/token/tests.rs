@@ -142,3 +142,19 @@ fn replacing_a_key_while_several_processes_run_signs_no_member_out() {
         assert!(keys.verify(&new).is_some() && keys.verify(&old).is_none());
     }
 }
+
+#[test]
+fn a_replaced_key_ends_all_tokens_that_it_signed_within_a_second() {
+    let dir = tempfile::tempdir().unwrap();
+    let (database, clock) = (dir.path().join("a.db"), Clock::fixed(NOW));
+    let keys = Keys::open(&Config::default(), &database, clock.clone()).unwrap();
+    let old = keys.sign("Ann", 7, NOW).unwrap();
+    assert!(keys.verify(&old).is_some() && keys.verify(&old).is_some());
+    let next = dir.path().join("next");
+    fs::write(&next, b"a newer key, of thirty-two bytes and more").unwrap();
+    fs::rename(&next, key_file(&database)).unwrap();
+    clock.advance(LOOK_MS);
+    assert!(keys.verify(&old).is_none(), "although no other token was signed or sent");
+    let new = keys.sign("Ann", 7, NOW).unwrap();
+    assert!(keys.verify(&new).is_some() && keys.verify(&old).is_none());
+}
