@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -15,12 +16,15 @@ use super::{Health, StoreError, abandon, open};
 /// The pages of the write-ahead log after which it is copied: 16 MiB, so that a page that changes often is copied once for
 /// many changes.
 const PAGES: u64 = 4_096;
-/// The pages after which the writer copies the log itself, because the thread is too slow or readers were in its way.
+/// The further pages after which an incomplete copy is tried again, because a reader was in its way.
+const RETRY_PAGES: u64 = 1_024;
+/// The pages from which the writer waits for the thread, because the disk is slower than the writes.
 const PAGES_MAX: u64 = 4 * PAGES;
 
 /// The thread that copies the log. Ends when it is dropped.
 pub(in crate::store) struct Checkpoints {
     state: Arc<State>,
+    health: Arc<Health>,
     /// The pages at which the log is copied next.
     next: u64,
     thread: Option<JoinHandle<()>>,
@@ -34,6 +38,8 @@ struct State {
     is_copying: AtomicBool,
     /// Whether the thread has copied the log and the writer has not copied the rest yet.
     has_copied: AtomicBool,
+    /// Whether no reader was in the way of that copy.
+    is_complete: AtomicBool,
     is_stopped: AtomicBool,
 }
 
@@ -52,46 +58,50 @@ impl Checkpoints {
             Ok(())
         }))?;
         let connection = open(path)?;
-        let copied = Arc::clone(&state);
+        let (copied, files) = (Arc::clone(&state), Arc::clone(&health));
         let copy = move || {
             while !copied.is_stopped.load(Ordering::Acquire) {
                 if copied.is_copying.load(Ordering::Acquire) {
-                    if health.last_check().is_ok() {
-                        copy_log(&connection);
-                    }
+                    let is_complete = files.check().is_ok() && copy_log(&connection);
+                    copied.is_complete.store(is_complete, Ordering::Release);
                     copied.has_copied.store(true, Ordering::Release);
                     copied.is_copying.store(false, Ordering::Release);
                 }
                 std::thread::park();
             }
-            if health.must_abandon() {
+            if files.must_abandon() {
                 abandon(&connection);
             }
         };
         let thread = std::thread::Builder::new().name("tidings-checkpt".into()).spawn(copy);
-        Ok(Self { state, next: PAGES, thread: Some(thread.map_err(StoreError::other)?) })
+        Ok(Self { state, health, next: PAGES, thread: Some(thread.map_err(StoreError::other)?) })
     }
 
     /// Continues after a commit: starts a copy, or ends one. Takes long only if the log has become very long.
+    ///
+    /// Copies nothing if the files were replaced, because the log does not belong to the new file.
     pub(in crate::store) fn committed(&mut self, writer: &Connection) {
         let pages = self.state.pages.load(Ordering::Relaxed);
         if pages < PAGES {
             // The log has begun again.
             self.next = PAGES;
         }
-        let is_copying = self.state.is_copying.load(Ordering::Acquire);
-        if self.state.has_copied.load(Ordering::Acquire) && !is_copying {
-            self.state.has_copied.store(false, Ordering::Release);
-            copy_log(writer);
-        } else if pages >= self.next && !is_copying {
-            if pages >= PAGES_MAX {
+        while pages >= PAGES_MAX && self.state.is_copying.load(Ordering::Acquire) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if self.state.is_copying.load(Ordering::Acquire) {
+            return;
+        }
+        if self.state.has_copied.swap(false, Ordering::AcqRel) {
+            // The rest is what the writer has written meanwhile. More may be left if a reader was in the way: that is
+            // left to the thread.
+            if self.state.is_complete.load(Ordering::Acquire) && self.health.check().is_ok() {
                 copy_log(writer);
-            } else {
-                self.state.is_copying.store(true, Ordering::Release);
-                self.unpark();
             }
-            // If the log does not begin again, a reader needs it: another copy is worth while after more pages.
-            self.next = pages + PAGES;
+            self.next = pages + RETRY_PAGES;
+        } else if pages >= self.next && self.health.check().is_ok() {
+            self.state.is_copying.store(true, Ordering::Release);
+            self.unpark();
         }
     }
 
@@ -112,10 +122,16 @@ impl Drop for Checkpoints {
     }
 }
 
-/// Copies as much of the log as readers allow, without waiting for them or for the writer.
-fn copy_log(connection: &Connection) {
-    if let Err(error) = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
-        // The next checkpoint tries again.
+/// Copies as much of the log as readers allow, without waiting for them or for the writer. Returns whether it copied all
+/// of it.
+fn copy_log(connection: &Connection) -> bool {
+    let copied = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+        let (busy, pages, copied): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(busy == 0 && pages == copied)
+    });
+    // The next checkpoint tries again after an error.
+    copied.unwrap_or_else(|error| {
         tracing::warn!(%error, "the write-ahead log could not be copied into the database file");
-    }
+        false
+    })
 }

@@ -131,7 +131,11 @@ impl Readers {
             if pool.open < READERS && (pool.open == 0 || self.health.last_check().is_ok()) {
                 pool.open += 1;
                 drop(pool);
-                return self.open(open_to_read).inspect_err(|_| self.lock().open -= 1);
+                return self.open(open_to_read).inspect_err(|_| {
+                    self.lock().open -= 1;
+                    // Another read may wait for the place of this connection.
+                    self.returned.notify_one();
+                });
             }
             pool.waiting += 1;
             pool = self.returned.wait(pool).unwrap_or_else(PoisonError::into_inner);

@@ -205,7 +205,7 @@ impl<'c> Group<'c> {
         let has_changed = before != (self.tx.changes(), self.tx.additions());
         self.done.push(work);
         match succeeded {
-            Ok(true) => self.has_changes = true,
+            Ok(true) if self.tx.is_open() => self.has_changes = true,
             Ok(false) if !has_changed && self.tx.is_open() => {}
             _ => self.run_again(),
         }
@@ -340,8 +340,10 @@ impl Tx for RefusingTx<'_> {
 
 /// Answers a write without a transaction, by running it in one that refuses every statement.
 fn refuse(mut work: Box<dyn Work>, error: &StoreError) {
-    work.run(&mut RefusingTx(error));
-    work.answer(Err(error.clone()));
+    // A write that panics without a transaction is dropped, which gives its caller an error.
+    if catch_unwind(AssertUnwindSafe(|| work.run(&mut RefusingTx(error)))).is_ok() {
+        work.answer(Err(error.clone()));
+    }
 }
 
 /// Does the same as [`refuse`] for a deferred write, and drops it.
