@@ -142,3 +142,28 @@ fn checkpoints_and_other_processes_are_no_reason_to_refuse() {
     }
     assert_eq!(store.failures(), 0);
 }
+
+#[test]
+fn an_overwritten_file_gets_nothing_of_the_write_ahead_log() {
+    let (dir, store, path) = replaceable();
+    store.write(|tx| tx.run("CREATE TABLE page (n INTEGER PRIMARY KEY, text TEXT) STRICT", &[])).unwrap();
+    let grow = |rows: i64| {
+        store.write(move |tx| {
+            let sql = "INSERT INTO page (text) VALUES (hex(zeroblob(2000)))";
+            (0..rows).try_for_each(|_| tx.run(sql, &[]).map(drop))
+        })
+    };
+    // Beyond the size at which the log is copied, beside the writes.
+    (0..11).for_each(|_| grow(500).unwrap());
+    let copy = dir.path().join("copy");
+    std::fs::copy(&path, &copy).unwrap();
+    std::fs::write(&path, b"restored in place").unwrap();
+    for _ in 0..3 {
+        refused(&store);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), b"restored in place");
+    // Closed without a copy as well.
+    drop(store);
+    assert_eq!(std::fs::read(&path).unwrap(), b"restored in place");
+}
