@@ -6,6 +6,7 @@
 //! [`Reply::encoded`](crate::reply::Reply::encoded) sends it.
 
 use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -29,8 +30,8 @@ const BROTLI_MAX: usize = 2 * 1024 * 1024;
 const WINDOW_BITS: std::ops::RangeInclusive<u8> = 10..=20;
 /// The maximum number of responses that wait for Brotli. Each is only a reference, which ends with the response.
 const QUEUE: usize = 64;
-/// The thread rests this many times as long as it worked, so that it uses at most a fifth of a core even if responses
-/// change continuously.
+/// The thread rests this many times as long as it worked, so that it uses at most a fifth of a core even if responses of
+/// usual sizes change continuously. The largest take longer than a quarter of [`REST_MAX`].
 const REST: u32 = 4;
 /// The longest rest.
 const REST_MAX: Duration = Duration::from_secs(1);
@@ -78,11 +79,16 @@ impl Accepted {
     }
 }
 
-/// Returns the weight of a coding with these parameters, 0 to 1. A weight that is not a number is 0.
+/// Returns the weight of a coding with these parameters, 0 to 1. Parameters that are not a weight are 0, so that a client
+/// never gets a coding that it may have refused.
 fn weight(parameters: &str) -> f32 {
-    let weight = parameters.trim().strip_prefix(['q', 'Q']).and_then(|weight| weight.strip_prefix('='));
-    let weight = weight.map_or(Ok(1.0), str::parse);
-    weight.ok().filter(|weight: &f32| *weight > 0.0).map_or(0.0, |weight| weight.min(1.0))
+    let parameters = parameters.trim();
+    if parameters.is_empty() {
+        return 1.0;
+    }
+    let weight = parameters.strip_prefix(['q', 'Q']).and_then(|weight| weight.strip_prefix('='));
+    let weight = weight.and_then(|weight| weight.parse().ok());
+    weight.filter(|weight: &f32| *weight > 0.0).map_or(0.0, |weight| weight.min(1.0))
 }
 
 /// Compresses with gzip.
@@ -151,7 +157,10 @@ fn run(jobs: &Receiver<Job>) {
     for Job { response, level } in jobs {
         let Some(response) = response.upgrade() else { continue };
         let began = Instant::now();
-        compress(&response, level);
+        // A mistake in the encoder must not end the thread.
+        if catch_unwind(AssertUnwindSafe(|| compress(&response, level))).is_err() {
+            tracing::error!("a response could not be compressed with Brotli");
+        }
         drop(response);
         std::thread::sleep((began.elapsed() * REST).min(REST_MAX));
     }
@@ -198,6 +207,10 @@ mod tests {
             ("*", GZIP),
             ("identity;q=0, *;q=0.1", GZIP),
             ("gzip ; q=1", GZIP),
+            ("gzip; q = 0", NONE),
+            ("gzip;q =0, br", BROTLI),
+            ("gzip;;q=0", NONE),
+            ("gzip;x=1;q=0", NONE),
             ("br;q=0, gzip;q=0.001", GZIP),
             ("gzip;q=0.5, identity;q=0.5", GZIP),
             ("br", BROTLI),

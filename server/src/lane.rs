@@ -160,9 +160,8 @@ impl Lane {
         self.run_for(IpAddr::from(Ipv4Addr::LOCALHOST).into(), work).await
     }
 
-    /// Runs `work` of `client` outside the async threads, and completes it even if the caller stops waiting.
-    ///
-    /// In a fair lane, work that has not begun when the caller stops waiting is dropped.
+    /// Runs `work` of `client` outside the async threads. Work that has begun is completed even if the caller stops
+    /// waiting; other work is then dropped.
     ///
     /// # Errors
     /// The errors of `work`; `overloaded` when the lane is full; in a fair lane, when it is full of work that comes
@@ -191,6 +190,9 @@ impl Lane {
             Self::Short(jobs) => {
                 let (answer, answered) = oneshot::channel();
                 let job = Box::new(move || {
+                    if answer.is_closed() {
+                        return;
+                    }
                     let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(panicked()));
                     let _ = answer.send(result);
                 });

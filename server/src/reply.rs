@@ -27,13 +27,17 @@ pub(crate) struct Reply(Response);
 impl Reply {
     /// Returns `{"result": "success"}` with the fields of `body`, compressed if it is large and the client accepts gzip.
     pub(crate) fn success<T: Serialize>(body: &T, accepted: Accepted) -> Self {
-        let json = answer::success(body);
+        Self::json(answer::success(body).into(), accepted)
+    }
+
+    /// Returns an encoded answer, compressed if it is large and the client accepts gzip.
+    pub(crate) fn json(json: Bytes, accepted: Accepted) -> Self {
         if json.len() < WORTH_COMPRESSING {
-            Self::plain(json.into(), JSON)
+            Self::plain(json, JSON)
         } else if accepted.gzip {
             Self::compressed(coding::gzip(&json), GZIP, JSON)
         } else {
-            Self::plain(json.into(), JSON).with(VARY, ACCEPT_ENCODING)
+            Self::plain(json, JSON).with(VARY, ACCEPT_ENCODING)
         }
     }
 

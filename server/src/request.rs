@@ -3,13 +3,14 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tidings_core::account::{Caller, Client};
 use tidings_core::analysis::Guest;
-use tidings_core::answer::Encoded;
+use tidings_core::answer::{self, Encoded};
 use tidings_core::{Error, Outcome, Result, Tidings};
 
 use crate::app::App;
@@ -236,13 +237,26 @@ impl Call {
         work: impl FnOnce(&Tidings, &Caller) -> Result<T> + Send + 'static,
     ) -> Answer {
         let app = Arc::clone(&self.app);
-        let read = move |tidings: &Tidings, caller: &Caller, gzip| {
-            app.lanes.pace.measure(|| Ok(Reply::success(&work(tidings, caller)?, gzip)))
-        };
-        if self.app.lanes.pace.is_quick() && self.tidings().can_read_now() {
-            return Ok(read(self.tidings(), &self.caller, self.accepted())?);
+        let read = move |tidings: &Tidings, caller: &Caller| app.lanes.pace.measure(|| work(tidings, caller));
+        if !self.app.lanes.pace.is_quick() || !self.tidings().can_read_now() {
+            return self.answer_in(|lanes| &lanes.read, read).await;
         }
-        self.run_in(|lanes| &lanes.read, read).await
+        let json = Bytes::from(answer::success(&read(self.tidings(), &self.caller)?));
+        let accepted = self.accepted();
+        if !accepted.gzip || json.len() <= COMPRESSED_AT_ONCE {
+            return Ok(Reply::json(json, accepted));
+        }
+        let plain = json.clone();
+        match self
+            .app
+            .lanes
+            .codec
+            .run_for(self.address().into(), move || Ok(Reply::json(json, accepted)))
+            .await
+        {
+            Err(Error::Overloaded) => Ok(Reply::json(plain, Accepted::default())),
+            compressed => Ok(compressed?),
+        }
     }
 
     /// Runs a search, or another operation that may read for a long time, and returns its result.
