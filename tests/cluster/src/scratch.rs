@@ -1,0 +1,69 @@
+//! A new database of the engine that the tests run on.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+use tempfile::TempDir;
+
+use crate::cluster::Cluster;
+use crate::database::Database;
+use crate::engine::Engine;
+
+/// A database that does not exist yet, with a temporary folder: a file in the folder, or a database of the
+/// [shared](Cluster::shared) PostgreSQL server. Dropping it removes both.
+#[derive(Debug)]
+pub struct Scratch {
+    postgres: Option<Database>,
+    folder: TempDir,
+}
+
+impl Scratch {
+    /// Makes the folder and, on PostgreSQL, a database without tables.
+    ///
+    /// A handle keeps files beside a database of SQLite, but in the working directory for one of PostgreSQL. So the
+    /// first such database moves the test process to a folder that is removed with the server.
+    ///
+    /// # Panics
+    /// When PostgreSQL is asked for and not installed.
+    #[expect(clippy::new_without_default, reason = "it creates files")]
+    pub fn new() -> Self {
+        let postgres = (Engine::chosen() == Engine::Postgres).then(|| {
+            static MOVED: Once = Once::new();
+            let cluster = Cluster::shared().expect("the choice of the engine has started it");
+            MOVED.call_once(|| env::set_current_dir(cluster.working_folder()).unwrap());
+            cluster.database()
+        });
+        Self { postgres, folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// Returns what names the database: the path of its file, or its URL.
+    ///
+    /// # Panics
+    /// When the path of the folder for temporary files is not UTF-8.
+    pub fn location(&self) -> String {
+        match &self.postgres {
+            Some(database) => database.url().to_owned(),
+            None => self.path().to_str().expect("a path in UTF-8").to_owned(),
+        }
+    }
+
+    /// Returns the folder, in which tests may create files.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Returns the path that the file of SQLite has.
+    pub fn path(&self) -> PathBuf {
+        self.folder().join("test.db")
+    }
+
+    /// Returns the path of a file that belongs to the database, such as its key: its name is that of the database and
+    /// `end`.
+    pub fn beside(&self, end: &str) -> PathBuf {
+        match &self.postgres {
+            Some(database) => env::current_dir().unwrap().join(format!("{}{end}", database.name())),
+            None => self.folder().join(format!("test.db{end}")),
+        }
+    }
+}
