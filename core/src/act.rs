@@ -73,7 +73,7 @@ pub fn import(
     progress: Progress<'_>,
 ) -> Result<MoveReport> {
     // The log must be complete, because the visits of a day are computed from it.
-    tidings.analysis().settle();
+    tidings.analysis().flush()?;
     let lines = import::json(input, |number, text| {
         Line::check(tidings, number, import::parse_fields(text, EXAMPLE)?)
     });

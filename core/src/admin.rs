@@ -9,7 +9,7 @@ use crate::Tidings;
 use crate::account::{self, Admin, Caller, MemberRecord, Operator, SignUp};
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Result};
-use crate::store::Tx;
+use crate::store::{Isolation, Tx};
 
 /// Checks that the caller is an administrator or the operator.
 ///
@@ -28,7 +28,7 @@ pub fn check(tidings: &Tidings, caller: &Caller) -> Result<()> {
 /// remain.
 pub fn remove_user(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<()> {
     let (identity, user_id) = (caller.identify(tidings), user_id.to_owned());
-    let written = tidings.store().write(move |tx| {
+    let written = tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
         let member = account::find(tx, &user_id)?.ok_or(Outcome::NotFound)?;
         account::remove(tx, &admin.act_for(member))
@@ -56,7 +56,7 @@ pub fn grant(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
 
 fn grant_to(tidings: &Tidings, operator: Operator, id: &str) -> Result<()> {
     let (id, now) = (id.to_owned(), tidings.now());
-    tidings.store().write(move |tx| {
+    tidings.store().write(Isolation::Alone, move |tx| {
         let member = account::find(tx, &id)?.ok_or(Error::NotFound)?;
         Ok(sql::grant(tx, operator, member.key, now)?)
     })
@@ -69,7 +69,7 @@ fn grant_to(tidings: &Tidings, operator: Operator, id: &str) -> Result<()> {
 /// administrator who can sign in would remain.
 pub fn revoke(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     let (operator, id) = (caller.operator()?, id.to_owned());
-    tidings.store().write(move |tx| {
+    tidings.store().write(Isolation::Alone, move |tx| {
         let member = account::find(tx, &id)?.ok_or(Error::NotFound)?;
         account::require_another_administrator(tx, &member)?;
         Ok(sql::revoke(tx, operator, member.key)?)
@@ -142,7 +142,7 @@ pub fn blacklist(tidings: &Tidings, caller: &Caller) -> Result<Blacklist> {
 /// sign in would remain.
 pub fn push_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<()> {
     let (identity, user_id, now) = (caller.identify(tidings), user_id.to_owned(), tidings.now());
-    tidings.store().write(move |tx| {
+    tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
         let member = account::find(tx, &user_id)?.ok_or(Outcome::NotFound)?;
         if member.blacklisted {
@@ -160,7 +160,7 @@ pub fn push_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Resu
 /// `bad token`, `Not admin`; `Not found` if no member has this id.
 pub fn pop_blacklist(tidings: &Tidings, caller: &Caller, user_id: &str) -> Result<()> {
     let (identity, user_id) = (caller.identify(tidings), user_id.to_owned());
-    tidings.store().write(move |tx| {
+    tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
         let member = account::find(tx, &user_id)?.ok_or(Outcome::NotFound)?;
         if !member.blacklisted {

@@ -17,7 +17,7 @@ use crate::clock::{Clock, DAY_MS, Timestamp};
 use crate::config;
 use crate::error::{Error, Pending, Result};
 use crate::keyed;
-use crate::store::{Store, Tx};
+use crate::store::{Isolation, Store, StoreError, Tx};
 
 #[cfg(feature = "demo")]
 pub(crate) mod backfill;
@@ -101,7 +101,7 @@ impl State {
 }
 
 impl Drop for State {
-    /// Hands queued records to the store before it closes.
+    /// Hands queued records to the store, which writes them before it closes.
     fn drop(&mut self) {
         self.journal.flush(&self.store);
     }
@@ -178,7 +178,7 @@ pub fn insert_device(tidings: &Tidings, device: &str) -> Pending<()> {
         _ => return Pending::given(Err(Error::BadRequest(DEVICE_RULE))),
     };
     let (calendar, now) = (Arc::clone(&tidings.analysis().calendar), tidings.now());
-    tidings.store().submit(move |tx| Ok(calendar.count(tx, counter, now)?))
+    tidings.store().submit(Isolation::Alone, move |tx| Ok(calendar.count(tx, counter, now)?))
 }
 
 /// Returns the name of the time zone in which days and hours are counted, for example `Asia/Seoul`.
@@ -301,11 +301,19 @@ impl State {
     /// Waits for a commit of the queued records before a report, unless reports are requested too often. If it fails,
     /// the report is made without these records.
     pub(crate) fn settle(&self) {
-        if self.journal.must_settle(&self.store)
+        if self.journal.must_settle()
             && let Err(error) = self.journal.settle(&self.store)
         {
             tracing::debug!(cause = error.to_string(), "a report is made without the latest communications");
         }
+    }
+
+    /// Waits until all records that are queued now are committed, for work that needs the complete log.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(crate) fn flush(&self) -> Result<(), StoreError> {
+        self.journal.settle_all(&self.store)
     }
 
     /// Returns the number of records that wait to be written.

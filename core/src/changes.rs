@@ -26,14 +26,14 @@ pub struct Changes {
 impl Changes {
     /// Returns the current numbers.
     pub fn of(tidings: &Tidings) -> Self {
-        let version = |topic| tidings.store().version(topic);
+        let changes = |topic| tidings.store().changes(topic);
         Self {
-            posts: version(Topic::Posts),
-            notices: version(Topic::Notices),
-            feedback: version(Topic::Feedback),
-            members: version(Topic::Members),
-            counts: version(Topic::Counts),
-            terms: version(Topic::Terms),
+            posts: changes(Topic::Posts),
+            notices: changes(Topic::Notices),
+            feedback: changes(Topic::Feedback),
+            members: changes(Topic::Members),
+            counts: changes(Topic::Counts),
+            terms: changes(Topic::Terms),
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::id::ObjectId;
 use crate::import::{Kind, Progress, to_the_end};
 use crate::post::PostStats;
-use crate::store::Tx;
+use crate::store::{Isolation, Tx};
 use crate::{Tidings, feedback, main_info, notice, post, words};
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ pub fn make(tidings: &Tidings, caller: &Caller, size: Size, progress: Progress<'
         script.acts = acts.arranged(script.acts);
         let (acts, calendar) = (Arc::clone(&acts), Arc::clone(&calendar));
         let identity = identity.clone();
-        let written = tidings.store().write_long(move |tx| {
+        let written = tidings.store().write_long(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx)?;
             // Each run begins with the keys of the earlier days.
             let mut request_keys = request_keys.clone();
@@ -178,7 +178,7 @@ fn announce(tidings: &Tidings, caller: &Caller, world: &World) -> Result<()> {
     let notices = world.notices();
     let feedback: Vec<(ObjectId, (&str, &str), String, Timestamp)> = world.feedback();
     let identity = caller.identify(tidings);
-    tidings.store().write_long(move |tx| {
+    tidings.store().write_long(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
         notices.iter().try_for_each(|notice| notice::insert_demo(tx, &admin, notice))?;
         for (id, text, member, date) in &feedback {

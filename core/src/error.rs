@@ -207,6 +207,11 @@ impl Error {
         }
     }
 
+    /// Returns whether the database server could not be used for a moment, so that the caller can try again later.
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Store(cause) | Self::Failed { cause, .. } if cause.is_unavailable())
+    }
+
     /// Replaces `bad token` and `Not admin` with the text that the interface documents for the operation.
     pub(crate) fn unless_authorised(self, text: Outcome) -> Self {
         match self {

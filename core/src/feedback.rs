@@ -10,6 +10,7 @@ use crate::config::Bounds;
 use crate::error::{Error, Outcome, Result};
 use crate::id::ObjectId;
 use crate::notice;
+use crate::store::Isolation;
 use crate::text;
 
 pub(crate) use sql::insert;
@@ -55,7 +56,7 @@ pub fn send(tidings: &Tidings, caller: &Caller, notice: Option<&str>, draft: &Dr
     let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
     let kind = text::line(draft.kind.as_deref().unwrap_or(GENERAL), KIND);
     let post = draft.post.as_ref().and_then(|post| text::block(post, POST));
-    let written = tidings.store().write(move |tx| {
+    let written = tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
         let notice = match &notice {
             Some(notice) => notice::visible(tx, notice, &member)?.ok_or(Outcome::Fail)?,
@@ -148,7 +149,7 @@ pub fn browse(tidings: &Tidings, caller: &Caller, all: bool, after: Option<&str>
 /// `bad token`, `Not admin`; `bad request` for any other number; `Not found` if no feedback has this id.
 pub fn set_activation(tidings: &Tidings, caller: &Caller, id: &str, activation: i64) -> Result<()> {
     let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
-    tidings.store().write(move |tx| {
+    tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
         let state = FeedbackState::from_activation(activation);
         let state = state.ok_or(Error::BadRequest("activation is 0 or 1"))?;

@@ -15,7 +15,7 @@ use crate::account::{Admin, Caller, Identity};
 use crate::answer::LineError;
 pub use crate::error::Done;
 use crate::error::{Error, Pending, Result};
-use crate::store::{StoreError, Tx};
+use crate::store::{Isolation, StoreError, Tx};
 
 pub(crate) mod csv;
 mod fields;
@@ -345,7 +345,7 @@ impl<'t, K: Kind> Import<'t, K> {
         let waiting = self.tidings.store().waiting_writes();
         let batch = Arc::new(Mutex::new(kind.arranged(batch)));
         let lines = Arc::clone(&batch);
-        let written = self.tidings.store().submit_long(move |tx| {
+        let written = self.tidings.store().submit_long(Isolation::Alone, move |tx| {
             let admin = identity.admin(tx)?;
             let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
             kind.write(tx, &admin, &lines, &BatchTime::begin(waiting.clone()))

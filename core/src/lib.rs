@@ -1,9 +1,9 @@
 //! Every operation of tidings: accounts, analytics, notices, feedback, posts, search and newsfeeds over one SQLite
-//! file.
+//! file, or over a database of a PostgreSQL server.
 //!
-//! [`Tidings`] is the handle: open it with a path, clone it freely, and pass it to the operations, which are functions of
-//! the modules. This crate has no HTTP, no terminal and no runtime: the server, the command line and other programs call
-//! the same functions, and all rules of the service are here.
+//! [`Tidings`] is the handle: open it with a path or a URL ([`Location`]), clone it freely, and pass it to the
+//! operations, which are functions of the modules. This crate has no HTTP and no terminal, and its functions block: the
+//! server, the command line and other programs call the same functions, and all rules of the service are here.
 //!
 //! ```
 //! use tidings_core::account::{self, Caller, SignUp};
@@ -126,7 +126,7 @@
 //! The functions that run the service are not operations and take no caller: [`Tidings::start`],
 //! [`analysis::record`], [`stats`], [`changes`].
 //!
-//! The modules above use the store, [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],
+//! The modules above use the store, [`location`], [`clock`], [`id`], [`error`], [`config`], [`import`], [`stats`],
 //! [`changes`], [`fair`] and [`answer`].
 
 use std::path::{Path, PathBuf};
@@ -158,6 +158,7 @@ pub mod fuzzing;
 pub mod id;
 pub mod import;
 mod keyed;
+pub mod location;
 pub mod main_info;
 pub mod newsfeed;
 pub mod notice;
@@ -173,7 +174,8 @@ pub mod words;
 mod zone;
 
 pub use error::{Error, Outcome, Pending, Result};
-pub use store::{PendingFuture, SCHEMA_VERSION, StoreError};
+pub use location::Location;
+pub use store::{PendingFuture, SCHEMA_VERSION, ServerError, StoreError};
 
 use account::password::Hasher;
 use account::throttle::Throttle;
@@ -202,38 +204,40 @@ struct Inner {
     verifier: Box<dyn Verifier>,
     config: Config,
     clock: Clock,
-    path: PathBuf,
+    location: Location,
 }
 
 impl Tidings {
-    /// Opens the database at `path` with default settings and creates it if it does not exist. Starts no background
-    /// work.
+    /// Opens the database at `location`, which is a path or the URL of a PostgreSQL database, with default settings.
+    /// Creates the file if it does not exist. Starts no background work.
     ///
     /// # Errors
-    /// When the file cannot be opened, is not a tidings database, or was written by a newer program.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        Self::builder(path).open()
+    /// When the file cannot be opened, is not a tidings database, or was written by a newer program; when the server
+    /// cannot be used.
+    pub fn open(location: impl Into<Location>) -> Result<Self> {
+        Self::builder(location).open()
     }
 
-    /// Opens the database at `path` with default settings, creates it if it does not exist, and starts the background
-    /// work of a service.
+    /// Opens the database at `location` with default settings, creates the file if it does not exist, and starts the
+    /// background work of a service.
     ///
     /// # Errors
     /// The errors of [`Builder::start`].
-    pub fn start(path: impl AsRef<Path>) -> Result<Self> {
-        Self::builder(path).start()
+    pub fn start(location: impl Into<Location>) -> Result<Self> {
+        Self::builder(location).start()
     }
 
-    /// Returns a builder that opens or starts the database at `path` with other settings.
-    pub fn builder(path: impl AsRef<Path>) -> Builder {
-        let path = path.as_ref().to_owned();
-        Builder { path, config: Config::default(), clock: Clock::system(), verifier: None }
+    /// Returns a builder that opens or starts the database at `location` with other settings.
+    pub fn builder(location: impl Into<Location>) -> Builder {
+        let location = location.into();
+        Builder { location, config: Config::default(), clock: Clock::system(), verifier: None }
     }
 
-    /// Returns the file with the signing key of the database at `path` if the file exists and the database does not: the
-    /// database was probably removed by mistake. Opening it creates a new database, which uses this key.
-    pub fn key_without_database(path: impl AsRef<Path>) -> Option<PathBuf> {
-        let path = path.as_ref();
+    /// Returns the file with the signing key of the SQLite file at `location` if the key exists and the database does not:
+    /// the database was probably removed by mistake. Opening it creates a new database, which uses this key.
+    pub fn key_without_database(location: impl Into<Location>) -> Option<PathBuf> {
+        let location = location.into();
+        let path = location.file()?;
         let key = files::key_file(path);
         (key.exists() && matches!(path.try_exists(), Ok(false))).then_some(key)
     }
@@ -245,10 +249,11 @@ impl Tidings {
     /// # Errors
     /// When the store fails, or the system refuses a thread.
     pub fn start_background(&self) -> Result<()> {
-        self.start_all().map_err(|error| full_or(&self.0.path, error))
+        self.start_all().map_err(|error| full_or(&self.0.location, error))
     }
 
     fn start_all(&self) -> Result<()> {
+        self.keys().required()?;
         newsfeed::start(self)?;
         analysis::start(self)?;
         words::start(self)
@@ -267,7 +272,7 @@ impl Tidings {
     /// Returns whether `file` is the database or one of the files that belong to it, under any of its names. A program must
     /// not write to such a file.
     pub fn owns(&self, file: &Path) -> bool {
-        backup::belongs(&self.0.path, file)
+        self.0.location.owns(file)
     }
 
     /// Checks that the service can read and write: runs a small query and returns the outcome of the last writes. While
@@ -278,7 +283,7 @@ impl Tidings {
     pub fn ready(&self) -> Result<()> {
         self.store().writable()?;
         self.store().read(|tx| {
-            tx.one("SELECT n FROM revision", &[])?;
+            tx.horizon()?;
             Ok(())
         })
     }
@@ -338,18 +343,18 @@ impl Tidings {
     }
 }
 
-/// Replaces an error with [`StoreError::Full`] if the disk of the database at `path` is full. Otherwise the error would
+/// Replaces an error with [`StoreError::Full`] if the disk of the database at `location` is full. Otherwise the error would
 /// depend on the file that could not grow.
-fn full_or(path: &Path, error: Error) -> Error {
+fn full_or(location: &Location, error: Error) -> Error {
     match error {
-        Error::Store(StoreError::Other(_)) if files::is_full(path) => StoreError::Full.into(),
+        Error::Store(StoreError::Other(_)) if location.is_full() => StoreError::Full.into(),
         error => error,
     }
 }
 
 /// Opens or starts a [`Tidings`] with other settings.
 pub struct Builder {
-    path: PathBuf,
+    location: Location,
     config: Config,
     clock: Clock,
     verifier: Option<Box<dyn Verifier>>,
@@ -384,8 +389,8 @@ impl Builder {
     /// # Errors
     /// [`Error::InvalidSetting`] when a setting is out of bounds, and the errors of [`Tidings::open`].
     pub fn open(self) -> Result<Tidings> {
-        let path = self.path.clone();
-        self.opened().map_err(|error| full_or(&path, error))
+        let location = self.location.clone();
+        self.opened().map_err(|error| full_or(&location, error))
     }
 
     /// Opens the database and starts the background work of a service: the feed index, the word model, analytics and
@@ -396,20 +401,26 @@ impl Builder {
     /// # Errors
     /// The errors of [`Builder::open`]; when the database cannot be written, or the system refuses a thread.
     pub fn start(self) -> Result<Tidings> {
-        backup::remove_strays(&self.path);
+        if let Some(file) = self.location.file() {
+            backup::remove_strays(file);
+        }
         let tidings = self.open()?;
         tidings.start_background()?;
         Ok(tidings)
     }
 
     fn opened(self) -> Result<Tidings> {
-        let Self { path, config, clock, verifier } = self;
+        let Self { location, config, clock, verifier } = self;
         config.check()?;
-        let store = Arc::new(Store::open(&path)?);
+        let store = Arc::new(Store::open(&location)?);
+        let stem = location.stem();
         post::heat::set_half_life(&store, config.feed.popular_half_life_days, clock.now())?;
-        let keys = Keys::open(&config, &path, clock.clone())?;
+        let keys = match &location {
+            Location::File(_) => Keys::open(&config, &stem, clock.clone())?,
+            Location::Postgres(_) => Keys::open_shared(&config, &stem, &store, clock.clone())?,
+        };
         let words =
-            Arc::new(words::ModelKeeper::new(Arc::clone(&store), &path, config.words.clone(), clock.clone()));
+            Arc::new(words::ModelKeeper::new(Arc::clone(&store), &stem, config.words.clone(), clock.clone()));
         let feeds =
             newsfeed::Feeds::new(Arc::clone(&store), Arc::clone(&words), config.feed.clone(), clock.clone());
         Ok(Tidings(Arc::new(Inner {
@@ -426,7 +437,7 @@ impl Builder {
             verifier: verifier.unwrap_or_else(|| verify::from_config(&config)),
             config,
             clock,
-            path,
+            location,
         })))
     }
 }

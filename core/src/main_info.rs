@@ -6,6 +6,7 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::config::Bounds;
 use crate::error::{BrokenRule, Result};
+use crate::store::Isolation;
 use crate::text;
 
 /// The length of a line in characters; a line may be empty.
@@ -44,7 +45,7 @@ pub fn get(tidings: &Tidings) -> Result<MainInfo> {
 pub fn update(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<()> {
     let identity = caller.identify(tidings);
     let lines = lines(draft);
-    tidings.store().write(move |tx| {
+    tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
         let [first, second] = lines.as_ref()?;
         Ok(sql::update(tx, &admin, first.as_deref(), second.as_deref())?)

@@ -14,6 +14,7 @@ use crate::account::Caller;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::profile::history;
+use crate::store::Isolation;
 
 #[cfg(feature = "evaluation")]
 pub mod evaluation;
@@ -109,7 +110,7 @@ pub(crate) fn opened_at(tidings: &Tidings, name: &str, at: Timestamp) -> Result<
 
 fn record(tidings: &Tidings, caller: &Caller, name: String, tags: Vec<String>, now: Timestamp) -> Result<()> {
     let identity = caller.identify(tidings);
-    tidings.store().write(move |tx| {
+    tidings.store().write(Isolation::Alone, move |tx| {
         if let Some(member) = identity.visitor(tx)? {
             history::open(tx, &member, &name, &tags, now)?;
         }

@@ -16,7 +16,7 @@ use crate::clock::Timestamp;
 use crate::config::Bounds;
 use crate::error::{BrokenRule, Error, Outcome, Result};
 use crate::id::ObjectId;
-use crate::store::{Topic, Tx};
+use crate::store::{Isolation, Topic, Tx};
 use crate::text;
 
 mod cache;
@@ -177,7 +177,7 @@ pub struct OneNotice {
 pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inserted> {
     let (identity, checked) = (caller.identify(tidings), draft.checked());
     let (id, now) = (ObjectId::new(tidings.clock()), tidings.now());
-    let written = tidings.store().write(move |tx| {
+    let written = tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
         let Checked { title: Some(title), post: Some(post), activation } = checked.as_ref()? else {
             return Err(Error::BadRequest("title and post must be given"));
@@ -223,7 +223,7 @@ pub(crate) fn insert_demo(tx: &mut dyn Tx, admin: &Admin<'_>, notice: &DemoNotic
 /// `Not admin`; `bad request` if the draft is empty or a field breaks its rule; `Not found`.
 pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
     let (identity, checked, id) = (caller.identify(tidings), draft.checked(), ObjectId::parse(id));
-    let written = tidings.store().write(move |tx| {
+    let written = tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
         let checked = checked.as_ref()?;
         if let Checked { title: None, post: None, activation: None } = checked {
@@ -244,7 +244,7 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
 /// `Not admin`, `Not found`.
 pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
-    let written = tidings.store().write(move |tx| {
+    let written = tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
         if !sql::remove(tx, &admin, id.ok_or(Outcome::NotFound)?)? {
             return Err(Outcome::NotFound.into());

@@ -19,7 +19,7 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
 use crate::id::ObjectId;
 use crate::profile::history::{self, JsonList};
-use crate::store::{Row, StoreError, Tx};
+use crate::store::{Isolation, Row, StoreError, Tx};
 
 pub(crate) mod change;
 mod draft;
@@ -146,7 +146,7 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
     let content = Change::parse(draft).and_then(|change| change.of_new(tidings.now()));
     // Before the transaction, because splitting a long text into tokens takes time.
     let prepared = content.map(|content| (Arc::new(TokenFields::of(&content.title, &content.post)), content));
-    let written = tidings.store().write(move |tx| {
+    let written = tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
         let (tokens, content) = prepared.as_ref()?;
         let mut derived = DerivedChanges::default();
@@ -165,7 +165,7 @@ pub fn insert(tidings: &Tidings, caller: &Caller, draft: &Draft) -> Result<Inser
 /// another post has the url.
 pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Result<()> {
     let (identity, id, change) = (caller.identify(tidings), ObjectId::parse(id), Change::parse(draft));
-    let written = tidings.store().write(move |tx| {
+    let written = tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
         let change = change.as_ref()?;
         let old = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
@@ -186,7 +186,7 @@ pub fn update(tidings: &Tidings, caller: &Caller, id: &str, draft: &Draft) -> Re
 /// `bad token`, `Not admin`; `Not found`.
 pub fn remove(tidings: &Tidings, caller: &Caller, id: &str) -> Result<()> {
     let (identity, id) = (caller.identify(tidings), ObjectId::parse(id));
-    tidings.store().write(move |tx| {
+    tidings.store().write(Isolation::Alone, move |tx| {
         let admin = identity.admin(tx)?;
         let post = rows::by_id(tx, &known(id)?)?.ok_or(Error::NotFound)?;
         let mut derived = DerivedChanges::default();
@@ -239,7 +239,7 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
     };
     // Decided once, because the viewer is recorded when a view counts.
     let mut counts = None;
-    tidings.store().submit(move |tx| {
+    tidings.store().submit(Isolation::Alone, move |tx| {
         let visitor = identity.visitor(tx)?;
         let mut stats = PostStats::of_id(tx, &id)?.ok_or(Error::NotFound)?;
         let viewer = match (visitor, guest) {
@@ -306,7 +306,7 @@ fn by_member(
     }
     // No post has an empty id.
     let id = ObjectId::parse(id).map(|id| id.to_string()).unwrap_or_default();
-    tidings.store().submit(move |tx| {
+    tidings.store().submit(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
         let stats = PostStats::of_id(tx, &id)?.ok_or(Error::NotFound)?;
         act(tx, &member, stats)

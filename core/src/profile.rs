@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::Tidings;
 use crate::account::{self, Caller};
 use crate::error::{Error, Outcome, Result};
-use crate::store::{Topic, Tx};
+use crate::store::{Isolation, Topic, Tx};
 
 pub(crate) mod history;
 pub(crate) mod likes;
@@ -100,7 +100,7 @@ pub fn lists(tidings: &Tidings, caller: &Caller, type_num: &str) -> Result<Lists
 pub fn change_nickname(tidings: &Tidings, caller: &Caller, nickname: &str) -> Result<()> {
     let identity = caller.identify(tidings);
     let nickname = account::nickname(tidings.config(), nickname);
-    let written = tidings.store().write(move |tx| {
+    let written = tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
         let nickname = nickname.as_ref().ok_or(Outcome::RewriteNickname)?;
         Ok(sql::set_nickname(tx, &member, nickname)?)
@@ -114,7 +114,7 @@ pub fn change_nickname(tidings: &Tidings, caller: &Caller, nickname: &str) -> Re
 /// `bad token`; `bad request` for any other number.
 pub fn update_auto_login(tidings: &Tidings, caller: &Caller, auto_login: i64) -> Result<()> {
     let identity = caller.identify(tidings);
-    tidings.store().write(move |tx| {
+    tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
         if !matches!(auto_login, 0 | 1) {
             return Err(Error::BadRequest("auto_login is 0 or 1"));
@@ -130,7 +130,7 @@ pub fn update_auto_login(tidings: &Tidings, caller: &Caller, auto_login: i64) ->
 /// `Not found` if the token is invalid.
 pub fn reset_measurement(tidings: &Tidings, caller: &Caller) -> Result<()> {
     let (identity, now) = (caller.identify(tidings), tidings.now());
-    let written = tidings.store().write(move |tx| {
+    let written = tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
         history::forget(tx, &member)?;
         // Likes with the current millisecond were given before the reset.
@@ -148,7 +148,7 @@ pub fn reset_measurement(tidings: &Tidings, caller: &Caller) -> Result<()> {
 /// `Not found` if the token is invalid; `last administrator` if no administrator who can sign in would remain.
 pub fn remove_mine(tidings: &Tidings, caller: &Caller) -> Result<()> {
     let identity = caller.identify(tidings);
-    let written = tidings.store().write(move |tx| {
+    let written = tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
         account::remove(tx, &member)
     });

@@ -91,8 +91,10 @@ pub fn in_category(tidings: &Tidings, category: &str, search: &str, num: i64) ->
 fn find(tidings: &Tidings, search: &str, category: Option<&str>, num: i64) -> Result<SearchResult> {
     let (search, num) = (checked(search)?, checked_num(num)?);
     let tokens = tokens::distinct(tokens::tokens(&search));
-    let query = Query::new(&tokens, &similar_words(tidings, &tokens));
-    let Some(query) = query else { return Ok(SearchResult { search_result: Vec::new() }) };
+    let similar = similar_words(tidings, &tokens);
+    let Some(query) = Query::new(&tokens, &similar) else {
+        return Ok(SearchResult { search_result: Vec::new() });
+    };
     let limit = tidings.config().query_timeout;
     let found =
         tidings.store().read_within(limit, |tx| index::find(tx, &query, category, tidings.now(), num))?;

@@ -17,12 +17,17 @@
 //!   [`StoreError::Overloaded`] and nothing is written.
 //! - **Group commit.** The writer runs all queued writes in one transaction, so that they share one fsync, and sends the
 //!   results after the commit. When a write returns an error or panics, only its own changes are rolled back. So a write
-//!   is all or nothing and sees the changes of the writes before it.
+//!   is all or nothing.
+//! - **Order.** A write sees the changes of every write whose result arrived before it was submitted. Nothing else is
+//!   promised: writes that wait at the same time may be committed in any order, and a deferred write after writes and
+//!   reads that follow it. A caller that reads what was deferred first waits for [`Store::flush`], as reports do.
 //! - **A write may run more than once.** Short writes share a savepoint: if one of them fails after it has changed
 //!   something, all of them are rolled back, and each runs again in a savepoint of its own. So a write takes nothing out
 //!   of itself, and has no effect outside its transaction that would be wrong after another run or a failed commit: it
 //!   decides once what another run must not decide differently, and returns the rest as its result. With
 //!   `TIDINGS_STORE_REPLAY=1`, a build with debug assertions runs, rolls back and repeats every write, which tests this.
+//! - **Alone or concurrent.** Every write declares its [`Isolation`]: whether others may run at the same time, also in
+//!   other processes. On SQLite all writes run alone.
 //! - A write delays all other writes, so slow work (hashing, parsing) happens before it.
 //! - **Deferred writes.** Data that must not delay an answer (counters, log lines) collects in memory, and a
 //!   [`Deferred`] writes it about 100 ms later, together with other writes: a crash loses up to 200 ms of data, and a
@@ -34,27 +39,55 @@
 //!
 //! Statements use the SQL that SQLite and PostgreSQL share: `$1`, `ON CONFLICT … DO UPDATE`, `RETURNING`, and arguments
 //! for times, in integer milliseconds. `$1` is the first argument wherever it occurs. A statement takes exactly the
-//! arguments that it names, at most 16.
+//! arguments that it names, at most 16. What the two write differently is in [`Dialect`].
 //!
 //! # Caches
 //!
-//! Every writing transaction has a number, its revision, which grows in the order of commits across all processes. A
-//! write calls [`Tx::touch`] for each [`Topic`] that it changes. A cache stores the revision of the data that it loaded
-//! ([`version_in`]) and is stale when [`Store::version`] is greater: immediately after a commit of this process, within a
-//! quarter of a second after a commit of another process.
+//! Every writing transaction has a number, its revision, which grows in the order in which transactions begin to write,
+//! across all processes. A write calls [`Tx::touch`] for each [`Topic`] that it changes. A cache stores the version of
+//! the data that it loaded ([`version_in`]) and is stale when [`Store::version`] is greater: immediately after a commit
+//! of this process, within a quarter of a second after a commit of another process.
+//!
+//! Transactions of several writers can commit out of the order of their revisions, so a commit with a smaller revision
+//! than that of a visible one may become visible later. The [horizon](Tx::horizon) of a transaction is the revision up
+//! to which it sees everything. From this follow the rules for caches:
+//!
+//! - A version is at most the horizon. A cache that may lack a late commit stays stale until it is loaded without a
+//!   gap.
+//! - A cache that reads only what is new stores the horizon, reads the rows with greater revisions, and may see a row
+//!   twice.
+//! - Equal versions of two transactions mean equal data only if they are [complete](complete_version_in).
+//! - A transaction that runs for long holds the horizon back, in which time caches are loaded more often. A thread that
+//!   waits for a newer version pauses between two loads.
+//!
+//! On SQLite one transaction writes at a time, so revisions grow in the order of commits, and the horizon is the
+//! revision of the last commit.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use prometheus::Histogram;
 
+use crate::location::Location;
+use engine::{Committer, Engine};
+#[cfg(feature = "postgres")]
+use postgres::PgEngine;
+use sqlite::SqliteEngine;
+
 mod counts;
 mod deferred;
+mod dialect;
+mod effects;
+mod engine;
 mod error;
 mod gauges;
+pub(crate) mod inspect;
+mod isolation;
 mod pending;
+mod pool;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sqlite;
 #[cfg(test)]
 mod tests;
@@ -66,12 +99,14 @@ mod writer;
 #[cfg(test)]
 pub(crate) use deferred::once;
 pub(crate) use deferred::{Deferred, TimeSlice};
-pub use error::StoreError;
+pub(crate) use dialect::Dialect;
+pub use error::{ServerError, StoreError};
+pub(crate) use isolation::Isolation;
 pub(crate) use pending::Pending;
 pub use pending::PendingFuture;
 pub use sqlite::SCHEMA_VERSION;
-pub(crate) use sqlite::{copy, inspect, is_head_of_ours};
-pub(crate) use topic::{Topic, version_in};
+pub(crate) use sqlite::{copy, is_head_of_ours};
+pub(crate) use topic::{Topic, complete_version_in, version_in};
 pub(crate) use value::{Arg, FromValue, Row, Value};
 
 /// An open transaction, the only access that other modules have to the database.
@@ -102,9 +137,19 @@ pub(crate) trait Tx {
     /// As [`Tx::rows`].
     fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError>;
 
-    /// Returns the revision of this transaction, which is greater than that of every earlier commit of any process. It is
-    /// 0 in a transaction that only reads.
+    /// Returns the SQL of the engine.
+    fn dialect(&self) -> Dialect;
+
+    /// Returns the revision of this transaction, which is greater than that of every transaction that began to write
+    /// before, in any process. It is 0 in a transaction that only reads.
     fn revision(&self) -> i64;
+
+    /// Returns the horizon of this transaction: it sees every commit whose revision is at most this, and perhaps some
+    /// with greater revisions.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn horizon(&mut self) -> Result<i64, StoreError>;
 
     /// Marks `topic` as changed by this transaction: caches of it become stale with the commit.
     fn touch(&mut self, topic: Topic);
@@ -130,71 +175,89 @@ pub(crate) trait Tx {
 
 /// The database. Dropping it writes everything that is queued, including deferred writes, and closes the file.
 pub(crate) struct Store {
-    // Declared before the readers, so that the writer's connection closes first.
+    // Declared before the engine, so that the writer's connection closes first.
     writer: writer::Writer,
-    readers: sqlite::Readers,
+    engine: Box<dyn Engine>,
     versions: Arc<watch::Versions>,
-    _watcher: watch::Watcher,
-    // Declared last: it holds the file open until all connections are closed.
-    health: Arc<sqlite::Health>,
+}
+
+/// Returns whether every write runs twice, which tests that it can: `TIDINGS_STORE_REPLAY` is 1, and this is a build with
+/// debug assertions.
+fn is_replaying() -> bool {
+    cfg!(debug_assertions) && std::env::var_os("TIDINGS_STORE_REPLAY").is_some_and(|value| value == "1")
 }
 
 impl Store {
-    /// Opens the database at `path`. Creates it if it does not exist, and updates an older schema.
+    /// Opens the database at `location`. Creates it if it does not exist, and updates an older schema.
     ///
     /// # Errors
-    /// When the file cannot be opened or written, is not a tidings database, or has a schema newer than the program's.
-    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::open_replaying(path, sqlite::is_replaying())
+    /// When the file cannot be opened or written, is not a tidings database, or has a schema newer than the program's; when
+    /// the server cannot be used.
+    pub(crate) fn open(location: &Location) -> Result<Self, StoreError> {
+        Self::open_replaying(location, is_replaying())
     }
 
     /// Opens the database like [`Store::open`]. `is_replaying` is whether every write runs, is rolled back and runs again.
-    fn open_replaying(path: &Path, is_replaying: bool) -> Result<Self, StoreError> {
-        let (connection, file) = sqlite::open_and_migrate(path)?;
-        // The first read creates the write-ahead log and its index.
-        sqlite::data_version(&connection)?;
-        let health = Arc::new(sqlite::Health::new(sqlite::FileGuard::new(path, file, &connection)));
-        let versions = Arc::new(watch::Versions::default());
-        let watcher = watch::Watcher::start(sqlite::open(path)?, Arc::clone(&versions), Arc::clone(&health))?;
-        let writer = writer::Writer::start(
-            path,
-            connection,
-            Arc::clone(&versions),
-            Arc::clone(&health),
-            is_replaying,
-        )?;
-        let readers = sqlite::Readers::new(path, Arc::clone(&health));
-        Ok(Self { writer, readers, versions, _watcher: watcher, health })
+    fn open_replaying(location: &Location, is_replaying: bool) -> Result<Self, StoreError> {
+        let versions = Arc::default();
+        match location {
+            Location::File(path) => {
+                let (engine, committer) = SqliteEngine::open(path, &versions)?;
+                Self::start(Box::new(engine), committer, versions, is_replaying)
+            }
+            #[cfg(feature = "postgres")]
+            Location::Postgres(url) => {
+                let (engine, committer) = PgEngine::open(url, &versions)?;
+                Self::start(Box::new(engine), committer, versions, is_replaying)
+            }
+            #[cfg(not(feature = "postgres"))]
+            Location::Postgres(_) => Err(ServerError::NotBuilt.into()),
+        }
+    }
+
+    fn start(
+        engine: Box<dyn Engine>,
+        committer: impl Committer,
+        versions: Arc<watch::Versions>,
+        is_replaying: bool,
+    ) -> Result<Self, StoreError> {
+        let writer = writer::Writer::start(committer, Arc::clone(&versions), is_replaying)?;
+        Ok(Self { writer, engine, versions })
     }
 
     /// Runs `work` in a transaction and returns when its changes are on disk. Rolls back if `work` returns `Err`.
     ///
-    /// `work` may run more than once: only the changes and the result of its last run count.
+    /// `work` may run more than once: only the changes and the result of its last run count. `isolation` is whether
+    /// other work may run at the same time.
     ///
     /// # Errors
     /// The error of `work` or of the commit; [`StoreError::Overloaded`] when the queue is full; [`StoreError::Other`] when
     /// `work` panics.
     pub(crate) fn write<T, E>(
         &self,
+        isolation: Isolation,
         work: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.submit(work).wait()
+        self.submit(isolation, work).wait()
     }
 
     /// Does the same as [`Store::write`] without blocking: the result arrives through the [`Pending`].
     pub(crate) fn submit<T, E>(
         &self,
+        isolation: Isolation,
         work: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
     ) -> Pending<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.writer.submit(work, false)
+        #[cfg(test)]
+        let work = self.simulated(work);
+        self.writer.submit(isolation, work, false)
     }
 
     /// Does the same as [`Store::write`] for work that takes milliseconds, such as a batch of deletions. It has a
@@ -202,25 +265,27 @@ impl Store {
     /// writes a second time.
     pub(crate) fn write_long<T, E>(
         &self,
+        isolation: Isolation,
         work: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.submit_long(work).wait()
+        self.submit_long(isolation, work).wait()
     }
 
     /// Does the same as [`Store::write_long`] without blocking.
     pub(crate) fn submit_long<T, E>(
         &self,
+        isolation: Isolation,
         work: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
     ) -> Pending<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.writer.submit(work, true)
+        self.writer.submit(isolation, work, true)
     }
 
     /// Queues a deferred write, which joins a commit after about 100 ms. The caller does not wait.
@@ -233,7 +298,11 @@ impl Store {
         self.writer.defer(write)
     }
 
-    /// Commits the current deferred writes immediately, as far as the time slices of one commit allow.
+    /// Commits the current deferred writes immediately, as far as the time slices of one commit allow. Afterwards,
+    /// reads and writes see what was deferred before the call, except for the rest of a long queue.
+    ///
+    /// The caller waits for the result: no order between a deferred write and a later write or read is promised
+    /// otherwise.
     pub(crate) fn flush(&self) -> Pending<(), StoreError> {
         self.writer.flush()
     }
@@ -246,12 +315,14 @@ impl Store {
         &self,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.readers.read(work)
+        #[cfg(test)]
+        let work = |tx: &mut dyn Tx| work(&mut self.simulation().of(tx));
+        self.read_on_engine(None, work)
     }
 
     /// Returns whether a read would start at once, because an open connection is idle.
     pub(crate) fn can_read_now(&self) -> bool {
-        self.readers.has_idle()
+        self.engine.can_read_now()
     }
 
     /// Does the same as [`Store::read`] for work that may take long. Such reads use at most half of the connections, so
@@ -264,7 +335,17 @@ impl Store {
         limit: Duration,
         work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.readers.read_within(limit, work)
+        self.read_on_engine(Some(limit), work)
+    }
+
+    fn read_on_engine<T, E: From<StoreError>>(
+        &self,
+        limit: Option<Duration>,
+        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let (mut work, mut result) = (Some(work), None);
+        self.engine.read(limit, &mut |tx| result = work.take().map(|work| work(tx)))?;
+        result.expect("the engine has run the work")
     }
 
     /// Returns the revision at which `topic` last changed, as far as this process knows. It learns of its own commits
@@ -272,6 +353,12 @@ impl Store {
     /// is stale.
     pub(crate) fn version(&self, topic: Topic) -> i64 {
         self.versions.get(topic)
+    }
+
+    /// Returns a number that grows with each change of `topic`, at the same times as [`Store::version`]. Unlike a
+    /// version, it also grows with a commit whose revision is smaller than that of an earlier one.
+    pub(crate) fn changes(&self, topic: Topic) -> i64 {
+        self.versions.changes(topic)
     }
 
     /// Returns the number of writes in the queue.
@@ -295,27 +382,28 @@ impl Store {
     /// # Errors
     /// The reason why writes fail.
     pub(crate) fn writable(&self) -> Result<(), StoreError> {
-        self.health.writable()
+        self.engine.writable()
     }
 
     /// Returns the number of commits that have failed since the store was opened.
     pub(crate) fn failures(&self) -> u64 {
-        self.health.failures()
+        self.engine.failures()
     }
 
     /// Returns the number of statements that this process has run in transactions, of all its databases.
     pub(crate) fn statements() -> u64 {
-        sqlite::statements()
+        gauges::statements()
     }
 
-    /// Returns the size of the write-ahead log in bytes.
+    /// Returns the size of the write-ahead log in bytes; 0 on a server.
     pub(crate) fn wal_bytes(&self) -> u64 {
-        self.readers.wal_bytes()
+        self.engine.wal_bytes()
     }
 
-    /// Returns the size of the database file in bytes, without the write-ahead log.
+    /// Returns the size of the database in bytes without blocking: of the file without the write-ahead log, or of a
+    /// server's database when it was last measured.
     pub(crate) fn database_bytes(&self) -> u64 {
-        self.readers.database_bytes()
+        self.engine.database_bytes()
     }
 
     /// Copies the write-ahead log into the file and empties it, so that no overwritten data remains. Returns false when
@@ -324,7 +412,7 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub(crate) fn empty_wal(&self) -> Result<bool, StoreError> {
-        self.readers.empty_wal()
+        self.engine.empty_wal()
     }
 
     /// Copies the write-ahead log into the file as far as no reader prevents it, without blocking writes. A thread that
@@ -333,11 +421,26 @@ impl Store {
     /// # Errors
     /// When the store fails.
     pub(crate) fn copy_wal(&self) -> Result<(), StoreError> {
-        self.readers.copy_wal()
+        self.engine.copy_wal()
     }
 
     /// Returns the versions of all topics, for a thread that waits for changes.
     pub(crate) fn versions(&self) -> Arc<watch::Versions> {
         Arc::clone(&self.versions)
+    }
+}
+
+#[cfg(test)]
+impl Store {
+    fn simulation(&self) -> &tests::horizon::Simulation {
+        &self.versions.simulation
+    }
+
+    fn simulated<T, E>(
+        &self,
+        mut work: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
+    ) -> impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static {
+        let versions = Arc::clone(&self.versions);
+        move |tx| work(&mut versions.simulation.of(tx))
     }
 }

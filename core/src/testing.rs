@@ -1,6 +1,6 @@
 //! Helpers of the unit tests: a service with a temporary database and a fixed clock.
 
-use tempfile::TempDir;
+use tidings_cluster::Scratch;
 
 use crate::Tidings;
 use crate::account::{self, Caller, Operator, SignUp};
@@ -8,6 +8,7 @@ use crate::admin;
 use crate::clock::{Clock, Timestamp};
 use crate::config::Config;
 use crate::id::PostKey;
+use crate::store::{Dialect, Isolation, StoreError};
 
 /// The time in tests: 2026-11-20T08:36:00Z.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_163_760_000);
@@ -25,8 +26,8 @@ pub(crate) fn posts(keys: impl IntoIterator<Item = i64>) -> Vec<PostKey> {
 /// A service whose database is removed when it is dropped.
 pub(crate) struct Service {
     pub(crate) tidings: Tidings,
-    // Declared last, so that the service closes the database before the directory is removed.
-    pub(crate) dir: TempDir,
+    // Declared last, so that the service closes the database before it is removed.
+    pub(crate) database: Scratch,
 }
 
 impl std::ops::Deref for Service {
@@ -49,24 +50,43 @@ pub(crate) fn service_with(config: Config) -> Service {
 
 /// Returns a new service at the time `now` with these settings.
 pub(crate) fn service_at(now: Timestamp, config: Config) -> Service {
-    let dir = tempfile::tempdir().unwrap();
-    let builder = Tidings::builder(dir.path().join("test.db")).config(config).clock(Clock::fixed(now));
-    Service { tidings: builder.open().unwrap(), dir }
+    let database = Scratch::new();
+    let builder = Tidings::builder(database.location()).config(config).clock(Clock::fixed(now));
+    Service { tidings: builder.open().unwrap(), database }
 }
 
 impl Service {
     /// Closes the database and opens it again at the same time with the same settings, so that all caches are empty.
     pub(crate) fn reopened(self) -> Self {
-        let Self { tidings, dir } = self;
+        let Self { tidings, database } = self;
         let (config, clock) = (tidings.config().clone(), tidings.clock().clone());
         drop(tidings);
-        let builder = Tidings::builder(dir.path().join("test.db")).config(config).clock(clock);
-        Self { tidings: builder.open().unwrap(), dir }
+        let builder = Tidings::builder(database.location()).config(config).clock(clock);
+        Self { tidings: builder.open().unwrap(), database }
     }
 
-    /// Returns the path of the database.
+    /// Returns what names the database: the path of its file, or its URL.
+    pub(crate) fn location(&self) -> String {
+        self.database.location()
+    }
+
+    /// Returns the path that the file of SQLite has.
     pub(crate) fn path(&self) -> std::path::PathBuf {
-        self.dir.path().join("test.db")
+        self.database.path()
+    }
+
+    /// Makes a commit fail after all its writes, with [`StoreError::Dangling`].
+    pub(crate) fn fail_a_commit(&self) {
+        let failed = self.store().write(Isolation::Alone, |tx| {
+            let defer = match tx.dialect() {
+                Dialect::Sqlite => "PRAGMA defer_foreign_keys = ON",
+                #[cfg(feature = "postgres")]
+                Dialect::Postgres => "SET CONSTRAINTS ALL DEFERRED",
+            };
+            tx.run(defer, &[])?;
+            tx.run("INSERT INTO label (name, post, topic) VALUES ('sea', 999, 1)", &[])
+        });
+        assert!(matches!(failed, Err(StoreError::Dangling)), "{failed:?}");
     }
 
     /// Creates a member and returns them as a caller with a token.
@@ -82,4 +102,9 @@ impl Service {
         admin::grant(self, &Caller::Operator, id).unwrap();
         caller
     }
+}
+
+#[test]
+fn the_suite_passes_on_postgresql() {
+    tidings_cluster::suite_on_postgres();
 }

@@ -7,6 +7,7 @@ use super::{Caller, Identity, find, fold, may_be_set, revoke_tokens};
 use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Error, Outcome, Result};
+use crate::store::Isolation;
 
 /// The maximum number of members on a page of the list.
 pub const MEMBERS_MAX: i64 = 1_000;
@@ -128,7 +129,7 @@ pub fn set_password(tidings: &Tidings, caller: &Caller, id: &str, pw: &str) -> R
         return Err(Outcome::WrongUserInfo.into());
     }
     let password = tidings.hasher().hash(Turn::new(Purpose::Administration, None), pw)?;
-    tidings.store().write(move |tx| {
+    tidings.store().write(Isolation::Alone, move |tx| {
         if !sql::set_password(tx, operator, member.key, &password)? {
             return Err(Error::NotFound);
         }

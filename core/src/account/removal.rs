@@ -14,16 +14,17 @@ use crate::id::MemberKey;
 use crate::store::inspect::Inspected;
 use crate::store::{StoreError, Topic, Tx};
 
-/// The tables of acts, which have a column `member`, and the columns of their primary keys.
-const ACTS: [(&str, &str); 7] = [
+/// The tables of acts, which have a column `member`: the columns of the primary key, and the order in which an index has
+/// the rows of a member.
+const ACTS: [(&str, &str, &str); 7] = [
     // Before the table to which recent likes move.
-    ("recent_like", "member, post"),
-    ("settled_like", "member, post"),
-    ("member_acts", "member"),
-    ("viewed", "member, post"),
-    ("searched", "key"),
-    ("opened", "key"),
-    ("moved_act", "member, date, act"),
+    ("recent_like", "member, post", "member, post"),
+    ("settled_like", "member, post", "member, post"),
+    ("member_acts", "member", "member"),
+    ("viewed", "member, post", "member, post"),
+    ("searched", "key", "member, date"),
+    ("opened", "key", "member, date"),
+    ("moved_act", "member, date, act", "member, date, act"),
 ];
 
 /// The weight of a row of feedback or of the log in a batch. Unlike acts, which are next to each other, each is on a page
@@ -39,6 +40,9 @@ const STEPS: [(Step, u64); 3] =
 
 /// The number of acts that the transaction of the removal deletes: all acts of many members.
 const DELETED_AT_ONCE: u64 = 300;
+
+/// The number of unknown members that one transaction records as removed.
+const MARKED_AT_ONCE: usize = 100;
 
 /// Removes a member with their lists and their interest.
 ///
@@ -81,14 +85,14 @@ pub(crate) fn delete_remains(tx: &mut dyn Tx, limit: u64) -> Result<bool, StoreE
 /// Deletes up to `limit` acts of a removed member, and returns their number.
 fn delete_acts(tx: &mut dyn Tx, member: MemberKey, limit: u64) -> Result<u64, StoreError> {
     let mut deleted = 0;
-    for (table, key) in ACTS {
-        deleted += sql::delete(tx, (table, key), member, limit - deleted)?;
+    for table in ACTS {
+        deleted += sql::delete(tx, table, member, limit - deleted)?;
     }
     Ok(deleted)
 }
 
 /// Describes each table that has rows of members who neither exist nor are being removed.
-pub(crate) fn wrong_owners(database: &Inspected) -> Result<Vec<String>> {
+pub(crate) fn wrong_owners(database: &dyn Inspected) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     for table in owned() {
         let members = database.read(|tx| sql::strangers(tx, table))?.len();
@@ -100,21 +104,20 @@ pub(crate) fn wrong_owners(database: &Inspected) -> Result<Vec<String>> {
 }
 
 /// Records the members of such rows as removed, so that retention deletes the rows.
-pub(crate) fn remove_unknown(database: &Inspected) -> Result<()> {
+pub(crate) fn remove_unknown(database: &dyn Inspected) -> Result<()> {
     for table in owned() {
-        database.write(|tx| {
-            for member in sql::strangers(tx, table)? {
-                tx.run("INSERT INTO removed_member (key) VALUES ($1)", &[member.into()])?;
-            }
-            Ok::<_, StoreError>(())
-        })?;
+        // Looking for them takes long in a large table, so it does not delay other writers.
+        let strangers = database.read(|tx| sql::strangers(tx, table))?;
+        for batch in strangers.chunks(MARKED_AT_ONCE) {
+            database.write(|tx| batch.iter().try_for_each(|member| sql::mark(tx, *member)))?;
+        }
     }
     Ok(())
 }
 
 /// Returns the tables whose rows have a member.
 fn owned() -> impl Iterator<Item = &'static str> {
-    ACTS.iter().map(|(table, _)| *table).chain(["feedback"])
+    ACTS.iter().map(|(table, ..)| *table).chain(["feedback"])
 }
 
 mod sql {
@@ -126,6 +129,15 @@ mod sql {
         row.map(|mut row| row.take(0)).transpose()
     }
 
+    /// Records the member of a key as removed, unless it exists or is recorded already.
+    pub(super) fn mark(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
+        let sql = "INSERT INTO removed_member (key)
+                   SELECT CAST($1 AS BIGINT) WHERE NOT EXISTS (SELECT 1 FROM member WHERE key = $1)
+                   ON CONFLICT (key) DO NOTHING";
+        tx.run(sql, &[member.into()])?;
+        Ok(())
+    }
+
     /// Records that a removed member has left no rows.
     pub(super) fn finish(tx: &mut dyn Tx, member: MemberKey) -> Result<(), StoreError> {
         tx.run("DELETE FROM removed_member WHERE key = $1", &[member.into()])?;
@@ -135,14 +147,20 @@ mod sql {
     /// Deletes up to `limit` rows of a member from a table with this primary key, and returns their number.
     pub(super) fn delete(
         tx: &mut dyn Tx,
-        (table, key): (&str, &str),
+        table: (&str, &str, &str),
         member: MemberKey,
         limit: u64,
     ) -> Result<u64, StoreError> {
-        let sql = format!(
-            "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE member = $1 LIMIT $2)"
-        );
-        tx.run(&sql, &[member.into(), limit.cast_signed().into()])
+        tx.run(&deletion(table), &[member.into(), limit.cast_signed().into()])
+    }
+
+    /// Returns the statement that deletes up to $2 rows of the member $1.
+    pub(super) fn deletion((table, key, order): (&str, &str, &str)) -> String {
+        // Without the order, PostgreSQL may find all rows of the member before it takes the first of them.
+        format!(
+            "DELETE FROM {table} WHERE ({key}) IN (
+                 SELECT {key} FROM {table} WHERE member = $1 ORDER BY {order} LIMIT $2)"
+        )
     }
 
     /// Makes up to `limit` texts of a member's feedback anonymous, and returns their number.

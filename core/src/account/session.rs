@@ -13,7 +13,7 @@ use crate::Tidings;
 use crate::client::Client;
 use crate::error::{Error, Outcome, Result};
 use crate::id::MemberKey;
-use crate::store::{Arg, StoreError, Tx};
+use crate::store::{Arg, Isolation, StoreError, Tx};
 
 #[cfg(test)]
 mod tests;
@@ -119,7 +119,9 @@ pub fn sign_in(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>) ->
         match tidings.hasher().hash(Turn::new(Purpose::Rehash, client), pw) {
             // Has no effect if the password has changed since it was checked.
             Ok(password) => {
-                tidings.store().write(move |tx| sql::set_password(tx, key, generation, &password))?;
+                tidings
+                    .store()
+                    .write(Isolation::Alone, move |tx| sql::set_password(tx, key, generation, &password))?;
             }
             // The member is signed in nevertheless; their next sign-in tries to rehash again.
             Err(Error::Overloaded) => {}
@@ -173,7 +175,7 @@ pub fn sign_in_up(tidings: &Tidings, id: &str, pw: &str, client: Option<Client>)
     let (key, generation) = (stored.key, stored.generation);
     // A new password at the university revokes the tokens, like any changed password.
     let changed = check == Check::Wrong;
-    let generation = tidings.store().write(move |tx| {
+    let generation = tidings.store().write(Isolation::Alone, move |tx| {
         if let Some(password) = &password {
             sql::set_password(tx, key, generation, password)?;
         }
@@ -223,7 +225,7 @@ pub fn change_pw(
         return Err(Outcome::CheckPw.into());
     }
     let password = tidings.hasher().hash(turn, &form.new_pw)?;
-    let generation = tidings.store().write(move |tx| {
+    let generation = tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
         if sql::set_password(tx, member.key, stored.generation, &password)? == 0 {
             return Err(Error::BadToken);
@@ -239,7 +241,7 @@ pub fn change_pw(
 /// `bad token`.
 pub fn sign_out_all(tidings: &Tidings, caller: &Caller) -> Result<()> {
     let identity = caller.identify(tidings);
-    tidings.store().write(move |tx| {
+    tidings.store().write(Isolation::Alone, move |tx| {
         let member = identity.member(tx)?;
         Ok(sign_out(tx, &member)?)
     })
@@ -289,7 +291,8 @@ struct New {
 
 fn insert(tidings: &Tidings, new: New) -> Result<AccessToken> {
     let (now, generation, id) = (tidings.now(), new_generation(), new.id.clone());
-    let inserted = tidings.store().write(move |tx| Ok(sql::insert(tx, &new, generation, now)?));
+    let inserted =
+        tidings.store().write(Isolation::Alone, move |tx| Ok(sql::insert(tx, &new, generation, now)?));
     match inserted {
         Err(Error::Store(StoreError::Duplicate)) => Err(Outcome::AlreadyId.into()),
         Err(error) => Err(error),

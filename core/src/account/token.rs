@@ -1,5 +1,6 @@
 //! Access tokens (JWT with HS256) and their signing keys.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,11 +13,15 @@ use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, Secret};
 use crate::error::{Error, Result};
 use crate::files::key_file;
+use crate::id::random;
+use crate::store::{Isolation, Store, StoreError};
 use file::Stamp;
+use shared::fingerprint;
 use verified::VerifiedTokens;
 
 mod file;
 mod hmac;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod verified;
@@ -60,6 +65,10 @@ pub(crate) struct Keys {
     looked: AtomicI64,
     validation: Validation,
     lifetime_s: i64,
+    /// The database, if several servers share it: it has the fingerprint of the current key.
+    shared: Option<Arc<Store>>,
+    /// The default key file, if other servers sign tokens with a key and this program has none. `current` is then random.
+    missing: Option<PathBuf>,
 }
 
 /// The source of a key.
@@ -84,10 +93,13 @@ impl Source {
     }
 }
 
+/// The current key and the previous one.
+type Secrets = (Secret, Option<Secret>);
+
 /// The keys, and the stamps of their files when they were read.
 struct Set {
     stamps: [Option<Stamp>; 2],
-    secrets: (Secret, Option<Secret>),
+    secrets: Secrets,
     signs: EncodingKey,
     current: DecodingKey,
     previous: Option<DecodingKey>,
@@ -124,6 +136,45 @@ impl Keys {
         Self::new(current, previous.or(beside), config.token_days, clock)
     }
 
+    /// Does the same as [`Keys::open`] for a database that several servers share and that knows the fingerprint of their
+    /// key. `stem` determines the default file.
+    ///
+    /// Without a key, the first program that opens the database creates one. Later ones have none: they can do everything
+    /// but sign and verify tokens, so that an operator need not have the key.
+    ///
+    /// # Errors
+    /// The errors of [`Keys::open`], and [`StoreError::OtherKey`] if the servers of the database have another key.
+    pub(crate) fn open_shared(
+        config: &Config,
+        stem: &Path,
+        store: &Arc<Store>,
+        clock: Clock,
+    ) -> Result<Self> {
+        let file = key_file(stem);
+        let recorded = store.read(shared::recorded)?;
+        let is_given = config.token_key.is_some() || config.token_key_file.is_some();
+        let is_absent = !is_given && matches!(file.try_exists(), Ok(false));
+        if is_absent && recorded.is_some() {
+            let current = Source::Given(Secret(random::<{ Secret::BYTES_MIN }>().to_vec().into()));
+            return Ok(Self { missing: Some(file), ..Self::new(current, None, config.token_days, clock)? });
+        }
+        let keys = Self { shared: Some(Arc::clone(store)), ..Self::open(config, stem, clock)? };
+        let (current, previous) = keys.set.load().secrets.clone();
+        let current = fingerprint(&current);
+        if recorded.as_ref() == Some(&current) {
+            return Ok(keys);
+        }
+        let earlier: Vec<_> = previous.iter().map(fingerprint).collect();
+        if store.write::<_, StoreError>(Isolation::Alone, move |tx| shared::record(tx, &current, &earlier))? {
+            return Ok(keys);
+        }
+        if is_absent {
+            // Another program was the first at the same time. Otherwise the next start would find this key.
+            let _ = fs::remove_file(&file);
+        }
+        Err(StoreError::OtherKey { file }.into())
+    }
+
     fn new(current: Source, previous: Option<Source>, lifetime_days: u32, clock: Clock) -> Result<Self> {
         hmac::install();
         let mut validation = Validation::new(Algorithm::HS256);
@@ -138,11 +189,22 @@ impl Keys {
             looked: AtomicI64::new(i64::MIN),
             validation,
             lifetime_s: i64::from(lifetime_days) * 24 * 60 * 60,
+            shared: None,
+            missing: None,
         })
+    }
+
+    /// Checks that there is a key, which a server needs.
+    ///
+    /// # Errors
+    /// [`StoreError::MissingKey`] if other servers sign tokens with a key that this program does not have.
+    pub(crate) fn required(&self) -> Result<()> {
+        self.missing.as_ref().map_or(Ok(()), |file| Err(StoreError::MissingKey { file: file.clone() }.into()))
     }
 
     /// Returns a token for the member `id` with this generation.
     pub(crate) fn sign(&self, id: &str, generation: i64, now: Timestamp) -> Result<String> {
+        self.required()?;
         self.follow();
         let iat = now.as_millis().div_euclid(1_000);
         let claims = Claims { sub: id.to_owned(), iat, exp: iat + self.lifetime_s, generation };
@@ -199,6 +261,7 @@ impl Keys {
             Ok(read) => {
                 if read.secrets != set.secrets {
                     tracing::info!(previous = read.previous.is_some(), "the token keys have changed");
+                    self.record(&set.secrets, &read.secrets);
                 }
                 self.set.store(read.into());
             }
@@ -212,6 +275,19 @@ impl Keys {
                 self.set.store(set.at(stamps).into());
             }
         }
+    }
+
+    /// Records the fingerprint of a replaced key in a shared database, so that the next start succeeds without the key
+    /// before. Does not wait.
+    fn record(&self, before: &Secrets, now: &Secrets) {
+        let Some(store) = &self.shared else { return };
+        let current = fingerprint(&now.0);
+        let earlier: Vec<_> =
+            [Some(&before.0), now.1.as_ref()].into_iter().flatten().map(fingerprint).collect();
+        // If it fails, the next start tells of it.
+        drop(
+            store.submit::<_, StoreError>(Isolation::Alone, move |tx| shared::record(tx, &current, &earlier)),
+        );
     }
 }
 

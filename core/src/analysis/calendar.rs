@@ -9,7 +9,7 @@ use super::counters::{Counter, hourly};
 use super::local_time::{LocalHour, LocalTime};
 use crate::clock::{Clock, Monotonic, Timestamp};
 use crate::error::{Error, Result};
-use crate::store::{Store, StoreError, Topic, Tx};
+use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 use crate::zone::Zone;
 
 /// Counts events by the days and hours of the database's zone.
@@ -34,7 +34,7 @@ impl Calendar {
                     return Err(StoreError::Zone { counted: stored, asked: asked.name().to_owned() }.into());
                 }
                 let name = asked.name().to_owned();
-                store.write(move |tx| sql::set_zone(tx, &name))?;
+                store.write(Isolation::Alone, move |tx| sql::set_zone(tx, &name))?;
                 asked.clone()
             }
             Some(asked) => asked.clone(),

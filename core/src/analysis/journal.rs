@@ -16,13 +16,14 @@ use super::log::{Operation, RequestKeys};
 use super::visitor::Guest;
 use crate::account::ResolvedCaller;
 use crate::clock::{Monotonic, Timestamp};
-use crate::store::{Deferred, Store, StoreError, TimeSlice, Topic, Tx};
+use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx};
 
 mod client_limit;
 mod queue;
 mod write;
 
 use queue::{Queue, UnloggedCounts};
+use write::MIN_RECORDS;
 pub(super) use write::write;
 
 /// The queue length at which the journal requests a commit at once.
@@ -100,12 +101,12 @@ impl Journal {
 
     /// Returns whether a report should first wait for a commit of the queued records, so that it includes the latest
     /// communications. If reports are requested often, only some of them wait; the others are up to 200 ms behind.
-    pub(super) fn must_settle(&self, store: &Store) -> bool {
+    pub(super) fn must_settle(&self) -> bool {
         if self.exact_debt(self.calendar.monotonic()) + EXACT_INTERVAL_MS > EXACT_BURST * EXACT_INTERVAL_MS {
             return false;
         }
-        // Records that were taken for a commit count once the commit changes this topic.
-        self.queue.has_pending() || self.queue.taken() > store.version(Topic::Counts)
+        // No revision tells this, because another process may commit a greater one before.
+        self.queue.is_unsettled()
     }
 
     /// Returns the limiter's current debt in milliseconds.
@@ -124,6 +125,22 @@ impl Journal {
         self.exact_until.store(until.as_millis(), Ordering::Relaxed);
         self.flush(store);
         store.flush().wait()
+    }
+
+    /// Waits for commits of all records that are queued now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub(super) fn settle_all(self: &Arc<Self>, store: &Store) -> Result<(), StoreError> {
+        // Limited to these records, because others may be queued all the time.
+        for _ in 0..=self.len() / MIN_RECORDS {
+            if !self.queue.is_unsettled() {
+                break;
+            }
+            self.flush(store);
+            store.flush().wait()?;
+        }
+        Ok(())
     }
 
     /// Returns the number of queued records.
@@ -169,6 +186,8 @@ struct DeferredRecords {
     journal: Arc<Journal>,
     /// Whether this write will take the queued records. While it is true, the journal defers no other write.
     is_expected: bool,
+    /// Whether the queue counts this write as one whose outcome is not known.
+    is_committing: bool,
     /// The records that this write took.
     batch: Vec<Record>,
     /// The communications without a line that this write took.
@@ -184,6 +203,7 @@ impl DeferredRecords {
         Self {
             journal: Arc::clone(journal),
             is_expected: true,
+            is_committing: false,
             batch: Vec::new(),
             unlogged: UnloggedCounts::default(),
             crawled: 0,
@@ -202,6 +222,13 @@ impl DeferredRecords {
         self.is_expected = self.is_expected || self.journal.queue.must_defer();
     }
 
+    /// Notes that the outcome of the commit is known.
+    fn end_write(&mut self) {
+        if std::mem::take(&mut self.is_committing) {
+            self.journal.queue.end_write();
+        }
+    }
+
     /// Notes that this write has taken enough.
     fn end(&mut self) {
         self.is_expected = self.is_expected && !self.journal.queue.ends_deferred();
@@ -209,18 +236,25 @@ impl DeferredRecords {
 }
 
 impl Deferred for DeferredRecords {
+    fn isolation(&self) -> Isolation {
+        Isolation::Alone
+    }
+
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
         // Fails early if the transaction cannot be used, before any record is taken.
-        tx.one("SELECT n FROM revision", &[])?;
+        tx.horizon()?;
+        if !std::mem::replace(&mut self.is_committing, true) {
+            self.journal.queue.begin_write();
+        }
         self.give_back();
         let Self { journal, batch, .. } = self;
-        self.unlogged = journal.queue.take_unlogged(tx.revision());
+        self.unlogged = journal.queue.take_unlogged();
         self.crawled = self.unlogged.write(tx, &journal.calendar)?;
         let requests = self.requests.get_or_insert_with(|| std::mem::take(&mut *journal.request_keys()));
         requests.begin();
         loop {
             let from = batch.len();
-            journal.queue.take(tx.revision(), batch);
+            journal.queue.take(batch);
             if batch.len() == from {
                 self.end();
                 return Ok(());
@@ -241,6 +275,7 @@ impl Deferred for DeferredRecords {
         let (requests, unlogged) = (self.requests.take(), std::mem::take(&mut self.unlogged));
         match written {
             Ok(()) => {
+                self.end_write();
                 if let Some(requests) = requests {
                     *self.journal.request_keys() = requests;
                 }
@@ -257,7 +292,11 @@ impl Deferred for DeferredRecords {
                     requests.roll_back();
                     *self.journal.request_keys() = requests;
                 }
-                self.journal.queue.put_back(records, &unlogged);
+                // What may be stored already would be counted twice.
+                if !matches!(error, StoreError::OutcomeUnknown(_)) {
+                    self.journal.queue.put_back(records, &unlogged);
+                }
+                self.end_write();
                 // The next record defers another write.
                 ControlFlow::Break(())
             }
@@ -274,6 +313,7 @@ impl Drop for DeferredRecords {
             self.journal.queue.deferred_dropped();
         }
         self.journal.queue.lose(self.batch.len() as u64);
+        self.end_write();
     }
 }
 

@@ -266,11 +266,12 @@ mod sql {
         limit: i64,
     ) -> Result<Vec<LogEntry>, StoreError> {
         let by_member = if member.is_some() { "member = $6 AND" } else { "" };
+        let position = tx.dialect().position();
         let sql = format!(
             "SELECT l.key, l.member, m.id, r.method, {PATH}, r.status
              FROM (SELECT key, member, request FROM log WHERE {by_member} key >= $1 AND key < $2
                    ORDER BY key DESC LIMIT $3) l {JOINED}
-             WHERE $4 = '' OR instr({PATH}, $4) > 0 ORDER BY l.key DESC LIMIT $5"
+             WHERE $4 = '' OR {position}({PATH}, $4) > 0 ORDER BY l.key DESC LIMIT $5"
         );
         let path = path.unwrap_or_default();
         let args: [Arg<'_>; 6] =

@@ -10,24 +10,29 @@ use crate::store::inspect::Inspected;
 use crate::store::{Row, StoreError, Topic, Tx};
 
 /// Returns the dates of days that count fewer visitors than they have rows.
-pub(crate) fn wrong_visitors(database: &Inspected) -> Result<Vec<String>> {
+pub(crate) fn wrong_visitors(database: &dyn Inspected) -> Result<Vec<String>> {
     let days = database.read(|tx| sql::days_with_fewer_visitors(tx))?;
     Ok(days.into_iter().map(|(day, _)| date(day)).collect())
 }
 
 /// Raises the count of visitors to the number of rows on days that count fewer.
-pub(crate) fn count_visitors(database: &Inspected) -> Result<()> {
-    database.write(|tx| {
-        for (day, missing) in sql::days_with_fewer_visitors(tx)? {
-            tx.count(Counter::Visitor as i64, Some(day), missing);
-        }
-        tx.touch(Topic::History);
-        Ok(())
-    })
+pub(crate) fn count_visitors(database: &dyn Inspected) -> Result<()> {
+    // Looking at all days takes long, so it does not delay other writers.
+    for (day, _) in database.read(|tx| sql::days_with_fewer_visitors(tx))? {
+        database.write(|tx| {
+            let missing = sql::missing_visitors(tx, day)?;
+            if missing > 0 {
+                tx.count(Counter::Visitor as i64, Some(day), missing);
+                tx.touch(Topic::History);
+            }
+            Ok::<_, StoreError>(())
+        })?;
+    }
+    Ok(())
 }
 
 /// Returns a description of each total that is not the sum of its days.
-pub(crate) fn wrong_totals(database: &Inspected) -> Result<Vec<String>> {
+pub(crate) fn wrong_totals(database: &dyn Inspected) -> Result<Vec<String>> {
     let totals = database.read(|tx| sql::totals(tx))?;
     let wrong =
         |(counter, total, sum): (i64, i64, i64)| format!("counter {counter} says {total}, its days {sum}");
@@ -35,7 +40,7 @@ pub(crate) fn wrong_totals(database: &Inspected) -> Result<Vec<String>> {
 }
 
 /// Sets each total to the sum of its days.
-pub(crate) fn sum_totals(database: &Inspected) -> Result<()> {
+pub(crate) fn sum_totals(database: &dyn Inspected) -> Result<()> {
     database.write(|tx| {
         for (counter, total, sum) in sql::totals(tx)? {
             tx.count(counter, None, sum - total);
@@ -62,6 +67,13 @@ mod sql {
                    WHERE v.n > coalesce(c.n, 0) ORDER BY v.day";
         let day = |mut row: Row| Ok((row.take(0)?, row.take(1)?));
         tx.rows(sql, &[(Counter::Visitor as i64).into()])?.into_iter().map(day).collect()
+    }
+
+    /// Returns the number of visitors missing from the counter of a day; below 1 if none is.
+    pub(super) fn missing_visitors(tx: &mut dyn Tx, day: i64) -> Result<i64, StoreError> {
+        let sql = "SELECT (SELECT count(*) FROM visitor WHERE day = $1)
+                       - coalesce((SELECT n FROM day_count WHERE day = $1 AND counter = $2), 0)";
+        tx.one(sql, &[day.into(), (Counter::Visitor as i64).into()])?.take(0)
     }
 
     /// Returns counters with a wrong total, that total, and the sum of their days. Leaves out counters without days,

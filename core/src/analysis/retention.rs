@@ -11,7 +11,7 @@ use super::{State, log, trends};
 use crate::account::removal;
 use crate::clock::{Clock, DAY_MS, SECOND_MS};
 use crate::error::{Error, Result};
-use crate::store::{Store, StoreError, Tx};
+use crate::store::{Isolation, Store, StoreError, Tx};
 
 /// The interval between two runs.
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
@@ -166,7 +166,7 @@ impl Janitor {
         let mut batch = FIRST_BATCH;
         while !self.is_stopped() {
             let began = Instant::now();
-            if !self.store.write_long(move |tx| work(tx, batch))? {
+            if !self.store.write_long(Isolation::Alone, move |tx| work(tx, batch))? {
                 break;
             }
             let fits = if began.elapsed() > BATCH_TIME { batch / 2 } else { batch * 2 };

@@ -1,7 +1,8 @@
 //! Trends: the searches of the last 24 hours, kept in memory and updated incrementally.
 //!
 //! The store holds the searches. Each query reads the new ones, including those of other processes, and drops those
-//! older than 24 hours.
+//! older than 24 hours. New are those with revisions beyond the horizon of the last query: a search that becomes
+//! visible late is not missed, and one that was read before is not counted again.
 //!
 //! One client alone cannot make a term frequent: at most [`VISITOR_SEARCHES`] searches of a term count per visitor, and
 //! the guests of one network count as at most [`NETWORK_VISITORS`] visitors. Guests have different numbers on different
@@ -61,11 +62,9 @@ pub(super) struct CurrentTrends {
 
 #[derive(Default)]
 struct RecentSearches {
-    /// The key of the last search read, and the version of the store at that time; `i64::MIN` if not all searches were
-    /// read.
+    /// The horizon of the last query, up to which all searches were read, and the version of the store at that time.
     read: Option<(i64, i64)>,
-    /// By date and key.
-    searches: BTreeMap<(Timestamp, i64), (Arc<str>, VisitorNumber)>,
+    searches: BTreeMap<(Timestamp, SearchKey), (Arc<str>, VisitorNumber)>,
     terms: HashMap<Arc<str>, Term>,
     ranks: BTreeSet<Rank>,
     bytes: usize,
@@ -75,7 +74,7 @@ struct RecentSearches {
 struct Term {
     /// The number of all searches of the term.
     searches: i64,
-    newest: (Timestamp, i64),
+    newest: (Timestamp, SearchKey),
     /// The number of searches of each visitor. Keys are member keys or hashes under a secret key.
     visitors: OwnMap<VisitorNumber, i64>,
     /// The guests of each network. Keys are hashes under a secret key.
@@ -152,10 +151,26 @@ impl Term {
 }
 
 /// Sorts by frequency, highest first, then by the last search, newest first.
-type Rank = (Reverse<i64>, Reverse<(Timestamp, i64)>, Arc<str>);
+type Rank = (Reverse<i64>, Reverse<(Timestamp, SearchKey)>, Arc<str>);
+
+/// The key of a search in the store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct SearchKey {
+    /// The revision of its transaction.
+    revision: i64,
+    /// The order among the searches of that transaction.
+    number: i64,
+}
+
+impl SearchKey {
+    /// Returns a key after all searches up to a revision.
+    fn after(revision: i64) -> Self {
+        Self { revision, number: i64::MAX }
+    }
+}
 
 struct Search {
-    key: i64,
+    key: SearchKey,
     term: String,
     visitor: VisitorNumber,
     date: Timestamp,
@@ -197,30 +212,29 @@ impl Trends {
 
     /// Reads the searches that are new in the store. Returns the version that they include.
     fn read_new(&self, recent: &mut RecentSearches, tx: &mut dyn Tx, now: Timestamp) -> Result<i64> {
-        let version = version_in(tx, Topic::Terms)?;
-        let mut last = match recent.read {
-            Some((last, _)) => last,
-            None => sql::last_before(tx, now - WINDOW_MS)?,
+        let (version, horizon) = (version_in(tx, Topic::Terms)?, tx.horizon()?);
+        let behind = match recent.read {
+            Some((horizon, _)) => Some(horizon),
+            None => sql::revision_before(tx, now - WINDOW_MS)?,
         };
-        loop {
-            let page = sql::searches(tx, last)?;
-            let Some(end) = page.last() else { break };
-            last = end.key;
+        let mut behind = behind.map(SearchKey::after);
+        while let Some(key) = behind {
+            let page = sql::searches(tx, key)?;
+            behind = page.last().map(|last| last.key);
             for search in page {
                 if search.date > now - WINDOW_MS {
                     self.add(recent, search);
                 }
             }
-            // If reading the next batch fails, this one must not be counted again.
-            recent.read = Some((last, i64::MIN));
         }
-        recent.read = Some((last, version));
+        recent.read = Some((horizon, version));
         Ok(version)
     }
 
+    /// Counts a search, unless it was read before.
     fn add(&self, recent: &mut RecentSearches, search: Search) {
         let Search { key, term, visitor, date } = search;
-        if self.blocked.contains(&term) {
+        if self.blocked.contains(&term) || recent.searches.contains_key(&(date, key)) {
             return;
         }
         let term: Arc<str> = match recent.terms.get_key_value(term.as_str()) {
@@ -277,32 +291,32 @@ pub(super) fn prune(tx: &mut dyn Tx, now: Timestamp, limit: u64) -> Result<bool,
 }
 
 mod sql {
-    use super::{READ_BATCH, Search, StoreError, Timestamp, Tx};
+    use super::{READ_BATCH, Search, SearchKey, StoreError, Timestamp, Tx};
 
-    /// Returns the key after which all searches since a time are found.
-    ///
-    /// Keys are in the order of writing; searches that were written late may have earlier keys.
-    pub(super) fn last_before(tx: &mut dyn Tx, since: Timestamp) -> Result<i64, StoreError> {
-        let first: Option<i64> =
-            tx.one("SELECT min(key) FROM term WHERE date > $1", &[since.into()])?.take(0)?;
-        match first {
-            Some(first) => Ok(first - 1),
-            None => Ok(tx.one("SELECT coalesce(max(key), 0) FROM term", &[])?.take(0)?),
-        }
+    /// Returns the revision after which all searches since a time are found; `None` if there are none.
+    pub(super) fn revision_before(tx: &mut dyn Tx, since: Timestamp) -> Result<Option<i64>, StoreError> {
+        let sql = "SELECT min(revision) - 1 FROM term WHERE date > $1";
+        tx.one(sql, &[since.into()])?.take(0)
     }
 
-    pub(super) fn searches(tx: &mut dyn Tx, behind: i64) -> Result<Vec<Search>, StoreError> {
-        let sql = "SELECT key, term, visitor, date FROM term WHERE key > $1 ORDER BY key LIMIT $2";
-        let rows = tx.rows(sql, &[behind.into(), READ_BATCH.into()])?;
+    pub(super) fn searches(tx: &mut dyn Tx, behind: SearchKey) -> Result<Vec<Search>, StoreError> {
+        let sql = "SELECT revision, number, term, visitor, date FROM term WHERE (revision, number) > ($1, $2)
+                   ORDER BY revision, number LIMIT $3";
+        let rows = tx.rows(sql, &[behind.revision.into(), behind.number.into(), READ_BATCH.into()])?;
         let search = |mut row: crate::store::Row| {
-            Ok(Search { key: row.take(0)?, term: row.take(1)?, visitor: row.take(2)?, date: row.take(3)? })
+            Ok(Search {
+                key: SearchKey { revision: row.take(0)?, number: row.take(1)? },
+                term: row.take(2)?,
+                visitor: row.take(3)?,
+                date: row.take(4)?,
+            })
         };
         rows.into_iter().map(search).collect()
     }
 
     pub(super) fn prune(tx: &mut dyn Tx, before: Timestamp, limit: u64) -> Result<u64, StoreError> {
-        let sql =
-            "DELETE FROM term WHERE key IN (SELECT key FROM term WHERE date <= $1 ORDER BY date LIMIT $2)";
+        let sql = "DELETE FROM term WHERE (revision, number) IN
+                   (SELECT revision, number FROM term WHERE date <= $1 ORDER BY date LIMIT $2)";
         tx.run(sql, &[before.into(), limit.cast_signed().into()])
     }
 }
@@ -313,7 +327,7 @@ mod tests {
 
     use super::*;
     use crate::account::Caller;
-    use crate::store::{Arg, Row};
+    use crate::store::{Arg, Dialect, Isolation, Row};
     use crate::testing::{NOW, service};
 
     #[test]
@@ -337,8 +351,14 @@ mod tests {
         fn run(&mut self, _: &str, _: &[Arg<'_>]) -> Result<u64, StoreError> {
             Err(StoreError::Overloaded)
         }
+        fn dialect(&self) -> Dialect {
+            self.tx.dialect()
+        }
         fn revision(&self) -> i64 {
             0
+        }
+        fn horizon(&mut self) -> Result<i64, StoreError> {
+            self.tx.horizon()
         }
         fn touch(&mut self, _: Topic) {}
         fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
@@ -357,17 +377,18 @@ mod tests {
     fn searches_read_before_a_failure_are_not_counted_twice() {
         let service = service();
         let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
-                   INSERT INTO term (term, visitor, date) SELECT 'rust', 0, $2 FROM n";
+                   INSERT INTO term (revision, number, term, visitor, date) SELECT $3, i, 'rust', 0, $2 FROM n";
         let searches = READ_BATCH + 1;
         service
             .store()
-            .write(move |tx| {
+            .write(Isolation::Alone, move |tx| {
                 tx.touch(Topic::Terms);
-                tx.run(sql, &[searches.into(), NOW.into()])
+                let revision = tx.revision();
+                tx.run(sql, &[searches.into(), NOW.into(), revision.into()])
             })
             .unwrap();
         let trends = Trends::new(&config::Analysis::default());
-        // The queries: the version, the first key, and the first of two batches.
+        // The queries: the version, the first revision, and the first of two batches.
         let failed = service.store().read(|tx| {
             let mut recent = trends.lock();
             let failed = trends.read_new(&mut recent, &mut Failing { tx, answers: 3 }, NOW);

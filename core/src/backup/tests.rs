@@ -3,6 +3,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use tidings_cluster::{Scratch, only_on_sqlite};
+
 use super::*;
 use crate::Tidings;
 use crate::account::{self, Caller};
@@ -41,24 +43,25 @@ fn names(directory: &Path) -> Vec<String> {
 }
 
 /// Returns the directory of a closed service, its database with one notice, and a backup of it.
-fn closed() -> (tempfile::TempDir, PathBuf, PathBuf) {
-    let Service { tidings, dir } = service();
+fn closed() -> (Scratch, PathBuf, PathBuf) {
+    let Service { tidings, database: dir } = service();
     notice(&tidings, "one");
     drop(tidings);
-    let (database, file) = (dir.path().join("test.db"), dir.path().join("copy.db"));
+    let (database, file) = (dir.path(), dir.folder().join("copy.db"));
     copy(&database, &file).unwrap();
     (dir, database, file)
 }
 
 #[test]
 fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
+    only_on_sqlite!("backups are copies of the file");
     let service = service();
     let text = "x".repeat(20_000);
     let draft = |n: u64| Draft { title: Some(n.to_string()), post: Some(text.clone()), activation: None };
     for n in 0..300 {
         notice::insert(&service, &Caller::Operator, &draft(n)).unwrap();
     }
-    let file = service.dir.path().join("copy.db");
+    let file = service.database.folder().join("copy.db");
     let (over, written) = (AtomicBool::new(false), AtomicU64::new(300));
     let mut steps = Vec::new();
     std::thread::scope(|scope| {
@@ -96,8 +99,9 @@ fn a_backup_is_one_snapshot_of_a_database_that_is_written_meanwhile() {
 
 #[test]
 fn a_backup_is_one_private_file_and_replaces_only_an_older_backup() {
+    only_on_sqlite!("backups are copies of the file");
     let (dir, database, file) = closed();
-    let before = names(dir.path());
+    let before = names(dir.folder());
     assert_eq!(before, ["copy.db", "test.db", "test.db.key"], "neither a log nor a draft remains");
     let tidings = Tidings::open(&database).unwrap();
     notice(&tidings, "two");
@@ -110,19 +114,19 @@ fn a_backup_is_one_private_file_and_replaces_only_an_older_backup() {
         use std::os::unix::fs::PermissionsExt as _;
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    let letter = dir.path().join("letter.txt");
+    let letter = dir.folder().join("letter.txt");
     fs::write(&letter, "Dear Ann, ".repeat(100)).unwrap();
     assert!(matches!(copy(&database, &letter), Err(BackupError::Occupied(_))));
     assert!(fs::read_to_string(&letter).unwrap().starts_with("Dear Ann"));
-    let empty = dir.path().join("empty.db");
+    let empty = dir.folder().join("empty.db");
     fs::write(&empty, "").unwrap();
     copy(&database, &empty).unwrap();
     for itself in ["test.db", "test.db.key", "test.db-wal", "test.db.words", "./test.db"] {
-        let refused = copy(&database, &dir.path().join(itself));
+        let refused = copy(&database, &dir.folder().join(itself));
         assert!(matches!(refused, Err(BackupError::Itself(_))), "{itself}: {refused:?}");
     }
-    assert!(matches!(copy(&database, dir.path()), Err(BackupError::File { .. })));
-    let used = dir.path().join("used.db");
+    assert!(matches!(copy(&database, dir.folder()), Err(BackupError::File { .. })));
+    let used = dir.folder().join("used.db");
     let other = Tidings::open(&used).unwrap();
     assert!(matches!(copy(&database, &used), Err(BackupError::InUse(_))));
     drop(other);
@@ -131,13 +135,13 @@ fn a_backup_is_one_private_file_and_replaces_only_an_older_backup() {
 #[cfg(unix)]
 #[test]
 fn symbolic_links_are_followed() {
-    use std::os::unix::fs::symlink;
+    only_on_sqlite!("backups are copies of the file");
     let (dir, database, file) = closed();
-    let (link, there) = (dir.path().join("link.db"), dir.path().join("there.db"));
-    symlink(&file, &link).unwrap();
+    let (link, there) = (dir.folder().join("link.db"), dir.folder().join("there.db"));
+    std::os::unix::fs::symlink(&file, &link).unwrap();
     copy(&database, &link).unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink(), "the link stays");
-    symlink(&database, &there).unwrap();
+    std::os::unix::fs::symlink(&database, &there).unwrap();
     assert!(matches!(copy(&database, &there), Err(BackupError::Itself(_))));
     put(&there, &file).unwrap();
     assert!(fs::symlink_metadata(&there).unwrap().is_symlink());
@@ -146,28 +150,30 @@ fn symbolic_links_are_followed() {
 
 #[test]
 fn a_failed_backup_leaves_the_older_one_and_no_other_file() {
+    only_on_sqlite!("backups are copies of the file");
     let (dir, database, file) = closed();
     let before = fs::read(&file).unwrap();
     let stop = CancelFlag::default();
     let stopped = backup(operator(), &database, &file, &mut |_| stop.set(), &stop);
     assert!(matches!(stopped, Err(BackupError::Interrupted)), "{stopped:?}");
-    let none = copy(&dir.path().join("none.db"), &file);
+    let none = copy(&dir.folder().join("none.db"), &file);
     assert!(matches!(none, Err(BackupError::Missing(_))), "{none:?}");
-    fs::write(dir.path().join("letter.txt"), "Dear Ann, ".repeat(1_000)).unwrap();
-    assert!(copy(&dir.path().join("letter.txt"), &file).is_err());
+    fs::write(dir.folder().join("letter.txt"), "Dear Ann, ".repeat(1_000)).unwrap();
+    assert!(copy(&dir.folder().join("letter.txt"), &file).is_err());
     assert_eq!(fs::read(&file).unwrap(), before);
-    assert_eq!(names(dir.path()), ["copy.db", "letter.txt", "test.db", "test.db.key"]);
+    assert_eq!(names(dir.folder()), ["copy.db", "letter.txt", "test.db", "test.db.key"]);
 }
 
 #[test]
 fn a_later_backup_removes_the_files_of_a_killed_one() {
+    only_on_sqlite!("backups are copies of the file");
     let (dir, database, file) = closed();
-    let (old, new) = (dir.path().join(".copy.db.abcdef.part"), dir.path().join(".copy.db.ghijkl.part"));
+    let (old, new) = (dir.folder().join(".copy.db.abcdef.part"), dir.folder().join(".copy.db.ghijkl.part"));
     for draft in [&old, &new] {
         fs::write(draft, "half").unwrap();
     }
-    let yesterdays = dir.path().join(".copy-1.db.abcdef.part");
-    let foreign = dir.path().join(".film.abcdef.part");
+    let yesterdays = dir.folder().join(".copy-1.db.abcdef.part");
+    let foreign = dir.folder().join(".film.abcdef.part");
     fs::copy(&database, &yesterdays).unwrap();
     fs::write(&foreign, "half a film").unwrap();
     #[expect(clippy::disallowed_methods, reason = "files have the system's time")]
@@ -186,22 +192,23 @@ fn a_later_backup_removes_the_files_of_a_killed_one() {
 
 #[test]
 fn a_restore_keeps_the_old_database_and_ends_every_token() {
+    only_on_sqlite!("backups are copies of the file");
     let service = service();
     let ann = service.member("ann");
     notice(&service, "one");
-    let (database, file) = (service.path(), service.dir.path().join("copy.db"));
+    let (database, file) = (service.path(), service.database.folder().join("copy.db"));
     copy(&database, &file).unwrap();
     notice(&service, "two");
-    let Service { tidings, dir } = service;
+    let Service { tidings, database: dir } = service;
     drop(tidings);
     fs::write(files::word_model(&database), "words").unwrap();
     let key = fs::read(key_file(&database)).unwrap();
     fs::write(previous_file(&key_file(&database)), &key).unwrap();
     let restored = put(&database, &file).unwrap();
-    let kept = dir.path().join("test.db.20261120T083600Z");
+    let kept = dir.folder().join("test.db.20261120T083600Z");
     assert_eq!(restored.previous.as_ref(), Some(&kept));
     assert_eq!(
-        names(dir.path()),
+        names(dir.folder()),
         ["copy.db", "test.db", "test.db.20261120T083600Z", "test.db.20261120T083600Z.words"],
         "no key, no earlier one, no words"
     );
@@ -217,12 +224,13 @@ fn a_restore_keeps_the_old_database_and_ends_every_token() {
     assert_eq!(titles(&kept), ["two", "one"]);
     // Restores again in the same second, from the kept database.
     let again = put(&database, &kept).unwrap();
-    assert_eq!(again.previous, Some(dir.path().join("test.db.20261120T083600Z-2")));
+    assert_eq!(again.previous, Some(dir.folder().join("test.db.20261120T083600Z-2")));
     assert_eq!(titles(&database), ["two", "one"]);
 }
 
 #[test]
 fn an_open_database_is_not_replaced() {
+    only_on_sqlite!("backups are copies of the file");
     let (_dir, database, file) = closed();
     let open = Tidings::open(&database).unwrap();
     let refused = put(&database, &file);
@@ -237,8 +245,9 @@ fn an_open_database_is_not_replaced() {
 
 #[test]
 fn an_incomplete_or_foreign_file_is_not_restored() {
+    only_on_sqlite!("backups are copies of the file");
     let (dir, database, file) = closed();
-    let path = |name: &str| dir.path().join(name);
+    let path = |name: &str| dir.folder().join(name);
     let before = fs::read(&database).unwrap();
     let whole = fs::read(&file).unwrap();
     let mut damaged = whole.clone();
@@ -263,13 +272,14 @@ fn an_incomplete_or_foreign_file_is_not_restored() {
     assert!(matches!(put(&database, &path("newer.db")), Err(BackupError::Newer { found: 7_777, .. })));
     assert!(matches!(put(&database, &path("none.db")), Err(BackupError::Missing(_))));
     assert!(matches!(put(&database, &database), Err(BackupError::Itself(_))));
-    assert!(matches!(put(&database, dir.path()), Err(BackupError::File { .. })));
+    assert!(matches!(put(&database, dir.folder()), Err(BackupError::File { .. })));
     assert!(matches!(put(&path("letter.txt"), &file), Err(BackupError::Foreign(_))));
     assert_eq!(fs::read(&database).unwrap(), before);
 }
 
 #[test]
 fn a_damaged_database_is_replaced_and_kept_unchanged() {
+    only_on_sqlite!("backups are copies of the file");
     let (dir, database, file) = closed();
     let mut damaged = fs::read(&database).unwrap();
     damaged[100..4_096].fill(0x5a);
@@ -278,20 +288,22 @@ fn a_damaged_database_is_replaced_and_kept_unchanged() {
     put(&database, &file).unwrap();
     assert!(!beside(&database, "-wal").exists());
     assert_eq!(titles(&database), ["one"]);
-    assert_eq!(fs::read(dir.path().join("test.db.20261120T083600Z")).unwrap(), damaged);
+    assert_eq!(fs::read(dir.folder().join("test.db.20261120T083600Z")).unwrap(), damaged);
 }
 
 #[test]
 fn a_backup_is_restored_where_there_was_no_database() {
+    only_on_sqlite!("backups are copies of the file");
     let (dir, _, file) = closed();
-    let elsewhere = dir.path().join("elsewhere.db");
+    let elsewhere = dir.folder().join("elsewhere.db");
     assert_eq!(put(&elsewhere, &file).unwrap().previous, None);
     assert_eq!(titles(&elsewhere), ["one"]);
-    assert!(put(&dir.path().join("no").join("where.db"), &file).is_err());
+    assert!(put(&dir.folder().join("no").join("where.db"), &file).is_err());
 }
 
 #[test]
 fn a_restored_database_can_be_searched() {
+    only_on_sqlite!("backups are copies of the file");
     let (dir, database, _) = closed();
     let tidings = Tidings::open(&database).unwrap();
     let draft = post::Draft {
@@ -300,7 +312,7 @@ fn a_restored_database_can_be_searched() {
         ..post::Draft::default()
     };
     post::insert(&tidings, &Caller::Operator, &draft).unwrap();
-    let file = dir.path().join("posts.db");
+    let file = dir.folder().join("posts.db");
     copy(&database, &file).unwrap();
     drop(tidings);
     put(&database, &file).unwrap();

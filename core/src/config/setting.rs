@@ -283,7 +283,7 @@ macro_rules! field {
 }
 
 /// Returns the error for a value of a different form, which only a program can set.
-pub(super) fn another_form<T>() -> Result<T, String> {
+pub(crate) fn another_form<T>() -> Result<T, String> {
     Err("the value has another form".to_owned())
 }
 

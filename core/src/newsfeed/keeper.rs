@@ -1,4 +1,9 @@
 //! The feeds in memory, and the thread that updates them when posts change.
+//!
+//! An update reads the posts that changed or were removed beyond the horizon of the update before. Some of them are
+//! already in the index: reading a post again replaces it, and a post that has already left is not removed again. While
+//! a transaction holds the horizon back, the index stays stale and the thread looks for changes once per [`GATHER`],
+//! but computes another index only if it sees another change.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +13,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 
 use super::index::FeedIndex;
-use super::load::{Loaded, load};
+use super::load::{Loaded, Seen, load};
 use super::meaning::{Lexicon, Meanings};
 use super::order_cache::OrderCache;
 use super::personal::Personals;
@@ -18,7 +23,7 @@ use crate::config::Feed;
 use crate::error::{Error, Result};
 use crate::id::PostKey;
 use crate::post::feed_rows::{self, FeedRow};
-use crate::post::{change, heat};
+use crate::post::heat;
 use crate::store::{Store, Topic, version_in};
 use crate::words::ModelKeeper;
 
@@ -45,11 +50,20 @@ pub(super) struct Shared {
     pub(super) personals: Personals,
     pub(super) config: Feed,
     clock: Clock,
-    /// The last change of a post that the index shows.
-    change: AtomicI64,
+    /// The changes of posts that the index shows.
+    seen: Mutex<Seen>,
     /// The time of the last update of the index.
     updated: AtomicI64,
     stopped: AtomicBool,
+}
+
+/// What an update of the index must do.
+enum Update {
+    /// Nothing, because no other change is visible.
+    Nothing,
+    Changes(Changes),
+    /// Load the index completely.
+    Load,
 }
 
 /// The changes of posts between two indexes.
@@ -58,8 +72,8 @@ struct Changes {
     removed: Vec<PostKey>,
     /// The revision of the later index.
     revision: i64,
-    /// The last change of a post that it shows.
-    last: i64,
+    /// The changes of posts that it shows.
+    seen: Seen,
 }
 
 impl Feeds {
@@ -72,7 +86,7 @@ impl Feeds {
             personals: Personals::default(),
             config,
             clock,
-            change: AtomicI64::new(0),
+            seen: Mutex::default(),
             updated: AtomicI64::new(0),
             stopped: AtomicBool::new(false),
         };
@@ -121,19 +135,20 @@ impl Shared {
         let now = self.clock.now();
         let Some(before) = self.index.load_full() else {
             // The feeds of guests need no words, so they do not wait until the model is read.
-            let (index, change) = self.load(Words::Current(Arc::clone(&self.words)), 0, now)?;
-            self.replace(index, change, now);
+            let (index, seen) = self.load(Words::Current(Arc::clone(&self.words)), 0, now)?;
+            self.replace(index, seen, now);
             return Ok(());
         };
         let lexicon = self.lexicon(&before);
-        let (index, change) = match self.changes(&before, now)? {
-            Some(Changes { changed, removed, revision, last }) => {
+        let (index, seen) = match self.changes(&before, now)? {
+            Update::Nothing => return Ok(()),
+            Update::Changes(Changes { changed, removed, revision, seen }) => {
                 let lexicon = lexicon.as_ref();
                 let index =
                     FeedIndex::next(Some(&before), changed, &removed, lexicon, revision, now, &self.config);
-                (index, last)
+                (index, seen)
             }
-            None => self.load(Words::These(lexicon), before.number + 1, now)?,
+            Update::Load => self.load(Words::These(lexicon), before.number + 1, now)?,
         };
         // Before the swap, so that no request has to wait for it.
         index.similarity();
@@ -141,44 +156,54 @@ impl Shared {
         for order in before.orders_before(&index) {
             self.orders.insert(&order, self.clock.monotonic());
         }
-        self.replace(index, change, now);
+        self.replace(index, seen, now);
         Ok(())
     }
 
-    fn replace(&self, index: FeedIndex, change: i64, now: Timestamp) {
+    fn replace(&self, index: FeedIndex, seen: Seen, now: Timestamp) {
         self.index.store(Some(Arc::new(index)));
-        self.change.store(change, Ordering::Relaxed);
+        *self.seen() = seen;
         self.updated.store(now.as_millis(), Ordering::Relaxed);
     }
 
-    /// Loads the index completely, and returns it with the last change of a post that it shows.
-    fn load(&self, words: Words, number: u64, now: Timestamp) -> Result<(FeedIndex, i64)> {
-        let Loaded { items, revision, change } = load(&self.store, &self.config, now)?;
-        Ok((FeedIndex::of(items, words, number, revision, now, &self.config), change))
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the changes since the index `before`; `None` if the index must be loaded completely.
-    fn changes(&self, before: &FeedIndex, now: Timestamp) -> Result<Option<Changes>> {
+    /// Loads the index completely, and returns it with the changes of posts that it shows.
+    fn load(&self, words: Words, number: u64, now: Timestamp) -> Result<(FeedIndex, Seen)> {
+        let Loaded { items, revision, seen } = load(&self.store, &self.config, now)?;
+        Ok((FeedIndex::of(items, words, number, revision, now, &self.config), seen))
+    }
+
+    /// Returns what has changed since the index `before`.
+    fn changes(&self, before: &FeedIndex, now: Timestamp) -> Result<Update> {
         // The current time bounds the heats, so they are loaded again when the clock was set back.
         let is_set_back = now + SET_BACK_MS < Timestamp::from_millis(self.updated.load(Ordering::Relaxed));
         if before.revision == 0 || is_set_back {
-            return Ok(None);
+            return Ok(Update::Load);
         }
+        let shown = *self.seen();
         self.store.read(|tx| {
-            let (revision, last) = (version_in(tx, Topic::Posts)?, change::last(tx)?);
-            let removed = feed_rows::removed(tx, before.revision)?;
+            let (revision, seen) = (version_in(tx, Topic::Posts)?, Seen::by(tx)?);
+            let mut removed = feed_rows::removed(tx, shown.horizon)?;
+            // The index before may already lack them.
+            removed.retain(|key| before.position(*key).is_some());
+            if seen == shown && removed.is_empty() && !before.has_ended(now) && self.has_current_words() {
+                return Ok(Update::Nothing);
+            }
             // When a post leaves a full index, an older post takes its place.
             if before.len() >= self.config.posts && !removed.is_empty() {
-                return Ok(None);
+                return Ok(Update::Load);
             }
-            let Some(mut changed) = feed_rows::changed(tx, self.change.load(Ordering::Relaxed))? else {
-                return Ok(None);
+            let Some(mut changed) = feed_rows::changed(tx, shown.horizon)? else {
+                return Ok(Update::Load);
             };
             let decay = heat::decay(tx)?;
             for row in &mut changed {
                 row.bound_heat(decay, self.config.like_weight, now);
             }
-            Ok(Some(Changes { changed, removed, revision, last }))
+            Ok(Update::Changes(Changes { changed, removed, revision, seen }))
         })
     }
 
@@ -225,3 +250,6 @@ impl Shared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,8 +10,9 @@ use crate::clock::Timestamp;
 use crate::config::Feed;
 use crate::error::Result;
 use crate::id::PostKey;
-use crate::post::{change, feed_rows, heat};
-use crate::store::{Store, Topic, Tx, version_in};
+use crate::post::change::{self, Ahead};
+use crate::post::{feed_rows, heat};
+use crate::store::{Store, Topic, Tx, complete_version_in, version_in};
 
 /// The minimum number of posts of a thread. Fewer posts take less time than a thread and its connection. In tests, so
 /// few that they have several threads.
@@ -19,11 +20,28 @@ const PART_MIN: usize = if cfg!(test) { 4 } else { 4_000 };
 /// The maximum number of threads.
 const THREADS_MAX: usize = 4;
 
+/// The changes of posts that a transaction sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// The transaction sees all changes up to this revision …
+    pub(super) horizon: i64,
+    /// … and these later ones. The next update reads them again.
+    pub(super) ahead: Ahead,
+}
+
+impl Seen {
+    /// Returns what this transaction sees.
+    pub(super) fn by(tx: &mut dyn Tx) -> Result<Self> {
+        let horizon = tx.horizon()?;
+        Ok(Self { horizon, ahead: change::ahead(tx, horizon)? })
+    }
+}
+
 /// The posts of the feeds at one revision.
 pub(super) struct Loaded {
     pub(super) revision: i64,
-    /// The last change of a post before it.
-    pub(super) change: i64,
+    /// The changes of posts that the items include.
+    pub(super) seen: Seen,
     /// In any order.
     pub(super) items: Vec<Arc<Item>>,
 }
@@ -31,13 +49,13 @@ pub(super) struct Loaded {
 /// Reads the newest posts, as many as the settings allow.
 ///
 /// Each thread reads a part of the posts in a transaction of its own. If the posts have changed between the beginnings
-/// of two transactions, the caller's transaction reads that part too.
+/// of two transactions, or a change beyond the horizon is visible, the caller's transaction reads that part too.
 ///
 /// # Errors
 /// Fails if the store fails.
 pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<Loaded> {
     store.read(|tx| {
-        let (revision, change) = (version_in(tx, Topic::Posts)?, change::last(tx)?);
+        let (revision, seen) = (version_in(tx, Topic::Posts)?, Seen::by(tx)?);
         let reader = Reader { decay: heat::decay(tx)?, config, now };
         let keys = feed_rows::newest(tx, config.posts)?;
         let parts = parts(keys.len(), cores()).into_iter().map(|part| &keys[part]);
@@ -56,7 +74,7 @@ pub(super) fn load(store: &Store, config: &Feed, now: Timestamp) -> Result<Loade
             }
             Ok::<_, crate::Error>(items)
         })?;
-        Ok(Loaded { revision, change, items })
+        Ok(Loaded { revision, seen, items })
     })
 }
 
@@ -70,7 +88,7 @@ struct Reader<'c> {
 impl Reader<'_> {
     /// Returns the posts with these keys; `None` if the posts in this transaction are not those of `revision`.
     fn read_at(&self, tx: &mut dyn Tx, revision: i64, keys: &[PostKey]) -> Result<Option<Vec<Arc<Item>>>> {
-        if version_in(tx, Topic::Posts)? != revision {
+        if complete_version_in(tx, Topic::Posts)? != Some(revision) {
             return Ok(None);
         }
         self.read(tx, keys).map(Some)
@@ -141,6 +159,10 @@ mod tests {
         }
     }
 
+    fn newest_id(service: &testing::Service) -> String {
+        service.store().read(|tx| feed_rows::until(tx, Timestamp::MAX, 1)).unwrap().remove(0).id
+    }
+
     #[test]
     fn a_part_at_another_revision_is_not_read() {
         let service = service();
@@ -151,6 +173,13 @@ mod tests {
         let revision = service.store().version(Topic::Posts);
         assert_eq!(read(revision).map(|items| items.len()), Some(9));
         assert!(read(revision - 1).is_none() && read(revision + 1).is_none());
+        // With the same horizon, two transactions may see different changes beyond it.
+        let horizon = service.store().read(|tx| tx.horizon()).unwrap();
+        service.store().hold_horizon();
+        post::view(&service, &Caller::Guest, &newest_id(&service)).wait().unwrap();
+        assert!(read(horizon).is_none() && read(revision).is_none());
+        let loaded = load(service.store(), &config, testing::NOW).unwrap();
+        assert_eq!((loaded.revision, loaded.seen.horizon, loaded.items.len()), (horizon, horizon, 30));
     }
 
     proptest! {

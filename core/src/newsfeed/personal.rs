@@ -31,6 +31,7 @@ const LEFT_OUT: f32 = f32::NEG_INFINITY;
 /// The cached feed of a member.
 pub(super) struct Personal {
     /// The number of the index, the revision of the member's acts, and the day: the feed is valid while they are the same.
+    /// A late commit also changes the revision, which may become smaller.
     made_of: (u64, i64, i64),
     pub(super) order: Arc<Order>,
     /// The first page with [`LIMIT`] posts.

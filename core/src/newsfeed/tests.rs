@@ -304,7 +304,7 @@ fn new_posts_precede_posts_that_the_member_ignored() {
 #[test]
 fn with_a_model_posts_with_similar_words_are_recommended() {
     let opened = service();
-    let (service, path) = (&opened, opened.path());
+    let (service, location) = (&opened, opened.location());
     let reader = service.member("reader");
     let words = [("purr", "whisker"), ("bark", "leash"), ("meow", "kitten")];
     let posts: Vec<String> = words
@@ -322,7 +322,7 @@ fn with_a_model_posts_with_similar_words_are_recommended() {
         .collect();
     let mut config = service.config().clone();
     config.feed.interest.min_acts = 1;
-    let service = Tidings::builder(&path).config(config).clock(service.clock().clone()).open().unwrap();
+    let service = Tidings::builder(&location).config(config).clock(service.clock().clone()).open().unwrap();
     post::like(&service, &reader, &posts[0]).wait().unwrap();
     let own = || titles(&json(recommended(&service, &reader, &Page::default())));
     assert_eq!(own(), ["bark leash", "meow kitten"], "without the words, only the dates decide");
@@ -333,7 +333,8 @@ fn with_a_model_posts_with_similar_words_are_recommended() {
         assert!(began.elapsed().as_secs() < 10, "the feeds do not use the new words in time");
         std::thread::yield_now();
     }
-    let restarted = Tidings::builder(&path).config(service.config().clone()).clock(service.clock().clone());
+    let restarted =
+        Tidings::builder(&location).config(service.config().clone()).clock(service.clock().clone());
     let restarted = restarted.start().unwrap();
     let own = recommended(&restarted, &reader, &Page::default());
     assert_eq!(titles(&json(own))[0], "meow kitten", "the first feed of a member waits for the words");
@@ -359,7 +360,7 @@ fn an_older_post_takes_the_place_of_a_removed_one_also_in_a_cached_feed() {
     let mut config = opened.config().clone();
     (config.feed.posts, config.feed.interest.min_acts) = (3, 0);
     let service =
-        Tidings::builder(opened.path()).config(config).clock(opened.clock().clone()).open().unwrap();
+        Tidings::builder(opened.location()).config(config).clock(opened.clock().clone()).open().unwrap();
     let own = || titles(&json(recommended(&service, &reader, &Page::default())));
     assert_eq!(own(), ["post 1", "post 2"]);
     post::remove(&service, &Caller::Operator, &posts[1]).unwrap();
@@ -388,7 +389,7 @@ fn searches_count_and_the_same_state_gives_the_same_feed() {
 #[test]
 fn changes_of_other_processes_are_shown() {
     let service = stocked();
-    let other = Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap();
+    let other = Tidings::builder(service.location()).clock(service.clock().clone()).open().unwrap();
     let gone = ids(&json(popular(&service, &Page::default())))[0].clone();
     post::remove(&other, &Caller::Operator, &gone).unwrap();
     let began = std::time::Instant::now();
@@ -405,7 +406,7 @@ fn interest_counts_the_newest_likes_and_all_liked_posts_are_seen() {
     let act = |n: i64| (crate::id::PostKey::new(n), NOW + n % 7);
     let (acts, seen) = service
         .store()
-        .write(move |tx| {
+        .write(Isolation::Alone, move |tx| {
             let member = identity.member(tx)?;
             for (post, date) in (1..=310).map(act) {
                 history::like(tx, &member, post, date)?;

@@ -1,4 +1,7 @@
 //! The cache of all notices, which reads them from the database again when they change.
+//!
+//! It reads all notices, so a notice that becomes visible late is in the next snapshot. Until the horizon has passed
+//! the last change, every read makes a snapshot.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

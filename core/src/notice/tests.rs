@@ -27,7 +27,7 @@ fn stored(service: &Service) -> Vec<Notice> {
 }
 
 fn another_process(service: &Service) -> Tidings {
-    Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap()
+    Tidings::builder(service.location()).clock(service.clock().clone()).open().unwrap()
 }
 
 /// Commits the deferred writes.
@@ -54,6 +54,24 @@ fn everybody_reads_notices_newest_first() {
     let list = list(&service, &Caller::Guest).unwrap();
     assert_eq!(list.answer().json(), &answer::success(&list));
     assert!(list.answer().json().starts_with(br#"{"result":"success","notice_list":[{"_id":""#));
+}
+
+#[test]
+fn a_notice_that_becomes_visible_late_is_listed() {
+    let service = service();
+    let insert = |title: &str| {
+        service.clock().advance(1_000);
+        super::insert(&service, &Caller::Operator, &draft(title, "b")).unwrap();
+    };
+    insert("first");
+    assert_eq!(titles(&service, &Caller::Guest), ["first"]);
+    let late = service.store().hold_horizon();
+    insert("second");
+    assert_eq!(titles(&service, &Caller::Guest), ["second", "first"]);
+    service.store().write_late(late, || insert("late"));
+    assert_eq!(titles(&service, &Caller::Guest), ["late", "second", "first"]);
+    service.store().release_horizon();
+    assert_eq!(titles(&service, &Caller::Guest), ["late", "second", "first"]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::sql;
 use crate::id::ObjectId;
-use crate::store::{Deferred, Store, StoreError, TimeSlice, Tx};
+use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx};
 
 /// The minimum number of notices that a flush writes, even if its time is over.
 const LEAST: usize = 32;
@@ -109,6 +109,10 @@ impl Flush {
 }
 
 impl Deferred for Flush {
+    fn isolation(&self) -> Isolation {
+        Isolation::Alone
+    }
+
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
         // Another run must not reset the flag: a view may have deferred another flush in the meantime.
         if std::mem::take(&mut self.is_expected) {
@@ -137,7 +141,8 @@ impl Deferred for Flush {
     fn done(&mut self, written: Result<(), StoreError>) -> ControlFlow<()> {
         let mut state = self.counter.state();
         for (id, counted) in self.batch.drain(..) {
-            if written.is_ok() {
+            // What may be stored already would be counted twice.
+            if matches!(written, Ok(()) | Err(StoreError::OutcomeUnknown(_))) {
                 state.counts.entry(id).and_modify(|count| count.flushed = counted);
             }
         }

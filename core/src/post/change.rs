@@ -1,7 +1,10 @@
-//! The posts that changed, in the order of the changes, so that a cache reads only these.
+//! The posts that changed, by the revisions of the changes, so that a cache reads only these.
 //!
 //! Views and likes are changes too, so rows are added often: at the end of a small table, where the changes of many acts
 //! share a page. Only the latest changes stay. A cache that has missed earlier ones loads all posts.
+//!
+//! A cache that has seen every change up to a horizon reads the changes with greater revisions. Some of them may have
+//! been visible before, and some of them may become visible later than others with greater revisions.
 
 use crate::error::Result;
 use crate::id::PostKey;
@@ -9,64 +12,81 @@ use crate::store::{StoreError, Tx};
 
 /// The number of changes that stay.
 const STAYING: i64 = 65_536;
-/// Earlier changes are deleted in about every 16th transaction, so that most write only one page of the table.
-const PRUNE_EVERY: i64 = 16;
+/// Earlier changes are deleted with about every 4,096th change, because finding them reads those that stay.
+const PRUNE_EVERY: u64 = 1 << 12;
+/// The maximum number of changes that are deleted at once. It exceeds the number of changes between two deletions.
+const PRUNE_MAX: i64 = 8_192;
+/// The number in place of a post in a row which says that all posts may have changed.
+const ALL: i64 = 0;
+
+/// The changes beyond a horizon that a transaction sees. They differ whenever another change is visible, unless earlier
+/// changes were deleted at the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ahead {
+    changes: i64,
+    last: Option<i64>,
+}
 
 /// Records that a post changed.
 pub(crate) fn add(tx: &mut dyn Tx, post: PostKey) -> Result<(), StoreError> {
-    tx.run("INSERT INTO post_change (post) VALUES ($1)", &[post.into()])?;
-    if tx.revision() % PRUNE_EVERY == 0 {
-        let sql = "DELETE FROM post_change WHERE key <= (SELECT max(key) FROM post_change) - $1";
-        tx.run(sql, &[STAYING.into()])?;
-    }
-    Ok(())
+    let (revision, post) = (tx.revision(), post.as_i64());
+    insert(tx, revision, post)?;
+    if must_prune(revision, post) { prune(tx, STAYING) } else { Ok(()) }
 }
 
 /// Records that all posts may have changed: every cache loads all posts.
 pub(super) fn add_all(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    let last = last(tx)?;
-    tx.run("DELETE FROM post_change", &[])?;
-    // A cache knows the changes up to `last` at most, so it misses the next one.
-    tx.run("INSERT INTO post_change (key, post) VALUES ($1, 0)", &[(last + 2).into()])?;
-    Ok(())
+    let revision = tx.revision();
+    insert(tx, revision, ALL)
 }
 
-/// Returns the number of the last change, in this transaction's view; 0 before the first.
-pub(crate) fn last(tx: &mut dyn Tx) -> Result<i64, StoreError> {
-    tx.one("SELECT coalesce(max(key), 0) FROM post_change", &[])?.take(0)
+fn insert(tx: &mut dyn Tx, revision: i64, post: i64) -> Result<(), StoreError> {
+    let sql =
+        "INSERT INTO post_change (revision, post) VALUES ($1, $2) ON CONFLICT (revision, post) DO NOTHING";
+    tx.run(sql, &[revision.into(), post.into()]).map(drop)
 }
 
-/// Returns whether all changes after the change `since` are recorded.
+/// Returns whether this change deletes earlier ones. A hash of the change decides, so that it happens as often
+/// whichever revisions have changes, and another run of the same write decides the same.
+fn must_prune(revision: i64, post: i64) -> bool {
+    // Fibonacci hashing: Knuth, *The Art of Computer Programming*, volume 3, section 6.4.
+    let hash = (revision ^ post.rotate_left(32)).cast_unsigned().wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    hash >> (u64::BITS - PRUNE_EVERY.ilog2()) == 0
+}
+
+/// Deletes the oldest changes, at most [`PRUNE_MAX`], so that the latest `staying` stay.
+fn prune(tx: &mut dyn Tx, staying: i64) -> Result<(), StoreError> {
+    let newest = "SELECT revision, post FROM post_change ORDER BY revision DESC, post DESC LIMIT 1 OFFSET $1";
+    let Some(mut row) = tx.row(newest, &[staying.into()])? else { return Ok(()) };
+    let mut last: (i64, i64) = (row.take(0)?, row.take(1)?);
+    let oldest = "SELECT revision, post FROM post_change ORDER BY revision, post LIMIT 1 OFFSET $1";
+    if let Some(mut row) = tx.row(oldest, &[(PRUNE_MAX - 1).into()])? {
+        last = last.min((row.take(0)?, row.take(1)?));
+    }
+    // Only the oldest rows are deleted, which `knows_since` relies on.
+    let sql = "DELETE FROM post_change WHERE (revision, post) <= ($1, $2)";
+    tx.run(sql, &[last.0.into(), last.1.into()]).map(drop)
+}
+
+/// Returns whether every change with a revision greater than the horizon `since` is recorded.
+///
+/// A transaction that deletes changes deletes the oldest first. If it began after all changes up to `since` were
+/// committed, it has deleted a later change only if it has deleted all of these. If it began before, the cache with
+/// this horizon has seen what it deleted. So every later change is recorded as long as one up to `since` is.
 pub(super) fn knows_since(tx: &mut dyn Tx, since: i64) -> Result<bool, StoreError> {
-    let first: Option<i64> = tx.one("SELECT min(key) FROM post_change", &[])?.take(0)?;
-    Ok(first.is_none_or(|first| first <= since + 1))
+    let sql = "SELECT (SELECT min(revision) FROM post_change),
+                      (SELECT max(revision) FROM post_change WHERE revision > $1 AND post = $2)";
+    let mut row = tx.one(sql, &[since.into(), ALL.into()])?;
+    let (first, all): (Option<i64>, Option<i64>) = (row.take(0)?, row.take(1)?);
+    Ok(first.is_some_and(|first| first <= since) && all.is_none())
+}
+
+/// Returns the changes that this transaction sees beyond a horizon.
+pub(crate) fn ahead(tx: &mut dyn Tx, horizon: i64) -> Result<Ahead, StoreError> {
+    let sql = "SELECT count(*), max(revision) FROM post_change WHERE revision > $1";
+    let mut row = tx.one(sql, &[horizon.into()])?;
+    Ok(Ahead { changes: row.take(0)?, last: row.take(1)? })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::service;
-
-    #[test]
-    fn the_latest_changes_stay_and_a_cache_knows_what_it_missed() {
-        let service = service();
-        let known = |since| service.store().read(|tx| knows_since(tx, since)).unwrap();
-        let last = || service.store().read(last).unwrap();
-        assert!(known(0) && last() == 0);
-        let add_many = |n: i64| {
-            service.store().write(move |tx| (0..n).try_for_each(|_| add(tx, PostKey::new(7)))).unwrap();
-        };
-        add_many(100);
-        assert!(known(0) && known(100) && last() == 100);
-        add_many(STAYING);
-        (0..PRUNE_EVERY).for_each(|_| add_many(1));
-        assert!(!known(0) && known(200), "the first 100 were deleted");
-        let count = |tx: &mut dyn Tx| tx.one("SELECT count(*) FROM post_change", &[])?.take::<i64>(0);
-        assert!(service.store().read(count).unwrap() <= STAYING + PRUNE_EVERY);
-        let before = last();
-        service.store().write(add_all).unwrap();
-        assert!(!known(before) && known(last()), "every cache misses a change");
-        add_many(1);
-        assert!(!known(before) && known(last() - 1));
-    }
-}
+mod tests;

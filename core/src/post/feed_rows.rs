@@ -45,8 +45,8 @@ const COLUMNS: &str =
     "p.key, p.id, p.title, p.url, p.host, p.img, p.topic, p.tag, p.keyword, p.date, p.end_date,
                        s.view, s.fav, s.heat";
 
-/// Returns the posts that changed after the [change](super::change) `since`, newest first. Views and likes also count
-/// as changes. Returns `None` if earlier changes are no longer known.
+/// Returns the posts that [changed](super::change) with a revision greater than the horizon `since`, newest first.
+/// Views and likes also count as changes. Returns `None` if not all of these changes are known anymore.
 ///
 /// # Errors
 /// Fails if the store fails.
@@ -55,7 +55,7 @@ pub(crate) fn changed(tx: &mut dyn Tx, since: i64) -> Result<Option<Vec<FeedRow>
         return Ok(None);
     }
     let sql = format!(
-        "SELECT {COLUMNS} FROM (SELECT DISTINCT post FROM post_change WHERE key > $1) c
+        "SELECT {COLUMNS} FROM (SELECT DISTINCT post FROM post_change WHERE revision > $1) c
          JOIN post p ON p.key = c.post JOIN post_stats s ON s.post = p.key ORDER BY p.date DESC, p.id DESC"
     );
     let rows = tx.rows(&sql, &[since.into()])?;
@@ -121,7 +121,7 @@ pub(crate) fn until(tx: &mut dyn Tx, at: Timestamp, posts: usize) -> Result<Vec<
     rows.into_iter().map(|mut row| feed_row(&mut row)).collect()
 }
 
-/// Returns the keys of the posts that were removed after the revision `since`.
+/// Returns the keys of the posts that were removed with a revision greater than the horizon `since`.
 ///
 /// # Errors
 /// Fails if the store fails.

@@ -15,7 +15,7 @@
 use super::change;
 use crate::clock::{DAY_MS, Timestamp};
 use crate::error::Result;
-use crate::store::{Store, StoreError, Topic, Tx};
+use crate::store::{Isolation, Store, StoreError, Topic, Tx};
 
 /// The weight of a view.
 pub(crate) const VIEW_WEIGHT: f64 = 1.0;
@@ -122,7 +122,7 @@ pub(crate) fn set_half_life(store: &Store, half_life_days: f64, now: Timestamp) 
     if same(store.read(stored)?) {
         return Ok(());
     }
-    store.write_long(move |tx| {
+    store.write_long(Isolation::Alone, move |tx| {
         let before = stored(tx)?;
         if same(before) {
             return Ok(());
@@ -259,7 +259,7 @@ mod tests {
             }
             Ok::<_, StoreError>(())
         };
-        service.store().write(insert).unwrap();
+        service.store().write(Isolation::Alone, insert).unwrap();
         let stored = || {
             let read = service.store().read(|tx| {
                 let decay = Decay::new(tx.one("SELECT half_life_days FROM decay", &[])?.take(0)?);

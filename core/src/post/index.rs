@@ -1,17 +1,24 @@
 //! The full-text index over posts: all statements that use `post_index`.
 //!
-//! The statements are specific to SQLite (FTS5); PostgreSQL will need its own version of this file. The index receives
-//! tokens separated by blanks, and its tokenizer treats every other character as a letter. So
-//! [`tidings_text::tokens`] alone defines what a word is.
+//! Each engine has an index of its own, in `index/`. All contain the tokens of [`tidings_text::tokens`], which alone
+//! defines what a word is, and rank posts by the same formula.
+
+#[cfg(feature = "postgres")]
+mod postgres;
+mod sqlite;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
 
 use super::Post;
 use super::token_fields::TokenFields;
 use crate::clock::Timestamp;
 use crate::id::PostKey;
-use crate::store::{Arg, Row, StoreError, Tx};
+use crate::store::{Arg, Dialect, Row, StoreError, Tx, Value};
 
 /// The weight of a word in the title relative to a word in the text.
-const TITLE_WEIGHT: f64 = 4.0;
+const TITLE_WEIGHT: u8 = 4;
 /// The maximum number of words of a search; further words are ignored.
 pub(crate) const QUERY_TOKENS: usize = 32;
 /// The maximum number of sites in a result.
@@ -20,36 +27,41 @@ const SITES_MAX: i64 = 50;
 /// The weight of a similar word relative to a word of the search.
 const SIMILAR_WEIGHT: f64 = 0.2;
 
-/// The keys of the posts that match $1, with their relevance, where a word in the title weighs $2.
-const FOUND: &str = "found AS MATERIALIZED (
-    SELECT rowid AS key, -bm25(post_index, $2, 1.0) AS relevance FROM post_index WHERE post_index MATCH $1)";
-/// Like [`FOUND`], with the posts that match $5 in addition, whose relevance is multiplied by $6.
-const FOUND_SIMILAR: &str = "found AS MATERIALIZED (
-    SELECT key, sum(relevance) AS relevance FROM (
-        SELECT rowid AS key, -bm25(post_index, $2, 1.0) AS relevance FROM post_index WHERE post_index MATCH $1
-        UNION ALL
-        SELECT rowid, -bm25(post_index, $2, 1.0) * $6 FROM post_index WHERE post_index MATCH $5)
-    GROUP BY key)";
-
 /// A query. It matches a post that has one of its words or one of the similar words.
-pub(crate) struct Query {
-    words: String,
-    similar: Option<String>,
+pub(crate) struct Query<'q> {
+    words: &'q [String],
+    similar: &'q [String],
 }
 
-impl Query {
+impl<'q> Query<'q> {
     /// Creates a query for distinct tokens and words similar to them; `None` without tokens.
-    pub(crate) fn new(tokens: &[String], similar: &[String]) -> Option<Self> {
-        Some(Self { words: any_of(tokens)?, similar: any_of(similar) })
+    pub(crate) fn new(tokens: &'q [String], similar: &'q [String]) -> Option<Self> {
+        let first = |words: &'q [String]| &words[..words.len().min(QUERY_TOKENS)];
+        (!tokens.is_empty()).then(|| Self { words: first(tokens), similar: first(similar) })
     }
 }
 
-/// Returns an FTS5 expression that matches any of the words; `None` without words.
-fn any_of(words: &[String]) -> Option<String> {
-    // Quoted, so that FTS5 does not interpret them.
-    let quoted = words.iter().take(QUERY_TOKENS).map(|word| format!("\"{}\"", word.replace('"', "\"\"")));
-    let query = quoted.collect::<Vec<_>>().join(" OR ");
-    (!query.is_empty()).then_some(query)
+/// The posts that match a query: a table `found` with their keys and their relevance.
+struct Matches {
+    /// The common table expressions, the last of which is `found`. They take the arguments from $3 on.
+    sql: &'static str,
+    args: Vec<Value>,
+}
+
+impl Matches {
+    /// Returns the posts that match a query, for the engine of a transaction.
+    fn of(query: &Query<'_>, dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Sqlite => sqlite::matches(query),
+            #[cfg(feature = "postgres")]
+            Dialect::Postgres => postgres::matches(query),
+        }
+    }
+
+    /// Returns the arguments of a statement, of which $1 and $2 are `first`.
+    fn args<'a>(&'a self, first: [Arg<'a>; 2]) -> Vec<Arg<'a>> {
+        first.into_iter().chain(self.args.iter().map(Into::into)).collect()
+    }
 }
 
 /// A site with matching posts.
@@ -63,30 +75,54 @@ pub(crate) struct Site {
     pub(crate) newest: String,
 }
 
-/// Inserts a post that is not in the index.
-pub(super) fn insert(tx: &mut dyn Tx, key: PostKey, tokens: &TokenFields) -> Result<(), StoreError> {
-    let sql = "INSERT INTO post_index (rowid, title, post) VALUES ($1, $2, $3)";
-    tx.run(sql, &[key.into(), (&tokens.title).into(), (&tokens.post).into()])?;
-    Ok(())
+/// A change to the index.
+pub(super) enum Change {
+    /// Inserts a post that is not in the index.
+    Insert(PostKey, Arc<TokenFields>),
+    /// Replaces the tokens of a post, or inserts the post.
+    Update(PostKey, Arc<TokenFields>),
+    /// Removes a post.
+    Remove(PostKey),
 }
 
-/// Removes a post from the index.
-pub(super) fn remove(tx: &mut dyn Tx, key: PostKey) -> Result<(), StoreError> {
-    tx.run("DELETE FROM post_index WHERE rowid = $1", &[key.into()])?;
-    Ok(())
+/// Writes changes, in order.
+pub(super) fn write(tx: &mut dyn Tx, changes: &[Change]) -> Result<(), StoreError> {
+    match tx.dialect() {
+        Dialect::Sqlite => sqlite::write(tx, changes),
+        #[cfg(feature = "postgres")]
+        Dialect::Postgres => postgres::write(tx, changes),
+    }
+}
+
+/// Makes the index wrong for a test: inserts an entry with a word, or removes one.
+#[cfg(test)]
+pub(crate) fn falsify(tx: &mut dyn Tx, key: PostKey, word: Option<&str>) -> Result<(), StoreError> {
+    let insert = |word| Change::Insert(key, Arc::new(TokenFields::of(word, "")));
+    write(tx, &[word.map_or(Change::Remove(key), insert)])
 }
 
 /// Returns the keys of posts missing in the index, and of entries without a post.
 pub(super) fn mismatches(tx: &mut dyn Tx) -> Result<Vec<PostKey>, StoreError> {
-    let sql = "SELECT key FROM (SELECT key FROM post EXCEPT SELECT rowid FROM post_index)
-               UNION ALL SELECT rowid FROM (SELECT rowid FROM post_index EXCEPT SELECT key FROM post)";
-    tx.rows(sql, &[])?.into_iter().map(|mut row| row.take(0)).collect()
+    let key = match tx.dialect() {
+        Dialect::Sqlite => sqlite::KEY,
+        #[cfg(feature = "postgres")]
+        Dialect::Postgres => postgres::KEY,
+    };
+    let sql = format!(
+        "SELECT key FROM (SELECT key FROM post EXCEPT SELECT {key} FROM post_index) missing
+         UNION ALL SELECT {key} FROM (SELECT {key} FROM post_index EXCEPT SELECT key FROM post) left_over
+         ORDER BY 1"
+    );
+    tx.rows(&sql, &[])?.into_iter().map(|mut row| row.take(0)).collect()
 }
 
 /// Empties the index, even if it is damaged.
 pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
-    tx.run("INSERT INTO post_index (post_index) VALUES ('delete-all')", &[])?;
-    Ok(())
+    match tx.dialect() {
+        Dialect::Sqlite => sqlite::clear(tx),
+        #[cfg(feature = "postgres")]
+        Dialect::Postgres => postgres::clear(tx),
+    }
 }
 
 /// Returns the posts that match best, at most `num`, each with its relevance above 0. Posts whose end date is not after
@@ -101,17 +137,13 @@ pub(super) fn clear(tx: &mut dyn Tx) -> Result<(), StoreError> {
 /// Trends in Information Retrieval 3(4), 2009.
 pub(crate) fn find(
     tx: &mut dyn Tx,
-    query: &Query,
+    query: &Query<'_>,
     category: Option<&str>,
     now: Timestamp,
     num: i64,
 ) -> Result<Vec<(Post, f64)>, StoreError> {
-    let mut args = vec![(&query.words).into(), TITLE_WEIGHT.into(), now.into(), num.into()];
-    let mut found = FOUND;
-    if let Some(similar) = &query.similar {
-        found = FOUND_SIMILAR;
-        args.extend([Arg::from(similar), SIMILAR_WEIGHT.into()]);
-    }
+    let matches = Matches::of(query, tx.dialect());
+    let mut args = matches.args([now.into(), num.into()]);
     let mut within = String::new();
     if let Some(category) = category {
         args.push(category.into());
@@ -119,12 +151,13 @@ pub(crate) fn find(
     }
     // The inner query selects the best posts by short columns; the outer one reads only those completely.
     let sql = format!(
-        "WITH {found}, best AS MATERIALIZED (
+        "WITH {}, best AS MATERIALIZED (
              SELECT p.key, f.relevance FROM found f JOIN post p ON p.key = f.key {within}
-             WHERE p.end_date IS NULL OR p.end_date > $3
-             ORDER BY f.relevance DESC, p.date DESC, p.id DESC LIMIT $4)
+             WHERE p.end_date IS NULL OR p.end_date > $1
+             ORDER BY f.relevance DESC, p.date DESC, p.id DESC LIMIT $2)
          SELECT {}, b.relevance FROM best b JOIN post p ON p.key = b.key JOIN post_stats s ON s.post = b.key
          ORDER BY b.relevance DESC, p.date DESC, p.id DESC",
+        matches.sql,
         Post::COLUMNS
     );
     let rows = tx.rows(&sql, &args)?;
@@ -133,20 +166,22 @@ pub(crate) fn find(
 
 /// Returns the sites with matching posts whose end date is after `now`, ordered by the number of matches, the relevance
 /// of the best match, and the name.
-pub(crate) fn sites(tx: &mut dyn Tx, query: &Query, now: Timestamp) -> Result<Vec<Site>, StoreError> {
+pub(crate) fn sites(tx: &mut dyn Tx, query: &Query<'_>, now: Timestamp) -> Result<Vec<Site>, StoreError> {
+    let matches = Matches::of(query, tx.dialect());
     let sql = format!(
-        "WITH {FOUND}, ranked AS (
+        "WITH {}, ranked AS (
              SELECT p.host, p.title, f.relevance,
                     count(*) OVER (PARTITION BY p.host) AS posts,
                     first_value(p.url) OVER (PARTITION BY p.host ORDER BY p.date DESC, p.id DESC) AS newest,
                     row_number() OVER (
                         PARTITION BY p.host ORDER BY f.relevance DESC, p.date DESC, p.id DESC) AS place
              FROM found f JOIN post p ON p.key = f.key
-             WHERE p.end_date IS NULL OR p.end_date > $3)
+             WHERE p.end_date IS NULL OR p.end_date > $1)
          SELECT host, posts, title, newest FROM ranked WHERE place = 1
-         ORDER BY posts DESC, relevance DESC, host LIMIT $4"
+         ORDER BY posts DESC, relevance DESC, host LIMIT $2",
+        matches.sql
     );
-    let rows = tx.rows(&sql, &[(&query.words).into(), TITLE_WEIGHT.into(), now.into(), SITES_MAX.into()])?;
+    let rows = tx.rows(&sql, &matches.args([now.into(), SITES_MAX.into()]))?;
     let site = |mut row: Row| {
         Ok(Site { host: row.take(0)?, posts: row.take(1)?, best: row.take(2)?, newest: row.take(3)? })
     };

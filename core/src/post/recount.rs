@@ -5,8 +5,11 @@
 //! only lowered to the possible maximum.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::heat::{self, VIEW_WEIGHT};
+use super::texts::{self, Text};
 use super::token_fields::TokenFields;
 use super::{PostStats, change, index, rows, texts_in};
 use crate::analysis::counters::Counter;
@@ -20,9 +23,11 @@ use crate::store::{Row, StoreError, Topic, Tx};
 const PAGE: i64 = 1_000;
 /// The maximum number of posts that one transaction repairs, so that other writers can run in between.
 const BATCH: usize = 100;
+/// The time after which a transaction repairs no further post, if each takes long.
+const BATCH_TIME: Duration = Duration::from_secs(1);
 
 /// Describes a wrong counter of posts; empty if the counter is right.
-pub(crate) fn wrong_count(database: &Inspected) -> Result<Vec<String>> {
+pub(crate) fn wrong_count(database: &dyn Inspected) -> Result<Vec<String>> {
     let (counted, actual) = database.read(|tx| sql::counts(tx))?;
     Ok(if counted == actual {
         Vec::new()
@@ -32,7 +37,7 @@ pub(crate) fn wrong_count(database: &Inspected) -> Result<Vec<String>> {
 }
 
 /// Corrects the counter of posts.
-pub(crate) fn count(database: &Inspected) -> Result<()> {
+pub(crate) fn count(database: &dyn Inspected) -> Result<()> {
     database.write(|tx| {
         let (counted, actual) = sql::counts(tx)?;
         tx.count(Counter::Posts as i64, None, actual - counted);
@@ -41,7 +46,7 @@ pub(crate) fn count(database: &Inspected) -> Result<()> {
 }
 
 /// Returns the ids of posts whose labels differ from their topics and tags.
-pub(crate) fn wrong_labels(database: &Inspected) -> Result<Vec<String>> {
+pub(crate) fn wrong_labels(database: &dyn Inspected) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     let mut after = PostKey::MIN;
     while let Some(page) = Labelled::page(database, after)? {
@@ -52,7 +57,7 @@ pub(crate) fn wrong_labels(database: &Inspected) -> Result<Vec<String>> {
 }
 
 /// Replaces wrong labels of posts.
-pub(crate) fn label(database: &Inspected) -> Result<()> {
+pub(crate) fn label(database: &dyn Inspected) -> Result<()> {
     let mut after = PostKey::MIN;
     while let Some(page) = Labelled::page(database, after)? {
         after = page.last;
@@ -90,7 +95,7 @@ struct Page {
 
 impl Labelled {
     /// Returns the next page of posts; `None` after the last post.
-    fn page(database: &Inspected, after: PostKey) -> Result<Option<Page>> {
+    fn page(database: &dyn Inspected, after: PostKey) -> Result<Option<Page>> {
         database.read(|tx| {
             let mut posts = sql::labelled(tx, after)?;
             let Some(last) = posts.last().map(|post| post.key) else { return Ok(None) };
@@ -110,7 +115,7 @@ impl Labelled {
 }
 
 /// Returns the names of categories with a wrong number of posts.
-pub(crate) fn wrong_categories(database: &Inspected) -> Result<Vec<String>> {
+pub(crate) fn wrong_categories(database: &dyn Inspected) -> Result<Vec<String>> {
     database.read(|tx| {
         let (counted, actual) = (sql::categories(tx)?, sql::topics(tx)?);
         let names: BTreeSet<&String> = counted.keys().chain(actual.keys()).collect();
@@ -119,7 +124,7 @@ pub(crate) fn wrong_categories(database: &Inspected) -> Result<Vec<String>> {
 }
 
 /// Corrects the numbers of posts of categories.
-pub(crate) fn count_categories(database: &Inspected) -> Result<()> {
+pub(crate) fn count_categories(database: &dyn Inspected) -> Result<()> {
     for batch in wrong_categories(database)?.chunks(BATCH) {
         database.write(|tx| {
             batch.iter().try_for_each(|name| sql::count_category(tx, name))?;
@@ -131,22 +136,29 @@ pub(crate) fn count_categories(database: &Inspected) -> Result<()> {
 }
 
 /// Returns the ids of posts with fewer likes or views than members' lists have, or without stats.
-pub(crate) fn wrong_stats(database: &Inspected) -> Result<Vec<String>> {
+pub(crate) fn wrong_stats(database: &dyn Inspected) -> Result<Vec<String>> {
     database.read(|tx| Ok(sql::wrong_stats(tx)?.into_iter().map(|wrong| wrong.id).collect()))
 }
 
 /// Raises the likes and views of posts to the numbers in members' lists.
-pub(crate) fn raise_stats(database: &Inspected) -> Result<()> {
+pub(crate) fn raise_stats(database: &dyn Inspected) -> Result<()> {
     let wrong = database.read(|tx| sql::wrong_stats(tx))?;
-    for batch in wrong.chunks(BATCH) {
-        database.write(|tx| {
-            for wrong in batch {
+    let mut rest = &wrong[..];
+    while !rest.is_empty() {
+        let raised = database.write(|tx| {
+            let (began, mut raised) = (Instant::now(), 0);
+            for wrong in rest.iter().take(BATCH) {
                 sql::raise_stats(tx, wrong)?;
                 change::add(tx, wrong.key)?;
+                raised += 1;
+                if began.elapsed() >= BATCH_TIME {
+                    break;
+                }
             }
             tx.touch(Topic::Posts);
-            Ok::<_, StoreError>(())
+            Ok::<_, StoreError>(raised)
         })?;
+        rest = &rest[raised..];
     }
     Ok(())
 }
@@ -156,12 +168,12 @@ const SKEW_MS: i64 = 60 * 60 * SECOND_MS;
 
 /// Returns the ids of posts whose heat is greater than it would be if all their acts had happened at `now`, because
 /// some acts have dates in the future.
-pub(crate) fn wrong_heats(database: &Inspected, like_weight: f64, now: Timestamp) -> Result<Vec<String>> {
+pub(crate) fn wrong_heats(database: &dyn Inspected, like_weight: f64, now: Timestamp) -> Result<Vec<String>> {
     database.read(|tx| Ok(hot(tx, like_weight, now)?.into_iter().map(|hot| hot.id).collect()))
 }
 
 /// Lowers the heat of posts to the maximum that their acts can have at `now`.
-pub(crate) fn bound_heats(database: &Inspected, like_weight: f64, now: Timestamp) -> Result<()> {
+pub(crate) fn bound_heats(database: &dyn Inspected, like_weight: f64, now: Timestamp) -> Result<()> {
     let wrong = database.read(|tx| hot(tx, like_weight, now))?;
     for batch in wrong.chunks(BATCH) {
         database.write(|tx| {
@@ -190,25 +202,25 @@ fn hot(tx: &mut dyn Tx, like_weight: f64, now: Timestamp) -> Result<Vec<Wrong>, 
 }
 
 /// Describes the posts that the search index lacks, and its entries without a post.
-pub(crate) fn wrong_index(database: &Inspected) -> Result<Vec<String>> {
+pub(crate) fn wrong_index(database: &dyn Inspected) -> Result<Vec<String>> {
     let keys = database.read(|tx| index::mismatches(tx))?;
     Ok(keys.iter().map(|key| format!("post number {}", key.as_i64())).collect())
 }
 
 /// Rebuilds the search index. Searches find fewer posts until it is complete.
-pub(crate) fn index(database: &Inspected) -> Result<()> {
+pub(crate) fn index(database: &dyn Inspected) -> Result<()> {
     database.write(|tx| index::clear(tx))?;
     let mut before = PostKey::MAX;
     loop {
         // Newest first, because most searches are for new posts.
         let next = database.write(|tx| {
-            let page = super::texts::page(tx, before)?;
-            for post in &page {
-                let tokens = TokenFields::of(&post.title, &post.post);
-                // Another process may have updated the post in the meantime, which inserts its entry.
-                index::remove(tx, post.key)?;
-                index::insert(tx, post.key, &tokens)?;
-            }
+            let page = texts::page(tx, before)?;
+            // Another process may have updated a post in the meantime, which inserts its entry.
+            let update = |post: &Text| {
+                index::Change::Update(post.key, Arc::new(TokenFields::of(&post.title, &post.post)))
+            };
+            let changes: Vec<_> = page.iter().map(update).collect();
+            index::write(tx, &changes)?;
             Ok::<_, StoreError>(page.last().map(|post| post.key))
         })?;
         match next {

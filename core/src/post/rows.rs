@@ -36,16 +36,10 @@ pub(super) struct New<'p> {
 /// it buffers.
 #[derive(Default)]
 pub(super) struct DerivedChanges {
-    index: Vec<Indexing>,
+    index: Vec<index::Change>,
     categories: BTreeMap<String, i64>,
     /// The change in the number of posts.
     posts: i64,
-}
-
-enum Indexing {
-    Insert(PostKey, Arc<TokenFields>),
-    Update(PostKey, Arc<TokenFields>),
-    Remove(PostKey),
 }
 
 impl DerivedChanges {
@@ -53,7 +47,7 @@ impl DerivedChanges {
     pub(super) fn write(self, tx: &mut dyn Tx) -> Result<(), StoreError> {
         for (name, more) in self.categories.iter().filter(|(_, more)| **more != 0) {
             let sql = "INSERT INTO category (name, posts) VALUES ($1, $2)
-                       ON CONFLICT (name) DO UPDATE SET posts = posts + excluded.posts";
+                       ON CONFLICT (name) DO UPDATE SET posts = category.posts + excluded.posts";
             tx.run(sql, &[name.into(), (*more).into()])?;
         }
         if self.categories.values().any(|more| *more < 0) {
@@ -62,16 +56,7 @@ impl DerivedChanges {
         if !self.index.is_empty() {
             let changes = i64::try_from(self.index.len()).unwrap_or(i64::MAX);
             tx.count(Counter::Wording as i64, None, changes);
-        }
-        for step in self.index {
-            match step {
-                Indexing::Insert(key, tokens) => index::insert(tx, key, &tokens)?,
-                Indexing::Remove(key) => index::remove(tx, key)?,
-                Indexing::Update(key, tokens) => {
-                    index::remove(tx, key)?;
-                    index::insert(tx, key, &tokens)?;
-                }
-            }
+            index::write(tx, &self.index)?;
         }
         if self.posts != 0 {
             tx.count(Counter::Posts as i64, None, self.posts);
@@ -163,7 +148,7 @@ pub(super) fn insert(
     label(tx, key, topic, tag)?;
     derived.count(topic, 1);
     derived.posts += 1;
-    derived.index.push(Indexing::Insert(key, tokens));
+    derived.index.push(index::Change::Insert(key, tokens));
     Ok(())
 }
 
@@ -200,7 +185,7 @@ pub(super) fn update(
         let TokenFields { token, keyword, .. } = &*tokens;
         let texts = [&new.title, &new.post, token, keyword].map(Into::into);
         tx.run(sql, &[key.into(), texts[0], texts[1], texts[2], texts[3]])?;
-        derived.index.push(Indexing::Update(key, tokens));
+        derived.index.push(index::Change::Update(key, tokens));
     }
     if (&old.content.topic, &old.content.tag) != (&new.topic, &new.tag) {
         relabel(tx, key, &new.topic, &new.tag)?;
@@ -223,7 +208,7 @@ pub(super) fn remove(
     tx.run(sql, &[post.key.into(), revision.into()])?;
     derived.count(&post.content.topic, -1);
     derived.posts -= 1;
-    derived.index.push(Indexing::Remove(post.key));
+    derived.index.push(index::Change::Remove(post.key));
     Ok(())
 }
 

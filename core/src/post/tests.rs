@@ -6,7 +6,7 @@ use super::feed_rows::{FeedRow, changed, removed, until};
 use super::heat::Decay;
 use super::*;
 use crate::clock::DAY_MS;
-use crate::store::{Topic, version_in};
+use crate::store::{Isolation, Topic, version_in};
 use crate::testing::{self, NOW, Service};
 
 fn draft(title: &str, url: &str) -> Draft {
@@ -239,12 +239,12 @@ fn a_view_that_runs_again_counts_for_the_popularity() {
     let (ann, id) = (service.member("ann"), insert_one(&service, "1"));
     // The first write blocks until all are queued, so that they share a commit. The last one makes the view run again.
     let (go, wait) = std::sync::mpsc::channel::<()>();
-    let first = service.store().submit(move |_| {
+    let first = service.store().submit(Isolation::Alone, move |_| {
         let _ = wait.recv();
         Ok::<_, StoreError>(())
     });
     let viewed = view(&service, &ann, &id);
-    let failed = service.store().submit(|tx| {
+    let failed = service.store().submit(Isolation::Alone, |tx| {
         tx.run("DELETE FROM post", &[])?;
         Err::<(), _>(StoreError::Full)
     });
@@ -367,7 +367,7 @@ fn feed_rows_are_first_the_newest_posts_and_then_the_changes() {
     let newest = service.store().read(|tx| until(tx, Timestamp::MAX, 3)).unwrap();
     assert_eq!(newest.iter().map(|row| &row.id).collect::<Vec<_>>(), [&ids[1], &ids[2], &ids[0]]);
 
-    let since = || service.store().read(change::last).unwrap();
+    let since = || service.store().read(|tx| tx.horizon()).unwrap();
     let changed_since = |since: i64| service.store().read(|tx| changed(tx, since)).unwrap().unwrap();
     let now = since();
     assert_eq!(changed_since(now), []);

@@ -14,7 +14,7 @@ use crate::analysis::visitor::VisitorNumber;
 use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
 use crate::profile::history::{self, SearchRecord};
-use crate::store::{StoreError, Topic, Tx};
+use crate::store::{Isolation, StoreError, Topic, Tx};
 
 /// The answer to listing a member's searches.
 #[derive(Serialize)]
@@ -39,7 +39,7 @@ pub fn log(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, search: &st
     // A guest has no list of searches.
     let listed = matches!(identity, Identity::Named { .. }).then(|| search.clone().listed(tidings));
     let calendar = Arc::clone(&tidings.analysis().calendar);
-    tidings.store().submit(move |tx| {
+    tidings.store().submit(Isolation::Alone, move |tx| {
         match identity.visitor(tx)? {
             Some(member) => {
                 search.count_term(tx, member.key.into(), now)?;
@@ -96,8 +96,10 @@ impl Search {
         visitor: VisitorNumber,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let sql = "INSERT INTO term (term, visitor, date) VALUES ($1, $2, $3)";
-        tx.run(sql, &[(&self.term).into(), visitor.into(), at.into()])?;
+        let sql = "INSERT INTO term (revision, number, term, visitor, date) VALUES
+                   ($1, (SELECT coalesce(max(number), 0) + 1 FROM term WHERE revision = $1), $2, $3, $4)";
+        let revision = tx.revision();
+        tx.run(sql, &[revision.into(), (&self.term).into(), visitor.into(), at.into()])?;
         tx.touch(Topic::Terms);
         Ok(())
     }

@@ -174,7 +174,7 @@ fn searches_are_logged_for_all_and_listed_for_members() {
     assert_eq!(lately(&service, &ann, 1).unwrap().lately_search_list.len(), 1);
 
     let terms = service.store().read(|tx| {
-        let rows = tx.rows("SELECT term, visitor > 0, date FROM term ORDER BY key", &[])?;
+        let rows = tx.rows("SELECT term, visitor > 0, date FROM term ORDER BY revision, number", &[])?;
         let term = |mut row: crate::store::Row| Ok((row.take(0)?, row.take(1)?, row.take(2)?));
         rows.into_iter().map(term).collect::<Result<Vec<(String, bool, Timestamp)>>>()
     });

@@ -3,13 +3,17 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use super::{StoreError, Tx};
+use super::{Isolation, StoreError, Tx};
 
 /// A deferred write: data such as counters and log lines, collected in memory until the next commit.
 ///
 /// In each commit it writes until its [`TimeSlice`] is over and leaves the rest to the next commit. So it delays the
 /// writes that callers wait for by at most one time slice, however much data it has collected.
 pub(crate) trait Deferred: Send + 'static {
+    /// Returns whether other writes may run at the same time as this one.
+    #[expect(dead_code, reason = "SQLite has one writer")]
+    fn isolation(&self) -> Isolation;
+
     /// Writes a part of the collected data. On `Err` the store rolls back this call.
     ///
     /// The store may call this again before [`Deferred::done`]: then it has rolled back the earlier call, whose data the
@@ -55,6 +59,9 @@ pub(crate) fn once(
 ) -> impl Deferred {
     struct Once<F>(F);
     impl<F: FnMut(&mut dyn Tx) -> Result<(), StoreError> + Send + 'static> Deferred for Once<F> {
+        fn isolation(&self) -> Isolation {
+            Isolation::Alone
+        }
         fn write(&mut self, tx: &mut dyn Tx, _: TimeSlice) -> Result<(), StoreError> {
             (self.0)(tx)
         }

@@ -4,6 +4,10 @@ use std::error::Error as StdError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+mod server;
+
+pub use server::ServerError;
+
 /// A failure of the store, by its meaning for the caller.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
@@ -75,12 +79,60 @@ pub enum StoreError {
         /// The file next to it.
         beside: PathBuf,
     },
+    /// A PostgreSQL server cannot be used.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The server rolled the transaction back because of another one, or a lock was not free: the work can be repeated.
+    /// Contains the server's message.
+    #[error("the database is busy: {0}")]
+    Conflict(String),
+    /// The connection to the server was lost, or the server no longer accepts writes. The outcome of a commit in progress
+    /// is unknown. Contains the cause.
+    #[error("the connection to the database server was lost: {0}")]
+    Disconnected(String),
+    /// The connection was lost during a commit, and it was not possible to find out in time whether the commit succeeded.
+    /// Contains the cause.
+    #[error("it is not known whether the change was stored: {0}: look before you repeat it")]
+    OutcomeUnknown(String),
+    /// The servers of the database sign tokens with a different key.
+    #[error(
+        "the other servers of this database sign tokens with a different key: copy their key file to {}, or set \
+         TIDINGS_TOKEN_KEY or token-key-file to the same key", .file.display()
+    )]
+    OtherKey {
+        /// The default key file of the database.
+        file: PathBuf,
+    },
+    /// The servers of the database sign tokens with a key that this program does not have.
+    #[error(
+        "there is no key {}, with which the servers of this database sign tokens: copy their key file there, or set \
+         TIDINGS_TOKEN_KEY or token-key-file", .file.display()
+    )]
+    MissingKey {
+        /// The default key file of the database.
+        file: PathBuf,
+    },
     /// Any other failure: of the disk, or of a wrong statement.
     #[error("{0}")]
     Other(Arc<dyn StdError + Send + Sync>),
 }
 
 impl StoreError {
+    /// Returns whether a transaction that failed with this error may succeed soon, so that its writes run again.
+    pub(super) fn is_temporary(&self) -> bool {
+        match self {
+            Self::Conflict(_) | Self::Disconnected(_) => true,
+            Self::Server(error) => error.is_transient(),
+            _ => false,
+        }
+    }
+
+    /// Returns whether the database server could not be used for a moment: the operation may succeed later without a
+    /// change to the settings.
+    pub fn is_unavailable(&self) -> bool {
+        self.is_temporary() || matches!(self, Self::OutcomeUnknown(_))
+    }
+
     /// An error that callers need not match on.
     pub(super) fn other(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Other(Arc::from(cause.into()))

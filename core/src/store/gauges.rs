@@ -1,11 +1,24 @@
-//! Measurements of the writer.
+//! Measurements of the writer and of statements.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use prometheus::{Histogram, HistogramOpts};
 
 /// Upper bounds of the buckets of commit sizes, in writes.
 const SIZES: [f64; 10] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0];
+
+/// The number of statements that this process has run in transactions.
+static STATEMENTS: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the number of statements that this process has run in transactions, of all its databases.
+pub(super) fn statements() -> u64 {
+    STATEMENTS.load(Ordering::Relaxed)
+}
+
+/// Counts a statement.
+pub(super) fn count_statement() {
+    STATEMENTS.fetch_add(1, Ordering::Relaxed);
+}
 
 /// The measurements of the writer.
 pub(super) struct Gauges {

@@ -2,30 +2,39 @@
 
 use std::path::Path;
 
+#[cfg(test)]
 pub(super) use rusqlite::Connection;
+#[cfg(not(test))]
+use rusqlite::Connection;
 use rusqlite::{ErrorCode, ffi};
 
+use super::engine::WriteTx as _;
 use super::{StoreError, Tx};
 
 mod checkpoints;
 pub(crate) mod copy;
+mod engine;
 mod guard;
 mod health;
 pub(crate) mod inspect;
 mod open;
 mod readers;
 mod tx;
+mod watch;
 
-pub(super) use checkpoints::Checkpoints;
-pub(super) use guard::FileGuard;
+pub(super) use engine::SqliteEngine;
+use guard::FileGuard;
+#[cfg(test)]
 pub(super) use health::Health;
+#[cfg(not(test))]
+use health::Health;
 pub use open::SCHEMA_VERSION;
 use open::{leave_log, open_to_read, refuse_emptied};
 pub(super) use open::{open, open_and_migrate};
 #[cfg(test)]
-pub(super) use readers::LONG_READERS;
-pub(super) use readers::Readers;
-pub(super) use tx::{SqliteTx, statements};
+pub(super) use readers::READERS;
+use readers::Readers;
+use tx::SqliteTx;
 
 /// The `PRAGMA application_id` of a tidings database: "tdng".
 const APPLICATION_ID: i64 = 0x7464_6e67;
@@ -39,32 +48,26 @@ pub(crate) fn is_head_of_ours(head: &[u8; 72]) -> bool {
     head.starts_with(b"SQLite format 3\0") && i64::from(u32::from_be_bytes(application)) == APPLICATION_ID
 }
 
-/// Returns whether every write runs twice, which tests that it can: `TIDINGS_STORE_REPLAY` is 1, and this is a build with
-/// debug assertions.
-pub(super) fn is_replaying() -> bool {
-    cfg!(debug_assertions) && std::env::var_os("TIDINGS_STORE_REPLAY").is_some_and(|value| value == "1")
-}
-
 /// Returns a number that changes with each commit of another connection, in this process or another.
-pub(super) fn data_version(connection: &Connection) -> Result<i64, StoreError> {
+fn data_version(connection: &Connection) -> Result<i64, StoreError> {
     let mut statement = connection.prepare_cached("PRAGMA data_version")?;
     Ok(statement.query_row([], |row| row.get(0))?)
 }
 
 /// Copies the write-ahead log into the file and empties it. Returns false if another connection prevents it.
-pub(super) fn checkpoint(connection: &Connection) -> Result<bool, StoreError> {
+fn checkpoint(connection: &Connection) -> Result<bool, StoreError> {
     let blocked = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
     Ok(blocked.map(|blocked: i64| blocked == 0)?)
 }
 
 /// Returns the revision in the database file itself, without the write-ahead log.
-pub(super) fn revision_of_file(path: &Path) -> Result<i64, StoreError> {
+fn revision_of_file(path: &Path) -> Result<i64, StoreError> {
     let connection = open::open_immutable(path)?;
     Ok(connection.query_row("SELECT n FROM revision", [], |row| row.get(0))?)
 }
 
 /// Makes a connection leave its files unchanged when it closes, because one of them was replaced.
-pub(super) fn abandon(connection: &Connection) {
+fn abandon(connection: &Connection) {
     if let Err(error) = leave_log(connection, true) {
         tracing::warn!(%error, "cannot keep SQLite from changing the write-ahead log on close");
     }
@@ -77,7 +80,7 @@ fn write<T, E: From<StoreError>>(
     mut work: impl FnMut(&mut dyn Tx) -> Result<T, E>,
 ) -> Result<T, E> {
     let mut tx = SqliteTx::begin_write(connection)?;
-    if is_replaying() {
+    if super::is_replaying() {
         tx.rehearse(|tx| work(tx))?;
     }
     match work(&mut tx) {

@@ -5,25 +5,39 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
+use tidings_cluster::{Engine, Scratch, only_on_sqlite};
 
-use super::{Arg, Store, StoreError, Topic, Tx, version_in};
+use super::{Arg, Isolation, Location, Store, StoreError, Topic, Tx, version_in};
 
 mod deferred;
+pub(super) mod horizon;
 mod older;
 mod replaced;
 mod replay;
 mod shared;
 
-fn open(dir: &TempDir) -> Store {
-    create(Store::open(&dir.path().join("test.db")).unwrap())
+fn open(database: &Scratch) -> Store {
+    create(Store::open(&database.location().into()).unwrap())
+}
+
+/// Opens a store that repeats every write, or one that does not, whatever the environment says.
+fn open_replaying(database: &Scratch, is_replaying: bool) -> Store {
+    create(Store::open_replaying(&database.location().into(), is_replaying).unwrap())
 }
 
 /// Creates the extra table.
 fn create(store: Store) -> Store {
-    let sql = "CREATE TABLE IF NOT EXISTS number (n INTEGER PRIMARY KEY, half INTEGER REFERENCES number (n)) STRICT";
-    store.write(move |tx| tx.run(sql, &[])).unwrap();
+    let sql = "CREATE TABLE IF NOT EXISTS number (n BIGINT PRIMARY KEY, half BIGINT REFERENCES number (n))";
+    store.write(Isolation::Alone, move |tx| tx.run(sql, &[])).unwrap();
     store
+}
+
+/// Returns the maximum number of concurrent reads.
+fn readers() -> usize {
+    match Engine::chosen() {
+        Engine::Sqlite => super::sqlite::READERS,
+        Engine::Postgres => 2 * super::sqlite::READERS,
+    }
 }
 
 fn insert(tx: &mut dyn Tx, n: i64) -> Result<u64, StoreError> {
@@ -50,25 +64,25 @@ fn numbers(store: &Store) -> Vec<i64> {
 
 #[test]
 fn a_failed_write_is_rolled_back_without_affecting_other_writes() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    let database = Scratch::new();
+    let store = open(&database);
     // The first write blocks until all are queued, so that they share a commit.
     let (go, wait) = channel::<()>();
-    let first = store.submit(move |tx| {
+    let first = store.submit(Isolation::Alone, move |tx| {
         let _ = wait.recv();
         insert(tx, 1)
     });
-    let refused = store.submit(|tx| {
+    let refused = store.submit(Isolation::Alone, |tx| {
         insert(tx, 2)?;
         Err::<(), _>(Failure::Refused)
     });
-    let duplicate = store.submit(|tx| insert(tx, 1));
-    let panicked = store.submit(|tx| {
+    let duplicate = store.submit(Isolation::Alone, |tx| insert(tx, 1));
+    let panicked = store.submit(Isolation::Alone, |tx| {
         insert(tx, 3)?;
         assert!(tx.revision() < 0, "a mistake in a write");
         Ok::<_, StoreError>(())
     });
-    let last = store.submit(|tx| insert(tx, 4));
+    let last = store.submit(Isolation::Alone, |tx| insert(tx, 4));
     drop(go);
     assert!(first.wait().is_ok() && last.wait().is_ok());
     assert!(matches!(refused.wait(), Err(Failure::Refused)));
@@ -79,22 +93,22 @@ fn a_failed_write_is_rolled_back_without_affecting_other_writes() {
 
 #[test]
 fn a_reference_to_a_missing_row_is_dangling_and_arguments_bind_by_name() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    let database = Scratch::new();
+    let store = open(&database);
     let sql = "INSERT INTO number (half, n) VALUES ($2, $1)";
-    store.write(move |tx| tx.run(sql, &[1.into(), None::<i64>.into()])).unwrap();
-    store.write(move |tx| tx.run(sql, &[2.into(), 1.into()])).unwrap();
-    let refused = store.write(move |tx| tx.run(sql, &[4.into(), 3.into()]));
+    store.write(Isolation::Alone, move |tx| tx.run(sql, &[1.into(), None::<i64>.into()])).unwrap();
+    store.write(Isolation::Alone, move |tx| tx.run(sql, &[2.into(), 1.into()])).unwrap();
+    let refused = store.write(Isolation::Alone, move |tx| tx.run(sql, &[4.into(), 3.into()]));
     assert!(matches!(refused, Err(StoreError::Dangling)), "{refused:?}");
     assert_eq!(numbers(&store), [1, 2]);
 }
 
 #[test]
 fn a_statement_runs_only_with_exactly_its_arguments() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    let database = Scratch::new();
+    let store = open(&database);
     let run = |sql: &str, args: &[Arg<'_>]| store.read(|tx| tx.rows(sql, args).map(|rows| rows.len()));
-    let names = |n: usize| (1..=n).map(|n| format!("${n}")).collect::<Vec<_>>().join(", ");
+    let names = |n: usize| (1..=n).map(|n| format!("CAST(${n} AS BIGINT)")).collect::<Vec<_>>().join(", ");
     let args = [Arg::Integer(1); 17];
     for taken in [0, 1, 15, 16] {
         let sql = if taken == 0 { "SELECT 1".to_owned() } else { format!("SELECT {}", names(taken)) };
@@ -110,19 +124,23 @@ fn a_statement_runs_only_with_exactly_its_arguments() {
     // More arguments than there are names.
     let sql = format!("SELECT {}", names(17));
     assert!((0..=17).all(|given| matches!(run(&sql, &args[..given]), Err(StoreError::Other(_)))));
-    assert!(matches!(run("SELECT $1, $3", &args[..2]), Err(StoreError::Other(_))), "a number is left out");
-    assert_eq!(run("SELECT $2, $1, $2", &args[..2]).unwrap(), 1, "an argument may occur more than once");
+    assert!(
+        matches!(run("SELECT CAST($1 AS BIGINT), CAST($3 AS BIGINT)", &args[..2]), Err(StoreError::Other(_))),
+        "a number is left out"
+    );
+    let twice = "SELECT CAST($2 AS BIGINT), CAST($1 AS BIGINT), CAST($2 AS BIGINT)";
+    assert_eq!(run(twice, &args[..2]).unwrap(), 1, "an argument may occur more than once");
 }
 
 #[test]
 fn a_read_sees_one_snapshot_and_cannot_write() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    let database = Scratch::new();
+    let store = open(&database);
     store
         .read(|tx| {
             let count = |tx: &mut dyn Tx| tx.one("SELECT count(*) FROM number", &[])?.take::<i64>(0);
             assert_eq!(count(tx)?, 0);
-            store.write(|tx| insert(tx, 1))?;
+            store.write(Isolation::Alone, |tx| insert(tx, 1))?;
             assert_eq!(count(tx)?, 0, "the snapshot from the start of the read");
             assert!(insert(tx, 2).is_err());
             Ok::<_, StoreError>(())
@@ -133,16 +151,16 @@ fn a_read_sees_one_snapshot_and_cannot_write() {
 
 #[test]
 fn a_full_queue_refuses_writes_and_accepted_writes_share_few_commits() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    let database = Scratch::new();
+    let store = open(&database);
     let (go, wait) = channel::<()>();
-    let held = store.submit(move |_| {
+    let held = store.submit(Isolation::Alone, move |_| {
         let _ = wait.recv();
         Ok::<_, StoreError>(())
     });
     let (mut taken, mut refused) = (Vec::new(), 0);
     for n in 0..10_000 {
-        let pending = store.submit(move |tx| insert(tx, n));
+        let pending = store.submit(Isolation::Alone, move |tx| insert(tx, n));
         match pending.known() {
             Ok(Err(error)) => {
                 assert!(matches!(error, StoreError::Overloaded));
@@ -160,40 +178,54 @@ fn a_full_queue_refuses_writes_and_accepted_writes_share_few_commits() {
         assert_eq!(pending.wait().unwrap(), 1);
     }
     assert_eq!(numbers(&store).len(), written);
-    let commits = store.write(|tx| Ok::<_, StoreError>(tx.revision())).unwrap();
+    let commits = store.commits().get_sample_count();
     assert!(usize::try_from(commits).unwrap() * 4 < written, "{commits} commits for {written} writes");
 }
 
-#[test]
-fn a_refused_write_is_not_committed() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
-    let revision =
-        |store: &Store| store.read(|tx| tx.one("SELECT n FROM revision", &[])?.take::<i64>(0)).unwrap();
-    store.write(|tx| insert(tx, 1)).unwrap();
-    let before = revision(&store);
+/// Sends three writes that are refused after they have changed something.
+fn refuse_writes(store: &Store) {
     for _ in 0..3 {
-        let refused = store.write(|tx| {
+        let refused = store.write(Isolation::Alone, |tx| {
             insert(tx, 2)?;
             tx.touch(Topic::Notices);
             Err::<(), _>(Failure::Refused)
         });
         assert!(matches!(refused, Err(Failure::Refused)));
     }
-    assert_eq!((revision(&store), store.version(Topic::Notices)), (before, 0));
-    assert_eq!(numbers(&store), [1]);
-    assert_eq!(store.write(|tx| Ok::<_, StoreError>(tx.revision())).unwrap(), before + 1);
 }
 
 #[test]
-fn two_processes_write_the_same_file_without_lock_errors() {
-    let dir = tempfile::tempdir().unwrap();
-    let stores = [open(&dir), open(&dir)];
+fn a_refused_write_is_not_committed() {
+    let database = Scratch::new();
+    let store = open(&database);
+    store.write(Isolation::Alone, |tx| insert(tx, 1)).unwrap();
+    refuse_writes(&store);
+    assert_eq!((store.version(Topic::Notices), numbers(&store)), (0, vec![1]));
+}
+
+#[test]
+fn refused_writes_use_up_no_revision() {
+    only_on_sqlite!("revisions of PostgreSQL are transaction ids, which have gaps");
+    let database = Scratch::new();
+    let store = open(&database);
+    let revision = || store.read(|tx| tx.one("SELECT n FROM revision", &[])?.take::<i64>(0)).unwrap();
+    let before = revision();
+    refuse_writes(&store);
+    assert_eq!(revision(), before);
+    assert_eq!(store.write(Isolation::Alone, |tx| Ok::<_, StoreError>(tx.revision())).unwrap(), before + 1);
+}
+
+#[test]
+fn two_processes_write_the_same_database_without_errors() {
+    let database = Scratch::new();
+    let stores = [open(&database), open(&database)];
     std::thread::scope(|scope| {
         for (first, store) in stores.iter().enumerate() {
             scope.spawn(move || {
                 for n in 0..200 {
-                    store.write(move |tx| insert(tx, n * 2 + i64::try_from(first).unwrap())).unwrap();
+                    store
+                        .write(Isolation::Alone, move |tx| insert(tx, n * 2 + i64::try_from(first).unwrap()))
+                        .unwrap();
                 }
             });
         }
@@ -203,10 +235,10 @@ fn two_processes_write_the_same_file_without_lock_errors() {
 
 #[test]
 fn a_change_is_known_at_once_here_and_soon_in_other_processes() {
-    let dir = tempfile::tempdir().unwrap();
-    let (here, elsewhere) = (open(&dir), open(&dir));
+    let database = Scratch::new();
+    let (here, elsewhere) = (open(&database), open(&database));
     let revision = here
-        .write(|tx| {
+        .write(Isolation::Alone, |tx| {
             tx.touch(Topic::Notices);
             Ok::<_, StoreError>(tx.revision())
         })
@@ -217,7 +249,7 @@ fn a_change_is_known_at_once_here_and_soon_in_other_processes() {
     elsewhere.versions().wait_for(Topic::Notices, 0, Duration::from_secs(10), || false);
     assert_eq!(elsewhere.version(Topic::Notices), revision);
     assert_eq!(
-        open(&dir).version(Topic::Notices),
+        open(&database).version(Topic::Notices),
         revision,
         "a store that opens later knows it from the start"
     );
@@ -225,8 +257,9 @@ fn a_change_is_known_at_once_here_and_soon_in_other_processes() {
 
 #[test]
 fn a_read_can_start_at_once_only_while_a_connection_is_idle() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    only_on_sqlite!("a read on a server waits for the network");
+    let database = Scratch::new();
+    let store = open(&database);
     assert!(!store.can_read_now(), "connections are opened when they are needed");
     let during = store.read(|_| Ok::<_, StoreError>(store.can_read_now())).unwrap();
     assert!(!during, "the only one is in use");
@@ -235,8 +268,8 @@ fn a_read_can_start_at_once_only_while_a_connection_is_idle() {
 
 #[test]
 fn more_readers_than_connections_wait_for_each_other() {
-    let dir = tempfile::tempdir().unwrap();
-    let (store, most, reading) = (open(&dir), AtomicUsize::new(0), AtomicUsize::new(0));
+    let database = Scratch::new();
+    let (store, most, reading) = (open(&database), AtomicUsize::new(0), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         for _ in 0..32 {
             scope.spawn(|| {
@@ -250,55 +283,63 @@ fn more_readers_than_connections_wait_for_each_other() {
             });
         }
     });
-    assert!(most.load(Ordering::SeqCst) <= 8);
+    assert!(most.load(Ordering::SeqCst) <= readers());
 }
 
 #[test]
 fn newer_and_foreign_databases_are_refused_and_not_changed() {
+    only_on_sqlite!("it replaces or damages the file");
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("other.db");
-    drop(Store::open(&path).unwrap());
+    drop(Store::open(&Location::from(&path)).unwrap());
     let connection = super::sqlite::Connection::open(&path).unwrap();
     connection.pragma_update(None, "user_version", 99).unwrap();
     drop(connection);
-    assert!(matches!(Store::open(&path), Err(StoreError::Newer { found: 99, .. })));
+    assert!(matches!(Store::open(&Location::from(&path)), Err(StoreError::Newer { found: 99, .. })));
 
     let path = dir.path().join("foreign.db");
     super::sqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE theirs (x)").unwrap();
     let before = std::fs::read(&path).unwrap();
-    assert!(matches!(Store::open(&path), Err(StoreError::Foreign)));
+    assert!(matches!(Store::open(&Location::from(&path)), Err(StoreError::Foreign)));
     assert_eq!(std::fs::read(&path).unwrap(), before);
 
     let path = dir.path().join("text.db");
     std::fs::write(&path, "no database at all, but long enough to be looked at".repeat(100)).unwrap();
-    assert!(Store::open(&path).is_err());
+    assert!(Store::open(&Location::from(&path)).is_err());
 }
 
 /// Earlier versions have a rare corruption of the write-ahead log between processes.
 #[test]
 fn the_bundled_sqlite_is_recent_enough() {
-    let dir = tempfile::tempdir().unwrap();
-    let version = open(&dir).read(|tx| tx.one("SELECT sqlite_version()", &[])?.take::<String>(0)).unwrap();
+    only_on_sqlite!("it is about the bundled library");
+    let database = Scratch::new();
+    let version =
+        open(&database).read(|tx| tx.one("SELECT sqlite_version()", &[])?.take::<String>(0)).unwrap();
     let parts: Vec<u32> = version.split('.').map(|part| part.parse().unwrap()).collect();
     assert!(parts >= vec![3, 51, 3], "{version}");
 }
 
 #[test]
 fn the_write_ahead_log_begins_again_while_writes_go_on() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
-    store.write(|tx| tx.run("CREATE TABLE page (n INTEGER PRIMARY KEY, text TEXT) STRICT", &[])).unwrap();
+    only_on_sqlite!("it is about the write-ahead log");
+    let database = Scratch::new();
+    let store = open(&database);
+    store
+        .write(Isolation::Alone, |tx| {
+            tx.run("CREATE TABLE page (n INTEGER PRIMARY KEY, text TEXT) STRICT", &[])
+        })
+        .unwrap();
     // 120 MB in all; the log begins again after 64 MiB at the latest.
     for _ in 0..60 {
         store
-            .write(|tx| {
+            .write(Isolation::Alone, |tx| {
                 let sql = "INSERT INTO page (text) VALUES (hex(zeroblob(2000)))";
                 (0..500).try_for_each(|_| tx.run(sql, &[]).map(drop))
             })
             .unwrap();
     }
     assert!(store.wal_bytes() < 80 << 20, "{}", store.wal_bytes());
-    let path = dir.path().join("test.db");
+    let path = database.path();
     assert!(std::fs::metadata(&path).unwrap().len() > 20 << 20, "the database file has most pages");
     drop(store);
     assert!(!crate::files::beside(&path, "-wal").exists(), "a clean stop removes the log");
@@ -306,23 +347,24 @@ fn the_write_ahead_log_begins_again_while_writes_go_on() {
 
 #[test]
 fn a_closed_store_stops_its_threads_at_once() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Arc::new(open(&dir));
+    let database = Scratch::new();
+    let store = Arc::new(open(&database));
     let began = Instant::now();
     drop(store);
     assert!(began.elapsed() < Duration::from_secs(5));
-    assert!(!dir.path().join("test.db-wal").exists(), "the log was copied into the file");
+    assert!(!database.beside("-wal").exists(), "the log was copied into the file");
 }
 
 /// A store that waits for a lock has already opened the file, which is then replaced.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_store_that_waits_while_its_file_is_replaced_opens_the_new_file() {
-    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    for (dir, n) in [(&dir, 1), (&other, 2)] {
-        open(dir).write(move |tx| insert(tx, n)).unwrap();
+    only_on_sqlite!("it replaces or damages the file");
+    let (database, other) = (Scratch::new(), Scratch::new());
+    for (database, n) in [(&database, 1), (&other, 2)] {
+        open(database).write(Isolation::Alone, move |tx| insert(tx, n)).unwrap();
     }
-    let (path, kept) = (dir.path().join("test.db"), dir.path().join("kept.db"));
+    let (path, kept) = (database.path(), database.folder().join("kept.db"));
     let holder = rusqlite::Connection::open(&path).unwrap();
     holder.pragma_update(None, "journal_mode", "DELETE").unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
@@ -333,13 +375,13 @@ fn a_store_that_waits_while_its_file_is_replaced_opens_the_new_file() {
     };
     let before = opened();
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| numbers(&open(&dir)));
+        let waiting = scope.spawn(|| numbers(&open(&database)));
         while opened() == before {
             std::thread::yield_now();
         }
         // The path always leads to one of the files, as during a restore.
         std::fs::hard_link(&path, &kept).unwrap();
-        std::fs::rename(other.path().join("test.db"), &path).unwrap();
+        std::fs::rename(other.path(), &path).unwrap();
         holder.execute_batch("COMMIT").unwrap();
         assert_eq!(waiting.join().unwrap(), [2]);
     });
@@ -352,12 +394,11 @@ const ENDLESS: &str = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 
 
 #[test]
 fn a_long_read_is_interrupted_after_its_limit_and_its_connection_is_reused() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    let database = Scratch::new();
+    let store = open(&database);
     let unlimited = store.read_within(Duration::from_millis(20), |tx| tx.rows(ENDLESS, &[]));
     assert!(matches!(unlimited, Err(StoreError::Overloaded)), "{unlimited:?}");
-    let count =
-        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 100000) SELECT max(i) FROM n";
+    let count = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) SELECT max(i) FROM n";
     let counted: i64 = store.read(|tx| tx.one(count, &[])?.take(0)).unwrap();
     assert_eq!(counted, 100_000, "on the same connection without a limit");
     let short =
@@ -367,13 +408,13 @@ fn a_long_read_is_interrupted_after_its_limit_and_its_connection_is_reused() {
 
 #[test]
 fn long_reads_leave_connections_for_short_ones() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    let database = Scratch::new();
+    let store = open(&database);
     let (started, starts) = channel();
     let (release, released) = channel::<()>();
     let released = std::sync::Mutex::new(released);
     std::thread::scope(|threads| {
-        for _ in 0..=super::sqlite::LONG_READERS {
+        for _ in 0..=readers() / 2 {
             let (store, started, released) = (&store, started.clone(), &released);
             threads.spawn(move || {
                 store.read_within(Duration::from_secs(60), |_| {
@@ -384,7 +425,7 @@ fn long_reads_leave_connections_for_short_ones() {
                 })
             });
         }
-        for _ in 0..super::sqlite::LONG_READERS {
+        for _ in 0..readers() / 2 {
             starts.recv().unwrap();
         }
         assert!(numbers(&store).is_empty(), "a short read has a connection");
@@ -397,8 +438,8 @@ fn long_reads_leave_connections_for_short_ones() {
 #[test]
 fn errors_of_the_store_reach_the_caller_unchanged() {
     use StoreError::{Duplicate, Full, Interrupted, Overloaded};
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    let database = Scratch::new();
+    let store = open(&database);
     for error in [Overloaded, Interrupted, Full, Duplicate] {
         let same = |result: Result<(), StoreError>| {
             let found = result.unwrap_err();
@@ -406,6 +447,6 @@ fn errors_of_the_store_reach_the_caller_unchanged() {
         };
         let (read, written) = (error.clone(), error.clone());
         same(store.read(|_| Err(read)));
-        same(store.write(move |_| Err(written.clone())));
+        same(store.write(Isolation::Alone, move |_| Err(written.clone())));
     }
 }

@@ -40,19 +40,34 @@ impl Topic {
     }
 }
 
-/// Returns the revision at which `topic` last changed, in this transaction's view; 0 if it never has.
+/// Returns the greatest revision at which `topic` changed, in this transaction's view; 0 if it never has. A change with
+/// a smaller revision may become visible later.
+pub(super) fn last_change_in(tx: &mut dyn Tx, topic: Topic) -> Result<i64, StoreError> {
+    // One row on SQLite; an engine with several writers inserts a row for each change.
+    let sql = "SELECT coalesce(max(revision), 0) FROM touched WHERE topic = $1";
+    tx.one(sql, &[topic.name().into()])?.take(0)
+}
+
+/// Returns the revision up to which this transaction sees every change of `topic`: that of the last change or, if
+/// changes with smaller revisions may become visible later, the [horizon](Tx::horizon). It is 0 if the topic has never
+/// changed.
 ///
-/// This is the revision of a cache that is loaded in the same transaction.
+/// This is the version of a cache that is loaded in the same transaction.
 pub(crate) fn version_in(tx: &mut dyn Tx, topic: Topic) -> Result<i64, StoreError> {
-    let row = tx.row("SELECT revision FROM touched WHERE topic = $1", &[topic.name().into()])?;
-    row.map_or(Ok(0), |mut row| row.take(0))
+    let horizon = tx.horizon()?;
+    Ok(last_change_in(tx, topic)?.min(horizon))
+}
+
+/// Returns the version of `topic` if every transaction with this version sees the same data, or `None` if the
+/// transaction sees changes beyond its horizon.
+pub(crate) fn complete_version_in(tx: &mut dyn Tx, topic: Topic) -> Result<Option<i64>, StoreError> {
+    let horizon = tx.horizon()?;
+    Ok(Some(last_change_in(tx, topic)?).filter(|last| *last <= horizon))
 }
 
 /// Records that the transaction changed `topic`.
 pub(super) fn set_version(tx: &mut dyn Tx, topic: Topic) -> Result<(), StoreError> {
-    let sql = "INSERT INTO touched (topic, revision) VALUES ($1, $2)
-               ON CONFLICT (topic) DO UPDATE SET revision = excluded.revision";
-    let revision = tx.revision();
+    let (sql, revision) = (tx.dialect().insert_touched(), tx.revision());
     tx.run(sql, &[topic.name().into(), revision.into()])?;
     Ok(())
 }

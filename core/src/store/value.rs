@@ -3,6 +3,9 @@
 use super::StoreError;
 use crate::clock::Timestamp;
 
+/// Maximum number of arguments of a statement.
+pub(super) const ARGS_MAX: usize = 16;
+
 /// An argument of a statement: the value of `$1`, `$2` ….
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arg<'a> {
@@ -43,6 +46,17 @@ impl<'a> From<&'a str> for Arg<'a> {
 impl<'a> From<&'a String> for Arg<'a> {
     fn from(value: &'a String) -> Self {
         Self::Text(value)
+    }
+}
+
+impl<'a> From<&'a Value> for Arg<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Integer(value) => Self::Integer(*value),
+            Value::Real(value) => Self::Real(*value),
+            Value::Text(value) => Self::Text(value),
+        }
     }
 }
 

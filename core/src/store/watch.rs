@@ -5,19 +5,23 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::sqlite::{self, Connection, Health, SqliteTx, data_version};
-use super::{StoreError, Topic, version_in};
+use super::topic::last_change_in;
+use super::{StoreError, Topic, Tx};
 
 /// The interval between two checks for commits of other processes.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// Number of intervals between two trial writes while writes fail: one second.
-const TRY_EVERY: u32 = 5;
+pub(super) const TRY_EVERY: u32 = 5;
 
 /// The revision at which each topic last changed.
 #[derive(Default)]
 pub(crate) struct Versions {
     revisions: [AtomicI64; Topic::ALL.len()],
+    /// For each topic, a number that grows with each published change.
+    changes: [AtomicI64; Topic::ALL.len()],
     closed: Mutex<bool>,
+    #[cfg(test)]
+    pub(super) simulation: super::tests::horizon::Simulation,
     changed: Condvar,
 }
 
@@ -27,10 +31,19 @@ impl Versions {
         self.revisions[topic as usize].load(Ordering::Acquire)
     }
 
-    /// Records that `topics` changed at `revision`, and wakes all waiting threads.
+    /// Returns a number that grows with each published change of `topic`, and is at least its revision.
+    pub(super) fn changes(&self, topic: Topic) -> i64 {
+        self.changes[topic as usize].load(Ordering::Acquire)
+    }
+
+    /// Records that `topics` changed at `revision`, which may be smaller than that of an earlier change, and wakes all
+    /// waiting threads.
     pub(super) fn publish(&self, topics: &[Topic], revision: i64) {
         for topic in topics {
             self.revisions[*topic as usize].fetch_max(revision, Ordering::AcqRel);
+            let grown = |number: i64| Some((number + 1).max(revision));
+            // Cannot fail, because `grown` always returns a number.
+            let _ = self.changes[*topic as usize].fetch_update(Ordering::AcqRel, Ordering::Acquire, grown);
         }
         // `wake` takes the lock, so no thread can miss the change between its check and its wait.
         self.wake();
@@ -72,71 +85,42 @@ impl Versions {
     }
 }
 
-/// The thread that watches for commits of other processes and for changes of the database's files. Ends with the store.
+/// What an engine does at every interval to learn of changes.
+pub(super) trait Watch: Send + 'static {
+    /// Publishes the commits of other processes, and checks the state of the database.
+    fn look(&mut self, versions: &Versions);
+}
+
+/// The thread that watches for commits of other processes and for the state of the database. Ends with the store.
 pub(super) struct Watcher {
     versions: Arc<Versions>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watcher {
-    /// Publishes the current versions and starts the thread, which publishes later changes.
-    pub(super) fn start(
-        connection: Connection,
-        versions: Arc<Versions>,
-        health: Arc<Health>,
-    ) -> Result<Self, StoreError> {
-        let mut seen = data_version(&connection)?;
-        publish(&connection, &versions)?;
+    /// Starts the thread.
+    pub(super) fn start(versions: Arc<Versions>, mut watch: impl Watch) -> Result<Self, StoreError> {
         let watched = Arc::clone(&versions);
-        // If another process is writing, the watcher does not wait; it tries again after the interval.
-        connection.busy_timeout(Duration::ZERO)?;
-        let watch = move || {
-            let mut intervals = 0;
+        let look = move || {
             while watched.sleep(INTERVAL, || false) {
-                health.check_closely();
-                intervals = (intervals + 1) % TRY_EVERY;
-                if intervals == 0 && health.needs_probe() {
-                    try_to_write(&connection, &health);
-                }
-                let looked = data_version(&connection).and_then(|version| {
-                    if version != seen {
-                        publish(&connection, &watched)?;
-                        seen = version;
-                    }
-                    Ok(())
-                });
-                if let Err(error) = looked {
-                    tracing::warn!(%error, "cannot check for changes of other processes");
-                }
-            }
-            if health.must_abandon() {
-                sqlite::abandon(&connection);
+                watch.look(&watched);
             }
         };
-        let thread = std::thread::Builder::new().name("tidings-watch".into()).spawn(watch);
+        let thread = std::thread::Builder::new().name("tidings-watch".into()).spawn(look);
         Ok(Self { versions, thread: Some(thread.map_err(StoreError::other)?) })
     }
 }
 
-/// Commits a new revision without other changes, to find out whether writes succeed again while no caller writes.
-fn try_to_write(connection: &Connection, health: &Health) {
-    let tried = SqliteTx::begin_write(connection).and_then(SqliteTx::commit).and_then(|_| health.check());
-    if tried.is_ok() {
-        health.committed(Ok(()));
-    }
-}
-
-fn publish(connection: &Connection, versions: &Versions) -> Result<(), StoreError> {
-    let mut tx = SqliteTx::begin(connection)?;
-    let read = Topic::ALL.iter().try_for_each(|topic| {
-        let revision = version_in(&mut tx, *topic)?;
+/// Publishes the versions of all topics that are newer than the published ones.
+pub(super) fn publish(tx: &mut dyn Tx, versions: &Versions) -> Result<(), StoreError> {
+    Topic::ALL.iter().try_for_each(|topic| {
+        // Not limited to the horizon: a long transaction must not hide later commits.
+        let revision = last_change_in(tx, *topic)?;
         if revision > versions.get(*topic) {
             versions.publish(&[*topic], revision);
         }
         Ok(())
-    });
-    tx.rollback();
-    read
+    })
 }
 
 impl Drop for Watcher {

@@ -3,18 +3,17 @@
 //! While one group is written to disk, the next one collects in the queue. So under load more writes share a commit and
 //! its fsync.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::engine::Committer;
 use super::gauges::Gauges;
 use super::pending::Pending;
-use super::sqlite::{self, Checkpoints, Connection, Health};
 use super::watch::Versions;
-use super::{Deferred, StoreError, Tx};
+use super::{Deferred, Isolation, StoreError, Tx};
 
 mod group;
 mod work;
@@ -46,7 +45,6 @@ pub(super) struct Writer {
 struct Inbox {
     messages: Receiver<Message>,
     gauges: Arc<Gauges>,
-    health: Arc<Health>,
     /// Whether every write runs twice.
     is_replaying: bool,
 }
@@ -73,19 +71,16 @@ impl Inbox {
 
 impl Writer {
     pub(super) fn start(
-        path: &Path,
-        mut connection: Connection,
+        committer: impl Committer,
         versions: Arc<Versions>,
-        health: Arc<Health>,
         is_replaying: bool,
     ) -> Result<Self, StoreError> {
-        let checkpoints = Checkpoints::start(path, &mut connection, Arc::clone(&health))?;
         let (queue, messages) = sync_channel(QUEUE);
         let gauges = Arc::<Gauges>::default();
-        let inbox = Inbox { messages, gauges: Arc::clone(&gauges), health, is_replaying };
+        let inbox = Inbox { messages, gauges: Arc::clone(&gauges), is_replaying };
         let thread = std::thread::Builder::new()
             .name("tidings-write".into())
-            .spawn(move || write_all(&connection, &inbox, &versions, checkpoints));
+            .spawn(move || write_all(committer, &inbox, &versions));
         Ok(Self { queue: Some(queue), gauges, thread: Some(thread.map_err(StoreError::other)?) })
     }
 
@@ -96,6 +91,7 @@ impl Writer {
     /// Queues a write. `is_long` is whether the failure of another write must not make it run again.
     pub(super) fn submit<T, E>(
         &self,
+        isolation: Isolation,
         work: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
         is_long: bool,
     ) -> Pending<T, E>
@@ -103,12 +99,13 @@ impl Writer {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let (work, result) = work::queued(work, is_long);
+        let (work, result) = work::queued(isolation, work, is_long);
         self.sent(Message::Write(work), result)
     }
 
     pub(super) fn flush(&self) -> Pending<(), StoreError> {
-        let (work, result) = work::queued(|_| Ok(()), false);
+        // It changes nothing.
+        let (work, result) = work::queued(Isolation::Concurrent, |_| Ok(()), false);
         self.sent(Message::Flush(work), result)
     }
 
@@ -143,9 +140,8 @@ impl Drop for Writer {
     }
 }
 
-/// Commits groups until the queue closes, then the remaining deferred writes, and copies the write-ahead log into the
-/// file.
-fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions, mut checkpoints: Checkpoints) {
+/// Commits groups until the queue closes, then the remaining deferred writes, and closes the connection.
+fn write_all(mut committer: impl Committer, inbox: &Inbox, versions: &Versions) {
     let mut deferred = DeferredWrites::default();
     loop {
         let first = match inbox.next(deferred.due()) {
@@ -165,21 +161,12 @@ fn write_all(connection: &Connection, inbox: &Inbox, versions: &Versions, mut ch
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        commit_group(connection, versions, first, inbox, &mut deferred);
-        checkpoints.committed(connection);
+        commit_group(&mut committer, versions, first, inbox, &mut deferred);
+        committer.after_group();
     }
     deferred.flush();
     while !deferred.is_empty() {
-        commit_group(connection, versions, None, inbox, &mut deferred);
+        commit_group(&mut committer, versions, None, inbox, &mut deferred);
     }
-    // Its thread must not use the log during the last checkpoint.
-    drop(checkpoints);
-    if inbox.health.must_abandon() {
-        sqlite::abandon(connection);
-        return;
-    }
-    // Fails when a reader in another process still uses the log.
-    if let Err(error) = sqlite::checkpoint(connection) {
-        tracing::warn!(%error, "the write-ahead log remains until the next start");
-    }
+    committer.close();
 }

@@ -135,7 +135,7 @@ fn the_settings_bound_the_number_and_the_similarity_of_words() {
     assert_eq!(words(&service, "cargo").len(), 2);
     let strict = config::WordModel { similarity: 1.0, ..config::WordModel::default() };
     let strict =
-        Tidings::builder(service.path()).config(Config { words: strict, ..Config::default() }).open();
+        Tidings::builder(service.location()).config(Config { words: strict, ..Config::default() }).open();
     assert!(similar(&strict.unwrap(), "cargo").unwrap().similarity_word[0].words.is_empty());
 }
 
@@ -168,15 +168,15 @@ fn training_reports_its_progress() {
 fn the_next_start_reads_the_model_and_only_its_owner_can() {
     let service = service();
     let expected = similar(&service, "cargo").unwrap();
-    let again = Tidings::open(service.path()).unwrap();
+    let again = Tidings::open(service.location()).unwrap();
     assert_eq!(similar(&again, "cargo").unwrap(), expected);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        let file = service.path().with_extension("db.words");
+        let file = service.database.beside(".words");
         assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    let names = std::fs::read_dir(service.path().parent().unwrap()).unwrap();
+    let names = std::fs::read_dir(service.database.beside("").parent().unwrap()).unwrap();
     let mut names = names.map(|entry| entry.unwrap().path());
     assert!(names.all(|name| name.extension().is_some_and(|end| end != "new")), "no draft remains");
 }
@@ -185,7 +185,7 @@ fn the_next_start_reads_the_model_and_only_its_owner_can() {
 fn concurrent_first_callers_all_get_the_model_of_the_file() {
     let service = service();
     for _ in 0..20 {
-        let again = Tidings::open(service.path()).unwrap();
+        let again = Tidings::open(service.location()).unwrap();
         let all = std::thread::scope(|scope| {
             let asked: Vec<_> = (0..4).map(|_| scope.spawn(|| words(&again, "cargo").is_empty())).collect();
             asked.into_iter().all(|empty| !empty.join().unwrap())
@@ -197,12 +197,12 @@ fn concurrent_first_callers_all_get_the_model_of_the_file() {
 #[test]
 fn a_damaged_model_is_ignored_and_can_be_learned_again() {
     let service = service();
-    let path = service.path().with_extension("db.words");
+    let path = service.database.beside(".words");
     let mut bytes = std::fs::read(&path).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(&path, bytes).unwrap();
-    let again = Tidings::open(service.path()).unwrap();
+    let again = Tidings::open(service.location()).unwrap();
     assert!(similar(&again, "cargo").unwrap().similarity_word[0].words.is_empty());
     train(&again, &Caller::Operator, &mut |_| {}).unwrap();
     assert!(!similar(&again, "cargo").unwrap().similarity_word[0].words.is_empty());
@@ -211,7 +211,7 @@ fn a_damaged_model_is_ignored_and_can_be_learned_again() {
 #[test]
 fn concurrent_training_is_refused() {
     let service = service();
-    let other = Tidings::open(service.path()).unwrap();
+    let other = Tidings::open(service.location()).unwrap();
     let told = train(&service, &Caller::Operator, &mut |share| {
         if share < 0.5 {
             assert!(matches!(train(&other, &Caller::Operator, &mut |_| {}), Err(Error::Overloaded)));
@@ -277,7 +277,7 @@ fn the_thread_retrains_after_enough_changes_and_reads_models_of_other_processes(
     let inserted: Vec<String> = (0..12).map(insert).collect();
     eventually(|| !words(&service, "ferris").is_empty());
     // When another process loads vectors, they replace the current model, and no training replaces them.
-    let other = Tidings::open(service.path()).unwrap();
+    let other = Tidings::open(service.location()).unwrap();
     load(&other, &Caller::Operator, &b"oven 1 0\nharbour 1 0.1\nferris 1 0.2\n"[..], &mut |_| {}).unwrap();
     eventually(|| words(&service, "oven") == ["harbour", "ferris"]);
     for id in &inserted {

@@ -1,8 +1,10 @@
 use proptest::prelude::*;
+use tidings_cluster::only_on_sqlite;
 
 use super::*;
 use crate::account::Caller;
 use crate::check::{self, CancelFlag, Context};
+use crate::store::Isolation;
 use crate::testing::{Service, operator, service};
 use crate::{admin, profile};
 
@@ -32,7 +34,7 @@ fn insert(service: &Service, member: &'static str, rows: Rows) {
         }
         Ok::<_, StoreError>(())
     };
-    service.store().write(work).unwrap();
+    service.store().write(Isolation::Alone, work).unwrap();
 }
 
 /// Returns the number of rows of all members, or of removed members only.
@@ -46,14 +48,16 @@ fn rows(service: &Service, all: bool) -> u64 {
 }
 
 fn step(service: &Service, limit: u64) -> bool {
-    service.store().write(move |tx| delete_remains(tx, limit)).unwrap()
+    service.store().write(Isolation::Alone, move |tx| delete_remains(tx, limit)).unwrap()
 }
 
 /// Returns the names of the failed checks of the content.
 fn faults(service: &Service) -> Vec<&'static str> {
     let context = Context { clock: service.clock().clone(), ..Context::default() };
-    let checked = check::check(operator(), &service.path(), &context, &mut |_| {}, &CancelFlag::default());
-    checked.unwrap().checks.iter().filter(|check| !check.ok).map(|check| check.name).collect()
+    let checked = check::check(operator(), service.location(), &context, &mut |_| {}, &CancelFlag::default());
+    let wrong = checked.unwrap().checks.into_iter().filter(|check| !check.ok).map(|check| check.name);
+    // The settings of the PostgreSQL server of the tests do not survive a crash.
+    wrong.filter(|name| *name != "durability").collect()
 }
 
 #[test]
@@ -97,11 +101,11 @@ fn acts_of_unknown_members_are_reported_and_deleted_after_a_repair() {
     service.member("ann");
     insert(&service, "ann", [2; 6]);
     let forget = |tx: &mut dyn Tx| tx.run("DELETE FROM member", &[]);
-    service.store().write(forget).unwrap();
+    service.store().write(Isolation::Alone, forget).unwrap();
     assert_eq!(faults(&service), ["acts"]);
     let context = Context { clock: service.clock().clone(), ..Context::default() };
     let none = CancelFlag::default();
-    check::repair(operator(), &service.path(), &context, &mut |_| {}, &none).unwrap();
+    check::repair(operator(), service.location(), &context, &mut |_| {}, &none).unwrap();
     assert_eq!((faults(&service), rows(&service, false)), (vec![], 12));
     assert!(!step(&service, 100));
     assert_eq!(rows(&service, true), 0);
@@ -109,17 +113,18 @@ fn acts_of_unknown_members_are_reported_and_deleted_after_a_repair() {
 
 #[test]
 fn deleting_a_member_and_their_acts_reads_no_other_rows() {
+    only_on_sqlite!("it reads SQLite's query plans");
     let service = service();
     let plan = |sql: &str, args: &[crate::store::Arg<'_>]| {
         let rows = service.store().read(|tx| tx.rows(&format!("EXPLAIN QUERY PLAN {sql}"), args)).unwrap();
         rows.into_iter().map(|mut row| row.take::<String>(3).unwrap()).collect::<Vec<_>>().join("; ")
     };
-    for (table, key) in ACTS {
-        let sql = format!(
-            "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE member = $1 LIMIT $2)"
+    for table in ACTS {
+        let found = plan(&sql::deletion(table), &[1.into(), 9.into()]);
+        assert!(
+            !found.contains("SCAN") && !found.contains("TEMP B-TREE") && found.matches("SEARCH").count() == 2,
+            "{found}"
         );
-        let found = plan(&sql, &[1.into(), 9.into()]);
-        assert!(!found.contains("SCAN") && found.matches("SEARCH").count() == 2, "{found}");
     }
     let cascades = "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%REFERENCES member%'";
     assert_eq!(service.store().read(|tx| tx.one(cascades, &[])?.take::<i64>(0)).unwrap(), 0);

@@ -80,7 +80,7 @@ fn sign_in_replaces_a_weak_hash_and_tokens_stay_valid() {
     );
     let weak = argon2::PasswordHasher::hash_password(&weak, PW.as_bytes()).unwrap().to_string();
     let set = move |tx: &mut dyn store::Tx| tx.run("UPDATE member SET password = $1", &[(&weak).into()]);
-    service.store().write(set).unwrap();
+    service.store().write(Isolation::Alone, set).unwrap();
     sign_in(&service, "ann", PW, None).unwrap();
     let stored = |tx: &mut dyn store::Tx| tx.one("SELECT password FROM member", &[])?.take::<String>(0);
     assert!(service.store().read(stored).unwrap().contains("m=19456,t=2,p=1"));

@@ -5,6 +5,8 @@ use std::fs;
 use proptest::prelude::*;
 
 use super::*;
+use crate::location::Location;
+use crate::store::{Isolation, Tx};
 use crate::testing::NOW;
 
 const KEY: &[u8] = b"a key of thirty-two bytes exactly";
@@ -66,7 +68,6 @@ fn forged_tokens_are_invalid() {
 
 #[test]
 fn tokens_of_the_previous_key_are_valid_while_that_key_is_set() {
-    const NEW: &[u8] = b"a newer key, of thirty-two bytes and more";
     let old = keys(KEY).sign("Ann", 7, NOW).unwrap();
     let both = Keys::new(given(NEW), Some(given(KEY)), 30, Clock::fixed(NOW)).unwrap();
     assert_eq!(both.verify(&old).unwrap().sub, "Ann");
@@ -103,6 +104,84 @@ proptest! {
         prop_assert_eq!(keys.verify(&changed).is_some(), changed == token);
         prop_assert!(keys.verify(&token[..position]).is_none());
     }
+}
+
+/// Opens a store with the table of fingerprints.
+fn shared_store(directory: &Path) -> Arc<Store> {
+    let store = Store::open(&Location::from(directory.join("store.db"))).unwrap();
+    let create = |tx: &mut dyn Tx| {
+        tx.run("CREATE TABLE token_key (one INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL)", &[])
+    };
+    store.write::<_, StoreError>(Isolation::Alone, create).unwrap();
+    Arc::new(store)
+}
+
+fn with_key(key: &[u8], previous: Option<&[u8]>) -> Config {
+    let secret = |key: &[u8]| Secret(key.to_vec().into());
+    Config { token_key: Some(secret(key)), token_key_previous: previous.map(secret), ..Config::default() }
+}
+
+const NEW: &[u8] = b"a newer key, of thirty-two bytes and more";
+
+#[test]
+fn a_program_with_another_key_does_not_open_a_shared_database() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = shared_store(dir.path());
+    let open = |config: &Config, name: &str| {
+        Keys::open_shared(config, &dir.path().join(name), &store, Clock::fixed(NOW))
+    };
+    let first = open(&Config::default(), "one").unwrap();
+    assert!(first.required().is_ok());
+    let other = open(&with_key(NEW, None), "one").err().unwrap();
+    assert!(matches!(other, Error::Store(StoreError::OtherKey { .. })), "{other:?}");
+    // A copy of the key file is the same key.
+    fs::copy(dir.path().join("one.key"), dir.path().join("two.key")).unwrap();
+    let second = open(&Config::default(), "two").unwrap();
+    assert!(second.verify(&first.sign("Ann", 7, NOW).unwrap()).is_some());
+    fs::write(dir.path().join("three.key"), NEW).unwrap();
+    assert!(open(&Config::default(), "three").is_err());
+    assert_eq!(fs::read(dir.path().join("three.key")).unwrap(), NEW, "an existing file is kept");
+}
+
+#[test]
+fn a_program_without_the_key_of_a_shared_database_creates_none_and_signs_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = shared_store(dir.path());
+    let open = |config: &Config| Keys::open_shared(config, &dir.path().join("a"), &store, Clock::fixed(NOW));
+    let good = open(&with_key(KEY, None)).unwrap().sign("Ann", 7, NOW).unwrap();
+    let keys = open(&Config::default()).unwrap();
+    assert!(!dir.path().join("a.key").exists());
+    assert!(keys.verify(&good).is_none());
+    for refused in [keys.sign("Ann", 7, NOW).map(drop), keys.required()] {
+        assert!(matches!(refused, Err(Error::Store(StoreError::MissingKey { .. }))), "{refused:?}");
+    }
+}
+
+#[test]
+fn the_key_of_a_shared_database_is_replaced_with_the_previous_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = shared_store(dir.path());
+    let open = |config: &Config| Keys::open_shared(config, &dir.path().join("a"), &store, Clock::fixed(NOW));
+    assert!(open(&with_key(KEY, None)).is_ok());
+    assert!(open(&with_key(NEW, None)).is_err());
+    assert!(open(&with_key(NEW, Some(KEY))).is_ok());
+    assert!(open(&with_key(NEW, None)).is_ok(), "the new key is recorded");
+    assert!(open(&with_key(KEY, None)).is_err());
+}
+
+#[test]
+fn a_key_file_of_a_shared_database_is_replaced_while_a_server_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = shared_store(dir.path());
+    let open = || Keys::open_shared(&Config::default(), &dir.path().join("a"), &store, Clock::fixed(NOW));
+    let keys = open().unwrap();
+    let next = dir.path().join("next");
+    fs::write(&next, NEW).unwrap();
+    fs::rename(&next, dir.path().join("a.key")).unwrap();
+    assert!(keys.sign("Ann", 7, NOW).is_ok());
+    let recorded = store.write(Isolation::Alone, |tx| shared::recorded(tx)).unwrap();
+    assert_eq!(recorded, Some(fingerprint(&Secret(NEW.to_vec().into()))));
+    assert!(open().is_ok());
 }
 
 #[test]

@@ -38,8 +38,8 @@ pub(super) struct Queue {
     limits: ClientLimits,
     /// Whether a deferred write exists that will take the queued records.
     is_deferred: AtomicBool,
-    /// The revision of the transaction that took the last records.
-    taken: AtomicI64,
+    /// The number of deferred writes that may have taken records and do not know the outcome of their commit yet.
+    committing: AtomicUsize,
     /// Communications without a line since the process started.
     lost: AtomicU64,
     /// The state of the thread that writes.
@@ -127,7 +127,7 @@ impl Queue {
             unlogged: PendingCounts::default(),
             limits: ClientLimits::new(CLIENT_BURST, lines_per_client),
             is_deferred: AtomicBool::new(false),
-            taken: AtomicI64::new(0),
+            committing: AtomicUsize::new(0),
             lost: AtomicU64::new(0),
             writing: Mutex::new(Writing {
                 returned: VecDeque::new(),
@@ -181,8 +181,20 @@ impl Queue {
         self.len() > 0 || !self.unlogged.is_empty()
     }
 
-    pub(super) fn taken(&self) -> i64 {
-        self.taken.load(SeqCst)
+    /// Returns whether anything waits to be written, or may have been taken for a commit whose outcome is not known.
+    pub(super) fn is_unsettled(&self) -> bool {
+        // Read in this order, because what is taken leaves the queue after its write has begun.
+        self.has_pending() || self.committing.load(SeqCst) > 0
+    }
+
+    /// Notes that a deferred write begins to take records.
+    pub(super) fn begin_write(&self) {
+        self.committing.fetch_add(1, SeqCst);
+    }
+
+    /// Notes that the outcome of a deferred write is known.
+    pub(super) fn end_write(&self) {
+        self.committing.fetch_sub(1, SeqCst);
     }
 
     /// Returns the number of communications without a line since the process started.
@@ -190,23 +202,15 @@ impl Queue {
         self.lost.load(Relaxed)
     }
 
-    /// Takes the communications without a line, for the transaction with this revision.
-    pub(super) fn take_unlogged(&self, revision: i64) -> UnloggedCounts {
-        if !self.unlogged.is_empty() {
-            // Set first: a thread that finds the queue empty also finds this revision.
-            self.taken.store(revision, SeqCst);
-        }
+    /// Takes the communications without a line.
+    pub(super) fn take_unlogged(&self) -> UnloggedCounts {
         self.unlogged.take()
     }
 
-    /// Takes the oldest records, for the transaction with this revision.
-    pub(super) fn take(&self, revision: i64, records: &mut Vec<Record>) {
+    /// Takes the oldest records.
+    pub(super) fn take(&self, records: &mut Vec<Record>) {
         let from = records.len();
         let mut writing = self.writing();
-        if !writing.returned.is_empty() || !self.receiver.is_empty() {
-            // Set first, as for communications without a line.
-            self.taken.store(revision, SeqCst);
-        }
         let returned = writing.returned.len().min(BATCH);
         records.extend(writing.returned.drain(..returned));
         records.extend(self.receiver.try_iter().take(BATCH - returned));

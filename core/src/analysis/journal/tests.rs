@@ -38,7 +38,7 @@ fn run(
 ) -> (DeferredRecords, Result<(), StoreError>) {
     let write = Arc::new(Mutex::new(Some(write)));
     let in_tx = Arc::clone(&write);
-    let written = service.store().write(move |tx| {
+    let written = service.store().write(Isolation::Alone, move |tx| {
         let mut write = in_tx.lock().unwrap();
         write.as_mut().unwrap().write(tx, TimeSlice::until(Instant::now()))?;
         if commits { Ok(()) } else { Err(StoreError::Full) }
@@ -138,18 +138,49 @@ fn a_write_that_runs_again_after_a_rollback_writes_each_record_once() {
 }
 
 #[test]
+fn a_report_waits_for_the_outcome_of_a_write_even_if_a_later_commit_is_known() {
+    let (service, journal) = held();
+    visit(&service, 7, "app");
+    let (mut write, written) = run(&service, DeferredRecords::of(&journal), true);
+    assert!(journal.must_settle() && !journal.has_pending());
+    let later = service.store().write(Isolation::Alone, |tx| {
+        tx.touch(crate::store::Topic::Counts);
+        Ok::<_, StoreError>(())
+    });
+    later.unwrap();
+    assert!(journal.must_settle());
+    let _ = write.done(written);
+    assert!(!journal.must_settle());
+    // The same for a write that never learns the outcome.
+    visit(&service, 7, "app");
+    let (write, _) = run(&service, DeferredRecords::of(&journal), true);
+    assert!(journal.must_settle());
+    drop(write);
+    assert!(!journal.must_settle());
+}
+
+#[test]
+fn a_flush_commits_all_records_that_are_queued() {
+    let service = service();
+    for from in 0..6_000 {
+        visit(&service, from, "app");
+    }
+    service.analysis().flush().unwrap();
+    assert_eq!((line_count(&service), service.analysis().journal.len()), (6_000, 0));
+}
+
+#[test]
 fn all_records_are_written_at_a_clean_stop() {
     let service = service();
     for from in 0..6_000 {
         visit(&service, from, "app");
     }
-    let path = service.path();
-    let Service { tidings, dir } = service;
+    let Service { tidings, database } = service;
     drop(tidings);
-    let tidings = crate::Tidings::open(path).unwrap();
+    let tidings = crate::Tidings::open(database.location()).unwrap();
     let lines: i64 = tidings.store().read(|tx| tx.one("SELECT count(*) FROM log", &[])?.take(0)).unwrap();
     assert_eq!(lines, 6_000);
-    drop(dir);
+    drop((tidings, database));
 }
 
 #[test]
@@ -168,7 +199,7 @@ fn a_flood_leaves_room_for_other_clients_and_is_counted_completely() {
     }
     assert_eq!(journal.len(), 24_577 + 1_000);
     journal.queue.deferred_dropped();
-    while journal.must_settle(service.store()) {
+    while journal.must_settle() {
         journal.settle(service.store()).unwrap();
         service.clock().advance(1_000);
     }
@@ -186,7 +217,7 @@ fn all_records_of_several_threads_are_written() {
         }
     });
     let journal = &service.analysis().journal;
-    while journal.must_settle(service.store()) {
+    while journal.must_settle() {
         journal.settle(service.store()).unwrap();
         service.clock().advance(1_000);
     }
@@ -210,10 +241,10 @@ fn visitors_are_written_a_limited_number_at_a_time() {
         visit(&service, 7, &format!("app {n}"));
     }
     let mut records = Vec::new();
-    journal.queue.take(0, &mut records);
+    journal.queue.take(&mut records);
     let calendar = Arc::clone(&service.analysis().calendar);
-    let written = service
-        .store()
-        .write(move |tx| write(tx, &calendar, &mut RequestKeys::default(), &records, TimeSlice::unlimited()));
+    let written = service.store().write(Isolation::Alone, move |tx| {
+        write(tx, &calendar, &mut RequestKeys::default(), &records, TimeSlice::unlimited())
+    });
     assert_eq!(written.unwrap().records, 512);
 }

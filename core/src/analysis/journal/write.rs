@@ -12,9 +12,9 @@ use crate::id::MemberKey;
 use crate::keyed::OwnMap;
 use crate::store::{StoreError, TimeSlice, Tx};
 
-/// The number of records that are written even if the time slice is over. A report that waits for the queue includes
-/// all of these, however slow the machine is.
-const MIN_RECORDS: usize = 512;
+/// The number of records that a commit writes even if the time slice is over. A report that waits for the queue
+/// includes all of these, however slow the machine is.
+pub(super) const MIN_RECORDS: usize = 512;
 /// The number of records between two checks of the time slice.
 const STEP: usize = 64;
 /// The maximum number of visitors written together. A visitor costs as much as many lines, and one client may send

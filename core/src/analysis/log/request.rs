@@ -79,6 +79,9 @@ fn method_text(method: &str) -> &'static str {
 ///
 /// The keys are valid only if every transaction in which they were found was committed. After a rollback its keys are
 /// assigned again, so the caller drops them with [`RequestKeys::roll_back`], or continues with a copy from before it.
+///
+/// A request has several rows if another process inserted one that was not visible yet. Each line names its own row, so
+/// nothing depends on which of them is found.
 #[derive(Clone, Default)]
 pub(crate) struct RequestKeys {
     known: KeyCache,

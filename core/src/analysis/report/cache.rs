@@ -3,6 +3,9 @@
 //! Encoded answers are cached until something is counted or the day changes. Past days are also cached, so that a
 //! report of many days reads only the current day from the database. Answers that are too large for the cache are made
 //! one at a time.
+//!
+//! Each answer and each day is read as a whole. While changes beyond the horizon are visible, no answer is valid and no
+//! day is cached.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +19,7 @@ use crate::analysis::State;
 use crate::answer::Encoded;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::store::{StoreError, Topic, Tx, version_in};
+use crate::store::{StoreError, Topic, Tx, complete_version_in};
 
 /// The maximum number of cached answers …
 const ANSWERS: NonZeroUsize = NonZeroUsize::new(32).expect("not zero");
@@ -117,7 +120,7 @@ impl State {
             self.store.version(valid.topic) <= valid.version && (valid.from..valid.until).contains(&now);
         let body = is_valid.then(|| Arc::clone(body));
         drop(answers);
-        body.filter(|_| key.0 == Question::Realtime || !self.journal.must_settle(&self.store))
+        body.filter(|_| key.0 == Question::Realtime || !self.journal.must_settle())
     }
 }
 
@@ -213,7 +216,10 @@ impl ReportCache {
 
     /// Returns a day on which nothing is counted anymore, except with a new version of the topic `History`.
     fn finished_day(&self, tx: &mut dyn Tx, day: i64, first_open: i64) -> Result<Arc<Day>, StoreError> {
-        let version = version_in(tx, Topic::History)?;
+        // Two transactions that see changes beyond their horizons may see different ones.
+        let Some(version) = complete_version_in(tx, Topic::History)? else {
+            return Ok(Arc::new(read_day(tx, day)?));
+        };
         if let Some(cached) = lock(&self.finished).get(day, version, first_open) {
             return Ok(cached);
         }
@@ -266,9 +272,37 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
     use crate::account::Caller;
-    use crate::analysis::answer;
+    use crate::analysis::counters::Counter;
+    use crate::analysis::{answer, days_ago};
     use crate::clock::DAY_MS;
+    use crate::store::Isolation;
     use crate::testing::{NOW, service};
+
+    #[test]
+    fn a_past_day_that_changes_late_is_read_again() {
+        let service = service();
+        let past = NOW.as_millis() / DAY_MS - 2;
+        let count = || {
+            let counted = service.store().write(Isolation::Alone, move |tx| {
+                tx.touch(Topic::History);
+                tx.count(Counter::View as i64, Some(past), 1);
+                Ok::<_, StoreError>(())
+            });
+            counted.unwrap();
+        };
+        let views = || days_ago(&service, &Caller::Guest, 2).unwrap().analysis[0].today_view;
+        count();
+        assert_eq!(views(), 1);
+        let late = service.store().hold_horizon();
+        count();
+        assert_eq!(views(), 2);
+        service.store().write_late(late, count);
+        assert_eq!(views(), 3);
+        service.store().release_horizon();
+        assert_eq!(views(), 3);
+        count();
+        assert_eq!(views(), 4);
+    }
 
     #[test]
     fn large_answers_are_made_one_at_a_time_within_a_memory_limit() {
@@ -281,7 +315,7 @@ mod tests {
         let visits = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
                       INSERT INTO visitor (day, visitor, visits, hours, seen)
                       SELECT $1 - i, m.key, 1, 1, 0 FROM n, member m";
-        let inserted = service.store().write(move |tx| {
+        let inserted = service.store().write(Isolation::Alone, move |tx| {
             tx.run(members, &[])?;
             tx.run(visits, &[today.into()])
         });

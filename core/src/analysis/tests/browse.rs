@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::account::removal;
-use crate::store::Tx;
+use crate::store::{Isolation, Tx};
 use crate::testing::{NOW, service};
 
 fn page(service: &Service, filter: &LogFilter, place: Option<LogPlace>, limit: i64) -> LogPage {
@@ -113,14 +113,14 @@ fn lines_of_many_removed_members_are_listed_in_order_and_changed_in_batches() {
     assert_eq!(list(), expected);
     let left =
         |tx: &mut dyn Tx| -> Result<i64> { Ok(tx.one("SELECT count(*) FROM removed_member", &[])?.take(0)?) };
-    let batch = service
-        .store()
-        .write(move |tx| Ok::<_, crate::Error>((removal::delete_remains(tx, 120)?, left(tx)?)));
+    let batch = service.store().write(Isolation::Alone, move |tx| {
+        Ok::<_, crate::Error>((removal::delete_remains(tx, 120)?, left(tx)?))
+    });
     assert_eq!(batch.unwrap(), (true, 6), "a batch spans several members; the last one is processed again");
     assert_eq!(list(), expected);
-    let batch = service
-        .store()
-        .write(move |tx| Ok::<_, crate::Error>((removal::delete_remains(tx, 120)?, left(tx)?)));
+    let batch = service.store().write(Isolation::Alone, move |tx| {
+        Ok::<_, crate::Error>((removal::delete_remains(tx, 120)?, left(tx)?))
+    });
     assert_eq!((batch.unwrap(), list()), ((false, 0), expected));
 }
 
@@ -135,7 +135,7 @@ fn a_page_reads_a_limited_number_of_lines_and_reports_how_far_it_read() {
                           (SELECT key FROM request WHERE path = '/get_popularity_newsfeed') FROM n";
         tx.run(sql, &[])
     };
-    service.store().write(many).unwrap();
+    service.store().write(Isolation::Alone, many).unwrap();
     let posts = LogFilter { path: Some("/get_post/".into()), ..LogFilter::default() };
     let first = page(&service, &posts, None, 9);
     assert_eq!((first.lines.len(), first.looked_to), (0, Some(NOW + 120_001)));

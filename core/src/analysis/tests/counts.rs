@@ -1,9 +1,11 @@
 //! Tests of visitors, acts and the reports on them.
 
+use tidings_cluster::only_on_sqlite;
+
 use super::*;
 use crate::config::Config;
 use crate::post::{self, Draft};
-use crate::store::StoreError;
+use crate::store::{Isolation, StoreError};
 use crate::testing::{NOW, service, service_at, service_with};
 use crate::{profile, search};
 
@@ -120,7 +122,7 @@ fn guests_keep_their_number_after_a_restart_but_not_on_the_next_day() {
     service.visit(&Caller::Guest, 1);
     service.settle();
     let open = |now| {
-        let tidings = Tidings::builder(service.path()).clock(Clock::fixed(now)).open().unwrap();
+        let tidings = Tidings::builder(service.location()).clock(Clock::fixed(now)).open().unwrap();
         start(&tidings).unwrap();
         tidings
     };
@@ -337,7 +339,7 @@ fn answers_are_cached_until_something_is_counted_or_the_day_changes() {
 #[test]
 fn a_database_with_counted_days_cannot_change_its_zone() {
     let service = service_with(zone("Asia/Seoul"));
-    let open = |config: Config| Tidings::builder(service.path()).config(config).open();
+    let open = |config: Config| Tidings::builder(service.location()).config(config).open();
     // Nothing is counted yet, so the zone may still change.
     drop(open(zone("Europe/Berlin")).unwrap());
     drop(open(zone("asia/seoul")).unwrap());
@@ -353,7 +355,7 @@ fn a_database_with_counted_days_cannot_change_its_zone() {
 #[test]
 fn counting_fails_if_another_process_changed_the_zone() {
     let service = service();
-    drop(Tidings::builder(service.path()).config(zone("Asia/Seoul")).open().unwrap());
+    drop(Tidings::builder(service.location()).config(zone("Asia/Seoul")).open().unwrap());
     let refused = insert_device(&service, "pc").wait();
     assert!(matches!(refused, Err(Error::Store(StoreError::Zone { .. }))), "{refused:?}");
     assert_eq!(devices(&service).unwrap(), Devices { pc: 0, tablet: 0, mobile: 0 });
@@ -361,6 +363,7 @@ fn counting_fails_if_another_process_changed_the_zone() {
 
 #[test]
 fn addresses_and_user_agents_are_never_on_disk() {
+    only_on_sqlite!("it reads the bytes of the file");
     let service = service();
     start(&service).unwrap();
     for from in 100..110 {
@@ -403,7 +406,7 @@ fn an_event_committed_after_midnight_counts_on_the_day_before() {
         let day = day(tidings, &Caller::Guest, 2026, 11, 20).unwrap().analysis;
         day.today_view
     };
-    let before = service.store().write(move |tx| {
+    let before = service.store().write(Isolation::Alone, move |tx| {
         tidings.analysis().calendar.count(tx, Counter::View, midnight - 1)?;
         // Midnight passes during the commit, and a report is made.
         clock.advance(1);
@@ -414,6 +417,7 @@ fn an_event_committed_after_midnight_counts_on_the_day_before() {
 
 #[test]
 fn a_replaced_day_key_is_nowhere_on_disk() {
+    only_on_sqlite!("it reads the bytes of the file");
     let service = service();
     start(&service).unwrap();
     let keys = || {

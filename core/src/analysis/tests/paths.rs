@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use siphasher::sip::SipHasher13;
+use tidings_cluster::{Scratch, only_on_sqlite};
 
 use super::*;
 use crate::analysis::log::{LoggedRequest, RequestKeys};
-use crate::store::{Arg, Row, StoreError, Topic};
+use crate::store::{Arg, Dialect, Isolation, Row, StoreError, Topic};
 use crate::testing::{NOW, service};
 
 const TOPIC: &str = "/get_newsfeed_of_topic/{category_name}";
@@ -27,8 +28,14 @@ impl Tx for Counting<'_> {
         self.statements += 1;
         self.tx.run(sql, args)
     }
+    fn dialect(&self) -> Dialect {
+        self.tx.dialect()
+    }
     fn revision(&self) -> i64 {
         self.tx.revision()
+    }
+    fn horizon(&mut self) -> Result<i64, StoreError> {
+        self.tx.horizon()
     }
     fn touch(&mut self, topic: Topic) {
         self.tx.touch(topic);
@@ -49,7 +56,7 @@ fn statements(
 ) -> usize {
     let service = service();
     let operation = Operation::new("GET", template);
-    let counted = service.store().write(move |tx| {
+    let counted = service.store().write(Isolation::Alone, move |tx| {
         let (mut tx, mut requests) = (Counting { tx, statements: 0 }, RequestKeys::default());
         for path in paths.clone() {
             let request = LoggedRequest { operation, path: Some(&path), status, at: NOW };
@@ -163,8 +170,9 @@ fn each_database_hashes_paths_with_its_own_permanent_key() {
 
 #[test]
 fn a_database_from_before_the_hash_key_keeps_its_lines() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("old.db");
+    only_on_sqlite!("it opens files with older schemas");
+    let database = Scratch::new();
+    let path = database.path();
     let connection = rusqlite::Connection::open(&path).unwrap();
     for step in [
         include_str!("../../store/sqlite/0001_initial.sql"),
@@ -187,7 +195,7 @@ fn a_database_from_before_the_hash_key_keeps_its_lines() {
     let mut config = config::Config::default();
     config.analysis.log_days = 7;
     let tidings = Tidings::builder(&path).config(config).clock(Clock::fixed(NOW)).open().unwrap();
-    let service = Service { tidings, dir };
+    let service = Service { tidings, database };
     for _ in 0..2 {
         service.communicate(&Caller::Guest, 1, "GET", TOPIC, topic);
     }

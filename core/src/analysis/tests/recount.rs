@@ -103,8 +103,8 @@ proptest! {
             title: Some("t".into()), url: Some("https://a.b/".into()), ..post::Draft::default()
         };
         let id = post::insert(&service, &Caller::Operator, &draft).unwrap().id.to_string();
-        let (path, clock) = (service.path(), service.clock().clone());
-        let open = || Tidings::builder(&path).clock(clock.clone()).open().unwrap();
+        let (location, clock) = (service.location(), service.clock().clone());
+        let open = || Tidings::builder(&location).clock(clock.clone()).open().unwrap();
         let (mut other, mut events, mut liked) = (open(), Vec::new(), BTreeSet::new());
         for (client, mut act, wait, next) in steps {
             service.clock().advance(wait);

@@ -90,13 +90,35 @@ fn blocked_terms_and_terms_of_few_visitors_are_left_out() {
 fn searches_from_before_the_start_and_of_other_processes_count() {
     let service = service();
     search(&service, &Caller::Guest, "before");
-    let other = Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap();
+    let other = Tidings::builder(service.location()).clock(service.clock().clone()).open().unwrap();
     assert_eq!(ranking(&other), pairs(&[("before", 1)]));
     search(&service, &Caller::Guest, "meanwhile");
     let versions = other.store().versions();
     let version = service.store().version(crate::store::Topic::Terms);
     versions.wait_for(crate::store::Topic::Terms, version - 1, std::time::Duration::from_secs(10), || false);
     assert_eq!(ranking(&other), pairs(&[("meanwhile", 1), ("before", 1)]));
+}
+
+#[test]
+fn a_search_that_becomes_visible_late_counts_and_none_counts_twice() {
+    let service = service();
+    search(&service, &Caller::Guest, "early");
+    assert_eq!(ranking(&service), pairs(&[("early", 1)]));
+    let late = service.store().hold_horizon();
+    search(&service, &Caller::Guest, "next");
+    assert_eq!(ranking(&service), pairs(&[("next", 1), ("early", 1)]));
+    assert_eq!(ranking(&service), pairs(&[("next", 1), ("early", 1)]), "read twice");
+    service.store().write_late(late, || {
+        search(&service, &Caller::Guest, "early");
+        search(&service, &Caller::Guest, "late");
+    });
+    let counts = pairs(&[("early", 2), ("next", 1), ("late", 1)]);
+    assert_eq!(ranking(&service), counts);
+    service.store().release_horizon();
+    assert_eq!(ranking(&service), counts);
+    search(&service, &Caller::Guest, "late");
+    assert_eq!(ranking(&service), pairs(&[("late", 2), ("early", 2), ("next", 1)]));
+    assert_eq!(ranking(&service.reopened()), pairs(&[("late", 2), ("early", 2), ("next", 1)]));
 }
 
 #[test]
@@ -197,7 +219,7 @@ fn the_network_of_a_guest_is_stable_within_a_day_only() {
     };
     let network = |searcher| Network::of_searcher(searcher).unwrap();
     start(&service).unwrap();
-    let other = Tidings::builder(service.path()).clock(service.clock().clone()).open().unwrap();
+    let other = Tidings::builder(service.location()).clock(service.clock().clone()).open().unwrap();
     start(&other).unwrap();
     assert_eq!(on(&service, 1), on(&other, 1));
     assert_ne!(on(&service, 1), on(&service, 2));

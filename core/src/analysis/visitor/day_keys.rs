@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::error::Result;
 use crate::id::random;
-use crate::store::{Store, StoreError, Tx};
+use crate::store::{Isolation, Store, StoreError, Tx};
 
 /// The key of a hash.
 pub(in crate::analysis) type Secret = Zeroizing<[u8; 16]>;
@@ -37,7 +37,7 @@ impl DayKeys {
     /// When the store fails.
     pub(in crate::analysis) fn rotate(&self, store: &Store, day: i64) -> Result<()> {
         let fresh = [day, day + 1].map(|day| (day, encode(&random())));
-        let stored = store.write(move |tx| {
+        let stored = store.write(Isolation::Alone, move |tx| {
             fresh.iter().try_for_each(|(day, secret)| sql::insert_key(tx, *day, secret))?;
             sql::keys(tx)
         })?;

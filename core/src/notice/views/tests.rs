@@ -7,7 +7,7 @@ use crate::Tidings;
 use crate::account::Caller;
 use crate::error::Error;
 use crate::notice::{self, Draft};
-use crate::store::once;
+use crate::store::{Isolation, once};
 use crate::testing::{Service, service};
 
 /// Creates a service whose views do not defer a flush.
@@ -83,7 +83,7 @@ fn views_that_the_database_refuses_are_written_with_the_next_flush() {
     assert_eq!(read(&service, &id), 1);
     let flush_once = Arc::new(Mutex::new(Flush::new(&counter)));
     let in_tx = Arc::clone(&flush_once);
-    let refused = service.store().write(move |tx| {
+    let refused = service.store().write(Isolation::Alone, move |tx| {
         tx.run("ALTER TABLE notice RENAME TO gone", &[])?;
         in_tx.lock().unwrap().write(tx, TimeSlice::unlimited())
     });
@@ -101,11 +101,7 @@ fn views_whose_commit_fails_are_written_with_the_next_flush() {
     let service = service();
     let id = notice(&service);
     assert_eq!((read(&service, &id), read(&service, &id)), (1, 2));
-    let failed = service.store().write(|tx| {
-        tx.run("PRAGMA defer_foreign_keys = ON", &[])?;
-        tx.run("INSERT INTO label (name, post, topic) VALUES ('sea', 999, 1)", &[])
-    });
-    assert!(matches!(failed, Err(StoreError::Dangling)), "{failed:?}");
+    service.fail_a_commit();
     assert_eq!(loaded(&service), (2, 0));
     assert_eq!(read(&service, &id), 3);
     flush(&service);
@@ -122,9 +118,9 @@ fn views_beyond_the_time_of_a_commit_are_written_in_turn_with_the_next() {
         }
         let flush = Arc::new(Mutex::new(Flush::new(&counter)));
         let in_tx = Arc::clone(&flush);
-        let written = service
-            .store()
-            .write(move |tx| in_tx.lock().unwrap().write(tx, TimeSlice::until(Instant::now())));
+        let written = service.store().write(Isolation::Alone, move |tx| {
+            in_tx.lock().unwrap().write(tx, TimeSlice::until(Instant::now()))
+        });
         assert_eq!(flush.lock().unwrap().done(written), ControlFlow::Continue(()));
         assert!(counter.is_deferred.load(Ordering::Acquire), "no view defers another flush");
     }
@@ -154,7 +150,7 @@ fn a_flush_that_runs_again_after_a_rollback_writes_each_view_once() {
             in_tx.lock().unwrap().write(tx, TimeSlice::until(Instant::now()))?;
             if commits { Ok(()) } else { Err(StoreError::Full) }
         };
-        service.store().write(write)
+        service.store().write(Isolation::Alone, write)
     };
     assert!(run(false).is_err());
     assert_eq!(stored(&service).iter().sum::<i64>(), 0);
@@ -181,7 +177,7 @@ fn a_flush_ends_if_a_view_has_deferred_another_flush() {
     }
     let (flush_once, again) = (Arc::new(Mutex::new(Flush::new(&counter))), Arc::clone(&counter));
     let in_tx = Arc::clone(&flush_once);
-    let written = service.store().write(move |tx| {
+    let written = service.store().write(Isolation::Alone, move |tx| {
         in_tx.lock().unwrap().write(tx, TimeSlice::until(Instant::now()))?;
         again.is_deferred.store(true, Ordering::Release);
         Ok(())
@@ -196,7 +192,7 @@ fn views_for_which_the_store_has_no_room_are_written_with_the_next_flush() {
     // The notice is cached before the store is full.
     notice::list(&service, &Caller::Guest).unwrap();
     let (go, wait) = channel::<()>();
-    let held = service.store().submit(move |_| {
+    let held = service.store().submit(Isolation::Alone, move |_| {
         let _ = wait.recv();
         Ok::<_, StoreError>(())
     });

@@ -105,6 +105,13 @@ impl Checkpoints {
         }
     }
 
+    /// Returns a function that returns whether the thread copies the log.
+    #[cfg(test)]
+    pub(in crate::store) fn copying(&self) -> impl Fn() -> bool + 'static + use<> {
+        let state = Arc::clone(&self.state);
+        move || state.is_copying.load(Ordering::Acquire)
+    }
+
     fn unpark(&self) {
         if let Some(thread) = &self.thread {
             thread.thread().unpark();

@@ -9,6 +9,8 @@ use super::guard::DatabaseFile;
 use super::open::open_unchanged;
 use super::{APPLICATION_ID, SqliteTx, StoreError, Tx};
 use crate::cancel::CancelFlag;
+use crate::store::engine::WriteTx as _;
+use crate::store::inspect::Inspected;
 
 /// Maximum number of reported faults; a damaged file has thousands.
 const FAULTS: usize = 5;
@@ -17,14 +19,14 @@ const FAULTS: usize = 5;
 const LOOK_EVERY: i32 = 100_000;
 
 /// A connection for checking and repairing a whole database.
-pub(crate) struct Inspected(
+pub(crate) struct InspectedFile(
     Connection,
     /// The open file, which must be closed after the connection, because closing it releases the connection's locks.
     #[expect(dead_code, reason = "held only to be closed after the connection")]
     Option<Arc<DatabaseFile>>,
 );
 
-impl Inspected {
+impl InspectedFile {
     /// Opens the existing database at `path` for checking, without changing it. Statements end when `stop` is requested.
     ///
     /// # Errors
@@ -70,20 +72,6 @@ impl Inspected {
         Ok(self.0.pragma_query_value(None, "journal_mode", |row| row.get(0))?)
     }
 
-    /// Runs `work` on the currently committed state.
-    ///
-    /// # Errors
-    /// The error of `work`, or the store's own.
-    pub(crate) fn read<T, E: From<StoreError>>(
-        &self,
-        work: impl FnOnce(&mut dyn Tx) -> Result<T, E>,
-    ) -> Result<T, E> {
-        let mut tx = SqliteTx::begin(&self.0)?;
-        let result = work(&mut tx);
-        tx.rollback();
-        result
-    }
-
     /// Opens the database at `path` for repair, and updates an older schema.
     ///
     /// # Errors
@@ -93,20 +81,23 @@ impl Inspected {
         Ok(Self(connection, Some(file)))
     }
 
-    /// Runs `work` in a writing transaction, which sees the counters of all earlier commits. `work` may run more than
-    /// once.
-    ///
-    /// # Errors
-    /// The error of `work`, or the store's own.
-    pub(crate) fn write<T, E: From<StoreError>>(
-        &self,
-        work: impl FnMut(&mut dyn Tx) -> Result<T, E>,
-    ) -> Result<T, E> {
-        super::write(&self.0, work)
-    }
-
     fn number(&self, pragma: &str) -> Result<i64, StoreError> {
         Ok(self.0.pragma_query_value(None, pragma, |row| row.get(0))?)
+    }
+}
+
+impl Inspected for InspectedFile {
+    fn read_with(&self, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError> {
+        let mut tx = SqliteTx::begin(&self.0)?;
+        work(&mut tx);
+        tx.rollback();
+        Ok(())
+    }
+
+    fn write_with(&self, work: &mut dyn FnMut(&mut dyn Tx) -> bool) -> Result<(), StoreError> {
+        // `None` stands for a rollback that `work` asked for.
+        let written = super::write(&self.0, |tx| if work(tx) { Ok(()) } else { Err(None) });
+        written.or_else(|error| error.map_or(Ok(()), Err))
     }
 }
 

@@ -1,25 +1,17 @@
 //! A transaction on one connection.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
-use crate::store::counts::Additions;
-use crate::store::{Arg, Row, StoreError, Topic, Tx, Value, topic};
+use crate::store::effects::Effects;
+use crate::store::engine::WriteTx;
+use crate::store::gauges::count_statement;
+use crate::store::value::{ARGS_MAX, Arg, Row, Value};
+use crate::store::{Dialect, StoreError, Topic, Tx};
 
-/// The names of the arguments of a statement, which has at most 16.
-const NAMES: [&str; 16] =
+/// The names of the arguments of a statement.
+const NAMES: [&str; ARGS_MAX] =
     ["$1", "$2", "$3", "$4", "$5", "$6", "$7", "$8", "$9", "$10", "$11", "$12", "$13", "$14", "$15", "$16"];
-
-/// The number of statements that this process has run in transactions.
-static STATEMENTS: AtomicU64 = AtomicU64::new(0);
-
-/// Returns the number of statements that this process has run in transactions, of all its databases.
-pub(in crate::store) fn statements() -> u64 {
-    STATEMENTS.load(Ordering::Relaxed)
-}
 
 /// An open transaction on one connection.
 pub(in crate::store) struct SqliteTx<'c> {
@@ -27,8 +19,9 @@ pub(in crate::store) struct SqliteTx<'c> {
     /// Whether an interrupted statement means that the time limit of a read is over.
     is_limited: bool,
     revision: i64,
-    touched: Vec<Topic>,
-    additions: Additions,
+    /// The revision of the last commit in this snapshot, once read.
+    horizon: Option<i64>,
+    effects: Effects,
 }
 
 impl<'c> SqliteTx<'c> {
@@ -46,13 +39,7 @@ impl<'c> SqliteTx<'c> {
     }
 
     fn new(connection: &'c Connection) -> Self {
-        Self {
-            connection,
-            is_limited: false,
-            revision: 0,
-            touched: Vec::new(),
-            additions: Additions::default(),
-        }
+        Self { connection, is_limited: false, revision: 0, horizon: None, effects: Effects::default() }
     }
 
     /// Begins a transaction that writes, and takes the next revision for it.
@@ -60,7 +47,7 @@ impl<'c> SqliteTx<'c> {
         let mut tx = Self::new(connection);
         tx.run("BEGIN IMMEDIATE", &[])?;
         match tx.one("UPDATE revision SET n = n + 1 RETURNING n", &[]).and_then(|mut row| row.take(0)) {
-            Ok(revision) => tx.revision = revision,
+            Ok(revision) => (tx.revision, tx.horizon) = (revision, Some(revision)),
             Err(error) => {
                 tx.rollback();
                 return Err(error);
@@ -77,65 +64,46 @@ impl<'c> SqliteTx<'c> {
         }
     }
 
-    /// Returns the number of rows that statements of this connection have changed.
-    pub(in crate::store) fn changes(&self) -> u64 {
-        self.connection.total_changes()
-    }
-
-    /// Returns the number of additions to counters so far.
-    pub(in crate::store) fn additions(&self) -> usize {
-        self.additions.len()
-    }
-
-    /// Removes all but the first `len` additions to counters.
-    pub(in crate::store) fn truncate_additions(&mut self, len: usize) {
-        self.additions.truncate(len);
-    }
-
-    /// Runs `work` and rolls back its changes.
-    pub(in crate::store) fn rehearse<T>(
-        &mut self,
-        work: impl FnOnce(&mut Self) -> T,
-    ) -> Result<(), StoreError> {
-        let additions = self.additions();
-        self.run("SAVEPOINT rehearsal", &[])?;
-        // The caller runs the same work again, so it also panics again.
-        let _ = catch_unwind(AssertUnwindSafe(|| work(self)));
-        self.truncate_additions(additions);
-        self.run("ROLLBACK TO rehearsal", &[])?;
-        self.run("RELEASE rehearsal", &[]).map(drop)
-    }
-
-    /// Commits, and returns the topics that the transaction touched.
-    pub(in crate::store) fn commit(mut self) -> Result<Vec<Topic>, StoreError> {
-        match self.finish() {
-            Ok(()) => Ok(self.touched),
-            Err(error) => {
-                self.rollback();
-                Err(error)
-            }
-        }
-    }
-
-    /// Writes the counters and the versions of topics, and commits.
-    fn finish(&mut self) -> Result<(), StoreError> {
-        if std::mem::take(&mut self.additions).write(self)? {
-            self.touch(Topic::Counts);
-        }
-        for topic in self.touched.clone() {
-            topic::set_version(self, topic)?;
-        }
-        self.run("COMMIT", &[]).map(drop)
-    }
-
-    /// Rolls back. An error is ignored: it means that SQLite has already rolled back.
-    pub(in crate::store) fn rollback(mut self) {
-        let _ = self.run("ROLLBACK", &[]);
+    /// Writes the [`Effects`], and commits.
+    fn finish(&mut self) -> Result<Vec<Topic>, StoreError> {
+        let touched = std::mem::take(&mut self.effects).write(self)?;
+        self.run("COMMIT", &[])?;
+        Ok(touched)
     }
 
     /// Returns whether the transaction is open: when the disk is full, SQLite rolls it back.
-    pub(in crate::store) fn is_open(&self) -> bool {
+    fn is_open(&self) -> bool {
         !self.connection.is_autocommit()
+    }
+}
+
+impl WriteTx for SqliteTx<'_> {
+    fn changes(&self) -> u64 {
+        self.connection.total_changes()
+    }
+
+    fn effects(&mut self) -> &mut Effects {
+        &mut self.effects
+    }
+
+    fn is_sound(&self) -> bool {
+        self.is_open()
+    }
+
+    fn fault(&self) -> Option<StoreError> {
+        (!self.is_open()).then(|| StoreError::other("the transaction was rolled back"))
+    }
+
+    fn commit(mut self) -> Result<Vec<Topic>, StoreError> {
+        let committed = self.finish();
+        if committed.is_err() {
+            self.rollback();
+        }
+        committed
+    }
+
+    fn rollback(mut self) {
+        let _ = self.run("ROLLBACK", &[]);
     }
 }
 
@@ -163,22 +131,32 @@ impl Tx for SqliteTx<'_> {
         run(self.connection, sql, args).map_err(|error| self.meaning_of(error))
     }
 
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
     fn revision(&self) -> i64 {
         self.revision
     }
 
-    fn touch(&mut self, topic: Topic) {
-        if !self.touched.contains(&topic) {
-            self.touched.push(topic);
+    fn horizon(&mut self) -> Result<i64, StoreError> {
+        if let Some(horizon) = self.horizon {
+            return Ok(horizon);
         }
+        let horizon = self.one("SELECT n FROM revision", &[])?.take(0)?;
+        Ok(*self.horizon.insert(horizon))
+    }
+
+    fn touch(&mut self, topic: Topic) {
+        self.effects.touch(topic);
     }
 
     fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
-        self.additions.add(counter, day, n);
+        self.effects.count(counter, day, n);
     }
 
     fn count_on(&mut self, counter: i64, day: i64, n: i64) {
-        self.additions.add_on(counter, day, n);
+        self.effects.count_on(counter, day, n);
     }
 }
 
@@ -188,7 +166,7 @@ fn for_each(
     args: &[Arg<'_>],
     each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    STATEMENTS.fetch_add(1, Ordering::Relaxed);
+    count_statement();
     let mut statement = connection.prepare_cached(sql)?;
     bind(&mut statement, args)?;
     let columns = statement.column_count();
@@ -205,7 +183,7 @@ fn for_each(
 }
 
 fn run(connection: &Connection, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
-    STATEMENTS.fetch_add(1, Ordering::Relaxed);
+    count_statement();
     let mut statement = connection.prepare_cached(sql)?;
     bind(&mut statement, args)?;
     Ok(statement.raw_execute()? as u64)

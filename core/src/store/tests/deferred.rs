@@ -4,18 +4,19 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::super::{Deferred, StoreError, TimeSlice, Tx, once};
+use super::super::{Deferred, Isolation, StoreError, TimeSlice, Tx, once};
 use super::{insert, numbers, open};
+use tidings_cluster::Scratch;
 
 #[test]
 fn deferred_writes_are_on_disk_after_a_clean_stop() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    let database = Scratch::new();
+    let store = open(&database);
     store.defer(once(|tx| insert(tx, 1).map(|_| ()))).unwrap();
     store.defer(once(|_| Err(StoreError::Full))).unwrap();
     store.defer(once(|tx| insert(tx, 2).map(|_| ()))).unwrap();
     drop(store);
-    assert_eq!(numbers(&open(&dir)), [1, 2]);
+    assert_eq!(numbers(&open(&database)), [1, 2]);
 }
 
 /// A deferred write of many numbers: it writes one in each commit, and uses its whole time slice for it.
@@ -26,6 +27,10 @@ struct Many {
 }
 
 impl Deferred for Many {
+    fn isolation(&self) -> Isolation {
+        Isolation::Alone
+    }
+
     fn write(&mut self, tx: &mut dyn Tx, time: TimeSlice) -> Result<(), StoreError> {
         while !time.is_over() {
             std::thread::yield_now();
@@ -46,28 +51,28 @@ impl Deferred for Many {
 
 #[test]
 fn writes_go_on_beside_a_deferred_write_that_always_has_more() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    let database = Scratch::new();
+    let store = open(&database);
     let (answered, revisions) = (Arc::new(AtomicUsize::new(0)), Arc::default());
     let seen = Arc::clone(&answered);
     let goes_on = move |_| seen.load(Ordering::SeqCst) < 3;
     store.defer(Many { next: 0, goes_on: Box::new(goes_on), revisions: Arc::clone(&revisions) }).unwrap();
     for n in [-1, -2, -3] {
-        store.write(move |tx| insert(tx, n)).unwrap();
+        store.write(Isolation::Alone, move |tx| insert(tx, n)).unwrap();
         answered.fetch_add(1, Ordering::SeqCst);
     }
     drop(store);
     let revisions = revisions.lock().unwrap();
     assert!(revisions.is_sorted_by(|a, b| a < b), "a part in each commit: {revisions:?}");
     let parts = i64::try_from(revisions.len()).unwrap();
-    assert_eq!(numbers(&open(&dir)), (-3..parts).collect::<Vec<_>>());
+    assert_eq!(numbers(&open(&database)), (-3..parts).collect::<Vec<_>>());
 }
 
 #[test]
 fn a_clean_stop_waits_for_all_of_a_deferred_write() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    let database = Scratch::new();
+    let store = open(&database);
     store.defer(Many { next: 0, goes_on: Box::new(|next| next < 5), revisions: Arc::default() }).unwrap();
     drop(store);
-    assert_eq!(numbers(&open(&dir)), [0, 1, 2, 3, 4]);
+    assert_eq!(numbers(&open(&database)), [0, 1, 2, 3, 4]);
 }

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tidings_cluster::{Scratch, only_on_sqlite};
 
 use crate::account::Caller;
-use crate::analysis::{LogFilter, browse};
+use crate::analysis::{LogFilter, browse, realtime};
 use crate::check::{CancelFlag, Context, check};
 use crate::clock::Clock;
 use crate::newsfeed::{self, FeedPage, Page};
@@ -17,7 +18,7 @@ use crate::{Tidings, notice, post, profile, search};
 ///
 /// The member `ben` has liked post 2, viewed posts 1 and 2, searched, and opened a feed. Times are shortly before
 /// [`NOW`].
-const VERSIONS: [(&str, &str); 6] = [
+const VERSIONS: [(&str, &str); 7] = [
     (
         include_str!("../sqlite/0001_initial.sql"),
         "UPDATE revision SET n = 9;
@@ -42,7 +43,9 @@ const VERSIONS: [(&str, &str); 6] = [
          INSERT INTO liked VALUES (2, 2, 1795100000002);
          INSERT INTO viewed VALUES (2, 1, 1795100000003), (2, 2, 1795100000001);
          INSERT INTO searched VALUES (1, 2, 'Big Crab', 'big crab', 'whale lobster', 1795100000004);
-         INSERT INTO opened VALUES (1, 2, 'sea', '[\"big\"]', 1795100000005);",
+         INSERT INTO opened VALUES (1, 2, 'sea', '[\"big\"]', 1795100000005);
+         INSERT INTO term VALUES (1, 'crab', 0, 1795000000000), (7, 'crab', 2, 1795100000004),
+             (8, 'oven', 0, 1795100000004);",
     ),
     (
         include_str!("../sqlite/0002_analysis.sql"),
@@ -53,6 +56,7 @@ const VERSIONS: [(&str, &str); 6] = [
     (include_str!("../sqlite/0004_paths.sql"), ""),
     (include_str!("../sqlite/0005_names.sql"), ""),
     (include_str!("../sqlite/0006_acts.sql"), ""),
+    (include_str!("../sqlite/0007_growth.sql"), ""),
 ];
 
 /// Creates a database with this version of the schema.
@@ -68,11 +72,10 @@ fn make(path: &Path, version: usize) {
 
 /// Opens a database of that version.
 fn opened(version: usize) -> Service {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("test.db");
-    make(&path, version);
-    let tidings = Tidings::builder(path).clock(Clock::fixed(NOW)).open().unwrap();
-    Service { tidings, dir }
+    let database = Scratch::new();
+    make(&database.path(), version);
+    let tidings = Tidings::builder(database.path()).clock(Clock::fixed(NOW)).open().unwrap();
+    Service { tidings, database }
 }
 
 fn titles(page: &FeedPage) -> Vec<String> {
@@ -85,11 +88,13 @@ fn number(service: &Service, sql: &'static str) -> i64 {
 
 #[test]
 fn each_earlier_version_is_covered_here() {
+    only_on_sqlite!("it opens files with older schemas");
     assert_eq!(i64::try_from(VERSIONS.len()).unwrap() + 1, SCHEMA_VERSION);
 }
 
 #[test]
 fn a_database_of_each_earlier_version_keeps_its_posts_and_serves_feeds() {
+    only_on_sqlite!("it opens files with older schemas");
     let ben = Caller::Member("ben".into());
     for version in 1..=VERSIONS.len() {
         let service = opened(version);
@@ -112,6 +117,7 @@ fn a_database_of_each_earlier_version_keeps_its_posts_and_serves_feeds() {
 
 #[test]
 fn a_database_of_each_earlier_version_keeps_the_lists_of_members() {
+    only_on_sqlite!("it opens files with older schemas");
     let ben = Caller::Member("ben".into());
     for version in 1..=VERSIONS.len() {
         let service = opened(version);
@@ -130,7 +136,28 @@ fn a_database_of_each_earlier_version_keeps_the_lists_of_members() {
 }
 
 #[test]
+fn a_database_of_each_earlier_version_keeps_the_recent_searches() {
+    only_on_sqlite!("it opens files with older schemas");
+    for version in 1..=VERSIONS.len() {
+        let service = opened(version);
+        let trends = |service: &Service| realtime(service).unwrap().search_realtime;
+        let counts = |counts: &[(&str, i64)]| -> Vec<(String, i64)> {
+            counts.iter().map(|(term, n)| ((*term).to_owned(), *n)).collect()
+        };
+        assert_eq!(trends(&service), counts(&[("oven", 1), ("crab", 1)]), "from version {version}");
+        search::log(&service, &Caller::Guest, None, "Crab").wait().unwrap();
+        assert_eq!(trends(&service), counts(&[("crab", 2), ("oven", 1)]), "from version {version}");
+        assert_eq!(
+            trends(&service.reopened()),
+            counts(&[("crab", 2), ("oven", 1)]),
+            "from version {version}"
+        );
+    }
+}
+
+#[test]
 fn a_database_with_an_access_log_keeps_the_members_that_its_paths_name() {
+    only_on_sqlite!("it opens files with older schemas");
     for version in 2..=VERSIONS.len() {
         let service = opened(version);
         let log = browse(&service, &Caller::Operator, &LogFilter::default(), None, 10).unwrap();
@@ -142,6 +169,7 @@ fn a_database_with_an_access_log_keeps_the_members_that_its_paths_name() {
 
 #[test]
 fn a_database_of_each_earlier_version_takes_acts_and_passes_the_check() {
+    only_on_sqlite!("it opens files with older schemas");
     let ben = Caller::Member("ben".into());
     for version in 1..=VERSIONS.len() {
         let service = opened(version);
@@ -151,8 +179,7 @@ fn a_database_of_each_earlier_version_takes_acts_and_passes_the_check() {
         let lists = profile::lists(&service, &ben, "0").unwrap();
         assert_eq!((lists.fav_list.unwrap().len(), lists.search_list.unwrap().len()), (2, 2));
         let context = Context { clock: Clock::fixed(NOW), ..Context::default() };
-        let found =
-            check(testing::operator(), &service.path(), &context, &mut |_| {}, &CancelFlag::default());
+        let found = check(testing::operator(), service.path(), &context, &mut |_| {}, &CancelFlag::default());
         let mut faults = found.unwrap().checks.into_iter().filter(|check| !check.ok).map(|check| check.name);
         // Unlike the program, `make` leaves the mode of the file to the umask.
         assert_eq!(faults.find(|name| *name != "permissions"), None, "from version {version}");

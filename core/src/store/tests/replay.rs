@@ -4,14 +4,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use tempfile::TempDir;
+use tidings_cluster::Scratch;
 
-use super::super::{Deferred, Store, StoreError, TimeSlice, Topic, Tx};
-use super::{Failure, create, insert, numbers};
-
-fn open(dir: &TempDir, is_replaying: bool) -> Store {
-    create(Store::open_replaying(&dir.path().join("test.db"), is_replaying).unwrap())
-}
+use super::super::{Deferred, Isolation, Store, StoreError, TimeSlice, Topic, Tx};
+use super::{Failure, insert, numbers, open_replaying as open};
 
 /// Returns a write that inserts the number of its run.
 fn numbered(runs: &Arc<AtomicI64>) -> impl FnMut(&mut dyn Tx) -> Result<i64, StoreError> + use<> {
@@ -32,32 +28,32 @@ fn total(store: &Store) -> i64 {
 #[test]
 fn a_write_runs_twice_and_its_second_run_counts() {
     for (is_replaying, run) in [(false, 1), (true, 2)] {
-        let dir = tempfile::tempdir().unwrap();
-        let store = open(&dir, is_replaying);
+        let database = Scratch::new();
+        let store = open(&database, is_replaying);
         let runs = Arc::default();
-        assert_eq!(store.write(numbered(&runs)).unwrap(), run);
+        assert_eq!(store.write(Isolation::Alone, numbered(&runs)).unwrap(), run);
         assert_eq!((numbers(&store), total(&store)), (vec![run], 1));
-        assert_eq!(store.write_long(numbered(&runs)).unwrap(), 2 * run);
+        assert_eq!(store.write_long(Isolation::Alone, numbered(&runs)).unwrap(), 2 * run);
         assert_eq!((numbers(&store), total(&store)), (vec![run, 2 * run], 2));
     }
 }
 
 #[test]
 fn a_write_that_fails_or_panics_in_each_run_is_rolled_back_alone() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir, true);
-    let first = store.submit(|tx| insert(tx, 1));
-    let late = store.submit(|tx| {
+    let database = Scratch::new();
+    let store = open(&database, true);
+    let first = store.submit(Isolation::Alone, |tx| insert(tx, 1));
+    let late = store.submit(Isolation::Alone, |tx| {
         insert(tx, 2)?;
         tx.touch(Topic::Notices);
         Err::<(), _>(Failure::Refused)
     });
-    let panicked = store.submit(|tx| {
+    let panicked = store.submit(Isolation::Alone, |tx| {
         insert(tx, 3)?;
         assert!(tx.revision() < 0, "a mistake in a write");
         Ok::<_, StoreError>(())
     });
-    let last = store.submit(|tx| insert(tx, 4));
+    let last = store.submit(Isolation::Alone, |tx| insert(tx, 4));
     assert!(first.wait().is_ok() && last.wait().is_ok());
     assert!(matches!(late.wait(), Err(Failure::Refused)));
     assert!(matches!(panicked.wait(), Err(StoreError::Other(_))));
@@ -72,6 +68,10 @@ struct Numbers {
 }
 
 impl Deferred for Numbers {
+    fn isolation(&self) -> Isolation {
+        Isolation::Alone
+    }
+
     fn write(&mut self, tx: &mut dyn Tx, _: TimeSlice) -> Result<(), StoreError> {
         self.writes.fetch_add(1, Ordering::Relaxed);
         tx.count(1, None, 1);
@@ -88,13 +88,13 @@ impl Deferred for Numbers {
 
 #[test]
 fn a_deferred_write_runs_twice_in_each_commit_and_learns_its_outcome_once() {
-    let dir = tempfile::tempdir().unwrap();
+    let database = Scratch::new();
     let (writes, dones) = (Arc::<AtomicI64>::default(), Arc::<AtomicI64>::default());
-    let store = open(&dir, true);
+    let store = open(&database, true);
     let write = Numbers { left: vec![1, 2, 3], writes: Arc::clone(&writes), dones: Arc::clone(&dones) };
     store.defer(write).unwrap();
     drop(store);
     assert_eq!((writes.load(Ordering::Relaxed), dones.load(Ordering::Relaxed)), (6, 3));
-    let store = open(&dir, true);
+    let store = open(&database, true);
     assert_eq!((numbers(&store), total(&store)), (vec![1, 2, 3], 3));
 }

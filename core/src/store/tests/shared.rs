@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
-use tempfile::TempDir;
+use tidings_cluster::Scratch;
 
-use super::super::{Pending, Store, StoreError, Tx};
-use super::{Failure, create, insert, numbers};
+use super::super::{Isolation, Pending, Store, StoreError, Tx};
+use super::{Failure, insert, numbers, open_replaying};
 
 /// Opens a store whose writes run once unless another write fails.
-fn open(dir: &TempDir) -> Store {
-    create(Store::open_replaying(&dir.path().join("test.db"), false).unwrap())
+fn open(database: &Scratch) -> Store {
+    open_replaying(database, false)
 }
 
 /// Returns a write that inserts a number and counts its runs.
@@ -25,7 +25,7 @@ fn counted(n: i64, runs: &Arc<AtomicUsize>) -> impl FnMut(&mut dyn Tx) -> Result
 }
 
 fn fail_late(store: &Store) -> Pending<(), Failure> {
-    store.submit(|tx| {
+    store.submit(Isolation::Alone, |tx| {
         tx.count(1, None, 100);
         insert(tx, 3)?;
         Err(Failure::Refused)
@@ -39,26 +39,26 @@ fn total(store: &Store) -> i64 {
 
 #[test]
 fn a_write_that_fails_late_is_rolled_back_alone() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    let database = Scratch::new();
+    let store = open(&database);
     let [before, after, long] = [(); 3].map(|()| Arc::<AtomicUsize>::default());
     // The first write blocks until all are queued, so that they share a commit.
     let (go, wait) = channel::<()>();
-    let first = store.submit_long(move |tx| {
+    let first = store.submit_long(Isolation::Alone, move |tx| {
         let _ = wait.recv();
         insert(tx, 1)
     });
-    let second = store.submit(counted(2, &before));
-    let harmless = store.submit(|_| Err::<(), _>(Failure::Refused));
+    let second = store.submit(Isolation::Alone, counted(2, &before));
+    let harmless = store.submit(Isolation::Alone, |_| Err::<(), _>(Failure::Refused));
     let late = fail_late(&store);
-    let panicked = store.submit(|tx| {
+    let panicked = store.submit(Isolation::Alone, |tx| {
         insert(tx, 4)?;
         assert!(tx.revision() < 0, "a mistake in a write");
         Ok::<_, StoreError>(())
     });
-    let fifth = store.submit(counted(5, &after));
-    let sixth = store.submit_long(counted(6, &long));
-    let seventh = store.submit(counted(7, &after));
+    let fifth = store.submit(Isolation::Alone, counted(5, &after));
+    let sixth = store.submit_long(Isolation::Alone, counted(6, &long));
+    let seventh = store.submit(Isolation::Alone, counted(7, &after));
     drop(go);
     assert!(first.wait().is_ok() && second.wait().is_ok() && fifth.wait().is_ok());
     assert!(sixth.wait().is_ok() && seventh.wait().is_ok());
@@ -73,25 +73,25 @@ fn a_write_that_fails_late_is_rolled_back_alone() {
 
 #[test]
 fn a_long_write_does_not_run_again_when_short_writes_around_it_fail_late() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(&dir);
+    let database = Scratch::new();
+    let store = open(&database);
     let [short, long] = [(); 2].map(|()| Arc::<AtomicUsize>::default());
     let (go, wait) = channel::<()>();
-    let first = store.submit_long(move |_| {
+    let first = store.submit_long(Isolation::Alone, move |_| {
         let _ = wait.recv();
         Ok::<_, StoreError>(())
     });
     let written = [
-        store.submit(counted(1, &short)),
-        store.submit_long(counted(2, &long)),
-        store.submit(counted(4, &short)),
+        store.submit(Isolation::Alone, counted(1, &short)),
+        store.submit_long(Isolation::Alone, counted(2, &long)),
+        store.submit(Isolation::Alone, counted(4, &short)),
     ];
     let late = fail_late(&store);
-    let refused = store.submit_long(|tx| {
+    let refused = store.submit_long(Isolation::Alone, |tx| {
         insert(tx, 5)?;
         Err::<(), _>(Failure::Refused)
     });
-    let last = store.submit(counted(6, &short));
+    let last = store.submit(Isolation::Alone, counted(6, &short));
     drop(go);
     assert!(first.wait().is_ok() && last.wait().is_ok());
     assert!(written.into_iter().all(|written| written.wait().is_ok()));

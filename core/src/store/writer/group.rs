@@ -1,14 +1,15 @@
 //! One commit of the writer: the queued writes and the deferred writes, in one transaction.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use super::work::Work;
-use super::{DEFER_TIME, Inbox, Message};
-use crate::store::sqlite::{Connection, SqliteTx};
+use super::{DEFER_TIME, Inbox, Message, QUEUE};
+use crate::store::engine::{Committer, WriteTx};
 use crate::store::watch::Versions;
-use crate::store::{Arg, Deferred, Row, StoreError, TimeSlice, Topic, Tx};
+use crate::store::{Arg, Deferred, Dialect, Row, StoreError, TimeSlice, Topic, Tx};
 
 /// Limits on the number and the duration of the writes of one commit. The first write waits at most this long.
 pub(super) const GROUP_SIZE: usize = 1_024;
@@ -60,44 +61,50 @@ impl DeferredWrites {
 }
 
 /// Commits `first`, the writes after it in the queue and the deferred writes that are due, and sends the callers their
-/// results.
+/// results. If the transaction fails as a whole and the engine advises it, all of them run again in another one.
 ///
 /// Afterwards `deferred` contains the deferred writes that are not due or have more data.
 pub(super) fn commit_group(
-    connection: &Connection,
+    committer: &mut impl Committer,
     versions: &Versions,
     first: Option<Box<dyn Work>>,
     inbox: &Inbox,
     deferred: &mut DeferredWrites,
 ) {
-    let mut group = match inbox.health.check().and_then(|()| SqliteTx::begin_write(connection)) {
-        Ok(tx) => Group::new(tx, inbox.is_replaying),
-        Err(error) => {
-            inbox.health.committed(Err(&error));
-            if let Some(work) = first {
-                refuse(work, &error);
-            }
-            for write in deferred.take() {
-                refuse_deferred(write, &error);
-            }
+    let mut writes = first.into_iter().collect();
+    while let Err(error) = try_group(committer, versions, &mut writes, inbox, deferred) {
+        committer.ended(Err(&error));
+        if let Err(error) = committer.retry(error) {
+            refuse_all(committer, &error, writes, inbox, deferred);
             return;
         }
-    };
+    }
+}
+
+/// Runs `writes`, the writes in the queue and the deferred writes that are due in one transaction. If it fails as a
+/// whole in a way in which it may succeed later, `writes` and `deferred` contain all of them, and nothing is committed.
+fn try_group<C: Committer>(
+    committer: &mut C,
+    versions: &Versions,
+    writes: &mut VecDeque<Box<dyn Work>>,
+    inbox: &Inbox,
+    deferred: &mut DeferredWrites,
+) -> Result<(), StoreError> {
+    let mut group = Group::new(committer.begin()?, inbox.is_replaying);
     let began = Instant::now();
-    let mut next = first;
-    while let Some(work) = next {
+    loop {
+        let Some(work) = writes.pop_front() else { break };
         group.run_write(work);
-        next = None;
-        while next.is_none()
+        while writes.is_empty()
             && group.broken.is_none()
             && group.len() < GROUP_SIZE
             && began.elapsed() < time_of_writes(deferred)
         {
             match inbox.next_queued() {
-                Some(Message::Write(work)) => next = Some(work),
+                Some(Message::Write(work)) => writes.push_back(work),
                 Some(Message::Flush(work)) => {
                     deferred.flush();
-                    next = Some(work);
+                    writes.push_back(work);
                 }
                 Some(Message::Defer(write)) => deferred.push(write),
                 None => break,
@@ -115,16 +122,68 @@ pub(super) fn commit_group(
         }
     }
     let done = std::mem::take(&mut group.done);
-    let committed = group.commit(inbox, versions, done.len() + batch.len());
+    let (has_changes, revision) = (group.has_changes, group.tx.revision());
+    let outcome = match group.end() {
+        Ok(topics) if has_changes => committer.confirm().map(|()| topics),
+        outcome => outcome,
+    };
+    if let Err(error) = &outcome
+        && error.is_temporary()
+    {
+        writes.extend(done);
+        for (write, _) in batch {
+            deferred.push(write);
+        }
+        deferred.flush();
+        return outcome.map(drop);
+    }
+    if has_changes || outcome.is_err() {
+        committer.ended(outcome.as_ref().map(drop));
+    }
+    let outcome = outcome.map(|topics| {
+        if has_changes {
+            inbox.gauges.committed(done.len() + batch.len());
+        }
+        if !topics.is_empty() {
+            versions.publish(&topics, revision);
+        }
+    });
     for work in done {
-        work.answer(committed.clone());
+        work.answer(outcome.clone());
     }
     for (mut write, result) in batch {
-        if write.done(result.and_then(|()| committed.clone())) == ControlFlow::Continue(()) {
+        if write.done(result.and_then(|()| outcome.clone())) == ControlFlow::Continue(()) {
             deferred.push(write);
             // It has already waited.
             deferred.flush();
         }
+    }
+    Ok(())
+}
+
+/// Answers writes that cannot be committed: `writes`, the deferred writes and, if the engine says so, the queue.
+fn refuse_all<C: Committer>(
+    _: &C,
+    error: &StoreError,
+    writes: VecDeque<Box<dyn Work>>,
+    inbox: &Inbox,
+    deferred: &mut DeferredWrites,
+) {
+    for work in writes {
+        refuse(work, error);
+    }
+    if C::REFUSES_QUEUE {
+        // Writes that arrive meanwhile are not refused here.
+        for _ in 0..QUEUE {
+            match inbox.next_queued() {
+                Some(Message::Write(work) | Message::Flush(work)) => refuse(work, error),
+                Some(Message::Defer(write)) => deferred.push(write),
+                None => break,
+            }
+        }
+    }
+    for write in deferred.take() {
+        refuse_deferred(write, error);
     }
 }
 
@@ -135,15 +194,15 @@ fn time_of_writes(deferred: &DeferredWrites) -> Duration {
 
 /// The transaction of a group: a failed write does not affect the others. Short writes share a savepoint; each long
 /// write and each deferred write has its own.
-struct Group<'c> {
-    tx: SqliteTx<'c>,
+struct Group<T> {
+    tx: T,
     /// The writes that ran, without those that panicked.
     done: Vec<Box<dyn Work>>,
     /// The state at the savepoint that the latest writes share, if it is open.
     shared: Option<Shared>,
     /// Whether there is anything to commit.
     has_changes: bool,
-    /// The error with which SQLite has rolled back the whole transaction.
+    /// The error because of which the whole transaction cannot be committed.
     broken: Option<StoreError>,
     /// Whether every write runs twice.
     is_replaying: bool,
@@ -157,8 +216,8 @@ struct Shared {
     additions: usize,
 }
 
-impl<'c> Group<'c> {
-    fn new(tx: SqliteTx<'c>, is_replaying: bool) -> Self {
+impl<T: WriteTx> Group<T> {
+    fn new(tx: T, is_replaying: bool) -> Self {
         Self { tx, done: Vec::new(), shared: None, has_changes: false, broken: None, is_replaying }
     }
 
@@ -179,9 +238,9 @@ impl<'c> Group<'c> {
     /// Runs a write in a savepoint of its own.
     fn run_apart(&mut self, mut work: Box<dyn Work>) {
         if let Err(error) = self.begin_savepoint() {
-            refuse(work, &error);
+            self.refuse(work, &error);
         } else if let Err(error) = self.rehearse(|tx| work.run(tx)) {
-            refuse(work, &error);
+            self.refuse(work, &error);
         } else if self.run(|tx| (work.run(tx), ())).is_some() {
             self.done.push(work);
         }
@@ -192,21 +251,21 @@ impl<'c> Group<'c> {
     fn run_shared(&mut self, mut work: Box<dyn Work>) {
         if self.shared.is_none() {
             if let Err(error) = self.begin_savepoint() {
-                return refuse(work, &error);
+                return self.refuse(work, &error);
             }
-            self.shared = Some(Shared { writes: self.done.len(), additions: self.tx.additions() });
+            self.shared = Some(Shared { writes: self.done.len(), additions: self.tx.effects().additions() });
         }
         if let Err(error) = self.rehearse(|tx| work.run(tx)) {
-            return refuse(work, &error);
+            return self.refuse(work, &error);
         }
         // Changes of the schema are not counted, but no write changes it.
-        let before = (self.tx.changes(), self.tx.additions());
+        let before = (self.tx.changes(), self.tx.effects().additions());
         let succeeded = catch_unwind(AssertUnwindSafe(|| work.run(&mut self.tx)));
-        let has_changed = before != (self.tx.changes(), self.tx.additions());
+        let has_changed = before != (self.tx.changes(), self.tx.effects().additions());
         self.done.push(work);
         match succeeded {
-            Ok(true) if self.tx.is_open() => self.has_changes = true,
-            Ok(false) if !has_changed && self.tx.is_open() => {}
+            Ok(true) if self.tx.is_sound() => self.has_changes = true,
+            Ok(false) if !has_changed && self.tx.is_sound() => {}
             _ => self.run_again(),
         }
     }
@@ -214,7 +273,7 @@ impl<'c> Group<'c> {
     /// Rolls back the writes that share the savepoint, and runs each of them again in a savepoint of its own.
     fn run_again(&mut self) {
         let Some(shared) = self.shared.take() else { return };
-        self.tx.truncate_additions(shared.additions);
+        self.tx.effects().truncate_additions(shared.additions);
         let undone = self.tx.run("ROLLBACK TO work", &[]);
         self.release(undone.map(drop));
         for work in self.done.split_off(shared.writes) {
@@ -229,6 +288,15 @@ impl<'c> Group<'c> {
         }
     }
 
+    /// Answers a write that cannot run in this transaction, unless it runs again in another one.
+    fn refuse(&mut self, work: Box<dyn Work>, error: &StoreError) {
+        if error.is_temporary() {
+            self.done.push(work);
+        } else {
+            refuse(work, error);
+        }
+    }
+
     /// Runs a deferred write; returns it with its result, unless it was refused or panicked.
     fn run_deferred(
         &mut self,
@@ -236,9 +304,13 @@ impl<'c> Group<'c> {
         time: TimeSlice,
     ) -> Option<(Box<dyn Deferred>, Result<(), StoreError>)> {
         let begun = self.begin_savepoint().and_then(|()| self.rehearse(|tx| write.write(tx, time)));
-        if let Err(error) = begun {
-            refuse_deferred(write, &error);
-            return None;
+        match begun {
+            Err(error) if error.is_temporary() => return Some((write, Err(error))),
+            Err(error) => {
+                refuse_deferred(write, &error);
+                return None;
+            }
+            Ok(()) => {}
         }
         self.run(|tx| {
             let result = write.write(tx, time);
@@ -247,7 +319,7 @@ impl<'c> Group<'c> {
     }
 
     /// Runs a write and rolls it back if every write runs twice.
-    fn rehearse<T>(&mut self, work: impl FnOnce(&mut SqliteTx<'_>) -> T) -> Result<(), StoreError> {
+    fn rehearse<R>(&mut self, work: impl FnOnce(&mut T) -> R) -> Result<(), StoreError> {
         if !self.is_replaying {
             return Ok(());
         }
@@ -263,13 +335,13 @@ impl<'c> Group<'c> {
 
     /// Runs `work` in the open savepoint and releases it; rolls it back if `work` returns false. Returns `None` if `work`
     /// panicked.
-    fn run<T>(&mut self, work: impl FnOnce(&mut SqliteTx<'_>) -> (bool, T)) -> Option<T> {
-        let additions = self.tx.additions();
+    fn run<R>(&mut self, work: impl FnOnce(&mut T) -> (bool, R)) -> Option<R> {
+        let additions = self.tx.effects().additions();
         let finished = catch_unwind(AssertUnwindSafe(|| work(&mut self.tx)));
         let keep = finished.as_ref().is_ok_and(|(keep, _)| *keep);
         self.has_changes |= keep;
         if !keep {
-            self.tx.truncate_additions(additions);
+            self.tx.effects().truncate_additions(additions);
         }
         let undone = if keep { Ok(()) } else { self.tx.run("ROLLBACK TO work", &[]).map(drop) };
         self.release(undone);
@@ -284,39 +356,26 @@ impl<'c> Group<'c> {
     fn release(&mut self, undone: Result<(), StoreError>) {
         if let Err(error) = undone.and_then(|()| self.tx.run("RELEASE work", &[])) {
             self.broken = Some(error);
-        } else if !self.tx.is_open() {
-            self.broken = Some(StoreError::other("the transaction was rolled back"));
+        } else {
+            self.broken = self.tx.fault();
         }
     }
 
-    /// Commits the successful ones of so many writes, and publishes the changed topics.
-    fn commit(self, inbox: &Inbox, versions: &Versions, writes: usize) -> Result<(), StoreError> {
+    /// Commits the successful writes, and returns the changed topics.
+    fn end(self) -> Result<Vec<Topic>, StoreError> {
         let Self { tx, has_changes, broken, .. } = self;
-        let revision = tx.revision();
-        let committed = match broken {
+        match broken {
             Some(error) => {
                 tx.rollback();
                 Err(error)
             }
-            // A commit to a file that was just replaced is not acknowledged.
-            None if has_changes => {
-                let committed = tx.commit().and_then(|topics| inbox.health.check().map(|()| topics));
-                committed.inspect(|_| inbox.gauges.committed(writes))
-            }
+            None if has_changes => tx.commit(),
             // Nothing to keep, so no fsync.
             None => {
                 tx.rollback();
                 Ok(Vec::new())
             }
-        };
-        if has_changes || committed.is_err() {
-            inbox.health.committed(committed.as_ref().map(drop));
         }
-        let topics = committed?;
-        if !topics.is_empty() {
-            versions.publish(&topics, revision);
-        }
-        Ok(())
     }
 }
 
@@ -330,8 +389,15 @@ impl Tx for RefusingTx<'_> {
     fn run(&mut self, _: &str, _: &[Arg<'_>]) -> Result<u64, StoreError> {
         Err(self.0.clone())
     }
+    // No statement runs, so any dialect will do.
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
     fn revision(&self) -> i64 {
         0
+    }
+    fn horizon(&mut self) -> Result<i64, StoreError> {
+        Err(self.0.clone())
     }
     fn touch(&mut self, _: Topic) {}
     fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}

@@ -1,13 +1,17 @@
 //! The queued writes.
 
 use super::super::pending::Pending;
-use crate::store::{StoreError, Tx};
+use crate::store::{Isolation, StoreError, Tx};
 
 /// A queued write, with the channel to its caller.
 pub(super) trait Work: Send {
     /// Runs the write in a transaction, and keeps its result instead of that of an earlier run, whose changes were
     /// rolled back. Returns whether it succeeded; otherwise its changes must be rolled back.
     fn run(&mut self, tx: &mut dyn Tx) -> bool;
+
+    /// Returns whether other writes may run at the same time.
+    #[expect(dead_code, reason = "SQLite has one writer")]
+    fn isolation(&self) -> Isolation;
 
     /// Returns whether the write takes long, so that the failure of another write must not make it run again.
     fn is_long(&self) -> bool;
@@ -18,6 +22,7 @@ pub(super) trait Work: Send {
 
 /// A write and its result.
 struct Queued<F, T, E> {
+    isolation: Isolation,
     write: F,
     is_long: bool,
     result: Option<Result<T, E>>,
@@ -32,6 +37,10 @@ where
 {
     fn run(&mut self, tx: &mut dyn Tx) -> bool {
         self.result.insert((self.write)(tx)).is_ok()
+    }
+
+    fn isolation(&self) -> Isolation {
+        self.isolation
     }
 
     fn is_long(&self) -> bool {
@@ -49,6 +58,7 @@ where
 
 /// Returns a write for the queue, and its future result.
 pub(super) fn queued<T, E>(
+    isolation: Isolation,
     write: impl FnMut(&mut dyn Tx) -> Result<T, E> + Send + 'static,
     is_long: bool,
 ) -> (Box<dyn Work>, Pending<T, E>)
@@ -57,5 +67,5 @@ where
     E: From<StoreError> + Send + 'static,
 {
     let (caller, result) = oneshot::channel();
-    (Box::new(Queued { write, is_long, result: None, caller }), Pending::awaited(result))
+    (Box::new(Queued { isolation, write, is_long, result: None, caller }), Pending::awaited(result))
 }

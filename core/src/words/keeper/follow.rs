@@ -6,7 +6,7 @@ use tidings_words::{Cancelled, Model, Origin, Progress, Source, part};
 
 use super::{Ended, READING, Shared};
 use crate::post::texts;
-use crate::store::Topic;
+use crate::store::{StoreError, Topic, version_in};
 
 /// The interval between two checks of the file and the posts.
 const CHECK: Duration = Duration::from_secs(1);
@@ -14,6 +14,7 @@ const CHECK: Duration = Duration::from_secs(1);
 const CHECKS_MAX: u32 = 60;
 /// The number of changes of posts' words before the thread learns the first model.
 const CHANGES_MIN: i64 = 20;
+
 impl Shared {
     /// Makes the next model: learned from the posts, or, if the current model was loaded, the same vectors with
     /// neighbours among the words that posts have now.
@@ -56,10 +57,13 @@ impl Shared {
     /// Makes the next model if enough posts have changed since the current one.
     fn catch_up(&self, debounce: &mut Debounce) -> Result<(), Ended> {
         let version = self.store.version(Topic::Posts);
-        if debounce.version == Some(version) && !debounce.is_due {
+        if debounce.version.is_some_and(|read| version <= read) && !debounce.is_due {
             return Ok(());
         }
-        let changes = self.store.read(|tx| texts::changes(tx))?;
+        // The number of changes is read as a whole, so a late commit is in the next number.
+        let (changes, version) = self
+            .store
+            .read(|tx| Ok::<_, StoreError>((texts::changes(tx)?, version_in(tx, Topic::Posts)?)))?;
         debounce.version = Some(version);
         let origin = self.current.load_full().map(|current| current.model.origin.clone());
         debounce.is_due = self.is_due(origin.as_ref(), changes);
@@ -132,7 +136,9 @@ fn lower_priority() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::account::Caller;
     use crate::config::{self, Config};
+    use crate::post;
     use crate::testing;
 
     /// Returns whether a model is due after this number of changes. With `made`, a model of 100 posts exists since
@@ -150,6 +156,30 @@ mod tests {
         assert!(!due(0.1, false, CHANGES_MIN - 1) && due(0.1, false, CHANGES_MIN));
         assert!(!due(0.1, true, 1_000) && !due(0.1, true, 1_009) && due(0.1, true, 1_010));
         assert!(due(0.1, true, 0), "an older database replaced this one");
+    }
+
+    #[test]
+    fn the_posts_are_looked_at_again_while_a_change_may_become_visible_late() {
+        let service = testing::service();
+        let shared = &service.words().shared;
+        let mut debounce = Debounce::default();
+        let mut looked = || {
+            assert!(shared.catch_up(&mut debounce).is_ok());
+            debounce.version
+        };
+        let horizon = service.store().read(|tx| tx.horizon()).unwrap();
+        let late = service.store().hold_horizon();
+        let draft = |n: &str| post::Draft {
+            title: Some("One".into()),
+            url: Some(format!("https://a.example/{n}")),
+            ..post::Draft::default()
+        };
+        post::insert(&service, &Caller::Operator, &draft("1")).unwrap();
+        assert_eq!(looked(), Some(horizon));
+        service.store().write_late(late, || post::insert(&service, &Caller::Operator, &draft("2"))).unwrap();
+        assert_eq!(looked(), Some(horizon));
+        service.store().release_horizon();
+        assert_eq!(looked(), Some(service.store().version(Topic::Posts)));
     }
 
     #[test]

@@ -1,0 +1,127 @@
+//! Tests of the search index that hold for every engine.
+
+use super::*;
+use crate::Tidings;
+use crate::account::Caller;
+use crate::post::{self, Draft};
+use crate::store::Isolation;
+use crate::testing::{NOW, service};
+
+const POSTS: [(&str, &str); 4] = [
+    ("Rust and cargo", "Cargo builds. Cargo tests."),
+    ("Notes", "The rust of an old car, and nothing else of interest to the reader."),
+    ("O'Reilly \\ books", "C:\\dir & 'quotes' | !not <-> :* (rust)"),
+    ("도서관", "도서관은 열 시까지 열려 있다."),
+];
+
+fn insert(tidings: &Tidings, title: &str, post: &str) -> String {
+    let draft = Draft {
+        title: Some(title.into()),
+        post: Some(post.into()),
+        url: Some(format!("https://a.example/{}", title.len())),
+        ..Draft::default()
+    };
+    post::insert(tidings, &Caller::Operator, &draft).unwrap().id.to_string()
+}
+
+/// Returns the titles of the posts found, with their relevance.
+fn found(tidings: &Tidings, words: &[&str], similar: &[&str]) -> Vec<(String, f64)> {
+    let [words, similar] =
+        [words, similar].map(|words| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+    let query = Query::new(&words, &similar).unwrap();
+    let found = tidings.store().read(|tx| find(tx, &query, None, NOW, 10)).unwrap();
+    found.into_iter().map(|(post, relevance)| (post.title, relevance)).collect()
+}
+
+/// Returns the relevance of each post of [`POSTS`] by the formula of [`find`]; 0 if it does not match.
+fn by_formula(words: &[(&str, f64)]) -> Vec<f64> {
+    let posts = POSTS.map(|(title, post)| [title, post].map(tidings_text::tokens::tokens));
+    let number = |n: usize| f64::from(u32::try_from(n).unwrap());
+    let all = number(posts.len());
+    let lengths = posts.each_ref().map(|[title, post]| number(title.len() + post.len()));
+    let average = lengths.iter().sum::<f64>() / all;
+    let count = |tokens: &[String], word| number(tokens.iter().filter(|token| *token == word).count());
+    let occurrences =
+        |word| posts.each_ref().map(|[title, post]| 4.0 * count(title, word) + count(post, word));
+    let mut sums = vec![0.0; posts.len()];
+    for (word, weight) in words {
+        let occurrences = occurrences(*word);
+        let matching = number(occurrences.iter().filter(|n| **n > 0.0).count());
+        let idf = ((all - matching + 0.5) / (matching + 0.5)).ln().max(1e-6);
+        for ((sum, f), length) in sums.iter_mut().zip(occurrences).zip(lengths) {
+            *sum += weight * idf * f * 2.2 / (f + 1.2 * (0.25 + 0.75 * length / average));
+        }
+    }
+    sums
+}
+
+#[test]
+fn the_relevance_of_a_post_is_that_of_the_formula() {
+    let service = service();
+    for (title, post) in POSTS {
+        insert(&service, title, post);
+    }
+    for (words, similar) in [
+        (&["cargo"][..], &[][..]),
+        (&["rust"], &[]),
+        (&["cargo", "rust", "car", "unknown"], &[]),
+        (&["o'reilly", "c", "도서관"], &["interest", "cargo"]),
+    ] {
+        let weighted =
+            words.iter().map(|word| (*word, 1.0)).chain(similar.iter().map(|word| (*word, SIMILAR_WEIGHT)));
+        let expected = by_formula(&weighted.collect::<Vec<_>>());
+        let found = found(&service, words, similar);
+        assert_eq!(found.len(), expected.iter().filter(|sum| **sum > 0.0).count(), "{words:?}: {found:?}");
+        for (title, relevance) in found {
+            let at = POSTS.iter().position(|(other, _)| *other == title).unwrap();
+            assert!((relevance - expected[at]).abs() < 1e-9, "{words:?}, {title}: {relevance} {expected:?}");
+        }
+    }
+}
+
+#[test]
+fn words_with_the_signs_of_query_languages_are_found() {
+    let service = service();
+    insert(&service, "O'Reilly", "node.js 3.14 snake_case 1,000 don_t");
+    for word in ["o'reilly", "node.js", "3.14", "snake_case", "1,000"] {
+        assert_eq!(found(&service, &[word], &[]).len(), 1, "{word}");
+    }
+    for word in ["'", "\\", "a & b", "rust | node.js", "node:*", "!x", "\"", "(", "<->", "node.js:A"] {
+        assert_eq!(found(&service, &[word], &[]).len(), 0, "{word}");
+    }
+}
+
+#[test]
+fn the_index_follows_updates_removals_and_repairs() {
+    let service = service();
+    let ids = POSTS.map(|(title, post)| insert(&service, title, post));
+    let before = found(&service, &["rust"], &[]);
+    let draft =
+        Draft { post: Some("Rust ".repeat(30_000).chars().take(100_000).collect()), ..Draft::default() };
+    post::update(&service, &Caller::Operator, &ids[3], &draft).unwrap();
+    assert_eq!(found(&service, &["rust"], &[]).len(), 4);
+    post::remove(&service, &Caller::Operator, &ids[3]).unwrap();
+    service.store().write(Isolation::Alone, |tx| clear(tx)).unwrap();
+    assert!(found(&service, &["rust"], &[]).is_empty());
+    let missing = service.store().read(|tx| mismatches(tx)).unwrap();
+    assert_eq!(missing.len(), 3);
+    let [title, post] = [POSTS[3].0, POSTS[3].1];
+    insert(&service, title, post);
+    let keys: Vec<PostKey> = missing;
+    service
+        .store()
+        .write(Isolation::Alone, move |tx| {
+            let changes: Vec<Change> = keys
+                .iter()
+                .zip(POSTS)
+                .map(|(key, (title, post))| Change::Update(*key, Arc::new(TokenFields::of(title, post))))
+                .collect();
+            write(tx, &changes)
+        })
+        .unwrap();
+    assert_eq!(
+        found(&service, &["rust"], &[]),
+        before,
+        "the number and the length of all posts are right again"
+    );
+}

@@ -1,0 +1,116 @@
+//! What the store needs of a database engine: reading, committing, and the state of its database.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use super::effects::Effects;
+use super::{StoreError, Topic, Tx};
+
+/// A database engine, except for its writing connection, which is the [`Committer`] of the writing thread.
+pub(super) trait Engine: Send + Sync {
+    /// Runs `work` once in a transaction that reads, unless none can begin. With a `limit`, as
+    /// [`Store::read_within`](super::Store::read_within) does.
+    ///
+    /// # Errors
+    /// When no transaction can begin.
+    fn read(&self, limit: Option<Duration>, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError>;
+
+    /// Implements [`Store::can_read_now`](super::Store::can_read_now).
+    fn can_read_now(&self) -> bool;
+
+    /// Implements [`Store::writable`](super::Store::writable).
+    fn writable(&self) -> Result<(), StoreError>;
+
+    /// Implements [`Store::failures`](super::Store::failures).
+    fn failures(&self) -> u64;
+
+    /// Implements [`Store::database_bytes`](super::Store::database_bytes).
+    fn database_bytes(&self) -> u64;
+
+    /// Implements [`Store::wal_bytes`](super::Store::wal_bytes).
+    fn wal_bytes(&self) -> u64;
+
+    /// Implements [`Store::empty_wal`](super::Store::empty_wal).
+    fn empty_wal(&self) -> Result<bool, StoreError>;
+
+    /// Implements [`Store::copy_wal`](super::Store::copy_wal).
+    fn copy_wal(&self) -> Result<(), StoreError>;
+}
+
+/// The connection on which the writing thread commits.
+pub(super) trait Committer: Send + 'static {
+    /// An open transaction.
+    type Tx<'c>: WriteTx
+    where
+        Self: 'c;
+
+    /// Whether the queued writes are also refused when a transaction cannot begin, because each attempt may take long.
+    const REFUSES_QUEUE: bool;
+
+    /// Begins a transaction, and takes its revision.
+    ///
+    /// # Errors
+    /// When no transaction can begin.
+    fn begin(&mut self) -> Result<Self::Tx<'_>, StoreError>;
+
+    /// Checks that a commit that has succeeded is durable.
+    ///
+    /// # Errors
+    /// When its changes may be lost.
+    fn confirm(&mut self) -> Result<(), StoreError>;
+
+    /// Records the outcome of a transaction that had changes or could not begin.
+    fn ended(&mut self, result: Result<(), &StoreError>);
+
+    /// Decides what follows a transaction that failed as a whole: waits and returns `Ok` if its writes run again;
+    /// otherwise returns the error that their callers receive.
+    fn retry(&mut self, error: StoreError) -> Result<(), StoreError>;
+
+    /// Runs after each group of writes.
+    fn after_group(&mut self);
+
+    /// Ends the connection, after the last write.
+    fn close(self);
+}
+
+/// A transaction of the writing thread.
+pub(super) trait WriteTx: Tx {
+    /// Returns a number that has grown since an earlier call if a statement has changed something or has failed in a way
+    /// that affects later statements.
+    fn changes(&self) -> u64;
+
+    /// Returns what the commit will write in addition to the changes of the statements.
+    fn effects(&mut self) -> &mut Effects;
+
+    /// Returns whether the next statement can succeed without a rollback to a savepoint.
+    fn is_sound(&self) -> bool;
+
+    /// Returns the reason if the transaction as a whole cannot be committed any more.
+    fn fault(&self) -> Option<StoreError>;
+
+    /// Writes the [`Effects`], commits, and returns the topics that the transaction touched.
+    ///
+    /// # Errors
+    /// When nothing is committed; when it is unknown whether the changes are committed.
+    fn commit(self) -> Result<Vec<Topic>, StoreError>;
+
+    /// Rolls back. An error is ignored: it means that the transaction no longer exists.
+    fn rollback(self);
+
+    /// Runs `work` and rolls back its changes.
+    ///
+    /// # Errors
+    /// When the transaction cannot continue.
+    fn rehearse<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> Result<(), StoreError>
+    where
+        Self: Sized,
+    {
+        let additions = self.effects().additions();
+        self.run("SAVEPOINT rehearsal", &[])?;
+        // The caller runs the same work again, so it also panics again.
+        let _ = catch_unwind(AssertUnwindSafe(|| work(self)));
+        self.effects().truncate_additions(additions);
+        self.run("ROLLBACK TO rehearsal", &[])?;
+        self.run("RELEASE rehearsal", &[]).map(drop)
+    }
+}
