@@ -1,0 +1,27 @@
+//! The PostgreSQL implementation of the store. Only this file and the files below it use the driver.
+//!
+//! Each store has a thread on which its connections run, a writing connection, connections for reading, and one that looks
+//! for the commits of other servers. All servers of a database are equal.
+
+mod committer;
+mod connect;
+mod engine;
+mod error;
+mod inspect;
+mod lane;
+mod migrate;
+mod password_file;
+mod revision;
+mod server;
+mod session;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod tx;
+mod url;
+mod value;
+mod wait;
+mod watch;
+
+pub(super) use engine::PgEngine;
+pub(crate) use inspect::InspectedServer;

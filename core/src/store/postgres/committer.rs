@@ -1,0 +1,219 @@
+//! The writing connection: it numbers each transaction, and finds out the outcome of a COMMIT without an answer.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::super::StoreError;
+use super::super::engine::Committer;
+use super::lane::Lane;
+use super::revision::continue_revisions;
+use super::server::Server;
+use super::session::Session;
+use super::tx::PgWriteTx;
+
+/// The time for which writes are tried again while there is no primary. Then their callers receive the error, after 30 s at
+/// most: the last attempt takes a few seconds.
+const RETRY_FOR: Duration = Duration::from_secs(25);
+/// The first and the longest pause between two attempts.
+const PAUSE: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(500)];
+
+/// Maximum time that the answer to a statement takes: a write takes milliseconds, and waits for locks for 10 s at most.
+pub(super) const ANSWER_MAX: Duration = Duration::from_secs(20);
+
+/// The key of the lock that a transaction holds while it runs alone: "tidings" as a number.
+const ALONE: i64 = 0x0074_6964_696e_6773;
+
+/// The writing connection of a database on a server.
+pub(in crate::store) struct PgCommitter {
+    server: Arc<Server>,
+    /// The connection, unless it was lost.
+    session: Option<Session>,
+    /// The lane, unless another server has taken it.
+    lane: Option<Lane>,
+    /// The begin of the current attempt.
+    attempt: Instant,
+    outage: Option<Outage>,
+    /// Whether the current group of writes was refused.
+    has_refused: bool,
+}
+
+/// The failures since the last group of writes that succeeded.
+struct Outage {
+    since: Instant,
+    pause: Duration,
+}
+
+impl PgCommitter {
+    /// Leases a lane on the primary.
+    pub(super) fn start(server: Arc<Server>, mut session: Session) -> Result<Self, StoreError> {
+        continue_revisions(&mut session, server.timeline())?;
+        let (lane, attempt) = (Some(Lane::lease(&mut session)?), Instant::now());
+        Ok(Self { server, session: Some(session), lane, attempt, outage: None, has_refused: false })
+    }
+
+    /// Returns the connection, which has a lane.
+    fn connected(&mut self) -> Result<Session, StoreError> {
+        let kept = self.session.take().filter(|session| session.lost().is_none());
+        let is_kept = kept.is_some();
+        let mut session = kept.map_or_else(|| self.connect(), Ok)?;
+        if !is_kept {
+            continue_revisions(&mut session, self.server.timeline())?;
+        }
+        if let Some(lane) = self.lane.as_mut().filter(|_| !is_kept)
+            && !lane.take_over(&mut session)?
+        {
+            self.lane = None;
+        }
+        if self.lane.is_none() {
+            self.lane = Some(Lane::lease(&mut session)?);
+        }
+        Ok(session)
+    }
+
+    fn connect(&self) -> Result<Session, StoreError> {
+        let mut session = self.server.connect()?;
+        session.limit(ANSWER_MAX);
+        Ok(session)
+    }
+
+    /// Begins a transaction that runs alone, and returns its revision; `None` if the lane has another owner.
+    fn begin_alone(&self, session: &mut Session) -> Result<Option<i64>, StoreError> {
+        let Some(lane) = &self.lane else { return Ok(None) };
+        // The lock comes before the id, so that ids grow in the order of commits.
+        session.control(&format!("BEGIN; SELECT pg_advisory_xact_lock({ALONE})"))?;
+        lane.number(session)
+    }
+
+    /// Keeps the connection for the next transaction.
+    pub(super) fn reuse(&mut self, session: Session) {
+        self.session = Some(session);
+    }
+
+    /// Commits the transaction of `session`.
+    ///
+    /// # Errors
+    /// A temporary error if nothing is committed; [`StoreError::OutcomeUnknown`] if the outcome cannot be found out.
+    pub(super) fn commit(&mut self, mut session: Session) -> Result<(), StoreError> {
+        let began = Instant::now();
+        let next = self.lane.as_ref().map_or(0, Lane::next);
+        match session.commit() {
+            Ok(true) => {
+                if let Some(lane) = &mut self.lane {
+                    lane.last = next;
+                }
+                self.reuse(session);
+                return Ok(());
+            }
+            // The server has rolled back the transaction, and says so.
+            Err(error) if session.lost().is_none() => {
+                session.roll_back();
+                self.reuse(session);
+                return Err(error);
+            }
+            // There is no answer, or the changes may not survive the primary.
+            Ok(false) | Err(_) => {}
+        }
+        drop(session);
+        self.find_outcome(next, began)
+    }
+
+    /// Finds out whether the transaction `number` of the lane was committed, whose COMMIT was sent at the time `began`.
+    ///
+    /// Taking the lane over waits for the end of the transaction, which holds the lock of its lane. Its own commit is
+    /// acknowledged only when everything before it is also on the standby that commits wait for.
+    fn find_outcome(&mut self, number: i64, began: Instant) -> Result<(), StoreError> {
+        let unknown = |cause: &str| Err(StoreError::OutcomeUnknown(cause.to_owned()));
+        let mut pause = PAUSE[0];
+        loop {
+            let Some(lane) = &mut self.lane else {
+                return unknown("another server has taken the write lane");
+            };
+            let taken = self.server.connect().and_then(|mut session| {
+                session.limit(ANSWER_MAX);
+                continue_revisions(&mut session, self.server.timeline())?;
+                let is_ours = lane.take_over(&mut session)?;
+                Ok((session, is_ours))
+            });
+            match taken {
+                Ok((session, true)) => {
+                    self.session = Some(session);
+                    let last = lane.last;
+                    if last == number {
+                        tracing::warn!("the answer to a commit was lost, and the changes are stored");
+                        return Ok(());
+                    }
+                    return Err(StoreError::Disconnected(LOST.into()));
+                }
+                Ok((_, false)) => self.lane = None,
+                Err(error) if began.elapsed() >= RETRY_FOR => return unknown(&error.to_string()),
+                Err(_) => {
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(PAUSE[1]);
+                }
+            }
+        }
+    }
+}
+
+/// The text of the error of a transaction that was not committed.
+const LOST: &str = "the changes are not stored";
+
+impl Committer for PgCommitter {
+    type Tx<'c> = PgWriteTx<'c>;
+
+    const REFUSES_QUEUE: bool = true;
+
+    fn begin(&mut self) -> Result<PgWriteTx<'_>, StoreError> {
+        self.attempt = Instant::now();
+        let mut session = self.connected()?;
+        let begun = self.begin_alone(&mut session);
+        if let Ok(Some(revision)) = begun {
+            return Ok(PgWriteTx::new(self, session, revision));
+        }
+        session.roll_back();
+        self.reuse(session);
+        begun?;
+        // The next attempt leases another lane.
+        self.lane = None;
+        Err(StoreError::Conflict("another server has taken the write lane".into()))
+    }
+
+    fn confirm(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn ended(&mut self, result: Result<(), &StoreError>) {
+        self.server.committed(result);
+    }
+
+    fn retry(&mut self, error: StoreError) -> Result<(), StoreError> {
+        if !error.is_temporary() {
+            return Err(error);
+        }
+        let begin = self.attempt;
+        let outage = self.outage.get_or_insert_with(|| Outage { since: begin, pause: PAUSE[0] });
+        if outage.since.elapsed() >= RETRY_FOR {
+            self.has_refused = true;
+            return Err(error);
+        }
+        std::thread::sleep(outage.pause);
+        outage.pause = (outage.pause * 2).min(PAUSE[1]);
+        Ok(())
+    }
+
+    fn after_group(&mut self) {
+        // While an outage goes on, each group has one attempt.
+        if !std::mem::take(&mut self.has_refused) {
+            self.outage = None;
+        }
+    }
+
+    fn close(mut self) {
+        // Without it the lane stays reserved for an hour.
+        if let (Some(mut session), Some(lane)) = (self.session.take(), self.lane.take())
+            && let Err(error) = lane.free(&mut session)
+        {
+            tracing::warn!(%error, "the write lane stays reserved");
+        }
+    }
+}

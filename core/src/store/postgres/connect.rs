@@ -1,0 +1,384 @@
+//! Connects to the servers that a URL names.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::error::DbError;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{
+    AsyncMessage, CancelToken, Client, Config, Connection, Error, SimpleQueryMessage, Socket,
+};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::error::{cause, is_end};
+use super::url::{Environment, Host, Target, Tls};
+use super::{password_file, tls};
+use crate::location::PostgresUrl;
+use crate::store::error::{ServerError, StoreError};
+
+/// The first version of PostgreSQL that is supported.
+const VERSION_MIN: u32 = 15;
+/// The time after which the next host is tried too, while the hosts before it have not answered. A server that is
+/// suspended or cut off then delays a connection to another one only by this time. A connection to a primary waits as long
+/// for a host that has a later primary.
+const STAGGER: Duration = Duration::from_millis(200);
+
+/// The advice if there is no password.
+const PASSWORD_ADVICE: &str = "set PGPASSWORD, or add a line to the file that PGPASSFILE names";
+
+/// Receives the notices and warnings of a connection, each before the answer of the statement that caused it.
+pub(in crate::store) type OnNotice = Arc<dyn Fn(&DbError) + Send + Sync>;
+
+/// Connects to the servers that a URL names.
+#[derive(Clone)]
+pub(in crate::store) struct Connector {
+    hosts: Arc<[(Host, Config)]>,
+    tls: MakeRustlsConnect,
+    names: Arc<Names>,
+    any_server: bool,
+    connect_timeout: Duration,
+    /// Why the password file is ignored.
+    ignored_file: Option<Arc<str>>,
+    /// The latest timeline of a primary. Each promotion of a standby begins a timeline.
+    timeline: Arc<AtomicU32>,
+}
+
+/// Asks a primary for its timeline.
+const TIMELINE: &str =
+    "SELECT CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_walfile_name(pg_current_wal_lsn()) END";
+
+/// What errors tell of a connection.
+struct Names {
+    user: String,
+    database: String,
+}
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::store) enum Purpose {
+    /// It needs the primary, unless the URL says `target_session_attrs=any`.
+    Write,
+    /// It takes any server.
+    Read,
+}
+
+/// Why a host gives no connection.
+enum Refusal {
+    /// Trying again does not help.
+    Final(ServerError),
+    /// The server has no free connection.
+    Crowded(ServerError),
+    /// The server does not accept writes.
+    ReadOnly,
+    /// The server accepts writes, but a standby was promoted in its place.
+    Outdated,
+    /// The host does not answer.
+    Silent(String),
+}
+
+impl Connector {
+    /// Parses the URL, and reads the password file and the trusted authorities.
+    ///
+    /// # Errors
+    /// The fault of the URL.
+    pub(in crate::store) fn new(url: &PostgresUrl) -> Result<Self, StoreError> {
+        Ok(Self::to(Target::parse(url, Environment::of_process())?)?)
+    }
+
+    fn to(target: Target) -> Result<Self, ServerError> {
+        let tls = tls::connector(&target.tls)?;
+        let mut ignored_file: Option<Arc<str>> = None;
+        let hosts = target.hosts.iter().map(|host| {
+            let password = password_of(&target, host).unwrap_or_else(|reason| {
+                ignored_file = Some(reason.into());
+                None
+            });
+            (host.clone(), config(&target, host, password))
+        });
+        let hosts = hosts.collect();
+        if let Some(reason) = &ignored_file {
+            tracing::warn!("{reason}");
+        }
+        let Target { user, database, any_server, connect_timeout, .. } = target;
+        let (names, timeline) = (Names { user, database }.into(), Arc::default());
+        Ok(Self { hosts, tls, names, any_server, connect_timeout, ignored_file, timeline })
+    }
+
+    /// Returns the latest timeline of a primary; 0 if none is known.
+    pub(in crate::store) fn timeline(&self) -> u32 {
+        self.timeline.load(Ordering::Acquire)
+    }
+
+    /// Connects to the first host that serves the purpose. If several hosts accept writes, the primary that was promoted
+    /// last counts. A task of the current runtime drives the connection until the client is dropped.
+    ///
+    /// # Errors
+    /// The most specific reason why no host gives a connection.
+    pub(in crate::store) async fn connect(
+        &self,
+        purpose: Purpose,
+        on_notice: &OnNotice,
+    ) -> Result<Client, StoreError> {
+        let mut waiting: VecDeque<usize> = (0..self.hosts.len()).collect();
+        let mut attempts = JoinSet::new();
+        let mut refusals = Vec::new();
+        let mut found: Option<(Client, u32)> = None;
+        let mut due = Instant::now();
+        loop {
+            if let Some(host) = waiting.pop_front() {
+                let (connector, on_notice) = (self.clone(), Arc::clone(on_notice));
+                attempts.spawn(async move { (host, connector.attempt(host, purpose, on_notice).await) });
+                due = Instant::now() + STAGGER;
+            }
+            let answer = if waiting.is_empty() && found.is_none() {
+                attempts.join_next().await
+            } else {
+                match tokio::time::timeout_at(due.into(), attempts.join_next()).await {
+                    Ok(answer) => answer,
+                    // Dropping the other attempts ends them.
+                    Err(_) if waiting.is_empty() => None,
+                    Err(_) => continue,
+                }
+            };
+            match answer {
+                Some(Ok((_, Ok((client, timeline))))) => {
+                    if purpose == Purpose::Read {
+                        return Ok(client);
+                    }
+                    if found.as_ref().is_none_or(|(_, other)| timeline > *other) {
+                        found = Some((client, timeline));
+                    }
+                }
+                Some(Ok((host, Err(refusal)))) => refusals.push((host, refusal)),
+                Some(Err(panic)) => return Err(StoreError::other(panic)),
+                None => {
+                    return found
+                        .map_or_else(|| Err(self.refused(refusals).into()), |(client, _)| Ok(client));
+                }
+            }
+        }
+    }
+
+    /// Requests that the server interrupts the running statement of a connection.
+    pub(in crate::store) async fn cancel(&self, token: &CancelToken) {
+        // Nothing depends on it: without an answer the statement runs to its end.
+        let _ = tokio::time::timeout(self.connect_timeout, token.cancel_query(self.tls.clone())).await;
+    }
+
+    /// Connects to a host. Returns the connection and the timeline of the primary.
+    async fn attempt(
+        &self,
+        host: usize,
+        purpose: Purpose,
+        on_notice: OnNotice,
+    ) -> Result<(Client, u32), Refusal> {
+        let attempt = tokio::time::timeout(self.connect_timeout, self.attempt_now(host, purpose, on_notice));
+        attempt.await.unwrap_or_else(|_| Err(Refusal::Silent("it does not answer".into())))
+    }
+
+    async fn attempt_now(
+        &self,
+        host: usize,
+        purpose: Purpose,
+        on_notice: OnNotice,
+    ) -> Result<(Client, u32), Refusal> {
+        let (host, config) = &self.hosts[host];
+        let connected = config.connect(self.tls.clone()).await;
+        let (client, connection) = connected.map_err(|error| self.refusal(host, config, &error))?;
+        self.check(purpose, |name| connection.parameter(name))?;
+        tokio::spawn(drive(connection, on_notice));
+        if purpose == Purpose::Read {
+            return Ok((client, 0));
+        }
+        let answer = client.simple_query(TIMELINE).await;
+        if client.is_closed() {
+            return Err(Refusal::Silent("it has closed the connection".into()));
+        }
+        // A server whose storage replicates may have no timeline: 0.
+        let timeline = answer.ok().and_then(|answer| timeline_in(&answer)).unwrap_or(0);
+        if timeline < self.timeline.fetch_max(timeline, Ordering::AcqRel) {
+            return Err(Refusal::Outdated);
+        }
+        Ok((client, timeline))
+    }
+
+    /// Checks what the server reports about itself when a connection begins.
+    fn check<'a>(
+        &self,
+        purpose: Purpose,
+        parameter: impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<(), Refusal> {
+        check_version(parameter("server_version").unwrap_or_default(), parameter("crdb_version"))
+            .map_err(Refusal::Final)?;
+        if let Some(found) = parameter("server_encoding").filter(|encoding| *encoding != "UTF8") {
+            let (database, found) = (self.names.database.clone(), found.to_owned());
+            return Err(Refusal::Final(ServerError::Encoding { database, found }));
+        }
+        // A proxy may not report these; the first write then fails.
+        let is_on = |name| parameter(name) == Some("on");
+        let is_read_only = is_on("in_hot_standby") || is_on("default_transaction_read_only");
+        if purpose == Purpose::Write && !self.any_server && is_read_only {
+            return Err(Refusal::ReadOnly);
+        }
+        Ok(())
+    }
+
+    /// Gives the error of an attempt its meaning.
+    fn refusal(&self, host: &Host, config: &Config, error: &Error) -> Refusal {
+        let Names { user, database } = &*self.names;
+        let user = user.clone();
+        let Some(answer) = error.as_db_error() else {
+            // The driver does not tell the kinds of these errors in another way.
+            return match &*error.to_string() {
+                "error performing TLS handshake" => {
+                    Refusal::Final(ServerError::Tls { host: host.to_string(), cause: cause(error) })
+                }
+                "invalid configuration" if config.get_password().is_none() => {
+                    let advice = self.ignored_file.as_deref().unwrap_or(PASSWORD_ADVICE).to_owned();
+                    Refusal::Final(ServerError::NoPassword { user, advice })
+                }
+                "invalid configuration" | "authentication error" => {
+                    Refusal::Final(ServerError::Refused { message: cause(error) })
+                }
+                _ => Refusal::Silent(cause(error)),
+            };
+        };
+        let message = answer.message().to_owned();
+        Refusal::Final(match answer.code().code() {
+            "28P01" => ServerError::WrongPassword { user },
+            "3D000" => ServerError::NoDatabase { database: database.clone() },
+            "42501" => {
+                let grant = format!("GRANT CONNECT ON DATABASE {} TO {}", quoted(database), quoted(&user));
+                ServerError::Denied { message, grant }
+            }
+            "53300" => return Refusal::Crowded(ServerError::TooManyConnections { message }),
+            code if is_end(code) => return Refusal::Silent(message),
+            _ => ServerError::Refused { message },
+        })
+    }
+
+    /// Returns the error of all hosts together: the most specific one.
+    fn refused(&self, mut refusals: Vec<(usize, Refusal)>) -> ServerError {
+        refusals.sort_by_key(|(host, _)| *host);
+        let final_one = refusals.iter().find_map(|(_, refusal)| match refusal {
+            Refusal::Final(error) => Some(error.clone()),
+            _ => None,
+        });
+        let crowded = refusals.iter().find_map(|(_, refusal)| match refusal {
+            Refusal::Crowded(error) => Some(error.clone()),
+            _ => None,
+        });
+        let hosts: Vec<String> = refusals
+            .iter()
+            .map(|(host, refusal)| {
+                let host = &self.hosts[*host].0;
+                match refusal {
+                    Refusal::Silent(cause) => format!("{host}: {cause}"),
+                    Refusal::ReadOnly => format!("{host}: it is a standby or read-only"),
+                    Refusal::Outdated => format!("{host}: another server was promoted in its place"),
+                    Refusal::Final(error) | Refusal::Crowded(error) => format!("{host}: {error}"),
+                }
+            })
+            .collect();
+        let hosts = hosts.join(", ");
+        let answers =
+            refusals.iter().any(|(_, refusal)| matches!(refusal, Refusal::ReadOnly | Refusal::Outdated));
+        final_one.or(crowded).unwrap_or(if answers {
+            ServerError::NoPrimary { hosts }
+        } else {
+            ServerError::Unreachable { hosts }
+        })
+    }
+}
+
+/// Returns the password for a host, from the URL, the environment or the password file.
+fn password_of(target: &Target, host: &Host) -> Result<Option<String>, String> {
+    match (&target.password, &target.password_file) {
+        (None, Some(path)) => password_file::password(path, host, &target.database, &target.user),
+        (password, _) => Ok(password.clone()),
+    }
+}
+
+/// Returns the driver's parameters for a host.
+fn config(target: &Target, host: &Host, password: Option<String>) -> Config {
+    let mut config = Config::new();
+    config.host(&host.name).port(host.port).user(&target.user).dbname(&target.database);
+    if let Some(address) = host.address {
+        config.hostaddr(address);
+    }
+    if let Some(password) = password {
+        config.password(password);
+    }
+    config.ssl_mode(match target.tls {
+        // As in libpq, a socket never uses TLS.
+        _ if host.is_socket() => SslMode::Disable,
+        Tls::Off => SslMode::Disable,
+        Tls::Preferred => SslMode::Prefer,
+        Tls::Required | Tls::Authority(_) | Tls::Full(_) => SslMode::Require,
+    });
+    config.application_name(&target.application_name).channel_binding(target.channel_binding);
+    config.connect_timeout(target.connect_timeout).tcp_user_timeout(target.tcp_user_timeout);
+    config.keepalives(target.keepalives.is_some());
+    if let Some(keepalives) = target.keepalives {
+        config.keepalives_idle(keepalives.idle).keepalives_interval(keepalives.interval);
+        config.keepalives_retries(keepalives.count);
+    }
+    if let Some(options) = &target.options {
+        config.options(options);
+    }
+    config
+}
+
+/// Returns the timeline in the answer to [`TIMELINE`]: the first eight digits of the name of a file.
+fn timeline_in(answer: &[SimpleQueryMessage]) -> Option<u32> {
+    let name = answer.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    })?;
+    u32::from_str_radix(name.get(..8)?, 16).ok()
+}
+
+/// Drives a connection until its client is dropped or it fails; the client then gets the failure as its next answer.
+async fn drive(
+    mut connection: Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>,
+    on_notice: OnNotice,
+) {
+    while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+        match message {
+            Ok(AsyncMessage::Notice(notice)) => on_notice(&notice),
+            Ok(_) => {}
+            Err(error) => {
+                tracing::debug!(cause = cause(&error), "the connection to the database server ended");
+                return;
+            }
+        }
+    }
+}
+
+/// Checks the version that a server reports, such as `15.18 (Debian 15.18-0+deb12u1)` or `16beta1`. `cockroach` is the
+/// version of a `CockroachDB` server.
+fn check_version(version: &str, cockroach: Option<&str>) -> Result<(), ServerError> {
+    if let Some(found) = cockroach {
+        return Err(ServerError::NotPostgres { found: found.to_owned() });
+    }
+    let major: String = version.chars().take_while(char::is_ascii_digit).collect();
+    match major.parse::<u32>() {
+        Err(_) if version.is_empty() => Err(ServerError::NotPostgres { found: "of an unknown kind".into() }),
+        Err(_) => Err(ServerError::NotPostgres { found: version.to_owned() }),
+        Ok(major) if major < VERSION_MIN => Err(ServerError::TooOld { found: version.to_owned() }),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Returns a name as SQL writes it.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests;

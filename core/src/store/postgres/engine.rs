@@ -1,0 +1,114 @@
+//! The store's engine over a database on a PostgreSQL server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::engine::Engine;
+use super::super::pool::{Lease, Pool};
+use super::super::watch::{Versions, Watcher};
+use super::super::{StoreError, Tx};
+use super::committer::{self, PgCommitter};
+use super::connect::Connector;
+use super::migrate::migrate;
+use super::server::Server;
+use super::session::Session;
+use super::tx::ReadTx;
+use super::watch::ServerWatch;
+use crate::location::PostgresUrl;
+
+/// Maximum number of concurrent reads; further reads wait for a connection. Half of them may be long.
+const READERS: usize = 16;
+
+/// An open database on a server, except for its writing connection.
+pub(in crate::store) struct PgEngine {
+    pool: Pool<Session>,
+    _watcher: Watcher,
+    server: Arc<Server>,
+}
+
+impl PgEngine {
+    /// Opens a database: creates the schema if there is none, and updates an older one.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses, or the schema belongs to another or a newer program.
+    pub(in crate::store) fn open(
+        url: &PostgresUrl,
+        versions: &Arc<Versions>,
+    ) -> Result<(Self, PgCommitter), StoreError> {
+        let server = Server::new(Connector::new(url)?)?;
+        let mut session = server.connect()?;
+        migrate(&mut session)?;
+        let watch = ServerWatch::new(Arc::clone(&server), versions)?;
+        session.limit(committer::ANSWER_MAX);
+        let committer = PgCommitter::start(Arc::clone(&server), session)?;
+        let watcher = Watcher::start(Arc::clone(versions), watch)?;
+        Ok((Self { pool: Pool::new(READERS), _watcher: watcher, server }, committer))
+    }
+
+    /// Borrows a connection that is not known to be lost.
+    fn lease(&self) -> Result<Lease<'_, Session>, StoreError> {
+        loop {
+            let mut lease = self.pool.lease(|| true, || self.server.connect_if_reachable())?;
+            if lease.connection().lost().is_none() {
+                return Ok(lease);
+            }
+            lease.close();
+        }
+    }
+}
+
+impl Engine for PgEngine {
+    fn read(&self, limit: Option<Duration>, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError> {
+        let _long = limit.map(|_| self.pool.begin_long());
+        let mut attempts = 0;
+        let mut lease = loop {
+            let mut lease = self.lease()?;
+            attempts += 1;
+            // A connection that was lost while it was idle shows it only now.
+            match ReadTx::begin(lease.connection(), limit) {
+                Ok(mut tx) => {
+                    work(&mut tx);
+                    tx.end();
+                    break lease;
+                }
+                Err(error) if error.is_temporary() && attempts <= READERS => lease.close(),
+                Err(error) => return Err(error),
+            }
+        };
+        if lease.connection().lost().is_some() {
+            lease.close();
+        }
+        Ok(())
+    }
+
+    /// A read waits for the network, which it must not do on a thread of an asynchronous program.
+    fn can_read_now(&self) -> bool {
+        false
+    }
+
+    fn writable(&self) -> Result<(), StoreError> {
+        self.server.writable()
+    }
+
+    fn failures(&self) -> u64 {
+        self.server.failures()
+    }
+
+    /// The size when it was last measured, because asking the server for it takes time.
+    fn database_bytes(&self) -> u64 {
+        self.server.bytes()
+    }
+
+    fn wal_bytes(&self) -> u64 {
+        0
+    }
+
+    /// What must leave no trace is in an unlogged table.
+    fn empty_wal(&self) -> Result<bool, StoreError> {
+        Ok(true)
+    }
+
+    fn copy_wal(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! Access to a whole database on a server, for [`crate::check`].
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::super::engine::{Committer as _, WriteTx as _};
+use super::super::inspect::Inspected;
+use super::super::{ServerError, StoreError, Tx, is_replaying};
+use super::committer::PgCommitter;
+use super::connect::{Connector, Purpose};
+use super::migrate::{self, Schema};
+use super::server::{Interrupts, Server};
+use super::session::Session;
+use super::tx::ReadTx;
+use crate::cancel::CancelFlag;
+use crate::location::PostgresUrl;
+
+/// Connections for checking and repairing a whole database on a server.
+pub(crate) struct InspectedServer {
+    /// The connection that reads.
+    session: RefCell<Session>,
+    _interrupts: Interrupts,
+    stop: CancelFlag,
+    schema: Schema,
+    /// The connection that writes; `None` for a check.
+    committer: RefCell<Option<PgCommitter>>,
+    // Declared last: the connections run on its thread.
+    _server: Arc<Server>,
+}
+
+impl InspectedServer {
+    /// Opens the existing database of a URL for checking, without changing it: on a standby if there is no primary.
+    /// Statements end when `stop` is requested.
+    ///
+    /// # Errors
+    /// When no server can be reached or it refuses; when the database has no tables, or those of another program.
+    pub(crate) fn open(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
+        let server = Server::new(Connector::new(url)?)?;
+        let session = match server.connect() {
+            Err(StoreError::Server(ServerError::NoPrimary { .. })) => server.connect_for(Purpose::Read),
+            connected => connected,
+        };
+        Self::with(server, session?, stop)
+    }
+
+    /// Opens the existing database of a URL for repair, and updates an older schema. Reads end when `stop` is requested.
+    ///
+    /// # Errors
+    /// The errors of [`InspectedServer::open`]; when there is no primary; when the schema is newer than the program's.
+    pub(crate) fn open_for_repair(url: &PostgresUrl, stop: &CancelFlag) -> Result<Self, StoreError> {
+        let server = Server::new(Connector::new(url)?)?;
+        let inspected = Self::with(Arc::clone(&server), server.connect()?, stop)?;
+        let mut session = server.connect()?;
+        migrate::migrate(&mut session)?;
+        let committer = PgCommitter::start(server, session)?;
+        Ok(Self { committer: RefCell::new(Some(committer)), ..inspected })
+    }
+
+    fn with(server: Arc<Server>, mut session: Session, stop: &CancelFlag) -> Result<Self, StoreError> {
+        session.allow_long_statements()?;
+        let schema = migrate::existing(&mut session)?;
+        let interrupts = server.interrupts(&session, stop);
+        Ok(Self {
+            session: RefCell::new(session),
+            _interrupts: interrupts,
+            stop: stop.clone(),
+            schema,
+            committer: RefCell::new(None),
+            _server: server,
+        })
+    }
+
+    /// Returns the version of the schema, and the newest version that this program supports.
+    pub(crate) fn schema_versions(&self) -> (i64, i64) {
+        (self.schema.found, self.schema.known)
+    }
+
+    /// Frees the write lane.
+    pub(crate) fn close(self) {
+        if let Some(committer) = self.committer.take() {
+            committer.close();
+        }
+    }
+}
+
+impl Inspected for InspectedServer {
+    fn read_with(&self, work: &mut dyn FnMut(&mut dyn Tx)) -> Result<(), StoreError> {
+        if self.stop.is_set() {
+            return Err(StoreError::Interrupted);
+        }
+        let mut session = self.session.borrow_mut();
+        if let Some(error) = session.lost() {
+            return Err(error);
+        }
+        let mut tx = ReadTx::begin(&mut session, None)?;
+        work(&mut tx);
+        tx.end();
+        Ok(())
+    }
+
+    fn write_with(&self, work: &mut dyn FnMut(&mut dyn Tx) -> bool) -> Result<(), StoreError> {
+        let mut committer = self.committer.borrow_mut();
+        let committer = committer.as_mut().expect("only repairs write");
+        while let Err(error) = try_to_write(committer, work) {
+            committer.ended(Err(&error));
+            committer.retry(error)?;
+        }
+        committer.ended(Ok(()));
+        committer.after_group();
+        Ok(())
+    }
+}
+
+/// Runs `work` in a transaction. If it fails as a whole, nothing is committed.
+fn try_to_write(
+    committer: &mut PgCommitter,
+    work: &mut dyn FnMut(&mut dyn Tx) -> bool,
+) -> Result<(), StoreError> {
+    let mut tx = committer.begin()?;
+    if is_replaying()
+        && let Err(error) = tx.rehearse(|tx| work(tx))
+    {
+        tx.rollback();
+        return Err(error);
+    }
+    let keep = work(&mut tx);
+    match tx.fault() {
+        None if keep => tx.commit().map(drop),
+        fault => {
+            tx.rollback();
+            fault.map_or(Ok(()), Err)
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The database server: connections to it, and whether it takes writes.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_postgres::error::Severity;
+
+use super::super::StoreError;
+use super::connect::{Connector, OnNotice, Purpose};
+use super::session::Session;
+use super::wait::{ANSWER_MAX, Driver, Waiter, wait};
+use crate::cancel::CancelFlag;
+
+/// Maximum time for a connection to any of the hosts.
+const CONNECT_MAX: Duration = Duration::from_secs(15);
+
+/// Maximum time for the settings of a new connection.
+const SETUP_MAX: Duration = Duration::from_secs(5);
+/// The time between two looks for a requested stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What each connection sets first. It limits the time for which a server that was suspended, or whose network failed,
+/// keeps the locks of its transaction, and the time that a transaction waits for them. Compiling a statement that takes
+/// milliseconds can take seconds.
+const SETTINGS: &str = "SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '10s';
+    SET default_transaction_isolation = 'read committed'; SET client_min_messages = 'warning';
+    SET jit = off; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 5";
+
+/// The database server, shared by the connections of a store.
+pub(super) struct Server {
+    connector: Connector,
+    state: Mutex<State>,
+    /// Number of failed commits.
+    failures: AtomicU64,
+    /// The generation of new connections: grows when all connections count as lost.
+    generation: watch::Sender<u64>,
+    /// The size of the database in bytes when it was last measured.
+    bytes: AtomicU64,
+    // Declared last: the connections run on it.
+    driver: Driver,
+}
+
+/// The task that interrupts the statements of a connection. Dropping it ends it.
+pub(super) struct Interrupts(JoinHandle<()>);
+
+impl Drop for Interrupts {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[derive(Default)]
+struct State {
+    /// Why the last look found no primary.
+    unreachable: Option<StoreError>,
+    /// Why the last commit failed.
+    failing: Option<StoreError>,
+    /// The timeline of the latest connection: grows when a standby is promoted. 0 before the first one.
+    timeline: u32,
+}
+
+impl Server {
+    pub(super) fn new(connector: Connector) -> Result<Arc<Self>, StoreError> {
+        let driver = Driver::start()?;
+        Ok(Arc::new(Self {
+            connector,
+            state: Mutex::default(),
+            failures: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            generation: watch::Sender::new(0),
+            driver,
+        }))
+    }
+
+    /// Connects to the primary.
+    pub(super) fn connect(&self) -> Result<Session, StoreError> {
+        self.connect_for(Purpose::Write)
+    }
+
+    /// Connects to a server that serves the purpose.
+    pub(super) fn connect_for(&self, purpose: Purpose) -> Result<Session, StoreError> {
+        let driver = self.driver.handle();
+        let warned = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&warned);
+        let on_notice: OnNotice = Arc::new(move |notice| {
+            if notice.parsed_severity() == Some(Severity::Warning) {
+                tracing::warn!("the database server warns: {}", notice.message());
+                flag.store(true, Ordering::Release);
+            }
+        });
+        let connected = wait(&driver, CONNECT_MAX, self.connector.connect(purpose, &on_notice));
+        let client =
+            connected.ok_or_else(|| StoreError::Disconnected("no host answers in time".into()))??;
+        self.follow(self.connector.timeline());
+        let mut session = Session::new(client, Waiter::new(driver, self.generation.subscribe()), warned);
+        session.limit(SETUP_MAX);
+        session.control(SETTINGS)?;
+        session.limit(ANSWER_MAX);
+        Ok(session)
+    }
+
+    /// Returns the timeline of the latest connection.
+    pub(super) fn timeline(&self) -> u32 {
+        self.state().timeline
+    }
+
+    /// Gives up all connections if a standby was promoted since the latest one: an earlier primary that comes back would
+    /// answer with old data.
+    fn follow(&self, timeline: u32) {
+        let before = {
+            let mut state = self.state();
+            let after = state.timeline.max(timeline);
+            std::mem::replace(&mut state.timeline, after)
+        };
+        if before != 0 && timeline > before {
+            tracing::warn!(timeline, "there is a new primary");
+            self.abandon();
+        }
+    }
+
+    /// Gives up all connections. Statements that wait for an answer fail.
+    pub(super) fn abandon(&self) {
+        self.generation.send_modify(|generation| *generation += 1);
+    }
+
+    /// Does the same as [`Server::connect`], but fails at once while the watching thread finds no primary.
+    pub(super) fn connect_if_reachable(&self) -> Result<Session, StoreError> {
+        let unreachable = self.state().unreachable.clone();
+        unreachable.map_or_else(|| self.connect(), Err)
+    }
+
+    /// Interrupts the statements of `session` from the time when `stop` is requested.
+    pub(super) fn interrupts(&self, session: &Session, stop: &CancelFlag) -> Interrupts {
+        let (connector, token, stop) = (self.connector.clone(), session.cancel_token(), stop.clone());
+        Interrupts(self.driver.handle().spawn(async move {
+            loop {
+                tokio::time::sleep(LOOK_EVERY).await;
+                if stop.is_set() {
+                    // Between two statements a request has no effect, so it is repeated.
+                    connector.cancel(&token).await;
+                }
+            }
+        }))
+    }
+
+    /// Records whether the primary can be reached.
+    pub(super) fn looked(&self, result: Result<(), &StoreError>) {
+        let mut state = self.state();
+        match (result, &state.unreachable) {
+            (Err(error), None) => tracing::error!("there is no primary to write to: {error}"),
+            (Ok(()), Some(_)) => tracing::warn!("the primary can be reached again"),
+            _ => {}
+        }
+        state.unreachable = result.err().cloned();
+    }
+
+    /// Records the outcome of a commit.
+    pub(super) fn committed(&self, result: Result<(), &StoreError>) {
+        let mut state = self.state();
+        match (result, &state.failing) {
+            (Err(error), None) => tracing::error!("writes fail: {error}"),
+            (Ok(()), Some(_)) => tracing::warn!("writes succeed again"),
+            _ => {}
+        }
+        if result.is_err() {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+        }
+        // Other errors are those of a statement, and say nothing of the server.
+        state.failing =
+            result.err().filter(|error| error.is_temporary() || matches!(error, StoreError::Full)).cloned();
+    }
+
+    /// Returns whether the last commit failed, so that a trial commit tells whether the next one would.
+    pub(super) fn is_failing(&self) -> bool {
+        self.state().failing.is_some()
+    }
+
+    /// Implements [`Store::writable`](crate::store::Store::writable).
+    pub(super) fn writable(&self) -> Result<(), StoreError> {
+        let state = self.state();
+        state.unreachable.as_ref().or(state.failing.as_ref()).map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Returns the number of failed commits.
+    pub(super) fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
+    }
+
+    /// Records the size of the database in bytes.
+    pub(super) fn measured(&self, bytes: u64) {
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Returns the size of the database in bytes when it was last measured; 0 before.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,212 @@
+//! Transactions.
+
+use std::time::{Duration, Instant};
+
+use super::super::effects::Effects;
+use super::super::engine::WriteTx;
+use super::super::value::{Arg, Row};
+use super::super::{Dialect, StoreError, Topic, Tx};
+use super::committer::PgCommitter;
+use super::session::Session;
+
+/// A transaction that reads one snapshot.
+pub(super) struct ReadTx<'c> {
+    session: &'c mut Session,
+    /// The horizon of the snapshot, once read.
+    horizon: Option<i64>,
+    /// The end of a limited read.
+    until: Option<Instant>,
+}
+
+impl<'c> ReadTx<'c> {
+    /// Begins a transaction whose statements end after `limit`.
+    pub(super) fn begin(session: &'c mut Session, limit: Option<Duration>) -> Result<Self, StoreError> {
+        const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        match limit {
+            None => session.control(BEGIN)?,
+            Some(limit) => {
+                let limit = limit.as_millis().max(1);
+                session.control(&format!("{BEGIN}; SET LOCAL statement_timeout = {limit}"))?
+            }
+        };
+        Ok(Self { session, horizon: None, until: limit.map(|limit| Instant::now() + limit) })
+    }
+
+    /// Ends the transaction.
+    pub(super) fn end(self) {
+        self.session.roll_back();
+    }
+
+    /// Checks that the time of a limited read is not over.
+    fn check_time(&self) -> Result<(), StoreError> {
+        if self.until.is_some_and(|until| Instant::now() >= until) {
+            return Err(StoreError::Overloaded);
+        }
+        Ok(())
+    }
+
+    /// Converts the error of a statement: past the time limit an interruption means overload.
+    fn meaning_of(&self, error: StoreError) -> StoreError {
+        match error {
+            StoreError::Interrupted if self.until.is_some() => StoreError::Overloaded,
+            error => error,
+        }
+    }
+}
+
+impl Tx for ReadTx<'_> {
+    fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+        rows(self, sql, args)
+    }
+
+    fn for_each(
+        &mut self,
+        sql: &str,
+        args: &[Arg<'_>],
+        each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.check_time()?;
+        self.session.for_each(sql, args, each).map_err(|error| self.meaning_of(error))
+    }
+
+    fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
+        self.check_time()?;
+        self.session.run(sql, args).map_err(|error| self.meaning_of(error))
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn revision(&self) -> i64 {
+        0
+    }
+
+    fn horizon(&mut self) -> Result<i64, StoreError> {
+        if let Some(horizon) = self.horizon {
+            return Ok(horizon);
+        }
+        let horizon = horizon(self)?;
+        Ok(*self.horizon.insert(horizon))
+    }
+
+    // A transaction that reads changes nothing, so these have no effect.
+    fn touch(&mut self, _: Topic) {}
+    fn count(&mut self, _: i64, _: Option<i64>, _: i64) {}
+    fn count_on(&mut self, _: i64, _: i64, _: i64) {}
+}
+
+/// A transaction of the writing thread.
+pub(in crate::store) struct PgWriteTx<'c> {
+    committer: &'c mut PgCommitter,
+    session: Session,
+    revision: i64,
+    effects: Effects,
+}
+
+impl<'c> PgWriteTx<'c> {
+    /// Wraps a transaction that has begun.
+    pub(super) fn new(committer: &'c mut PgCommitter, session: Session, revision: i64) -> Self {
+        Self { committer, session, revision, effects: Effects::default() }
+    }
+}
+
+impl Tx for PgWriteTx<'_> {
+    fn rows(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+        rows(self, sql, args)
+    }
+
+    fn for_each(
+        &mut self,
+        sql: &str,
+        args: &[Arg<'_>],
+        each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.session.for_each(sql, args, each)
+    }
+
+    fn run(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<u64, StoreError> {
+        self.session.run(sql, args)
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    fn revision(&self) -> i64 {
+        self.revision
+    }
+
+    /// Each statement has a snapshot of its own. All of them see the revision of this transaction.
+    fn horizon(&mut self) -> Result<i64, StoreError> {
+        horizon(self)
+    }
+
+    fn touch(&mut self, topic: Topic) {
+        self.effects.touch(topic);
+    }
+
+    fn count(&mut self, counter: i64, day: Option<i64>, n: i64) {
+        self.effects.count(counter, day, n);
+    }
+
+    fn count_on(&mut self, counter: i64, day: i64, n: i64) {
+        self.effects.count_on(counter, day, n);
+    }
+}
+
+impl WriteTx for PgWriteTx<'_> {
+    fn changes(&self) -> u64 {
+        self.session.changes()
+    }
+
+    fn effects(&mut self) -> &mut Effects {
+        &mut self.effects
+    }
+
+    fn is_sound(&self) -> bool {
+        self.session.is_sound()
+    }
+
+    fn fault(&self) -> Option<StoreError> {
+        self.session.lost()
+    }
+
+    fn commit(mut self) -> Result<Vec<Topic>, StoreError> {
+        let touched = match std::mem::take(&mut self.effects).write(&mut self) {
+            Ok(touched) => touched,
+            Err(error) => {
+                self.rollback();
+                return Err(error);
+            }
+        };
+        self.committer.commit(self.session).map(|()| touched)
+    }
+
+    fn rollback(mut self) {
+        if self.session.lost().is_none() {
+            self.session.roll_back();
+            self.committer.reuse(self.session);
+        }
+    }
+}
+
+/// Returns the rows of a statement.
+fn rows(tx: &mut dyn Tx, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreError> {
+    let mut found = Vec::new();
+    tx.for_each(sql, args, &mut |row| {
+        let columns = row.0.len();
+        found.push(Row(std::mem::replace(&mut row.0, Vec::with_capacity(columns))));
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Returns the revision of the last commit that the snapshot sees.
+///
+/// All work runs alone, so revisions are committed in their order, and nothing can become visible up to this one later. The
+/// oldest running transaction (`xmin`) would not do: it may belong to another database of the same server, and run for
+/// hours, in which time no cache would be complete.
+fn horizon(tx: &mut dyn Tx) -> Result<i64, StoreError> {
+    tx.one("SELECT coalesce(max(revision), 0) FROM lane", &[])?.take(0)
+}

@@ -1,0 +1,125 @@
+//! Watching a database on a server: commits of other servers, and whether the primary takes writes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::watch::{TRY_EVERY, Versions, Watch, publish};
+use super::super::{ServerError, StoreError, Tx as _};
+use super::server::Server;
+use super::session::Session;
+use super::tx::ReadTx;
+
+/// The number of looks between two deletions of outdated versions: one minute.
+const PRUNE_EVERY: u32 = 300;
+
+/// Maximum time for the answer to a look, which takes milliseconds. A server that takes longer counts as lost: it may be
+/// suspended, and its other connections would wait for their answers for minutes.
+const LOOK_MAX: Duration = Duration::from_secs(5);
+/// The number of looks between two measurements of the database's size: one minute.
+const MEASURE_EVERY: u32 = 300;
+
+/// Looks for changes on a connection of its own.
+pub(super) struct ServerWatch {
+    server: Arc<Server>,
+    /// The connection, unless it was lost.
+    session: Option<Session>,
+    /// The number of looks.
+    looks: u32,
+}
+
+impl ServerWatch {
+    /// Publishes the current versions, and measures the database.
+    pub(super) fn new(server: Arc<Server>, versions: &Versions) -> Result<Self, StoreError> {
+        let mut watch = Self { session: None, server, looks: 0 };
+        watch.look_for_commits(versions)?;
+        if let Some(session) = &mut watch.session {
+            watch.server.measured(size(session)?);
+        }
+        Ok(watch)
+    }
+
+    /// Publishes the commits of other servers.
+    fn look_for_commits(&mut self, versions: &Versions) -> Result<(), StoreError> {
+        let mut session = match self.session.take().filter(|session| session.lost().is_none()) {
+            Some(session) => session,
+            None => self.server.connect()?,
+        };
+        session.limit(LOOK_MAX);
+        let looked = look(&mut session, versions);
+        if session.is_silent() {
+            self.server.abandon();
+        }
+        looked?;
+        self.session = Some(session);
+        Ok(())
+    }
+
+    /// Deletes outdated versions, measures the database, and tries to write while writes fail.
+    fn maintain(&mut self) -> Result<(), StoreError> {
+        let Some(mut session) = self.session.take() else { return Ok(()) };
+        if self.looks.is_multiple_of(PRUNE_EVERY) {
+            prune(&mut session)?;
+        }
+        if self.looks.is_multiple_of(MEASURE_EVERY) {
+            self.server.measured(size(&mut session)?);
+        }
+        if self.looks.is_multiple_of(TRY_EVERY) && self.server.is_failing() {
+            try_to_write(&mut session)?;
+            self.server.committed(Ok(()));
+        }
+        self.session = Some(session);
+        Ok(())
+    }
+}
+
+impl Watch for ServerWatch {
+    fn look(&mut self, versions: &Versions) {
+        self.looks = self.looks.wrapping_add(1);
+        let looked = self.look_for_commits(versions);
+        self.server.looked(looked.as_ref().map(drop));
+        if let Err(error) = self.maintain() {
+            tracing::debug!(%error, "the watching thread cannot write");
+        }
+    }
+}
+
+/// Publishes the commits of other servers.
+fn look(session: &mut Session, versions: &Versions) -> Result<(), StoreError> {
+    let mut tx = ReadTx::begin(session, None)?;
+    // Behind a proxy, the connection may be one to a standby.
+    let is_standby: bool = tx.one("SELECT pg_is_in_recovery()", &[])?.take(0)?;
+    if is_standby {
+        return Err(ServerError::NoPrimary { hosts: String::from("the server became a standby") }.into());
+    }
+    publish(&mut tx, versions)?;
+    tx.end();
+    Ok(())
+}
+
+/// Returns the size of the database in bytes.
+fn size(session: &mut Session) -> Result<u64, StoreError> {
+    let mut bytes = 0_i64;
+    session.for_each("SELECT pg_database_size(current_database())", &[], &mut |row| {
+        bytes = row.take(0)?;
+        Ok(())
+    })?;
+    Ok(bytes.unsigned_abs())
+}
+
+/// Deletes the versions of topics that later ones have replaced.
+fn prune(session: &mut Session) -> Result<(), StoreError> {
+    let sql =
+        "DELETE FROM touched t USING (SELECT topic, max(revision) AS revision FROM touched GROUP BY topic) l
+               WHERE t.topic = l.topic AND t.revision < l.revision";
+    session.run(sql, &[]).map(drop)
+}
+
+/// Commits a change of nothing, to find out whether writes succeed again while no caller writes.
+fn try_to_write(session: &mut Session) -> Result<(), StoreError> {
+    session.control("BEGIN; UPDATE revision_base SET base = base")?;
+    if session.commit()? {
+        Ok(())
+    } else {
+        Err(StoreError::Conflict("a commit did not wait for its standby".into()))
+    }
+}
