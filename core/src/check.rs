@@ -15,12 +15,19 @@ pub use crate::cancel::CancelFlag;
 use crate::clock::Clock;
 use crate::config;
 use crate::error::{Error, Result};
-use crate::files;
+use crate::location::Location;
 use crate::post::recount as posts;
-use crate::store::inspect::Inspected;
-use crate::store::{SCHEMA_VERSION, StoreError};
+#[cfg(not(feature = "postgres"))]
+use crate::store::ServerError;
+use crate::store::StoreError;
+#[cfg(feature = "postgres")]
+use crate::store::inspect::InspectedServer;
+use crate::store::inspect::{Inspected, InspectedFile};
 
+mod file;
 mod place;
+#[cfg(feature = "postgres")]
+mod server;
 #[cfg(test)]
 mod tests;
 
@@ -87,6 +94,7 @@ impl Check {
 }
 
 const INTEGRITY: &str = "integrity";
+const FOREIGN_KEYS: &str = "foreign_keys";
 
 /// The inputs of a check besides the database.
 #[derive(Clone, Debug)]
@@ -111,9 +119,20 @@ struct Derived {
     /// The detail of a check that passed.
     right: &'static str,
     /// Returns the faults.
-    wrong: fn(&Inspected, &Context<'_>) -> Result<Vec<String>>,
+    wrong: fn(&dyn Inspected, &Context<'_>) -> Result<Vec<String>>,
     /// Recomputes the rows.
-    repair: fn(&Inspected, &Context<'_>) -> Result<()>,
+    repair: fn(&dyn Inspected, &Context<'_>) -> Result<()>,
+}
+
+impl Derived {
+    /// Returns the result of a check that has found these faults.
+    fn result(&self, wrong: &[String]) -> Check {
+        if wrong.is_empty() {
+            return Check::new(self.name, true, self.right);
+        }
+        let fault = format!("{} wrong: {}", wrong.len(), first_few(wrong));
+        Check::failed(self.name, &fault, Remedy::Repair)
+    }
 }
 
 /// All kinds in the order of repair. The rows of a kind may depend on rows of the kinds before it.
@@ -174,93 +193,91 @@ const DERIVED: [Derived; 9] = [
     },
 ];
 
-/// Checks the database at `database` and the file with the key that signs tokens. Calls `progress` with the name of
-/// each check before it runs.
+/// Checks the database at `location`, a path or the URL of a PostgreSQL database, and the file with the key that signs
+/// tokens. Calls `progress` with the name of each check before it runs. Creates nothing.
 ///
 /// # Errors
-/// When there is no database, it belongs to another program, or `stop` is requested.
+/// When there is no database, it belongs to another program, or `stop` is requested; when the server cannot be used.
 pub fn check(
     _: Operator,
-    database: &Path,
+    location: impl Into<Location>,
     context: &Context<'_>,
     progress: &mut dyn FnMut(&'static str),
     stop: &CancelFlag,
 ) -> Result<Checks> {
-    std::fs::metadata(database).map_err(|cause| StoreError::Other(std::sync::Arc::new(cause)))?;
-    let mut checks = Vec::new();
-    let mut bytes = None;
-    progress(INTEGRITY);
-    match Inspected::open(database, stop) {
-        Err(error @ (StoreError::Foreign | StoreError::Interrupted)) => return Err(error.into()),
-        Err(error @ StoreError::Emptied { .. }) => {
-            // The text of the error ends with the remedy.
-            let remedy = Some(Remedy::Restore);
-            checks.push(Check { remedy, ..Check::new(INTEGRITY, false, error.to_string()) });
-        }
-        // The check itself needs disk space, so this failure does not indicate a fault of the database.
-        Err(error) if !matches!(error, StoreError::Damaged(_)) && files::is_full(database) => {
-            let what = format!("cannot be checked because the disk is full ({error}); free some space");
-            checks.push(Check::new(INTEGRITY, false, what));
-        }
-        Err(error) => checks.push(damaged(&error.to_string())),
-        Ok(inspected) => {
-            bytes = inspected.bytes().ok();
-            check_content(&inspected, context, &mut checks, progress, stop)?;
-        }
+    let mut run = Run { context, checks: Vec::new(), progress, stop };
+    match location.into() {
+        Location::File(path) => file::check(&mut run, &path)?,
+        #[cfg(feature = "postgres")]
+        location @ Location::Postgres(_) => server::check(&mut run, &location)?,
+        #[cfg(not(feature = "postgres"))]
+        Location::Postgres(_) => return Err(StoreError::from(ServerError::NotBuilt).into()),
     }
-    progress("place");
-    checks.extend(place::look(database, context.key, bytes));
-    Ok(Checks { checks })
+    Ok(Checks { checks: run.checks })
 }
 
-fn damaged(fault: &str) -> Check {
-    Check::failed(INTEGRITY, fault, Remedy::Restore)
+/// A check of a database while it runs.
+struct Run<'r> {
+    context: &'r Context<'r>,
+    /// The results so far.
+    checks: Vec<Check>,
+    progress: &'r mut dyn FnMut(&'static str),
+    stop: &'r CancelFlag,
 }
 
-/// Checks the content of the database.
-fn check_content(
-    database: &Inspected,
-    context: &Context<'_>,
-    checks: &mut Vec<Check>,
-    progress: &mut dyn FnMut(&'static str),
-    stop: &CancelFlag,
-) -> Result<()> {
-    checks.push(match database.integrity() {
-        Err(StoreError::Interrupted) => return Err(StoreError::Interrupted.into()),
-        Err(error) => damaged(&error.to_string()),
-        Ok(faults) if faults.is_empty() => Check::new(INTEGRITY, true, "SQLite finds no fault"),
-        Ok(faults) if faults.iter().all(|fault| fault.contains("post_index")) => {
-            // SQLite reports a fault of the search index as a fault of the file.
-            Check::failed(INTEGRITY, &faults.join("; "), Remedy::Repair)
+impl Run<'_> {
+    /// Reports that a check begins.
+    fn begin(&mut self, name: &'static str) {
+        (self.progress)(name);
+    }
+
+    fn add(&mut self, check: Check) {
+        self.checks.push(check);
+    }
+
+    /// Adds the result of a check, or that it cannot read the database.
+    ///
+    /// # Errors
+    /// When the check was stopped.
+    fn add_read(&mut self, name: &'static str, check: Result<Check>) -> Result<()> {
+        match check {
+            Err(error) if self.stop.is_set() => return Err(error),
+            check => self.add(check.unwrap_or_else(|error| unreadable(name, &error))),
         }
-        Ok(faults) => damaged(&faults.join("; ")),
-    });
-    progress("foreign_keys");
-    checks.push(foreign_keys(database));
-    let version = database.schema_version()?;
-    for derived in &DERIVED {
-        // Other versions of the schema have other tables.
-        if version != SCHEMA_VERSION {
-            break;
-        }
-        progress(derived.name);
-        checks.push(match (derived.wrong)(database, context) {
-            Ok(wrong) if wrong.is_empty() => Check::new(derived.name, true, derived.right),
-            Ok(wrong) => {
-                let fault = format!("{} wrong: {}", wrong.len(), first_few(&wrong));
-                Check::failed(derived.name, &fault, Remedy::Repair)
-            }
-            Err(error) => {
-                if stop.is_set() {
-                    return Err(error);
-                }
-                unreadable(derived.name, &error)
+        Ok(())
+    }
+
+    /// Adds the check of the references, given the numbers of rows by table whose reference has no row. `failed` adds the
+    /// remedy to a fault.
+    fn add_references(
+        &mut self,
+        dangling: Result<Vec<(String, u64)>, StoreError>,
+        failed: impl FnOnce(&str) -> Check,
+    ) {
+        let name = FOREIGN_KEYS;
+        self.add(match dangling {
+            Err(error) => unreadable(name, &error.into()),
+            Ok(tables) if tables.is_empty() => Check::new(name, true, "every reference has its row"),
+            Ok(tables) => {
+                let tables: Vec<String> =
+                    tables.iter().map(|(table, rows)| format!("{rows} of {table}")).collect();
+                failed(&format!("rows whose reference has no row: {}", tables.join(", ")))
             }
         });
     }
-    checks.push(schema(version));
-    checks.push(journal(database));
-    Ok(())
+
+    /// Checks the derived rows and the version of the schema, which is `found`; this program supports `known`.
+    fn check_rows(&mut self, database: &dyn Inspected, (found, known): (i64, i64)) -> Result<()> {
+        // Other versions of the schema have other tables.
+        let supported = DERIVED.iter().filter(|_| found == known);
+        for derived in supported {
+            self.begin(derived.name);
+            let check = (derived.wrong)(database, self.context).map(|wrong| derived.result(&wrong));
+            self.add_read(derived.name, check)?;
+        }
+        self.add(schema(found, known));
+        Ok(())
+    }
 }
 
 /// Returns the first three texts of a list, and an ellipsis when there are more.
@@ -278,51 +295,24 @@ fn unreadable(name: &'static str, error: &Error) -> Check {
     Check::new(name, false, format!("cannot be read: {cause}; see the {INTEGRITY} check"))
 }
 
-fn foreign_keys(database: &Inspected) -> Check {
-    let name = "foreign_keys";
-    match database.dangling() {
-        Err(error) => unreadable(name, &error.into()),
-        Ok(tables) if tables.is_empty() => Check::new(name, true, "every reference has its row"),
-        Ok(tables) => {
-            let tables: Vec<String> =
-                tables.iter().map(|(table, rows)| format!("{rows} of {table}")).collect();
-            let fault = format!("rows whose reference has no row: {}", tables.join(", "));
-            Check::failed(name, &fault, Remedy::Restore)
-        }
-    }
-}
-
-fn schema(version: i64) -> Check {
+fn schema(found: i64, known: i64) -> Check {
     let name = "schema";
-    if version > SCHEMA_VERSION {
+    if found > known {
         let what = format!(
-            "version {version}; this program supports {SCHEMA_VERSION} and did not check counters: use the newer program"
+            "version {found}; this program supports {known} and did not check counters: use the newer program"
         );
         return Check::new(name, false, what);
     }
-    if version < SCHEMA_VERSION {
+    if found < known {
         let what = format!(
-            "version {version}; counters are checked from {SCHEMA_VERSION} on: the next start updates the schema"
+            "version {found}; counters are checked from {known} on: the next start updates the schema"
         );
         return Check::new(name, true, what);
     }
-    Check::new(name, true, format!("version {version}"))
+    Check::new(name, true, format!("version {found}"))
 }
 
-fn journal(database: &Inspected) -> Check {
-    let name = "journal";
-    match database.journal_mode() {
-        Err(error) => unreadable(name, &error.into()),
-        Ok(mode) if mode == "wal" => Check::new(name, true, "a write-ahead log"),
-        Ok(mode) => Check::new(
-            name,
-            true,
-            format!("{mode}, as in a backup: the next start changes it to a write-ahead log"),
-        ),
-    }
-}
-
-/// Recomputes the derived rows of the database at `database` that are wrong, in small transactions, so that other
+/// Recomputes the derived rows of the database at `location` that are wrong, in small transactions, so that other
 /// processes can write in between. Calls `progress` with the name of each kind of rows before it is repaired.
 ///
 /// # Errors
@@ -330,21 +320,45 @@ fn journal(database: &Inspected) -> Check {
 /// rows.
 pub fn repair(
     _: Operator,
-    database: &Path,
+    location: impl Into<Location>,
     context: &Context<'_>,
     progress: &mut dyn FnMut(&'static str),
     stop: &CancelFlag,
 ) -> Result<()> {
-    let inspected = Inspected::open_for_repair(database)?;
-    let broken_index = !inspected.integrity()?.is_empty();
+    match location.into() {
+        Location::File(path) => {
+            let database = InspectedFile::open_for_repair(&path)?;
+            let is_index_broken = !database.integrity()?.is_empty();
+            repair_rows(&database, is_index_broken, context, progress, stop)
+        }
+        #[cfg(feature = "postgres")]
+        Location::Postgres(url) => {
+            let database = InspectedServer::open_for_repair(&url, stop)?;
+            let repaired = repair_rows(&database, false, context, progress, stop);
+            database.close();
+            repaired
+        }
+        #[cfg(not(feature = "postgres"))]
+        Location::Postgres(_) => Err(StoreError::from(ServerError::NotBuilt).into()),
+    }
+}
+
+/// Recomputes derived rows. `is_index_broken` is whether the search index is wrong in any case.
+fn repair_rows(
+    database: &dyn Inspected,
+    is_index_broken: bool,
+    context: &Context<'_>,
+    progress: &mut dyn FnMut(&'static str),
+    stop: &CancelFlag,
+) -> Result<()> {
     for derived in &DERIVED {
         if stop.is_set() {
             return Err(StoreError::Interrupted.into());
         }
         let is_index = derived.name == "search_index";
-        if is_index && broken_index || !(derived.wrong)(&inspected, context)?.is_empty() {
+        if is_index && is_index_broken || !(derived.wrong)(database, context)?.is_empty() {
             progress(derived.name);
-            (derived.repair)(&inspected, context)?;
+            (derived.repair)(database, context)?;
         }
     }
     Ok(())

@@ -22,7 +22,10 @@ const FREE_MIN: u64 = 128 << 20;
 pub(super) fn look(database: &Path, key: Option<&Path>, bytes: Option<u64>) -> Vec<Check> {
     let mut checks = vec![sqlite(), file_system(database), log(database)];
     #[cfg(unix)]
-    checks.push(permissions(database, key));
+    {
+        let key = key.map_or_else(|| key_file(database), Path::to_owned);
+        checks.push(permissions(&[database, &beside(database, "-wal")], &key, "the database and the key"));
+    }
     #[cfg(not(unix))]
     let _ = key;
     checks.extend(free_space(database, bytes));
@@ -61,25 +64,21 @@ fn log(database: &Path) -> Check {
     Check::new("wal", false, what)
 }
 
-/// Checks that only the owner may write the files, and only the owner and the group may read them.
+/// Checks that only the owner may write these files and those of the key, and only the owner and the group may read them.
+/// `what` names the files.
 #[cfg(unix)]
-fn permissions(database: &Path, key: Option<&Path>) -> Check {
+pub(super) fn permissions(files: &[&Path], key: &Path, what: &str) -> Check {
     use std::os::unix::fs::PermissionsExt as _;
-    let key = key.map_or_else(|| key_file(database), Path::to_owned);
-    let previous = previous_file(&key);
+    let previous = previous_file(key);
     let mut open = Vec::new();
-    for file in [database.to_owned(), beside(database, "-wal"), key, previous] {
-        let mode = fs::metadata(&file).map_or(0, |about| about.permissions().mode() & 0o777);
+    for file in files.iter().copied().chain([key, &previous]) {
+        let mode = fs::metadata(file).map_or(0, |about| about.permissions().mode() & 0o777);
         if mode & NOT_THEIRS != 0 {
             open.push(format!("chmod 600 {}", file.display()));
         }
     }
     if open.is_empty() {
-        return Check::new(
-            "permissions",
-            true,
-            "other users can neither read nor write the database and the key",
-        );
+        return Check::new("permissions", true, format!("other users can neither read nor write {what}"));
     }
     Check::new("permissions", false, format!("other users may read or write: {}", open.join("; ")))
 }
@@ -101,7 +100,7 @@ fn free_space(database: &Path, bytes: Option<u64>) -> Option<Check> {
 }
 
 /// Formats a number of bytes for people, in the largest unit in which it is at least 1.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = UNITS.iter().find(|(unit, _)| bytes >= *unit);
     unit.map_or_else(
