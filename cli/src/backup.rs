@@ -36,7 +36,7 @@ pub(crate) struct Restore {
 
 pub(crate) fn run(global: &Global, Backup { file }: &Backup) -> Result<ExitCode, Failure> {
     let operator = operator(global)?;
-    let database = database::path_of(global)?;
+    let database = database::file_of(global, "backup", "pg_dump or pg_basebackup")?;
     let (out, bar) = (Output::new(global), Bar::new());
     let stop = interrupt::stop()?;
     let done = backup::backup(operator, &database, file, &mut |step| bar.show(step), &stop);
@@ -47,7 +47,7 @@ pub(crate) fn run(global: &Global, Backup { file }: &Backup) -> Result<ExitCode,
 
 pub(crate) fn restore(global: &Global, Restore { file, yes }: &Restore) -> Result<ExitCode, Failure> {
     let operator = operator(global)?;
-    let database = database::path_of(global)?;
+    let database = database::file_of(global, "restore", "pg_restore or psql")?;
     let out = Output::new(global);
     let replace = question(&database, file);
     confirm(&out, *yes, &replace)?;

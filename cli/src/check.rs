@@ -1,14 +1,13 @@
 //! `tidings check`: checks the integrity of the database.
 
 use std::io::IsTerminal as _;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use tidings_core::account::Operator;
 use tidings_core::check::{self, CancelFlag, Checks, Context, Remedy};
-use tidings_core::{Error, StoreError};
+use tidings_core::{Error, Location, StoreError};
 
 use crate::database;
 use crate::failure::{self, Failure, cannot_open};
@@ -31,7 +30,7 @@ pub(crate) struct Check {
 pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<ExitCode, Failure> {
     let operator = operator(global)?;
     let settings = Settings::default().complete(global.config.as_deref())?;
-    let database = database::path(global, &settings);
+    let database = database::location(global, &settings);
     let out = Output::new(global);
     let config = settings.core_with(&["token-key-file", "popular-like-weight"])?;
     let context = Context {
@@ -46,7 +45,7 @@ pub(crate) fn run(global: &Global, Check { repair, yes }: &Check) -> Result<Exit
         // Scripts need --yes even if nothing is wrong, so that a missing --yes is noticed on the first run.
         let what = if checks.repairable() { format!(": {}", wrong(&checks)) } else { String::new() };
         if checks.repairable() || out.is_for_programs() || !crate::output::is_interactive() {
-            confirm(&out, *yes, &format!("repair {}{what}", database.display()))?;
+            confirm(&out, *yes, &format!("repair {database}{what}"))?;
         }
         if checks.repairable() {
             let stop = interrupt::stop()?;
@@ -73,7 +72,7 @@ fn wrong(checks: &Checks) -> String {
 
 fn run_checks(
     operator: Operator,
-    database: &Path,
+    database: &Location,
     context: &Context<'_>,
     stop: &CancelFlag,
 ) -> Result<Checks, Failure> {
@@ -85,7 +84,7 @@ fn run_checks(
 
 fn run_repair(
     operator: Operator,
-    database: &Path,
+    database: &Location,
     context: &Context<'_>,
     stop: &CancelFlag,
 ) -> Result<(), Failure> {
@@ -96,7 +95,7 @@ fn run_repair(
     repaired.map_err(|error| failed(database, error))
 }
 
-fn failed(database: &Path, error: Error) -> Failure {
+fn failed(database: &Location, error: Error) -> Failure {
     match error {
         Error::Store(StoreError::Interrupted) => {
             Failure::interrupted("interrupted: completed repairs are kept, the rest is unchanged")

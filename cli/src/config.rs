@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use serde_json::Value as Json;
+use tidings_core::Location;
 use tidings_core::config::setting::{Form, MASK, Value};
 use url::Url;
 
@@ -108,6 +109,9 @@ fn json(form: Form, value: &Value) -> Json {
 
 /// Masks the password in an address.
 fn mask_password(text: String) -> String {
+    if let Location::Postgres(url) = Location::from(&text) {
+        return url.to_string();
+    }
     let Ok(mut url) = Url::parse(&text) else { return text };
     // `set_password` fails only for an address that cannot have a password.
     if url.password().is_some() && url.set_password(Some(MASK)).is_ok() { url.to_string() } else { text }

@@ -1,53 +1,68 @@
-//! The database file: finding it and opening it.
+//! The database: finding it and opening it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use tidings_core::{Builder, Tidings};
+use tidings_core::{Builder, Location, Tidings};
 
-use crate::failure::{Failure, cannot_open, no_database};
+use crate::failure::{Failure, cannot_open, needs_file, no_database};
 use crate::global::Global;
 use crate::output;
 use crate::settings::Settings;
 
 /// Opens an existing database with these settings. A mistyped path must not create a new database.
-pub(crate) fn open(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
+pub(crate) fn open(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
     // Any error other than a missing file is reported when the database is opened.
-    if matches!(path.try_exists(), Ok(false)) {
-        return Err(no_database(path));
+    match location.file() {
+        Some(path) if matches!(path.try_exists(), Ok(false)) => Err(no_database(path)),
+        _ => create(location, settings),
     }
-    create(path, settings)
 }
 
-/// Opens the database as [`open`] does, creating it if it does not exist.
-pub(crate) fn create(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
-    builder(path, settings)?.open().map_err(|error| cannot_open(path, &error))
+/// Opens the database as [`open`] does, creating the file if it does not exist.
+pub(crate) fn create(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
+    builder(location, settings)?.open().map_err(|error| cannot_open(location, &error))
 }
 
-/// Opens the database for a service, creating it if it does not exist, and starts the background work.
-pub(crate) fn start(path: &Path, settings: &Settings) -> Result<Tidings, Failure> {
-    builder(path, settings)?.start().map_err(|error| cannot_open(path, &error))
+/// Opens the database for a service, creating the file if it does not exist, and starts the background work.
+pub(crate) fn start(location: &Location, settings: &Settings) -> Result<Tidings, Failure> {
+    builder(location, settings)?.start().map_err(|error| cannot_open(location, &error))
 }
 
 /// Returns a builder with these settings, and warns when only the key of the database exists.
-fn builder(path: &Path, settings: &Settings) -> Result<Builder, Failure> {
-    if let Some(key) = Tidings::key_without_database(path) {
-        let (path, key) = (path.display(), key.display());
+fn builder(location: &Location, settings: &Settings) -> Result<Builder, Failure> {
+    if let Some(key) = Tidings::key_without_database(location) {
+        let key = key.display();
         output::note(&format!(
-            "tidings: there is no database {path}, but its key {key}: a new, empty database is created. If a \
+            "tidings: there is no database {location}, but its key {key}: a new, empty database is created. If a \
              database was there before, stop this and restore a backup: tidings restore FILE"
         ));
     }
-    Ok(Tidings::builder(path).config(settings.core()?))
+    Ok(Tidings::builder(location).config(settings.core()?))
 }
 
-/// Returns the path of the database, for commands that need no other setting.
-pub(crate) fn path_of(global: &Global) -> Result<PathBuf, Failure> {
+/// Returns the path of the database, for a command that works on an SQLite file and needs no other setting.
+///
+/// # Errors
+/// A usage failure if the database is not a file.
+pub(crate) fn file_of(global: &Global, command: &str, instead: &str) -> Result<PathBuf, Failure> {
     let settings = Settings::default().complete(global.config.as_deref())?;
-    Ok(path(global, &settings))
+    file(&location(global, &settings), command, instead)
 }
 
-/// Returns the path of the database: from the flag or the variable, otherwise from the TOML file, otherwise the
+/// Returns the path of an SQLite file, for a command that works on one. `instead` says what to do with a database of a
+/// server.
+///
+/// # Errors
+/// A usage failure if the database is not a file.
+pub(crate) fn file(location: &Location, command: &str, instead: &str) -> Result<PathBuf, Failure> {
+    match location {
+        Location::File(path) => Ok(path.clone()),
+        Location::Postgres(url) => Err(needs_file(command, url, instead)),
+    }
+}
+
+/// Returns the location of the database: from the flag or the variable, otherwise from the TOML file, otherwise the
 /// default.
-pub(crate) fn path(global: &Global, settings: &Settings) -> PathBuf {
+pub(crate) fn location(global: &Global, settings: &Settings) -> Location {
     global.db.clone().unwrap_or_else(|| settings.database())
 }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use tidings_core::{Error, StoreError, answer};
+use tidings_core::location::PostgresUrl;
+use tidings_core::{Error, Location, StoreError, answer};
 use tidings_tui::advice::advice;
 use tidings_tui::escape;
 
@@ -112,9 +113,17 @@ pub(crate) fn no_database(path: &Path) -> Failure {
     Failure::system(format!("there is no database {path}: name it with --db, or create it with tidings init"))
 }
 
-/// Returns the failure to open the database `path`.
-pub(crate) fn cannot_open(path: &Path, error: &Error) -> Failure {
-    let message = format!("cannot open the database {}: {}", path.display(), advice(error));
+/// Returns the failure of a command that works on an SQLite file, when the database is on a server. `instead` names
+/// programs that do the same there.
+pub(crate) fn needs_file(command: &str, url: &PostgresUrl, instead: &str) -> Failure {
+    Failure::usage(format!(
+        "tidings {command} works on an SQLite file, and the database is {url}: use {instead}"
+    ))
+}
+
+/// Returns the failure to open the database at `location`.
+pub(crate) fn cannot_open(location: &Location, error: &Error) -> Failure {
+    let message = format!("cannot open the database {location}: {}", advice(error));
     match error {
         // The setting is invalid; the database is intact.
         Error::Store(StoreError::Zone { .. }) => Failure::usage(message),

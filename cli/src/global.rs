@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tidings_core::Location;
 
 use crate::{raw_args, settings};
 
@@ -12,9 +13,9 @@ use crate::{raw_args, settings};
 pub(crate) struct Global {
     #[arg(
         long = settings::DB, help = settings::help(settings::DB), global = true, env = "TIDINGS_DB",
-        value_name = "PATH"
+        value_name = "PATH|URL", hide_env_values = true
     )]
-    pub(crate) db: Option<PathBuf>,
+    pub(crate) db: Option<Location>,
     /// A TOML file with settings [default: ./tidings.toml, if it exists]
     #[arg(long, global = true, env = "TIDINGS_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::error::ContextValue;
 use tidings_core::answer;
+use tidings_core::location::masked;
 use tidings_tui::escape;
 
 use crate::failure::USAGE;
@@ -34,7 +35,7 @@ pub(crate) fn report(mut refused: clap::Error) -> ExitCode {
     }
     on_lines(&mut refused);
     let text = refused.render().to_string();
-    output::note(&with_name(escape::block(text.trim_end()).as_ref(), colour));
+    output::note(&with_name(&escape::block(&masked(text.trim_end())), colour));
     ExitCode::from(status)
 }
 

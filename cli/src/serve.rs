@@ -21,7 +21,7 @@ pub(crate) fn run(global: &Global, settings: Settings) -> Result<ExitCode, Failu
     let own = settings.own()?;
     log_to_stderr(own.log_format, colours(global.color, std::io::stderr().is_terminal()));
     let config = settings.server()?;
-    let database = database::path(global, &settings);
+    let database = database::location(global, &settings);
     let address = own.listen;
     let listener = TcpListener::bind(address).map_err(|e| {
         Failure::system(format!("cannot listen on {address}: {e}; choose another address with --listen"))

@@ -1,9 +1,7 @@
 //! The session of a command: the open database, the caller and the output.
 
-use std::path::Path;
-
 use tidings_core::account::{Caller, Operator};
-use tidings_core::{Error, Outcome, Tidings};
+use tidings_core::{Error, Location, Outcome, Tidings};
 use tidings_tui::escape;
 
 use crate::database;
@@ -40,10 +38,10 @@ impl Session {
 
     fn with(
         global: &Global,
-        open: impl FnOnce(&Path, &Settings) -> Result<Tidings, Failure>,
+        open: impl FnOnce(&Location, &Settings) -> Result<Tidings, Failure>,
     ) -> Result<Self, Failure> {
         let settings = Settings::default().complete(global.config.as_deref())?;
-        let tidings = open(&database::path(global, &settings), &settings)?;
+        let tidings = open(&database::location(global, &settings), &settings)?;
         let caller = match &global.acting {
             Some(id) => Caller::acting_as(&tidings, id).map_err(|error| unknown(error, "member", id))?,
             None => Caller::Operator,

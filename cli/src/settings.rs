@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use tidings_core::Location;
 use tidings_core::config::setting::{About, Form, Group, Value};
 use tidings_core::config::{Config, Invalid, SETTINGS, Secret};
 
@@ -135,10 +136,10 @@ impl Settings {
         self.given.get(name)
     }
 
-    /// Returns the path of the database.
-    pub(crate) fn database(&self) -> PathBuf {
+    /// Returns the location of the database in the TOML file, or the default.
+    pub(crate) fn database(&self) -> Location {
         match self.given(DB) {
-            Some(Given { value: Value::Text(path), .. }) => path.into(),
+            Some(Given { value: Value::Text(location), .. }) => location.into(),
             _ => Own::default().db,
         }
     }

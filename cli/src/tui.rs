@@ -38,7 +38,7 @@ pub(crate) fn run(global: &Global, screens: &Screens) -> Result<ExitCode, Failur
         return Err(Failure::usage(hint));
     }
     let settings = Settings::default().complete(global.config.as_deref())?;
-    let database = database::path(global, &settings);
+    let database = database::location(global, &settings);
     // The database is opened without background work, which the screens do not need, so the first frame does not wait
     // for the posts to load.
     let tidings = database::open(&database, &settings)?;

@@ -110,8 +110,12 @@ fn gauges(app: &App, stats: &Stats) -> prometheus::Result<Registry> {
             "1 while writes succeed, 0 while they fail or the database's files are gone.",
             Some(if stats.writable { 1.0 } else { 0.0 }),
         ),
-        ("database_bytes", "Size of the database file.", Some(stats.database_bytes as f64)),
-        ("wal_bytes", "Size of the write-ahead log.", Some(stats.wal_bytes as f64)),
+        (
+            "database_bytes",
+            "Size of the database, without the write-ahead log.",
+            Some(stats.database_bytes as f64),
+        ),
+        ("wal_bytes", "Size of the write-ahead log of an SQLite file.", Some(stats.wal_bytes as f64)),
         (
             "feed_snapshot_age_seconds",
             "Seconds since the feed index was last updated.",

@@ -208,6 +208,13 @@ pub(crate) fn respond(answer: Answer, path: &str, scope: Scope) -> Response {
 }
 
 fn refuse(refusal: &Refusal, path: &str) -> Response {
+    if let Refusal::Operation(error) = refusal
+        && error.is_unavailable()
+    {
+        // The store has logged the outage once.
+        tracing::debug!(path, cause = error.detail(), "the database server cannot be used");
+        return refuse(&Error::Overloaded.into(), path);
+    }
     let status = refusal.status();
     if status == StatusCode::INTERNAL_SERVER_ERROR
         && let Refusal::Operation(error) = refusal

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use serde_json::Value;
-use tempfile::TempDir;
+use tidings_cluster::Scratch;
 use tidings_core::Tidings;
 use tidings_core::account::Caller;
 use tower::ServiceExt as _;
@@ -18,13 +18,13 @@ use crate::config::Config;
 pub(crate) struct Service {
     pub(crate) tidings: Tidings,
     // Dropped after the database is closed.
-    _dir: TempDir,
+    _database: Scratch,
 }
 
 /// Returns a new service with default settings.
 pub(crate) fn service() -> Service {
-    let dir = tempfile::tempdir().unwrap();
-    Service { tidings: Tidings::open(dir.path().join("test.db")).unwrap(), _dir: dir }
+    let database = Scratch::new();
+    Service { tidings: Tidings::open(database.location()).unwrap(), _database: database }
 }
 
 impl Service {
@@ -95,4 +95,9 @@ pub(crate) fn json(answer: &Response<Bytes>) -> Value {
 /// Returns the status and `result` of a response.
 pub(crate) fn outcome(answer: &Response<Bytes>) -> String {
     format!("{} {}", answer.status().as_u16(), json(answer)["result"].as_str().unwrap())
+}
+
+#[test]
+fn the_suite_passes_on_postgresql() {
+    tidings_cluster::suite_on_postgres();
 }

@@ -66,11 +66,16 @@ pub fn of_store(error: &StoreError) -> String {
         StoreError::Dangling => {
             "a record that this one refers to was removed in the meantime: try again".to_owned()
         }
-        StoreError::Overloaded => BUSY.to_owned(),
+        StoreError::Overloaded | StoreError::Conflict(_) => BUSY.to_owned(),
         // The messages of these errors already contain the advice.
-        StoreError::Newer { .. } | StoreError::Zone { .. } | StoreError::Replaced { saves: true, .. } => {
-            error.to_string()
-        }
+        StoreError::Newer { .. }
+        | StoreError::Zone { .. }
+        | StoreError::Replaced { saves: true, .. }
+        | StoreError::Server(_)
+        | StoreError::OutcomeUnknown(_)
+        | StoreError::OtherKey { .. }
+        | StoreError::MissingKey { .. } => error.to_string(),
+        StoreError::Disconnected(_) => format!("{error}: try again when the server answers"),
         StoreError::Emptied { .. } => format!("{error}: tidings restore FILE"),
         StoreError::Replaced { saves: false, .. } => {
             format!("{error} (tidings restore FILE restores a backup)")
@@ -95,6 +100,7 @@ mod tests {
     use std::path::PathBuf;
     use std::sync::Arc;
 
+    use tidings_core::ServerError;
     use tidings_core::config::Config;
 
     use super::*;
@@ -115,6 +121,10 @@ mod tests {
             StoreError::Replaced { database: file(), file: file(), fault: "was removed", saves: true },
             StoreError::Replaced { database: file(), file: file(), fault: "was removed", saves: false },
             StoreError::Emptied { database: file(), beside: file() },
+            StoreError::Conflict("deadlock detected".into()),
+            StoreError::Disconnected("terminating connection".into()),
+            StoreError::OtherKey { file: "campus.key".into() },
+            StoreError::MissingKey { file: "campus.key".into() },
             StoreError::Other(Arc::from(Box::from("disk I/O error"))),
         ];
         let errors = [
@@ -132,8 +142,25 @@ mod tests {
             Error::InvalidSetting(Config { token_days: 0, ..Config::default() }.check().unwrap_err()),
             Error::Internal("the key cannot be written".into()),
         ];
+        let text = || String::from("TEXT");
+        let servers = [
+            ServerError::Url { fault: text() },
+            ServerError::NotBuilt,
+            ServerError::Unreachable { hosts: text() },
+            ServerError::NoPrimary { hosts: text() },
+            ServerError::NoPassword { user: text(), advice: text() },
+            ServerError::WrongPassword { user: text() },
+            ServerError::Refused { message: text() },
+            ServerError::NoDatabase { database: text() },
+            ServerError::Denied { message: text(), grant: text() },
+            ServerError::TooOld { found: text() },
+            ServerError::NotPostgres { found: text() },
+            ServerError::Encoding { database: text(), found: text() },
+            ServerError::Tls { host: text(), cause: text() },
+            ServerError::TooManyConnections { message: text() },
+        ];
         let outcomes = Outcome::ALL.into_iter().map(Error::from);
-        let stores = stores.into_iter().map(Error::Store);
+        let stores = stores.into_iter().chain(servers.map(StoreError::Server)).map(Error::Store);
         let lines =
             outcomes.chain(errors).chain(stores).map(|error| format!("{error}: {}\n", advice(&error)));
         insta::assert_snapshot!(lines.collect::<String>());

@@ -9,7 +9,6 @@
 //! The command line shares [`escape`], [`number`] and [`advice`].
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -22,7 +21,7 @@ use crossterm::event::Event as Input;
 use crossterm::event::KeyCode;
 use crossterm::execute;
 use tidings_core::changes::Changes;
-use tidings_core::{Tidings, analysis};
+use tidings_core::{Location, Tidings, analysis};
 
 pub mod advice;
 mod draft;
@@ -63,8 +62,8 @@ const STOP_MAX: Duration = Duration::from_secs(5);
 /// Options of the terminal UI.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The database file; drafts are saved next to it.
-    pub database: PathBuf,
+    /// The database; drafts are saved next to its file, or in the current directory.
+    pub database: Location,
     /// Whether the program handles clicks and the wheel; otherwise the terminal selects text with the mouse.
     pub mouse: bool,
     /// Whether to use colours.
@@ -86,7 +85,7 @@ pub fn run(tidings: &Tidings, options: &Options) -> io::Result<()> {
     let now = tidings.clock().now();
     let theme = Theme::new(options.colour);
     let state = State::new(analysis::zone(tidings), theme, now, (size.width, size.height));
-    let service = Service { tidings: tidings.clone(), drafts: Drafts::beside(&options.database) };
+    let service = Service { tidings: tidings.clone(), drafts: Drafts::beside(&options.database.stem()) };
     let mut app = App { state, service, send, stop: None, stale: true };
     let ended = app.run(&mut guard, &events);
     if ended.is_err() {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use tidings_core::config::setting::{Form, Value};
+use tidings_core::location::masked;
 
 use super::{ENTRIES, Entry, Given, Source};
 use crate::failure::Failure;
@@ -37,7 +38,9 @@ pub(super) fn read(named: Option<&Path>) -> Result<(PathBuf, InFile), Failure> {
 
 /// Reads the settings in the text of the file at `path`.
 fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
-    let wrong = |e: toml::de::Error| Failure::usage(format!("{}: {e}", path.display()));
+    // The error shows the line.
+    let wrong =
+        |e: toml::de::Error| Failure::usage(format!("{}: {}", path.display(), masked(&e.to_string())));
     let table = toml::de::DeTable::parse(text).map_err(wrong)?;
     let line_at = |at: usize| 1 + text[..at].matches('\n').count();
     let mut lines: Vec<(usize, String)> =
@@ -55,6 +58,7 @@ fn from_text(text: &str, path: &Path) -> Result<InFile, Failure> {
     for (line, key) in lines {
         let (Some(entry), Some(json)) = (known(&key), values.get(&key)) else { continue };
         let value = value(entry.about.form, json).map_err(|rule| {
+            let json = masked(&json.to_string());
             Failure::usage(format!("{}, line {line}, {key}: {json}: {rule}", path.display()))
         })?;
         given.push((entry.about.name, Given { value, source: Source::File(line) }));

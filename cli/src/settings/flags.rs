@@ -2,12 +2,12 @@
 
 use std::error::Error as _;
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _, ValueParser};
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use tidings_core::Location;
 use tidings_core::config::Secret;
 use tidings_core::config::setting::{Form, Value};
 
@@ -76,8 +76,10 @@ impl FromArgMatches for Settings {
             self.given.extend(given.map(|given| (name, given)));
         }
         // These are options of every command.
-        if let (Ok(Some(path)), Some(source)) = (matches.try_get_one::<PathBuf>(DB), source(matches, DB)) {
-            self.given.insert(DB, Given { value: Value::Text(path.display().to_string()), source });
+        if let (Ok(Some(database)), Some(source)) = (matches.try_get_one::<Location>(DB), source(matches, DB))
+        {
+            // With a masked password: the database that is opened is `Global::db`.
+            self.given.insert(DB, Given { value: Value::Text(database.to_string()), source });
         }
         self.config = source(matches, "config");
         Ok(())

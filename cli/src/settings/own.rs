@@ -1,8 +1,8 @@
 //! The settings of the command line itself.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 
+use tidings_core::Location;
 use tidings_core::config::setting::{FieldType, Form, Group, Setting, Value};
 use tidings_core::field;
 
@@ -13,8 +13,8 @@ pub(crate) struct Own {
     /// The address on which `serve` listens.
     pub(crate) listen: SocketAddr,
     pub(crate) log_format: LogFormat,
-    /// The database file.
-    pub(crate) db: PathBuf,
+    /// The database. The password of a URL is masked.
+    pub(crate) db: Location,
 }
 
 impl Default for Own {
@@ -30,7 +30,13 @@ impl Default for Own {
 pub(super) static SETTINGS: &[Group<Own>] = &[Group {
     heading: "",
     settings: &[
-        Setting::new(DB, Form::Text, field!(Own, db), "The database file").takes("PATH"),
+        Setting::new(
+            DB,
+            Form::Text,
+            field!(Own, db),
+            "The database: an SQLite file, or the postgres:// URL of a PostgreSQL database",
+        )
+        .takes("PATH|URL"),
         Setting::new("listen", Form::Text, field!(Own, listen), "The address to listen on").takes("ADDR"),
         Setting::new(
             "log-format",

@@ -10,6 +10,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use serde_json::{Value, json};
+use tidings_cluster::only_on_sqlite;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -199,6 +200,7 @@ async fn an_import_is_streamed_and_a_graceful_shutdown_waits_for_it() {
 
 #[tokio::test]
 async fn the_database_closes_when_the_last_service_is_dropped() {
+    only_on_sqlite!("it is about the write-ahead log");
     let dir = tempfile::tempdir().unwrap();
     let database = dir.path().join("test.db");
     let host = Host::start(&Tidings::open(&database).unwrap(), Config::default(), Prefix::Kept).await;

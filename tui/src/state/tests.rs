@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
-use tempfile::TempDir;
+use tidings_cluster::Scratch;
 use tidings_core::Tidings;
 use tidings_core::changes::Changes;
 use tidings_core::clock::{Clock, Timestamp};
@@ -39,7 +39,7 @@ struct Stage {
     /// The effects that are held back while `holds` is set.
     waiting: Vec<Effect>,
     holds: bool,
-    dir: TempDir,
+    database: Scratch,
 }
 
 impl Stage {
@@ -50,13 +50,12 @@ impl Stage {
 
     /// Opens a database that `fill` fills.
     fn at(clock: Clock, fill: impl FnOnce(&Tidings, &Clock)) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let database = dir.path().join("test.db");
-        let builder = || Tidings::builder(&database).clock(clock.clone());
+        let database = Scratch::new();
+        let builder = || Tidings::builder(database.location()).clock(clock.clone());
         // A service fills the database. The screens open it afterwards, so they load all of its posts.
         fill(&builder().start().unwrap(), &clock);
         let tidings = builder().open().unwrap();
-        let service = Service { tidings, drafts: Drafts::beside(&database) };
+        let service = Service { tidings, drafts: Drafts::beside(&database.path()) };
         let mut stage = Self {
             state: State::new("UTC", Theme::new(true), clock.now(), (80, 24)),
             service,
@@ -66,7 +65,7 @@ impl Stage {
             suspended: 0,
             waiting: Vec::new(),
             holds: false,
-            dir,
+            database,
         };
         let first = stage.state.start(Changes::of(&stage.service.tidings));
         stage.perform(first);
@@ -167,7 +166,7 @@ impl Stage {
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+        self.database.folder().join(name)
     }
 }
 
@@ -246,4 +245,9 @@ fn pressed(key: &str) -> Vec<KeyEvent> {
         }
     };
     vec![KeyEvent::from(code)]
+}
+
+#[test]
+fn the_suite_passes_on_postgresql() {
+    tidings_cluster::suite_on_postgres();
 }
