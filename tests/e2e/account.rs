@@ -301,7 +301,7 @@ fn passwords_and_tokens_appear_neither_in_the_log_nor_in_the_database() {
     let token = ann.token().to_owned();
     assert_eq!(ann.get("/get_userinfo").outcome(), "200 success");
     let log = server.stop().log;
-    let database = std::fs::read(server.database()).unwrap();
+    let database = server.content();
     for secret in [PASSWORD, "wrong horse", &token] {
         assert!(!log.contains(secret), "{secret} in the log:\n{log}");
         assert!(!database.windows(secret.len()).any(|window| window == secret.as_bytes()), "{secret}");

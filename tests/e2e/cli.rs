@@ -4,7 +4,7 @@ use std::net::TcpListener;
 use std::path::Path;
 
 use serde_json::json;
-use tidings_tests::{Output, Server, command, run, wait_until};
+use tidings_tests::{Database, Output, Server, command, command_in, only_on_sqlite, run, wait_until};
 
 mod backup;
 mod busy;
@@ -15,6 +15,7 @@ mod describe;
 mod exports;
 mod feedback;
 mod fixture;
+mod location;
 mod odd;
 mod page;
 mod pipe;
@@ -22,9 +23,16 @@ mod screen;
 
 /// Runs a command in this directory, on the database in it.
 fn tidings(directory: &Path, args: &[&str], input: &str) -> Output {
+    let mut tidings = command_in(directory);
+    tidings.args(args);
+    run(tidings, input)
+}
+
+/// Runs a command that opens no database in this directory, without a setting that names one.
+fn without_database(directory: &Path, args: &[&str]) -> Output {
     let mut tidings = command();
     tidings.current_dir(directory).args(args);
-    run(tidings, input)
+    run(tidings, "")
 }
 
 #[test]
@@ -74,7 +82,8 @@ fn the_first_command_creates_the_database_and_explains_how_to_become_administrat
     let directory = tempfile::tempdir().unwrap();
     let made = tidings(directory.path(), &["--json", "init"], "");
     assert_eq!((made.status, made.json()), (0, json!({ "result": "success", "admin": "" })));
-    assert!(directory.path().join("tidings.db").exists());
+    let mut database = Database::open(&directory.path().join("tidings.db"));
+    assert_eq!(database.scalar::<u64>("SELECT count(*) FROM member", &[]), 0);
     let server = Server::at(directory.path().join("tidings.db"), |_| {});
     // The server may report that it is ready before it writes this line.
     wait_until("the log says how to become administrator", || {
@@ -85,6 +94,7 @@ fn the_first_command_creates_the_database_and_explains_how_to_become_administrat
 
 #[test]
 fn a_mistyped_database_name_creates_no_database() {
+    only_on_sqlite!("it is about the database file");
     let directory = tempfile::tempdir().unwrap();
     let typo = directory.path().join("typo.db");
     let mistyped = |args: &[&str]| tidings(directory.path(), &[&["--db", "typo.db"], args].concat(), "");
@@ -172,6 +182,13 @@ fn the_exit_status_distinguishes_refusal_usage_and_system_failure() {
     assert_eq!(status(&["admin", "give", "nobody"]), 2);
     assert_eq!(status(&[]), 2);
     assert_eq!(status(&["roster", "import", "none.csv"]), 3);
+}
+
+#[test]
+fn a_file_that_cannot_be_a_database_is_a_system_failure_and_is_not_changed() {
+    only_on_sqlite!("it is about the database file");
+    let directory = tempfile::tempdir().unwrap();
+    let status = |args: &[&str]| tidings(directory.path(), args, "").status;
     assert_eq!(status(&["--db", "no/such/directory/tidings.db", "init"]), 3);
     std::fs::write(directory.path().join("letter.txt"), "Dear Ann,\nthis is no database.\n".repeat(100))
         .unwrap();

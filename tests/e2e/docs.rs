@@ -1,5 +1,6 @@
 //! The documentation: its commands run, its tables match the program, and the files that it names exist.
 
+mod examples;
 mod page;
 mod shell;
 
@@ -7,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
-use tidings_tests::{command, run};
+use tidings_tests::{command, only_on_sqlite, run};
 
 use page::{Page, code_spans, pages, root, table_rows};
 use shell::Shell;
@@ -19,6 +20,7 @@ const PAGE_LINES_MAX: usize = 400;
 
 #[test]
 fn the_commands_of_the_documents_run_as_they_are_written() {
+    only_on_sqlite!("the documents' commands use a file");
     let pages = pages();
     let mut blocks = pages.iter().flat_map(Page::shell_blocks);
     let serve = blocks.next().unwrap();

@@ -4,8 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use rusqlite::Connection;
-use tidings_tests::{Output, command, wait_until};
+use tidings_tests::{Output, command, integrity, location, wait_until};
 
 mod counts;
 mod disk;
@@ -33,17 +32,10 @@ fn by_hand(variable: &str) -> Option<usize> {
     Some(value.parse().unwrap_or_else(|_| panic!("{variable} is {value:?}, which is not a number")))
 }
 
-/// Asserts that SQLite's checks find no error in a database, which other processes may have open.
+/// Asserts that the engine's checks find no error in a database, which other processes may have open.
 #[track_caller]
 fn assert_intact(database: &Path) {
-    let connection = Connection::open(database).unwrap();
-    let check = |pragma: &str| -> Vec<String> {
-        let mut statement = connection.prepare(pragma).unwrap();
-        let rows = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
-        rows.collect::<Result<_, _>>().unwrap()
-    };
-    assert_eq!(check("PRAGMA integrity_check"), ["ok"]);
-    assert_eq!(check("PRAGMA foreign_key_check"), [] as [&str; 0]);
+    assert_eq!(integrity(database), "ok");
 }
 
 /// Runs a command that must exit soon, and kills it if it does not.
@@ -68,7 +60,7 @@ fn ends(mut command: Command) -> Output {
 /// Returns a command on a database, with the database's directory as working directory.
 fn tidings(database: &Path, args: &[&str]) -> Command {
     let mut tidings = command();
-    tidings.current_dir(database.parent().unwrap()).arg("--db").arg(database).args(args);
+    tidings.current_dir(database.parent().unwrap()).arg("--db").arg(location(database)).args(args);
     tidings
 }
 

@@ -24,6 +24,7 @@ mod moving;
 mod newsfeed;
 mod notice;
 mod post;
+mod postgres;
 mod profile;
 mod search;
 mod tui;

@@ -4,7 +4,9 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use tidings_tests::{Caller, Server, Tmux, command, run, sample, wait_until};
+use tidings_tests::{
+    Caller, Server, Tmux, beside, command, location, only_on_sqlite, run, sample, wait_until,
+};
 
 /// The terminal UI, opened on the database of a running server.
 struct Screens {
@@ -29,7 +31,8 @@ impl Screens {
 
     fn run(&self, before: &str) {
         let binary = command().get_program().to_string_lossy().into_owned();
-        let database = self.server.database().display();
+        let database = location(self.server.database());
+        let database = database.to_str().unwrap();
         // `exec` keeps the process id of the shell, so the file has the id of the program.
         let program = format!("{before} sh -c 'echo $$ > pid; exec {binary} --db {database} tui'");
         self.terminal.runs(&format!("{program}; echo ended: $?"));
@@ -140,8 +143,7 @@ fn typed_drafts_survive_a_crash() {
     let screens = Screens::open();
     screens.terminal.press(&["2", "n"]);
     screens.terminal.types("half a title");
-    let mut drafts = screens.server.database().to_owned().into_os_string();
-    drafts.push(".drafts");
+    let drafts = beside(screens.server.database(), screens.terminal.directory(), ".drafts");
     let is_saved = || {
         let files = fs::read_dir(&drafts).into_iter().flatten().filter_map(Result::ok);
         let mut whole =
@@ -228,6 +230,7 @@ fn without_a_terminal_there_is_a_hint_and_exit_status_2() {
 
 #[test]
 fn a_database_that_does_not_open_is_reported_before_the_terminal_is_touched() {
+    only_on_sqlite!("it is about the database file");
     let terminal = Tmux::open(100, 30);
     fs::write(terminal.directory().join("no.db"), "This file is a text, not a database.").unwrap();
     let binary = command().get_program().to_string_lossy().into_owned();

@@ -107,7 +107,7 @@ fn the_word_model_is_kept_and_retrained_if_its_file_is_damaged() {
     server.restart();
     assert_eq!(similar(&anyone, "cargo oven 학생"), before, "the stored model answers the first request");
 
-    let file = server.database().with_file_name("tidings.db.words");
+    let file = server.beside(".words");
     let mut bytes = fs::read(&file).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
@@ -188,7 +188,7 @@ fn vectors_are_exported_and_loaded_in_word2vec_text_form() {
 fn an_unreadable_vector_file_changes_nothing() {
     let server = with_posts();
     let _ = server.cli(["words", "train"]).succeeded();
-    let file = server.database().with_file_name("tidings.db.words");
+    let file = server.beside(".words");
     let before = fs::read(&file).unwrap();
     for (bad, why) in [
         ("", "empty"),

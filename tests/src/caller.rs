@@ -32,6 +32,11 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Returns a caller, who is not signed in, of the server at this address.
+    pub fn to(address: SocketAddr) -> Self {
+        Self::new(Arc::new(Mutex::new(address)))
+    }
+
     pub(crate) fn new(address: Address) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)

@@ -21,12 +21,12 @@
 mod answer;
 mod binary;
 mod caller;
+mod database;
 pub mod jwt;
 mod operation;
 mod raw;
 pub mod sample;
 mod server;
-mod store;
 mod terminal;
 mod tmux;
 pub mod usage;
@@ -34,11 +34,13 @@ mod wait;
 pub mod wal;
 
 pub use answer::Answer;
-pub use binary::{Output, command, run};
+pub use binary::{Output, command, command_in, run};
 pub use caller::{Caller, PASSWORD, Request};
+pub use database::{Database, beside, integrity, location};
 pub use operation::{Access, OPERATIONS, Operation};
 pub use raw::read_answer;
 pub use server::{Server, Stopped};
 pub use terminal::Terminal;
+pub use tidings_cluster::{Engine, Value, only_on_sqlite};
 pub use tmux::Tmux;
 pub use wait::{WAIT_MAX, wait_until};

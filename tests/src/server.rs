@@ -1,7 +1,7 @@
 //! Runs the real binary as a server.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,13 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tempfile::TempDir;
+use tidings_cluster::Cluster;
 
 use crate::binary::{self, Output, command};
 use crate::caller::{Address, Caller, PASSWORD};
+use crate::database::{self, location};
 use crate::wait::holds_within;
-use crate::{Answer, raw, store};
+use crate::{Answer, raw};
 
 /// The timeout of a start; other tests may keep the machine busy.
 const START_MAX: Duration = Duration::from_secs(60);
@@ -28,12 +30,15 @@ const STOP_MAX: Duration = Duration::from_secs(20);
 /// A running `tidings serve` with its own database and port. Dropping the value kills the process.
 pub struct Server {
     database: PathBuf,
+    /// The value of the flag `--db`.
+    location: OsString,
     configure: Configure,
     address: Address,
     process: Option<Process>,
     /// The log of the earlier processes of this server.
     past: String,
-    // Dropped last, after the process that writes to it has ended.
+    // Dropped last, after the process that writes to them has ended.
+    postgres_database: Option<tidings_cluster::Database>,
     _directory: Option<TempDir>,
 }
 
@@ -63,6 +68,22 @@ impl Server {
     pub fn with(configure: impl Fn(&mut Command) + Send + Sync + 'static) -> Self {
         let directory = tempfile::tempdir().unwrap();
         Self::new(directory.path().join("tidings.db"), Some(directory), Box::new(configure))
+    }
+
+    /// Starts a server on a new database of PostgreSQL, whatever the other tests run on. Methods that read the database
+    /// directly work on the other tests' engine only.
+    ///
+    /// # Panics
+    /// When PostgreSQL is not installed, or the server does not become ready.
+    pub fn on_postgres() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let database = Cluster::shared().expect("PostgreSQL is installed").database();
+        let mut server =
+            Self::stopped(directory.path().join("tidings.db"), Some(directory), Box::new(|_| {}));
+        server.location = database.url().into();
+        server.postgres_database = Some(database);
+        server.restart();
+        server
     }
 
     /// Starts a server that trusts this machine as a proxy, with more flags. [`caller_at`](Self::caller_at) chooses the
@@ -107,18 +128,37 @@ impl Server {
     fn stopped(database: PathBuf, directory: Option<TempDir>, configure: Configure) -> Self {
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
         Self {
+            location: location(&database),
             database,
             configure,
             address: Arc::new(Mutex::new(nowhere)),
             process: None,
             past: String::new(),
+            postgres_database: None,
             _directory: directory,
         }
     }
 
-    /// Returns the path of the database file.
+    /// Returns the path that names the database: that of its file on SQLite.
     pub fn database(&self) -> &Path {
         &self.database
+    }
+
+    /// Returns the path of a file that belongs to the database, such as its key: its name is that of the database and
+    /// `end`.
+    ///
+    /// # Panics
+    /// When the database has no parent directory.
+    pub fn beside(&self, end: &str) -> PathBuf {
+        database::beside(&self.database, self.database.parent().unwrap(), end)
+    }
+
+    /// Opens a connection to the database, which also works while the server runs.
+    ///
+    /// # Panics
+    /// When the database does not exist.
+    pub fn sql(&self) -> database::Database {
+        database::Database::open(&self.database)
     }
 
     /// Returns the address that the server listens on.
@@ -176,7 +216,7 @@ impl Server {
 
     /// Starts the process; if it does not become ready, returns its log as the error.
     fn try_restart(&mut self) -> Result<(), String> {
-        let mut serve = self.tidings();
+        let mut serve = self.command();
         serve.args(["serve", "--listen", "127.0.0.1:0"]);
         (self.configure)(&mut serve);
         let (process, address) = Process::start(serve)?;
@@ -196,18 +236,30 @@ impl Server {
         args: impl IntoIterator<Item = S>,
         input: impl AsRef<[u8]>,
     ) -> Output {
-        let mut command = self.tidings();
+        let mut command = self.command();
         command.args(args);
         binary::run(command, input)
     }
 
     /// Returns a command on the same database, with the database's directory as working directory.
-    fn tidings(&self) -> Command {
+    ///
+    /// # Panics
+    /// When the database has no parent directory.
+    pub fn command(&self) -> Command {
         let mut command = command();
         // The directory of the tests could contain a `tidings.toml`, which the command would read.
         command.current_dir(self.database.parent().unwrap());
-        command.arg("--db").arg(&self.database);
+        command.arg("--db").arg(&self.location);
         command
+    }
+
+    /// Returns everything that the database holds: the bytes of its file and of the write-ahead log, or all rows of
+    /// PostgreSQL as text.
+    ///
+    /// # Panics
+    /// When the database cannot be read.
+    pub fn content(&self) -> Vec<u8> {
+        database::content(&self.database)
     }
 
     /// Returns every row as text, by table. Two dumps are equal if nothing was written in between, apart from
@@ -216,15 +268,16 @@ impl Server {
     /// # Panics
     /// When the database cannot be read.
     pub fn dump(&self) -> BTreeMap<String, Vec<String>> {
-        store::dump(&self.database)
+        database::dump(&self.database)
     }
 
-    /// Runs SQLite's integrity check, which also works while the server runs; `ok` means that it found no error.
+    /// Runs the integrity checks of the database itself, which also works while the server runs; `ok` means that they
+    /// found no error.
     ///
     /// # Panics
     /// When the database cannot be read.
     pub fn integrity(&self) -> String {
-        store::integrity(&self.database)
+        database::integrity(&self.database)
     }
 
     /// Returns a caller that is not signed in.

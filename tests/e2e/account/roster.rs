@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use tidings_tests::{Server, command, wait_until};
+use tidings_tests::{Server, wait_until};
 
 /// Returns the number of entries on the roster.
 fn roster_length(server: &Server) -> u64 {
@@ -68,8 +68,8 @@ fn invalid_roster_ids_are_reported_line_by_line() {
 #[test]
 fn an_interrupted_roster_import_resumes_when_repeated() {
     let server = Server::start();
-    let mut import = command();
-    import.args(["--json", "roster", "import", "-", "--db"]).arg(server.database());
+    let mut import = server.command();
+    import.args(["--json", "roster", "import", "-"]);
     let mut import =
         import.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = import.stdin.take().unwrap();

@@ -1,6 +1,5 @@
 //! Which requests are communications, which clients are visitors, and how long the server keeps log lines.
 
-use rusqlite::Connection;
 use tidings_tests::PASSWORD;
 
 use super::*;
@@ -10,10 +9,9 @@ use super::*;
 /// Neither includes the requests of this function itself; the caller passes the number of its earlier calls.
 fn communications_and_lines(server: &Server, earlier_calls: u64) -> (u64, u64) {
     let all = figures(&server.anyone())["communication_avg"].as_u64().unwrap();
-    let connection = Connection::open(server.database()).unwrap();
     let sql =
         "SELECT count(*) FROM log l JOIN request r ON r.key = l.request WHERE r.path <> '/get_analysis'";
-    let lines: i64 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    let lines: i64 = server.sql().scalar(sql, &[]);
     (all - earlier_calls, lines.unsigned_abs())
 }
 
@@ -144,17 +142,17 @@ fn log_lines_are_kept_for_the_set_number_of_days() {
     let admin = server.admin();
     let _ = admin.get("/get_log_date/0/2/0/10").succeeded();
     server.stop();
-    let connection = Connection::open(server.database()).unwrap();
+    let mut database = server.sql();
     // A line's key is its time in milliseconds, times 2^14.
     let day = 86_400_000_i64 << 14;
     for (days, sign) in [(2, 1), (1, 1), (1, -1)] {
         // An hour before and an hour after the line expires.
         let back = days * day + sign * (day / 24);
-        let sql = "INSERT INTO log (key, member, request) SELECT key - ?1, member, request FROM log
+        let sql = "INSERT INTO log (key, member, request) SELECT key - $1, member, request FROM log
                    ORDER BY key DESC LIMIT 1";
-        connection.execute(sql, [back]).unwrap();
+        database.execute(sql, &[back.into()]);
     }
-    let count = || -> i64 { connection.query_row("SELECT count(*) FROM log", [], |row| row.get(0)).unwrap() };
+    let mut count = || -> i64 { database.scalar("SELECT count(*) FROM log", &[]) };
     let before = count();
     server.restart();
     wait_until("the server has removed the old lines", || count() == before - 2);

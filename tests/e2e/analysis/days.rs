@@ -1,6 +1,5 @@
 //! Daily reports: their fields, and the time zone of their days and hours.
 
-use rusqlite::Connection;
 use tidings_core::clock::Clock;
 
 use super::*;
@@ -66,11 +65,9 @@ fn the_average_is_over_all_days_since_the_first_rounded_down() {
     let _ = visitor(&server, "apple").get("/get_device").succeeded();
     server.stop();
     // Adds six visitors three days ago; there are no visitors on the days between.
-    let connection = Connection::open(server.database()).unwrap();
     let sql = "INSERT INTO day_count (day, counter, n) SELECT min(day) - 3, 1, 6 FROM day_count;
                UPDATE total_count SET n = n + 6 WHERE counter = 1;";
-    connection.execute_batch(sql).unwrap();
-    drop(connection);
+    server.sql().batch(sql);
     server.restart();
     let figures = figures(&visitor(&server, "apple"));
     let of = |name: &str| figures[name].as_u64().unwrap();

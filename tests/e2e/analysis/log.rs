@@ -162,11 +162,10 @@ fn the_command_line_prints_the_whole_log() {
         let _ = ann.get("/get_userinfo").succeeded();
     }
     server.stop();
-    let database = rusqlite::Connection::open(server.database()).unwrap();
     let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
                INSERT INTO log (key, member, request)
-               SELECT key + i, member, request FROM (SELECT * FROM log ORDER BY key DESC LIMIT 1), n";
-    assert_eq!(database.execute(sql, []).unwrap(), 2_500);
+               SELECT key + i, member, request FROM (SELECT * FROM log ORDER BY key DESC LIMIT 1) AS last, n";
+    assert_eq!(server.sql().execute(sql, &[]), 2_500);
     let log = |args: &[&str]| server.cli([&["analysis", "log"], args].concat()).succeeded();
     let count = |args: &[&str]| log(&[args, &["--ndjson"]].concat()).stdout.lines().count();
     assert_eq!(count(&[]), 2_504, "including the sign-up");

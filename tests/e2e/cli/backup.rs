@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use serde_json::json;
-use tidings_tests::{Output, Server, WAIT_MAX, command, run, sample};
+use tidings_tests::{Output, Server, WAIT_MAX, command, only_on_sqlite, run, sample};
 
 use crate::meanwhile::{Act, meanwhile};
 
@@ -87,6 +87,7 @@ fn partial_files(directory: &Path) -> usize {
 
 #[test]
 fn a_backup_taken_during_writes_is_whole_and_blocks_none() {
+    only_on_sqlite!("backups are copies of the file");
     let server = Server::start();
     let admin = server.admin();
     let members: Vec<_> = (0..3).map(|n| server.member(&format!("member-{n}"))).collect();
@@ -150,6 +151,7 @@ fn a_backup_taken_during_writes_is_whole_and_blocks_none() {
 
 #[test]
 fn a_backup_reports_its_contents_and_only_its_owner_may_read_it() {
+    only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(3);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let mut backup = tidings_command(&database, &["backup", "copy.db"]);
@@ -176,6 +178,7 @@ fn a_backup_reports_its_contents_and_only_its_owner_may_read_it() {
 
 #[test]
 fn a_failed_backup_is_reported_and_changes_nothing() {
+    only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(1);
     let path = |name: &str| directory.path().join(name);
     let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
@@ -210,6 +213,7 @@ fn a_failed_backup_is_reported_and_changes_nothing() {
 
 #[test]
 fn a_full_disk_leaves_the_previous_backup_and_no_partial_file() {
+    only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(50);
     let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
     let copy = fs::read(directory.path().join("copy.db")).unwrap();
@@ -247,6 +251,7 @@ fn a_full_disk_leaves_the_previous_backup_and_no_partial_file() {
 
 #[test]
 fn a_read_only_directory_can_be_backed_up_but_not_written_to() {
+    only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(1);
     let elsewhere = tempfile::tempdir().unwrap();
     let copy = elsewhere.path().join("copy.db");
@@ -275,6 +280,7 @@ fn a_read_only_directory_can_be_backed_up_but_not_written_to() {
 
 #[test]
 fn a_closed_pipe_is_not_a_failure() {
+    only_on_sqlite!("backups are copies of the file");
     let (_directory, database) = closed_database(1);
     for args in [&["check"][..], &["config"], &["completions", "bash"], &["openapi"], &["backup", "copy.db"]]
     {

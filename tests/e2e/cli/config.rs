@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use tidings_tests::{Output, command, run};
 
-use super::tidings;
+use super::without_database;
 
 /// A value for each setting that has no default.
 const WITHOUT_DEFAULT: [(&str, &str); 13] = [
@@ -41,7 +41,7 @@ fn settings(output: &Output) -> Settings {
 
 /// Returns a value for every setting of `serve`, by name.
 fn values(directory: &Path) -> BTreeMap<String, String> {
-    let defaults = settings(&tidings(directory, &["config", "--json"], "").succeeded());
+    let defaults = settings(&without_database(directory, &["config", "--json"]).succeeded());
     let mut values: BTreeMap<String, String> = defaults
         .into_iter()
         .filter(|(name, _)| !OTHERS.contains(&&**name))
@@ -121,7 +121,7 @@ fn every_setting_means_the_same_as_flag_variable_and_file_entry() {
 #[test]
 fn the_help_of_serve_names_every_setting_with_its_variable() {
     let directory = directory();
-    let help = tidings(directory.path(), &["serve", "--help"], "").succeeded().stdout;
+    let help = without_database(directory.path(), &["serve", "--help"]).succeeded().stdout;
     for name in values(directory.path()).keys() {
         assert!(help.contains(&format!("--{name} ")) || help.contains(&format!("--{name}[")), "{name}");
         assert!(help.contains(&format!("TIDINGS_{}=", name.replace('-', "_").to_uppercase())), "{name}");
@@ -132,7 +132,7 @@ fn the_help_of_serve_names_every_setting_with_its_variable() {
 fn the_settings_in_force_are_a_table_for_people() {
     let directory = directory();
     std::fs::write(directory.path().join("tidings.toml"), "pw-min = 12\ndb = \"campus.db\"\n").unwrap();
-    let printed = tidings(directory.path(), &["config", "--listen", "0.0.0.0:80"], "").succeeded();
+    let printed = without_database(directory.path(), &["config", "--listen", "0.0.0.0:80"]).succeeded();
     let first: Vec<&str> = printed.stdout.lines().take(6).map(str::trim_end).collect();
     insta::assert_snapshot!(first.join("\n"), @r"
     Setting                      Value         From
@@ -207,7 +207,7 @@ fn a_bad_setting_in_a_file_is_named_with_its_line() {
             if args == ["init"] && ["base-path", "trust-proxy"].contains(&named) {
                 continue;
             }
-            let output = tidings(directory.path(), args, "");
+            let output = without_database(directory.path(), args);
             assert_eq!((output.status, &*output.stdout), (2, ""), "{text:?} {args:?} {output:?}");
             let says = |text: &str| output.stderr.contains(text);
             assert!(
@@ -219,11 +219,11 @@ fn a_bad_setting_in_a_file_is_named_with_its_line() {
     assert!(!directory.path().join("tidings.db").exists(), "no database is created");
     // A valid flag overrides the invalid entry of the file.
     std::fs::write(directory.path().join("tidings.toml"), "base-path = \"/a b\"\n").unwrap();
-    let _ = tidings(directory.path(), &["config", "--base-path", "/a"], "").succeeded();
-    let flag = tidings(directory.path(), &["config", "--base-path", "/c d"], "");
+    let _ = without_database(directory.path(), &["config", "--base-path", "/a"]).succeeded();
+    let flag = without_database(directory.path(), &["config", "--base-path", "/c d"]);
     assert_eq!(flag.status, 2);
     assert!(!flag.stderr.contains("tidings.toml"), "the error must not name the file: {flag:?}");
-    let object = tidings(directory.path(), &["config", "--json"], "");
+    let object = without_database(directory.path(), &["config", "--json"]);
     assert_eq!((object.status, object.json()), (2, json!({ "result": "bad request" })));
 }
 
@@ -238,7 +238,7 @@ fn an_unknown_key_is_reported_with_a_suggestion() {
         ("[serve]\nid-min = 3\n", "tidings.toml, line 1: there is no setting \"serve\""),
     ] {
         std::fs::write(directory.path().join("tidings.toml"), text).unwrap();
-        let output = tidings(directory.path(), &["config"], "");
+        let output = without_database(directory.path(), &["config"]);
         assert_eq!((output.status, output.stderr.trim_end()), (2, &*format!("tidings: {message}")));
     }
 }

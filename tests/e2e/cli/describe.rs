@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tidings_tests::{Server, run};
 
-use super::tidings;
+use super::without_database;
 
 /// Returns the commands that a help text lists.
 fn commands(help: &str) -> BTreeSet<String> {
@@ -21,7 +21,7 @@ fn commands(help: &str) -> BTreeSet<String> {
 fn each_shell_has_completions() {
     let directory = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish", "powershell"] {
-        let script = tidings(directory.path(), &["completions", shell], "").succeeded().stdout;
+        let script = without_database(directory.path(), &["completions", shell]).succeeded().stdout;
         for word in ["backup", "restore", "--repair", "--listen"] {
             assert!(script.contains(word.trim_start_matches('-')), "{shell} {word}");
         }
@@ -33,19 +33,19 @@ fn each_shell_has_completions() {
             assert_eq!((output.status, &*output.stderr), (0, ""), "{shell}");
         }
     }
-    assert_eq!(tidings(directory.path(), &["completions", "csh"], "").status, 2);
+    assert_eq!(without_database(directory.path(), &["completions", "csh"]).status, 2);
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "the command creates no database");
 }
 
 #[test]
 fn each_command_has_a_manual_page() {
     let directory = tempfile::tempdir().unwrap();
-    let output = tidings(directory.path(), &["man", "share/man1"], "").succeeded();
+    let output = without_database(directory.path(), &["man", "share/man1"]).succeeded();
     assert!(output.stdout.contains("man ./share/man1/tidings.1"), "{output:?}");
     let mut expected = BTreeSet::from(["tidings.1".to_owned()]);
-    for command in commands(&tidings(directory.path(), &["--help"], "").succeeded().stdout) {
+    for command in commands(&without_database(directory.path(), &["--help"]).succeeded().stdout) {
         expected.insert(format!("tidings-{command}.1"));
-        let help = tidings(directory.path(), &[&command, "--help"], "").succeeded().stdout;
+        let help = without_database(directory.path(), &[&command, "--help"]).succeeded().stdout;
         expected.extend(commands(&help).iter().map(|inner| format!("tidings-{command}-{inner}.1")));
     }
     let pages = fs::read_dir(directory.path().join("share/man1")).unwrap();
@@ -56,10 +56,10 @@ fn each_command_has_a_manual_page() {
     let page = fs::read_to_string(directory.path().join("share/man1/tidings-backup.1")).unwrap();
     assert!(page.contains(".TH tidings-backup 1") && page.contains("Example"), "{page}");
     fs::write(directory.path().join("file"), "").unwrap();
-    let refused = tidings(directory.path(), &["man", "file"], "");
+    let refused = without_database(directory.path(), &["man", "file"]);
     assert_eq!(refused.status, 3, "{refused:?}");
     assert!(refused.stderr.contains("file"), "{refused:?}");
-    let object = tidings(directory.path(), &["man", "share/man1", "--json"], "").succeeded();
+    let object = without_database(directory.path(), &["man", "share/man1", "--json"]).succeeded();
     assert_eq!(object.json(), serde_json::json!({ "result": "success" }));
 }
 

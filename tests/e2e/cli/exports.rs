@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tidings_tests::{Server, sample};
+use tidings_tests::{Server, only_on_sqlite, sample};
 
 /// Starts a server with posts and a trained word model.
 fn with_words() -> Server {
@@ -16,6 +16,7 @@ fn with_words() -> Server {
 
 #[test]
 fn an_export_never_overwrites_the_databases_files() {
+    only_on_sqlite!("it is about the database file");
     let server = with_words();
     let database = server.database().file_name().unwrap().to_str().unwrap();
     let beside = |end: &str| format!("{database}{end}");

@@ -7,12 +7,11 @@ use super::fixture::{Fixture, with_redactions};
 
 /// Adds `count` closed copies of Ann's feedback, all newer than it.
 fn add_closed_feedback(fixture: &Fixture, done: u32) {
-    let database = rusqlite::Connection::open(fixture.directory().join("tidings.db")).unwrap();
-    let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+    let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
                INSERT INTO feedback (id, type, post, member, notice, activation, date)
-               SELECT printf('650000000000000000%06d', n.i), type, 'Done ' || n.i, member, '', 0, date
+               SELECT '650000000000000000' || (100000 + n.i), type, 'Done ' || n.i, member, '', 0, date
                FROM feedback, n ORDER BY n.i";
-    assert_eq!(database.execute(sql, [done]).unwrap(), done as usize);
+    assert_eq!(fixture.sql().execute(sql, &[i64::from(done).into()]), done as usize);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
-use tidings_tests::{Output, PASSWORD, command, run};
+use tidings_tests::{Database, Output, PASSWORD, command_in, run};
 
 /// Posts with fixed ids, in the form that `post import` reads.
 const POSTS: &str = r#"
@@ -62,10 +62,15 @@ impl Fixture {
         self.directory.path()
     }
 
+    /// Opens a connection to the database.
+    pub(crate) fn sql(&self) -> Database {
+        Database::open(&self.directory().join("tidings.db"))
+    }
+
     /// Returns a command on the database, not yet started.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut tidings = command();
-        tidings.current_dir(self.directory()).args(args);
+        let mut tidings = command_in(self.directory());
+        tidings.args(args);
         tidings
     }
 
@@ -96,6 +101,8 @@ pub(crate) fn with_redactions(assert: impl FnOnce()) {
         (r"\b20(?:2[6-9]|[3-8]\d)-\d\d-\d\d\b", "[today...]"),
         (r"\beyJ[\w.-]+", "[token]"),
         (r"\b[0-9a-f]{27}\b", "[next of a feed, 27 digits]"),
+        // Shown where the database is named by a variable, as in the tests on PostgreSQL.
+        (r"(! Usage: .*) --db <PATH\|URL>", "$1"),
     ];
     insta::with_settings!({ filters => filters }, { assert() });
 }

@@ -20,9 +20,9 @@ fn untrusted_text_cannot_control_the_terminal() {
     let list = fixture.stdout(&["roster", "list"]);
     assert!(list.contains("[31mred line") && !list.contains('\u{1b}'), "{list}");
     // Names with control characters that an earlier version accepted are still in the database.
-    let database = rusqlite::Connection::open(fixture.directory().join("tidings.db")).unwrap();
-    database.execute("UPDATE member SET nickname = ?1 WHERE id = 'ann'", [hidden]).unwrap();
-    database.execute("UPDATE roster SET name = ?1 WHERE id = 's1'", ["\u{1b}[31mred\u{7}\nline"]).unwrap();
+    let mut database = fixture.sql();
+    database.execute("UPDATE member SET nickname = $1 WHERE id = 'ann'", &[hidden.into()]);
+    database.execute("UPDATE roster SET name = $1 WHERE id = 's1'", &["\u{1b}[31mred\u{7}\nline".into()]);
     drop(database);
     let list = fixture.stdout(&["member", "list"]);
     assert!(list.contains("a\\u{202e}b \"quoted\" 'too'"), "{list}");

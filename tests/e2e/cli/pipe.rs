@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::process::Stdio;
 
+use tidings_tests::Engine;
+
 use super::fixture::{Fixture, RELEASE};
 
 #[test]
@@ -75,7 +77,10 @@ fn a_pipe_closed_before_the_command_writes_ends_it_quietly() {
         &["words", "load", "vectors.txt"],
         &["member", "remove", "ann", "--yes"],
     ];
-    for args in commands.iter().copied() {
+    // A backup is a copy of the file, and the PostgreSQL server of the tests fails a check: it does not survive a crash.
+    let has_file = Engine::chosen() == Engine::Sqlite;
+    let is_of_file = |args: &[&str]| matches!(args[0], "backup" | "check");
+    for args in commands.iter().copied().filter(|args| has_file || !is_of_file(args)) {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = fixture.command(args);

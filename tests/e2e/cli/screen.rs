@@ -6,6 +6,7 @@ use std::process::Command;
 use tidings_tests::{PASSWORD, Terminal};
 
 use super::fixture::{Fixture, RELEASE, with_redactions};
+use crate::faults::through;
 
 /// Runs a command in a terminal of this width, and returns what the terminal shows.
 fn shown(mut command: Command, cells: u16) -> String {
@@ -119,13 +120,12 @@ fn a_password_typed_at_a_prompt_is_not_shown() {
 fn an_interrupt_at_a_prompt_changes_nothing_and_restores_the_terminal() {
     let fixture = Fixture::new();
     // The shell continues in the same terminal after the interrupt.
-    let mut shell = Command::new("sh");
     let tidings = fixture.command(&[]);
     let line = format!(
         "trap : INT; \"{}\" member password ann; echo \"status $?\"; stty -a | tr ' ;' '\\n\\n' | grep -x -e -*echo",
         tidings.get_program().display()
     );
-    shell.current_dir(fixture.directory()).args(["-c", &line]);
+    let shell = through(&tidings, &["sh", "-c", &line]);
     let (_, text) = Terminal::start(shell, 80).answer("Password: ", "\u{3}").end();
     assert!(text.contains("status 130\necho\n"), "{text}");
     let signed_in = fixture.with_input(&["member", "sign-in", "ann", "--password-stdin"], PASSWORD);

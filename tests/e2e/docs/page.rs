@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 /// The lines that mark the next block of commands as not run by the tests.
 const NOT_RUN: [&str; 2] = ["<!-- not run -->", "<!-- the test command -->"];
+/// The beginning and the end of the line that names the file of which the next block is a part.
+const PART_OF: [&str; 2] = ["<!-- from ", " -->"];
 /// The directories of the repository whose files the documentation names.
 const DIRECTORIES: [&str; 9] =
     ["core/", "server/", "cli/", "tui/", "tests/", "fuzz/", "docs/", ".ci/", ".github/"];
@@ -51,17 +53,29 @@ impl Page {
         self.path.parent().unwrap()
     }
 
-    /// Returns the blocks of commands, except those that are marked as not run.
+    /// Returns the blocks of commands, except those that are marked as not run or as parts of files.
     pub(super) fn shell_blocks(&self) -> Vec<String> {
+        let is_run = |before: &str| !NOT_RUN.contains(&before) && part_of(before).is_none();
+        let blocks = self.blocks().into_iter();
+        let run = blocks.filter(|(before, language, _)| *language == "sh" && is_run(before));
+        run.map(|(_, _, block)| block).collect()
+    }
+
+    /// Returns the blocks that are parts of files, each with the path of its file below the root.
+    pub(super) fn parts_of_files(&self) -> Vec<(&str, String)> {
+        let blocks = self.blocks().into_iter();
+        blocks.filter_map(|(before, _, block)| Some((part_of(before)?, block))).collect()
+    }
+
+    /// Returns each block with the line before it and the language.
+    fn blocks(&self) -> Vec<(&str, &str, String)> {
         let mut blocks = Vec::new();
         let mut before = "";
         let mut lines = self.text.lines();
         while let Some(line) = lines.next() {
-            if line == "```sh" {
+            if let Some(language) = line.strip_prefix("```") {
                 let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
-                if !NOT_RUN.contains(&before) {
-                    blocks.push(block.join("\n"));
-                }
+                blocks.push((before, language, block.join("\n")));
             }
             before = line;
         }
@@ -85,6 +99,11 @@ impl Page {
         };
         self.text.lines().flat_map(code_spans).filter(is_path).collect()
     }
+}
+
+/// Returns the file that a line names as the source of the next block.
+fn part_of(line: &str) -> Option<&str> {
+    line.strip_prefix(PART_OF[0])?.strip_suffix(PART_OF[1])
 }
 
 /// Returns the code spans of a line.

@@ -89,8 +89,7 @@ fn every_act_that_was_acknowledged_is_counted_after_each_kill() {
         // Only five of a guest's searches count in trends, but all of them are stored.
         let trends = server.anyone().get("/get_search_realtime").succeeded();
         assert_eq!(trends.body["search_realtime"], json!([["rust", 5]]));
-        let connection = rusqlite::Connection::open(server.database()).unwrap();
-        let kept: i64 = connection.query_row("SELECT count(*) FROM term", [], |row| row.get(0)).unwrap();
+        let kept: i64 = server.sql().scalar("SELECT count(*) FROM term", &[]);
         assert_eq!(json!(kept), figures["search_count"]);
     }
 }
@@ -116,10 +115,9 @@ fn every_request_that_was_answered_before_a_stop_has_its_line() {
     let least = signed_up + 1 + acts.acknowledged();
     let most = signed_up + 1 + acts.sent.load(Ordering::Relaxed);
     assert!((least..=most).contains(&counted), "{counted} counted, {least} to {most} answered");
-    let connection = rusqlite::Connection::open(server.database()).unwrap();
     let lines =
         "SELECT count(*) FROM log l JOIN request r ON r.key = l.request WHERE r.path LIKE '/get_news%'";
-    let lines: i64 = connection.query_row(lines, [], |row| row.get(0)).unwrap();
+    let lines: i64 = server.sql().scalar(lines, &[]);
     assert_eq!(lines.unsigned_abs() + signed_up + 1, counted, "the counters agree with the log");
 }
 

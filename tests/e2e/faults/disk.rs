@@ -7,7 +7,7 @@ use std::process::Command;
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
-use tidings_tests::{Caller, PASSWORD, Server, run, sample, wait_until};
+use tidings_tests::{Caller, PASSWORD, Server, only_on_sqlite, run, sample, wait_until};
 
 use super::{assert_intact, ends, through, tidings};
 
@@ -108,6 +108,7 @@ const IGNORING_THE_LIMIT: [&str; 4] = ["sh", "-c", "trap '' XFSZ; exec \"$@\"", 
 
 #[test]
 fn a_file_size_limit_is_an_error_until_it_is_lifted() {
+    only_on_sqlite!("the disk of the file is full");
     let server = Server::with(|serve| *serve = through(serve, &IGNORING_THE_LIMIT));
     let admin = server.admin();
     let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap());
@@ -120,6 +121,7 @@ fn a_file_size_limit_is_an_error_until_it_is_lifted() {
 
 #[test]
 fn a_start_without_room_ends_with_a_message() {
+    only_on_sqlite!("the disk of the file is full");
     let directory = tempfile::tempdir().unwrap();
     let no_room = ["sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"];
     for args in [&["serve", "--listen", "127.0.0.1:0"][..], &["init"], &["post", "import", "-"]] {
@@ -134,6 +136,7 @@ fn a_start_without_room_ends_with_a_message() {
 
 #[test]
 fn an_import_on_a_full_disk_reports_it_and_resumes_when_repeated() {
+    only_on_sqlite!("the disk of the file is full");
     let directory = tempfile::tempdir().unwrap();
     let (database, file) = (directory.path().join("tidings.db"), directory.path().join("posts.jsonl"));
     let _ = ends(tidings(&database, &["init"])).succeeded();
@@ -166,6 +169,7 @@ fn an_import_on_a_full_disk_reports_it_and_resumes_when_repeated() {
 
 #[test]
 fn every_import_on_a_full_disk_reports_its_progress() {
+    only_on_sqlite!("the disk of the file is full");
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("tidings.db");
     let _ = ends(tidings(&database, &["init"])).succeeded();
@@ -198,6 +202,7 @@ fn every_import_on_a_full_disk_reports_its_progress() {
 
 #[test]
 fn an_http_import_on_a_full_disk_reports_its_progress() {
+    only_on_sqlite!("the disk of the file is full");
     let server = Server::with(|serve| *serve = through(serve, &IGNORING_THE_LIMIT));
     let admin = server.admin();
     let pid = Pid::from_raw(i32::try_from(server.pid()).unwrap());
@@ -223,6 +228,7 @@ fn an_http_import_on_a_full_disk_reports_its_progress() {
 
 #[test]
 fn a_start_on_a_full_disk_reports_it_with_advice() {
+    only_on_sqlite!("the disk of the file is full");
     let closed = tempfile::tempdir().unwrap();
     let _ = ends(tidings(&closed.path().join("tidings.db"), &["init"])).succeeded();
     let place = tempfile::tempdir().unwrap();
@@ -298,6 +304,7 @@ impl SmallDisk {
 
 #[test]
 fn a_full_disk_is_an_error_until_there_is_room() {
+    only_on_sqlite!("the disk of the file is full");
     let Some(disk) = SmallDisk::new() else {
         eprintln!("skipped: this system does not allow unprivileged mounts");
         return;

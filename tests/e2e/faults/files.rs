@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
-use tidings_tests::{Output, Server};
+use tidings_tests::{Output, Server, only_on_sqlite};
 
 use super::{WITHOUT_PRIVILEGES, ends, through, tidings};
 
@@ -50,6 +50,7 @@ fn assert_refused(database: &Path, says: &[&str], by: Option<&[&str]>) {
 
 #[test]
 fn a_database_of_a_newer_version_is_refused() {
+    only_on_sqlite!("it is about the database file");
     let directory = directory();
     let database = database(directory.path());
     Connection::open(&database).unwrap().pragma_update(None, "user_version", 7_777).unwrap();
@@ -58,6 +59,7 @@ fn a_database_of_a_newer_version_is_refused() {
 
 #[test]
 fn a_database_of_another_program_is_refused() {
+    only_on_sqlite!("it is about the database file");
     let directory = directory();
     let database = directory.path().join("other.db");
     let other = Connection::open(&database).unwrap();
@@ -68,6 +70,7 @@ fn a_database_of_another_program_is_refused() {
 
 #[test]
 fn a_file_of_another_kind_is_refused_as_database() {
+    only_on_sqlite!("it is about the database file");
     let directory = directory();
     for (name, content) in [("letter.txt", "Dear Ann, ".repeat(1_000)), ("short.txt", "short".to_owned())] {
         let file = directory.path().join(name);
@@ -78,6 +81,7 @@ fn a_file_of_another_kind_is_refused_as_database() {
 
 #[test]
 fn a_directory_and_a_place_that_does_not_exist_are_refused() {
+    only_on_sqlite!("it is about the database file");
     let directory = directory();
     let other = directory.path().join("other");
     fs::create_dir(&other).unwrap();
@@ -95,6 +99,7 @@ fn a_directory_and_a_place_that_does_not_exist_are_refused() {
 
 #[test]
 fn a_read_only_file_system_is_refused() {
+    only_on_sqlite!("it is about the database file");
     let directory = directory();
     let database = database(directory.path());
     let there = directory.path().display();
@@ -111,6 +116,7 @@ fn a_read_only_file_system_is_refused() {
 
 #[test]
 fn an_empty_file_instead_of_a_database_is_refused() {
+    only_on_sqlite!("it is about the database file");
     for beside in ["tidings.db.key", "tidings.db.words", "tidings.db-wal"] {
         let directory = directory();
         let database = database(directory.path());
@@ -132,6 +138,7 @@ fn an_empty_file_instead_of_a_database_is_refused() {
 
 #[test]
 fn a_missing_database_with_a_log_is_refused_and_with_a_key_is_created_with_a_warning() {
+    only_on_sqlite!("it is about the database file");
     let directory = directory();
     let database = database(directory.path());
     let log = directory.path().join("tidings.db-wal");
@@ -151,6 +158,7 @@ fn a_missing_database_with_a_log_is_refused_and_with_a_key_is_created_with_a_war
 
 #[test]
 fn a_read_only_file_is_refused() {
+    only_on_sqlite!("it is about the database file");
     let directory = directory();
     let database = database(directory.path());
     fs::set_permissions(&database, fs::Permissions::from_mode(0o400)).unwrap();
@@ -163,6 +171,7 @@ fn a_read_only_file_is_refused() {
 
 #[test]
 fn a_read_only_directory_is_refused() {
+    only_on_sqlite!("it is about the database file");
     let directory = directory();
     let database = database(directory.path());
     fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o500)).unwrap();

@@ -18,7 +18,7 @@ use std::thread::available_parallelism;
 use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
-use tidings_tests::{Answer, Caller, Output, PASSWORD, Request, Server, run, sample};
+use tidings_tests::{Answer, Caller, Output, PASSWORD, Request, Server, only_on_sqlite, run, sample};
 
 use super::shim::{Fault, Shim, counted};
 use super::{assert_intact, by_hand, tidings};
@@ -169,6 +169,7 @@ fn assert_sound(database: &Path) {
 
 #[test]
 fn acknowledged_writes_survive_any_failing_system_call() {
+    only_on_sqlite!("it injects faults into the system calls of SQLite");
     each_fault(POINTS, |fault, directory| {
         let (data, state) = places(directory);
         let database = data.join("tidings.db");
@@ -235,6 +236,7 @@ fn posts(database: &Path) -> usize {
 
 #[test]
 fn a_failed_backup_leaves_the_previous_one() {
+    only_on_sqlite!("it injects faults into the system calls of SQLite");
     let template = template();
     let (directory, whole) = (template.path(), sample::rust_blog().len());
     let database = directory.join("tidings.db");
@@ -252,6 +254,7 @@ fn a_failed_backup_leaves_the_previous_one() {
 
 #[test]
 fn a_failed_restore_leaves_a_whole_database() {
+    only_on_sqlite!("it injects faults into the system calls of SQLite");
     let template = template();
     let (directory, whole) = (template.path(), sample::rust_blog().len());
     let database = directory.join("tidings.db");
@@ -267,6 +270,7 @@ fn a_failed_restore_leaves_a_whole_database() {
 
 #[test]
 fn a_failed_model_write_leaves_the_previous_model() {
+    only_on_sqlite!("it injects faults into the system calls of SQLite");
     let template = template();
     let database = template.path().join("tidings.db");
     let load = |words: &str| {
@@ -289,6 +293,7 @@ fn a_failed_model_write_leaves_the_previous_model() {
 
 #[test]
 fn a_failed_import_leaves_whole_posts() {
+    only_on_sqlite!("it injects faults into the system calls of SQLite");
     let directory = tempfile::tempdir().unwrap();
     let _ = run(tidings(&directory.path().join("tidings.db"), &["init"]), "").succeeded();
     each_fault_of(directory.path(), &["post", "import", "-"], sample::RUST_BLOG, |data, output| {

@@ -8,11 +8,12 @@
 
 use std::collections::HashSet;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use tidings_tests::{Caller, PASSWORD, Request, Server, sample, wait_until};
+use tidings_tests::{Caller, Database, Engine, PASSWORD, Request, Server, sample, wait_until};
 
 use super::{assert_intact, by_hand};
 use crate::meanwhile::SetAtLast;
@@ -227,13 +228,22 @@ fn a_killed_import_leaves_whole_posts_and_can_be_repeated() {
     assert_eq!(count(), TO_IMPORT);
 }
 
+/// Returns whether a program has begun to open a database.
+fn is_opened(database: &Path) -> bool {
+    let connections = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()";
+    match Engine::chosen() {
+        Engine::Sqlite => database.exists(),
+        Engine::Postgres => Database::open(database).scalar::<u64>(connections, &[]) > 1,
+    }
+}
+
 #[test]
 fn a_killed_first_start_can_be_repeated() {
     for _ in 0..10 {
         let directory = tempfile::tempdir().unwrap();
         let database = directory.path().join("tidings.db");
         let mut first = super::tidings(&database, &["init"]).stdout(Stdio::null()).spawn().unwrap();
-        wait_until("the database file exists", || database.exists());
+        wait_until("the database is opened", || is_opened(&database));
         first.kill().unwrap();
         first.wait().unwrap();
         let _ = super::ends(super::tidings(&database, &["init"])).succeeded();

@@ -21,7 +21,7 @@ use std::process::Command;
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use tidings_tests::{Answer, PASSWORD, Server, read_answer, run, sample};
+use tidings_tests::{Answer, PASSWORD, Server, only_on_sqlite, read_answer, run, sample};
 
 use super::journal::{Disk, Image, Record, Unsynced, read};
 use super::shim::Shim;
@@ -350,6 +350,7 @@ fn holds(database: &Path, done: &[Done], is_made: bool) -> Result<(), String> {
 
 #[test]
 fn acknowledged_writes_survive_a_power_cut_at_any_moment() {
+    only_on_sqlite!("it simulates power cuts of the disk of the file");
     let recording = Recording::new(true);
     let cuts = recording.cuts();
     eprintln!("{} records, {} power cuts", recording.records.len(), cuts.len() * UNSYNCED.len());
@@ -373,6 +374,7 @@ fn acknowledged_writes_survive_a_power_cut_at_any_moment() {
 
 #[test]
 fn a_program_that_does_not_sync_is_detected() {
+    only_on_sqlite!("it simulates power cuts of the disk of the file");
     let recording = Recording::new(false);
     let cuts = recording.cuts();
     let wrong = recording.check(&cuts, &[Unsynced::Lost]).unwrap_err();

@@ -3,9 +3,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
-use tidings_tests::{Caller, Server, sample, wait_until};
+use tidings_tests::{Caller, Server, only_on_sqlite, sample, wait_until};
 
 use super::{assert_intact, ends, tidings};
 use crate::meanwhile::{Act, meanwhile};
@@ -112,11 +111,12 @@ fn two_servers_on_one_file_are_one_service() {
 
 #[test]
 fn writers_wait_for_each_other_and_readers_do_not() {
+    only_on_sqlite!("it holds SQLite's lock of writers");
     let server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let id = admin.post("/insert_post", sample::post("the one")).text("/_id");
-    let other = Connection::open(server.database()).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut other = server.sql();
+    other.batch("BEGIN IMMEDIATE");
     std::thread::scope(|scope| {
         let like = scope.spawn(|| ann.get(&format!("/post_like/{id}")));
         let grant = scope.spawn(|| ends(tidings(server.database(), &["admin", "grant", "ann"])));
@@ -126,7 +126,7 @@ fn writers_wait_for_each_other_and_readers_do_not() {
             assert_eq!(ann.get("/check_admin").outcome(), "200 Not admin");
         }
         assert!(!like.is_finished() && !grant.is_finished());
-        other.execute_batch("COMMIT").unwrap();
+        other.batch("COMMIT");
         let _ = like.join().unwrap().succeeded();
         let _ = grant.join().unwrap().succeeded();
     });

@@ -1,8 +1,7 @@
 //! `kill -9` while the acts of a removed member are deleted: the member stays removed, and the deletion continues.
 
-use rusqlite::Connection;
 use serde_json::json;
-use tidings_tests::{PASSWORD, Server, wait_until};
+use tidings_tests::{PASSWORD, Server, Value, wait_until};
 
 use super::assert_intact;
 
@@ -14,21 +13,19 @@ fn the_acts_of_a_removed_member_are_deleted_across_kills() {
     let mut server = Server::start();
     let (ann, ben) = (server.member("ann"), server.member("ben"));
     server.kill();
-    let connection = Connection::open(server.database()).unwrap();
-    let insert = "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?1)
-                  INSERT INTO settled_like (member, post, date) SELECT key, n, n FROM number JOIN member ON id = ?2";
-    connection.execute(insert, (LIKES, "ann")).unwrap();
-    connection.execute(insert, (7, "ben")).unwrap();
+    let mut database = server.sql();
+    let insert = "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < $1)
+                  INSERT INTO settled_like (member, post, date) SELECT key, n, n FROM number JOIN member ON id = $2";
+    database.execute(insert, &[LIKES.into(), "ann".into()]);
+    database.execute(insert, &[Value::Integer(7), "ben".into()]);
     server.restart();
     assert_eq!(ann.get("/remove_mine").outcome(), "200 success");
 
-    let count = |table: &str| -> i64 {
-        connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
-    };
+    let mut count = |table: &str| -> i64 { database.scalar(&format!("SELECT count(*) FROM {table}"), &[]) };
     for deleted in [0, LIKES / 50, LIKES / 10] {
         server.kill();
         assert_intact(server.database());
-        let _ = server.cli(["check"]).succeeded();
+        server.cli(["check"]).assert_sound();
         let before = count("liked");
         server.restart();
         assert_eq!(ann.get("/get_userinfo").outcome(), "200 not found");

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tidings_tests::{Caller, PASSWORD, Server, sample, wait_until};
+use tidings_tests::{Caller, PASSWORD, Server, only_on_sqlite, sample, wait_until};
 
 use super::{assert_intact, ends, tidings};
 
@@ -55,6 +55,7 @@ fn server_with_a_notice() -> (Server, Caller) {
 
 #[test]
 fn a_removed_database_refuses_writes_and_is_not_recreated() {
+    only_on_sqlite!("it replaces or damages the file");
     let (mut server, admin) = server_with_a_notice();
     let database = server.database().to_owned();
     fs::remove_file(&database).unwrap();
@@ -74,6 +75,7 @@ fn a_removed_database_refuses_writes_and_is_not_recreated() {
 
 #[test]
 fn a_replaced_database_refuses_writes_and_the_new_file_is_left_alone() {
+    only_on_sqlite!("it replaces or damages the file");
     let (mut server, admin) = server_with_a_notice();
     let database = server.database().to_owned();
     let copy = database.with_file_name("copy.db");
@@ -86,6 +88,7 @@ fn a_replaced_database_refuses_writes_and_the_new_file_is_left_alone() {
 
 #[test]
 fn an_overwritten_database_refuses_writes() {
+    only_on_sqlite!("it replaces or damages the file");
     let (mut server, admin) = server_with_a_notice();
     let database = server.database().to_owned();
     let bytes = fs::read(database.with_file_name("copy.db")).unwrap();
@@ -98,6 +101,7 @@ fn an_overwritten_database_refuses_writes() {
 
 #[test]
 fn an_emptied_database_refuses_writes() {
+    only_on_sqlite!("it replaces or damages the file");
     let (mut server, admin) = server_with_a_notice();
     let database = server.database().to_owned();
     fs::write(&database, "").unwrap();
@@ -108,6 +112,7 @@ fn an_emptied_database_refuses_writes() {
 
 #[test]
 fn a_removed_write_ahead_log_refuses_writes_and_a_clean_stop_saves_its_contents() {
+    only_on_sqlite!("it replaces or damages the file");
     for removed in ["-wal", "-shm"] {
         let (mut server, admin) = server_with_a_notice();
         let database = server.database().to_owned();
@@ -125,6 +130,7 @@ fn a_removed_write_ahead_log_refuses_writes_and_a_clean_stop_saves_its_contents(
 
 #[test]
 fn a_restored_database_file_accepts_writes_again() {
+    only_on_sqlite!("it replaces or damages the file");
     let (server, admin) = server_with_a_notice();
     let database = server.database().to_owned();
     let away = database.with_file_name("away.db");
@@ -140,6 +146,7 @@ fn a_restored_database_file_accepts_writes_again() {
 
 #[test]
 fn an_idle_server_notices_that_its_database_is_gone() {
+    only_on_sqlite!("it replaces or damages the file");
     let (server, _) = server_with_a_notice();
     fs::remove_file(server.database()).unwrap();
     wait_until("the server is not ready", || server.anyone().get("/readyz").outcome() == "503 overloaded");
@@ -148,6 +155,7 @@ fn an_idle_server_notices_that_its_database_is_gone() {
 
 #[test]
 fn a_backup_is_taken_and_a_command_writes_while_the_server_runs() {
+    only_on_sqlite!("it replaces or damages the file");
     let (server, admin) = server_with_a_notice();
     for n in 0..3 {
         let _ = server.cli(["backup", "copy.db"]).succeeded();

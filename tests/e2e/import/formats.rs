@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use tidings_tests::{Output, Server, command, run, sample};
+use tidings_tests::{Output, Server, command, location, run, sample};
 
 fn tidings(database: &Path, args: &[&OsStr], input: &str) -> Output {
     let mut tidings = command();
-    tidings.arg("--db").arg(database).args(args);
+    tidings.current_dir(database.parent().unwrap()).arg("--db").arg(location(database)).args(args);
     run(tidings, input)
 }
 
@@ -127,8 +127,8 @@ fn a_closed_pipe_ends_an_export_quietly() {
     let server = Server::start();
     let posts: String = (0..3_000).map(|n| sample::post(&format!("Post {n}")).to_string() + "\n").collect();
     assert_eq!(server.cli_with_input(["post", "import", "-"], posts).status, 0);
-    let mut export = command();
-    export.args(["post", "export", "-", "--db"]).arg(server.database());
+    let mut export = server.command();
+    export.args(["post", "export", "-"]);
     let mut export = export.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     assert!(BufReader::new(export.stdout.take().unwrap()).read_line(&mut line).unwrap() > 0);

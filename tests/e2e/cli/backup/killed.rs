@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use tidings_tests::{run, sample};
+use tidings_tests::{only_on_sqlite, run, sample};
 
 use super::{
     busy_wait, closed_database, count_posts, is_partial, names, partial_files, spawn, tidings,
@@ -13,6 +13,7 @@ use super::{
 
 #[test]
 fn ctrl_c_leaves_the_previous_backup_and_no_partial_file() {
+    only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(200);
     let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
     let copy = directory.path().join("copy.db");
@@ -43,6 +44,7 @@ fn ctrl_c_leaves_the_previous_backup_and_no_partial_file() {
 
 #[test]
 fn a_killed_backup_leaves_the_previous_one_whole() {
+    only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(100);
     let copy = directory.path().join("copy.db");
     let mut killed = 0;
@@ -75,6 +77,7 @@ fn a_killed_backup_leaves_the_previous_one_whole() {
 
 #[test]
 fn a_killed_restore_leaves_the_old_database_or_the_new_one() {
+    only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(60);
     let copy = directory.path().join("copy.db");
     let _ = tidings(&database, &["backup", "copy.db"]).succeeded();

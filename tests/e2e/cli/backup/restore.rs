@@ -5,13 +5,14 @@ use std::fs;
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
-use tidings_tests::{Server, command, run, sample, wait_until};
+use tidings_tests::{Server, command, only_on_sqlite, run, sample, wait_until};
 
 use super::{busy_wait, closed_database, count_posts, names, partial_files, spawn, tidings, tidings_command};
 use crate::meanwhile::{Act, meanwhile};
 
 #[test]
 fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens() {
+    only_on_sqlite!("backups are copies of the file");
     let mut server = Server::start();
     let (admin, ann) = (server.admin(), server.member("ann"));
     let titles = |server: &Server| server.anyone().get("/get_all_notice").column("notice_list", "title");
@@ -60,6 +61,7 @@ fn a_restore_installs_the_backup_keeps_the_old_database_and_revokes_all_tokens()
 
 #[test]
 fn a_failed_restore_is_reported_and_changes_nothing() {
+    only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(2);
     let path = |name: &str| directory.path().join(name);
     let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
@@ -106,6 +108,7 @@ fn a_failed_restore_is_reported_and_changes_nothing() {
 
 #[test]
 fn a_backup_of_an_older_version_is_migrated_at_the_next_start() {
+    only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(1);
     let older = directory.path().join("older.db");
     let connection = Connection::open(&older).unwrap();
@@ -122,6 +125,7 @@ fn a_backup_of_an_older_version_is_migrated_at_the_next_start() {
 
 #[test]
 fn a_full_disk_or_ctrl_c_leaves_the_database_as_it_was() {
+    only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(100);
     let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
     let before = (names(directory.path()), fs::read(&database).unwrap());
@@ -147,6 +151,7 @@ fn a_full_disk_or_ctrl_c_leaves_the_database_as_it_was() {
 #[test]
 fn writes_between_restores_are_in_the_database_or_a_kept_copy() {
     const RESTORES: usize = 5;
+    only_on_sqlite!("backups are copies of the file");
     let (directory, database) = closed_database(1);
     let _ = tidings(&database, &["backup", "copy.db"]).succeeded();
     let written = std::sync::Mutex::new(Vec::new());
