@@ -1,0 +1,133 @@
+//! Exactly once through a failover: what must hold with several servers on PostgreSQL when a part fails.
+//!
+//! ```text
+//! cargo test -p tidings-cli --test failover                              # each case once, with few repetitions
+//! cargo test -p tidings-cli --test failover -- --rounds 20               # as before a release: three hours
+//! cargo test -p tidings-cli --test failover -- primary-killed likes      # some cases, by a part of their names
+//! cargo test -p tidings-cli --test failover -- --list                    # their names
+//! ```
+//!
+//! Each round of a case starts a primary, a synchronous standby, a proxy in front of each, and three servers. Clients note
+//! what they sent and what was acknowledged, and afterwards this is compared with what is stored. A line for each round
+//! tells what was measured. The exit status is 1 if a promise was broken. Without PostgreSQL nothing runs.
+#![expect(clippy::print_stdout, reason = "the results are the output")]
+#![expect(clippy::unwrap_used, reason = "a failed step of a test panics")]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+mod case_primary;
+mod case_server;
+mod case_shared;
+mod case_standby;
+mod load;
+mod proxy;
+mod server;
+mod world;
+
+/// The outcome of a round.
+pub(crate) struct Outcome {
+    /// What was measured.
+    pub(crate) measured: String,
+    /// The broken promises.
+    pub(crate) faults: Vec<String>,
+}
+
+/// Whether the rounds are those of a release, or few and short.
+#[derive(Clone, Copy)]
+pub(crate) struct Scale {
+    /// The number of rounds of each case.
+    pub(crate) rounds: u64,
+}
+
+impl Scale {
+    /// Returns the share of a round in `all` repetitions of 20 rounds, but at least `least`.
+    pub(crate) fn share(self, all: u64, least: u64) -> u64 {
+        if self.is_full() { (all / self.rounds).max(least) } else { least }
+    }
+
+    /// Returns whether cases take the times that the design names.
+    pub(crate) fn is_full(self) -> bool {
+        self.rounds >= 20
+    }
+}
+
+type Case = fn(Scale) -> Outcome;
+
+const CASES: [(&str, Case); 13] = [
+    ("primary-killed", case_primary::killed),
+    ("primary-restarted", case_primary::restarted),
+    ("primary-suspended", case_primary::suspended),
+    ("primary-silent", case_primary::silent),
+    ("commits-cut", case_primary::commits_cut),
+    ("standby-gone", case_standby::gone),
+    ("waits-cancelled", case_standby::waits_cancelled),
+    ("server-killed", case_server::killed),
+    ("server-suspended", case_server::suspended),
+    ("tokens-revoked", case_shared::tokens_revoked),
+    ("administrators", case_shared::administrators),
+    ("feeds", case_shared::feeds),
+    ("likes", case_shared::likes),
+];
+
+fn main() -> ExitCode {
+    let mut scale = Scale { rounds: 1 };
+    let mut names = Vec::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match &*argument {
+            "--list" => {
+                for (name, _) in CASES {
+                    println!("{name}");
+                }
+                return ExitCode::SUCCESS;
+            }
+            "--rounds" => {
+                let rounds = arguments.next().and_then(|rounds| rounds.parse().ok());
+                let Some(rounds @ 1..) = rounds else {
+                    println!("--rounds needs a number above 0");
+                    return ExitCode::from(2);
+                };
+                scale.rounds = rounds;
+            }
+            // Options of cargo's test harness.
+            option if option.starts_with('-') => {}
+            name => names.push(name.to_owned()),
+        }
+    }
+    if let Err(reason) = world::available() {
+        println!("the tests of failovers are left out: {reason}");
+        return ExitCode::SUCCESS;
+    }
+    let is_chosen = |name: &str| names.is_empty() || names.iter().any(|part| name.contains(&**part));
+    let mut all_kept = true;
+    for (name, case) in CASES.into_iter().filter(|(name, _)| is_chosen(name)) {
+        for round in 1..=scale.rounds {
+            all_kept &= run(name, case, round, scale);
+        }
+    }
+    if all_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs a round, and returns whether all promises were kept.
+fn run(name: &str, case: Case, round: u64, scale: Scale) -> bool {
+    let begin = Instant::now();
+    let outcome = catch_unwind(AssertUnwindSafe(|| case(scale)));
+    let took = begin.elapsed().as_secs_f64();
+    let Ok(Outcome { measured, faults }) = outcome else {
+        println!("{name} {round}/{}: FAILED after {took:.0} s: it panicked", scale.rounds);
+        return false;
+    };
+    let verdict = if faults.is_empty() { "ok" } else { "FAILED" };
+    println!("{name} {round}/{}: {verdict} ({took:.0} s): {measured}", scale.rounds);
+    for fault in faults.iter().take(20) {
+        println!("    {fault}");
+    }
+    faults.is_empty()
+}
+
+/// Returns a duration in seconds for the output.
+pub(crate) fn seconds(duration: Duration) -> String {
+    format!("{:.2} s", duration.as_secs_f64())
+}
