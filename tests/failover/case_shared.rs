@@ -133,7 +133,7 @@ pub(crate) fn feeds(scale: Scale) -> Outcome {
 pub(crate) fn likes(_: Scale) -> Outcome {
     let world = World::direct(3);
     world.wait_until_ready();
-    let load = Load::start(&world, 16, &[Kind::Like]);
+    let load = Load::start(&world, 48, &[Kind::Like]);
     let begin = Instant::now();
     thread::sleep(Duration::from_secs(5));
     let took = begin.elapsed();
