@@ -56,6 +56,12 @@ fn lively(url: &str) -> Tidings {
     tidings
 }
 
+/// Returns the keys of the posts. They have gaps where a transaction that took one was rolled back.
+fn posts(database: &Database) -> Vec<String> {
+    let rows = database.query("SELECT key FROM post ORDER BY key", &[]);
+    rows.into_iter().flatten().map(|key| key.expect("a key is not null")).collect()
+}
+
 fn shared() -> Option<Database> {
     is_installed(WHAT).then(|| Cluster::shared().unwrap().database())
 }
@@ -101,15 +107,18 @@ fn a_sound_database_on_a_server_passes_all_checks_but_those_of_an_unsafe_server(
 fn wrong_rows_on_a_server_are_repaired_while_another_process_writes() {
     let Some(database) = shared() else { return };
     let tidings = lively(database.url());
+    let [first, second, third] = posts(&database).try_into().unwrap();
     database.query(
-        "UPDATE total_count SET n = n + 1 WHERE counter IN (2, 12);
-         UPDATE label SET topic = 0;
-         UPDATE post_stats SET fav = 0 WHERE post = 1;
-         DELETE FROM post_stats WHERE post = 2;
-         UPDATE post_stats SET heat = heat + 300 WHERE post = 3;
-         DELETE FROM post_index WHERE post = 3;
-         INSERT INTO visitor (day, visitor, visits, hours, seen) VALUES (20000, 1, 1, 1, 1);
-         INSERT INTO viewed (member, post, date) VALUES (999, 1, 1)",
+        &format!(
+            "UPDATE total_count SET n = n + 1 WHERE counter IN (2, 12);
+             UPDATE label SET topic = 0;
+             UPDATE post_stats SET fav = 0 WHERE post = {first};
+             DELETE FROM post_stats WHERE post = {second};
+             UPDATE post_stats SET heat = heat + 300 WHERE post = {third};
+             DELETE FROM post_index WHERE post = {third};
+             INSERT INTO visitor (day, visitor, visits, hours, seen) VALUES (20000, 1, 1, 1, 1);
+             INSERT INTO viewed (member, post, date) VALUES (999, {first}, 1)"
+        ),
         &[],
     );
     let expected = [
@@ -130,10 +139,10 @@ fn wrong_rows_on_a_server_are_repaired_while_another_process_writes() {
     // With the labels the categories are right again.
     assert_eq!(repaired, expected.into_iter().filter(|name| *name != "categories").collect::<Vec<_>>());
     assert_eq!(wrong(database.url()), [] as [&str; 0]);
-    let sql = "SELECT fav, view FROM post_stats WHERE post IN (1, 2) ORDER BY post";
+    let sql = format!("SELECT fav, view FROM post_stats WHERE post IN ({first}, {second}) ORDER BY post");
     let one = || Some("1".to_owned());
     // The view of the member who does not exist counts, as those of removed members do.
-    assert_eq!(database.query(sql, &[]), [[one(), Some("2".to_owned())], [one(), one()]]);
+    assert_eq!(database.query(&sql, &[]), [[one(), Some("2".to_owned())], [one(), one()]]);
     assert_eq!(database.query("SELECT key FROM removed_member", &[]), [[Some("999".to_owned())]]);
     // The open handle goes on writing, and the lane of the repair is free.
     let draft =
@@ -150,7 +159,9 @@ fn faults_that_only_the_server_has_are_reported_with_the_remedy() {
     database.query("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'post_date'::regclass", &[]);
     database.query("ALTER TABLE notice ALTER COLUMN title TYPE text COLLATE \"default\"", &[]);
     // Without its triggers, the server does not delete the rows that refer to the post.
-    database.query("ALTER TABLE post DISABLE TRIGGER ALL; DELETE FROM post WHERE key = 2", &[]);
+    let post = &posts(&database)[1];
+    let delete = format!("ALTER TABLE post DISABLE TRIGGER ALL; DELETE FROM post WHERE key = {post}");
+    database.query(&delete, &[]);
     let checks = checked(database.url()).unwrap();
     let detail = |name: &str| named(&checks, name).detail.clone();
     assert!(detail("integrity").contains("REINDEX INDEX post_date"), "{checks:#?}");
