@@ -43,7 +43,7 @@ pub(super) fn add_all(tx: &mut dyn Tx) -> Result<(), StoreError> {
 fn insert(tx: &mut dyn Tx, revision: i64, post: i64) -> Result<(), StoreError> {
     let sql =
         "INSERT INTO post_change (revision, post) VALUES ($1, $2) ON CONFLICT (revision, post) DO NOTHING";
-    tx.run(sql, &[revision.into(), post.into()]).map(drop)
+    tx.send(sql, &[revision.into(), post.into()])
 }
 
 /// Returns whether this change deletes earlier ones. A hash of the change decides, so that it happens as often

@@ -102,7 +102,6 @@ mod sql {
     pub(super) fn update(tx: &mut dyn Tx, stats: &PostStats) -> Result<(), StoreError> {
         let sql = "UPDATE post_stats SET view = $2, fav = $3, heat = $4 WHERE post = $1";
         let PostStats { post, view, fav, heat, .. } = stats;
-        tx.run(sql, &[(*post).into(), (*view).into(), (*fav).into(), (*heat).into()])?;
-        Ok(())
+        tx.send(sql, &[(*post).into(), (*view).into(), (*fav).into(), (*heat).into()])
     }
 }

@@ -133,8 +133,7 @@ pub(crate) fn acted(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreErr
     let sql = "INSERT INTO member_acts (member, revision) VALUES ($1, $2)
                ON CONFLICT (member) DO UPDATE SET revision = excluded.revision";
     let revision = tx.revision();
-    tx.run(sql, &[member.key.into(), revision.into()])?;
-    Ok(())
+    tx.send(sql, &[member.key.into(), revision.into()])
 }
 
 /// Returns the revision of the last change to the acts from which the member's interest is measured, or 0.

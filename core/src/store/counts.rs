@@ -52,12 +52,12 @@ impl Additions {
                 None => {
                     let sql = "INSERT INTO total_count (counter, n) VALUES ($1, $2)
                                ON CONFLICT (counter) DO UPDATE SET n = total_count.n + excluded.n";
-                    tx.run(sql, &[(*counter).into(), (*n).into()])?;
+                    tx.send(sql, &[(*counter).into(), (*n).into()])?;
                 }
                 Some(day) => {
                     let sql = "INSERT INTO day_count (counter, day, n) VALUES ($1, $2, $3)
                                ON CONFLICT (day, counter) DO UPDATE SET n = day_count.n + excluded.n";
-                    tx.run(sql, &[(*counter).into(), (*day).into(), (*n).into()])?;
+                    tx.send(sql, &[(*counter).into(), (*day).into(), (*n).into()])?;
                 }
             }
         }

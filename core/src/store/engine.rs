@@ -76,14 +76,20 @@ pub(super) trait Committer: Send + 'static {
 /// A transaction of the writing thread.
 pub(super) trait WriteTx: Tx {
     /// Returns a number that has grown since an earlier call if a statement has changed something or has failed in a way
-    /// that affects later statements.
+    /// that affects later statements. It may also have grown if one that was [sent](Tx::send) has not.
     fn changes(&self) -> u64;
 
     /// Returns what the commit will write in addition to the changes of the statements.
     fn effects(&mut self) -> &mut Effects;
 
-    /// Returns whether the next statement can succeed without a rollback to a savepoint.
+    /// Returns whether the next statement can succeed without a rollback to a savepoint, as far as it is known without waiting.
     fn is_sound(&self) -> bool;
+
+    /// Waits for the statements that were [sent](Tx::send).
+    ///
+    /// # Errors
+    /// The error of the first of them that failed.
+    fn settle(&mut self) -> Result<(), StoreError>;
 
     /// Returns the reason if the transaction as a whole cannot be committed any more.
     fn fault(&self) -> Option<StoreError>;
@@ -109,6 +115,8 @@ pub(super) trait WriteTx: Tx {
         self.run("SAVEPOINT rehearsal", &[])?;
         // The caller runs the same work again, so it also panics again.
         let _ = catch_unwind(AssertUnwindSafe(|| work(self)));
+        // An error is that of the work, and the rollback clears it.
+        let _ = self.settle();
         self.effects().truncate_additions(additions);
         self.run("ROLLBACK TO rehearsal", &[])?;
         self.run("RELEASE rehearsal", &[]).map(drop)

@@ -68,6 +68,5 @@ pub(crate) fn complete_version_in(tx: &mut dyn Tx, topic: Topic) -> Result<Optio
 /// Records that the transaction changed `topic`.
 pub(super) fn set_version(tx: &mut dyn Tx, topic: Topic) -> Result<(), StoreError> {
     let (sql, revision) = (tx.dialect().insert_touched(), tx.revision());
-    tx.run(sql, &[topic.name().into(), revision.into()])?;
-    Ok(())
+    tx.send(sql, &[topic.name().into(), revision.into()])
 }

@@ -75,6 +75,17 @@ pub(crate) enum Value {
     Text(String),
 }
 
+impl From<&Arg<'_>> for Value {
+    fn from(arg: &Arg<'_>) -> Self {
+        match *arg {
+            Arg::Null => Self::Null,
+            Arg::Integer(value) => Self::Integer(value),
+            Arg::Real(value) => Self::Real(value),
+            Arg::Text(value) => Self::Text(value.to_owned()),
+        }
+    }
+}
+
 /// A type that a column can have.
 pub(crate) trait FromValue: Sized {
     /// Converts the value; returns `None` when it has a different type.

@@ -1,18 +1,22 @@
 //! A connection: its statements, and whether it can still be used.
+//!
+//! Most of the time of a short statement is the way to the server and back. So statements are also sent without waiting for
+//! the answers, which arrive in the order of the statements: [`Session::send`] and [`Session::row_each`].
 
 use std::num::NonZeroUsize;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures_util::{FutureExt as _, StreamExt as _};
+use futures_util::stream::FuturesOrdered;
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use lru::LruCache;
-use tokio_postgres::{CancelToken, Client, SimpleQueryMessage, Statement};
+use tokio_postgres::{CancelToken, Client, Error, SimpleQueryMessage, Statement};
 
 use super::super::StoreError;
 use super::super::gauges::count_statement;
-use super::super::value::{ARGS_MAX, Arg, Row};
+use super::super::value::{ARGS_MAX, Arg, Row, Value};
 use super::wait::Waiter;
 
 /// Maximum number of prepared statements of a connection. The program has fewer.
@@ -21,10 +25,18 @@ const STATEMENTS: NonZeroUsize = NonZeroUsize::new(512).expect("512 is not 0");
 /// Maximum time that the answer to a COMMIT takes, which may have to wait for a standby. Then the connection counts as lost.
 const COMMIT_MAX: Duration = Duration::from_secs(10);
 
+/// Maximum number of statements that are sent before their answers are read. Their arguments and answers are in memory.
+const AHEAD: usize = 256;
+
+/// The future answer to a statement that was sent.
+type Answer<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
+
 /// A connection of which one thread at a time runs statements.
 pub(super) struct Session {
-    client: Client,
+    client: Arc<Client>,
     waiter: Waiter,
+    /// The answers that nobody has waited for.
+    unanswered: Vec<Answer<()>>,
     statements: LruCache<String, Statement>,
     /// Whether the server has sent a warning since the flag was last cleared.
     warned: Arc<AtomicBool>,
@@ -39,7 +51,8 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn new(client: Client, waiter: Waiter, warned: Arc<AtomicBool>) -> Self {
         let statements = LruCache::new(STATEMENTS);
-        Self { client, waiter, statements, warned, lost: None, is_aborted: false, changes: 0 }
+        let (client, unanswered) = (client.into(), Vec::new());
+        Self { client, waiter, unanswered, statements, warned, lost: None, is_aborted: false, changes: 0 }
     }
 
     /// Limits the time that the answer to a statement, or a row of its result, takes to arrive. Then the connection counts
@@ -83,12 +96,12 @@ impl Session {
         self.lost().map_or(Ok(()), Err)
     }
 
-    /// Returns whether the next statement of a transaction can succeed.
+    /// Returns whether the next statement of a transaction can succeed, as far as the answers tell that have been read.
     pub(super) fn is_sound(&self) -> bool {
         !self.is_aborted && self.lost().is_none()
     }
 
-    /// Returns a number that grows when a statement changes something or fails.
+    /// Returns a number that grows when a statement changes something or fails, and may grow with any other.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
@@ -100,9 +113,13 @@ impl Session {
 
     fn control_within(&mut self, limit: Duration, sql: &str) -> Result<u64, StoreError> {
         self.check()?;
-        let answered = self.waiter.wait_within(limit, self.client.simple_query(sql));
-        let messages = self.answered(answered)?;
-        if sql.starts_with("ROLLBACK") {
+        let client = Arc::clone(&self.client);
+        let is_rollback = sql.starts_with("ROLLBACK");
+        if is_rollback {
+            self.unanswered.clear();
+        }
+        let messages = self.receive(limit, client.simple_query(sql))?;
+        if is_rollback {
             self.is_aborted = false;
         }
         let rows = messages.into_iter().filter_map(|message| match message {
@@ -128,6 +145,7 @@ impl Session {
     /// Sends a rollback without waiting for its answer: later statements of this connection come after it.
     pub(super) fn roll_back(&mut self) {
         self.is_aborted = false;
+        self.unanswered.clear();
         // The first poll sends the statement.
         let _ = self.client.batch_execute("ROLLBACK").now_or_never();
     }
@@ -140,10 +158,10 @@ impl Session {
         each: &mut dyn FnMut(&mut Row) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         count_statement();
-        let statement = self.prepared(sql, args)?;
-        let sent = self.client.query_raw(&statement, args.iter().copied());
-        let answered = self.waiter.wait(sent);
-        let mut rows = pin!(self.answered(answered)?);
+        let statement = self.prepared(sql, args.len())?;
+        let client = Arc::clone(&self.client);
+        let sent = client.query_raw(&statement, args.iter().copied());
+        let mut rows = pin!(self.receive(self.waiter.max(), sent)?);
         let mut values = Row(Vec::with_capacity(statement.columns().len()));
         loop {
             let answered = match self.waiter.wait(rows.next()) {
@@ -168,27 +186,84 @@ impl Session {
         let changed = if args.is_empty() {
             self.control(sql)?
         } else {
-            let statement = self.prepared(sql, args)?;
-            let sent = self.client.execute_raw(&statement, args.iter().copied());
-            let answered = self.waiter.wait(sent);
-            self.answered(answered)?
+            let statement = self.prepared(sql, args.len())?;
+            let client = Arc::clone(&self.client);
+            let sent = client.execute_raw(&statement, args.iter().copied());
+            self.receive(self.waiter.max(), sent)?
         };
         self.changes += changed;
         Ok(changed)
     }
 
-    /// Returns the statement of a text.
-    fn prepared(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<Statement, StoreError> {
+    /// Sends a statement without waiting for its answer. Its error is that of the next statement whose answer is read.
+    pub(super) fn send(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<(), StoreError> {
+        count_statement();
+        self.check()?;
+        if self.unanswered.len() >= AHEAD {
+            self.settle()?;
+        }
+        let client = Arc::clone(&self.client);
+        let mut answer: Answer<()> = if args.is_empty() {
+            let sql = sql.to_owned();
+            Box::pin(async move { client.batch_execute(&sql).await })
+        } else {
+            let statement = self.prepared(sql, args.len())?;
+            let values: Vec<Value> = args.iter().map(Value::from).collect();
+            Box::pin(
+                async move { client.execute_raw(&statement, values.iter().map(Arg::from)).await.map(drop) },
+            )
+        };
+        // The first poll sends the statement. It is ready only if that fails.
+        let sent = answer.as_mut().now_or_never();
+        self.changes += 1;
+        match sent {
+            Some(sent) => self.answered(Some(sent)),
+            None => {
+                self.unanswered.push(answer);
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits for the answers of all statements that were sent.
+    pub(super) fn settle(&mut self) -> Result<(), StoreError> {
+        if self.unanswered.is_empty() { Ok(()) } else { self.receive(self.waiter.max(), async { Ok(()) }) }
+    }
+
+    /// Runs a statement once for each list of `width` arguments, and returns the first row of each result.
+    pub(super) fn row_each(
+        &mut self,
+        sql: &str,
+        width: usize,
+        args: &[Arg<'_>],
+    ) -> Result<Vec<Option<Row>>, StoreError> {
+        let statement = self.prepared(sql, width)?;
+        let client = Arc::clone(&self.client);
+        let mut found = Vec::with_capacity(args.len() / width);
+        for args in args.chunks(width * AHEAD) {
+            (0..args.len() / width).for_each(|_| count_statement());
+            let answers = args.chunks(width).map(|args| first_row(&client, &statement, args));
+            let answers: FuturesOrdered<_> = answers.collect();
+            found.extend(self.receive(self.waiter.max(), answers.try_collect::<Vec<_>>())?);
+        }
+        if !is_query(sql) {
+            self.changes += found.len() as u64;
+        }
+        Ok(found)
+    }
+
+    /// Returns the statement of a text, which takes this number of arguments.
+    fn prepared(&mut self, sql: &str, given: usize) -> Result<Statement, StoreError> {
         self.check()?;
         let statement = if let Some(statement) = self.statements.get(sql) {
             statement.clone()
         } else {
-            let answered = self.waiter.wait(self.client.prepare(sql));
-            let statement = self.answered(answered)?;
+            let client = Arc::clone(&self.client);
+            let statement = self.receive(self.waiter.max(), client.prepare(sql))?;
             self.statements.put(sql.to_owned(), statement.clone());
             statement
         };
-        let (given, taken) = (args.len(), statement.params().len());
+        let taken = statement.params().len();
         if given != taken || given > ARGS_MAX {
             let what = format!(
                 "{given} arguments were given to a statement that takes {taken}; the most are {ARGS_MAX}"
@@ -198,8 +273,30 @@ impl Session {
         Ok(statement)
     }
 
+    /// Waits for the answers of all statements that were sent, and for that of `own`, whose first poll sends one. The error
+    /// is the first of them: after it, the server refuses the other statements.
+    fn receive<T>(
+        &mut self,
+        limit: Duration,
+        own: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, StoreError> {
+        let sent = std::mem::take(&mut self.unanswered);
+        let answered = self.waiter.wait_within(limit, async {
+            let mut own = pin!(own);
+            let early = own.as_mut().now_or_never();
+            let mut failed = None;
+            // In the order of the statements: the connection reads no answer before the one before it was taken.
+            for answer in sent {
+                failed = failed.or(answer.await.err());
+            }
+            let own = if let Some(own) = early { own } else { own.await };
+            failed.map_or(own, Err)
+        });
+        self.answered(answered)
+    }
+
     /// Records the outcome of a request to the server.
-    fn answered<T>(&mut self, answered: Option<Result<T, tokio_postgres::Error>>) -> Result<T, StoreError> {
+    fn answered<T>(&mut self, answered: Option<Result<T, Error>>) -> Result<T, StoreError> {
         let error = match answered {
             Some(Ok(value)) => return Ok(value),
             Some(Err(error)) => error,
@@ -224,6 +321,20 @@ impl Session {
 const CLOSED: &str = "the server has closed it";
 /// The text of the error of a server that does not answer.
 const SILENT: &str = "the server does not answer";
+
+/// Returns the first row of the result of a statement.
+async fn first_row(client: &Client, statement: &Statement, args: &[Arg<'_>]) -> Result<Option<Row>, Error> {
+    let mut rows = pin!(client.query_raw(statement, args.iter().copied()).await?);
+    let mut first = None;
+    while let Some(row) = rows.next().await {
+        let row = row?;
+        if first.is_none() {
+            let values = (0..row.len()).map(|column| row.try_get(column));
+            first = Some(Row(values.collect::<Result<_, _>>()?));
+        }
+    }
+    Ok(first)
+}
 
 /// Returns whether a statement only reads.
 fn is_query(sql: &str) -> bool {

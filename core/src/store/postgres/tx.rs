@@ -74,6 +74,16 @@ impl Tx for ReadTx<'_> {
         self.session.run(sql, args).map_err(|error| self.meaning_of(error))
     }
 
+    fn row_for_each(
+        &mut self,
+        sql: &str,
+        width: usize,
+        args: &[Arg<'_>],
+    ) -> Result<Vec<Option<Row>>, StoreError> {
+        self.check_time()?;
+        self.session.row_each(sql, width, args).map_err(|error| self.meaning_of(error))
+    }
+
     fn dialect(&self) -> Dialect {
         Dialect::Postgres
     }
@@ -129,6 +139,19 @@ impl Tx for PgWriteTx<'_> {
         self.session.run(sql, args)
     }
 
+    fn send(&mut self, sql: &str, args: &[Arg<'_>]) -> Result<(), StoreError> {
+        self.session.send(sql, args)
+    }
+
+    fn row_for_each(
+        &mut self,
+        sql: &str,
+        width: usize,
+        args: &[Arg<'_>],
+    ) -> Result<Vec<Option<Row>>, StoreError> {
+        self.session.row_each(sql, width, args)
+    }
+
     fn dialect(&self) -> Dialect {
         Dialect::Postgres
     }
@@ -166,6 +189,10 @@ impl WriteTx for PgWriteTx<'_> {
 
     fn is_sound(&self) -> bool {
         self.session.is_sound()
+    }
+
+    fn settle(&mut self) -> Result<(), StoreError> {
+        self.session.settle()
     }
 
     fn fault(&self) -> Option<StoreError> {

@@ -90,6 +90,11 @@ impl WriteTx for SqliteTx<'_> {
         self.is_open()
     }
 
+    /// Statements run at once.
+    fn settle(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     fn fault(&self) -> Option<StoreError> {
         (!self.is_open()).then(|| StoreError::other("the transaction was rolled back"))
     }

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 
 use tidings_cluster::Scratch;
 
-use super::super::{Isolation, Pending, Store, StoreError, Tx};
+use super::super::{Arg, Isolation, Pending, Store, StoreError, Tx, row_each};
 use super::{Failure, insert, numbers, open_replaying};
 
 /// Opens a store whose writes run once unless another write fails.
@@ -99,4 +99,53 @@ fn a_long_write_does_not_run_again_when_short_writes_around_it_fail_late() {
     assert_eq!(numbers(&store), [1, 2, 4, 6]);
     assert_eq!((short.load(Ordering::Relaxed), long.load(Ordering::Relaxed)), (4, 1));
     assert_eq!(total(&store), 4);
+}
+
+#[test]
+fn a_sent_statement_that_fails_refuses_its_own_write_alone() {
+    const INSERT: &str = "INSERT INTO number (n) VALUES ($1)";
+    let database = Scratch::new();
+    let store = open(&database);
+    let (go, wait) = channel::<()>();
+    let first = store.submit(Isolation::Alone, move |tx| {
+        let _ = wait.recv();
+        tx.send(INSERT, &[1.into()])
+    });
+    let write = |n: i64| store.submit(Isolation::Alone, move |tx| tx.send(INSERT, &[n.into()]));
+    let (second, duplicate, last) = (write(2), write(1), write(3));
+    // It may wait again, in another run.
+    drop(go);
+    assert!(first.wait().is_ok() && second.wait().is_ok() && last.wait().is_ok());
+    assert!(matches!(duplicate.wait(), Err(StoreError::Duplicate)));
+    assert_eq!(numbers(&store), [1, 2, 3]);
+    // The same for a write that shares no savepoint.
+    let duplicate = store.write_long(Isolation::Alone, |tx| tx.send(INSERT, &[1.into()]));
+    assert!(matches!(duplicate, Err(StoreError::Duplicate)));
+    store.write_long(Isolation::Alone, |tx| tx.send(INSERT, &[4.into()])).unwrap();
+    assert_eq!(numbers(&store), [1, 2, 3, 4]);
+}
+
+#[test]
+fn a_statement_runs_for_each_list_of_arguments_in_their_order() {
+    let database = Scratch::new();
+    let store = open(&database);
+    let inserted = store.write(Isolation::Alone, |tx| {
+        let sql = "INSERT INTO number (n, half) VALUES ($1, $2) ON CONFLICT (n) DO NOTHING RETURNING n";
+        // More than are sent at once. The second of two runs with the same number inserts nothing.
+        let args: Vec<[Arg<'_>; 2]> = (0..1_000).map(|n| [(n / 2).into(), (n / 4).into()]).collect();
+        let mut rows = row_each(tx, sql, &args)?;
+        rows.iter_mut().map(|row| row.as_mut().map(|row| row.take(0)).transpose()).collect()
+    });
+    let inserted: Result<Vec<Option<i64>>, StoreError> = inserted;
+    let expected: Vec<_> = (0..1_000).map(|n| (n % 2 == 0).then_some(n / 2)).collect();
+    assert_eq!(inserted.unwrap(), expected);
+    let halves = store.read(|tx| {
+        let rows =
+            row_each(tx, "SELECT half FROM number WHERE n = $1", &[[9.into()], [999.into()], [8.into()]])?;
+        rows.into_iter().map(|row| row.map(|mut row| row.take(0)).transpose()).collect()
+    });
+    let halves: Result<Vec<Option<i64>>, StoreError> = halves;
+    assert_eq!(halves.unwrap(), [Some(4), None, Some(4)]);
+    let nothing = store.read(|tx| row_each::<1>(tx, "SELECT n FROM number WHERE n = $1", &[]));
+    assert!(nothing.unwrap().is_empty());
 }

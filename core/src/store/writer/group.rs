@@ -241,8 +241,15 @@ impl<T: WriteTx> Group<T> {
             self.refuse(work, &error);
         } else if let Err(error) = self.rehearse(|tx| work.run(tx)) {
             self.refuse(work, &error);
-        } else if self.run(|tx| (work.run(tx), ())).is_some() {
-            self.done.push(work);
+        } else {
+            match self.run(|tx| (work.run(tx), ())) {
+                Some(((), Err(error))) if !error.is_temporary() => work.answer(Err(error)),
+                Some(((), settled)) => {
+                    self.broken = self.broken.take().or(settled.err());
+                    self.done.push(work);
+                }
+                None => {}
+            }
         }
     }
 
@@ -283,7 +290,11 @@ impl<T: WriteTx> Group<T> {
 
     /// Releases the savepoint of the short writes, if it is open.
     fn release_shared(&mut self) {
-        if self.shared.take().is_some() {
+        if self.shared.is_some() {
+            if self.tx.settle().is_err() {
+                return self.run_again();
+            }
+            self.shared = None;
             self.release(Ok(()));
         }
     }
@@ -312,10 +323,11 @@ impl<T: WriteTx> Group<T> {
             }
             Ok(()) => {}
         }
-        self.run(|tx| {
+        let (result, settled) = self.run(|tx| {
             let result = write.write(tx, time);
-            (result.is_ok(), (write, result))
-        })
+            (result.is_ok(), result)
+        })?;
+        Some((write, result.and(settled)))
     }
 
     /// Runs a write and rolls it back if every write runs twice.
@@ -330,15 +342,17 @@ impl<T: WriteTx> Group<T> {
         if let Some(error) = &self.broken {
             return Err(error.clone());
         }
-        self.tx.run("SAVEPOINT work", &[]).map(drop).inspect_err(|error| self.broken = Some(error.clone()))
+        self.tx.send("SAVEPOINT work", &[]).inspect_err(|error| self.broken = Some(error.clone()))
     }
 
-    /// Runs `work` in the open savepoint and releases it; rolls it back if `work` returns false. Returns `None` if `work`
-    /// panicked.
-    fn run<R>(&mut self, work: impl FnOnce(&mut T) -> (bool, R)) -> Option<R> {
+    /// Runs `work` in the open savepoint and releases it; rolls it back if `work` returns false, or if one of the statements
+    /// that it has [sent](Tx::send) fails, whose error is the second value. Returns `None` if `work` panicked.
+    fn run<R>(&mut self, work: impl FnOnce(&mut T) -> (bool, R)) -> Option<(R, Result<(), StoreError>)> {
         let additions = self.tx.effects().additions();
         let finished = catch_unwind(AssertUnwindSafe(|| work(&mut self.tx)));
-        let keep = finished.as_ref().is_ok_and(|(keep, _)| *keep);
+        let succeeded = finished.as_ref().is_ok_and(|(succeeded, _)| *succeeded);
+        let settled = if succeeded { self.tx.settle() } else { Ok(()) };
+        let keep = succeeded && settled.is_ok();
         self.has_changes |= keep;
         if !keep {
             self.tx.effects().truncate_additions(additions);
@@ -349,12 +363,12 @@ impl<T: WriteTx> Group<T> {
             // The sender was dropped with the closure, which gives the caller an error.
             tracing::error!("a write panicked and was rolled back");
         }
-        Some(finished.ok()?.1)
+        Some((finished.ok()?.1, settled))
     }
 
     /// Releases the open savepoint, after its changes were rolled back if that was necessary.
     fn release(&mut self, undone: Result<(), StoreError>) {
-        if let Err(error) = undone.and_then(|()| self.tx.run("RELEASE work", &[])) {
+        if let Err(error) = undone.and_then(|()| self.tx.send("RELEASE work", &[])) {
             self.broken = Some(error);
         } else {
             self.broken = self.tx.fault();
