@@ -199,7 +199,7 @@ struct Inner {
     keys: Keys,
     hasher: Hasher,
     throttle: Throttle,
-    viewers: Arc<post::viewer::Viewers>,
+    acts: post::acts::Acts,
     recent_likes: profile::likes::RecentLikes,
     verifier: Box<dyn Verifier>,
     config: Config,
@@ -310,8 +310,8 @@ impl Tidings {
         &self.0.hasher
     }
 
-    pub(crate) fn viewers(&self) -> &Arc<post::viewer::Viewers> {
-        &self.0.viewers
+    pub(crate) fn acts(&self) -> &post::acts::Acts {
+        &self.0.acts
     }
 
     pub(crate) fn recent_likes(&self) -> &profile::likes::RecentLikes {
@@ -423,16 +423,17 @@ impl Builder {
             Arc::new(words::ModelKeeper::new(Arc::clone(&store), &stem, config.words.clone(), clock.clone()));
         let feeds =
             newsfeed::Feeds::new(Arc::clone(&store), Arc::clone(&words), config.feed.clone(), clock.clone());
+        let analysis = analysis::State::open(&store, &config.analysis, &clock)?;
         Ok(Tidings(Arc::new(Inner {
+            acts: post::acts::Acts::new(&store, &analysis.calendar, config.feed.like_weight),
             feeds,
-            analysis: analysis::State::open(&store, &config.analysis, &clock)?,
+            analysis,
             words,
             notice_cache: notice::NoticeCache::default(),
             store,
             keys,
             hasher: Hasher::new(config.hash_queue),
             throttle: Throttle::new(clock.clone()),
-            viewers: Arc::default(),
             recent_likes: profile::likes::RecentLikes::default(),
             verifier: verifier.unwrap_or_else(|| verify::from_config(&config)),
             config,

@@ -11,16 +11,16 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::Tidings;
-use crate::account::{Caller, Identity, Member};
+use crate::account::{Caller, Identity};
 use crate::analysis::Guest;
-use crate::analysis::counters::Counter;
 use crate::answer::Inserted;
 use crate::clock::Timestamp;
 use crate::error::{Error, Pending, Result};
 use crate::id::ObjectId;
-use crate::profile::history::{self, JsonList};
+use crate::profile::history::JsonList;
 use crate::store::{Isolation, Row, StoreError, Tx};
 
+pub(crate) mod acts;
 pub(crate) mod change;
 mod draft;
 mod export;
@@ -34,18 +34,18 @@ mod rows;
 mod stats;
 pub(crate) mod texts;
 mod token_fields;
-pub(crate) mod viewer;
+mod viewer;
 
 pub use draft::{Draft, NAME, NAMES_MAX, POST, TITLE, URL_MAX};
 pub use export::{Exported, export};
 pub use import::{FEED_MAX, Format, ImportReport, import, import_as};
 pub use list::{LIST_MAX, ListQuery, PostList, list};
 
+use acts::{Act, Kind};
 use draft::Change;
 use rows::{DerivedChanges, New};
 pub(crate) use stats::PostStats;
 use token_fields::TokenFields;
-use viewer::Viewer;
 
 /// A post as newsfeeds and searches return it.
 #[derive(Clone, Debug, Serialize)]
@@ -229,32 +229,11 @@ pub fn view(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
 /// # Errors
 /// `Not found`; `overloaded`.
 pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &str) -> Pending<()> {
-    let (identity, now) = (caller.identify(tidings), tidings.now());
-    let like_weight = tidings.config().feed.like_weight;
-    let calendar = Arc::clone(&tidings.analysis().calendar);
-    let viewers = Arc::clone(tidings.viewers());
     let id = match known(ObjectId::parse(id)) {
         Ok(id) => id,
         Err(error) => return Pending::given(Err(error)),
     };
-    // Decided once, because the viewer is recorded when a view counts.
-    let mut counts = None;
-    tidings.store().submit(Isolation::Alone, move |tx| {
-        let visitor = identity.visitor(tx)?;
-        let mut stats = PostStats::of_id(tx, &id)?.ok_or(Error::NotFound)?;
-        let viewer = match (visitor, guest) {
-            (Some(member), _) => {
-                history::view(tx, &member, stats.post, now)?;
-                Viewer::Member(member.key)
-            }
-            (None, Some(guest)) => Viewer::Guest(guest),
-            (None, None) => Viewer::Operator,
-        };
-        let counts = *counts.get_or_insert_with(|| viewers.counts(stats.post, viewer, now));
-        stats.view(counts.then_some(now));
-        stats.update(tx, like_weight, now)?;
-        Ok(calendar.count(tx, Counter::View, now)?)
-    })
+    submit(tidings, caller.identify(tidings), id, Kind::View { guest, counts: None })
 }
 
 /// Adds a post to the member's liked posts. Does nothing if the member likes it already.
@@ -262,17 +241,8 @@ pub fn view_from(tidings: &Tidings, caller: &Caller, guest: Option<Guest>, id: &
 /// # Errors
 /// `bad token`; `Not found`; `overloaded`.
 pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
-    let (now, weight) = (tidings.now(), tidings.config().feed.like_weight);
-    let calendar = Arc::clone(&tidings.analysis().calendar);
     tidings.recent_likes().added(tidings.store());
-    by_member(tidings, caller, id, move |tx, member, mut stats| {
-        if history::like(tx, member, stats.post, now)? {
-            stats.like(weight, now);
-            stats.update(tx, weight, now)?;
-            calendar.count(tx, Counter::Like, now)?;
-        }
-        Ok(())
-    })
+    by_member(tidings, caller, id, Kind::Like)
 }
 
 /// Removes a post from the member's liked posts, and subtracts the like from the popularity of the post. Does nothing
@@ -281,36 +251,22 @@ pub fn like(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
 /// # Errors
 /// `bad token`; `Not found`; `overloaded`.
 pub fn unlike(tidings: &Tidings, caller: &Caller, id: &str) -> Pending<()> {
-    let (now, weight) = (tidings.now(), tidings.config().feed.like_weight);
-    let calendar = Arc::clone(&tidings.analysis().calendar);
-    by_member(tidings, caller, id, move |tx, member, mut stats| {
-        if let Some(liked) = history::unlike(tx, member, stats.post)? {
-            stats.unlike(weight, liked.min(now));
-            stats.update(tx, weight, now)?;
-            calendar.count(tx, Counter::Unlike, now)?;
-        }
-        Ok(())
-    })
+    by_member(tidings, caller, id, Kind::Unlike)
 }
 
-/// Runs an act of a member that changes the stats of a post.
-fn by_member(
-    tidings: &Tidings,
-    caller: &Caller,
-    id: &str,
-    mut act: impl FnMut(&mut dyn Tx, &Member<'_>, PostStats) -> Result<()> + Send + 'static,
-) -> Pending<()> {
+/// Queues an act of a member.
+fn by_member(tidings: &Tidings, caller: &Caller, id: &str, kind: Kind) -> Pending<()> {
     let identity = caller.identify(tidings);
     if !matches!(identity, Identity::Named { .. }) {
         return Pending::given(Err(Error::BadToken));
     }
     // No post has an empty id.
     let id = ObjectId::parse(id).map(|id| id.to_string()).unwrap_or_default();
-    tidings.store().submit(Isolation::Alone, move |tx| {
-        let member = identity.member(tx)?;
-        let stats = PostStats::of_id(tx, &id)?.ok_or(Error::NotFound)?;
-        act(tx, &member, stats)
-    })
+    submit(tidings, identity, id, kind)
+}
+
+fn submit(tidings: &Tidings, identity: Identity, post: String, kind: Kind) -> Pending<()> {
+    tidings.acts().submit(tidings.store(), Act { identity, post, kind, at: tidings.now() })
 }
 
 /// Returns the id in the form that the store uses.

@@ -33,6 +33,8 @@
 //!   [`Deferred`] writes it about 100 ms later, together with other writes: a crash loses up to 200 ms of data, and a
 //!   clean stop loses nothing. In each commit a deferred write has a [`TimeSlice`] of a few milliseconds, and continues in the
 //!   next commit when the time is up. After each commit it learns whether its rows are on disk.
+//! - **Gathered writes.** Frequent writes of one kind, such as likes, run together ([`Store::submit_gathered`]): one run
+//!   does for all of them what each would do, with fewer statements.
 //! - **Counters.** [`Tx::count`] is cheap: the store sums up all additions of a commit and writes each sum once.
 //!
 //! # Statements
@@ -108,6 +110,7 @@ pub use sqlite::SCHEMA_VERSION;
 pub(crate) use sqlite::{copy, is_head_of_ours};
 pub(crate) use topic::{Topic, complete_version_in, version_in};
 pub(crate) use value::{Arg, FromValue, Row, Value};
+pub(crate) use writer::Gathered;
 
 /// An open transaction, the only access that other modules have to the database.
 pub(crate) trait Tx {
@@ -164,6 +167,15 @@ pub(crate) trait Tx {
         args.chunks(width).map(|args| self.row(sql, args)).collect()
     }
 
+    /// Does the same as [`Tx::row_for_each`] for a statement that returns no rows; returns how many rows each run changed.
+    /// [`run_each`] is easier to call.
+    ///
+    /// # Errors
+    /// As [`Tx::rows`].
+    fn run_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
+        args.chunks(width).map(|args| self.run(sql, args)).collect()
+    }
+
     /// Returns the SQL of the engine.
     fn dialect(&self) -> Dialect;
 
@@ -210,6 +222,19 @@ pub(crate) fn row_each<const WIDTH: usize>(
     args: &[[Arg<'_>; WIDTH]],
 ) -> Result<Vec<Option<Row>>, StoreError> {
     tx.row_for_each(sql, WIDTH, args.as_flattened())
+}
+
+/// Runs a statement that returns no rows once for each list of arguments, in their order, and returns how many rows each run
+/// changed.
+///
+/// # Errors
+/// As [`Tx::rows`].
+pub(crate) fn run_each<const WIDTH: usize>(
+    tx: &mut dyn Tx,
+    sql: &str,
+    args: &[[Arg<'_>; WIDTH]],
+) -> Result<Vec<u64>, StoreError> {
+    tx.run_for_each(sql, WIDTH, args.as_flattened())
 }
 
 /// The database. Dropping it writes everything that is queued, including deferred writes, and closes the file.
@@ -325,6 +350,38 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         self.writer.submit(isolation, work, true)
+    }
+
+    /// Returns a queue of writes of one kind, which [`Store::submit_gathered`] fills and which run together: `run` returns
+    /// the result of each.
+    ///
+    /// An error of `run` is that of all of them, so it returns what concerns one write as the result of that write, before it
+    /// has changed anything for it. It may run more than once, as [`Store::write`] says.
+    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "tests simulate transactions of this store"))]
+    pub(crate) fn gathered<I, T, E>(
+        &self,
+        isolation: Isolation,
+        run: impl Fn(&mut dyn Tx, &mut [I]) -> Result<Vec<Result<T, E>>, StoreError> + Send + Sync + 'static,
+    ) -> Gathered<I, T, E> {
+        #[cfg(test)]
+        let run = {
+            let versions = Arc::clone(&self.versions);
+            move |tx: &mut dyn Tx, writes: &mut [I]| run(&mut versions.simulation.of(tx), writes)
+        };
+        Gathered::new(isolation, run)
+    }
+
+    /// Queues a write that runs together with others of its kind.
+    ///
+    /// # Errors
+    /// The result that `run` returns for it; the errors of [`Store::write`].
+    pub(crate) fn submit_gathered<I, T, E>(&self, gathered: &Gathered<I, T, E>, write: I) -> Pending<T, E>
+    where
+        I: Send + 'static,
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.writer.gather(gathered, write)
     }
 
     /// Queues a deferred write, which joins a commit after about 100 ms. The caller does not wait.

@@ -16,7 +16,7 @@ use crate::Tidings;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::id::MemberKey;
-use crate::store::{StoreError, Tx};
+use crate::store::{Row, StoreError, Tx, row_each};
 
 /// The identity that a caller claims, after the checks that need no database.
 #[derive(Clone)]
@@ -35,14 +35,38 @@ impl Identity {
     /// # Errors
     /// `bad token` if the caller is not a member, or their token was revoked.
     pub(crate) fn member<'tx>(&self, tx: &mut (dyn Tx + 'tx)) -> Result<Member<'tx>> {
-        let Self::Named { folded, token } = self else { return Err(Error::BadToken) };
-        let mut record = find(tx, folded)?;
-        if let Some((generation, token)) = token {
+        let Self::Named { folded, .. } = self else { return Err(Error::BadToken) };
+        let record = find(tx, folded)?;
+        self.proven(record).ok_or(Error::BadToken)
+    }
+
+    /// Does the same as [`Identity::visitor`] for several callers.
+    pub(crate) fn visitors<'tx>(
+        tx: &mut (dyn Tx + 'tx),
+        identities: &[&Self],
+    ) -> Result<Vec<Option<Member<'tx>>>, StoreError> {
+        let names = identities.iter().filter_map(|identity| match identity {
+            Self::Named { folded, .. } => Some([folded.into()]),
+            Self::Guest | Self::Operator => None,
+        });
+        let mut rows = row_each(tx, FIND, &names.collect::<Vec<_>>())?.into_iter();
+        let visitor = |identity: &&Self| match identity {
+            Self::Named { .. } => {
+                let row = rows.next().flatten();
+                Ok(identity.proven(row.map(MemberRecord::of).transpose()?))
+            }
+            Self::Guest | Self::Operator => Ok(None),
+        };
+        identities.iter().map(visitor).collect()
+    }
+
+    /// Returns the proof that the member with this record is acting; `None` without a record, or if the token was revoked.
+    fn proven<'tx>(&self, mut record: Option<MemberRecord>) -> Option<Member<'tx>> {
+        if let Self::Named { token: Some((generation, token)), .. } = self {
             record = record.filter(|record| *generation == record.generation && !record.blacklisted);
             token.0.member.get_or_init(|| record.as_ref().map(|record| record.key));
         }
-        let proof = |record| Member { record, transaction: PhantomData };
-        record.map(proof).ok_or(Error::BadToken)
+        record.map(|record| Member { record, transaction: PhantomData })
     }
 
     /// Returns the acting member, or `None` if the caller is a guest or their token is invalid.
@@ -171,19 +195,27 @@ pub(crate) struct MemberRecord {
     pub(crate) measured: Timestamp,
 }
 
+/// Finds a member by their folded id.
+const FIND: &str = "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, measured_since
+                    FROM member WHERE folded = $1";
+
+impl MemberRecord {
+    /// Reads a row of [`FIND`].
+    fn of(mut row: Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            key: row.take(0)?,
+            id: row.take(1)?,
+            generation: row.take(2)?,
+            admin: row.take(3)?,
+            blacklisted: row.take(4)?,
+            measured: row.take(5)?,
+        })
+    }
+}
+
 /// Returns the member with this id; case does not matter.
 pub(crate) fn find(tx: &mut dyn Tx, id: &str) -> Result<Option<MemberRecord>, StoreError> {
-    let sql = "SELECT key, id, generation, admin IS NOT NULL, blacklisted IS NOT NULL, measured_since
-               FROM member WHERE folded = $1";
-    let Some(mut row) = tx.row(sql, &[(&fold(id)).into()])? else { return Ok(None) };
-    Ok(Some(MemberRecord {
-        key: row.take(0)?,
-        id: row.take(1)?,
-        generation: row.take(2)?,
-        admin: row.take(3)?,
-        blacklisted: row.take(4)?,
-        measured: row.take(5)?,
-    }))
+    tx.row(FIND, &[(&fold(id)).into()])?.map(MemberRecord::of).transpose()
 }
 
 #[cfg(test)]

@@ -163,7 +163,7 @@ impl<'a> Writer<'a> {
                 post.stats.view(Some(at));
                 post.changed = true;
                 if listed {
-                    history::view(tx, member, post.stats.post, at)?;
+                    history::view(tx, &[(member, post.stats.post, at)])?;
                 }
             }
             Act::Like(url) => return self.like(tx, member, at, url),

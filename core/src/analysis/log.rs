@@ -95,7 +95,7 @@ pub(super) fn append(tx: &mut dyn Tx, lines: &[Entry]) -> Result<(), StoreError>
             let key = free_keys.next(tx, line.at)?;
             args.extend([Arg::from(key), line.member.into(), line.request.into()]);
         }
-        tx.run(SQL[usize::from(chunk.len() == INSERT_BATCH)], &args)?;
+        tx.send(SQL[usize::from(chunk.len() == INSERT_BATCH)], &args)?;
     }
     Ok(())
 }

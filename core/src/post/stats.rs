@@ -16,9 +16,9 @@ pub(crate) struct PostStats {
 }
 
 impl PostStats {
-    /// Returns the stats of the post with this id.
-    pub(super) fn of_id(tx: &mut dyn Tx, id: &str) -> Result<Option<Self>, StoreError> {
-        sql::by_id(tx, id)
+    /// Returns the stats of the posts with these ids.
+    pub(super) fn of_ids(tx: &mut dyn Tx, ids: &[&str]) -> Result<Vec<Option<Self>>, StoreError> {
+        sql::by_ids(tx, ids)
     }
 
     /// Returns the stats of the post with this address.
@@ -69,12 +69,13 @@ impl PostStats {
 
 mod sql {
     use super::{Decay, PostKey, PostStats, StoreError, Tx};
-    use crate::store::Arg;
+    use crate::store::{Arg, Row, row_each};
 
-    pub(super) fn by_id(tx: &mut dyn Tx, id: &str) -> Result<Option<PostStats>, StoreError> {
+    pub(super) fn by_ids(tx: &mut dyn Tx, ids: &[&str]) -> Result<Vec<Option<PostStats>>, StoreError> {
         let sql = "SELECT post, view, fav, heat, (SELECT half_life_days FROM decay)
                    FROM post_stats WHERE post = (SELECT key FROM post WHERE id = $1)";
-        stats(tx, sql, id.into())
+        let args: Vec<_> = ids.iter().map(|id| [(*id).into()]).collect();
+        row_each(tx, sql, &args)?.into_iter().map(|row| row.map(of_row).transpose()).collect()
     }
 
     pub(super) fn by_url(tx: &mut dyn Tx, url: &str) -> Result<Option<PostStats>, StoreError> {
@@ -89,14 +90,17 @@ mod sql {
     }
 
     fn stats(tx: &mut dyn Tx, sql: &str, post: Arg<'_>) -> Result<Option<PostStats>, StoreError> {
-        let Some(mut row) = tx.row(sql, &[post])? else { return Ok(None) };
-        Ok(Some(PostStats {
+        tx.row(sql, &[post])?.map(of_row).transpose()
+    }
+
+    fn of_row(mut row: Row) -> Result<PostStats, StoreError> {
+        Ok(PostStats {
             post: row.take(0)?,
             view: row.take(1)?,
             fav: row.take(2)?,
             heat: row.take(3)?,
             decay: Decay::new(row.take(4)?),
-        }))
+        })
     }
 
     pub(super) fn update(tx: &mut dyn Tx, stats: &PostStats) -> Result<(), StoreError> {

@@ -142,17 +142,14 @@ pub(crate) fn acts_revision(tx: &mut dyn Tx, member: &Member<'_>) -> Result<i64,
     row.map_or(Ok(0), |mut row| row.take(0))
 }
 
-/// Records a like; returns false if the member already likes the post.
+/// Records likes; returns for each whether it is new, and not one of a member who already likes the post.
 pub(crate) fn like(
     tx: &mut dyn Tx,
-    member: &Member<'_>,
-    post: PostKey,
-    now: Timestamp,
-) -> Result<bool, StoreError> {
-    let new = likes::insert(tx, member.key, post, now)?;
-    if new {
-        acted(tx, member)?;
-    }
+    likes: &[(&Member<'_>, PostKey, Timestamp)],
+) -> Result<Vec<bool>, StoreError> {
+    let keys: Vec<_> = likes.iter().map(|(member, post, at)| (member.key, *post, *at)).collect();
+    let new = likes::insert(tx, &keys)?;
+    all_acted(tx, likes.iter().zip(&new).filter(|(_, new)| **new).map(|((member, ..), _)| *member))?;
     Ok(new)
 }
 
@@ -188,31 +185,35 @@ pub(crate) fn date_like(
     acted(tx, member)
 }
 
-/// Removes a like and returns its date; returns `None` if the member does not like the post.
+/// Removes likes and returns their dates; `None` for that of a member who does not like the post.
 pub(crate) fn unlike(
     tx: &mut dyn Tx,
-    member: &Member<'_>,
-    post: PostKey,
-) -> Result<Option<Timestamp>, StoreError> {
-    let date = likes::remove(tx, member.key, post)?;
-    if date.is_some() {
-        acted(tx, member)?;
-    }
-    Ok(date)
+    likes: &[(&Member<'_>, PostKey)],
+) -> Result<Vec<Option<Timestamp>>, StoreError> {
+    let keys: Vec<_> = likes.iter().map(|(member, post)| (member.key, *post)).collect();
+    let dates = likes::remove(tx, &keys)?;
+    let removed = likes.iter().zip(&dates).filter(|(_, date)| date.is_some());
+    all_acted(tx, removed.map(|((member, _), _)| *member))?;
+    Ok(dates)
 }
 
-/// Records a view. Of several views of a post, only the latest is stored.
-pub(crate) fn view(
-    tx: &mut dyn Tx,
-    member: &Member<'_>,
-    post: PostKey,
-    now: Timestamp,
-) -> Result<(), StoreError> {
+/// Records views. Of several views of a post, only the latest is stored.
+pub(crate) fn view(tx: &mut dyn Tx, views: &[(&Member<'_>, PostKey, Timestamp)]) -> Result<(), StoreError> {
     let sql = "INSERT INTO viewed (member, post, date) VALUES ($1, $2, $3)
                ON CONFLICT (member, post) DO UPDATE SET date = excluded.date WHERE viewed.date < excluded.date";
-    tx.run(sql, &[member.key.into(), post.into(), now.into()])?;
-    prune_sometimes(tx, "viewed", member)?;
-    acted(tx, member)
+    for (member, post, now) in views {
+        tx.send(sql, &[member.key.into(), (*post).into(), (*now).into()])?;
+        prune_sometimes(tx, "viewed", member)?;
+    }
+    all_acted(tx, views.iter().map(|(member, ..)| *member))
+}
+
+/// Calls [`acted`] once for each of the members.
+fn all_acted<'m>(tx: &mut dyn Tx, members: impl Iterator<Item = &'m Member<'m>>) -> Result<(), StoreError> {
+    let mut members: Vec<_> = members.collect();
+    members.sort_unstable_by_key(|member| member.key);
+    members.dedup_by_key(|member| member.key);
+    members.into_iter().try_for_each(|member| acted(tx, member))
 }
 
 /// Records a search.
@@ -256,7 +257,9 @@ pub(crate) fn forget(tx: &mut dyn Tx, member: &Member<'_>) -> Result<(), StoreEr
 
 /// Prunes a list of the member on about every 32nd call.
 fn prune_sometimes(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<(), StoreError> {
-    if tx.revision() % PRUNE_EVERY != 0 { Ok(()) } else { trim(tx, table, member) }
+    // Acts of one transaction have the same revision, so that it alone would choose all or none of them.
+    let is_due = (tx.revision() + member.key.as_i64()) % PRUNE_EVERY == 0;
+    if is_due { trim(tx, table, member) } else { Ok(()) }
 }
 
 /// Deletes the entries of the member's lists beyond the newest [`LIST_MAX`].
@@ -269,7 +272,7 @@ fn trim(tx: &mut dyn Tx, table: &str, member: &Member<'_>) -> Result<(), StoreEr
         "DELETE FROM {table} WHERE member = $1 AND date <
          (SELECT date FROM {table} WHERE member = $1 ORDER BY date DESC LIMIT 1 OFFSET $2)"
     );
-    tx.run(&sql, &[member.key.into(), (LIST_MAX - 1).into()])?;
+    tx.send(&sql, &[member.key.into(), (LIST_MAX - 1).into()])?;
     Ok(())
 }
 

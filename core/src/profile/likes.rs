@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::clock::Timestamp;
 use crate::id::{MemberKey, PostKey};
-use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx};
+use crate::store::{Deferred, Isolation, Store, StoreError, TimeSlice, Tx, row_each, run_each};
 
 /// The number of new likes of this process after which they move. More likes share more pages in the large table, but
 /// the small table and its search get larger.
@@ -75,21 +75,22 @@ impl Deferred for Mover {
     }
 }
 
-/// Records a like; returns false if the member already likes the post.
+/// Records likes; returns for each whether it is new, and not one of a member who already likes the post.
 pub(super) fn insert(
     tx: &mut dyn Tx,
-    member: MemberKey,
-    post: PostKey,
-    at: Timestamp,
-) -> Result<bool, StoreError> {
+    likes: &[(MemberKey, PostKey, Timestamp)],
+) -> Result<Vec<bool>, StoreError> {
     // A condition of the insertion would make SQLite write a journal for the statement.
     let sql = "SELECT 1 FROM settled_like WHERE member = $1 AND post = $2";
-    if tx.row(sql, &[member.into(), post.into()])?.is_some() {
-        return Ok(false);
-    }
+    let keys: Vec<_> = likes.iter().map(|(member, post, _)| [(*member).into(), (*post).into()]).collect();
+    let settled: Vec<bool> = row_each(tx, sql, &keys)?.iter().map(Option::is_some).collect();
     let sql = "INSERT INTO recent_like (member, post, date) VALUES ($1, $2, $3)
                ON CONFLICT (member, post) DO NOTHING";
-    Ok(tx.run(sql, &[member.into(), post.into(), at.into()])? > 0)
+    let unsettled = likes.iter().zip(&settled).filter(|(_, settled)| !**settled);
+    let rows: Vec<_> =
+        unsettled.map(|((member, post, at), _)| [(*member).into(), (*post).into(), (*at).into()]).collect();
+    let mut inserted = run_each(tx, sql, &rows)?.into_iter();
+    Ok(settled.into_iter().map(|settled| !settled && inserted.next().is_some_and(|rows| rows > 0)).collect())
 }
 
 /// Records a like of the past. The member does not like the post yet.
@@ -119,21 +120,24 @@ pub(super) fn date(
     Ok(())
 }
 
-/// Removes a like and returns its date; returns `None` if the member does not like the post.
+/// Removes likes and returns their dates; `None` for that of a member who does not like the post.
 pub(super) fn remove(
     tx: &mut dyn Tx,
-    member: MemberKey,
-    post: PostKey,
-) -> Result<Option<Timestamp>, StoreError> {
+    likes: &[(MemberKey, PostKey)],
+) -> Result<Vec<Option<Timestamp>>, StoreError> {
+    let mut dates = vec![None; likes.len()];
     for sql in [
         "DELETE FROM recent_like WHERE member = $1 AND post = $2 RETURNING date",
         "DELETE FROM settled_like WHERE member = $1 AND post = $2 RETURNING date",
     ] {
-        if let Some(mut row) = tx.row(sql, &[member.into(), post.into()])? {
-            return row.take(0).map(Some);
+        let missing = || dates.iter().enumerate().filter(|(_, date)| date.is_none()).map(|(at, _)| at);
+        let keys: Vec<_> = missing().map(|at| [likes[at].0.into(), likes[at].1.into()]).collect();
+        let missing: Vec<usize> = missing().collect();
+        for (at, row) in missing.into_iter().zip(row_each(tx, sql, &keys)?) {
+            dates[at] = row.map(|mut row| row.take(0)).transpose()?;
         }
     }
-    Ok(None)
+    Ok(dates)
 }
 
 /// Moves the first `limit` recent likes. Returns whether more are left.
@@ -238,9 +242,10 @@ mod tests {
         let member: MemberKey = service.store().read::<_, StoreError>(key).unwrap();
         let many = 3 * STEP + 7;
         for (tidings, first) in [(&*service, 0), (&other, many)] {
-            let like =
-                move |tx: &mut dyn Tx, n| insert(tx, member, PostKey::new(n), Timestamp::from_millis(n));
-            let add = move |tx: &mut dyn Tx| (first..first + many).try_for_each(|n| like(tx, n).map(drop));
+            let like = move |n| (member, PostKey::new(n), Timestamp::from_millis(n));
+            let add = move |tx: &mut dyn Tx| {
+                insert(tx, &(first..first + many).map(like).collect::<Vec<_>>()).map(drop)
+            };
             tidings.store().write(Isolation::Alone, add).unwrap();
         }
         assert_eq!(counts(&service), (2 * many, 0));

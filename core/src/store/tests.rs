@@ -10,6 +10,7 @@ use tidings_cluster::{Engine, Scratch, only_on_sqlite};
 use super::{Arg, Isolation, Location, Store, StoreError, Topic, Tx, version_in};
 
 mod deferred;
+mod gathered;
 pub(super) mod horizon;
 mod older;
 mod replaced;

@@ -15,9 +15,11 @@ use super::pending::Pending;
 use super::watch::Versions;
 use super::{Deferred, Isolation, StoreError, Tx};
 
+mod gather;
 mod group;
 mod work;
 
+pub(crate) use gather::Gathered;
 use group::{DeferredWrites, GROUP_SIZE, commit_group};
 use work::Work;
 

@@ -1,6 +1,6 @@
 //! Writes records to the log, the counters and the table of visitors.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Record;
 use crate::account::ResolvedCaller;
@@ -15,7 +15,7 @@ use crate::store::{StoreError, TimeSlice, Tx};
 /// The number of records that a commit writes even if the time slice is over. A report that waits for the queue
 /// includes all of these, however slow the machine is.
 pub(super) const MIN_RECORDS: usize = 512;
-/// The number of records between two checks of the time slice.
+/// The number of records between two checks of the time slice, and those whose members are looked up together.
 const STEP: usize = 64;
 /// The maximum number of visitors written together. A visitor costs as much as many lines, and one client may send
 /// a different user agent with each request.
@@ -47,6 +47,9 @@ pub(in crate::analysis) fn write(
         let is_time = lines.len() >= MIN_RECORDS && lines.len().is_multiple_of(STEP) && time.is_over();
         if is_time || visits.len() >= VISITORS_MAX {
             break;
+        }
+        if lines.len().is_multiple_of(STEP) {
+            members.look_up(tx, &records[lines.len()..records.len().min(lines.len() + STEP)])?;
         }
         let Record { at, operation, path, status, seen, guest } = record;
         let time = calendar.local_hour(*at);
@@ -90,15 +93,24 @@ struct LogIdentity {
 }
 
 impl MemberCache {
+    /// Looks up the members of the records that are known by their keys, which are nearly all.
+    fn look_up(&mut self, tx: &mut dyn Tx, records: &[Record]) -> Result<(), StoreError> {
+        let keys = records.iter().filter_map(|record| match record.seen {
+            ResolvedCaller::Member(key) if !self.members.contains_key(&key) => Some(key),
+            _ => None,
+        });
+        let keys: Vec<MemberKey> = keys.collect::<BTreeSet<_>>().into_iter().collect();
+        let exist = sql::are_members(tx, &keys)?;
+        self.members.extend(keys.into_iter().zip(exist));
+        Ok(())
+    }
+
     fn key(&mut self, tx: &mut dyn Tx, seen: &ResolvedCaller) -> Result<LogIdentity, StoreError> {
         let guest = LogIdentity { key: None, shown: LogMember::Guest };
         match seen {
             ResolvedCaller::Guest => Ok(guest),
             ResolvedCaller::Member(key) => {
-                let exists = match self.members.get(key) {
-                    Some(exists) => *exists,
-                    None => *self.members.entry(*key).or_insert(sql::is_member(tx, *key)?),
-                };
+                let exists = self.members.get(key).is_some_and(|exists| *exists);
                 Ok(LogIdentity {
                     key: Some(*key),
                     shown: if exists { LogMember::Member(*key) } else { LogMember::Removed },
@@ -118,9 +130,13 @@ impl MemberCache {
 
 mod sql {
     use super::{MemberKey, StoreError, Tx};
+    use crate::store::row_each;
 
-    pub(super) fn is_member(tx: &mut dyn Tx, key: MemberKey) -> Result<bool, StoreError> {
-        Ok(tx.row("SELECT 1 FROM member WHERE key = $1", &[key.into()])?.is_some())
+    /// Returns for each of the keys whether a member has it.
+    pub(super) fn are_members(tx: &mut dyn Tx, keys: &[MemberKey]) -> Result<Vec<bool>, StoreError> {
+        let keys: Vec<_> = keys.iter().map(|key| [(*key).into()]).collect();
+        let rows = row_each(tx, "SELECT 1 FROM member WHERE key = $1", &keys)?;
+        Ok(rows.iter().map(Option::is_some).collect())
     }
 
     /// Returns the key and generation of a member, unless blacklisted.

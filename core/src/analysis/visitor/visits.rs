@@ -49,10 +49,12 @@ impl Visits {
     /// # Errors
     /// When the store fails.
     pub(crate) fn write(self, tx: &mut dyn Tx, calendar: &Calendar) -> Result<(), StoreError> {
-        for ((day, visitor), requests) in self.0 {
+        let visitors: Vec<_> = self.0.into_iter().collect();
+        let keys: Vec<_> = visitors.iter().map(|(key, _)| *key).collect();
+        let known = sql::all_visits(tx, &keys)?;
+        for (((day, visitor), requests), known) in visitors.into_iter().zip(known) {
             let (first, last) = (first_hour(requests.hours), last_hour(requests.hours));
             let in_hour = |hour| LocalHour { day, hour };
-            let known = sql::visits(tx, day, visitor)?;
             let (visits, hours) = match known {
                 None => {
                     calendar.count_in(tx, Counter::Visitor, in_hour(first), 1)?;
@@ -197,18 +199,29 @@ pub(in crate::analysis) fn member_visits(
 
 mod sql {
     use super::{StoreError, Tx, VisitorDay, VisitorNumber, VisitorRow};
+    use crate::store::{Row, row_each};
+
+    const VISITS: &str = "SELECT visits, hours, seen FROM visitor WHERE day = $1 AND visitor = $2";
 
     pub(super) fn visits(
         tx: &mut dyn Tx,
         day: i64,
         visitor: VisitorNumber,
     ) -> Result<Option<VisitorRow>, StoreError> {
-        let sql = "SELECT visits, hours, seen FROM visitor WHERE day = $1 AND visitor = $2";
-        let row = tx.row(sql, &[day.into(), visitor.into()])?;
-        row.map(|mut row| {
-            Ok(VisitorRow { visits: row.take(0)?, hours: row.take(1)?, last_seen: row.take(2)? })
-        })
-        .transpose()
+        tx.row(VISITS, &[day.into(), visitor.into()])?.map(visitor_row).transpose()
+    }
+
+    /// Returns the rows of visitors of days.
+    pub(super) fn all_visits(
+        tx: &mut dyn Tx,
+        keys: &[(i64, VisitorNumber)],
+    ) -> Result<Vec<Option<VisitorRow>>, StoreError> {
+        let args: Vec<_> = keys.iter().map(|(day, visitor)| [(*day).into(), (*visitor).into()]).collect();
+        row_each(tx, VISITS, &args)?.into_iter().map(|row| row.map(visitor_row).transpose()).collect()
+    }
+
+    fn visitor_row(mut row: Row) -> Result<VisitorRow, StoreError> {
+        Ok(VisitorRow { visits: row.take(0)?, hours: row.take(1)?, last_seen: row.take(2)? })
     }
 
     pub(super) fn add_visits(
@@ -223,8 +236,7 @@ mod sql {
                    hours = visitor.hours | excluded.hours,
                    seen = CASE WHEN visitor.seen > excluded.seen THEN visitor.seen ELSE excluded.seen END";
         let VisitorDay { last, hours, .. } = requests;
-        tx.run(sql, &[day.into(), visitor.into(), visits.into(), (*hours).into(), (*last).into()])?;
-        Ok(())
+        tx.send(sql, &[day.into(), visitor.into(), visits.into(), (*hours).into(), (*last).into()])
     }
 
     pub(super) fn next_day(tx: &mut dyn Tx, after: Option<i64>) -> Result<Option<i64>, StoreError> {

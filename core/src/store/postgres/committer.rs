@@ -79,8 +79,8 @@ impl PgCommitter {
     /// Begins a transaction that runs alone, and returns its revision; `None` if the lane has another owner.
     fn begin_alone(&self, session: &mut Session) -> Result<Option<i64>, StoreError> {
         let Some(lane) = &self.lane else { return Ok(None) };
-        // The lock comes before the id, so that ids grow in the order of commits.
-        session.control(&format!("BEGIN; SELECT pg_advisory_xact_lock({ALONE})"))?;
+        // The lock comes before the id, so that ids grow in the order of commits. If it fails, so does the numbering.
+        session.send(&format!("BEGIN; SELECT pg_advisory_xact_lock({ALONE})"), &[])?;
         lane.number(session)
     }
 

@@ -214,15 +214,13 @@ impl Session {
             )
         };
         // The first poll sends the statement. It is ready only if that fails.
-        let sent = answer.as_mut().now_or_never();
+        let failed = answer.as_mut().now_or_never();
         self.changes += 1;
-        match sent {
-            Some(sent) => self.answered(Some(sent)),
-            None => {
-                self.unanswered.push(answer);
-                Ok(())
-            }
+        if failed.is_some() {
+            return self.answered(failed);
         }
+        self.unanswered.push(answer);
+        Ok(())
     }
 
     /// Waits for the answers of all statements that were sent.
@@ -237,17 +235,39 @@ impl Session {
         width: usize,
         args: &[Arg<'_>],
     ) -> Result<Vec<Option<Row>>, StoreError> {
-        let statement = self.prepared(sql, width)?;
-        let client = Arc::clone(&self.client);
+        let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
+        let rows = self.each(width, args, |args| first_row(&client, &statement, args))?;
+        if !is_query(sql) {
+            self.changes += rows.len() as u64;
+        }
+        Ok(rows)
+    }
+
+    /// Runs a statement once for each list of `width` arguments, and returns how many rows each run changed.
+    pub(super) fn run_each(
+        &mut self,
+        sql: &str,
+        width: usize,
+        args: &[Arg<'_>],
+    ) -> Result<Vec<u64>, StoreError> {
+        let (client, statement) = (Arc::clone(&self.client), self.prepared(sql, width)?);
+        let changed = self.each(width, args, |args| client.execute_raw(&statement, args.iter().copied()))?;
+        self.changes += changed.iter().sum::<u64>();
+        Ok(changed)
+    }
+
+    /// Sends what `run` returns for each list of arguments before it waits for the first answer.
+    fn each<'a, T, F: Future<Output = Result<T, Error>>>(
+        &mut self,
+        width: usize,
+        args: &'a [Arg<'a>],
+        run: impl Fn(&'a [Arg<'a>]) -> F,
+    ) -> Result<Vec<T>, StoreError> {
         let mut found = Vec::with_capacity(args.len() / width);
         for args in args.chunks(width * AHEAD) {
-            (0..args.len() / width).for_each(|_| count_statement());
-            let answers = args.chunks(width).map(|args| first_row(&client, &statement, args));
-            let answers: FuturesOrdered<_> = answers.collect();
-            found.extend(self.receive(self.waiter.max(), answers.try_collect::<Vec<_>>())?);
-        }
-        if !is_query(sql) {
-            self.changes += found.len() as u64;
+            let answers: FuturesOrdered<F> =
+                args.chunks(width).map(&run).inspect(|_| count_statement()).collect();
+            found.extend(self.receive(self.waiter.max(), answers.try_collect::<Vec<T>>())?);
         }
         Ok(found)
     }

@@ -152,6 +152,10 @@ impl Tx for PgWriteTx<'_> {
         self.session.row_each(sql, width, args)
     }
 
+    fn run_for_each(&mut self, sql: &str, width: usize, args: &[Arg<'_>]) -> Result<Vec<u64>, StoreError> {
+        self.session.run_each(sql, width, args)
+    }
+
     fn dialect(&self) -> Dialect {
         Dialect::Postgres
     }

@@ -32,7 +32,7 @@ fn fail_late(store: &Store) -> Pending<(), Failure> {
     })
 }
 
-fn total(store: &Store) -> i64 {
+pub(super) fn total(store: &Store) -> i64 {
     let sql = "SELECT n FROM total_count WHERE counter = 1";
     store.read(|tx| tx.one(sql, &[])?.take(0)).unwrap()
 }

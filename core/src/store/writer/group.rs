@@ -142,7 +142,7 @@ fn try_group<C: Committer>(
     }
     let outcome = outcome.map(|topics| {
         if has_changes {
-            inbox.gauges.committed(done.len() + batch.len());
+            inbox.gauges.committed(done.iter().map(|work| work.writes()).sum::<usize>() + batch.len());
         }
         if !topics.is_empty() {
             versions.publish(&topics, revision);

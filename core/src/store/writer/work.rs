@@ -16,6 +16,11 @@ pub(super) trait Work: Send {
     /// Returns whether the write takes long, so that the failure of another write must not make it run again.
     fn is_long(&self) -> bool;
 
+    /// Returns the number of writes that ran together.
+    fn writes(&self) -> usize {
+        1
+    }
+
     /// Sends the caller the result of the last run, given the outcome of the commit.
     fn answer(self: Box<Self>, commit: Result<(), StoreError>);
 }
