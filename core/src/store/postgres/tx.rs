@@ -164,9 +164,9 @@ impl Tx for PgWriteTx<'_> {
         self.revision
     }
 
-    /// Each statement has a snapshot of its own. All of them see the revision of this transaction.
+    /// The transaction runs alone, so every earlier one has ended before its first statement.
     fn horizon(&mut self) -> Result<i64, StoreError> {
-        horizon(self)
+        Ok(self.revision)
     }
 
     fn touch(&mut self, topic: Topic) {
@@ -238,6 +238,6 @@ fn rows(tx: &mut dyn Tx, sql: &str, args: &[Arg<'_>]) -> Result<Vec<Row>, StoreE
 /// All work runs alone, so revisions are committed in their order, and nothing can become visible up to this one later. The
 /// oldest running transaction (`xmin`) would not do: it may belong to another database of the same server, and run for
 /// hours, in which time no cache would be complete.
-fn horizon(tx: &mut dyn Tx) -> Result<i64, StoreError> {
+fn horizon(tx: &mut ReadTx<'_>) -> Result<i64, StoreError> {
     tx.one("SELECT coalesce(max(revision), 0) FROM lane", &[])?.take(0)
 }
